@@ -75,7 +75,7 @@ func (rt *Runtime) vanish() error {
 	rt.shutDown()
 	var errs []error
 	for _, c := range rt.lingering {
-		errs = append(errs, c.linger())
+		errs = append(errs, c.executor.linger())
 	}
 	if len(rt.lingering) == 0 || errors.Join(errs...) != nil {
 		return errors.Join(errs...)
@@ -84,18 +84,7 @@ func (rt *Runtime) vanish() error {
 		errs = append(errs, c.free())
 	}
 	rt.lingering = nil
-	return errors.Join(append(errs, rt.payloads.close(), rt.post.close(), rt.spares.close())...)
-}
-
-// linger is the error of handlers of a cohort that is closed which do not return, nil if
-// all have.
-func (c *cohort) linger() error {
-	if !c.resident {
-		return c.lingerLocals()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.overdue()
+	return errors.Join(append(errs, rt.payloads.close(), rt.post.close(), rt.streams.close())...)
 }
 
 func (rt *Runtime) close() error {
@@ -114,13 +103,13 @@ func (rt *Runtime) close() error {
 		}
 	}
 	for i, c := range cohorts {
-		ends.Go(func() { errs[i] = c.close() })
+		ends.Go(func() { errs[i] = c.executor.close() })
 	}
 	ends.Wait()
 	rt.workers.close()
 	rt.pumps.Wait()
 	if !rt.supervised() {
-		rt.note(fmt.Errorf("ring: a supervisor did not return within %v", rt.config.Patience))
+		rt.record(fmt.Errorf("ring: a supervisor did not return within %v", rt.config.Patience))
 	}
 	left := &LeftError{}
 	for _, c := range living {
@@ -141,7 +130,7 @@ func (rt *Runtime) close() error {
 	for _, c := range cohorts {
 		errs = append(errs, c.returnMail())
 	}
-	rt.recountBags()
+	rt.recountInboxes()
 	if !slices.ContainsFunc(errs[:len(cohorts)], isStuck) { // else the device has to know
 		rt.dev.RemovePersistent(rt)
 	}
@@ -158,7 +147,7 @@ func (rt *Runtime) close() error {
 		errs = append(errs, c.free()) // not under c.mu: other residents make way for it
 	}
 	if len(rt.lingering) == 0 {
-		errs = append(errs, rt.payloads.close(), rt.post.close(), rt.spares.close())
+		errs = append(errs, rt.payloads.close(), rt.post.close(), rt.streams.close())
 	}
 	if len(left.Actors) > 0 {
 		errs = append(errs, left)

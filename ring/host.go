@@ -165,8 +165,8 @@ type hostActor struct {
 	kept    bool         // the message stays: the handler wants to have it again
 	again   backoff.Wait // between calls with one message
 
-	bagging sync.Mutex
-	bag     atomic.Pointer[bag] // for messages from actors on the device; made with bagging held
+	inboxMu sync.Mutex
+	inbox   atomic.Pointer[inbox] // for messages from actors on the device; made with inboxMu held
 
 	began atomic.Int64 // when the handler was called, by the runtime's clock; 0 while it is not
 	armed atomic.Bool  // the watchdog, whose timer is
@@ -328,7 +328,7 @@ func (h *hostActor) step() bool {
 	h.calling, h.given = true, false
 	h.mu.Unlock()
 	if !h.kept {
-		h.collectBag()
+		h.collectInbox()
 		ok := false
 		if h.context.envelope, h.ticket, ok = c.pull(h.mailbox); !ok {
 			h.over()

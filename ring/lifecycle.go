@@ -206,7 +206,7 @@ func (c *core) finish(before, mail int) {
 	c.setState(Terminated)
 	c.err = errors.Join(c.err, c.leave(), c.shutBox(), c.rt.groups.vacate(c))
 	if h, ok := c.server.(*hostActor); ok {
-		if err := h.dropBag(); err != nil {
+		if err := h.dropInbox(); err != nil {
 			c.err = errors.Join(c.err, err)
 		}
 		h.unwatch()
@@ -214,7 +214,7 @@ func (c *core) finish(before, mail int) {
 	left := c.discard()
 	kept := min(left, c.rt.letterRoom())
 	c.farewell = Farewell{Drained: max(before, left) - left + mail, DeadLettered: kept, Dropped: left - kept}
-	c.rt.strike(c)
+	c.rt.unregister(c)
 	c.depart()
 	close(c.over)
 }

@@ -52,6 +52,43 @@ type local struct {
 	_     [cacheLine]byte
 }
 
+// locals runs the blocks of a cohort where kernels run in their caller.
+type locals struct {
+	*cohort
+	list        []*local                // by block; guarded by the cohort's mutex
+	cursorWords *gpu.HostBuffer[uint32] // in memory of the host, which reads them between runs
+}
+
+func (c *locals) prepare() error { return nil }
+
+// stateStep keeps states apart that run on different processors: in different cache lines.
+func (c *locals) stateStep(size int) int {
+	switch {
+	case size == 0:
+		return 1
+	case cacheLine%size != 0: // some begin in the middle of a line
+		return (cacheLine+size-1)/size + 1
+	}
+	return (cacheLine + size - 1) / size
+}
+
+func (c *locals) newCursors() (_ *gpu.Buffer[uint32], err error) {
+	if c.cursorWords, err = gpu.AllocHost[uint32](c.rt.dev, c.size*mail.CursorWords); err != nil {
+		return nil, err
+	}
+	clear(c.cursorWords.Data())
+	return c.cursorWords.Mapped()
+}
+
+func (c *locals) free() error { return c.cursorWords.Close() }
+
+func (c *locals) room(string) error { return nil }
+func (c *locals) beforeAdd() error  { return nil }
+func (c *locals) afterAdd() error   { return nil }
+func (c *locals) occupied(int) bool { return false }
+
+func (c *locals) resume() error { return c.resumeAmong(func(int) bool { return true }) }
+
 // waiter is who waits until a ticket is handled.
 type waiter struct {
 	m      *mailbox
@@ -189,7 +226,7 @@ func (l *local) serve(w *worker) {
 	more := err == nil && l.ready() // these may have come before that, and have kicked nobody
 	l.turn.Unlock()
 	if err != nil && l.waiting.Load() == 0 {
-		l.cohort.rt.note(err)
+		l.cohort.rt.record(err)
 	}
 	l.after(err)
 	if more && !l.kicked.Swap(true) {
@@ -260,7 +297,7 @@ func (l *local) wakeReceivers(w *worker) {
 	rt := l.cohort.rt
 	if rt.dev.Backend() == gpu.Sim { // its loop is that of GPUs, which rings bells
 		rt.answerBells()
-		rt.collectBags()
+		rt.collectInboxes()
 		return
 	}
 	words := l.cohort.control.Data()[l.block*mail.ControlWords:][:mail.ControlWords]
@@ -279,12 +316,12 @@ func (l *local) wakeReceivers(w *worker) {
 		case *local:
 			to.kickBy(w)
 		case *hostActor:
-			to.actor.rt.collectBags()
+			to.actor.rt.collectInboxes()
 		}
 	}
 	if n > mail.MostRung {
 		rt.answerBells()
-		rt.collectBags()
+		rt.collectInboxes()
 	}
 }
 
@@ -462,17 +499,20 @@ func (l *local) renew(initial any) error {
 
 func (l *local) room() error { return nil }
 
-// newLocal makes the server of an actor in a block. c.mu is held.
-func (c *cohort) newLocal(i int, a *core) *local {
-	l := &local{cohort: c, actor: a, block: i, holds: int(c.holds.Load()), timer: *c.rt.watchdog()}
-	l.cursors = c.hostCursors.Data()[i*mail.CursorWords:][:mail.CursorWords]
-	if i == len(c.locals) {
-		c.locals = append(c.locals, l)
+// serve makes the server of an actor in a block.
+func (c *locals) serve(i int, a *core) server {
+	l := &local{cohort: c.cohort, actor: a, block: i, holds: int(c.holds.Load()), timer: *c.rt.watchdog()}
+	l.cursors = c.cursorWords.Data()[i*mail.CursorWords:][:mail.CursorWords]
+	for _, m := range a.mailboxes {
+		m.arrivals = newArrivals(int(m.mask) + 1)
+	}
+	if i == len(c.list) {
+		c.list = append(c.list, l)
 		return l
 	}
-	c.locals[i].retire()
-	c.locals = slices.Clone(c.locals) // others are at work on the list
-	c.locals[i] = l
+	c.list[i].retire()
+	c.list = slices.Clone(c.list) // others are at work on the list
+	c.list[i] = l
 	return l
 }
 
@@ -489,34 +529,19 @@ func (l *local) shut() {
 	l.call.Swap(nil).Close()
 }
 
-// newCursors makes the cursors of all blocks. Those of local actors are in memory
-// of the host, which looks at them between runs.
-func (c *cohort) newCursors() (*gpu.Buffer[uint32], error) {
-	n := c.size * mail.CursorWords
-	if c.resident {
-		return gpu.Upload(c.stream, make([]uint32, n))
-	}
-	var err error
-	if c.hostCursors, err = gpu.AllocHost[uint32](c.rt.dev, n); err != nil {
-		return nil, err
-	}
-	clear(c.hostCursors.Data())
-	return c.hostCursors.Mapped()
-}
-
 // blocks returns the local actors there are.
-func (c *cohort) blocks() []*local {
+func (c *locals) blocks() []*local {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.locals[:len(c.locals):len(c.locals)]
+	return c.list[:len(c.list):len(c.list)]
 }
 
-// holdLocals holds all local actors, and those that are made until they are
+// hold holds all local actors, and those that are made until they are
 // resumed, or none.
-func (c *cohort) holdLocals() error {
+func (c *locals) hold() error {
 	c.mu.Lock()
 	c.holds.Add(1)
-	list := c.locals
+	list := c.list
 	c.mu.Unlock()
 	stuck := halt(list)
 	for _, l := range list {
@@ -526,7 +551,7 @@ func (c *cohort) holdLocals() error {
 		}
 	}
 	if len(stuck) > 0 {
-		return errors.Join(stuckOf(stuck), c.resumeLocals(func(n int) bool { return n >= len(list) || !slices.Contains(stuck, list[n]) }))
+		return errors.Join(stuckOf(stuck), c.resumeAmong(func(n int) bool { return n >= len(list) || !slices.Contains(stuck, list[n]) }))
 	}
 	return nil
 }
@@ -540,11 +565,11 @@ func stuckOf(list []*local) error {
 	return e
 }
 
-// resumeLocals ends a hold of the blocks whose number is among them.
-func (c *cohort) resumeLocals(among func(int) bool) error {
+// resumeAmong ends a hold of the blocks whose number is among them.
+func (c *locals) resumeAmong(among func(int) bool) error {
 	c.mu.Lock()
 	c.holds.Add(-1)
-	list := c.locals
+	list := c.list
 	c.mu.Unlock()
 	var errs []error
 	for i, l := range list {
@@ -555,8 +580,8 @@ func (c *cohort) resumeLocals(among func(int) bool) error {
 	return errors.Join(errs...)
 }
 
-// closeLocals ends all local actors for good.
-func (c *cohort) closeLocals() error {
+// close ends all local actors for good.
+func (c *locals) close() error {
 	list := c.blocks()
 	stuck := halt(list)
 	for _, l := range list {
@@ -579,9 +604,9 @@ func (c *cohort) closeLocals() error {
 	return nil
 }
 
-// lingerLocals ends the local actors whose handlers did not return for closeLocals and
+// linger ends the local actors whose handlers did not return for close and
 // have returned since. It is an error if some have not.
-func (c *cohort) lingerLocals() error {
+func (c *locals) linger() error {
 	var stuck []*local
 	for _, l := range c.blocks() {
 		if !l.turn.TryLock() {
@@ -612,7 +637,7 @@ func (rt *Runtime) watchLocal() {
 		}
 		runtime.Gosched()
 		for _, c := range rt.all() {
-			for _, l := range c.blocks() {
+			for _, l := range c.executor.(*locals).blocks() {
 				l.check(time.Now())
 			}
 		}

@@ -65,7 +65,7 @@ func (b *letterbox) body(ticket uint64) any {
 // handled.
 func (c *core) mailed() (int, error) {
 	if h, ok := c.server.(*hostActor); ok {
-		return h.bagged(), nil
+		return h.inInbox(), nil
 	}
 	if c.box.box == 0 || !c.rt.referred.Load() {
 		return 0, nil

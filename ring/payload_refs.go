@@ -119,6 +119,6 @@ func (p *payloadRefs) end(r payloadRef) {
 	}
 	m := p.rt.payloads
 	if err := m.release((*m.known.Load())[r.entry]); err != nil {
-		p.rt.note(err)
+		p.rt.record(err)
 	}
 }

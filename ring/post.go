@@ -314,7 +314,7 @@ func (p *post) newBox(step int, owner uint32) (postbox, error) {
 // shutBox has messages of actors on the device refused.
 func (c *core) shutBox() error {
 	if h, ok := c.server.(*hostActor); ok {
-		return h.shutBag()
+		return h.shutInbox()
 	}
 	if c.box.box == 0 || !c.rt.referred.Load() {
 		return nil // nobody can send one

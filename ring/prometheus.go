@@ -30,7 +30,7 @@ func WritePrometheus(w io.Writer, runtimes ...*Runtime) error {
 		if !rt.made() || slices.Contains(runtimes[:i], rt) {
 			continue // no series may come twice
 		}
-		rt.recountBags()
+		rt.recountInboxes()
 		e := exposed{labels: []label{{"device", rt.dev.ID()}, {"runtime", strconv.FormatUint(rt.number, 10)}}, gone: rt.departed.load(), launches: rt.launches.Load(), pauses: rt.pauses.all(),
 			letters: rt.DeadLetters().Len(), lost: rt.DeadLetters().Overflow()}
 		for _, c := range rt.living() {

@@ -180,8 +180,8 @@ func (rt *Runtime) enrol(c *core) {
 	rt.actors[c.name] = c
 }
 
-// strike gives back the name of an actor that has terminated, or was not made.
-func (rt *Runtime) strike(c *core) {
+// unregister gives back the name of an actor that has terminated, or was not made.
+func (rt *Runtime) unregister(c *core) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if known := rt.actors[c.name]; known == nil || known == c {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"quern.dev/gpu"
 	"quern.dev/ring/internal/loop"
 )
 
@@ -30,19 +29,6 @@ const (
 	crowdedLife = 2 * time.Millisecond
 	crowdedIdle = 20 * time.Microsecond
 )
-
-// inhabit sets how many actors of the cohort a multiprocessor holds.
-func (c *cohort) inhabit() error {
-	if !c.resident {
-		return nil
-	}
-	o, err := c.program.Kernel.Occupancy(c.rt.dev, gpu.Dim3{X: c.program.Threads}, c.sharedBytes())
-	if err == nil && o.Blocks == 0 {
-		err = invalid("a block of %d threads with %d bytes of shared memory fits on no multiprocessor; take a smaller Batch", c.program.Threads, c.sharedBytes())
-	}
-	c.perProcessor = o.Blocks
-	return err
-}
 
 // fewCells is the bytes of messages in shared memory that always fit.
 const fewCells = 4 << 10
@@ -76,12 +62,10 @@ func (c *cohort) sharedBytes() int {
 }
 
 // room reports whether one more actor of the cohort can be resident.
-func (rt *Runtime) room(c *cohort, name string) error {
-	if !rt.resident {
-		return nil
-	}
+func (c *resident) room(name string) error {
+	rt := c.rt
 	parts, active := []part{{1, c.perProcessor}}, 0
-	for _, other := range rt.all() {
+	for _, other := range rt.residents() {
 		other.mu.Lock()
 		n := 0
 		for _, a := range other.actors {

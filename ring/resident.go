@@ -18,33 +18,33 @@ import (
 // leave is the command to a loop to leave.
 const leave = 1
 
-// tenant is what a cohort knows of a block of its resident launch.
-type tenant struct {
+// occupant is what a cohort knows of a block of its resident launch.
+type occupant struct {
 	runs  bool // it does in this launch
 	stuck bool // its handler does not return; no launch waits for it
-	left  *orphan
+	left  *abandoned
 
 	// The watchdog's.
 	timer watchdog.Timer
 	asked bool // it is to leave, to show that it can
 }
 
-// orphan is a launch that others were begun beside, since some of its loops do not
+// abandoned is a launch that others were begun beside, since some of its loops do not
 // leave.
-type orphan struct {
+type abandoned struct {
 	stream *gpu.Stream
 	end    *gpu.Event
 }
 
 // ask has the loops leave that run. c.mu is held.
-func (c *cohort) ask() {
+func (c *resident) ask() {
 	for i := range c.actors {
 		atomic.OrUint64(c.command(i), leave)
 	}
 }
 
 // left reports whether the loop of a block has left this launch. c.mu is held.
-func (c *cohort) hasLeft(i int) bool {
+func (c *resident) hasLeft(i int) bool {
 	return atomic.LoadUint64(c.left(i))>>32 == uint64(c.epoch)
 }
 
@@ -55,7 +55,7 @@ const mostSpin = 300 * time.Microsecond
 
 // seeOut waits until the loops of cohorts have left that were asked to, or for
 // mostSpin. What becomes of the others their hold finds out.
-func seeOut(list []*cohort) {
+func seeOut(list []*resident) {
 	until := time.Now().Add(mostSpin)
 	for _, c := range list {
 		c.mu.Lock()
@@ -65,12 +65,12 @@ func seeOut(list []*cohort) {
 }
 
 // seeOut waits until the loops of the launch have left, or until then. c.mu is held.
-func (c *cohort) seeOut(until time.Time) {
+func (c *resident) seeOut(until time.Time) {
 	if !c.running {
 		return
 	}
 	looks := 0
-	for i, t := range c.tenants {
+	for i, t := range c.occupants {
 		for t.runs && !t.stuck && !c.hasLeft(i) {
 			if looks++; looks%64 == 0 && time.Now().After(until) {
 				return
@@ -82,7 +82,7 @@ func (c *cohort) seeOut(until time.Time) {
 // halt ends the launch at a message boundary. Loops that have not left when the
 // runtime's patience ends are stuck: they keep their launch, which later ones run
 // beside. c.mu is held.
-func (c *cohort) halt() error {
+func (c *resident) halt() error {
 	if !c.running {
 		return nil
 	}
@@ -103,27 +103,27 @@ func (c *cohort) halt() error {
 }
 
 // haltOthers is halt of a launch that does not end. c.mu is held.
-func (c *cohort) haltOthers() error {
+func (c *resident) haltOthers() error {
 	v := c.rt.watchdog()
-	for i := range c.tenants {
+	for i := range c.occupants {
 		var wait backoff.Wait
-		for t := &c.tenants[i]; t.runs && !t.stuck && !c.hasLeft(i); wait.Pause() {
+		for t := &c.occupants[i]; t.runs && !t.stuck && !c.hasLeft(i); wait.Pause() {
 			if c.stuck == 0 || v.Check(time.Now(), 0) { // those of end have had their time
-				c.strike(i)
+				c.mark(i)
 			}
 		}
 	}
-	for i := range c.tenants {
-		if t := &c.tenants[i]; t.runs && !t.stuck {
+	for i := range c.occupants {
+		if t := &c.occupants[i]; t.runs && !t.stuck {
 			c.account(i, nil)
 		}
 	}
 	return c.leaveBehind()
 }
 
-// strike notes that the handler of a block does not return. c.mu is held.
-func (c *cohort) strike(i int) {
-	c.tenants[i].stuck = true
+// mark records that the handler of a block does not return. c.mu is held.
+func (c *resident) mark(i int) {
+	c.occupants[i].stuck = true
 	c.stuck++
 	if a := c.actors[i]; a.runs() {
 		a.stall(&StuckError{Actors: []string{a.name}, After: c.rt.config.Patience})
@@ -131,7 +131,7 @@ func (c *cohort) strike(i int) {
 }
 
 // leaveBehind gives the cohort a new stream. c.mu is held.
-func (c *cohort) leaveBehind() error {
+func (c *resident) leaveBehind() error {
 	end, err := c.rt.dev.NewEvent()
 	if err != nil {
 		return err
@@ -139,29 +139,29 @@ func (c *cohort) leaveBehind() error {
 	if err := c.stream.Record(end); err != nil {
 		return errors.Join(err, end.Close())
 	}
-	s, err := c.rt.spares.take()
+	s, err := c.rt.streams.take()
 	if err != nil {
 		return errors.Join(err, end.Close())
 	}
-	o := &orphan{c.stream, end}
-	for i := range c.tenants {
-		if t := &c.tenants[i]; t.stuck && t.left == nil {
+	o := &abandoned{c.stream, end}
+	for i := range c.occupants {
+		if t := &c.occupants[i]; t.stuck && t.left == nil {
 			t.left = o
 		}
 	}
-	c.orphans = append(c.orphans, o)
+	c.abandoned = append(c.abandoned, o)
 	c.stream, c.running = s, false
 	c.traceLaunch()
 	return nil
 }
 
 // returned looks whether handlers that were stuck have returned. c.mu is held.
-func (c *cohort) returned() {
+func (c *resident) returned() {
 	if c.stuck == 0 {
 		return
 	}
-	for i := range c.tenants {
-		t := &c.tenants[i]
+	for i := range c.occupants {
+		t := &c.occupants[i]
 		if !t.stuck {
 			continue
 		}
@@ -177,11 +177,11 @@ func (c *cohort) returned() {
 			c.stuck--
 		}
 	}
-	c.orphans = slices.DeleteFunc(c.orphans, func(o *orphan) bool {
-		over := !slices.ContainsFunc(c.tenants, func(t tenant) bool { return t.left == o })
+	c.abandoned = slices.DeleteFunc(c.abandoned, func(o *abandoned) bool {
+		over := !slices.ContainsFunc(c.occupants, func(t occupant) bool { return t.left == o })
 		if over {
-			c.rt.note(o.end.Close())
-			c.rt.spares.put(o.stream)
+			c.rt.record(o.end.Close())
+			c.rt.streams.put(o.stream)
 		}
 		return over
 	})
@@ -189,11 +189,11 @@ func (c *cohort) returned() {
 
 // reckon counts the message of a handler that was stuck and has failed after all, in a
 // launch that others were begun beside. c.mu is held.
-func (c *cohort) reckon(i int) {
+func (c *resident) reckon(i int) {
 	if uint32(atomic.LoadUint64(c.left(i))) == mail.Failed {
 		a := c.actors[i]
 		if _, err := c.failedOn(i, cmp.Or(a.failure(), errHandler)); err != nil {
-			c.rt.note(err)
+			c.rt.record(err)
 		}
 		a.meter.failed.Add(1)
 	}
@@ -201,13 +201,13 @@ func (c *cohort) reckon(i int) {
 
 // overdue is the error of actors whose handlers do not return, nil if there are
 // none. c.mu is held.
-func (c *cohort) overdue() error {
+func (c *resident) overdue() error {
 	c.returned()
 	if c.stuck == 0 {
 		return nil
 	}
 	e := &StuckError{After: c.rt.config.Patience}
-	for i, t := range c.tenants {
+	for i, t := range c.occupants {
 		if t.stuck {
 			e.Actors = append(e.Actors, c.actors[i].name)
 		}
@@ -216,7 +216,7 @@ func (c *cohort) overdue() error {
 }
 
 // willing returns why the launch cannot end, nil if it can.
-func (c *cohort) willing() error {
+func (c *resident) willing() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.overdue()
@@ -224,7 +224,7 @@ func (c *cohort) willing() error {
 
 // request is the first half of a hold: it has the loops leave. The second one is
 // clear. It does nothing and reports false if the cohort is closed.
-func (c *cohort) request() bool {
+func (c *resident) request() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -239,7 +239,7 @@ func (c *cohort) request() bool {
 
 // clear is the second half: it waits for the end of the launch. That some handler does
 // not return is an error. With or without one the cohort is to be resumed.
-func (c *cohort) clear() error {
+func (c *resident) clear() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.halt(); err != nil {
@@ -251,22 +251,20 @@ func (c *cohort) clear() error {
 // hold keeps the block's launch from running. It fails if the block's own handler
 // does not return.
 func (p *place) hold() error {
-	if p.resident {
-		p.mu.Lock()
-		p.returned()
-		stuck := p.tenants[p.block].stuck
-		p.mu.Unlock()
-		if stuck {
-			return &StuckError{Actors: []string{p.actor.name}, After: p.rt.config.Patience}
-		}
+	p.mu.Lock()
+	p.returned()
+	stuck := p.occupied(p.block)
+	p.mu.Unlock()
+	if stuck {
+		return &StuckError{Actors: []string{p.actor.name}, After: p.rt.config.Patience}
 	}
-	return p.cohort.hold()
+	return p.resident.hold()
 }
 
 // watch looks, without waiting, whether actors of a resident launch have failed or
 // stopped, or have left by themselves and have messages, and restarts it then. It
 // reports whether it did.
-func (c *cohort) watch() (bool, error) {
+func (c *resident) watch() (bool, error) {
 	// Those who wait for replies come here again and again while the cohort is held,
 	// and would keep the mutex from whoever holds it.
 	if c.holds.Load() > 0 || !c.mu.TryLock() {
@@ -291,9 +289,9 @@ func (c *cohort) watch() (bool, error) {
 
 // anyAbsent reports whether any actor is. Where more actors are active than can be
 // resident, all have to have had their turn. c.mu is held.
-func (c *cohort) anyAbsent() bool {
+func (c *resident) anyAbsent() bool {
 	absent := false
-	for i, t := range c.tenants {
+	for i, t := range c.occupants {
 		switch {
 		case c.absent(i):
 			absent = true
@@ -306,7 +304,7 @@ func (c *cohort) anyAbsent() bool {
 
 // absent reports whether an actor that is to run has left, and would have
 // something to do. c.mu is held.
-func (c *cohort) absent(i int) bool {
+func (c *resident) absent(i int) bool {
 	a := c.actors[i]
 	if !c.hasLeft(i) || !a.runs() {
 		return false
@@ -321,7 +319,7 @@ func (c *cohort) absent(i int) bool {
 // guard looks for handlers that do not return: their actors have messages, and
 // have handled none for the runtime's patience. Halfway they are asked to leave,
 // since an actor may have other reasons to handle none. The look is without a wait.
-func (c *cohort) guard(now time.Time) {
+func (c *resident) guard(now time.Time) {
 	if !c.mu.TryLock() {
 		return
 	}
@@ -329,8 +327,8 @@ func (c *cohort) guard(now time.Time) {
 	if !c.running || c.holds.Load() > 0 {
 		return
 	}
-	for i := range c.tenants {
-		t, a := &c.tenants[i], c.actors[i]
+	for i := range c.occupants {
+		t, a := &c.occupants[i], c.actors[i]
 		if !t.runs || t.stuck || c.hasLeft(i) {
 			continue
 		}
@@ -339,7 +337,7 @@ func (c *cohort) guard(now time.Time) {
 		case queued == 0:
 			t.timer.Stop()
 		case t.timer.Check(now, accepted-queued):
-			c.strike(i)
+			c.mark(i)
 		case t.timer.Halfway() && !t.asked:
 			t.asked = true
 			atomic.OrUint64(c.command(i), leave)

@@ -85,8 +85,8 @@ type Runtime struct {
 	groups   groups
 
 	hosts    atomic.Bool // there have been host actors
-	bags     bags
-	spares   spareStreams
+	inboxes  inboxes
+	streams  streamReserve
 	spawning sync.Mutex     // one actor at a time gets its place
 	pumps    sync.WaitGroup // goroutines
 	workers  workerPool
@@ -179,7 +179,7 @@ func (rt *Runtime) Device() *gpu.Device {
 // place finds a cohort with room, nil if there is none.
 func (rt *Runtime) place(p *Program, shape loop.Shape) *cohort {
 	for _, c := range rt.all() { // not under rt.mu, which who holds a cohort may want
-		if c.program == p && c.shape == shape && c.spacious() {
+		if c.program == p && c.shape == shape && c.hasFreeBlock() {
 			return c
 		}
 	}
@@ -215,6 +215,17 @@ func (rt *Runtime) all() []*cohort {
 	return slices.Clone(rt.cohorts)
 }
 
+// residents returns the executors of the cohorts on a GPU.
+func (rt *Runtime) residents() []*resident { return residentsOf(rt.all()) }
+
+func residentsOf(list []*cohort) []*resident {
+	out := make([]*resident, len(list))
+	for i, c := range list {
+		out[i] = c.executor.(*resident)
+	}
+	return out
+}
+
 // Quiesce ends all launches at a message boundary, until Resume. Messages wait.
 // The device calls it around what waits for everything that runs on a GPU, such as
 // freeing memory; programs need not. It fails, and stops no actor, while some
@@ -247,18 +258,19 @@ func (rt *Runtime) Quiesce(op gpu.Operation) error {
 // stop ends the launches of cohorts. All are asked before any is waited for, and
 // held from then on: those who wait for replies would begin them again.
 func (rt *Runtime) stop(list []*cohort) error {
+	residents := residentsOf(list)
 	var errs []error
-	for _, c := range list {
+	for _, c := range residents {
 		errs = append(errs, c.willing())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	asked := list[:0]
-	for _, c := range list {
+	asked := residents[:0]
+	for _, c := range residents {
 		if c.request() {
 			asked = append(asked, c)
-			rt.keep(c)
+			rt.keep(c.cohort)
 		}
 	}
 	seeOut(asked)
@@ -342,10 +354,10 @@ func (rt *Runtime) watch() {
 			guarded = now
 		}
 		wait = min(wait*5/4, maxWatch*rt.config.Watch, often)
-		for _, c := range rt.all() {
+		for _, c := range rt.residents() {
 			did, err := c.watch()
 			if err != nil && !errors.Is(err, ErrClosed) {
-				rt.note(err)
+				rt.record(err)
 			}
 			if did {
 				wait = rt.config.Watch
@@ -358,8 +370,8 @@ func (rt *Runtime) watch() {
 	}
 }
 
-// note keeps an error for Close.
-func (rt *Runtime) note(err error) {
+// record keeps an error for Close.
+func (rt *Runtime) record(err error) {
 	if err == nil {
 		return
 	}
@@ -433,13 +445,13 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 		}
 	}
 	if err == nil && !o.Inactive {
-		err = rt.room(c, a.core.name)
+		err = c.executor.room(a.core.name)
 	}
 	if err == nil {
 		err = c.add(a.core, !o.Inactive)
 	}
 	if err != nil {
-		rt.strike(a.core)
+		rt.unregister(a.core)
 		return nil, during("spawn "+p.Name, err)
 	}
 	rt.enrol(a.core)

@@ -36,7 +36,7 @@ func restart(s holder) error {
 
 // place is an actor's block in a cohort.
 type place struct {
-	*cohort
+	*resident
 	actor *core
 	block int
 }
@@ -48,7 +48,7 @@ func (p *place) handled(_ context.Context, m *mailbox, ticket uint64) (bool, err
 func (p *place) kick() {
 	if p.away(p.block) {
 		if _, err := p.watch(); err != nil {
-			p.rt.note(err)
+			p.rt.record(err)
 		}
 	}
 }
@@ -59,4 +59,4 @@ func (p *place) renew(initial any) error {
 	return p.states.set(p.stream, p.block, initial)
 }
 
-func (p *place) room() error { return p.rt.room(p.cohort, p.actor.name) }
+func (p *place) room() error { return p.resident.room(p.actor.name) }

@@ -40,7 +40,7 @@ func (rt *Runtime) Stats() Stats {
 	if !rt.made() {
 		return Stats{Actors: map[State]int{}}
 	}
-	rt.recountBags()
+	rt.recountInboxes()
 	s := rt.departed.load()
 	s.Actors = map[State]int{}
 	for i := range rt.Actors() {
@@ -107,7 +107,7 @@ func (c *core) recount() {
 	defer c.departure.Unlock()
 	if c.departed {
 		i := c.info()
-		if h, ok := c.server.(*hostActor); ok && h.bag.Load() != nil {
+		if h, ok := c.server.(*hostActor); ok && h.inbox.Load() != nil {
 			i.Refused = 0 // see refusals
 		}
 		c.rt.departed.add(i.less(c.counted))

@@ -100,11 +100,11 @@ func (c *core) supervise(f Failure) {
 		err = c.end()
 	default:
 		if f.Escalated || c.rt.config.Supervisor != nil {
-			c.rt.note(&EscalationError{f})
+			c.rt.record(&EscalationError{f})
 		}
 	}
 	if _, other := errors.AsType[*StateError](err); err != nil && !other && !errors.Is(err, ErrClosed) {
-		c.rt.note(err)
+		c.rt.record(err)
 	}
 }
 
@@ -136,7 +136,7 @@ func (rt *Runtime) ask(supervisor func(Failure) Decision, f Failure) (d Decision
 	d = Escalate
 	defer func() {
 		if v := recover(); v != nil {
-			rt.note(fmt.Errorf("ring: a supervisor of actor %s: %w", f.Actor, newPanicError(v)))
+			rt.record(fmt.Errorf("ring: a supervisor of actor %s: %w", f.Actor, newPanicError(v)))
 		}
 	}()
 	return supervisor(f)

@@ -189,7 +189,7 @@ type posted struct {
 func (c *core) posted() posted {
 	box, h := c.box.box, (*hostActor)(nil)
 	if h, _ = c.server.(*hostActor); h != nil {
-		if b := h.bag.Load(); b != nil {
+		if b := h.inbox.Load(); b != nil {
 			box = b.box
 		}
 	}

@@ -136,7 +136,7 @@ func (t *traces) span(track, name string, began time.Time, n int) {
 
 // traceLaunch records a resident launch that has ended. The cohort has a track,
 // which has the name of its first actor.
-func (c *cohort) traceLaunch() {
+func (c *resident) traceLaunch() {
 	if c.rt.traces.on() && len(c.actors) > 0 {
 		c.rt.traces.span("launches with "+c.actors[0].name, c.program.Name, c.began, len(c.actors))
 	}

@@ -8,22 +8,22 @@ import (
 	"quern.dev/gpu"
 )
 
-// spareStreams are streams for launches that begin beside handlers that do not return.
+// streamReserve holds streams for launches that begin beside handlers that do not return.
 // The driver may have to wait for all launches when it makes a stream, so that they
 // are made before.
-type spareStreams struct {
+type streamReserve struct {
 	mu   sync.Mutex
 	list []*gpu.Stream
 }
 
-// enoughSpares is how many streams are kept.
-const enoughSpares = 4
+// reserved is how many streams are kept.
+const reserved = 4
 
 // fill makes streams until there are enough. No launch is waited for meanwhile.
-func (s *spareStreams) fill(dev *gpu.Device) error {
+func (s *streamReserve) fill(dev *gpu.Device) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.list) < enoughSpares {
+	for len(s.list) < reserved {
 		stream, err := dev.NewStream(context.Background(), gpu.Detached())
 		if err != nil {
 			return err
@@ -34,7 +34,7 @@ func (s *spareStreams) fill(dev *gpu.Device) error {
 }
 
 // take returns a stream.
-func (s *spareStreams) take() (*gpu.Stream, error) {
+func (s *streamReserve) take() (*gpu.Stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.list)
@@ -47,13 +47,13 @@ func (s *spareStreams) take() (*gpu.Stream, error) {
 }
 
 // put keeps a stream whose work is done.
-func (s *spareStreams) put(stream *gpu.Stream) {
+func (s *streamReserve) put(stream *gpu.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.list = append(s.list, stream)
 }
 
-func (s *spareStreams) close() error {
+func (s *streamReserve) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error

@@ -14,10 +14,10 @@ import (
 	"quern.dev/ring/internal/mail"
 )
 
-// bag is the mailbox of a host actor that actors on the device put messages into: a
+// inbox is the mailbox of a host actor that actors on the device put messages into: a
 // ring in memory of the host, from which they go to the actor's queue. A message
 // for which there is no room there stays; when the ring is full senders are told so.
-type bag struct {
+type inbox struct {
 	host  *hostActor
 	box   uint32 // number of the mailbox
 	at    uint32 // its bell, and behind that the head, in the host's region
@@ -33,18 +33,18 @@ type bag struct {
 	full atomic.Bool // a message waits for room in the queue
 }
 
-// bags are those of a runtime.
-type bags struct {
+// inboxes are those of a runtime.
+type inboxes struct {
 	mu   sync.Mutex // held while messages are collected
-	list []*bag
+	list []*inbox
 	gone []*refusals // of host actors that have ended; actors on the device may have Refs of them
 	some atomic.Bool
 	poll sync.Once
 }
 
-// makeBag makes a mailbox for the actors on the device. It is an error if the
+// makeInbox makes a mailbox for the actors on the device. It is an error if the
 // messages cannot come from there.
-func (h *hostActor) makeBag() (*bag, error) {
+func (h *hostActor) makeInbox() (*inbox, error) {
 	c := h.actor
 	if err := plain(c.in); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (h *hostActor) makeBag() (*bag, error) {
 		return nil, c.denied("ref", false)
 	}
 	p := c.rt.post
-	b := &bag{host: h, slots: maxBoxSlots, msg: c.queue.types.blank()}
+	b := &inbox{host: h, slots: maxBoxSlots, msg: c.queue.types.blank()}
 	b.step = (mail.InHeader + uint32(c.inSize+3)/4 + sectorWords - 1) / sectorWords * sectorWords
 	for b.slots > minBoxSlots && int(b.slots*b.step)*8 > boxBytes {
 		b.slots /= 2
@@ -81,13 +81,13 @@ func (h *hostActor) makeBag() (*bag, error) {
 	if err := p.write(place, words...); err != nil {
 		return nil, err
 	}
-	all := &c.rt.bags
+	all := &c.rt.inboxes
 	all.mu.Lock()
 	all.list = append(all.list, b)
 	all.mu.Unlock()
 	all.some.Store(true)
 	if c.rt.resident {
-		all.poll.Do(func() { c.rt.pumps.Go(c.rt.pollBags) })
+		all.poll.Do(func() { c.rt.pumps.Go(c.rt.pollInboxes) })
 	}
 	return b, nil
 }
@@ -95,24 +95,24 @@ func (h *hostActor) makeBag() (*bag, error) {
 // box returns the number of the actor's mailbox for actors on the device, which is
 // made when it is asked for first; 0 if there can be none.
 func (h *hostActor) box() uint32 {
-	h.bagging.Lock()
-	defer h.bagging.Unlock()
-	if b := h.bag.Load(); b != nil {
+	h.inboxMu.Lock()
+	defer h.inboxMu.Unlock()
+	if b := h.inbox.Load(); b != nil {
 		return b.box
 	}
-	b, err := h.makeBag()
+	b, err := h.makeInbox()
 	if err != nil {
 		return 0
 	}
-	h.bag.Store(b)
+	h.inbox.Store(b)
 	h.actor.rt.post.owners.Store(b.box, h.actor)
 	return b.box
 }
 
-// collectBags moves messages from actors on the device to the queues of host actors,
+// collectInboxes moves messages from actors on the device to the queues of host actors,
 // and returns how many.
-func (rt *Runtime) collectBags() (n int) {
-	all := &rt.bags
+func (rt *Runtime) collectInboxes() (n int) {
+	all := &rt.inboxes
 	if !all.some.Load() {
 		return 0
 	}
@@ -127,7 +127,7 @@ func (rt *Runtime) collectBags() (n int) {
 }
 
 // collect moves messages to the queue. words is the host's region.
-func (b *bag) collect(words []uint64) (n int) {
+func (b *inbox) collect(words []uint64) (n int) {
 	c := b.host.actor
 	b.mail.in = unsafe.Pointer(&words[b.ring]) // valid as long as words is; slots*step words follow
 	for ; n < int(b.slots) && b.mail.arrived(uint64(b.head)); n++ {
@@ -183,11 +183,11 @@ func (c *core) refuse(e *envelope, msg unsafe.Pointer) {
 	q.removed++
 }
 
-// pollBags collects messages as long as the runtime is open.
-func (rt *Runtime) pollBags() {
+// pollInboxes collects messages as long as the runtime is open.
+func (rt *Runtime) pollInboxes() {
 	wait := backoff.Yielding()
 	for !rt.ending() {
-		if rt.collectBags() > 0 {
+		if rt.collectInboxes() > 0 {
 			wait = backoff.Yielding()
 			continue
 		}
@@ -195,41 +195,41 @@ func (rt *Runtime) pollBags() {
 	}
 }
 
-// collectBag moves messages to the queue that have waited for room there.
-func (h *hostActor) collectBag() {
-	if b := h.bag.Load(); b != nil && b.full.Load() {
+// collectInbox moves messages to the queue that have waited for room there.
+func (h *hostActor) collectInbox() {
+	if b := h.inbox.Load(); b != nil && b.full.Load() {
 		b.full.Store(false)
-		h.actor.rt.collectBags()
+		h.actor.rt.collectInboxes()
 	}
 }
 
-// shutBag has messages from actors on the device refused.
-func (h *hostActor) shutBag() error {
-	h.bagging.Lock()
-	defer h.bagging.Unlock()
-	b := h.bag.Load()
+// shutInbox has messages from actors on the device refused.
+func (h *hostActor) shutInbox() error {
+	h.inboxMu.Lock()
+	defer h.inboxMu.Unlock()
+	b := h.inbox.Load()
 	if b == nil {
 		return nil
 	}
 	return h.actor.rt.post.write(b.box*mail.BoxWords+mail.BoxOwner, 0)
 }
 
-// bagged moves what has come from actors on the device to the queue, as far as there
+// inInbox moves what has come from actors on the device to the queue, as far as there
 // is room, and returns how many messages wait for that.
-func (h *hostActor) bagged() int {
-	b, rt := h.bag.Load(), h.actor.rt
+func (h *hostActor) inInbox() int {
+	b, rt := h.inbox.Load(), h.actor.rt
 	if b == nil {
 		return 0
 	}
-	rt.collectBags()
-	rt.bags.mu.Lock()
-	defer rt.bags.mu.Unlock()
+	rt.collectInboxes()
+	rt.inboxes.mu.Lock()
+	defer rt.inboxes.mu.Unlock()
 	return b.waiting(rt)
 }
 
-// waiting counts the messages that have not gone to the queue. rt.bags.mu is held.
-func (b *bag) waiting(rt *Runtime) (n int) {
-	if !slices.Contains(rt.bags.list, b) {
+// waiting counts the messages that have not gone to the queue. rt.inboxes.mu is held.
+func (b *inbox) waiting(rt *Runtime) (n int) {
+	if !slices.Contains(rt.inboxes.list, b) {
 		return 0 // the actor has ended
 	}
 	rt.post.withHost(func(words []uint64) {
@@ -241,12 +241,12 @@ func (b *bag) waiting(rt *Runtime) (n int) {
 	return n
 }
 
-// dropBag ends the way from actors on the device to one that has terminated. What is
+// dropInbox ends the way from actors on the device to one that has terminated. What is
 // in its mailbox are dead letters.
-func (h *hostActor) dropBag() (err error) {
-	h.bagging.Lock()
-	defer h.bagging.Unlock()
-	b, rt := h.bag.Load(), h.actor.rt
+func (h *hostActor) dropInbox() (err error) {
+	h.inboxMu.Lock()
+	defer h.inboxMu.Unlock()
+	b, rt := h.inbox.Load(), h.actor.rt
 	if b == nil {
 		return nil
 	}
@@ -258,16 +258,16 @@ func (h *hostActor) dropBag() (err error) {
 	if err := rt.post.write(b.box*mail.BoxWords+mail.BoxOwner, 0); err != nil {
 		return err
 	}
-	for rt.collectBags() > 0 {
+	for rt.collectInboxes() > 0 {
 	}
-	rt.bags.mu.Lock()
-	for i, other := range rt.bags.list {
+	rt.inboxes.mu.Lock()
+	for i, other := range rt.inboxes.list {
 		if other == b {
-			rt.bags.list = append(rt.bags.list[:i:i], rt.bags.list[i+1:]...)
+			rt.inboxes.list = append(rt.inboxes.list[:i:i], rt.inboxes.list[i+1:]...)
 			break
 		}
 	}
-	rt.bags.mu.Unlock()
+	rt.inboxes.mu.Unlock()
 	rt.post.releaseHost(b.at, b.words)
 	rt.post.owners.Delete(b.box)
 	return nil
@@ -280,11 +280,11 @@ type refusals struct {
 	counted atomic.Uint64 // in the sums of the runtime
 }
 
-// recountBags counts what host actors that have ended have refused.
-func (rt *Runtime) recountBags() {
-	rt.bags.mu.Lock()
-	gone := rt.bags.gone[:len(rt.bags.gone):len(rt.bags.gone)]
-	rt.bags.mu.Unlock()
+// recountInboxes counts what host actors that have ended have refused.
+func (rt *Runtime) recountInboxes() {
+	rt.inboxes.mu.Lock()
+	gone := rt.inboxes.gone[:len(rt.inboxes.gone):len(rt.inboxes.gone)]
+	rt.inboxes.mu.Unlock()
 	for _, r := range gone {
 		var refused [1]uint64
 		if err := rt.post.read(r.box*mail.BoxWords+mail.BoxRefused, refused[:]); err != nil {
@@ -296,7 +296,7 @@ func (rt *Runtime) recountBags() {
 
 // depart has what the actor refuses from now on counted without it.
 func (h *hostActor) depart() {
-	b, all := h.bag.Load(), &h.actor.rt.bags
+	b, all := h.inbox.Load(), &h.actor.rt.inboxes
 	if b == nil {
 		return
 	}

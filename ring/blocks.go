@@ -11,23 +11,23 @@ import (
 // with the tickets of the one before, so that nothing in the rings or the cursors
 // has to be cleared, and no reader ever finds there what it looks for by mistake.
 
-// vacancy returns the block for the next actor: one whose actor has terminated and
+// freeBlock returns the block for the next actor: one whose actor has terminated and
 // whose askers have their replies, or the first that nobody has had. It is the size
 // of the cohort if there is none. c.mu is held.
-func (c *cohort) vacancy() int {
+func (c *cohort) freeBlock() int {
 	for i, a := range c.actors {
-		if a.ended() && (!c.resident || !c.tenants[i].stuck) && a.vacate() {
+		if a.ended() && !c.executor.occupied(i) && a.vacate() {
 			return i
 		}
 	}
 	return len(c.actors)
 }
 
-// spacious reports whether there is a block for one more actor.
-func (c *cohort) spacious() bool {
+// hasFreeBlock reports whether there is a block for one more actor.
+func (c *cohort) hasFreeBlock() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.vacancy() < c.size
+	return c.freeBlock() < c.size
 }
 
 // ended reports whether the actor has terminated and nothing is left to be done.
@@ -41,11 +41,11 @@ func (c *core) ended() bool {
 	}
 }
 
-// berth returns the block for the next actor, which the caller keeps from others, and
+// assign returns the block for the next actor, which the caller keeps from others, and
 // gives the actor its mailbox in the post memory: what the one before had.
-func (c *cohort) berth(a *core) (i int, err error) {
+func (c *cohort) assign(a *core) (i int, err error) {
 	c.mu.Lock()
-	i = c.vacancy()
+	i = c.freeBlock()
 	var before *core
 	if i < len(c.actors) {
 		before = c.actors[i]
@@ -54,14 +54,14 @@ func (c *cohort) berth(a *core) (i int, err error) {
 	if before == nil {
 		a.box, err = c.rt.post.newBox(int(c.shape.InStep), a.number)
 	} else {
-		a.box, err = before.bequeath(a)
+		a.box, err = before.handOver(a)
 	}
 	return i, err
 }
 
-// bequeath gives the heir the mailbox in the post memory of an actor that has ended.
+// handOver gives the heir the mailbox in the post memory of an actor that has ended.
 // What others on the device had put there are dead letters.
-func (c *core) bequeath(heir *core) (b postbox, err error) {
+func (c *core) handOver(heir *core) (b postbox, err error) {
 	if c.rt.referred.Load() {
 		// Senders keep in mind whose mailbox it was, until their launch ends.
 		if err := c.rt.Quiesce("hand a mailbox on"); err != nil {
@@ -125,8 +125,8 @@ func (c *cohort) settleIn(i int, a *core) {
 	if i < len(c.actors) {
 		c.actors[i].routing.free(c.rt.post)
 		c.actors = slices.Clone(c.actors) // others are at work on the list
-		c.actors[i], c.tenants[i] = a, tenant{}
+		c.actors[i] = a
 		return
 	}
-	c.actors, c.tenants = append(c.actors, a), append(c.tenants, tenant{})
+	c.actors = append(c.actors, a)
 }
