@@ -6,8 +6,9 @@ import "math"
 // index or division may stop the thread; they are trees, and a node occurs in
 // one place only (Clone copies).
 type Expr interface {
+	node
 	Type() *Type
-	expr()
+	copyExpr() Expr // with the parts of the original
 }
 
 // Const is a scalar constant. Integers and bools are in Bits, sign- or
@@ -232,21 +233,6 @@ func (x *Binary) Type() *Type {
 	}
 	return TBool
 }
-
-func (*Const) expr()       {}
-func (*Zero) expr()        {}
-func (*Load) expr()        {}
-func (*Unary) expr()       {}
-func (*Binary) expr()      {}
-func (*Convert) expr()     {}
-func (*Len) expr()         {}
-func (*Cap) expr()         {}
-func (*SliceExpr) expr()   {}
-func (*Addr) expr()        {}
-func (*ThreadValue) expr() {}
-func (*Intrinsic) expr()   {}
-func (*Composite) expr()   {}
-func (*Select) expr()      {}
 
 // IsTruncation reports whether the conversion makes an integer of a float.
 func (x *Convert) IsTruncation() bool { return x.T.IsInteger() && x.X.Type().IsFloat() }

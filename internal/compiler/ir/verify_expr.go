@@ -6,6 +6,7 @@ func (v *verifier) expr(e Expr) {
 		v.fail("nil expression")
 	}
 	v.once(e)
+	e.parts(v)
 	switch e := e.(type) {
 	case *Const:
 		v.constant(e)
@@ -14,7 +15,6 @@ func (v *verifier) expr(e Expr) {
 			v.fail("zero of type %s", e.T)
 		}
 	case *Load:
-		v.place(e.Place)
 		if v.stage >= StageFinal && e.Place.Type().IsAggregate() {
 			v.fail("load of type %s", e.Place.Type())
 		}
@@ -31,8 +31,6 @@ func (v *verifier) expr(e Expr) {
 	case *SliceExpr:
 		v.sliceExpr(e)
 	case *Addr:
-		v.place(e.Place)
-		v.writes(e.Place)
 		if e.T.Kind != Pointer || !e.T.Elem.Equal(e.Place.Type()) {
 			v.fail("address of %s has type %s", e.Place.Type(), e.T)
 		}
@@ -46,7 +44,6 @@ func (v *verifier) expr(e Expr) {
 		v.composite(e)
 	case *Select:
 		v.cond(e.Cond)
-		v.expr(e.X)
 		v.typed(e.Y, e.X.Type(), "second value of select")
 	default:
 		v.fail("unknown expression %T", e)
@@ -69,7 +66,6 @@ func (v *verifier) constant(e *Const) {
 }
 
 func (v *verifier) unary(e *Unary) {
-	v.expr(e.X)
 	t := e.X.Type()
 	ok := false
 	switch e.Op {
@@ -86,8 +82,6 @@ func (v *verifier) unary(e *Unary) {
 }
 
 func (v *verifier) binary(e *Binary) {
-	v.expr(e.X)
-	v.expr(e.Y)
 	x, y := e.X.Type(), e.Y.Type()
 	number := x.IsInteger() || x.IsFloat()
 	ok := false
@@ -114,7 +108,6 @@ func (v *verifier) binary(e *Binary) {
 }
 
 func (v *verifier) convert(e *Convert) {
-	v.expr(e.X)
 	x := e.X.Type()
 	if v.stage >= StageFinal && e.T.IsAggregate() {
 		v.fail("conversion to type %s", e.T)
@@ -127,7 +120,6 @@ func (v *verifier) convert(e *Convert) {
 }
 
 func (v *verifier) sliceOperand(e Expr) {
-	v.expr(e)
 	if e.Type().Kind != Slice {
 		v.fail("length or capacity of %s", e.Type())
 	}
@@ -142,8 +134,6 @@ func (v *verifier) sliceExpr(e *SliceExpr) {
 		v.sliceOperand(e.X)
 		elem = e.X.Type().Elem
 	} else {
-		v.place(e.Array)
-		v.writes(e.Array)
 		if e.Array.Type().Kind != Array {
 			v.fail("slice of %s", e.Array.Type())
 		}
@@ -215,9 +205,6 @@ func (v *verifier) intrinsic(e *Intrinsic) {
 	sig := signatures[e.Op]
 	if len(e.Args) != sig.args {
 		v.fail("%s with %d arguments, want %d", e.Op, len(e.Args), sig.args)
-	}
-	for _, a := range e.Args {
-		v.expr(a)
 	}
 	first := e.Args[0].Type()
 	if !inClass(first, sig.class) {

@@ -142,21 +142,9 @@ func (s *versioner) rename(list []ir.Stmt, v *ir.Local, hasValue bool) {
 // redefine makes what a statement other than an Assign gives v a value give it
 // to w.
 func redefine(t ir.Stmt, v, w *ir.Local) {
-	switch t := t.(type) {
-	case *ir.Atomic:
-		if t.Dst == v {
-			t.Dst = w
-		}
-	case *ir.Memory:
-		if t.Dst == v {
-			t.Dst = w
-		}
-	default:
-		dst := ir.Defined(t)
-		for i := range dst {
-			if dst[i] == v {
-				dst[i] = w
-			}
+	for d := range ir.Results(t) {
+		if *d == v {
+			*d = w
 		}
 	}
 }
@@ -167,7 +155,7 @@ func assignsWhole(t ir.Stmt, v *ir.Local) bool {
 		p, ok := a.Dst.(*ir.VarPlace)
 		return ok && p.Var == v
 	}
-	return slices.Contains(ir.Defined(t), v)
+	return ir.Defines(t, v)
 }
 
 // readsVar reports whether a statement, which is an assignment to v, reads it.
@@ -191,7 +179,7 @@ func mentionsVar(t ir.Stmt, v *ir.Local) bool {
 	found := false
 	visitor := ir.Visitor{
 		Stmt: func(t ir.Stmt) bool {
-			found = found || slices.Contains(ir.Defined(t), v)
+			found = found || ir.Defines(t, v)
 			return !found
 		},
 		Place: func(p ir.Place) bool {
