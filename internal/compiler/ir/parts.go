@@ -70,12 +70,9 @@ func Defines(s Stmt, v *Local) bool {
 	if !hasResults(s) {
 		return false
 	}
-	for d := range Defined(s) {
-		if d == v {
-			return true
-		}
-	}
-	return false
+	f := finder{v: v}
+	s.parts(&f)
+	return f.found
 }
 
 // hasResults is false for most statements there are, at no cost.
@@ -86,6 +83,14 @@ func hasResults(s Stmt) bool {
 	}
 	return true
 }
+
+type finder struct {
+	ignore
+	v     *Local
+	found bool
+}
+
+func (f *finder) result(v **Local) { f.found = f.found || *v == f.v }
 
 // operation is a statement that works on places and variables and is more than an
 // Assign: an Atomic, a Memory, a Warp, an Effect, a LoadVector or a StoreVector. Each
