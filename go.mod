@@ -2,6 +2,13 @@ module quern.dev
 
 go 1.26.0
 
+// What is generated for these is not in the repository; see package internal/overlay.
+ignore (
+	./bench
+	./internal/accuracy
+	./internal/conformance
+)
+
 require (
 	github.com/ebitengine/purego v0.11.3
 	github.com/google/go-cmp v0.7.0

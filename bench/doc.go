@@ -7,6 +7,11 @@
 //	go run ./bench/cpu
 //	                  compares the CPU device with parallel Go by hand
 //
+// The generated files of the kernels are not in the repository. bench/build generates
+// them; before go run, write them once with
+//
+//	go run ./internal/overlay/cmd -write
+//
 // Package parity compares many kernels of different kinds with CUDA C, and its
 // program cpu with Go by hand.
 //

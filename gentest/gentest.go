@@ -10,7 +10,7 @@ import (
 	"quern.dev/internal/compiler/generate"
 )
 
-// UpToDate fails the test unless quern_gen.go and quern_gen.ptx in the current
+// UpToDate fails the test unless quern_gen.go and quern_gen.zip in the current
 // directory, which is that of the package under test, are what quern gen would
 // write now. It says which kernels have changed. It writes nothing, and takes
 // about as long as quern gen.

@@ -2,39 +2,31 @@ package gpu
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"os"
+	"fmt"
 	"strings"
 	"testing"
+
+	"quern.dev/internal/archive"
 )
 
-// sumOf is what quern gen writes to quern_gen.go.
-func sumOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
-
 func TestCodeIsTiedToTheGoFile(t *testing.T) {
-	text := saxpyInfo.Code.Text
+	is := saxpyInfo.Code.Archive
 	for _, test := range []struct {
 		name string
-		text string
+		file string
 		want string // in the error; empty if there is none
 	}{
-		{"the text that was written", text, ""},
-		{"the text with lines that end with CR LF", strings.ReplaceAll(text, "\n", "\r\n"), ""},
-		{"a text with another instruction", strings.Replace(text, "fma.rn", "fma.rz", 1), "quern_gen.go and quern_gen.ptx do not belong together: one of them was edited, merged or left behind; run go generate"},
-		{"a text that was cut short", text[:len(text)/2], "do not belong together"},
-		{"a text with a space more", strings.Replace(text, "\n", " \n", 1), "do not belong together"},
-		{"conflict markers", "<<<<<<< HEAD\n" + text + "=======\n" + text + ">>>>>>> main\n", "quern_gen.ptx has the conflict markers of a merge; run"},
-		{"conflict markers and CR LF", strings.ReplaceAll(text+"<<<<<<< HEAD\n", "\n", "\r\n"), "conflict markers"},
-		{"nothing", "", "quern_gen.ptx is empty; run"},
+		{"the file that was written", is, ""},
+		{"a file with another instruction", codeOf(module("saxpy", "narrow", strings.Replace(saxpyPTX(""), "fma.rn", "fma.rz", 1))).Archive, "quern_gen.go and quern_gen.zip do not belong together: one of them was edited, merged or left behind; run go generate"},
+		{"a file that was cut short", is[:len(is)/2], "quern_gen.zip is damaged (zip: not a valid zip file); run"},
+		{"a file that was taken for text", strings.ReplaceAll(is, "\x00", "\r\x00"), "quern_gen.zip is damaged"},
+		{"conflict markers", "<<<<<<< HEAD\n" + is + "=======\n" + is + ">>>>>>> main\n", "quern_gen.zip has the conflict markers of a merge; run"},
+		{"nothing", "", "quern_gen.zip is empty; run"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			info := saxpyInfo
-			info.Code = &Code{Package: "example.com/vectors", Text: test.text, Sum: sumOf(text)}
+			info.Code = &Code{Package: "example.com/vectors", Archive: test.file, Sum: saxpyInfo.Code.Sum}
 			k, other := NewKernel(info), NewKernel(info)
 			everyDevice(t, func(t *testing.T, d *Device) {
 				s := d.DefaultStream()
@@ -63,47 +55,51 @@ func TestCodeIsTiedToTheGoFile(t *testing.T) {
 	}
 }
 
-func TestMissingCodeNamesFileKernelAndVariant(t *testing.T) {
-	text := module("other", "narrow", "x") + module("scale[float32]", "narrow", "y") + module("scale[float32]", "narrow older", "z")
-	info := KernelInfo{Name: "scale[float32]", Code: &Code{Package: "example.com/vectors", Text: text, Sum: sumOf(text)}}
-	for variant, want := range map[string]string{"narrow": "y", "narrow older": "z\n"} {
-		if got, err := info.section(variant); err != nil || got != want {
-			t.Errorf("%s: %q, %v", variant, got, err)
-		}
+// A bit that has changed in what is compressed is noticed when the module is read.
+func TestDamagedModulesAreErrors(t *testing.T) {
+	is := saxpyInfo.Code.Archive
+	at := strings.Index(is, "saxpy/narrow.ptx") + len("saxpy/narrow.ptx") + 40
+	info := saxpyInfo
+	info.Code = &Code{Package: "example.com/vectors", Archive: is[:at] + string(is[at]^4) + is[at+1:], Sum: saxpyInfo.Code.Sum}
+	_, err := info.module("narrow", 0)
+	if e, ok := errors.AsType[*CodeError](err); !ok || e.Variant != "narrow" || !strings.Contains(err.Error(), "quern_gen.zip is damaged (") {
+		t.Errorf("got %v", err)
 	}
-	_, err := info.section("wide")
+	if _, err := info.module("wide", 0); err != nil {
+		t.Errorf("the other module: %v", err)
+	}
+}
+
+func TestMissingCodeNamesFileKernelAndVariant(t *testing.T) {
+	info := KernelInfo{Name: "scale[float32]", Code: codeOf(module("other", "narrow", "x"), module("scale[float32]", "narrow", "y"), forOlder(module("scale[float32]", "narrow", "z")))}
+	if got, err := info.module("narrow", 0); err != nil || got != "y" {
+		t.Errorf("%q, %v", got, err)
+	}
+	_, err := info.module("wide", 0)
 	e, ok := errors.AsType[*CodeError](err)
 	if !ok || e.Kernel != "scale[float32]" || e.Variant != "wide" {
 		t.Fatalf("got %v, want a CodeError of the kernel", err)
 	}
-	if want := "package example.com/vectors: quern_gen.ptx has no code for variant wide of kernel scale[float32]: the file is damaged or out of date; run go generate, or go tool quern gen"; e.Error() != want {
+	if want := "package example.com/vectors: quern_gen.zip has no code for variant wide of kernel scale[float32]: the file is damaged or out of date; run go generate, or go tool quern gen"; e.Error() != want {
 		t.Errorf("got  %s\nwant %s", e, want)
 	}
 }
 
-func TestModulesAreFoundWithoutACopy(t *testing.T) {
-	text := strings.Repeat(module("other", "wide", strings.Repeat("x", 1000)), 1000) + module("k", "wide", "here")
-	code := &Code{Text: text, Sum: sumOf(text)}
-	info := KernelInfo{Name: "k", Code: code}
-	do(t, code.open())
-	if n := testing.AllocsPerRun(10, func() { _, _ = info.section("wide") }); n > 1 { // the words that are looked up
-		t.Errorf("%v allocations", n)
-	}
-}
-
-// BenchmarkCodeOpen is what the first launch of a kernel of a large package costs
-// on top: the largest quern_gen.ptx of the repository.
+// BenchmarkCodeOpen is what the first launch of a kernel costs on top: in a package
+// of 100 kernels of 100 lines, of which one is used.
 func BenchmarkCodeOpen(b *testing.B) {
-	text, err := os.ReadFile("../internal/conformance/actors/quern_gen.ptx")
-	if err != nil {
-		b.Skip(err)
+	var modules []archive.Module
+	for i := range 100 {
+		for _, variant := range []string{"coarse", "proven", "narrow", "wide"} {
+			modules = append(modules, module(fmt.Sprint("kernel", i), variant, strings.Repeat(saxpyPTX(fmt.Sprint("// ", i)), 3)))
+		}
 	}
-	code := string(text)
-	sum := sumOf(code)
-	b.SetBytes(int64(len(text)))
+	code := codeOf(modules...)
+	b.SetBytes(int64(len(code.Archive)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := (&Code{Text: code, Sum: sum}).open(); err != nil {
+		c := &Code{Archive: code.Archive, Sum: code.Sum}
+		if _, err := c.module("kernel50", "narrow", false, "kernel50"); err != nil {
 			b.Fatal(err)
 		}
 	}

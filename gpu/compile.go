@@ -73,7 +73,7 @@ func textInfo(k *compiler.Kernel) KernelInfo {
 		Entry:   k.Variants[0].Entry,
 		Package: compiledPackage,
 		Pos:     k.IR.Func.Pos.String(),
-		Code:    &Code{Text: k.PTX()},
+		Code:    &Code{Modules: k.Modules()},
 		Block:   Dim3{X: k.IR.Options.Block[0], Y: k.IR.Options.Block[1], Z: k.IR.Options.Block[2]},
 		Shared:  k.Variants[0].SharedBytes,
 		Cluster: Dim3{X: k.IR.Options.Cluster[0], Y: k.IR.Options.Cluster[1], Z: k.IR.Options.Cluster[2]},

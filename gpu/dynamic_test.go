@@ -73,7 +73,7 @@ func TestDynamicLaunchesKnowTheirTypes(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	k := NewKernel(KernelInfo{
 		Name: "k", Params: []Param{{Name: "p", Kind: Struct, Type: "p.rows", Layout: "struct{A [4]struct{X float32; Y float32}; B int32}", Size: 36}},
-		Code: &Code{Text: ptxHeader + ".visible .entry k(.param .align 4 .b8 p[36], .param .u64 quern_fault, .param .u32 quern_kernel) { exit; }"},
+		Code: onlyCode(ptxHeader + ".visible .entry k(.param .align 4 .b8 p[36], .param .u64 quern_fault, .param .u32 quern_kernel) { exit; }"),
 	})
 	var arg any = rows{}
 	launch := func() { do(t, k.Launch(d.DefaultStream(), Linear(1), arg)) }

@@ -279,14 +279,18 @@ func (k *Kernel) failed(doing string, err error) error {
 
 // module returns the PTX of a variant for a device of the given compute
 // capability, times ten, 0 if it has none. Of a variant that needs a newer one
-// there may be a module with replacements, as a section of its own; if there is
-// none for the device, the error is a *CapabilityError.
+// there may be a module with replacements; if there is none for the device, the error is a *CapabilityError.
 func (k *KernelInfo) module(variant string, capability int) (string, error) {
-	text, err := k.section(variant)
+	name := cmp.Or(k.modules, k.Name)
+	text, err := k.Code.module(name, variant, false, k.Name)
 	if err != nil || capability == 0 || targetOf(text) <= capability {
 		return text, err
 	}
-	if older, err := k.section(variant + " older"); err == nil {
+	older, err := k.Code.module(name, variant, true, k.Name)
+	if err != nil {
+		return "", err
+	}
+	if older != "" {
 		text = older
 	}
 	if need := targetOf(text); need > capability {
@@ -305,11 +309,6 @@ func targetOf(ptx string) int {
 		return 0
 	}
 	return n
-}
-
-// section returns the kernel's module for a variant.
-func (k *KernelInfo) section(variant string) (string, error) {
-	return k.Code.module(cmp.Or(k.modules, k.Name), variant, k.Name)
 }
 
 // placed returns the bytes of the kernel's shared variables if they are in

@@ -1,9 +1,9 @@
 package gpu
 
 import (
-	"fmt"
 	"strings"
 
+	"quern.dev/internal/archive"
 	"quern.dev/kernel/host"
 )
 
@@ -26,8 +26,8 @@ var saxpyInfo = KernelInfo{
 		{Name: "x", Kind: Slice, Type: "float32", Size: 4},
 		{Name: "y", Kind: Slice, Type: "float32", Size: 4},
 	},
-	Code: &Code{Text: module("other", "narrow", "") + module("saxpy", "narrow", saxpyPTX("")) +
-		module("saxpy", "wide", saxpyPTX("add.rn.f32 %f4, %f4, 0f42C80000;")) + module("other", "wide", "")},
+	Code: codeOf(module("other", "narrow", ""), module("saxpy", "narrow", saxpyPTX("")),
+		module("saxpy", "wide", saxpyPTX("add.rn.f32 %f4, %f4, 0f42C80000;")), module("other", "wide", "")),
 	// n <= 1<<20: the wide module, which adds 100 more, is for more.
 	Variants: []Variant{
 		{
@@ -43,9 +43,25 @@ var saxpyInfo = KernelInfo{
 	Host: saxpyHost,
 }
 
-func module(kernel, variant, text string) string {
-	return fmt.Sprintf("//quern:module %s %s\n%s\n", kernel, variant, text)
+func module(kernel, variant, text string) archive.Module {
+	return archive.Module{Kernel: kernel, Variant: variant, Text: text}
 }
+
+// codeOf is the code of a package as quern gen writes it.
+func codeOf(modules ...archive.Module) *Code {
+	data, err := archive.Write(modules)
+	if err != nil {
+		panic(err)
+	}
+	a, err := archive.Open(string(data))
+	if err != nil {
+		panic(err)
+	}
+	return &Code{Package: "example.com/vectors", Archive: string(data), Sum: a.Sum()}
+}
+
+// onlyCode is a module for every variant.
+func onlyCode(ptx string) *Code { return &Code{Modules: []archive.Module{{Text: ptx}}} }
 
 func saxpyPTX(extra string) string {
 	return ptxHeader + `
@@ -109,7 +125,7 @@ var outcomeInfo = KernelInfo{
 		{Name: "p", Kind: Struct, Type: "params", Size: 24},
 		{Name: "out", Kind: Slice, Type: "int64", Size: 8},
 	},
-	Code: &Code{Text: ptxHeader + `
+	Code: onlyCode(ptxHeader + `
 .visible .entry outcome(.param .align 8 .b8 p[24], .param .u64 out_ptr, .param .u64 out_len, .param .u64 quern_fault, .param .u32 quern_kernel)
 {
 ` + ptxRegisters + `
@@ -123,7 +139,7 @@ var outcomeInfo = KernelInfo{
 	st.global.u64 [%rd4], %rd1;
 	exit;
 ` + ptxFault + `}
-`},
+`),
 	Variants: []Variant{{Name: "wide", Sites: []Site{
 		IndexSite:  {Kind: IndexSite, File: "outcome.go", Line: 10},
 		SliceSite:  {Kind: SliceSite, File: "outcome.go", Line: 11},
@@ -146,7 +162,7 @@ type params struct {
 var block64Info = KernelInfo{
 	Name:   "block64",
 	Params: []Param{{Name: "out", Kind: Slice, Type: "int32", Size: 4}},
-	Code: &Code{Text: ptxHeader + `
+	Code: onlyCode(ptxHeader + `
 .visible .entry block64(.param .u64 out_ptr, .param .u64 out_len, .param .u64 quern_fault, .param .u32 quern_kernel)
 .reqntid 64, 1, 1
 {
@@ -162,7 +178,7 @@ var block64Info = KernelInfo{
 	st.global.u32 [%rd4], %r4;
 	exit;
 }
-`},
+`),
 	Block: Dim3{X: 64},
 }
 

@@ -272,8 +272,8 @@ func TestDamagedKernelsAreErrors(t *testing.T) {
 		want   string
 	}{
 		"limits":        {func(i *KernelInfo) { i.Variants = []Variant{{Name: "narrow", Limits: []int64{3}}, {Name: "wide"}} }, "limits"},
-		"no module":     {func(i *KernelInfo) { i.Code = &Code{Text: module("other", "narrow", "")} }, "quern_gen.ptx has no code for variant narrow of kernel saxpy: the file is damaged or out of date; run go generate"},
-		"syntax":        {func(i *KernelInfo) { i.Code = &Code{Text: ptxHeader + ".visible .entry saxpy("} }, "gpu: launch saxpy: "},
+		"no module":     {func(i *KernelInfo) { i.Code = codeOf(module("other", "narrow", "")) }, "quern_gen.zip has no code for variant narrow of kernel saxpy: the file is damaged or out of date; run go generate"},
+		"syntax":        {func(i *KernelInfo) { i.Code = onlyCode(ptxHeader + ".visible .entry saxpy(") }, "gpu: launch saxpy: "},
 		"negative size": {func(i *KernelInfo) { i.Params = []Param{{Name: "a", Size: -4}} }, "parameter a has a size of -4 bytes"},
 	}
 	for name, test := range damage {

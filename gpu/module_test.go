@@ -3,11 +3,18 @@ package gpu
 import (
 	"errors"
 	"testing"
+
+	"quern.dev/internal/archive"
 )
+
+func forOlder(m archive.Module) archive.Module {
+	m.Older = true
+	return m
+}
 
 func TestOlderDevicesGetTheModuleMadeForThem(t *testing.T) {
 	const modern, older, other = ".version 7.0\n.target sm_80\nmodern", ".version 6.0\n.target sm_50\nolder", ".version 6.0\n.target sm_80\nother"
-	info := KernelInfo{Name: "k", Code: &Code{Text: "//quern:module k narrow\n" + modern + "\n//quern:module k narrow older\n" + older + "\n//quern:module k wide\n" + other}}
+	info := KernelInfo{Name: "k", Code: codeOf(module("k", "narrow", modern), forOlder(module("k", "narrow", older)), module("k", "wide", other))}
 	for _, test := range []struct {
 		name       string
 		variant    string
@@ -27,11 +34,11 @@ func TestOlderDevicesGetTheModuleMadeForThem(t *testing.T) {
 }
 
 func TestAKernelThatNeedsANewerDeviceIsACapabilityError(t *testing.T) {
-	for _, text := range []string{
-		"//quern:module k wide\n.version 7.0\n.target sm_80\n",
-		"//quern:module k wide\n.version 8.0\n.target sm_90\n\n//quern:module k wide older\n.version 7.0\n.target sm_80\n",
+	for _, code := range []*Code{
+		codeOf(module("k", "wide", ".version 7.0\n.target sm_80\n")),
+		codeOf(module("k", "wide", ".version 8.0\n.target sm_90\n"), forOlder(module("k", "wide", ".version 7.0\n.target sm_80\n"))),
 	} {
-		info := KernelInfo{Name: "k", Code: &Code{Text: text}}
+		info := KernelInfo{Name: "k", Code: code}
 		_, err := info.module("wide", 75)
 		e, ok := errors.AsType[*CapabilityError](err)
 		if !ok || e.Major != 7 || e.Minor != 5 || e.Need != "8.0" || !errors.Is(err, errors.ErrUnsupported) {

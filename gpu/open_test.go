@@ -225,7 +225,7 @@ func TestDriverErrorsAreValues(t *testing.T) {
 
 func TestCompilerLogIsInTheError(t *testing.T) {
 	info := saxpyInfo
-	info.Code = &Code{Text: ptxHeader + ".visible .entry saxpy() { bogus.u32 %r1; exit; }"}
+	info.Code = onlyCode(ptxHeader + ".visible .entry saxpy() { bogus.u32 %r1; exit; }")
 	d := openFake(t, fakecuda.New(1))
 	defer d.Close()
 	err := NewKernel(info).Prepare(d)
@@ -239,7 +239,7 @@ func TestSimulatorReportsWhatGPUsDoNot(t *testing.T) {
 		return KernelInfo{
 			Name:   "probe",
 			Params: []Param{{Name: "out", Kind: Slice, Type: "int32", Size: 4}},
-			Code: &Code{Text: ptxHeader + `.file 1 "probe.go"
+			Code: onlyCode(ptxHeader + `.file 1 "probe.go"
 .visible .entry probe(.param .u64 out_ptr, .param .u64 out_len, .param .u64 quern_fault, .param .u32 quern_kernel)
 {
 ` + ptxRegisters + `
@@ -250,7 +250,7 @@ again:
 	` + body + `
 	exit;
 }
-`},
+`),
 			Variants: []Variant{{Name: "wide", Sites: []Site{{Kind: IndexSite, File: "probe.go", Line: 1}}}},
 		}
 	}

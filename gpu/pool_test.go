@@ -153,7 +153,7 @@ func TestMemoryIsGivenOutInTheOrderOfWork(t *testing.T) {
 func launchOn(s *Stream, b *Buffer[byte]) error {
 	k := NewKernel(KernelInfo{
 		Name: "touch", Params: []Param{{Name: "x", Kind: Slice, Type: "uint8", Size: 1}},
-		Code: &Code{Text: ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry touch(.param .u64 x, .param .u64 n, .param .u64 fault, .param .u32 id)\n{\n\tret;\n}\n"},
+		Code: onlyCode(".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry touch(.param .u64 x, .param .u64 n, .param .u64 fault, .param .u32 id)\n{\n\tret;\n}\n"),
 	})
 	return k.Launch(s, Linear(1), b)
 }

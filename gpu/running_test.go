@@ -14,7 +14,7 @@ import (
 func named(name, pos string) *Kernel {
 	return NewKernel(KernelInfo{
 		Name: name, Pos: pos,
-		Code: &Code{Text: ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry " + name + "(.param .u64 fault, .param .u32 id)\n{\n\tret;\n}\n"},
+		Code: onlyCode(".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry " + name + "(.param .u64 fault, .param .u32 id)\n{\n\tret;\n}\n"),
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 // launches that meet its limits: that their arguments have these values.
 type Special struct {
 	Name    string  // "radius=1"
-	Section string  // the kernel's name in the lines that stand before its modules
+	Section string  // the kernel's name in the package's Code
 	Entry   string  // of the kernel in its PTX
 	Limits  []int64 // conditions on the arguments; see package internal/limits
 

@@ -70,7 +70,7 @@ func (k *Kernel) fingerprint(h hash.Hash) {
 	fields(h, "kernel", k.String(), fmt.Sprint(k.info.Block))
 	for i := range k.info.Variants {
 		v := &k.info.Variants[i]
-		text, _ := k.info.section(v.Name) // what is missing cannot be launched
+		text, _ := k.info.module(v.Name, 0) // what is missing cannot be launched
 		fields(h, v.Name, fmt.Sprint(v.Limits), text)
 	}
 	for _, f := range k.special {

@@ -99,7 +99,7 @@ func TestTuneMeasuresAgainWhenSomethingChanges(t *testing.T) {
 	base := tu.tuning(dir, tu.works("a", 64), tu.works("b", 4096))
 	must[*Tuned](t)(Tune(context.Background(), tu.s, base))
 	other := saxpyInfo
-	other.Code = &Code{Text: strings.ReplaceAll(other.Code.Text, "add", "sub")}
+	other.Code = codeOf(module("saxpy", "narrow", saxpyPTX("")), module("saxpy", "wide", saxpyPTX("sub.rn.f32 %f4, %f4, 0f42C80000;")))
 	for _, c := range []struct {
 		name   string
 		cached bool

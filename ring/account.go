@@ -95,7 +95,7 @@ func (c *core) left() int {
 // traffic returns the messages that were accepted, and those of them that are not
 // done with.
 func (c *core) traffic() (accepted, waiting uint64) {
-	if h, ok := c.server.(*host); ok && h.bag.Load() != nil {
+	if h, ok := c.server.(*hostActor); ok && h.bag.Load() != nil {
 		c.rt.bags.mu.Lock() // nothing goes from there to the queue meanwhile
 		defer c.rt.bags.mu.Unlock()
 		n := uint64(h.bag.Load().waiting(c.rt))

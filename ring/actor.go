@@ -60,7 +60,7 @@ func (a *Actor[In, Out]) Ref() actor.Ref[In] {
 		return actor.Ref[In]{}
 	}
 	c.rt.referred.Store(true)
-	if h, ok := c.server.(*host); ok {
+	if h, ok := c.server.(*hostActor); ok {
 		return ref[In](h.box(), c)
 	}
 	return ref[In](c.box.box, c)

@@ -106,7 +106,7 @@ func (rt *Runtime) close() error {
 	errs := make([]error, len(cohorts)+len(living))
 	var ends sync.WaitGroup
 	for i, c := range living {
-		if h, ok := c.server.(*host); ok {
+		if h, ok := c.server.(*hostActor); ok {
 			ends.Go(func() { errs[len(cohorts)+i] = h.quit() })
 		}
 	}

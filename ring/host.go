@@ -137,7 +137,7 @@ const hostSlots = 256
 
 // host is the server of a host actor. A goroutine calls the handler as long as there
 // are messages. They stay in the queue until it comes to them.
-type host struct {
+type hostActor struct {
 	actor   *core
 	mailbox *mailbox
 	handle  func(again bool) (kernel.Action, error) // the message in the slot of the ticket
@@ -179,10 +179,10 @@ const (
 	recalled // and is to look for messages once more before it ends
 )
 
-func newHost(ctx context.Context, c *core, o *Options) *host {
-	h := &host{actor: c, vigil: vigil{patience: o.Patience}, base: context.WithoutCancel(ctx)}
+func newHost(ctx context.Context, c *core, o *Options) *hostActor {
+	h := &hostActor{actor: c, vigil: vigil{patience: o.Patience}, base: context.WithoutCancel(ctx)}
 	h.work = h.run
-	h.alarm.host = new(atomic.Pointer[host])
+	h.alarm.host = new(atomic.Pointer[hostActor])
 	h.context.core = c
 	h.refresh()
 	slots := min(o.slots(), hostSlots)
@@ -197,7 +197,7 @@ func newHost(ctx context.Context, c *core, o *Options) *host {
 }
 
 // refresh makes the context of the handler. h.mu is held, or nobody else is there.
-func (h *host) refresh() {
+func (h *hostActor) refresh() {
 	h.ctx, h.cancel = context.WithCancel(context.WithValue(h.base, senderKey{}, h.actor))
 }
 
@@ -238,7 +238,7 @@ func (s *slots[In, Out]) clear(slot int) {
 // handling returns a function that calls a handler with the message of the host's
 // ticket. The handler has copies of its own, for it may still have them when the
 // message was given up.
-func handling[In, Out any](h *host, handler func(context.Context, *HostContext, *In, *Out) kernel.Action) func(again bool) (kernel.Action, error) {
+func handling[In, Out any](h *hostActor, handler func(context.Context, *HostContext, *In, *Out) kernel.Action) func(again bool) (kernel.Action, error) {
 	n := int(h.mailbox.mask) + 1
 	s := &slots[In, Out]{in: make([]In, n), out: make([]Out, n), refs: h.actor.refs}
 	h.mailbox.values = s
@@ -281,7 +281,7 @@ func handling[In, Out any](h *host, handler func(context.Context, *HostContext, 
 var errGoexit = errors.New("the handler has called runtime.Goexit")
 
 // kick has the goroutine look for messages.
-func (h *host) kick() {
+func (h *hostActor) kick() {
 	for {
 		switch turn := h.turn.Load(); {
 		case turn == recalled:
@@ -296,7 +296,7 @@ func (h *host) kick() {
 }
 
 // run calls the handler as long as there are messages.
-func (h *host) run() {
+func (h *hostActor) run() {
 	regular := false
 	defer func() {
 		if !regular { // the handler has ended the goroutine
@@ -316,7 +316,7 @@ func (h *host) run() {
 }
 
 // step handles a message, if there is one and the actor is to handle it.
-func (h *host) step() bool {
+func (h *hostActor) step() bool {
 	c := h.actor
 	h.mu.Lock()
 	if h.closed || h.holds > 0 || !c.runs() {
@@ -350,7 +350,7 @@ func (h *host) step() bool {
 }
 
 // done notes what became of the message.
-func (h *host) done(action kernel.Action, err error) {
+func (h *hostActor) done(action kernel.Action, err error) {
 	c := h.actor
 	took := c.rt.clock() - h.began.Swap(0)
 	if c.rt.traces.on() {
@@ -377,7 +377,7 @@ func (h *host) done(action kernel.Action, err error) {
 
 // answer writes what became of the message, unless it was given up when the actor
 // ended, and reports whether it did. err is why the handler has failed, if it has.
-func (h *host) answer(outcome uint32, err error, took int64) bool {
+func (h *hostActor) answer(outcome uint32, err error, took int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.given {
@@ -396,7 +396,7 @@ func (h *host) answer(outcome uint32, err error, took int64) bool {
 }
 
 // over ends a call.
-func (h *host) over() {
+func (h *hostActor) over() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calling, h.stuck = false, false
@@ -407,7 +407,7 @@ func (h *host) over() {
 }
 
 // nap passes some time before the handler is called with the same message again.
-func (h *host) nap() {
+func (h *hostActor) nap() {
 	if h.naps++; h.naps < 64 {
 		runtime.Gosched()
 		return
@@ -416,7 +416,7 @@ func (h *host) nap() {
 }
 
 // watch sees to it that a handler is noticed that does not return.
-func (h *host) watch() {
+func (h *hostActor) watch() {
 	if !h.armed.Load() && h.armed.CompareAndSwap(false, true) {
 		h.vigil.rest()
 		h.vigil.look(time.Now(), uint64(h.began.Load()))
@@ -426,9 +426,9 @@ func (h *host) watch() {
 
 // alarm is the time of the watchdog's next look. Go's timers keep what they call for a
 // while, also once they were stopped, so that this is not the host itself.
-type alarm struct{ host *atomic.Pointer[host] }
+type alarm struct{ host *atomic.Pointer[hostActor] }
 
-func (a *alarm) set(after time.Duration, h *host) {
+func (a *alarm) set(after time.Duration, h *hostActor) {
 	a.host.Store(h)
 	host := a.host
 	time.AfterFunc(after, func() {
@@ -439,14 +439,14 @@ func (a *alarm) set(after time.Duration, h *host) {
 }
 
 // unwatch ends the watchdog of a host that calls its handler no more.
-func (h *host) unwatch() {
+func (h *hostActor) unwatch() {
 	if h.began.Load() == 0 {
 		h.alarm.host.Store(nil)
 	}
 }
 
 // look finds out whether the handler has been called for too long.
-func (h *host) look() {
+func (h *hostActor) look() {
 	runtime.Gosched()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -469,17 +469,17 @@ func (h *host) look() {
 	}
 }
 
-func (h *host) overdue(after time.Duration) error {
+func (h *hostActor) overdue(after time.Duration) error {
 	return &StuckError{Actors: []string{h.actor.name}, After: after}
 }
 
-func (h *host) handled(_ context.Context, m *mailbox, ticket uint64) (bool, error) {
+func (h *hostActor) handled(_ context.Context, m *mailbox, ticket uint64) (bool, error) {
 	return m.handled(ticket), nil
 }
 
 // hold holds the actor, and waits for the end of the call as long as the runtime has
 // patience. The context of the handler is cancelled if the actor has ended.
-func (h *host) hold() error {
+func (h *hostActor) hold() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -512,7 +512,7 @@ func (h *host) hold() error {
 	return nil
 }
 
-func (h *host) resume() error {
+func (h *hostActor) resume() error {
 	h.mu.Lock()
 	h.holds--
 	if h.ctx.Err() != nil && h.actor.runs() {
@@ -523,11 +523,11 @@ func (h *host) resume() error {
 	return nil
 }
 
-func (h *host) renew(any) error { return nil }
-func (h *host) room() error     { return nil }
+func (h *hostActor) renew(any) error { return nil }
+func (h *hostActor) room() error     { return nil }
 
 // quit ends the host for good.
-func (h *host) quit() error {
+func (h *hostActor) quit() error {
 	h.mu.Lock()
 	h.cancel()
 	h.mu.Unlock()

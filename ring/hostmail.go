@@ -18,7 +18,7 @@ import (
 // ring in memory of the host, from which they go to the actor's queue. A message
 // for which there is no room there stays; when the ring is full senders are told so.
 type bag struct {
-	host  *host
+	host  *hostActor
 	box   uint32 // number of the mailbox
 	at    uint32 // its bell, and behind that the head, in the host's region
 	ring  uint32
@@ -44,7 +44,7 @@ type bags struct {
 
 // makeBag makes a mailbox for the actors on the device. It is an error if the
 // messages cannot come from there.
-func (h *host) makeBag() (*bag, error) {
+func (h *hostActor) makeBag() (*bag, error) {
 	c := h.actor
 	if err := plain(c.in); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (h *host) makeBag() (*bag, error) {
 
 // box returns the number of the actor's mailbox for actors on the device, which is
 // made when it is asked for first; 0 if there can be none.
-func (h *host) box() uint32 {
+func (h *hostActor) box() uint32 {
 	h.bagging.Lock()
 	defer h.bagging.Unlock()
 	if b := h.bag.Load(); b != nil {
@@ -208,7 +208,7 @@ func (rt *Runtime) pollBags() {
 }
 
 // collectBag moves messages to the queue that have waited for room there.
-func (h *host) collectBag() {
+func (h *hostActor) collectBag() {
 	if b := h.bag.Load(); b != nil && b.full.Load() {
 		b.full.Store(false)
 		h.actor.rt.collectBags()
@@ -216,7 +216,7 @@ func (h *host) collectBag() {
 }
 
 // shutBag has messages from actors on the device refused.
-func (h *host) shutBag() error {
+func (h *hostActor) shutBag() error {
 	h.bagging.Lock()
 	defer h.bagging.Unlock()
 	b := h.bag.Load()
@@ -228,7 +228,7 @@ func (h *host) shutBag() error {
 
 // bagged moves what has come from actors on the device to the queue, as far as there
 // is room, and returns how many messages wait for that.
-func (h *host) bagged() int {
+func (h *hostActor) bagged() int {
 	b, rt := h.bag.Load(), h.actor.rt
 	if b == nil {
 		return 0
@@ -255,7 +255,7 @@ func (b *bag) waiting(rt *Runtime) (n int) {
 
 // dropBag ends the way from actors on the device to one that has terminated. What is
 // in its mailbox are dead letters.
-func (h *host) dropBag() (err error) {
+func (h *hostActor) dropBag() (err error) {
 	h.bagging.Lock()
 	defer h.bagging.Unlock()
 	b, rt := h.bag.Load(), h.actor.rt
@@ -307,7 +307,7 @@ func (rt *Runtime) recountBags() {
 }
 
 // depart has what the actor refuses from now on counted without it.
-func (h *host) depart() {
+func (h *hostActor) depart() {
 	b, all := h.bag.Load(), &h.actor.rt.bags
 	if b == nil {
 		return

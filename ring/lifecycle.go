@@ -203,7 +203,7 @@ func (c *core) drain(ctx context.Context) (handled int, err error) {
 func (c *core) finish(before, mail int) {
 	c.setState(Terminated)
 	c.err = errors.Join(c.err, c.leave(), c.shutBox(), c.rt.groups.vacate(c))
-	if h, ok := c.server.(*host); ok {
+	if h, ok := c.server.(*hostActor); ok {
 		if err := h.dropBag(); err != nil {
 			c.err = errors.Join(c.err, err)
 		}

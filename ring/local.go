@@ -275,7 +275,7 @@ func (l *local) wakeReceivers(w *worker) {
 		switch to := known.(*core).server.(type) {
 		case *local:
 			to.kickBy(w)
-		case *host:
+		case *hostActor:
 			to.actor.rt.collectBags()
 		}
 	}

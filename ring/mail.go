@@ -64,7 +64,7 @@ func (b *letterbox) body(ticket uint64) any {
 // mailed returns how many messages of other actors on the device the actor has not
 // handled.
 func (c *core) mailed() (int, error) {
-	if h, ok := c.server.(*host); ok {
+	if h, ok := c.server.(*hostActor); ok {
 		return h.bagged(), nil
 	}
 	if c.box.box == 0 || !c.rt.referred.Load() {

@@ -313,7 +313,7 @@ func (p *post) newBox(step int, owner uint32) (postbox, error) {
 
 // shutBox has messages of actors on the device refused.
 func (c *core) shutBox() error {
-	if h, ok := c.server.(*host); ok {
+	if h, ok := c.server.(*hostActor); ok {
 		return h.shutBag()
 	}
 	if c.box.box == 0 || !c.rt.referred.Load() {

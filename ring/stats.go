@@ -95,7 +95,7 @@ func (c *core) depart() {
 	c.departure.Lock()
 	c.departed = true
 	c.departure.Unlock()
-	if h, ok := c.server.(*host); ok {
+	if h, ok := c.server.(*hostActor); ok {
 		h.depart()
 	}
 	c.recount()
@@ -107,7 +107,7 @@ func (c *core) recount() {
 	defer c.departure.Unlock()
 	if c.departed {
 		i := c.info()
-		if h, ok := c.server.(*host); ok && h.bag.Load() != nil {
+		if h, ok := c.server.(*hostActor); ok && h.bag.Load() != nil {
 			i.Refused = 0 // see refusals
 		}
 		c.rt.departed.add(i.less(c.counted))

@@ -187,8 +187,8 @@ type posted struct {
 // posted returns the counts. On a GPU that is a copy, which is left out where no
 // actor can know another one.
 func (c *core) posted() posted {
-	box, h := c.box.box, (*host)(nil)
-	if h, _ = c.server.(*host); h != nil {
+	box, h := c.box.box, (*hostActor)(nil)
+	if h, _ = c.server.(*hostActor); h != nil {
 		if b := h.bag.Load(); b != nil {
 			box = b.box
 		}

@@ -105,7 +105,7 @@ func TestLateLooksFindNoHandlerInGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-begun
-		h := a.core.server.(*host)
+		h := a.core.server.(*hostActor)
 		for range late {
 			h.mu.Lock()
 			h.vigil.last = h.vigil.last.Add(-10_000 * time.Hour)

@@ -24,8 +24,8 @@ func genCommand() *cobra.Command {
 		Use:   "gen [packages]",
 		Short: "Compile kernels and write their launchers",
 		Long: `gen compiles the kernels of each package and writes two files beside them:
-quern_gen.ptx, the GPU code, and quern_gen.go, a typed launcher for each kernel
-and its version for the CPU. The same source gives the same bytes; files that
+quern_gen.zip, the GPU code, and quern_gen.go, a typed launcher for each kernel
+and its version for the CPU. The same source gives the same code; files that
 are up to date are left alone. Commit both.
 
 A package may be broken in one way: that its launchers are missing. Where no
@@ -124,14 +124,14 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 		if err != nil {
 			return err
 		}
-		goFile, ptxFile := generate.Files(p)
+		goFile, archiveFile := generate.Files(p)
 		if old.Go != nil && !generate.IsGo(old.Go) {
 			return fmt.Errorf("%s was not written by quern gen, which would replace it; rename it", relative(goFile))
 		}
 		kernels += len(out.Kernels)
 		if len(out.Kernels) == 0 {
-			for _, f := range []file{{ptxFile, old.PTX}, {goFile, old.Go}} {
-				if f.text == nil || !generate.IsGo(f.text) && !generate.IsPTX(f.text) {
+			for _, f := range []file{{archiveFile, old.Archive}, {goFile, old.Go}} {
+				if f.text == nil || !generate.IsGo(f.text) && !generate.IsArchive(f.text) {
 					continue
 				}
 				removed++
@@ -151,9 +151,10 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 		for _, f := range []struct {
 			name     string
 			old, new []byte
-		}{{ptxFile, old.PTX, out.PTX}, {goFile, old.Go, out.Go}} {
+			same     bool
+		}{{archiveFile, old.Archive, out.Archive, old.SameArchive(out)}, {goFile, old.Go, out.Go, old.SameGo(out)}} {
 			switch {
-			case generate.Same(f.old, f.new):
+			case f.same:
 				continue
 			case check && f.old == nil:
 				fmt.Fprintf(stdout, "%s is missing\n", relative(f.name))

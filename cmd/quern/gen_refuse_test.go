@@ -24,12 +24,12 @@ func TestGenRemovesFilesOfKernelsThatAreGone(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	testmodule.Write(t, dir, plain)
-	expect(t, 1, "filters/quern_gen.ptx is out of date: the package has no kernels\nfilters/quern_gen.go is out of date: the package has no kernels\n", "", "gen", "--check", "./...")
-	if diff := cmp.Diff([]string{"filters.go", "quern_gen.go", "quern_gen.ptx"}, list(t, "filters")); diff != "" {
+	expect(t, 1, "filters/quern_gen.zip is out of date: the package has no kernels\nfilters/quern_gen.go is out of date: the package has no kernels\n", "", "gen", "--check", "./...")
+	if diff := cmp.Diff([]string{"filters.go", "quern_gen.go", "quern_gen.zip"}, list(t, "filters")); diff != "" {
 		t.Errorf("files: -want +got:\n%s", diff)
 	}
 	expect(t, 0, "0 kernels in 0 packages: no problems\n", "", "vet", "./...")
-	expect(t, 0, "filters/quern_gen.ptx: removed, since the package has no kernels\nfilters/quern_gen.go: removed, since the package has no kernels\n", "", "gen", "./...")
+	expect(t, 0, "filters/quern_gen.zip: removed, since the package has no kernels\nfilters/quern_gen.go: removed, since the package has no kernels\n", "", "gen", "./...")
 	if diff := cmp.Diff([]string{"filters.go"}, list(t, "filters")); diff != "" {
 		t.Errorf("files: -want +got:\n%s", diff)
 	}

@@ -100,13 +100,13 @@ func expect(t *testing.T, code int, stdout, stderr string, args ...string) {
 
 func TestGenWritesBothFilesAndLeavesThemAloneAfterwards(t *testing.T) {
 	dir := enter(t, filters)
-	expect(t, 0, "filters/quern_gen.ptx: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./...")
-	if diff := cmp.Diff([]string{"filters.go", "quern_gen.go", "quern_gen.ptx"}, list(t, "filters")); diff != "" {
+	expect(t, 0, "filters/quern_gen.zip: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./...")
+	if diff := cmp.Diff([]string{"filters.go", "quern_gen.go", "quern_gen.zip"}, list(t, "filters")); diff != "" {
 		t.Errorf("files: -want +got:\n%s", diff)
 	}
 
 	past := time.Now().Add(-time.Hour).Truncate(time.Second)
-	names := []string{filepath.Join(dir, "filters", "quern_gen.go"), filepath.Join(dir, "filters", "quern_gen.ptx")}
+	names := []string{filepath.Join(dir, "filters", "quern_gen.go"), filepath.Join(dir, "filters", "quern_gen.zip")}
 	for _, name := range names {
 		if err := os.Chtimes(name, past, past); err != nil {
 			t.Fatal(err)
@@ -133,12 +133,12 @@ func TestGenWritesBothFilesAndLeavesThemAloneAfterwards(t *testing.T) {
 
 func TestGenCheckReportsWhatIsOutOfDateAndWritesNothing(t *testing.T) {
 	enter(t, filters)
-	expect(t, 1, "filters/quern_gen.ptx is missing\nfilters/quern_gen.go is missing\n", "", "gen", "--check", "./filters")
+	expect(t, 1, "filters/quern_gen.zip is missing\nfilters/quern_gen.go is missing\n", "", "gen", "--check", "./filters")
 	if diff := cmp.Diff([]string{"filters.go"}, list(t, "filters")); diff != "" {
 		t.Errorf("files: -want +got:\n%s", diff)
 	}
 
-	expect(t, 0, "filters/quern_gen.ptx: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./filters")
+	expect(t, 0, "filters/quern_gen.zip: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./filters")
 	generated := filepath.Join("filters", "quern_gen.go")
 	text, err := os.ReadFile(generated)
 	if err != nil {
@@ -160,7 +160,7 @@ func TestGenCheckReportsWhatIsOutOfDateAndWritesNothing(t *testing.T) {
 
 func TestGenCheckNamesTheKernelsThatHaveChanged(t *testing.T) {
 	enter(t, filters)
-	expect(t, 0, "filters/quern_gen.ptx: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./filters")
+	expect(t, 0, "filters/quern_gen.zip: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./filters")
 	name := filepath.Join("filters", "filters.go")
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -175,7 +175,7 @@ func TestGenCheckNamesTheKernelsThatHaveChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, stdout, stderr := quern(t, "gen", "--check", "./filters")
-		want := "filters/quern_gen.ptx is out of date: " + c.why + "\nfilters/quern_gen.go is out of date: " + c.why + "\n"
+		want := "filters/quern_gen.zip is out of date: " + c.why + "\nfilters/quern_gen.go is out of date: " + c.why + "\n"
 		if code != 1 || stderr != "" || stdout != want {
 			t.Errorf("%s: exit code %d, standard error %q\ngot  %swant %s", c.new, code, stderr, stdout, want)
 		}
@@ -223,7 +223,7 @@ func TestGeneratedFilesSurviveACheckoutWithCRLF(t *testing.T) {
 		t.Skip(err)
 	}
 	dir := enter(t, filters+program)
-	expect(t, 0, "filters/quern_gen.ptx: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./...")
+	expect(t, 0, "filters/quern_gen.zip: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./...")
 	clone := filepath.Join(t.TempDir(), "clone")
 	for _, args := range [][]string{
 		{"init", "-q"},
@@ -236,7 +236,7 @@ func TestGeneratedFilesSurviveACheckoutWithCRLF(t *testing.T) {
 		}
 	}
 	t.Chdir(clone)
-	for _, name := range []string{"quern_gen.go", "quern_gen.ptx", "filters.go"} {
+	for _, name := range []string{"quern_gen.go", "filters.go"} {
 		if text, err := os.ReadFile(filepath.Join("filters", name)); err != nil || !strings.Contains(string(text), "\r\n") {
 			t.Fatalf("%s has no lines with CR LF: %v", name, err)
 		}
@@ -251,7 +251,7 @@ func TestGeneratedFilesSurviveACheckoutWithCRLF(t *testing.T) {
 
 func TestGenWritesWhatItCanAndReportsTheRest(t *testing.T) {
 	enter(t, filters+faulty)
-	expect(t, 1, "filters/quern_gen.ptx: 2 kernels\nfilters/quern_gen.go: 2 kernels\n",
+	expect(t, 1, "filters/quern_gen.zip: 2 kernels\nfilters/quern_gen.go: 2 kernels\n",
 		`faulty/faulty.go:7:2: kernel first: maps are not supported in kernels; use a slice or array indexed by the key
 faulty/faulty.go:8:9: kernel first: maps are not supported in kernels; use a slice or array indexed by the key
 `, "gen", "./...")
@@ -282,16 +282,16 @@ func TestGenKeepsTheOldFilesIfItCannotWrite(t *testing.T) {
 				}
 				t.Cleanup(func() { os.Chmod("filters", 0o755) })
 			},
-			want: "quern: cannot write filters/quern_gen.ptx: permission denied\n",
+			want: "quern: cannot write filters/quern_gen.zip: permission denied\n",
 		},
 		{
 			name: "a directory has the name of the file",
 			damage: func(t *testing.T) {
-				if err := os.MkdirAll("filters/quern_gen.ptx/inside", 0o755); err != nil {
+				if err := os.MkdirAll("filters/quern_gen.zip/inside", 0o755); err != nil {
 					t.Fatal(err)
 				}
 			},
-			want: "quern: read filters/quern_gen.ptx: is a directory\n",
+			want: "quern: read filters/quern_gen.zip: is a directory\n",
 		},
 	}
 	for _, tt := range tests {

@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Long: `quern compiles kernels written in Go to GPU code and Go launchers, in pure Go.
 
 A kernel is a Go function marked //quern:kernel whose first parameter is a
-kernel.Thread. "quern gen" writes quern_gen.go and quern_gen.ptx beside it; the
+kernel.Thread. "quern gen" writes quern_gen.go and quern_gen.zip beside it; the
 program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
 		Example: `  quern gen ./...            compile every kernel below this directory
   quern vet ./...            check them without writing

@@ -16,13 +16,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/examples/language",
-	Text:    quern_gen_ptx,
-	Sum:     "96428468c337fcbd40a2f8203508f9d18a557c1c3ed6dc2e41428d0e9f0227c8",
+	Archive: quern_gen_zip,
+	Sum:     "28d91f3ba7f280075e5b116ce7e82608157a7ef75219974e1d4ab4999370d710",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -107,31 +107,7 @@ type (
 		Sum   float64
 		Count int
 	}
-	quern_gen_is_stale__run_go_generate__samples     struct{ Values [64]float32 }
-	quern_gen_is_stale__run_go_generate__actor_Shape struct {
-		Epoch      uint32
-		First      uint32
-		Slots      uint32
-		SideSlots  uint32
-		In         uint32
-		InStep     uint32
-		Out        uint32
-		OutStep    uint32
-		Reciprocal uint32
-		Batch      uint32
-		Stride     uint32
-		OutAt      uint32
-		RawAt      uint32
-		Messages   uint32
-		Leaves     uint32
-		Alone      uint32
-		Wakes      uint32
-		Nap        uint32
-		Idle       int64
-		Life       int64
-		Spin       int64
-		Clock      int64
-	}
+	quern_gen_is_stale__run_go_generate__samples struct{ Values [64]float32 }
 )
 
 var (
@@ -205,7 +181,6 @@ var (
 	_                              quern_gen_is_stale__run_go_generate__summarise                = summarise
 	_                                                                                            = (*quern_gen_is_stale__run_go_generate__summary)((*summary)(nil))
 	_                                                                                            = (*quern_gen_is_stale__run_go_generate__samples)((*samples)(nil))
-	_                                                                                            = (*quern_gen_is_stale__run_go_generate__actor_Shape)((*actor.Shape)(nil))
 )
 
 var quernDots = gpu.NewKernel(gpu.KernelInfo{
@@ -215,7 +190,7 @@ var quernDots = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -252,7 +227,7 @@ var quernAdler = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "sums", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -288,7 +263,7 @@ var quernPopulation = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ones", Kind: gpu.Slice, Type: "int", Size: 8},
 		{Name: "highest", Kind: gpu.Slice, Type: "int", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -326,7 +301,7 @@ var quernMidpoints = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "middle", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -362,7 +337,7 @@ var quernReverseBlocks = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -393,7 +368,7 @@ var quernDiffuse = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 1, 2, 4, 9, 0, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -430,7 +405,7 @@ var quernClusterHistogram = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "counts", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 0, 256, 4, 1, 1, 0, 128, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -469,7 +444,7 @@ var quernClampAll_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "hi", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -487,7 +462,7 @@ var quernClampAll_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "hi", Kind: gpu.Scalar, Type: "int32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -505,7 +480,7 @@ var quernClampAll_meters = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "hi", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -546,7 +521,7 @@ var quernConvertAll_float32_int16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "from", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "to", Kind: gpu.Slice, Type: "int16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -569,7 +544,7 @@ var quernConvertAll_float64_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "from", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "to", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -615,7 +590,7 @@ var quernExtremes = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "most", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "negatives", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -654,7 +629,7 @@ var quernReturnedFunctions = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -681,7 +656,7 @@ var quernMethodValues = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -710,7 +685,7 @@ var quernPositions = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "at", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -745,7 +720,7 @@ var quernBoxBlur = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 1, 4, 0, 8, 1, 0, 5, 1, 2, 3, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 4, 3, 7, 0, 7, 1, 0, 5, 1, 2, 3, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 4, 3, 7, 0, 6, 1, 0, 5, 1, 2, 3, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 3, 3, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -828,7 +803,7 @@ var quernScale = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -859,7 +834,7 @@ var quernTranspose = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 32, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -900,7 +875,7 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 1, 2, 0, 4, 8, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "memory.go", Line: 37, Col: 35},
@@ -939,7 +914,7 @@ var quernExtent = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "low", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "high", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
@@ -978,7 +953,7 @@ var quernMark = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "left", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "odd", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}, Threads: 8, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}},
@@ -1021,7 +996,7 @@ var quernInsert = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "newest", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "previous", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2147483647, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "memory.go", Line: 78, Col: 29},
@@ -1065,7 +1040,7 @@ var quernTake = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "stock", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "got", Kind: gpu.Slice, Type: "bool", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
@@ -1101,7 +1076,7 @@ var quernRelay = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 3, 5, 9, -1, 0, -1, 1, 2, 5, 9, -2147483647, 0, -1, 1, 1, 5, 9, -2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 107, Col: 9},
@@ -1151,7 +1126,7 @@ var quernTotal = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "done", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -1194,7 +1169,7 @@ var quernSpread = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "flag", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "saw", Kind: gpu.Slice, Type: "bool", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1230,7 +1205,7 @@ var quernRows = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 176, Col: 38},
@@ -1273,7 +1248,7 @@ var quernBlur = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 0, 260, 4, 0, 0, 7, 1, 0, 4, 9, 0, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1313,7 +1288,7 @@ var quernTimed = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "cycles", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "nanoseconds", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 2, 3, 2, 0, 5, 1, 2, 4, 9, 0, 2, 3, 2, 0, 5, 1, 3, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1352,7 +1327,7 @@ var quernIncrement = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
@@ -1383,7 +1358,7 @@ var quernMagnitudes = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1414,7 +1389,7 @@ var quernColumnSums = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "matrix", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sums", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -1450,7 +1425,7 @@ var quernPolynomials = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "coefficients", Kind: gpu.Struct, Type: "[8]float32", Size: 32},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -1479,7 +1454,7 @@ var quernTrace = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "limit", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1509,7 +1484,7 @@ var quernRoots = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
@@ -1540,7 +1515,7 @@ var quernDecode = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "text", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "values", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
@@ -1578,7 +1553,7 @@ var quernPiHits = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "hits", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1609,7 +1584,7 @@ var quernNoise = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "sigma", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "signal", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -1639,7 +1614,7 @@ var quernShuffledKeys = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "key", Kind: gpu.Struct, Type: "[2]uint32", Size: 8},
 		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1671,7 +1646,7 @@ var quernTensorProduct = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/examples/language.Eight", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, -1, 1, 2, 0, 16, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 3, 0, 16, 2, 1, 1, 1, 5, 5, 4, 0, 2147483646, 4, 7, 5, 9, 0, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 1, 3, 4, 9, 0, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 72, 1, 0, 5, 4, 1, 4, 4, 9, 9, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 0, 8, 1, 0, 5, 1, 4, 3, 0, 64, 2, 0, 5, 4, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 8, 1, 0, 5, 1, 4, 3, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []gpu.Site{
@@ -1715,7 +1690,7 @@ var quernSimilarities = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "vectors", Kind: gpu.Slice, Type: "[16]int8", Size: 16, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -2147483633, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -1756,7 +1731,7 @@ var quernMoments = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "samples", Kind: gpu.Slice, Type: "[2][8]quern.dev/kernel.Float16", Size: 32, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 16, 1, 0, 0, 1, 4, 0, 16, 8, 5, 1, 0, 4, 9, -16, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 9, 2147483632, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -1798,7 +1773,7 @@ var quernSmallProduct = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1073741823, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 56, 4, 1, 1, 0, 1073741872, 4, 7, 5, 9, 0, 0, -1, 1, 2, 5, 9, -128}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "tensor.go", Line: 94, Col: 9},
@@ -1845,7 +1820,7 @@ var quernZoom = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 2, 1, 3, 5, 4, 1, 2, 1, 4, 3, 1, 2, 1, 3, 5, 4, 2, 4, 1, 2, 5, 4, 7, 1, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 1, 4, 2, 4, 1, 2, 5, 3, 0, 1024, 1, 2, 5, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -1881,7 +1856,7 @@ var quernEdges = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "texture.go", Line: 24, Col: 3},
@@ -1913,7 +1888,7 @@ var quernAddHalves = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1942,7 +1917,7 @@ var quernNorm = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "rows", Kind: gpu.Slice, Type: "[64]quern.dev/kernel.BFloat16", Size: 128, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}},
 		{Name: "wide"},
@@ -1970,7 +1945,7 @@ var quernLimitHalves = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "limit", Kind: gpu.Struct, Type: "quern.dev/kernel.Float16", Size: 2},
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2000,7 +1975,7 @@ var quernScaleAny_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2017,7 +1992,7 @@ var quernScaleAny_kernel_Float16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2034,7 +2009,7 @@ var quernScaleAny_kernel_BFloat16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2073,7 +2048,7 @@ var quernJulia = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "z", Kind: gpu.Slice, Type: "complex128", Size: 16, ReadOnly: true},
 		{Name: "steps", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}},
 		{Name: "wide"},
@@ -2102,7 +2077,7 @@ var quernImpedance = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "omega", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "z", Kind: gpu.Slice, Type: "complex64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
@@ -2131,7 +2106,7 @@ var quernPush = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "position", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
 		{Name: "velocity", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
@@ -2162,7 +2137,7 @@ var quernShade = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "normals", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec3[float32]", Size: 12, Layout: "struct{X float32; Y float32; Z float32}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2192,7 +2167,7 @@ var quernWidest = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "rows", Kind: gpu.Slice, Type: "[4]quern.dev/examples/language.sample", Size: 96, Layout: "[4]struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/examples/language.sample", Size: 24, Layout: "struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -2221,7 +2196,7 @@ var quernFilter = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2147483645}, Sites: []gpu.Site{
@@ -2257,7 +2232,7 @@ var quernWarpSums = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "all", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "upTo", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2293,7 +2268,7 @@ var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sum", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -2330,7 +2305,7 @@ var quernCompact = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "count", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "warp.go", Line: 66, Col: 3},
@@ -2369,7 +2344,7 @@ var quernShuffles = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -160}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -2417,7 +2392,7 @@ var quernAgreements = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "single", Kind: gpu.Slice, Type: "bool", Size: 1},
 		{Name: "zero", Kind: gpu.Slice, Type: "bool", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0, 0, 64, 2, 0, 5, 1, 1, 4, 9, 0, 0, 64, 2, 0, 5, 1, 2, 4, 9, 0, 0, 64, 2, 0, 5, 1, 3, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2460,7 +2435,7 @@ var quernBounds = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -6, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 1, 9, 0}, Sites: []gpu.Site{
@@ -2505,7 +2480,7 @@ var quernReversed = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2546,7 +2521,7 @@ var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -2564,23 +2539,17 @@ var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/look.go", Line: 67, Col: 27},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 136,
-	Host:   quernHostSummariseActor,
-	Plain:  quernPlainSummariseActor,
+	Host:   ring.Loop(quernHostSummarise),
+	Plain:  ring.Loop(quernPlainSummarise),
 })
-
-func summariseActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []summary, inbox, outbox, post, host []uint64) {
-	actor.Serve(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *summary, in *samples, out *summary) kernel.Action {
-		return actor.Known(summarise(t, state, in, out))
-	})
-}
 
 var quernSummariseProgram = &ring.Program{Name: "summarise", Kernel: quernSummariseActor, Threads: 64}
 
@@ -2650,7 +2619,7 @@ func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, dimX int) {
 	}
 }
 
-//line quern_gen.go:2654:1
+//line quern_gen.go:2623:1
 func quernPlainAdler(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[uint8](r, 1), host2.Slice[uint32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_adler(t_, v0, v1, v2) })
@@ -2741,7 +2710,7 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, 
 //line basics.go:25:10000
 }
 
-//line quern_gen.go:2745:1
+//line quern_gen.go:2714:1
 func quernPlainPopulation(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[uint64](r, 0), host2.Slice[int](r, 1), host2.Slice[int](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_population(t_, v0, v1, v2) })
@@ -2805,7 +2774,7 @@ func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest [
 	}
 }
 
-//line quern_gen.go:2809:1
+//line quern_gen.go:2778:1
 func quernPlainMidpoints(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[float64](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_midpoints(t_, v0, v1, v2) })
@@ -2853,7 +2822,7 @@ func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, dimX int
 	}
 }
 
-//line quern_gen.go:2857:1
+//line quern_gen.go:2826:1
 func quernPlainReverseBlocks(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reverseBlocks(t_, v0) })
@@ -2902,7 +2871,7 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 }
 
 //go:noinline
-//line quern_gen.go:2906:1
+//line quern_gen.go:2875:1
 func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]float32) {
 	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
 		row3 := (*[256]float32)(x[base:])
@@ -2923,7 +2892,7 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 	}
 }
 
-//line quern_gen.go:2927:1
+//line quern_gen.go:2896:1
 func quernPlainDiffuse(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_diffuse(t_, v0, v1, v2) })
@@ -2983,7 +2952,7 @@ func quernHostDiffuse(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:2987:1
+//line quern_gen.go:2956:1
 func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -2996,7 +2965,7 @@ func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int)
 }
 
 //go:noinline
-//line quern_gen.go:3000:1
+//line quern_gen.go:2969:1
 func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -3011,7 +2980,7 @@ func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int)
 //line cluster.go:19:20000
 }
 
-//line quern_gen.go:3015:1
+//line quern_gen.go:2984:1
 func quernPlainClusterHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clusterHistogram(t_, v0, v1) })
@@ -3073,7 +3042,7 @@ func quernHostClusterHistogram(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:3077:1
+//line quern_gen.go:3046:1
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
 	row := (*[128]int32)(half[0:])
 	for threadX := range 128 {
@@ -3085,7 +3054,7 @@ func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:3089:1
+//line quern_gen.go:3058:1
 func quernRow2ClusterHistogram(r *host2.Run, iFirst int, data []uint8, half *[128]int32) {
 	if iFirst >= 0 && 128 <= len(data)-iFirst && len(data)-iFirst >= 128 {
 		row2 := (*[128]uint8)(data[iFirst:])
@@ -3123,7 +3092,7 @@ func quernRow2ClusterHistogram(r *host2.Run, iFirst int, data []uint8, half *[12
 }
 
 //go:noinline
-//line quern_gen.go:3127:1
+//line quern_gen.go:3096:1
 func quernRow3ClusterHistogram(r *host2.Run, base int, counts []int32, half *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -3136,7 +3105,7 @@ func quernRow3ClusterHistogram(r *host2.Run, base int, counts []int32, half *[12
 //line cluster.go:38:20000
 }
 
-//line quern_gen.go:3140:1
+//line quern_gen.go:3109:1
 func quernPlainClampAll_float32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_float32(t_, v0, v1, v2) })
@@ -3192,7 +3161,7 @@ func quernRow1ClampAll_float32(r *host2.Run, base int, x []float32, lo, hi float
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3196:1
+//line quern_gen.go:3165:1
 func quernPlainClampAll_int32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int32](r, 0), host2.Value[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_int32(t_, v0, v1, v2) })
@@ -3248,7 +3217,7 @@ func quernRow1ClampAll_int32(r *host2.Run, base int, x []int32, lo, hi int32, di
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3252:1
+//line quern_gen.go:3221:1
 func quernPlainClampAll_meters(r *host2.Run) {
 	v0, v1, v2 := host2.Value[meters](r, 0), host2.Value[meters](r, 1), host2.Slice[meters](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_meters(t_, v0, v1, v2) })
@@ -3304,7 +3273,7 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters,
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3308:1
+//line quern_gen.go:3277:1
 func quernPlainConvertAll_float32_int16(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int16](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float32_int16(t_, v0, v1, v2) })
@@ -3361,7 +3330,7 @@ func quernRow1ConvertAll_float32_int16(r *host2.Run, base int, to []int16, scale
 //line functions.go:31:30000
 }
 
-//line quern_gen.go:3365:1
+//line quern_gen.go:3334:1
 func quernPlainConvertAll_float64_int32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float64_int32(t_, v0, v1, v2) })
@@ -3418,7 +3387,7 @@ func quernRow1ConvertAll_float64_int32(r *host2.Run, base int, to []int32, scale
 //line functions.go:31:30000
 }
 
-//line quern_gen.go:3422:1
+//line quern_gen.go:3391:1
 func quernPlainExtremes(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extremes(t_, v0, v1, v2, v3) })
@@ -3547,7 +3516,7 @@ func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negat
 //line functions.go:60:30000
 }
 
-//line quern_gen.go:3551:1
+//line quern_gen.go:3520:1
 func quernPlainReturnedFunctions(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_returnedFunctions(t_, v0) })
@@ -3627,7 +3596,7 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, dimX int) {
 	}
 }
 
-//line quern_gen.go:3631:1
+//line quern_gen.go:3600:1
 func quernPlainMethodValues(r *host2.Run) {
 	v0 := host2.Slice[meters](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_methodValues(t_, v0) })
@@ -3679,7 +3648,7 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, dimX int) {
 	}
 }
 
-//line quern_gen.go:3683:1
+//line quern_gen.go:3652:1
 func quernPlainPositions(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_positions(t_, v0, v1, v2) })
@@ -3783,7 +3752,7 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 	}
 }
 
-//line quern_gen.go:3787:1
+//line quern_gen.go:3756:1
 func quernPlainBoxBlur(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_boxBlur(t_, v0, v1, v2) })
@@ -3826,7 +3795,7 @@ func quernRow1BoxBlur(r *host2.Run, base, radius int, in, out []float32, value f
 	}
 }
 
-//line quern_gen.go:3830:1
+//line quern_gen.go:3799:1
 func quernHostBoxBlur_radius_1(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -3892,7 +3861,7 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:3896:1
+//line quern_gen.go:3865:1
 func quernHostBoxBlur_radius_2(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -3968,7 +3937,7 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:3972:1
+//line quern_gen.go:3941:1
 func quernHostBoxBlur_radius_3(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -4054,7 +4023,7 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:4058:1
+//line quern_gen.go:4027:1
 func quernPlainScale(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scale(t_, v0, v1) })
@@ -4109,7 +4078,7 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, dimX int) {
 //line kernels.go:13:50000
 }
 
-//line quern_gen.go:4113:1
+//line quern_gen.go:4082:1
 func quernPlainTranspose(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[float32](r, 2), host2.Slice[float32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_transpose(t_, v0, v1, v2, v3) })
@@ -4163,7 +4132,7 @@ func quernRow1Transpose(r *host2.Run, base, start, w, h int, tile *[32][33]float
 }
 
 //go:noinline
-//line quern_gen.go:4167:1
+//line quern_gen.go:4136:1
 func quernRow2Transpose(r *host2.Run, base2, t2, h, w int, out []float32, tile *[32][33]float32, threadY int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -4183,7 +4152,7 @@ func quernRow2Transpose(r *host2.Run, base2, t2, h, w int, out []float32, tile *
 //line memory.go:25:60000
 }
 
-//line quern_gen.go:4187:1
+//line quern_gen.go:4156:1
 func quernPlainHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_histogram(t_, v0, v1) })
@@ -4243,7 +4212,7 @@ func quernHostHistogram(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4247:1
+//line quern_gen.go:4216:1
 func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -4259,7 +4228,7 @@ func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:4263:1
+//line quern_gen.go:4232:1
 func quernRow2Histogram(r *host2.Run, iFirst int, x []uint8, bins []uint32, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
@@ -4290,7 +4259,7 @@ func quernRow2Histogram(r *host2.Run, iFirst int, x []uint8, bins []uint32, dimX
 }
 
 //go:noinline
-//line quern_gen.go:4294:1
+//line quern_gen.go:4263:1
 func quernRow3Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -4305,7 +4274,7 @@ func quernRow3Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 //line memory.go:44:60000
 }
 
-//line quern_gen.go:4309:1
+//line quern_gen.go:4278:1
 func quernPlainExtent(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extent(t_, v0, v1, v2) })
@@ -4366,7 +4335,7 @@ func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, dimX int) {
 //line memory.go:54:60000
 }
 
-//line quern_gen.go:4370:1
+//line quern_gen.go:4339:1
 func quernPlainMark(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint16](r, 0), host2.Slice[uint32](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_mark(t_, v0, v1, v2, v3) })
@@ -4449,7 +4418,7 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd 
 //line memory.go:67:60000
 }
 
-//line quern_gen.go:4453:1
+//line quern_gen.go:4422:1
 func quernPlainInsert(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_insert(t_, v0, v1, v2, v3) })
@@ -4556,7 +4525,7 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 //line memory.go:88:60000
 }
 
-//line quern_gen.go:4560:1
+//line quern_gen.go:4529:1
 func quernPlainTake(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_take(t_, v0, v1) })
@@ -4616,7 +4585,7 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, dimX int) 
 //line memory.go:97:60000
 }
 
-//line quern_gen.go:4620:1
+//line quern_gen.go:4589:1
 func quernPlainRelay(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[int64](r, 0), host2.Slice[int64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_relay(t_, v0, v1, v2, v3) })
@@ -4690,7 +4659,7 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 //line memory.go:116:60000
 }
 
-//line quern_gen.go:4694:1
+//line quern_gen.go:4663:1
 func quernPlainTotal(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[float64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_total(t_, v0, v1, v2, v3) })
@@ -4741,7 +4710,7 @@ func quernHostTotal(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4745:1
+//line quern_gen.go:4714:1
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
 	row := (*[128]float64)(sum[0:])
 	for threadX := range 128 {
@@ -4751,7 +4720,7 @@ func quernRow1Total(r *host2.Run, sum *[128]float64) {
 }
 
 //go:noinline
-//line quern_gen.go:4755:1
+//line quern_gen.go:4724:1
 func quernRow2Total(r *host2.Run, kFirst int, x []float64, sum *[128]float64) {
 	if kFirst >= 0 && 128 <= len(x)-kFirst && len(x)-kFirst >= 128 {
 		row2 := (*[128]float64)(sum[0:])
@@ -4772,7 +4741,7 @@ func quernRow2Total(r *host2.Run, kFirst int, x []float64, sum *[128]float64) {
 }
 
 //go:noinline
-//line quern_gen.go:4776:1
+//line quern_gen.go:4745:1
 func quernRow3Total(r *host2.Run, sum *[128]float64, partial []float64, blockX int, done []uint32, c uint32, last *bool, gridX int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -4795,7 +4764,7 @@ func quernRow3Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 }
 
 //go:noinline
-//line quern_gen.go:4799:1
+//line quern_gen.go:4768:1
 func quernRow4Total(r *host2.Run, last *bool, gridX int, partial, out []float64) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -4810,7 +4779,7 @@ func quernRow4Total(r *host2.Run, last *bool, gridX int, partial, out []float64)
 	}
 }
 
-//line quern_gen.go:4814:1
+//line quern_gen.go:4783:1
 func quernPlainSpread(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_spread(t_, v0, v1) })
@@ -4865,7 +4834,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 	}
 }
 
-//line quern_gen.go:4869:1
+//line quern_gen.go:4838:1
 func quernPlainRows(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_rows(t_, v0, v1) })
@@ -4918,7 +4887,7 @@ func quernHostRows(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4922:1
+//line quern_gen.go:4891:1
 func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float32, base int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -4936,7 +4905,7 @@ func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float
 }
 
 //go:noinline
-//line quern_gen.go:4940:1
+//line quern_gen.go:4909:1
 func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, start int, a []float32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -4958,7 +4927,7 @@ func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, star
 }
 
 //go:noinline
-//line quern_gen.go:4962:1
+//line quern_gen.go:4931:1
 func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32, y int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -4980,7 +4949,7 @@ func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32,
 	}
 }
 
-//line quern_gen.go:4984:1
+//line quern_gen.go:4953:1
 func quernPlainBlur(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blur(t_, v0, v1) })
@@ -5016,7 +4985,7 @@ func quernHostBlur(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5020:1
+//line quern_gen.go:4989:1
 func quernRow1Blur(r *host2.Run, threadY, threadZ int, t3, x []float32, first int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -5029,7 +4998,7 @@ func quernRow1Blur(r *host2.Run, threadY, threadZ int, t3, x []float32, first in
 }
 
 //go:noinline
-//line quern_gen.go:5033:1
+//line quern_gen.go:5002:1
 func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32, first, base2, base3 int) {
 	if base >= 0 && 256 <= len(out)-base && base3 >= 0 && 258 <= 264-base3 {
 		row := (*[256]float32)(out[base:])
@@ -5056,7 +5025,7 @@ func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32,
 	}
 }
 
-//line quern_gen.go:5060:1
+//line quern_gen.go:5029:1
 func quernPlainTimed(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[int64](r, 2), host2.Slice[int64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_timed(t_, v0, v1, v2, v3) })
@@ -5148,7 +5117,7 @@ func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds 
 	}
 }
 
-//line quern_gen.go:5152:1
+//line quern_gen.go:5121:1
 func quernPlainIncrement(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_increment(t_, v0) })
@@ -5198,7 +5167,7 @@ func quernRow1Increment(r *host2.Run, base int, x []int32) {
 //line options.go:14:70000
 }
 
-//line quern_gen.go:5202:1
+//line quern_gen.go:5171:1
 func quernPlainMagnitudes(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_magnitudes(t_, v0, v1, v2) })
@@ -5256,7 +5225,7 @@ func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, dimX int) 
 //line options.go:23:70000
 }
 
-//line quern_gen.go:5260:1
+//line quern_gen.go:5229:1
 func quernPlainColumnSums(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_columnSums(t_, v0, v1, v2) })
@@ -5342,7 +5311,7 @@ func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, 
 //line options.go:38:70000
 }
 
-//line quern_gen.go:5346:1
+//line quern_gen.go:5315:1
 func quernPlainPolynomials(r *host2.Run) {
 	v0, v1 := host2.Value[[8]float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_polynomials(t_, v0, v1) })
@@ -5391,7 +5360,7 @@ func quernHostPolynomials(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5395:1
+//line quern_gen.go:5364:1
 func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
@@ -5456,7 +5425,7 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, 
 //line options.go:54:70000
 }
 
-//line quern_gen.go:5460:1
+//line quern_gen.go:5429:1
 func quernPlainTrace(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_trace(t_, v0, v1) })
@@ -5520,7 +5489,7 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int
 //line output.go:13:80000
 }
 
-//line quern_gen.go:5524:1
+//line quern_gen.go:5493:1
 func quernPlainRoots(r *host2.Run) {
 	v0 := host2.Slice[float64](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_roots(t_, v0) })
@@ -5587,7 +5556,7 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, dimX int) {
 //line output.go:23:80000
 }
 
-//line quern_gen.go:5591:1
+//line quern_gen.go:5560:1
 func quernPlainDecode(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_decode(t_, v0, v1) })
@@ -5666,7 +5635,7 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, dimX 
 //line output.go:39:80000
 }
 
-//line quern_gen.go:5670:1
+//line quern_gen.go:5639:1
 func quernPlainPiHits(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[int](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_piHits(t_, v0, v1, v2) })
@@ -5797,7 +5766,7 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, dimX 
 //line random.go:24:90000
 }
 
-//line quern_gen.go:5801:1
+//line quern_gen.go:5770:1
 func quernPlainNoise(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_noise(t_, v0, v1, v2) })
@@ -5839,7 +5808,7 @@ func quernHostNoise(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5843:1
+//line quern_gen.go:5812:1
 func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX int) {
 	count := max(0, min(dimX, len(signal)-iFirst))
 	if iFirst >= 0 && count <= len(signal)-iFirst {
@@ -5889,7 +5858,7 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 //line random.go:36:90000
 }
 
-//line quern_gen.go:5893:1
+//line quern_gen.go:5862:1
 func quernPlainShuffledKeys(r *host2.Run) {
 	v0, v1 := host2.Value[[2]uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffledKeys(t_, v0, v1) })
@@ -6529,7 +6498,7 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1
 //line random.go:45:90000
 }
 
-//line quern_gen.go:6533:1
+//line quern_gen.go:6502:1
 func quernPlainTensorProduct(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[Eight](r, 2), host2.Slice[Eight](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_tensorProduct(t_, v0, v1, v2, v3, v4) })
@@ -6735,7 +6704,7 @@ func quernHostTensorProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:6739:1
+//line quern_gen.go:6708:1
 func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first int) {
 	sumsRow := sumss[first:][:128]
 	for threadX := range 128 {
@@ -6748,7 +6717,7 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6752:1
+//line quern_gen.go:6721:1
 func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -6770,7 +6739,7 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, f
 }
 
 //go:noinline
-//line quern_gen.go:6774:1
+//line quern_gen.go:6743:1
 func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
 	givenRow := givens[first3:][:128]
 	for threadX := range 128 {
@@ -6790,7 +6759,7 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 i
 }
 
 //go:noinline
-//line quern_gen.go:6794:1
+//line quern_gen.go:6763:1
 func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
 	wordRow := words[first4:][:128]
 	wordRow2 := words2[first4:][:128]
@@ -6822,7 +6791,7 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, wo
 }
 
 //go:noinline
-//line quern_gen.go:6826:1
+//line quern_gen.go:6795:1
 func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first5:][:128]
 	faRow := fas[first5:][:128]
@@ -6861,7 +6830,7 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6865:1
+//line quern_gen.go:6834:1
 func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first6:][:128]
 	faRow := fas[first6:][:128]
@@ -6898,7 +6867,7 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6902:1
+//line quern_gen.go:6871:1
 func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
 	sumsRow := sumss[first7:][:128]
 	sumRow5 := sums6[first7:][:128]
@@ -6919,7 +6888,7 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6923:1
+//line quern_gen.go:6892:1
 func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
 	sumsRow := sumss[first8:][:128]
 	for threadX := range 128 {
@@ -6984,7 +6953,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:36:100000
 }
 
-//line quern_gen.go:6988:1
+//line quern_gen.go:6957:1
 func quernPlainSimilarities(r *host2.Run) {
 	v0, v1 := host2.Slice[[16]int8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_similarities(t_, v0, v1) })
@@ -7156,7 +7125,7 @@ func quernHostSimilarities(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7160:1
+//line quern_gen.go:7129:1
 func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
@@ -7173,7 +7142,7 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7177:1
+//line quern_gen.go:7146:1
 func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -7187,7 +7156,7 @@ func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vect
 }
 
 //go:noinline
-//line quern_gen.go:7191:1
+//line quern_gen.go:7160:1
 func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
@@ -7206,7 +7175,7 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[
 }
 
 //go:noinline
-//line quern_gen.go:7210:1
+//line quern_gen.go:7179:1
 func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
@@ -7237,7 +7206,7 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, wor
 }
 
 //go:noinline
-//line quern_gen.go:7241:1
+//line quern_gen.go:7210:1
 func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
@@ -7276,7 +7245,7 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7280:1
+//line quern_gen.go:7249:1
 func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
@@ -7315,7 +7284,7 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 }
 
 //go:noinline
-//line quern_gen.go:7319:1
+//line quern_gen.go:7288:1
 func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
@@ -7344,7 +7313,7 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7348:1
+//line quern_gen.go:7317:1
 func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], start, i int, c []int32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
@@ -7377,7 +7346,7 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:61:100000
 }
 
-//line quern_gen.go:7381:1
+//line quern_gen.go:7350:1
 func quernPlainMoments(r *host2.Run) {
 	v0, v1 := host2.Slice[[2][8]kernel.Float16](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_moments(t_, v0, v1) })
@@ -7548,7 +7517,7 @@ func quernHostMoments(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7552:1
+//line quern_gen.go:7521:1
 func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
@@ -7565,7 +7534,7 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 }
 
 //go:noinline
-//line quern_gen.go:7569:1
+//line quern_gen.go:7538:1
 func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -7579,7 +7548,7 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, 
 }
 
 //go:noinline
-//line quern_gen.go:7583:1
+//line quern_gen.go:7552:1
 func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
@@ -7598,7 +7567,7 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, til
 }
 
 //go:noinline
-//line quern_gen.go:7602:1
+//line quern_gen.go:7571:1
 func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
@@ -7629,7 +7598,7 @@ func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, 
 }
 
 //go:noinline
-//line quern_gen.go:7633:1
+//line quern_gen.go:7602:1
 func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
@@ -7668,7 +7637,7 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 
 }
 
 //go:noinline
-//line quern_gen.go:7672:1
+//line quern_gen.go:7641:1
 func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
@@ -7707,7 +7676,7 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6
 }
 
 //go:noinline
-//line quern_gen.go:7711:1
+//line quern_gen.go:7680:1
 func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
@@ -7736,7 +7705,7 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 }
 
 //go:noinline
-//line quern_gen.go:7740:1
+//line quern_gen.go:7709:1
 func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], start, i int, c []float32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
@@ -7769,7 +7738,7 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 
 //line tensor.go:84:100000
 }
 
-//line quern_gen.go:7773:1
+//line quern_gen.go:7742:1
 func quernPlainSmallProduct(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_smallProduct(t_, v0, v1, v2) })
@@ -7914,7 +7883,7 @@ func quernHostSmallProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7918:1
+//line quern_gen.go:7887:1
 func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
 	sumRow := sums[first:][:32]
 	for threadX := range 32 {
@@ -7927,7 +7896,7 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:7931:1
+//line quern_gen.go:7900:1
 func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
 	faRow := fas[first2:][:32]
 	for threadX := range 32 {
@@ -7967,7 +7936,7 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 }
 
 //go:noinline
-//line quern_gen.go:7971:1
+//line quern_gen.go:7940:1
 func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
 	sumRow := sums[first3:][:32]
 	faRow := fas[first3:][:32]
@@ -8022,7 +7991,7 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8026:1
+//line quern_gen.go:7995:1
 func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := sums[first4:][:32]
 	sumRow2 := sums2[first4:][:32]
@@ -8043,7 +8012,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8047:1
+//line quern_gen.go:8016:1
 func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
 	sumRow := sums[first5:][:32]
 	for threadX := range 32 {
@@ -8078,7 +8047,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 //line tensor.go:101:100000
 }
 
-//line quern_gen.go:8082:1
+//line quern_gen.go:8051:1
 func quernPlainZoom(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[float32](r, 0), host2.Value[kernel.Texture2D[float32]](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_zoom(t_, v0, v1, v2, v3, v4) })
@@ -8176,7 +8145,7 @@ func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float
 //line texture.go:17:110000
 }
 
-//line quern_gen.go:8180:1
+//line quern_gen.go:8149:1
 func quernPlainEdges(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Texture2D[float32]](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_edges(t_, v0, v1) })
@@ -8239,7 +8208,7 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, 
 //line texture.go:27:110000
 }
 
-//line quern_gen.go:8243:1
+//line quern_gen.go:8212:1
 func quernPlainAddHalves(r *host2.Run) {
 	v0, v1 := host2.Slice[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_addHalves(t_, v0, v1) })
@@ -8307,7 +8276,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, dimX int)
 //line types.go:17:120000
 }
 
-//line quern_gen.go:8311:1
+//line quern_gen.go:8280:1
 func quernPlainNorm(r *host2.Run) {
 	v0, v1 := host2.Slice[[64]kernel.BFloat16](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_norm(t_, v0, v1) })
@@ -8392,7 +8361,7 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 //line types.go:30:120000
 }
 
-//line quern_gen.go:8396:1
+//line quern_gen.go:8365:1
 func quernPlainLimitHalves(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_limitHalves(t_, v0, v1) })
@@ -8497,7 +8466,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 //line types.go:47:120000
 }
 
-//line quern_gen.go:8501:1
+//line quern_gen.go:8470:1
 func quernPlainScaleAny_float32(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_float32(t_, v0, v1) })
@@ -8561,7 +8530,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, d
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8565:1
+//line quern_gen.go:8534:1
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_Float16(t_, v0, v1) })
@@ -8625,7 +8594,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8629:1
+//line quern_gen.go:8598:1
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_BFloat16(t_, v0, v1) })
@@ -8689,7 +8658,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8693:1
+//line quern_gen.go:8662:1
 func quernPlainJulia(r *host2.Run) {
 	v0, v1, v2 := host2.Value[complex128](r, 0), host2.Slice[complex128](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_julia(t_, v0, v1, v2) })
@@ -8784,7 +8753,7 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 //line types.go:77:120000
 }
 
-//line quern_gen.go:8788:1
+//line quern_gen.go:8757:1
 func quernPlainImpedance(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[complex64](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_impedance(t_, v0, v1) })
@@ -8888,7 +8857,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 //line types.go:82:120000
 }
 
-//line quern_gen.go:8892:1
+//line quern_gen.go:8861:1
 func quernPlainPush(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[kernel.Vec4[float32]](r, 1), host2.Slice[kernel.Vec4[float32]](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_push(t_, v0, v1, v2) })
@@ -8954,7 +8923,7 @@ func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[floa
 //line types.go:91:120000
 }
 
-//line quern_gen.go:8958:1
+//line quern_gen.go:8927:1
 func quernPlainShade(r *host2.Run) {
 	v0, v1, v2 := host2.Value[kernel.Vec3[float32]](r, 0), host2.Slice[kernel.Vec3[float32]](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shade(t_, v0, v1, v2) })
@@ -9040,7 +9009,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 //line types.go:102:120000
 }
 
-//line quern_gen.go:9044:1
+//line quern_gen.go:9013:1
 func quernPlainWidest(r *host2.Run) {
 	v0, v1 := host2.Slice[[4]sample](r, 0), host2.Slice[sample](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_widest(t_, v0, v1) })
@@ -9167,7 +9136,7 @@ func quernRow1Widest(r *host2.Run, base int, rows [][4]sample, out []sample, dim
 //line types.go:130:120000
 }
 
-//line quern_gen.go:9171:1
+//line quern_gen.go:9140:1
 func quernPlainFilter(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_filter(t_, v0, v1, v2) })
@@ -9244,7 +9213,7 @@ func quernRow1Filter(r *host2.Run, base, radius int, in, out []float32, dimX int
 //line types.go:165:120000
 }
 
-//line quern_gen.go:9248:1
+//line quern_gen.go:9217:1
 func quernPlainWarpSums(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_warpSums(t_, v0, v1, v2) })
@@ -9307,7 +9276,7 @@ func quernHostWarpSums(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9311:1
+//line quern_gen.go:9280:1
 func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32) {
 	vRow := vs[first:][:dimX]
 	count := dimX
@@ -9353,7 +9322,7 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []fl
 }
 
 //go:noinline
-//line quern_gen.go:9357:1
+//line quern_gen.go:9326:1
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
@@ -9369,7 +9338,7 @@ func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s
 }
 
 //go:noinline
-//line quern_gen.go:9373:1
+//line quern_gen.go:9342:1
 func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32) {
 	t2Row := t2s[first3:][:dimX]
 	scanAddRow := scanAdds[first3:][:dimX]
@@ -9446,7 +9415,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds [
 //line warp.go:23:130000
 }
 
-//line quern_gen.go:9450:1
+//line quern_gen.go:9419:1
 func quernPlainBlockSum(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blockSum(t_, v0, v1) })
@@ -9578,7 +9547,7 @@ func quernHostBlockSum(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9582:1
+//line quern_gen.go:9551:1
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := ss[first:][:256]
 	for threadX := range 256 {
@@ -9592,7 +9561,7 @@ func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:9596:1
+//line quern_gen.go:9565:1
 func quernRow2BlockSum(r *host2.Run, ss []float32, first2, iFirst int, x []float32) {
 	sRow := ss[first2:][:256]
 	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
@@ -9629,7 +9598,7 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2, iFirst int, x []float
 }
 
 //go:noinline
-//line quern_gen.go:9633:1
+//line quern_gen.go:9602:1
 func quernRow3BlockSum(r *host2.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
 	reduceAddRow := reduceAdds[first3:][:256]
 	for threadX := range 256 {
@@ -9649,7 +9618,7 @@ func quernRow3BlockSum(r *host2.Run, reduceAdds []float32, first3 int, partial *
 }
 
 //go:noinline
-//line quern_gen.go:9653:1
+//line quern_gen.go:9622:1
 func quernRow4BlockSum(r *host2.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
 	pRow := ps[at:][:n]
 	for lane := range n {
@@ -9671,7 +9640,7 @@ func quernRow4BlockSum(r *host2.Run, ps []float32, at, n int, partial *[8]float3
 }
 
 //go:noinline
-//line quern_gen.go:9675:1
+//line quern_gen.go:9644:1
 func quernRow5BlockSum(r *host2.Run, at int, sum []float32, p2 float32, n, startX int) {
 	for lane := range n {
 		threadX := startX + lane
@@ -9687,7 +9656,7 @@ func quernRow5BlockSum(r *host2.Run, at int, sum []float32, p2 float32, n, start
 //line warp.go:49:130000
 }
 
-//line quern_gen.go:9691:1
+//line quern_gen.go:9660:1
 func quernPlainCompact(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_compact(t_, v0, v1, v2) })
@@ -9754,7 +9723,7 @@ func quernHostCompact(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9758:1
+//line quern_gen.go:9727:1
 func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32) {
 	keepRow := keeps[first:][:dimX]
 	count2 := dimX
@@ -9788,7 +9757,7 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int
 }
 
 //go:noinline
-//line quern_gen.go:9792:1
+//line quern_gen.go:9761:1
 func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	maskRow := masks[first2:][:dimX]
@@ -9820,7 +9789,7 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []
 }
 
 //go:noinline
-//line quern_gen.go:9824:1
+//line quern_gen.go:9793:1
 func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base int) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
@@ -9846,7 +9815,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint
 //line warp.go:69:130000
 }
 
-//line quern_gen.go:9850:1
+//line quern_gen.go:9819:1
 func quernPlainShuffles(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffles(t_, v0, v1) })
@@ -9962,7 +9931,7 @@ func quernHostShuffles(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9966:1
+//line quern_gen.go:9935:1
 func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
 	vRow := vs[first:][:32]
 	oRow := os[first:][:32]
@@ -9992,7 +9961,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x
 }
 
 //go:noinline
-//line quern_gen.go:9996:1
+//line quern_gen.go:9965:1
 func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
 	vRow := vs[first2:][:32]
 	oRow := os[first2:][:32]
@@ -10015,7 +9984,7 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10019:1
+//line quern_gen.go:9988:1
 func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
 	vRow := vs[first3:][:32]
 	oRow := os[first3:][:32]
@@ -10038,7 +10007,7 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10042:1
+//line quern_gen.go:10011:1
 func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
 	vRow := vs[first4:][:32]
 	oRow := os[first4:][:32]
@@ -10061,7 +10030,7 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10065:1
+//line quern_gen.go:10034:1
 func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
 	vRow := vs[first5:][:32]
 	oRow := os[first5:][:32]
@@ -10091,7 +10060,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10095:1
+//line quern_gen.go:10064:1
 func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
 	oRow := os[first6:][:32]
 	shuffleRow2 := shuffles2[first6:][:32]
@@ -10106,7 +10075,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 //line warp.go:81:130000
 }
 
-//line quern_gen.go:10110:1
+//line quern_gen.go:10079:1
 func quernPlainAgreements(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[int32](r, 1), host2.Slice[bool](r, 2), host2.Slice[bool](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_agreements(t_, v0, v1, v2, v3) })
@@ -10252,7 +10221,7 @@ func quernHostAgreements(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10256:1
+//line quern_gen.go:10225:1
 func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
 	givenRow := givens[first:][:64]
 	if base >= 0 && 64 <= len(keys)-base {
@@ -10284,7 +10253,7 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10288:1
+//line quern_gen.go:10257:1
 func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
 	matchAnyRow := matchAnys[first2:][:64]
 	givenRow2 := givens2[first2:][:64]
@@ -10330,7 +10299,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 }
 
 //go:noinline
-//line quern_gen.go:10334:1
+//line quern_gen.go:10303:1
 func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
 	matchAllRow := matchAlls[first3:][:64]
 	givenRow3 := givens3[first3:][:64]
@@ -10371,7 +10340,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, si
 }
 
 //go:noinline
-//line quern_gen.go:10375:1
+//line quern_gen.go:10344:1
 func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
@@ -10387,7 +10356,7 @@ func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 }
 
 //go:noinline
-//line quern_gen.go:10391:1
+//line quern_gen.go:10360:1
 func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
 	givenRow4 := givens4[at:][:n]
 	for lane := range n {
@@ -10404,7 +10373,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32,
 }
 
 //go:noinline
-//line quern_gen.go:10408:1
+//line quern_gen.go:10377:1
 func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -10418,7 +10387,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 }
 
 //go:noinline
-//line quern_gen.go:10422:1
+//line quern_gen.go:10391:1
 func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -10433,7 +10402,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base,
 //line warp.go:92:130000
 }
 
-//line quern_gen.go:10437:1
+//line quern_gen.go:10406:1
 func quernPlainBounds(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_bounds(t_, v0, v1) })
@@ -10557,7 +10526,7 @@ func quernHostBounds(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10561:1
+//line quern_gen.go:10530:1
 func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	vRow := vs[first:][:32]
 	if 32 <= len(x) {
@@ -10587,7 +10556,7 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:10591:1
+//line quern_gen.go:10560:1
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := reduceMins[first2:][:32]
 	t2Row := t2s[first2:][:32]
@@ -10603,7 +10572,7 @@ func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10607:1
+//line quern_gen.go:10576:1
 func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
 	t2Row := t2s[first3:][:32]
 	reduceMaxRow := reduceMaxs[first3:][:32]
@@ -10628,7 +10597,7 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, h
 }
 
 //go:noinline
-//line quern_gen.go:10632:1
+//line quern_gen.go:10601:1
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := reduceAnds[first4:][:32]
 	t6Row := t6s[first4:][:32]
@@ -10644,7 +10613,7 @@ func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10648:1
+//line quern_gen.go:10617:1
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := reduceOrs[first5:][:32]
 	t8Row := t8s[first5:][:32]
@@ -10660,7 +10629,7 @@ func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32)
 }
 
 //go:noinline
-//line quern_gen.go:10664:1
+//line quern_gen.go:10633:1
 func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
 	t6Row := t6s[first6:][:32]
 	t8Row := t8s[first6:][:32]
@@ -10692,7 +10661,7 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, an
 }
 
 //go:noinline
-//line quern_gen.go:10696:1
+//line quern_gen.go:10665:1
 func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
 	lowRow := lows[first7:][:32]
 	highRow := highs[first7:][:32]
@@ -10755,7 +10724,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, 
 //line warp.go:105:130000
 }
 
-//line quern_gen.go:10759:1
+//line quern_gen.go:10728:1
 func quernPlainReversed(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reversed(t_, v0) })
@@ -10810,7 +10779,7 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 }
 
 //go:noinline
-//line quern_gen.go:10814:1
+//line quern_gen.go:10783:1
 func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -10822,1916 +10791,122 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 //line warp.go:116:130000
 }
 
-//line quern_gen.go:10826:1
-func quernPlainSummariseActor(r *host2.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[summary](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
-	host2.Plain(r, func(t_ kernel.Thread) { summariseActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
+//line quern_gen.go:10795:1
+func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
+	result := actor.Known(summarise(t, state, in, out))
+	if t.ThreadIdx.X == 0 {
+		*action = result
+	}
 }
 
-func quernHostSummariseActor(r *host2.Run) {
-	shape := host2.Value[actor.Shape](r, 0)
-	control := host2.Slice[uint64](r, 1)
-	cursors := host2.Slice[uint32](r, 2)
-	states := host2.Slice[summary](r, 3)
-	inbox := host2.Slice[uint64](r, 4)
-	outbox := host2.Slice[uint64](r, 5)
-	post := host2.Slice[uint64](r, 6)
-	host := host2.Slice[uint64](r, 7)
-	var command []uint64
-	var cursor []uint32
-	var in []uint64
-	slots := int(shape.Slots + 7*shape.SideSlots)
-	var out []uint64
-	var number int
-	var t11 int
-	var t12 int
-	var box []uint64
-	var t13 int
-	var t14 int
-	var mail []uint64
-	var routes uint32
-	var leaving uint32
-	var handled uint32
-	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
-	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
-	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
-	words := host2.Dynamic[uint32](r, 2)
-	sh := host2.Shared[actor.Status](r, 0)
-	t22 := shape.OutAt
-	t23 := shape.OutAt + shape.Out - 3
-	c2 := int(4)
-	c3 := int(9)
-	t232 := shape.Stride
-	t252 := shape.OutAt
-	t262 := shape.OutAt + shape.Out - 3
-	var source2 uint32
-	var result uint32
-	var state *summary
-	cells := host2.Dynamic[actor.Cell[samples, summary]](r, 1)
-	var in2 *samples
-	var out2 *summary
-	var t113 *summary
-	var t210 *samples
-	var t38 *summary
-	givens := host2.Scratch[float32](r, 4, r.BlockDim.Count())
-	reduceAdds := host2.Scratch[float32](r, 3, r.BlockDim.Count())
-	sums := host2.Shared[[2]float32](r, 3)
-	var result08 kernel.Action = 1
-	var forwards bool
-	var stops bool
-	var last bool
-	t97 := shape.OutAt
-	t104 := shape.OutAt + shape.Out - 3
-	t51 := shape.OutAt
-	t522 := shape.OutAt + shape.Out - 3
-	t233 := shape.Stride
-	t253 := shape.OutAt
-	t263 := shape.OutAt + shape.Out - 3
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		t1 := blockX + int(shape.First)
-		t3 := t1 * 16
-		t4 := (t1 + 1) * 16
-		t5 := t1 * 16
-		t6 := (t1 + 1) * 16
-		t7 := t1 * slots * int(shape.InStep)
-		t8 := (t1 + 1) * slots * int(shape.InStep)
-		t9 := t1 * slots * int(shape.OutStep)
-		t10 := (t1 + 1) * slots * int(shape.OutStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:23:140000
-		command = control[t3:t4]
-//line quern.dev/ring/actor/alone.go:24:140000
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:24:140000
-		cursor = cursors[t5:t6]
-//line quern.dev/ring/actor/alone.go:25:140000
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:26:140000
-		in = inbox[t7:t8]
-//line quern.dev/ring/actor/alone.go:27:140000
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:27:140000
-		out = outbox[t9:t10]
-//line quern.dev/ring/actor/alone.go:28:140000
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:29:140000
-		number = int(cursor[9])
-//line quern.dev/ring/actor/alone.go:30:140000
-		t11 = number * 16
-//line quern.dev/ring/actor/alone.go:31:140000
-		t12 = (number + 1) * 16
-//line quern.dev/ring/actor/alone.go:32:140000
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:30:140000
-		box = post[t11:t12]
-//line quern.dev/ring/actor/alone.go:31:140000
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31:140000
-		t13 = int(box[14])
-//line quern.dev/ring/actor/alone.go:32:140000
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31:140000
-		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
-//line quern.dev/ring/actor/alone.go:32:140000
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31:140000
-		mail = post[t13:t14]
-//line quern.dev/ring/actor/alone.go:32:140000
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:32:140000
-		routes = cursor[11]
-//line quern.dev/ring/actor/alone.go:35:140000
-		leaving = 0
-//line quern.dev/ring/actor/alone.go:36:140000
-		handled = 0
-//line quern.dev/ring/actor/alone.go:37:140000
-		for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:38:140000
-			for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:39:140000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:40:140000
-				first := (threadZ*1 + threadY) * 64
-//line quern.dev/ring/actor/alone.go:41:140000
-				quernRow1SummariseActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
-//line quern.dev/ring/actor/alone.go:42:140000
-			}
-//line quern.dev/ring/actor/alone.go:43:140000
+func quernPlainSummarise(r *host2.Run, state *summary, in *samples, out *summary, action *kernel.Action) {
+	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockSummarise(t_, state, in, out, action) })
+}
+
+func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary, action *kernel.Action) {
+	givens := host2.Scratch[float32](r, 1, r.BlockDim.Count())
+	reduceAdds := host2.Scratch[float32](r, 0, r.BlockDim.Count())
+	sums := host2.Shared[[2]float32](r, 0)
+	var result0 kernel.Action = 1
+	for threadZ := range 1 {
+		for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			first := (threadZ*1 + threadY) * 64
+			quernRow1Summarise(r, givens, first, in)
 		}
-//line quern.dev/ring/actor/alone.go:47:140000
-		for leaving == 0 {
-//line quern.dev/ring/actor/alone.go:48:140000
-			if r.Halted() {
-//line quern.dev/ring/actor/alone.go:47:140000
-				r.Halt()
-//line quern.dev/ring/actor/alone.go:48:140000
-			}
-//line quern.dev/ring/actor/alone.go:49:140000
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:48:140000
-			source2 = sh.Missing[0]
-//line quern.dev/ring/actor/alone.go:49:140000
-			if source2 == 9 {
-//line quern.dev/ring/actor/alone.go:50:140000
-				leaving = 2
-//line quern.dev/ring/actor/alone.go:51:140000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:51:140000
-				if sh.Asked[0] != 0 {
-//line quern.dev/ring/actor/alone.go:52:140000
-					leaving = 1
-//line quern.dev/ring/actor/alone.go:53:140000
-				}
-//line quern.dev/ring/actor/alone.go:54:140000
-				break
-//line quern.dev/ring/actor/alone.go:55:140000
-			}
-//line quern.dev/ring/actor/alone.go:56:140000
-			result = 257
-//line quern.dev/ring/actor/alone.go:57:140000
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:57:140000
-			if sh.Late == 0 {
-//line quern.dev/ring/actor/alone.go:58:140000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:59:140000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:60:140000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:61:140000
-						quernRow2SummariseActor(r, states, t1)
-//line quern.dev/ring/actor/alone.go:62:140000
-					}
-//line quern.dev/ring/actor/alone.go:63:140000
-				}
-//line quern.dev/ring/actor/alone.go:64:140000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:140000
-				state = &states[t1]
-//line quern.dev/ring/actor/alone.go:59:140000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:60:140000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:61:140000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:62:140000
-						quernRow3SummariseActor(r, cells)
-//line quern.dev/ring/actor/alone.go:63:140000
-					}
-//line quern.dev/ring/actor/alone.go:64:140000
-				}
-//line quern.dev/ring/actor/alone.go:65:140000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:140000
-				in2 = &cells[0].In
-//line quern.dev/ring/actor/alone.go:59:140000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:60:140000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:61:140000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:62:140000
-						quernRow4SummariseActor(r, cells)
-//line quern.dev/ring/actor/alone.go:63:140000
-					}
-//line quern.dev/ring/actor/alone.go:64:140000
-				}
-//line quern.dev/ring/actor/alone.go:65:140000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:140000
-				out2 = &cells[0].Out
-//line actor.go:24:150000
-				t113 = state
-//line actor.go:25:150000
-				t210 = in2
-//line actor.go:26:150000
-				t38 = out2
-//line actor.go:27:150000
-				for threadZ := range 1 {
-//line actor.go:28:150000
-					for threadY := range 1 {
-//line actor.go:29:150000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line actor.go:30:150000
-						first2 := (threadZ*1 + threadY) * 64
-//line actor.go:31:150000
-						quernRow5SummariseActor(r, givens, first2, t210)
-//line actor.go:32:150000
-					}
-//line actor.go:33:150000
-				}
-//line actor.go:26:150000
-				host2.ReduceAdd(reduceAdds, givens)
-//line actor.go:27:150000
-				for threadZ := range 1 {
-//line actor.go:28:150000
-					for threadY := range 1 {
-//line actor.go:29:150000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line actor.go:30:150000
-						first3 := (threadZ*1 + threadY) * 64
-//line actor.go:31:150000
-						quernRow6SummariseActor(r, reduceAdds, first3, sums)
-//line actor.go:32:150000
-					}
-//line actor.go:33:150000
-				}
-//line actor.go:34:150000
-				for threadZ := range 1 {
-//line actor.go:35:150000
-					for threadY := range 1 {
-//line actor.go:36:150000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line actor.go:37:150000
-						quernRow7SummariseActor(r, t113, sums, t38, result08, sh)
-//line actor.go:38:150000
-					}
-//line actor.go:39:150000
-				}
-//line actor.go:40:150000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:63:140000
-				result = sh.Outcome[0]
-//line quern.dev/ring/actor/alone.go:64:140000
-			}
-//line quern.dev/ring/actor/alone.go:65:140000
-			if result == 4 {
-//line quern.dev/ring/actor/alone.go:66:140000
-				leaving = 2
-//line quern.dev/ring/actor/alone.go:67:140000
-				break
-//line quern.dev/ring/actor/alone.go:68:140000
-			}
-//line quern.dev/ring/actor/alone.go:69:140000
-			handled++
-//line quern.dev/ring/actor/alone.go:70:140000
-			forwards = routes != 0 && (result == 1 || result == 3)
-//line quern.dev/ring/actor/alone.go:71:140000
-			stops = result == 2 || result == 3
-//line quern.dev/ring/actor/alone.go:72:140000
-			last = stops || handled == shape.Messages
-//line quern.dev/ring/actor/alone.go:73:140000
-			for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:74:140000
-				for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:75:140000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:76:140000
-					first4 := (threadZ*1 + threadY) * 64
-//line quern.dev/ring/actor/alone.go:77:140000
-					quernRow8SummariseActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
-//line quern.dev/ring/actor/alone.go:78:140000
-				}
-//line quern.dev/ring/actor/alone.go:79:140000
-			}
-//line quern.dev/ring/actor/alone.go:88:140000
-			if stops {
-//line quern.dev/ring/actor/alone.go:89:140000
-				leaving = 3
-//line quern.dev/ring/actor/alone.go:90:140000
-			}
-//line quern.dev/ring/actor/alone.go:91:140000
+	}
+//line actor.go:26:140000
+	host2.ReduceAdd(reduceAdds, givens)
+//line actor.go:27:140000
+	for threadZ := range 1 {
+//line actor.go:28:140000
+		for threadY := range 1 {
+//line actor.go:29:140000
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line actor.go:30:140000
+			first2 := (threadZ*1 + threadY) * 64
+//line actor.go:31:140000
+			quernRow2Summarise(r, reduceAdds, first2, sums)
+//line actor.go:32:140000
 		}
-//line quern.dev/ring/actor/alone.go:92:140000
-		for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:93:140000
-			for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:94:140000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:95:140000
-				start := uint64(shape.Epoch)<<32 | uint64(leaving)
-//line quern.dev/ring/actor/alone.go:96:140000
-				quernRow9SummariseActor(r, box, command, start)
-//line quern.dev/ring/actor/alone.go:97:140000
-			}
-//line quern.dev/ring/actor/alone.go:98:140000
+//line actor.go:33:140000
+	}
+//line actor.go:34:140000
+	for threadZ := range 1 {
+//line actor.go:35:140000
+		for threadY := range 1 {
+//line actor.go:36:140000
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line actor.go:37:140000
+			quernRow3Summarise(r, state, sums, out, result0, action)
+//line actor.go:38:140000
 		}
-//line quern.dev/ring/actor/alone.go:99:140000
+//line actor.go:39:140000
 	}
-//line quern.dev/ring/actor/alone.go:100:140000
+//line actor.go:40:140000
 }
 
 //go:noinline
-//line quern_gen.go:11157:1
-func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
-	cRow := cs[first:][:64]
-	beginRow := begins[first:][:64]
-	bornRow := borns[first:][:64]
+//line quern_gen.go:10851:1
+func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) {
+	givenRow := givens[first:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:33:140000
-		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line quern.dev/ring/actor/alone.go:36:140000
-		var begin int64
-//line quern.dev/ring/actor/alone.go:37:140000
-		var born int64
-//line quern.dev/ring/actor/alone.go:37:140000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:38:140000
-			kernel.StoreRelaxed(&box[9], 0)
-//line quern.dev/ring/actor/alone.go:39:140000
-			sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:39:140000
-			sh.Hint[0] = 0
-//line quern.dev/ring/actor/alone.go:39:140000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:39:140000
-			sh.Asked[0] = 0
-//line quern.dev/ring/actor/alone.go:40:140000
-			now := kernel.Clock()
-//line quern.dev/ring/actor/alone.go:41:140000
-			begin = now
-//line quern.dev/ring/actor/alone.go:41:140000
-			born = begin
-//line quern.dev/ring/actor/alone.go:42:140000
-			t20 := c
-//line quern.dev/ring/actor/alone.go:43:140000
-			t21 := cursor
-//line quern.dev/ring/actor/alone.go:42:140000
-			t24 := words[t22:t23]
-//line quern.dev/ring/actor/alone.go:214:140000
-			pending := t21[12]
-//line quern.dev/ring/actor/alone.go:215:140000
-			var result0 bool
-//line quern.dev/ring/actor/alone.go:215:140000
-			if pending == 0 {
-//line quern.dev/ring/actor/alone.go:216:140000
-				result0 = true
-//line quern.dev/ring/actor/alone.go:217:140000
-			} else {
-//line quern.dev/ring/actor/alone.go:218:140000
-				t15 := int(t21[13])
-//line quern.dev/ring/actor/alone.go:218:140000
-				t25 := int(t21[13]) + len(t24) + 1
-//line quern.dev/ring/actor/alone.go:218:140000
-				saved := t20.Post[t15:t25]
-//line quern.dev/ring/actor/alone.go:219:140000
-				for w := 0; w < len(t24); w++ {
-//line quern.dev/ring/actor/alone.go:220:140000
-					t24[w] = uint32(saved[w])
-//line quern.dev/ring/actor/alone.go:221:140000
-				}
-//line quern.dev/ring/actor/alone.go:222:140000
-				t32 := t20.Words
-//line quern.dev/ring/actor/alone.go:222:140000
-				_ = t32[2]
-//line quern.dev/ring/actor/alone.go:223:140000
-				t42 := t20.Words
-//line quern.dev/ring/actor/alone.go:222:140000
-				_ = t42[3]
-//line quern.dev/ring/actor/alone.go:222:140000
-				t52 := uint32(saved[len(t24)])
-//line quern.dev/ring/actor/alone.go:222:140000
-				t62 := uint32(saved[len(t24)] >> 32)
-//line quern.dev/ring/actor/alone.go:222:140000
-				t32[2] = t52
-//line quern.dev/ring/actor/alone.go:222:140000
-				t42[3] = t62
-//line quern.dev/ring/actor/alone.go:223:140000
-				t21[12] = 0
-//line quern.dev/ring/actor/alone.go:224:140000
-				t72 := t20
-//line quern.dev/ring/actor/alone.go:225:140000
-				t82 := t21
-//line quern.dev/ring/actor/alone.go:226:140000
-				t92 := t24
-//line quern.dev/ring/actor/alone.go:227:140000
-				t102 := pending - 1
-//line quern.dev/ring/actor/alone.go:228:140000
-				var result02 bool
-//line quern.dev/ring/actor/alone.go:229:140000
-			block:
-//line quern.dev/ring/actor/alone.go:230
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:190:140000
-					list := int(t82[11])
-//line quern.dev/ring/actor/alone.go:191:140000
-					count := uint32(t72.Post[list])
-//line quern.dev/ring/actor/alone.go:192:140000
-					for i := t102; i < count; i++ {
-//line quern.dev/ring/actor/alone.go:193:140000
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192:140000
-							r.Halt()
-//line quern.dev/ring/actor/alone.go:193:140000
-						}
-//line quern.dev/ring/actor/alone.go:193:140000
-						to := t72.Post[list+1+int(i)]
-//line quern.dev/ring/actor/alone.go:194:140000
-						t16 := uint32(to)
-//line quern.dev/ring/actor/alone.go:195:140000
-						t26 := uint32(to >> 32)
-//line quern.dev/ring/actor/send.go:28:160000
-						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line quern.dev/ring/actor/send.go:31:160000
-							t17 := int(t16) * 16
-//line quern.dev/ring/actor/send.go:32:160000
-							t27 := (int(t16) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:160000
-							b := t72.Post[t17:t27]
-//line quern.dev/ring/actor/send.go:32:160000
-							memory := t72.Post
-//line quern.dev/ring/actor/send.go:33:160000
-							if b[13] == 1 {
-//line quern.dev/ring/actor/send.go:34:160000
-								memory = t72.Host
-//line quern.dev/ring/actor/send.go:35:160000
-							}
-//line quern.dev/ring/actor/send.go:36:160000
-							t33 := b[14]
-//line quern.dev/ring/actor/send.go:36:160000
-							t43 := uint32(b[11])
-//line quern.dev/ring/actor/send.go:36:160000
-							t53 := uint32(b[12])
-//line quern.dev/ring/actor/send.go:37:160000
-							ring := t33
-//line quern.dev/ring/actor/send.go:38:160000
-							slots2 := t43
-//line quern.dev/ring/actor/send.go:39:160000
-							step := t53
-//line quern.dev/ring/actor/send.go:37:160000
-							end := ring + uint64(slots2)*uint64(step)
-//line quern.dev/ring/actor/send.go:38:160000
-							if end > uint64(len(memory)) || ring > end {
-//line quern.dev/ring/actor/send.go:39:160000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:160000
-							}
-//line quern.dev/ring/actor/send.go:41:160000
-							loaded := host2.Load64(r, &b[0])
-//line quern.dev/ring/actor/send.go:41:160000
-							loaded2 := host2.Load64(r, &b[8])
-//line quern.dev/ring/actor/send.go:42:160000
-							t83 := ring
-//line quern.dev/ring/actor/send.go:43:160000
-							t93 := end
-//line quern.dev/ring/actor/send.go:42:160000
-							loaded3 := host2.Load64(r, &b[10])
-//line quern.dev/ring/actor/send.go:41:160000
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line quern.dev/ring/actor/send.go:42:160000
-						}
-//line quern.dev/ring/actor/alone.go:195:140000
-						t34 := t72
-//line quern.dev/ring/actor/alone.go:196
-						var ticket uint32
-						var room uint32
-					block2:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:160000
-							for b2 := t34.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:160000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:160000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:160000
-								}
-//line quern.dev/ring/actor/send.go:59:160000
-								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
-//line quern.dev/ring/actor/send.go:60:160000
-									t18 := t34
-//line quern.dev/ring/actor/send.go:81:160000
-									b3 := t18.To.Words
-//line quern.dev/ring/actor/send.go:82:160000
-									loaded4 := host2.Load64(r, &b3[10])
-//line quern.dev/ring/actor/send.go:82:160000
-									t18.To.Owner = uint32(loaded4)
-//line quern.dev/ring/actor/send.go:83:160000
-									var room2 uint32
-//line quern.dev/ring/actor/send.go:83:160000
-									if t18.To.Owner != t18.To.Actor {
-//line quern.dev/ring/actor/send.go:84:160000
-										room2 = 2
-//line quern.dev/ring/actor/send.go:85:160000
-									} else {
-//line quern.dev/ring/actor/send.go:86:160000
-										t28 := t18
-//line quern.dev/ring/actor/send.go:87:160000
-										t35 := t18
-//line quern.dev/ring/actor/send.go:86:160000
-										loaded5 := host2.Load64(r, &b3[0])
-//line quern.dev/ring/actor/send.go:87:160000
-										t54 := loaded5
-//line quern.dev/ring/actor/send.go:86:160000
-										loaded6 := host2.Load64(r, &b3[8])
-//line quern.dev/ring/actor/send.go:87:160000
-										t73 := uint32(loaded6)
-//line quern.dev/ring/actor/send.go:86:160000
-										t28.To.Tail = t54
-//line quern.dev/ring/actor/send.go:86:160000
-										t35.To.Head = t73
-//line quern.dev/ring/actor/send.go:87:160000
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:160000
-											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line quern.dev/ring/actor/send.go:89:160000
-											head := loaded7
-//line quern.dev/ring/actor/send.go:89:160000
-											kernel.StoreRelaxed(&b3[8], head)
-//line quern.dev/ring/actor/send.go:90:160000
-											t18.To.Head = uint32(head)
-//line quern.dev/ring/actor/send.go:91:160000
-										}
-//line quern.dev/ring/actor/send.go:92:160000
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
-//line quern.dev/ring/actor/send.go:93:160000
-											room2 = 1
-//line quern.dev/ring/actor/send.go:94:160000
-										} else {
-//line quern.dev/ring/actor/send.go:95:160000
-											room2 = 0
-//line quern.dev/ring/actor/send.go:96:160000
-										}
-//line quern.dev/ring/actor/send.go:97:160000
-									}
-//line quern.dev/ring/actor/send.go:60:160000
-									room3 := room2
-//line quern.dev/ring/actor/send.go:61:160000
-									if room3 != 0 {
-//line quern.dev/ring/actor/send.go:61:160000
-										atomic.AddUint64(&b2[1], 1)
-//line quern.dev/ring/actor/send.go:62:160000
-										ticket = 0
-//line quern.dev/ring/actor/send.go:63:160000
-										room = room3
-//line quern.dev/ring/actor/send.go:64:160000
-										break block2
-//line quern.dev/ring/actor/send.go:65:160000
-									}
-//line quern.dev/ring/actor/send.go:66:160000
-								}
-//line quern.dev/ring/actor/send.go:65:160000
-								loaded8 := host2.Load64(r, &b2[10])
-//line quern.dev/ring/actor/send.go:66:160000
-								owner := uint32(loaded8)
-//line quern.dev/ring/actor/send.go:68:160000
-								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:160000
-								tail := old
-//line quern.dev/ring/actor/send.go:69:160000
-								if tail == t34.To.Tail {
-//line quern.dev/ring/actor/send.go:70:160000
-									t55 := t34
-//line quern.dev/ring/actor/send.go:71:160000
-									t63 := t34
-//line quern.dev/ring/actor/send.go:72:160000
-									t74 := tail + 1
-//line quern.dev/ring/actor/send.go:73:160000
-									t84 := owner
-//line quern.dev/ring/actor/send.go:70:160000
-									t55.To.Tail = t74
-//line quern.dev/ring/actor/send.go:70:160000
-									t63.To.Owner = t84
-//line quern.dev/ring/actor/send.go:71:160000
-									t94 := uint32(tail)
-//line quern.dev/ring/actor/send.go:72:160000
-									ticket = t94
-//line quern.dev/ring/actor/send.go:73:160000
-									room = 0
-//line quern.dev/ring/actor/send.go:74:160000
-									break block2
-//line quern.dev/ring/actor/send.go:75:160000
-								}
-//line quern.dev/ring/actor/send.go:73:160000
-								t34.To.Tail = tail
-//line quern.dev/ring/actor/send.go:74:160000
-							}
-//line quern.dev/ring/actor/send.go:75:160000
-						}
-//line quern.dev/ring/actor/alone.go:195:140000
-						ticket2 := ticket
-//line quern.dev/ring/actor/alone.go:196
-						room4 := room
-//line quern.dev/ring/actor/alone.go:196
-						if room4 == 1 {
-							t64 := int(t82[13])
-//line quern.dev/ring/actor/alone.go:197
-							t75 := int(t82[13]) + len(t92) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved2 := t72.Post[t64:t75]
-							for w2 := 0; w2 < len(t92); w2++ {
-								saved2[w2] = uint64(t92[w2])
-							}
-//line quern.dev/ring/actor/alone.go:201:140000
-							result03 := t72.Correlation()
-//line quern.dev/ring/actor/alone.go:201:140000
-							saved2[len(t92)] = result03
-//line quern.dev/ring/actor/alone.go:202:140000
-							t82[12] = i + 1
-//line quern.dev/ring/actor/alone.go:203:140000
-							result02 = false
-//line quern.dev/ring/actor/alone.go:204:140000
-							break block
-//line quern.dev/ring/actor/alone.go:205:140000
-						}
-//line quern.dev/ring/actor/alone.go:205:140000
-						if room4 == 0 {
-//line quern.dev/ring/actor/alone.go:206:140000
-							t95 := t72
-//line quern.dev/ring/actor/alone.go:207:140000
-							t103 := t92
-//line quern.dev/ring/actor/alone.go:208:140000
-							t112 := ticket2
-//line quern.dev/ring/actor/alone.go:229:140000
-							t19 := t112
-//line quern.dev/ring/actor/send.go:49:160000
-							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line quern.dev/ring/actor/send.go:49:160000
-							result04 := t95.To.Ring[t110:]
-//line quern.dev/ring/actor/alone.go:229:140000
-							t36 := result04
-//line quern.dev/ring/actor/alone.go:230
-							t44 := uint64(t112+1) << 32
-							slot := t36
-							tag := t44
-//line quern.dev/ring/actor/alone.go:230
-							t56 := t95
-							t65 := slot
-							t76 := tag
-//line quern.dev/ring/actor/send.go:102:160000
-							h := t65[:c2]
-//line quern.dev/ring/actor/send.go:103:160000
-							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
-//line quern.dev/ring/actor/send.go:104:160000
-							kernel.StoreRelaxed(&h[1], t76)
-//line quern.dev/ring/actor/send.go:105:160000
-							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
-//line quern.dev/ring/actor/send.go:106:160000
-							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
-							}
-							t85 := t95
-//line quern.dev/ring/actor/send.go:114:160000
-							t111 := t85
-//line quern.dev/ring/actor/send.go:115:160000
-						block3:
-//line quern.dev/ring/actor/send.go:116:160000
-							switch {
-//line quern.dev/ring/actor/send.go:117:160000
-							default:
-//line quern.dev/ring/actor/send.go:142:160000
-								kernel.Fence()
-//line quern.dev/ring/actor/send.go:143:160000
-								t29 := t111.To.Kind != 1
-//line quern.dev/ring/actor/send.go:144:160000
-								if t29 {
-//line quern.dev/ring/actor/send.go:143:160000
-									loaded9 := host2.Load64(r, &t111.To.Words[9])
-//line quern.dev/ring/actor/send.go:144:160000
-									t29 = loaded9 == 0
-//line quern.dev/ring/actor/send.go:145:160000
-								}
-//line quern.dev/ring/actor/send.go:146:160000
-								if !t29 {
-//line quern.dev/ring/actor/send.go:146:160000
-									rung := t111.Control[c3:]
-//line quern.dev/ring/actor/send.go:147:160000
-									t37 := rung[0]
-//line quern.dev/ring/actor/send.go:147:160000
-									t45 := uint64(t111.To.Box)
-//line quern.dev/ring/actor/send.go:148:160000
-									n := t37
-//line quern.dev/ring/actor/send.go:149:160000
-									box2 := t45
-//line quern.dev/ring/actor/send.go:148:160000
-									t57 := min(n, 12)
-//line quern.dev/ring/actor/send.go:149:160000
-									for i2 := uint64(0); i2 < t57; i2++ {
-//line quern.dev/ring/actor/send.go:149:160000
-										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
-//line quern.dev/ring/actor/send.go:150:160000
-											break block3
-//line quern.dev/ring/actor/send.go:151:160000
-										}
-//line quern.dev/ring/actor/send.go:152:160000
-									}
-//line quern.dev/ring/actor/send.go:154:160000
-									if n >= 12 {
-//line quern.dev/ring/actor/send.go:155:160000
-										rung[0] = 13
-//line quern.dev/ring/actor/send.go:156:160000
-										if t111.To.Kind != 1 {
-//line quern.dev/ring/actor/send.go:157:160000
-											t66 := t111
-//line quern.dev/ring/actor/send.go:133:160000
-											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
-//line quern.dev/ring/actor/send.go:134:160000
-											kernel.StoreRelaxed(&t66.Host[0], 1)
-//line quern.dev/ring/actor/send.go:135:160000
-										}
-//line quern.dev/ring/actor/send.go:136:160000
-										break
-//line quern.dev/ring/actor/send.go:160:160000
-									} else if n&1 == 0 {
-//line quern.dev/ring/actor/send.go:161:160000
-										rung[1+n/2] = box2
-//line quern.dev/ring/actor/send.go:162:160000
-									} else {
-//line quern.dev/ring/actor/send.go:163:160000
-										rung[1+n/2] |= box2 << 32
-//line quern.dev/ring/actor/send.go:164:160000
-									}
-//line quern.dev/ring/actor/send.go:165:160000
-									rung[0] = n + 1
-//line quern.dev/ring/actor/send.go:166:160000
-								}
-//line quern.dev/ring/actor/send.go:167:160000
-							}
-//line quern.dev/ring/actor/send.go:168:160000
-						}
-//line quern.dev/ring/actor/send.go:169:160000
-					}
-//line quern.dev/ring/actor/alone.go:209:140000
-					result02 = true
-//line quern.dev/ring/actor/alone.go:210:140000
-				}
-//line quern.dev/ring/actor/alone.go:224:140000
-				result0 = result02
-//line quern.dev/ring/actor/alone.go:225:140000
-			}
-//line quern.dev/ring/actor/alone.go:42:140000
-			if result0 {
-//line quern.dev/ring/actor/alone.go:43:140000
-				t282 := begin - born
-//line quern.dev/ring/actor/alone.go:44:140000
-				t292 := command
-//line quern.dev/ring/actor/alone.go:45:140000
-				t30 := cursor
-//line quern.dev/ring/actor/alone.go:46:140000
-				t31 := box
-//line quern.dev/ring/actor/alone.go:47:140000
-				t322 := in
-//line quern.dev/ring/actor/alone.go:48:140000
-				t332 := mail
-//line quern.dev/ring/actor/alone.go:49:140000
-			block4:
-//line quern.dev/ring/actor/alone.go:50:140000
-				switch {
-//line quern.dev/ring/actor/alone.go:51:140000
-				default:
-//line quern.dev/ring/actor/alone.go:103:140000
-					loaded10 := host2.Load64(r, &t292[0])
-//line quern.dev/ring/actor/alone.go:104:140000
-					ordered := loaded10
-//line quern.dev/ring/actor/alone.go:104:140000
-					sh.Asked[0] = uint32(ordered)
-//line quern.dev/ring/actor/alone.go:105:140000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108:140000
-						hint := uint32(ordered >> 32)
-//line quern.dev/ring/actor/alone.go:108:140000
-						if hint != sh.Hint[0] {
-//line quern.dev/ring/actor/alone.go:109:140000
-							t46 := hint
-//line quern.dev/ring/actor/alone.go:109:140000
-							sh.Hint[0] = t46
-//line quern.dev/ring/actor/alone.go:109:140000
-							sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:110:140000
-						}
-//line quern.dev/ring/actor/alone.go:111:140000
-						var source uint32 = 9
-//line quern.dev/ring/actor/alone.go:112:140000
-						var sides uint32
-//line quern.dev/ring/actor/alone.go:112:140000
-						if sh.Higher[0] != 0 {
-//line quern.dev/ring/actor/alone.go:113:140000
-							for level := uint32(0); level < 8; level++ {
-//line quern.dev/ring/actor/alone.go:114:140000
-								if level == 4 {
-//line quern.dev/ring/actor/alone.go:115:140000
-									continue
-//line quern.dev/ring/actor/alone.go:116:140000
-								}
-//line quern.dev/ring/actor/alone.go:117:140000
-								next := t30[level]
-//line quern.dev/ring/actor/alone.go:118:140000
-								t67 := level
-//line quern.dev/ring/actor/alone.go:119:140000
-								var result05 uint32
-//line quern.dev/ring/actor/alone.go:120:140000
-								switch {
-//line quern.dev/ring/actor/alone.go:121:140000
-								default:
-//line quern.dev/ring/actor/look.go:33:170000
-									if t67 == 4 {
-//line quern.dev/ring/actor/look.go:34:170000
-										result05 = 0
-//line quern.dev/ring/actor/look.go:35:170000
-										break
-//line quern.dev/ring/actor/look.go:35:170000
-									} else if t67 < 4 {
-//line quern.dev/ring/actor/look.go:36:170000
-										result05 = shape.Slots + t67*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:170000
-										break
-//line quern.dev/ring/actor/look.go:38:170000
-									}
-//line quern.dev/ring/actor/look.go:38:170000
-									result05 = shape.Slots + (t67-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:170000
-								}
-//line quern.dev/ring/actor/alone.go:118:140000
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:119:140000
-								loaded11 := host2.Load64(r, &t322[at])
-//line quern.dev/ring/actor/alone.go:120:140000
-								if uint32(loaded11>>32) == next+1 {
-//line quern.dev/ring/actor/alone.go:120:140000
-									t96 := level
-//line quern.dev/ring/actor/alone.go:121:140000
-									source = t96
-//line quern.dev/ring/actor/alone.go:122:140000
-									sides = 1
-//line quern.dev/ring/actor/alone.go:123:140000
-								}
-//line quern.dev/ring/actor/alone.go:124:140000
-							}
-//line quern.dev/ring/actor/alone.go:123:140000
-							sh.Higher[0] = sides
-//line quern.dev/ring/actor/alone.go:124:140000
-						}
-//line quern.dev/ring/actor/alone.go:125:140000
-						if source == 9 || source < 4 {
-//line quern.dev/ring/actor/alone.go:126:140000
-							next2 := t30[4]
-//line quern.dev/ring/actor/alone.go:127:140000
-							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-//line quern.dev/ring/actor/alone.go:128:140000
-							middle := uint32(loaded12>>32) == next2+1
-//line quern.dev/ring/actor/alone.go:128:140000
-							posted := false
-//line quern.dev/ring/actor/alone.go:129:140000
-							slots3 := uint32(t31[11])
-//line quern.dev/ring/actor/alone.go:130:140000
-							if slots3 != 0 {
-//line quern.dev/ring/actor/alone.go:130:140000
-								next3 := uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:131:140000
-								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
-//line quern.dev/ring/actor/alone.go:132:140000
-								posted = uint32(loaded13>>32) == next3+1
-//line quern.dev/ring/actor/alone.go:133:140000
-							}
-//line quern.dev/ring/actor/alone.go:134:140000
-							if posted && !(middle && t30[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:140000
-								source = 8
-//line quern.dev/ring/actor/alone.go:136:140000
-							} else if middle {
-//line quern.dev/ring/actor/alone.go:137:140000
-								source = 4
-//line quern.dev/ring/actor/alone.go:138:140000
-							}
-//line quern.dev/ring/actor/alone.go:139:140000
-						}
-//line quern.dev/ring/actor/alone.go:140:140000
-						if !(source == 9) {
-//line quern.dev/ring/actor/alone.go:143:140000
-							t122 := t322
-//line quern.dev/ring/actor/alone.go:144:140000
-							ring2 := t122
-//line quern.dev/ring/actor/alone.go:145:140000
-							var at2 uint32
-//line quern.dev/ring/actor/alone.go:144:140000
-							if source == 8 {
-//line quern.dev/ring/actor/alone.go:145:140000
-								sh.Ticket = uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:146:140000
-								t132 := t332
-//line quern.dev/ring/actor/alone.go:146:140000
-								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:140000
-								ring2 = t132
-//line quern.dev/ring/actor/alone.go:148:140000
-								at2 = t142
-//line quern.dev/ring/actor/alone.go:149:140000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:140000
-								sh.Ticket = t30[source]
-//line quern.dev/ring/actor/alone.go:149:140000
-								t162 := source
-//line quern.dev/ring/actor/alone.go:150:140000
-								var result06 uint32
-//line quern.dev/ring/actor/alone.go:151:140000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:140000
-								default:
-//line quern.dev/ring/actor/look.go:33:170000
-									if t162 == 4 {
-//line quern.dev/ring/actor/look.go:34:170000
-										result06 = 0
-//line quern.dev/ring/actor/look.go:35:170000
-										break
-//line quern.dev/ring/actor/look.go:35:170000
-									} else if t162 < 4 {
-//line quern.dev/ring/actor/look.go:36:170000
-										result06 = shape.Slots + t162*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:170000
-										break
-//line quern.dev/ring/actor/look.go:38:170000
-									}
-//line quern.dev/ring/actor/look.go:38:170000
-									result06 = shape.Slots + (t162-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:170000
-								}
-//line quern.dev/ring/actor/alone.go:149:140000
-								t192 := source
-//line quern.dev/ring/actor/alone.go:150:140000
-								var result07 uint32
-//line quern.dev/ring/actor/look.go:43:170000
-								if t192 == 4 {
-//line quern.dev/ring/actor/look.go:44:170000
-									result07 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:170000
-								} else {
-//line quern.dev/ring/actor/look.go:46:170000
-									result07 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:170000
-								}
-//line quern.dev/ring/actor/alone.go:149:140000
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:140000
-							}
-//line quern.dev/ring/actor/alone.go:151:140000
-							t212 := at2
-//line quern.dev/ring/actor/alone.go:152:140000
-							t222 := at2 + shape.In
-//line quern.dev/ring/actor/alone.go:151:140000
-							slot2 := ring2[t212:t222]
-//line quern.dev/ring/actor/alone.go:152:140000
-							cell := words[:t232]
-//line quern.dev/ring/actor/alone.go:153:140000
-							for w4 := 0; w4 < len(slot2); w4++ {
-//line quern.dev/ring/actor/alone.go:154:140000
-								loaded14 := host2.Load64(r, &slot2[w4])
-//line quern.dev/ring/actor/alone.go:155:140000
-								v := loaded14
-//line quern.dev/ring/actor/alone.go:155:140000
-								if uint32(v>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:140000
-									break block4
-//line quern.dev/ring/actor/alone.go:157:140000
-								}
-//line quern.dev/ring/actor/alone.go:158:140000
-								cell[w4] = uint32(v)
-//line quern.dev/ring/actor/alone.go:159:140000
-							}
-//line quern.dev/ring/actor/alone.go:160:140000
-							reply := cell[t252:t262]
-//line quern.dev/ring/actor/alone.go:161:140000
-							for w5 := 0; w5 < len(reply); w5++ {
-//line quern.dev/ring/actor/alone.go:162:140000
-								reply[w5] = 0
-//line quern.dev/ring/actor/alone.go:163:140000
-							}
-//line quern.dev/ring/actor/alone.go:164:140000
-							t293 := source
-//line quern.dev/ring/actor/alone.go:164:140000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:140000
-							sh.Missing[0] = t293
-//line quern.dev/ring/actor/alone.go:165:140000
-							deadline := cell[1]
-//line quern.dev/ring/actor/alone.go:166:140000
-							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line quern.dev/ring/actor/alone.go:166:140000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:140000
-							}
-//line quern.dev/ring/actor/alone.go:168:140000
-							t30[8] = source
-//line quern.dev/ring/actor/alone.go:169:140000
-						}
-//line quern.dev/ring/actor/alone.go:170:140000
-					}
-//line quern.dev/ring/actor/alone.go:171:140000
-				}
-//line quern.dev/ring/actor/alone.go:172:140000
-			}
-//line quern.dev/ring/actor/alone.go:173:140000
-		}
-//line quern.dev/ring/actor/alone.go:174:140000
-		beginRow[threadX] = begin
-//line quern.dev/ring/actor/alone.go:175:140000
-		bornRow[threadX] = born
-//line quern.dev/ring/actor/alone.go:176:140000
-	}
-//line quern.dev/ring/actor/alone.go:177:140000
-}
-
-//go:noinline
-//line quern_gen.go:11872:1
-func quernRow2SummariseActor(r *host2.Run, states []summary, t1 int) {
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:140000
-		_ = states[t1]
-//line quern.dev/ring/actor/alone.go:59:140000
-	}
-//line quern.dev/ring/actor/alone.go:60:140000
-}
-
-//go:noinline
-//line quern_gen.go:11884:1
-func quernRow3SummariseActor(r *host2.Run, cells []actor.Cell[samples, summary]) {
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:140000
-		_ = cells[0].In
-//line quern.dev/ring/actor/alone.go:59:140000
-	}
-//line quern.dev/ring/actor/alone.go:60:140000
-}
-
-//go:noinline
-//line quern_gen.go:11896:1
-func quernRow4SummariseActor(r *host2.Run, cells []actor.Cell[samples, summary]) {
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:140000
-		_ = cells[0].Out
-//line quern.dev/ring/actor/alone.go:59:140000
-	}
-//line quern.dev/ring/actor/alone.go:60:140000
-}
-
-//go:noinline
-//line quern_gen.go:11908:1
-func quernRow5SummariseActor(r *host2.Run, givens []float32, first2 int, t210 *samples) {
-	givenRow := givens[first2:][:64]
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-//line actor.go:26:150000
-		given := t210.Values[threadX]
-//line actor.go:27:150000
+//line actor.go:26:140000
+		given := in.Values[threadX]
+//line actor.go:27:140000
 		givenRow[threadX] = given
-//line actor.go:28:150000
+//line actor.go:28:140000
 	}
-//line actor.go:29:150000
+//line actor.go:29:140000
 }
 
 //go:noinline
-//line quern_gen.go:11923:1
-func quernRow6SummariseActor(r *host2.Run, reduceAdds []float32, first3 int, sums *[2]float32) {
-	reduceAddRow := reduceAdds[first3:][:64]
+//line quern_gen.go:10866:1
+func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
+	reduceAddRow := reduceAdds[first2:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line actor.go:26:150000
+//line actor.go:26:140000
 		sum := reduceAdd
-//line actor.go:27:150000
-		if (threadX+first3)&31 == 0 {
-//line actor.go:28:150000
-			sums[(threadX+first3)>>5] = sum
-//line actor.go:29:150000
+//line actor.go:27:140000
+		if (threadX+first2)&31 == 0 {
+//line actor.go:28:140000
+			sums[(threadX+first2)>>5] = sum
+//line actor.go:29:140000
 		}
-//line actor.go:30:150000
+//line actor.go:30:140000
 	}
-//line actor.go:31:150000
+//line actor.go:31:140000
 }
 
 //go:noinline
-//line quern_gen.go:11943:1
-func quernRow7SummariseActor(r *host2.Run, t113 *summary, sums *[2]float32, t38 *summary, result08 kernel.Action, sh *actor.Status) {
+//line quern_gen.go:10886:1
+func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *summary, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line actor.go:31:150000
+//line actor.go:31:140000
 		if threadX == 0 {
-//line actor.go:32:150000
-			t113.Sum += float64(sums[0]) + float64(sums[1])
-//line actor.go:33:150000
-			t113.Count += 64
-//line actor.go:34:150000
-			*t38 = *t113
-//line actor.go:35:150000
+//line actor.go:32:140000
+			state.Sum += float64(sums[0]) + float64(sums[1])
+//line actor.go:33:140000
+			state.Count += 64
+//line actor.go:34:140000
+			*out = *state
+//line actor.go:35:140000
 		}
-//line actor.go:24:150000
-		result09 := actor.Known(result08)
-//line actor.go:25:150000
-		result2 := result09
-//line quern.dev/ring/actor/alone.go:58:140000
-		outcome := uint32(result2)
-//line quern.dev/ring/actor/alone.go:59:140000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:60:140000
-			sh.Outcome[0] = outcome
-//line quern.dev/ring/actor/alone.go:61:140000
+//line actor.go:24:140000
+		result02 := actor.Known(result0)
+//line actor.go:25:140000
+		result := result02
+//line actor.go:26:140000
+		if threadX == 0 {
+//line actor.go:24:140000
+			*action = result
+//line actor.go:25:140000
 		}
-//line quern.dev/ring/actor/alone.go:62:140000
+//line actor.go:26:140000
 	}
-//line quern.dev/ring/actor/alone.go:63:140000
-}
-
-//go:noinline
-//line quern_gen.go:11976:1
-func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
-	cRow := cs[first4:][:64]
-	beginRow := begins[first4:][:64]
-	bornRow := borns[first4:][:64]
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		begin := beginRow[threadX]
-		born := bornRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:73:140000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:74:140000
-			now2 := kernel.Clock()
-//line quern.dev/ring/actor/alone.go:75:140000
-			now3 := now2
-//line quern.dev/ring/actor/alone.go:75:140000
-			if source2 == 8 {
-//line quern.dev/ring/actor/alone.go:76:140000
-				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
-//line quern.dev/ring/actor/alone.go:77:140000
-			} else {
-//line quern.dev/ring/actor/alone.go:78:140000
-				t422 := out
-//line quern.dev/ring/actor/alone.go:79:140000
-				t442 := result
-//line quern.dev/ring/actor/alone.go:80:140000
-				t452 := uint32(now3 - begin)
-//line quern.dev/ring/actor/alone.go:81:140000
-				t462 := uint32(min(begin-born, 4294967295))
-//line quern.dev/ring/actor/alone.go:174:140000
-				source3 := sh.Missing[0]
-//line quern.dev/ring/actor/alone.go:175:140000
-				t211 := source3
-//line quern.dev/ring/actor/alone.go:176:140000
-				var result010 uint32
-//line quern.dev/ring/actor/alone.go:177:140000
-				switch {
-//line quern.dev/ring/actor/alone.go:178:140000
-				default:
-//line quern.dev/ring/actor/look.go:33:170000
-					if t211 == 4 {
-//line quern.dev/ring/actor/look.go:34:170000
-						result010 = 0
-//line quern.dev/ring/actor/look.go:35:170000
-						break
-//line quern.dev/ring/actor/look.go:35:170000
-					} else if t211 < 4 {
-//line quern.dev/ring/actor/look.go:36:170000
-						result010 = shape.Slots + t211*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:170000
-						break
-//line quern.dev/ring/actor/look.go:38:170000
-					}
-//line quern.dev/ring/actor/look.go:38:170000
-					result010 = shape.Slots + (t211-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:170000
-				}
-//line quern.dev/ring/actor/alone.go:175:140000
-				t58 := source3
-//line quern.dev/ring/actor/alone.go:176:140000
-				var result011 uint32
-//line quern.dev/ring/actor/look.go:43:170000
-				if t58 == 4 {
-//line quern.dev/ring/actor/look.go:44:170000
-					result011 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:170000
-				} else {
-//line quern.dev/ring/actor/look.go:46:170000
-					result011 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:170000
-				}
-//line quern.dev/ring/actor/alone.go:175:140000
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-//line quern.dev/ring/actor/alone.go:176:140000
-				t77 := at3
-//line quern.dev/ring/actor/alone.go:177:140000
-				t86 := at3 + shape.Out
-//line quern.dev/ring/actor/alone.go:176:140000
-				slot3 := t422[t77:t86]
-//line quern.dev/ring/actor/alone.go:177:140000
-				tag2 := uint64(sh.Ticket+1) << 32
-//line quern.dev/ring/actor/alone.go:178:140000
-				reply2 := words[t97:t104]
-//line quern.dev/ring/actor/alone.go:179:140000
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-//line quern.dev/ring/actor/alone.go:180:140000
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-//line quern.dev/ring/actor/alone.go:181:140000
-				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
-//line quern.dev/ring/actor/alone.go:182:140000
-				for w6 := 0; w6 < len(reply2); w6++ {
-//line quern.dev/ring/actor/alone.go:183:140000
-					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
-//line quern.dev/ring/actor/alone.go:184:140000
-				}
-//line quern.dev/ring/actor/alone.go:79:140000
-				cursor[source2] = sh.Ticket + 1
-//line quern.dev/ring/actor/alone.go:80:140000
-			}
-//line quern.dev/ring/actor/alone.go:81:140000
-			t48 := now3
-//line quern.dev/ring/actor/alone.go:82:140000
-			begin = t48
-//line quern.dev/ring/actor/alone.go:81:140000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:82:140000
-			t552 := !forwards
-//line quern.dev/ring/actor/alone.go:83:140000
-			if !t552 {
-//line quern.dev/ring/actor/alone.go:84:140000
-				t49 := c
-//line quern.dev/ring/actor/alone.go:85:140000
-				t50 := cursor
-//line quern.dev/ring/actor/alone.go:82:140000
-				t532 := words[t51:t522]
-//line quern.dev/ring/actor/alone.go:83:140000
-				var result012 bool
-//line quern.dev/ring/actor/alone.go:84:140000
-			block8:
-//line quern.dev/ring/actor/alone.go:85:140000
-				switch {
-//line quern.dev/ring/actor/alone.go:86:140000
-				default:
-//line quern.dev/ring/actor/alone.go:190:140000
-					list2 := int(t50[11])
-//line quern.dev/ring/actor/alone.go:191:140000
-					count2 := uint32(t49.Post[list2])
-//line quern.dev/ring/actor/alone.go:192:140000
-					for i3 := uint32(0); i3 < count2; i3++ {
-//line quern.dev/ring/actor/alone.go:193:140000
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192:140000
-							r.Halt()
-//line quern.dev/ring/actor/alone.go:193:140000
-						}
-//line quern.dev/ring/actor/alone.go:193:140000
-						to2 := t49.Post[list2+1+int(i3)]
-//line quern.dev/ring/actor/alone.go:194:140000
-						t114 := uint32(to2)
-//line quern.dev/ring/actor/alone.go:195:140000
-						t213 := uint32(to2 >> 32)
-//line quern.dev/ring/actor/send.go:28:160000
-						if !(t49.To.Box == t114 && t49.To.Actor == t213) {
-//line quern.dev/ring/actor/send.go:31:160000
-							t115 := int(t114) * 16
-//line quern.dev/ring/actor/send.go:32:160000
-							t214 := (int(t114) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:160000
-							b4 := t49.Post[t115:t214]
-//line quern.dev/ring/actor/send.go:32:160000
-							memory2 := t49.Post
-//line quern.dev/ring/actor/send.go:33:160000
-							if b4[13] == 1 {
-//line quern.dev/ring/actor/send.go:34:160000
-								memory2 = t49.Host
-//line quern.dev/ring/actor/send.go:35:160000
-							}
-//line quern.dev/ring/actor/send.go:36:160000
-							t39 := b4[14]
-//line quern.dev/ring/actor/send.go:36:160000
-							t47 := uint32(b4[11])
-//line quern.dev/ring/actor/send.go:36:160000
-							t59 := uint32(b4[12])
-//line quern.dev/ring/actor/send.go:37:160000
-							ring3 := t39
-//line quern.dev/ring/actor/send.go:38:160000
-							slots4 := t47
-//line quern.dev/ring/actor/send.go:39:160000
-							step2 := t59
-//line quern.dev/ring/actor/send.go:37:160000
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-//line quern.dev/ring/actor/send.go:38:160000
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-//line quern.dev/ring/actor/send.go:39:160000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:160000
-							}
-//line quern.dev/ring/actor/send.go:41:160000
-							loaded15 := host2.Load64(r, &b4[0])
-//line quern.dev/ring/actor/send.go:41:160000
-							loaded16 := host2.Load64(r, &b4[8])
-//line quern.dev/ring/actor/send.go:42:160000
-							t87 := ring3
-//line quern.dev/ring/actor/send.go:43:160000
-							t98 := end2
-//line quern.dev/ring/actor/send.go:42:160000
-							loaded17 := host2.Load64(r, &b4[10])
-//line quern.dev/ring/actor/send.go:41:160000
-							t49.To = actor.Target{Box: t114, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line quern.dev/ring/actor/send.go:42:160000
-						}
-//line quern.dev/ring/actor/alone.go:195:140000
-						t310 := t49
-//line quern.dev/ring/actor/alone.go:196
-						var ticket3 uint32
-						var room5 uint32
-					block9:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:160000
-							for b5 := t310.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:160000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:160000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:160000
-								}
-//line quern.dev/ring/actor/send.go:59:160000
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
-//line quern.dev/ring/actor/send.go:60:160000
-									t116 := t310
-//line quern.dev/ring/actor/send.go:81:160000
-									b6 := t116.To.Words
-//line quern.dev/ring/actor/send.go:82:160000
-									loaded18 := host2.Load64(r, &b6[10])
-//line quern.dev/ring/actor/send.go:82:160000
-									t116.To.Owner = uint32(loaded18)
-//line quern.dev/ring/actor/send.go:83:160000
-									var room6 uint32
-//line quern.dev/ring/actor/send.go:83:160000
-									if t116.To.Owner != t116.To.Actor {
-//line quern.dev/ring/actor/send.go:84:160000
-										room6 = 2
-//line quern.dev/ring/actor/send.go:85:160000
-									} else {
-//line quern.dev/ring/actor/send.go:86:160000
-										t215 := t116
-//line quern.dev/ring/actor/send.go:87:160000
-										t311 := t116
-//line quern.dev/ring/actor/send.go:86:160000
-										loaded19 := host2.Load64(r, &b6[0])
-//line quern.dev/ring/actor/send.go:87:160000
-										t510 := loaded19
-//line quern.dev/ring/actor/send.go:86:160000
-										loaded20 := host2.Load64(r, &b6[8])
-//line quern.dev/ring/actor/send.go:87:160000
-										t78 := uint32(loaded20)
-//line quern.dev/ring/actor/send.go:86:160000
-										t215.To.Tail = t510
-//line quern.dev/ring/actor/send.go:86:160000
-										t311.To.Head = t78
-//line quern.dev/ring/actor/send.go:87:160000
-										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:160000
-											loaded21 := host2.Load64(r, &t116.Host[b6[15]+1])
-//line quern.dev/ring/actor/send.go:89:160000
-											head2 := loaded21
-//line quern.dev/ring/actor/send.go:89:160000
-											kernel.StoreRelaxed(&b6[8], head2)
-//line quern.dev/ring/actor/send.go:90:160000
-											t116.To.Head = uint32(head2)
-//line quern.dev/ring/actor/send.go:91:160000
-										}
-//line quern.dev/ring/actor/send.go:92:160000
-										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
-//line quern.dev/ring/actor/send.go:93:160000
-											room6 = 1
-//line quern.dev/ring/actor/send.go:94:160000
-										} else {
-//line quern.dev/ring/actor/send.go:95:160000
-											room6 = 0
-//line quern.dev/ring/actor/send.go:96:160000
-										}
-//line quern.dev/ring/actor/send.go:97:160000
-									}
-//line quern.dev/ring/actor/send.go:60:160000
-									room7 := room6
-//line quern.dev/ring/actor/send.go:61:160000
-									if room7 != 0 {
-//line quern.dev/ring/actor/send.go:61:160000
-										atomic.AddUint64(&b5[1], 1)
-//line quern.dev/ring/actor/send.go:62:160000
-										ticket3 = 0
-//line quern.dev/ring/actor/send.go:63:160000
-										room5 = room7
-//line quern.dev/ring/actor/send.go:64:160000
-										break block9
-//line quern.dev/ring/actor/send.go:65:160000
-									}
-//line quern.dev/ring/actor/send.go:66:160000
-								}
-//line quern.dev/ring/actor/send.go:65:160000
-								loaded22 := host2.Load64(r, &b5[10])
-//line quern.dev/ring/actor/send.go:66:160000
-								owner2 := uint32(loaded22)
-//line quern.dev/ring/actor/send.go:68:160000
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:160000
-								tail2 := old2
-//line quern.dev/ring/actor/send.go:69:160000
-								if tail2 == t310.To.Tail {
-//line quern.dev/ring/actor/send.go:70:160000
-									t511 := t310
-//line quern.dev/ring/actor/send.go:71:160000
-									t68 := t310
-//line quern.dev/ring/actor/send.go:72:160000
-									t79 := tail2 + 1
-//line quern.dev/ring/actor/send.go:73:160000
-									t88 := owner2
-//line quern.dev/ring/actor/send.go:70:160000
-									t511.To.Tail = t79
-//line quern.dev/ring/actor/send.go:70:160000
-									t68.To.Owner = t88
-//line quern.dev/ring/actor/send.go:71:160000
-									t99 := uint32(tail2)
-//line quern.dev/ring/actor/send.go:72:160000
-									ticket3 = t99
-//line quern.dev/ring/actor/send.go:73:160000
-									room5 = 0
-//line quern.dev/ring/actor/send.go:74:160000
-									break block9
-//line quern.dev/ring/actor/send.go:75:160000
-								}
-//line quern.dev/ring/actor/send.go:73:160000
-								t310.To.Tail = tail2
-//line quern.dev/ring/actor/send.go:74:160000
-							}
-//line quern.dev/ring/actor/send.go:75:160000
-						}
-//line quern.dev/ring/actor/alone.go:195:140000
-						ticket4 := ticket3
-//line quern.dev/ring/actor/alone.go:196
-						room8 := room5
-//line quern.dev/ring/actor/alone.go:196
-						if room8 == 1 {
-							t69 := int(t50[13])
-//line quern.dev/ring/actor/alone.go:197
-							t710 := int(t50[13]) + len(t532) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved3 := t49.Post[t69:t710]
-							for w7 := 0; w7 < len(t532); w7++ {
-								saved3[w7] = uint64(t532[w7])
-							}
-//line quern.dev/ring/actor/alone.go:201:140000
-							result013 := t49.Correlation()
-//line quern.dev/ring/actor/alone.go:201:140000
-							saved3[len(t532)] = result013
-//line quern.dev/ring/actor/alone.go:202:140000
-							t50[12] = i3 + 1
-//line quern.dev/ring/actor/alone.go:203:140000
-							result012 = false
-//line quern.dev/ring/actor/alone.go:204:140000
-							break block8
-//line quern.dev/ring/actor/alone.go:205:140000
-						}
-//line quern.dev/ring/actor/alone.go:205:140000
-						if room8 == 0 {
-//line quern.dev/ring/actor/alone.go:206:140000
-							t910 := t49
-//line quern.dev/ring/actor/alone.go:207:140000
-							t105 := t532
-//line quern.dev/ring/actor/alone.go:208:140000
-							t117 := ticket4
-//line quern.dev/ring/actor/alone.go:229:140000
-							t118 := t117
-//line quern.dev/ring/actor/send.go:49:160000
-							t119 := t118 & (t910.To.Slots - 1) * t910.To.Step
-//line quern.dev/ring/actor/send.go:49:160000
-							result014 := t910.To.Ring[t119:]
-//line quern.dev/ring/actor/alone.go:229:140000
-							t312 := result014
-//line quern.dev/ring/actor/alone.go:230
-							t410 := uint64(t117+1) << 32
-							slot4 := t312
-							tag3 := t410
-//line quern.dev/ring/actor/alone.go:230
-							t512 := t910
-							t610 := slot4
-							t711 := tag3
-//line quern.dev/ring/actor/send.go:102:160000
-							h2 := t610[:c2]
-//line quern.dev/ring/actor/send.go:103:160000
-							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
-//line quern.dev/ring/actor/send.go:104:160000
-							kernel.StoreRelaxed(&h2[1], t711)
-//line quern.dev/ring/actor/send.go:105:160000
-							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
-//line quern.dev/ring/actor/send.go:106:160000
-							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w8 := 0; w8 < len(t105); w8++ {
-								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
-							}
-							t89 := t910
-//line quern.dev/ring/actor/send.go:114:160000
-							t120 := t89
-//line quern.dev/ring/actor/send.go:115:160000
-						block10:
-//line quern.dev/ring/actor/send.go:116:160000
-							switch {
-//line quern.dev/ring/actor/send.go:117:160000
-							default:
-//line quern.dev/ring/actor/send.go:142:160000
-								kernel.Fence()
-//line quern.dev/ring/actor/send.go:143:160000
-								t216 := t120.To.Kind != 1
-//line quern.dev/ring/actor/send.go:144:160000
-								if t216 {
-//line quern.dev/ring/actor/send.go:143:160000
-									loaded23 := host2.Load64(r, &t120.To.Words[9])
-//line quern.dev/ring/actor/send.go:144:160000
-									t216 = loaded23 == 0
-//line quern.dev/ring/actor/send.go:145:160000
-								}
-//line quern.dev/ring/actor/send.go:146:160000
-								if !t216 {
-//line quern.dev/ring/actor/send.go:146:160000
-									rung2 := t120.Control[c3:]
-//line quern.dev/ring/actor/send.go:147:160000
-									t313 := rung2[0]
-//line quern.dev/ring/actor/send.go:147:160000
-									t411 := uint64(t120.To.Box)
-//line quern.dev/ring/actor/send.go:148:160000
-									n2 := t313
-//line quern.dev/ring/actor/send.go:149:160000
-									box3 := t411
-//line quern.dev/ring/actor/send.go:148:160000
-									t513 := min(n2, 12)
-//line quern.dev/ring/actor/send.go:149:160000
-									for i4 := uint64(0); i4 < t513; i4++ {
-//line quern.dev/ring/actor/send.go:149:160000
-										if uint64(uint32(rung2[1+i4/2]>>(32*(i4&1)))) == box3 {
-//line quern.dev/ring/actor/send.go:150:160000
-											break block10
-//line quern.dev/ring/actor/send.go:151:160000
-										}
-//line quern.dev/ring/actor/send.go:152:160000
-									}
-//line quern.dev/ring/actor/send.go:154:160000
-									if n2 >= 12 {
-//line quern.dev/ring/actor/send.go:155:160000
-										rung2[0] = 13
-//line quern.dev/ring/actor/send.go:156:160000
-										if t120.To.Kind != 1 {
-//line quern.dev/ring/actor/send.go:157:160000
-											t611 := t120
-//line quern.dev/ring/actor/send.go:133:160000
-											kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
-//line quern.dev/ring/actor/send.go:134:160000
-											kernel.StoreRelaxed(&t611.Host[0], 1)
-//line quern.dev/ring/actor/send.go:135:160000
-										}
-//line quern.dev/ring/actor/send.go:136:160000
-										break
-//line quern.dev/ring/actor/send.go:160:160000
-									} else if n2&1 == 0 {
-//line quern.dev/ring/actor/send.go:161:160000
-										rung2[1+n2/2] = box3
-//line quern.dev/ring/actor/send.go:162:160000
-									} else {
-//line quern.dev/ring/actor/send.go:163:160000
-										rung2[1+n2/2] |= box3 << 32
-//line quern.dev/ring/actor/send.go:164:160000
-									}
-//line quern.dev/ring/actor/send.go:165:160000
-									rung2[0] = n2 + 1
-//line quern.dev/ring/actor/send.go:166:160000
-								}
-//line quern.dev/ring/actor/send.go:167:160000
-							}
-//line quern.dev/ring/actor/send.go:168:160000
-						}
-//line quern.dev/ring/actor/send.go:169:160000
-					}
-//line quern.dev/ring/actor/alone.go:209:140000
-					result012 = true
-//line quern.dev/ring/actor/alone.go:210:140000
-				}
-//line quern.dev/ring/actor/alone.go:82:140000
-				t552 = result012
-//line quern.dev/ring/actor/alone.go:83:140000
-			}
-//line quern.dev/ring/actor/alone.go:84:140000
-			whole := t552
-//line quern.dev/ring/actor/alone.go:83:140000
-			if whole && !last {
-//line quern.dev/ring/actor/alone.go:84:140000
-				t582 := begin - born
-//line quern.dev/ring/actor/alone.go:85:140000
-				t592 := command
-//line quern.dev/ring/actor/alone.go:86:140000
-				t60 := cursor
-//line quern.dev/ring/actor/alone.go:87:140000
-				t61 := box
-//line quern.dev/ring/actor/alone.go:88:140000
-				t622 := in
-//line quern.dev/ring/actor/alone.go:89:140000
-				t632 := mail
-//line quern.dev/ring/actor/alone.go:90:140000
-			block11:
-//line quern.dev/ring/actor/alone.go:91:140000
-				switch {
-//line quern.dev/ring/actor/alone.go:92:140000
-				default:
-//line quern.dev/ring/actor/alone.go:103:140000
-					loaded24 := host2.Load64(r, &t592[0])
-//line quern.dev/ring/actor/alone.go:104:140000
-					ordered2 := loaded24
-//line quern.dev/ring/actor/alone.go:104:140000
-					sh.Asked[0] = uint32(ordered2)
-//line quern.dev/ring/actor/alone.go:105:140000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108:140000
-						hint2 := uint32(ordered2 >> 32)
-//line quern.dev/ring/actor/alone.go:108:140000
-						if hint2 != sh.Hint[0] {
-//line quern.dev/ring/actor/alone.go:109:140000
-							t412 := hint2
-//line quern.dev/ring/actor/alone.go:109:140000
-							sh.Hint[0] = t412
-//line quern.dev/ring/actor/alone.go:109:140000
-							sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:110:140000
-						}
-//line quern.dev/ring/actor/alone.go:111:140000
-						var source4 uint32 = 9
-//line quern.dev/ring/actor/alone.go:112:140000
-						var sides2 uint32
-//line quern.dev/ring/actor/alone.go:112:140000
-						if sh.Higher[0] != 0 {
-//line quern.dev/ring/actor/alone.go:113:140000
-							for level2 := uint32(0); level2 < 8; level2++ {
-//line quern.dev/ring/actor/alone.go:114:140000
-								if level2 == 4 {
-//line quern.dev/ring/actor/alone.go:115:140000
-									continue
-//line quern.dev/ring/actor/alone.go:116:140000
-								}
-//line quern.dev/ring/actor/alone.go:117:140000
-								next4 := t60[level2]
-//line quern.dev/ring/actor/alone.go:118:140000
-								t612 := level2
-//line quern.dev/ring/actor/alone.go:119:140000
-								var result015 uint32
-//line quern.dev/ring/actor/alone.go:120:140000
-								switch {
-//line quern.dev/ring/actor/alone.go:121:140000
-								default:
-//line quern.dev/ring/actor/look.go:33:170000
-									if t612 == 4 {
-//line quern.dev/ring/actor/look.go:34:170000
-										result015 = 0
-//line quern.dev/ring/actor/look.go:35:170000
-										break
-//line quern.dev/ring/actor/look.go:35:170000
-									} else if t612 < 4 {
-//line quern.dev/ring/actor/look.go:36:170000
-										result015 = shape.Slots + t612*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:170000
-										break
-//line quern.dev/ring/actor/look.go:38:170000
-									}
-//line quern.dev/ring/actor/look.go:38:170000
-									result015 = shape.Slots + (t612-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:170000
-								}
-//line quern.dev/ring/actor/alone.go:118:140000
-								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:119:140000
-								loaded25 := host2.Load64(r, &t622[at4])
-//line quern.dev/ring/actor/alone.go:120:140000
-								if uint32(loaded25>>32) == next4+1 {
-//line quern.dev/ring/actor/alone.go:120:140000
-									t911 := level2
-//line quern.dev/ring/actor/alone.go:121:140000
-									source4 = t911
-//line quern.dev/ring/actor/alone.go:122:140000
-									sides2 = 1
-//line quern.dev/ring/actor/alone.go:123:140000
-								}
-//line quern.dev/ring/actor/alone.go:124:140000
-							}
-//line quern.dev/ring/actor/alone.go:123:140000
-							sh.Higher[0] = sides2
-//line quern.dev/ring/actor/alone.go:124:140000
-						}
-//line quern.dev/ring/actor/alone.go:125:140000
-						if source4 == 9 || source4 < 4 {
-//line quern.dev/ring/actor/alone.go:126:140000
-							next5 := t60[4]
-//line quern.dev/ring/actor/alone.go:127:140000
-							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
-//line quern.dev/ring/actor/alone.go:128:140000
-							middle2 := uint32(loaded26>>32) == next5+1
-//line quern.dev/ring/actor/alone.go:128:140000
-							posted2 := false
-//line quern.dev/ring/actor/alone.go:129:140000
-							slots5 := uint32(t61[11])
-//line quern.dev/ring/actor/alone.go:130:140000
-							if slots5 != 0 {
-//line quern.dev/ring/actor/alone.go:130:140000
-								next6 := uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:131:140000
-								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
-//line quern.dev/ring/actor/alone.go:132:140000
-								posted2 = uint32(loaded27>>32) == next6+1
-//line quern.dev/ring/actor/alone.go:133:140000
-							}
-//line quern.dev/ring/actor/alone.go:134:140000
-							if posted2 && !(middle2 && t60[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:140000
-								source4 = 8
-//line quern.dev/ring/actor/alone.go:136:140000
-							} else if middle2 {
-//line quern.dev/ring/actor/alone.go:137:140000
-								source4 = 4
-//line quern.dev/ring/actor/alone.go:138:140000
-							}
-//line quern.dev/ring/actor/alone.go:139:140000
-						}
-//line quern.dev/ring/actor/alone.go:140:140000
-						if !(source4 == 9) {
-//line quern.dev/ring/actor/alone.go:143:140000
-							t123 := t622
-//line quern.dev/ring/actor/alone.go:144:140000
-							ring4 := t123
-//line quern.dev/ring/actor/alone.go:145:140000
-							var at5 uint32
-//line quern.dev/ring/actor/alone.go:144:140000
-							if source4 == 8 {
-//line quern.dev/ring/actor/alone.go:145:140000
-								sh.Ticket = uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:146:140000
-								t133 := t632
-//line quern.dev/ring/actor/alone.go:146:140000
-								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:140000
-								ring4 = t133
-//line quern.dev/ring/actor/alone.go:148:140000
-								at5 = t143
-//line quern.dev/ring/actor/alone.go:149:140000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:140000
-								sh.Ticket = t60[source4]
-//line quern.dev/ring/actor/alone.go:149:140000
-								t163 := source4
-//line quern.dev/ring/actor/alone.go:150:140000
-								var result016 uint32
-//line quern.dev/ring/actor/alone.go:151:140000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:140000
-								default:
-//line quern.dev/ring/actor/look.go:33:170000
-									if t163 == 4 {
-//line quern.dev/ring/actor/look.go:34:170000
-										result016 = 0
-//line quern.dev/ring/actor/look.go:35:170000
-										break
-//line quern.dev/ring/actor/look.go:35:170000
-									} else if t163 < 4 {
-//line quern.dev/ring/actor/look.go:36:170000
-										result016 = shape.Slots + t163*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:170000
-										break
-//line quern.dev/ring/actor/look.go:38:170000
-									}
-//line quern.dev/ring/actor/look.go:38:170000
-									result016 = shape.Slots + (t163-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:170000
-								}
-//line quern.dev/ring/actor/alone.go:149:140000
-								t193 := source4
-//line quern.dev/ring/actor/alone.go:150:140000
-								var result017 uint32
-//line quern.dev/ring/actor/look.go:43:170000
-								if t193 == 4 {
-//line quern.dev/ring/actor/look.go:44:170000
-									result017 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:170000
-								} else {
-//line quern.dev/ring/actor/look.go:46:170000
-									result017 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:170000
-								}
-//line quern.dev/ring/actor/alone.go:149:140000
-								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:140000
-							}
-//line quern.dev/ring/actor/alone.go:151:140000
-							t217 := at5
-//line quern.dev/ring/actor/alone.go:152:140000
-							t223 := at5 + shape.In
-//line quern.dev/ring/actor/alone.go:151:140000
-							slot5 := ring4[t217:t223]
-//line quern.dev/ring/actor/alone.go:152:140000
-							cell2 := words[:t233]
-//line quern.dev/ring/actor/alone.go:153:140000
-							for w9 := 0; w9 < len(slot5); w9++ {
-//line quern.dev/ring/actor/alone.go:154:140000
-								loaded28 := host2.Load64(r, &slot5[w9])
-//line quern.dev/ring/actor/alone.go:155:140000
-								v2 := loaded28
-//line quern.dev/ring/actor/alone.go:155:140000
-								if uint32(v2>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:140000
-									break block11
-//line quern.dev/ring/actor/alone.go:157:140000
-								}
-//line quern.dev/ring/actor/alone.go:158:140000
-								cell2[w9] = uint32(v2)
-//line quern.dev/ring/actor/alone.go:159:140000
-							}
-//line quern.dev/ring/actor/alone.go:160:140000
-							reply3 := cell2[t253:t263]
-//line quern.dev/ring/actor/alone.go:161:140000
-							for w10 := 0; w10 < len(reply3); w10++ {
-//line quern.dev/ring/actor/alone.go:162:140000
-								reply3[w10] = 0
-//line quern.dev/ring/actor/alone.go:163:140000
-							}
-//line quern.dev/ring/actor/alone.go:164:140000
-							t294 := source4
-//line quern.dev/ring/actor/alone.go:164:140000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:140000
-							sh.Missing[0] = t294
-//line quern.dev/ring/actor/alone.go:165:140000
-							deadline2 := cell2[1]
-//line quern.dev/ring/actor/alone.go:166:140000
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line quern.dev/ring/actor/alone.go:166:140000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:140000
-							}
-//line quern.dev/ring/actor/alone.go:168:140000
-							t60[8] = source4
-//line quern.dev/ring/actor/alone.go:169:140000
-						}
-//line quern.dev/ring/actor/alone.go:170:140000
-					}
-//line quern.dev/ring/actor/alone.go:171:140000
-				}
-//line quern.dev/ring/actor/alone.go:172:140000
-			}
-//line quern.dev/ring/actor/alone.go:173:140000
-		}
-//line quern.dev/ring/actor/alone.go:174:140000
-		beginRow[threadX] = begin
-//line quern.dev/ring/actor/alone.go:175:140000
-	}
-//line quern.dev/ring/actor/alone.go:176:140000
-}
-
-//go:noinline
-//line quern_gen.go:12722:1
-func quernRow9SummariseActor(r *host2.Run, box, command []uint64, start uint64) {
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:92:140000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:93:140000
-			kernel.StoreRelaxed(&box[9], 1)
-//line quern.dev/ring/actor/alone.go:94:140000
-			kernel.StoreRelease(&command[8], start)
-//line quern.dev/ring/actor/alone.go:95:140000
-		}
-//line quern.dev/ring/actor/alone.go:96:140000
-	}
-//line quern.dev/ring/actor/alone.go:97:140000
+//line actor.go:27:140000
 }

@@ -14,42 +14,19 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/examples/pagerank",
-	Text:    quern_gen_ptx,
-	Sum:     "befb75fb758962137bf80db5c56e82e498266543018390fe492627a60ed1fb77",
+	Archive: quern_gen_zip,
+	Sum:     "d14e316c4ac8ea4bd070fed0283cfa7abec7800efdcf74dac3cd1f723357f9c2",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 type (
-	quern_gen_is_stale__run_go_generate__rank          func(t kernel.Thread, c *actor.Context, p *part, in *message, out *ranks) kernel.Action
-	quern_gen_is_stale__run_go_generate__actor_Context struct {
-		Post    []uint64
-		Host    []uint64
-		Control []uint64
-		Mailbox uint32
-		ID      uint32
-		Wakes   uint32
-		Words   []uint32
-		At      uint32
-		To      actor.Target
-	}
-	quern_gen_is_stale__run_go_generate__actor_Target struct {
-		Box   uint32
-		Actor uint32
-		Tail  uint64
-		Head  uint32
-		Words []uint64
-		Ring  []uint64
-		Slots uint32
-		Step  uint32
-		Kind  uint32
-		Owner uint32
-	}
+	quern_gen_is_stale__run_go_generate__rank func(t kernel.Thread, c *actor.Context, p *part, in *message, out *ranks) kernel.Action
 	quern_gen_is_stale__run_go_generate__part struct {
 		Peers       actor.Group[message]
 		Parts       uint32
@@ -102,42 +79,15 @@ type (
 		Refused   int64
 		Change    int64
 	}
-	quern_gen_is_stale__run_go_generate__actor_Shape struct {
-		Epoch      uint32
-		First      uint32
-		Slots      uint32
-		SideSlots  uint32
-		In         uint32
-		InStep     uint32
-		Out        uint32
-		OutStep    uint32
-		Reciprocal uint32
-		Batch      uint32
-		Stride     uint32
-		OutAt      uint32
-		RawAt      uint32
-		Messages   uint32
-		Leaves     uint32
-		Alone      uint32
-		Wakes      uint32
-		Nap        uint32
-		Idle       int64
-		Life       int64
-		Spin       int64
-		Clock      int64
-	}
 )
 
 var (
 	_ quern_gen_is_stale__run_go_generate__rank = rank
-	_                                           = (*quern_gen_is_stale__run_go_generate__actor_Context)((*actor.Context)(nil))
-	_                                           = (*quern_gen_is_stale__run_go_generate__actor_Target)((*actor.Target)(nil))
 	_                                           = (*quern_gen_is_stale__run_go_generate__part)((*part)(nil))
 	_                                           = (*quern_gen_is_stale__run_go_generate__actor_Group_message)((*actor.Group[message])(nil))
 	_                                           = (*quern_gen_is_stale__run_go_generate__chunk)((*chunk)(nil))
 	_                                           = (*quern_gen_is_stale__run_go_generate__message)((*message)(nil))
 	_                                           = (*quern_gen_is_stale__run_go_generate__ranks)((*ranks)(nil))
-	_                                           = (*quern_gen_is_stale__run_go_generate__actor_Shape)((*actor.Shape)(nil))
 )
 
 var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
@@ -153,7 +103,7 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -171,7 +121,7 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 109, Col: 23},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 35},
@@ -191,20 +141,14 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "rank.go", Line: 222, Col: 45},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 224, Col: 11},
 			{Kind: gpu.DivideSite, File: "rank.go", Line: 224, Col: 37},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
-	Host:   quernHostRankActor,
-	Plain:  quernPlainRankActor,
+	Host:   ring.LoopWithContext(quernHostRank),
+	Plain:  ring.LoopWithContext(quernPlainRank),
 })
-
-func rankActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []part, inbox, outbox, post, host []uint64) {
-	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, c *actor.Context, state *part, in *message, out *ranks) kernel.Action {
-		return actor.Known(rank(t, c, state, in, out))
-	})
-}
 
 var quernRankProgram = &ring.Program{Name: "rank", Kernel: quernRankActor, Threads: 32}
 
@@ -221,1379 +165,764 @@ func SpawnRank(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Act
 	return ring.Spawn[part, message, ranks](ctx, rt, quernRankProgram, o)
 }
 
-func quernPlainRankActor(r *host2.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[part](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
-	host2.Plain(r, func(t_ kernel.Thread) { rankActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernBlockRank(t kernel.Thread, contexts []actor.Context, state *part, in *message, out *ranks, action *kernel.Action) {
+	result := actor.Known(rank(t, &contexts[t.ThreadIdx.X], state, in, out))
+	if t.ThreadIdx.X == 0 {
+		*action = result
+	}
 }
 
-func quernHostRankActor(r *host2.Run) {
-	shape := host2.Value[actor.Shape](r, 0)
-	control := host2.Slice[uint64](r, 1)
-	cursors := host2.Slice[uint32](r, 2)
-	states := host2.Slice[part](r, 3)
-	inbox := host2.Slice[uint64](r, 4)
-	outbox := host2.Slice[uint64](r, 5)
-	post := host2.Slice[uint64](r, 6)
-	host := host2.Slice[uint64](r, 7)
-	var command []uint64
-	var cursor []uint32
-	var in []uint64
-	slots := int(shape.Slots + 7*shape.SideSlots)
-	var out []uint64
-	var number int
-	var t11 int
-	var t12 int
-	var box []uint64
-	var t13 int
-	var t14 int
-	var mail []uint64
-	var routes uint32
-	var leaving uint32
-	var handled uint32
-	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
-	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
-	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
-	words := host2.Dynamic[uint32](r, 2)
-	sh := host2.Shared[actor.Status](r, 0)
-	t22 := shape.OutAt
-	t23 := shape.OutAt + shape.Out - 3
-	c2 := int(4)
-	c3 := int(9)
-	t232 := shape.Stride
-	t252 := shape.OutAt
-	t262 := shape.OutAt + shape.Out - 3
-	var source2 uint32
-	var result uint32
-	cs2 := host2.Scratch[*actor.Context](r, 3, r.BlockDim.Count())
-	var state *part
-	cells := host2.Dynamic[actor.Cell[message, ranks]](r, 1)
-	var in2 *message
-	var out2 *ranks
-	var t210 *part
-	var t38 *message
-	var t47 *ranks
-	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
+func quernPlainRank(r *host2.Run, contexts []actor.Context, state *part, in *message, out *ranks, action *kernel.Action) {
+	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockRank(t_, contexts, state, in, out, action) })
+}
+
+func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *message, out *ranks, action *kernel.Action) {
+	t2s := host2.Scratch[*actor.Context](r, 0, r.BlockDim.Count())
 	var side uint32
-	var t39 uint32
-	var result08 kernel.Action
-	var i3 int
-	var t163 *part
-	t15s := host2.Scratch[*actor.Context](r, 5, r.BlockDim.Count())
-	var t310 uint32
-	var t49 uint32
-	var t59 int64
+	var t3 uint32
+	var result0 kernel.Action
+	var i int
+	t15s := host2.Scratch[*actor.Context](r, 1, r.BlockDim.Count())
+	var t32 uint32
+	var t4 uint32
+	var t5 int64
 	var mark uint32
-	var number2 uint32
+	var number uint32
 	var refused int64
-	var i4 int
+	var i2 int
 	var enough bool
-	var t218 uint32 = 32
+	c := int(4)
+	c2 := int(9)
+	var t21 uint32 = 32
 	var side2 uint32
 	var complete bool
-	var t172 *part
-	var t138 uint32
-	var t225 uint32
+	var t125 uint32
+	var t212 uint32
 	var side3 uint32
-	var step4 uint32
-	var t320 int64
-	var t414 int64
+	var step3 uint32
+	var t314 int64
+	var t46 int64
 	var dangling int64
 	var change int64
-	var t617 kernel.Action
-	var forwards bool
-	var stops bool
-	var last bool
-	t916 := shape.OutAt
-	t109 := shape.OutAt + shape.Out - 3
-	t51 := shape.OutAt
-	t522 := shape.OutAt + shape.Out - 3
-	t234 := shape.Stride
-	t254 := shape.OutAt
-	t264 := shape.OutAt + shape.Out - 3
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		t1 := blockX + int(shape.First)
-		t3 := t1 * 16
-		t4 := (t1 + 1) * 16
-		t5 := t1 * 16
-		t6 := (t1 + 1) * 16
-		t7 := t1 * slots * int(shape.InStep)
-		t8 := (t1 + 1) * slots * int(shape.InStep)
-		t9 := t1 * slots * int(shape.OutStep)
-		t10 := (t1 + 1) * slots * int(shape.OutStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:23
-		command = control[t3:t4]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:24
-		cursor = cursors[t5:t6]
-		r.ThreadIdx = kernel.Dim3{}
-		in = inbox[t7:t8]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:27
-		out = outbox[t9:t10]
-		r.ThreadIdx = kernel.Dim3{}
-		number = int(cursor[9])
-		t11 = number * 16
-		t12 = (number + 1) * 16
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:30
-		box = post[t11:t12]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t13 = int(box[14])
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		mail = post[t13:t14]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:32
-		routes = cursor[11]
-//line quern.dev/ring/actor/alone.go:35
-		leaving = 0
-		handled = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1RankActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
-			}
+	var t76 kernel.Action
+	for threadZ := range 1 {
+		for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			first := (threadZ*1 + threadY) * 32
+			quernRow1Rank(r, t2s, first, contexts)
 		}
-//line quern.dev/ring/actor/alone.go:47
-		for leaving == 0 {
-			if r.Halted() {
-//line quern.dev/ring/actor/alone.go:47
-				r.Halt()
-			}
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:48
-			source2 = sh.Missing[0]
-			if source2 == 9 {
-				leaving = 2
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:51
-				if sh.Asked[0] != 0 {
-					leaving = 1
-				}
-				break
-			}
-			result = 257
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:57
-			if sh.Late == 0 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first2 := (threadZ*1 + threadY) * 32
-						quernRow2RankActor(r, cs, first2, cs2, states, t1)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				state = &states[t1]
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow3RankActor(r, cells)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				in2 = &cells[0].In
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4RankActor(r, cells)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				out2 = &cells[0].Out
-//line rank.go:103
-				t210 = state
-				t38 = in2
-				t47 = out2
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first3 := (threadZ*1 + threadY) * 32
-						quernRow5RankActor(r, cs2, first3, t1s)
-					}
-				}
-				switch {
-				default:
-					r.ThreadIdx = kernel.Dim3{}
+	}
+	switch {
+	default:
+		r.ThreadIdx = kernel.Dim3{}
 //line rank.go:105
-					side = t38.Step & 1
-					r.ThreadIdx = kernel.Dim3{}
+		side = in.Step & 1
+		r.ThreadIdx = kernel.Dim3{}
 //line rank.go:106
-					t39 = t38.Kind
-					if t39 == 4 {
+		t3 = in.Kind
+		if t3 == 4 {
 //line rank.go:114
-						result08 = 1
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow6RankActor(r, t38, t210, t47)
-							}
-						}
-						break
-					} else {
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow7RankActor(r, t39, t38, t210, side)
-							}
-						}
-					}
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow8RankActor(r, t38, t210, side)
-						}
-					}
-//line rank.go:135
-					i3 = 0
-					for ; i3 < 2; i3++ {
-						if r.Halted() {
-//line rank.go:135
-							r.Halt()
-						}
-						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:136
-						if t210.Running == 0 {
-							break
-						}
-						t163 = t210
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								first4 := (threadZ*1 + threadY) * 32
-								quernRow9RankActor(r, t1s, first4, t15s)
-							}
-						}
-						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:155
-						t310 = t163.Step + 1
-						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:155
-						t49 = t163.Chunks + t163.Parts
-						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:155
-						t59 = t163.Refused
-						mark = t310
-						number2 = t49
-						refused = t59
-//line rank.go:156
-						i4 = 0
-						for ; i4 < 4; i4++ {
-							r.ThreadIdx = kernel.Dim3{}
-//line rank.go:157
-							enough = t163.First == number2 || t163.Refused != refused
-//line rank.go:159
-							if enough {
-								break
-							}
-							for threadZ := range 1 {
-								for threadY := range 1 {
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									first5 := (threadZ*1 + threadY) * 32
-									quernRow10RankActor(r, t15s, first5, t163, number2, mark, c2, c3)
-								}
-							}
-							for threadZ := range 1 {
-								for threadY := range 1 {
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									quernRow11RankActor(r, t218, t163, number2, mark)
-								}
-							}
-						}
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first6 := (threadZ*1 + threadY) * 32
-								quernRow12RankActor(r, t15s, first6, t163, number2, c2, c3)
-							}
-						}
-						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:140
-						side2 = t210.Step & 1
-						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:141
-						complete = t210.First == t210.Chunks+t210.Parts && t210.Arrived[side2] == t210.Expected
-//line rank.go:143
-						if !complete {
-							break
-						}
-						t172 = t210
-						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:209
-						t138 = t172.Step & 1
-						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:209
-						t225 = t172.Step
-						side3 = t138
-						step4 = t225
-						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:210
-						t320 = t172.AllDangling[side3]
-						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:210
-						t414 = t172.AllChange[side3]
-						dangling = t320
-						change = t414
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow13RankActor(r, t172, side3, change, step4)
-							}
-						}
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow14RankActor(r, t172, side3, dangling)
-							}
-						}
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow15RankActor(r, t172, step4)
-							}
-						}
-					}
-//line rank.go:148
-					result08 = 0
-				}
-//line rank.go:103
-				t617 = result08
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow16RankActor(r, t617, sh)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:63
-				result = sh.Outcome[0]
-			}
-			if result == 4 {
-				leaving = 2
-				break
-			}
-			handled++
-			forwards = routes != 0 && (result == 1 || result == 3)
-			stops = result == 2 || result == 3
-			last = stops || handled == shape.Messages
+			result0 = 1
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first8 := (threadZ*1 + threadY) * 32
-					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t916, t109, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t234, t254, t264)
+					quernRow2Rank(r, in, state, out)
 				}
 			}
-//line quern.dev/ring/actor/alone.go:88
-			if stops {
-				leaving = 3
+			break
+		} else {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow3Rank(r, t3, in, state, side)
+				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := uint64(shape.Epoch)<<32 | uint64(leaving)
-				quernRow18RankActor(r, box, command, start)
+				quernRow4Rank(r, in, state, side)
 			}
 		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:611:1
-func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
-	cRow := cs[first:][:32]
-	beginRow := begins[first:][:32]
-	bornRow := borns[first:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:33
-		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line quern.dev/ring/actor/alone.go:36
-		var begin int64
-		var born int64
-//line quern.dev/ring/actor/alone.go:37
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 0)
-			sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:39
-			sh.Hint[0] = 0
-//line quern.dev/ring/actor/alone.go:39
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:39
-			sh.Asked[0] = 0
-			now := kernel.Clock()
-			begin = now
-//line quern.dev/ring/actor/alone.go:41
-			born = begin
-			t20 := c
-			t21 := cursor
-//line quern.dev/ring/actor/alone.go:42
-			t24 := words[t22:t23]
-//line quern.dev/ring/actor/alone.go:214:10000
-			pending := t21[12]
-//line quern.dev/ring/actor/alone.go:215:10000
-			var result0 bool
-//line quern.dev/ring/actor/alone.go:215:10000
-			if pending == 0 {
-//line quern.dev/ring/actor/alone.go:216:10000
-				result0 = true
-//line quern.dev/ring/actor/alone.go:217:10000
-			} else {
-//line quern.dev/ring/actor/alone.go:218:10000
-				t15 := int(t21[13])
-//line quern.dev/ring/actor/alone.go:218:10000
-				t25 := int(t21[13]) + len(t24) + 1
-//line quern.dev/ring/actor/alone.go:218:10000
-				saved := t20.Post[t15:t25]
-//line quern.dev/ring/actor/alone.go:219:10000
-				for w := 0; w < len(t24); w++ {
-//line quern.dev/ring/actor/alone.go:220:10000
-					t24[w] = uint32(saved[w])
-//line quern.dev/ring/actor/alone.go:221:10000
-				}
-//line quern.dev/ring/actor/alone.go:222:10000
-				t32 := t20.Words
-//line quern.dev/ring/actor/alone.go:222:10000
-				_ = t32[2]
-//line quern.dev/ring/actor/alone.go:223:10000
-				t42 := t20.Words
-//line quern.dev/ring/actor/alone.go:222:10000
-				_ = t42[3]
-//line quern.dev/ring/actor/alone.go:222:10000
-				t52 := uint32(saved[len(t24)])
-//line quern.dev/ring/actor/alone.go:222:10000
-				t62 := uint32(saved[len(t24)] >> 32)
-//line quern.dev/ring/actor/alone.go:222:10000
-				t32[2] = t52
-//line quern.dev/ring/actor/alone.go:222:10000
-				t42[3] = t62
-//line quern.dev/ring/actor/alone.go:223:10000
-				t21[12] = 0
-//line quern.dev/ring/actor/alone.go:224:10000
-				t72 := t20
-//line quern.dev/ring/actor/alone.go:225:10000
-				t82 := t21
-//line quern.dev/ring/actor/alone.go:226:10000
-				t92 := t24
-//line quern.dev/ring/actor/alone.go:227:10000
-				t102 := pending - 1
-//line quern.dev/ring/actor/alone.go:228:10000
-				var result02 bool
-//line quern.dev/ring/actor/alone.go:229:10000
-			block:
-//line quern.dev/ring/actor/alone.go:230:10000
-				switch {
-//line quern.dev/ring/actor/alone.go:231:10000
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list := int(t82[11])
-					count := uint32(t72.Post[list])
-					for i := t102; i < count; i++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to := t72.Post[list+1+int(i)]
-						t16 := uint32(to)
-						t26 := uint32(to >> 32)
-//line quern.dev/ring/actor/send.go:28:20000
-						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line quern.dev/ring/actor/send.go:31:20000
-							t17 := int(t16) * 16
-//line quern.dev/ring/actor/send.go:32:20000
-							t27 := (int(t16) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:20000
-							b := t72.Post[t17:t27]
-//line quern.dev/ring/actor/send.go:32:20000
-							memory := t72.Post
-//line quern.dev/ring/actor/send.go:33:20000
-							if b[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory = t72.Host
-//line quern.dev/ring/actor/send.go:35:20000
-							}
-//line quern.dev/ring/actor/send.go:36:20000
-							t33 := b[14]
-//line quern.dev/ring/actor/send.go:36:20000
-							t43 := uint32(b[11])
-//line quern.dev/ring/actor/send.go:36:20000
-							t53 := uint32(b[12])
-//line quern.dev/ring/actor/send.go:37:20000
-							ring := t33
-//line quern.dev/ring/actor/send.go:38:20000
-							slots2 := t43
-//line quern.dev/ring/actor/send.go:39:20000
-							step := t53
-//line quern.dev/ring/actor/send.go:37:20000
-							end := ring + uint64(slots2)*uint64(step)
-//line quern.dev/ring/actor/send.go:38:20000
-							if end > uint64(len(memory)) || ring > end {
-//line quern.dev/ring/actor/send.go:39:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:20000
-							}
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded := host2.Load64(r, &b[0])
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded2 := host2.Load64(r, &b[8])
-//line quern.dev/ring/actor/send.go:42:20000
-							t83 := ring
-//line quern.dev/ring/actor/send.go:43:20000
-							t93 := end
-//line quern.dev/ring/actor/send.go:42:20000
-							loaded3 := host2.Load64(r, &b[10])
-//line quern.dev/ring/actor/send.go:41:20000
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line quern.dev/ring/actor/send.go:42:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t34 := t72
-						var ticket uint32
-						var room uint32
-					block2:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:20000
-							for b2 := t34.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:20000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:20000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:20000
-								}
-//line quern.dev/ring/actor/send.go:59:20000
-								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
-//line quern.dev/ring/actor/send.go:60:20000
-									t18 := t34
-//line quern.dev/ring/actor/send.go:81
-									b3 := t18.To.Words
-									loaded4 := host2.Load64(r, &b3[10])
-//line quern.dev/ring/actor/send.go:82
-									t18.To.Owner = uint32(loaded4)
-									var room2 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t18.To.Owner != t18.To.Actor {
-										room2 = 2
-									} else {
-										t28 := t18
-										t35 := t18
-//line quern.dev/ring/actor/send.go:86
-										loaded5 := host2.Load64(r, &b3[0])
-										t54 := loaded5
-//line quern.dev/ring/actor/send.go:86
-										loaded6 := host2.Load64(r, &b3[8])
-										t73 := uint32(loaded6)
-//line quern.dev/ring/actor/send.go:86
-										t28.To.Tail = t54
-//line quern.dev/ring/actor/send.go:86
-										t35.To.Head = t73
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:20000
-											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line quern.dev/ring/actor/send.go:89:20000
-											head := loaded7
-//line quern.dev/ring/actor/send.go:89:20000
-											kernel.StoreRelaxed(&b3[8], head)
-//line quern.dev/ring/actor/send.go:90:20000
-											t18.To.Head = uint32(head)
-//line quern.dev/ring/actor/send.go:91:20000
-										}
-//line quern.dev/ring/actor/send.go:92:20000
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
-//line quern.dev/ring/actor/send.go:93:20000
-											room2 = 1
-//line quern.dev/ring/actor/send.go:94:20000
-										} else {
-//line quern.dev/ring/actor/send.go:95:20000
-											room2 = 0
-//line quern.dev/ring/actor/send.go:96:20000
-										}
-//line quern.dev/ring/actor/send.go:97:20000
-									}
-//line quern.dev/ring/actor/send.go:60:20000
-									room3 := room2
-//line quern.dev/ring/actor/send.go:61:20000
-									if room3 != 0 {
-//line quern.dev/ring/actor/send.go:61:20000
-										atomic.AddUint64(&b2[1], 1)
-//line quern.dev/ring/actor/send.go:62:20000
-										ticket = 0
-//line quern.dev/ring/actor/send.go:63:20000
-										room = room3
-//line quern.dev/ring/actor/send.go:64:20000
-										break block2
-//line quern.dev/ring/actor/send.go:65:20000
-									}
-//line quern.dev/ring/actor/send.go:66:20000
-								}
-//line quern.dev/ring/actor/send.go:65:20000
-								loaded8 := host2.Load64(r, &b2[10])
-//line quern.dev/ring/actor/send.go:66:20000
-								owner := uint32(loaded8)
-//line quern.dev/ring/actor/send.go:68:20000
-								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:20000
-								tail := old
-//line quern.dev/ring/actor/send.go:69:20000
-								if tail == t34.To.Tail {
-//line quern.dev/ring/actor/send.go:70:20000
-									t55 := t34
-//line quern.dev/ring/actor/send.go:71:20000
-									t63 := t34
-//line quern.dev/ring/actor/send.go:72:20000
-									t74 := tail + 1
-//line quern.dev/ring/actor/send.go:73:20000
-									t84 := owner
-//line quern.dev/ring/actor/send.go:70:20000
-									t55.To.Tail = t74
-//line quern.dev/ring/actor/send.go:70:20000
-									t63.To.Owner = t84
-//line quern.dev/ring/actor/send.go:71:20000
-									t94 := uint32(tail)
-//line quern.dev/ring/actor/send.go:72:20000
-									ticket = t94
-//line quern.dev/ring/actor/send.go:73:20000
-									room = 0
-//line quern.dev/ring/actor/send.go:74:20000
-									break block2
-//line quern.dev/ring/actor/send.go:75:20000
-								}
-//line quern.dev/ring/actor/send.go:73:20000
-								t34.To.Tail = tail
-//line quern.dev/ring/actor/send.go:74:20000
-							}
-//line quern.dev/ring/actor/send.go:75:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket2 := ticket
-						room4 := room
-//line quern.dev/ring/actor/alone.go:196
-						if room4 == 1 {
-							t64 := int(t82[13])
-//line quern.dev/ring/actor/alone.go:197
-							t75 := int(t82[13]) + len(t92) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved2 := t72.Post[t64:t75]
-							for w2 := 0; w2 < len(t92); w2++ {
-								saved2[w2] = uint64(t92[w2])
-							}
-							result03 := t72.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved2[len(t92)] = result03
-							t82[12] = i + 1
-							result02 = false
-							break block
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room4 == 0 {
-							t95 := t72
-							t103 := t92
-							t112 := ticket2
-//line quern.dev/ring/actor/alone.go:229:10000
-							t19 := t112
-//line quern.dev/ring/actor/send.go:49:20000
-							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line quern.dev/ring/actor/send.go:49:20000
-							result04 := t95.To.Ring[t110:]
-//line quern.dev/ring/actor/alone.go:229:10000
-							t36 := result04
-//line quern.dev/ring/actor/alone.go:230:10000
-							t44 := uint64(t112+1) << 32
-//line quern.dev/ring/actor/alone.go:231:10000
-							slot := t36
-//line quern.dev/ring/actor/alone.go:232
-							tag := t44
-//line quern.dev/ring/actor/alone.go:230:10000
-							t56 := t95
-//line quern.dev/ring/actor/alone.go:231:10000
-							t65 := slot
-//line quern.dev/ring/actor/alone.go:232
-							t76 := tag
-//line quern.dev/ring/actor/send.go:102
-							h := t65[:c2]
-//line quern.dev/ring/actor/send.go:103:20000
-							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
-//line quern.dev/ring/actor/send.go:104:20000
-							kernel.StoreRelaxed(&h[1], t76)
-//line quern.dev/ring/actor/send.go:105:20000
-							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
-//line quern.dev/ring/actor/send.go:106:20000
-							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line quern.dev/ring/actor/alone.go:231:10000
-							for w3 := 0; w3 < len(t103); w3++ {
-//line quern.dev/ring/actor/alone.go:232
-								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
-							}
-							t85 := t95
-//line quern.dev/ring/actor/send.go:114:20000
-							t111 := t85
-//line quern.dev/ring/actor/send.go:115:20000
-						block3:
-//line quern.dev/ring/actor/send.go:116:20000
-							switch {
-//line quern.dev/ring/actor/send.go:117:20000
-							default:
-//line quern.dev/ring/actor/send.go:142:20000
-								kernel.Fence()
-//line quern.dev/ring/actor/send.go:143:20000
-								t29 := t111.To.Kind != 1
-//line quern.dev/ring/actor/send.go:144:20000
-								if t29 {
-//line quern.dev/ring/actor/send.go:143:20000
-									loaded9 := host2.Load64(r, &t111.To.Words[9])
-//line quern.dev/ring/actor/send.go:144:20000
-									t29 = loaded9 == 0
-//line quern.dev/ring/actor/send.go:145:20000
-								}
-//line quern.dev/ring/actor/send.go:146:20000
-								if !t29 {
-//line quern.dev/ring/actor/send.go:146:20000
-									rung := t111.Control[c3:]
-//line quern.dev/ring/actor/send.go:147:20000
-									t37 := rung[0]
-//line quern.dev/ring/actor/send.go:147:20000
-									t45 := uint64(t111.To.Box)
-//line quern.dev/ring/actor/send.go:148:20000
-									n := t37
-//line quern.dev/ring/actor/send.go:149:20000
-									box2 := t45
-//line quern.dev/ring/actor/send.go:148:20000
-									t57 := min(n, 12)
-//line quern.dev/ring/actor/send.go:149:20000
-									for i2 := uint64(0); i2 < t57; i2++ {
-//line quern.dev/ring/actor/send.go:149:20000
-										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
-//line quern.dev/ring/actor/send.go:150
-											break block3
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n >= 12 {
-//line quern.dev/ring/actor/send.go:155:20000
-										rung[0] = 13
-//line quern.dev/ring/actor/send.go:156:20000
-										if t111.To.Kind != 1 {
-//line quern.dev/ring/actor/send.go:157:20000
-											t66 := t111
-//line quern.dev/ring/actor/send.go:133:20000
-											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
-//line quern.dev/ring/actor/send.go:134:20000
-											kernel.StoreRelaxed(&t66.Host[0], 1)
-//line quern.dev/ring/actor/send.go:135:20000
-										}
-//line quern.dev/ring/actor/send.go:136:20000
-										break
-//line quern.dev/ring/actor/send.go:160:20000
-									} else if n&1 == 0 {
-//line quern.dev/ring/actor/send.go:161:20000
-										rung[1+n/2] = box2
-//line quern.dev/ring/actor/send.go:162:20000
-									} else {
-//line quern.dev/ring/actor/send.go:163:20000
-										rung[1+n/2] |= box2 << 32
-//line quern.dev/ring/actor/send.go:164:20000
-									}
-//line quern.dev/ring/actor/send.go:165:20000
-									rung[0] = n + 1
-//line quern.dev/ring/actor/send.go:166:20000
-								}
-//line quern.dev/ring/actor/send.go:167:20000
-							}
-//line quern.dev/ring/actor/send.go:168:20000
-						}
-//line quern.dev/ring/actor/send.go:169:20000
-					}
-//line quern.dev/ring/actor/alone.go:209:10000
-					result02 = true
-//line quern.dev/ring/actor/alone.go:210:10000
-				}
-//line quern.dev/ring/actor/alone.go:224:10000
-				result0 = result02
-//line quern.dev/ring/actor/alone.go:225:10000
+//line rank.go:135
+		i = 0
+		for ; i < 2; i++ {
+			if r.Halted() {
+//line rank.go:135
+				r.Halt()
 			}
-//line quern.dev/ring/actor/alone.go:42
-			if result0 {
-				t282 := begin - born
-				t292 := command
-				t30 := cursor
-				t31 := box
-				t322 := in
-				t332 := mail
-			block4:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:10000
-					loaded10 := host2.Load64(r, &t292[0])
-//line quern.dev/ring/actor/alone.go:104:10000
-					ordered := loaded10
-//line quern.dev/ring/actor/alone.go:104:10000
-					sh.Asked[0] = uint32(ordered)
-//line quern.dev/ring/actor/alone.go:105:10000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108:10000
-						hint := uint32(ordered >> 32)
-//line quern.dev/ring/actor/alone.go:108:10000
-						if hint != sh.Hint[0] {
-//line quern.dev/ring/actor/alone.go:109:10000
-							t46 := hint
-//line quern.dev/ring/actor/alone.go:109:10000
-							sh.Hint[0] = t46
-//line quern.dev/ring/actor/alone.go:109:10000
-							sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:110:10000
-						}
-//line quern.dev/ring/actor/alone.go:111:10000
-						var source uint32 = 9
-//line quern.dev/ring/actor/alone.go:112:10000
-						var sides uint32
-//line quern.dev/ring/actor/alone.go:112:10000
-						if sh.Higher[0] != 0 {
-//line quern.dev/ring/actor/alone.go:113:10000
-							for level := uint32(0); level < 8; level++ {
-//line quern.dev/ring/actor/alone.go:114:10000
-								if level == 4 {
-//line quern.dev/ring/actor/alone.go:115:10000
-									continue
-//line quern.dev/ring/actor/alone.go:116:10000
-								}
-//line quern.dev/ring/actor/alone.go:117:10000
-								next := t30[level]
-//line quern.dev/ring/actor/alone.go:118:10000
-								t67 := level
-//line quern.dev/ring/actor/alone.go:119:10000
-								var result05 uint32
-//line quern.dev/ring/actor/alone.go:120:10000
-								switch {
-//line quern.dev/ring/actor/alone.go:121:10000
-								default:
-//line quern.dev/ring/actor/look.go:33:30000
-									if t67 == 4 {
-//line quern.dev/ring/actor/look.go:34:30000
-										result05 = 0
-//line quern.dev/ring/actor/look.go:35:30000
-										break
-//line quern.dev/ring/actor/look.go:35:30000
-									} else if t67 < 4 {
-//line quern.dev/ring/actor/look.go:36:30000
-										result05 = shape.Slots + t67*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:30000
-										break
-//line quern.dev/ring/actor/look.go:38:30000
-									}
-//line quern.dev/ring/actor/look.go:38:30000
-									result05 = shape.Slots + (t67-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:30000
-								}
-//line quern.dev/ring/actor/alone.go:118:10000
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:119:10000
-								loaded11 := host2.Load64(r, &t322[at])
-//line quern.dev/ring/actor/alone.go:120:10000
-								if uint32(loaded11>>32) == next+1 {
-//line quern.dev/ring/actor/alone.go:120:10000
-									t96 := level
-//line quern.dev/ring/actor/alone.go:121:10000
-									source = t96
-//line quern.dev/ring/actor/alone.go:122:10000
-									sides = 1
-//line quern.dev/ring/actor/alone.go:123:10000
-								}
-//line quern.dev/ring/actor/alone.go:124:10000
-							}
-//line quern.dev/ring/actor/alone.go:123:10000
-							sh.Higher[0] = sides
-//line quern.dev/ring/actor/alone.go:124:10000
-						}
-//line quern.dev/ring/actor/alone.go:125:10000
-						if source == 9 || source < 4 {
-//line quern.dev/ring/actor/alone.go:126:10000
-							next2 := t30[4]
-//line quern.dev/ring/actor/alone.go:127:10000
-							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-//line quern.dev/ring/actor/alone.go:128:10000
-							middle := uint32(loaded12>>32) == next2+1
-//line quern.dev/ring/actor/alone.go:128:10000
-							posted := false
-//line quern.dev/ring/actor/alone.go:129:10000
-							slots3 := uint32(t31[11])
-//line quern.dev/ring/actor/alone.go:130:10000
-							if slots3 != 0 {
-//line quern.dev/ring/actor/alone.go:130:10000
-								next3 := uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:131:10000
-								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
-//line quern.dev/ring/actor/alone.go:132:10000
-								posted = uint32(loaded13>>32) == next3+1
-//line quern.dev/ring/actor/alone.go:133:10000
-							}
-//line quern.dev/ring/actor/alone.go:134:10000
-							if posted && !(middle && t30[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:10000
-								source = 8
-//line quern.dev/ring/actor/alone.go:136:10000
-							} else if middle {
-//line quern.dev/ring/actor/alone.go:137:10000
-								source = 4
-//line quern.dev/ring/actor/alone.go:138:10000
-							}
-//line quern.dev/ring/actor/alone.go:139:10000
-						}
-//line quern.dev/ring/actor/alone.go:140:10000
-						if !(source == 9) {
-//line quern.dev/ring/actor/alone.go:143:10000
-							t122 := t322
-//line quern.dev/ring/actor/alone.go:144:10000
-							ring2 := t122
-//line quern.dev/ring/actor/alone.go:145:10000
-							var at2 uint32
-//line quern.dev/ring/actor/alone.go:144:10000
-							if source == 8 {
-//line quern.dev/ring/actor/alone.go:145:10000
-								sh.Ticket = uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:146:10000
-								t132 := t332
-//line quern.dev/ring/actor/alone.go:146:10000
-								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:10000
-								ring2 = t132
-//line quern.dev/ring/actor/alone.go:148:10000
-								at2 = t142
-//line quern.dev/ring/actor/alone.go:149:10000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:10000
-								sh.Ticket = t30[source]
-//line quern.dev/ring/actor/alone.go:149:10000
-								t162 := source
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result06 uint32
-//line quern.dev/ring/actor/alone.go:151:10000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:10000
-								default:
-//line quern.dev/ring/actor/look.go:33:30000
-									if t162 == 4 {
-//line quern.dev/ring/actor/look.go:34:30000
-										result06 = 0
-//line quern.dev/ring/actor/look.go:35:30000
-										break
-//line quern.dev/ring/actor/look.go:35:30000
-									} else if t162 < 4 {
-//line quern.dev/ring/actor/look.go:36:30000
-										result06 = shape.Slots + t162*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:30000
-										break
-//line quern.dev/ring/actor/look.go:38:30000
-									}
-//line quern.dev/ring/actor/look.go:38:30000
-									result06 = shape.Slots + (t162-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:30000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								t192 := source
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result07 uint32
-//line quern.dev/ring/actor/look.go:43:30000
-								if t192 == 4 {
-//line quern.dev/ring/actor/look.go:44:30000
-									result07 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:30000
-								} else {
-//line quern.dev/ring/actor/look.go:46:30000
-									result07 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:30000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:10000
-							}
-//line quern.dev/ring/actor/alone.go:151:10000
-							t212 := at2
-//line quern.dev/ring/actor/alone.go:152:10000
-							t222 := at2 + shape.In
-//line quern.dev/ring/actor/alone.go:151:10000
-							slot2 := ring2[t212:t222]
-//line quern.dev/ring/actor/alone.go:152:10000
-							cell := words[:t232]
-//line quern.dev/ring/actor/alone.go:153
-							for w4 := 0; w4 < len(slot2); w4++ {
-//line quern.dev/ring/actor/alone.go:154:10000
-								loaded14 := host2.Load64(r, &slot2[w4])
-//line quern.dev/ring/actor/alone.go:155:10000
-								v := loaded14
-//line quern.dev/ring/actor/alone.go:155:10000
-								if uint32(v>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:10000
-									break block4
-//line quern.dev/ring/actor/alone.go:157:10000
-								}
-//line quern.dev/ring/actor/alone.go:158:10000
-								cell[w4] = uint32(v)
-//line quern.dev/ring/actor/alone.go:159:10000
-							}
-//line quern.dev/ring/actor/alone.go:160:10000
-							reply := cell[t252:t262]
-//line quern.dev/ring/actor/alone.go:161:10000
-							for w5 := 0; w5 < len(reply); w5++ {
-//line quern.dev/ring/actor/alone.go:162:10000
-								reply[w5] = 0
-//line quern.dev/ring/actor/alone.go:163:10000
-							}
-//line quern.dev/ring/actor/alone.go:164:10000
-							t293 := source
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Missing[0] = t293
-//line quern.dev/ring/actor/alone.go:165:10000
-							deadline := cell[1]
-//line quern.dev/ring/actor/alone.go:166:10000
-							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line quern.dev/ring/actor/alone.go:166:10000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:10000
-							}
-//line quern.dev/ring/actor/alone.go:168:10000
-							t30[8] = source
-//line quern.dev/ring/actor/alone.go:169:10000
-						}
-//line quern.dev/ring/actor/alone.go:170:10000
-					}
-//line quern.dev/ring/actor/alone.go:171:10000
-				}
-//line quern.dev/ring/actor/alone.go:172:10000
+			r.ThreadIdx = kernel.Dim3{}
+//line rank.go:136
+			if state.Running == 0 {
+				break
 			}
-//line quern.dev/ring/actor/alone.go:173:10000
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow5Rank(r, t2s, first2, t15s)
+				}
+			}
+			r.ThreadIdx = kernel.Dim3{}
+//line rank.go:155
+			t32 = state.Step + 1
+			r.ThreadIdx = kernel.Dim3{}
+//line rank.go:155
+			t4 = state.Chunks + state.Parts
+			r.ThreadIdx = kernel.Dim3{}
+//line rank.go:155
+			t5 = state.Refused
+			mark = t32
+			number = t4
+			refused = t5
+//line rank.go:156
+			i2 = 0
+			for ; i2 < 4; i2++ {
+				r.ThreadIdx = kernel.Dim3{}
+//line rank.go:157
+				enough = state.First == number || state.Refused != refused
+//line rank.go:159
+				if enough {
+					break
+				}
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first3 := (threadZ*1 + threadY) * 32
+						quernRow6Rank(r, t15s, first3, state, number, mark, c, c2)
+					}
+				}
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow7Rank(r, t21, state, number, mark)
+					}
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 32
+					quernRow8Rank(r, t15s, first4, state, number, c, c2)
+				}
+			}
+			r.ThreadIdx = kernel.Dim3{}
+//line rank.go:140
+			side2 = state.Step & 1
+			r.ThreadIdx = kernel.Dim3{}
+//line rank.go:141
+			complete = state.First == state.Chunks+state.Parts && state.Arrived[side2] == state.Expected
+//line rank.go:143
+			if !complete {
+				break
+			}
+			r.ThreadIdx = kernel.Dim3{}
+//line rank.go:209
+			t125 = state.Step & 1
+			r.ThreadIdx = kernel.Dim3{}
+//line rank.go:209
+			t212 = state.Step
+			side3 = t125
+			step3 = t212
+			r.ThreadIdx = kernel.Dim3{}
+//line rank.go:210
+			t314 = state.AllDangling[side3]
+			r.ThreadIdx = kernel.Dim3{}
+//line rank.go:210
+			t46 = state.AllChange[side3]
+			dangling = t314
+			change = t46
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow9Rank(r, side3, state, change, step3)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow10Rank(r, state, side3, dangling)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow11Rank(r, state, step3)
+				}
+			}
 		}
-//line quern.dev/ring/actor/alone.go:174:10000
-		beginRow[threadX] = begin
-//line quern.dev/ring/actor/alone.go:175:10000
-		bornRow[threadX] = born
-//line quern.dev/ring/actor/alone.go:176:10000
+//line rank.go:148
+		result0 = 0
 	}
-//line quern.dev/ring/actor/alone.go:177:10000
-}
-
-//go:noinline
-//line quern_gen.go:1289:1
-func quernRow2RankActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*actor.Context, states []part, t1 int) {
-	cRow := cs[first2:][:32]
-	cRow2 := cs2[first2:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-//line quern.dev/ring/actor/alone.go:58
-		c4 := c
-//line quern.dev/ring/actor/alone.go:58
-		_ = states[t1]
-		cRow2[threadX] = c4
-	}
-}
-
-//go:noinline
-//line quern_gen.go:1305:1
-func quernRow3RankActor(r *host2.Run, cells []actor.Cell[message, ranks]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58
-		_ = cells[0].In
-	}
-}
-
-//go:noinline
-//line quern_gen.go:1315:1
-func quernRow4RankActor(r *host2.Run, cells []actor.Cell[message, ranks]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58
-		_ = cells[0].Out
-	}
-}
-
-//go:noinline
-//line quern_gen.go:1325:1
-func quernRow5RankActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*actor.Context) {
-	cRow2 := cs2[first3:][:32]
-	t1Row := t1s[first3:][:32]
-	for threadX := range 32 {
-		c4 := cRow2[threadX]
 //line rank.go:103
-		t113 := c4
-		t1Row[threadX] = t113
-	}
-}
-
-//go:noinline
-//line quern_gen.go:1338:1
-func quernRow6RankActor(r *host2.Run, t38 *message, t210 *part, t47 *ranks) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t114 := uint32(threadX)
-		t211 := threadX == 0
-//line rank.go:108
-		v2 := t38.From + t114
-//line rank.go:108
-		if t114 < 8 && v2 < t210.Vertices {
-			t47.Rank[t114] = t210.Rank[v2]
-		}
-		if t211 {
-			t48 := t47
-			t58 := t47
-			t68 := t47
-			t77 := t47
-			t86 := t47
-//line rank.go:112
-			t97 := t210.Converged
-//line rank.go:112
-			t104 := t210.Step
-//line rank.go:112
-			t115 := t210.Sent
-//line rank.go:112
-			t123 := t210.Refused
-//line rank.go:112
-			t133 := t210.LastChange
-//line rank.go:112
-			t48.Converged = t97
-//line rank.go:112
-			t58.Step = t104
-//line rank.go:112
-			t68.Sent = t115
-//line rank.go:112
-			t77.Refused = t123
-//line rank.go:112
-			t86.Change = t133
+	t76 = result0
+	for threadZ := range 1 {
+		for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			quernRow12Rank(r, t76, action)
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:1381:1
-func quernRow7RankActor(r *host2.Run, t39 uint32, t38 *message, t210 *part, side uint32) {
+//line quern_gen.go:368:1
+func quernRow1Rank(r *host2.Run, t2s []*actor.Context, first int, contexts []actor.Context) {
+	t2Row := t2s[first:][:32]
+	if 32 <= len(contexts) {
+		row := (*[32]actor.Context)(contexts[0:])
+		for threadX := range 32 {
+//line rank.go:103
+			_ = row[threadX]
+			t2 := &row[threadX]
+			t2Row[threadX] = t2
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t114 := uint32(threadX)
+//line rank.go:103
+		_ = contexts[threadX]
+//line rank.go:103
+		t2 := &contexts[threadX]
+		t2Row[threadX] = t2
+	}
+}
+
+//go:noinline
+//line quern_gen.go:392:1
+func quernRow2Rank(r *host2.Run, in *message, state *part, out *ranks) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t1 := uint32(threadX)
+		t22 := threadX == 0
+//line rank.go:108
+		v := in.From + t1
+//line rank.go:108
+		if t1 < 8 && v < state.Vertices {
+			out.Rank[t1] = state.Rank[v]
+		}
+		if t22 {
+			t9 := state.Converged
+//line rank.go:112
+			t10 := state.Step
+//line rank.go:112
+			t11 := state.Sent
+//line rank.go:112
+			t12 := state.Refused
+//line rank.go:112
+			t13 := state.LastChange
+//line rank.go:112
+			out.Converged = t9
+//line rank.go:112
+			out.Step = t10
+//line rank.go:112
+			out.Sent = t11
+//line rank.go:112
+			out.Refused = t12
+//line rank.go:112
+			out.Change = t13
+		}
+	}
+}
+
+//go:noinline
+//line quern_gen.go:429:1
+func quernRow3Rank(r *host2.Run, t3 uint32, in *message, state *part, side uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t1 := uint32(threadX)
 //line rank.go:115
-		if t39 == 0 {
-			if t114 < t38.Count {
-				atomic.AddInt64(&t210.Next[side][t38.Target[t114]], t38.Value[t114])
+		if t3 == 0 {
+			if t1 < in.Count {
+				atomic.AddInt64(&state.Next[side][in.Target[t1]], in.Value[t1])
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:1396:1
-func quernRow8RankActor(r *host2.Run, t38 *message, t210 *part, side uint32) {
+//line quern_gen.go:444:1
+func quernRow4Rank(r *host2.Run, in *message, state *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t211 := threadX == 0
+		t22 := threadX == 0
 //line rank.go:120
-		if t211 {
-			t143 := t38.Kind
-			if t143 == 0 {
-				t210.Arrived[side]++
-			} else if t143 == 1 {
-				t210.Arrived[side]++
-				t210.AllDangling[side] += t38.Value[0]
-				t210.AllChange[side] += t38.Value[1]
-			} else if t143 == 2 {
-				t210.Ticking = 0
-			} else if t143 == 3 {
-				t210.Running = 1
+		if t22 {
+			t14 := in.Kind
+			if t14 == 0 {
+				state.Arrived[side]++
+			} else if t14 == 1 {
+				state.Arrived[side]++
+				state.AllDangling[side] += in.Value[0]
+				state.AllChange[side] += in.Value[1]
+			} else if t14 == 2 {
+				state.Ticking = 0
+			} else if t14 == 3 {
+				state.Running = 1
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:1420:1
-func quernRow9RankActor(r *host2.Run, t1s []*actor.Context, first4 int, t15s []*actor.Context) {
-	t1Row := t1s[first4:][:32]
-	t15Row := t15s[first4:][:32]
+//line quern_gen.go:468:1
+func quernRow5Rank(r *host2.Run, t2s []*actor.Context, first2 int, t15s []*actor.Context) {
+	t2Row := t2s[first2:][:32]
+	t15Row := t15s[first2:][:32]
 	for threadX := range 32 {
-		t113 := t1Row[threadX]
+		t2 := t2Row[threadX]
 //line rank.go:139
-		t152 := t113
-		t15Row[threadX] = t152
+		t15 := t2
+		t15Row[threadX] = t15
 	}
 }
 
 //go:noinline
-//line quern_gen.go:1433:1
-func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *part, number2, mark uint32, c2, c3 int) {
-	t15Row := t15s[first5:][:32]
+//line quern_gen.go:481:1
+func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part, number, mark uint32, c, c2 int) {
+	t15Row := t15s[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t152 := t15Row[threadX]
-		t116 := uint32(threadX)
+		t15 := t15Row[threadX]
+		t16 := uint32(threadX)
 //line rank.go:162
-		i5 := t163.First + t116
-		if i5 < number2 && t163.Done[i5] != mark {
-			m := message{Step: t163.Step}
-			to2 := i5 - t163.Chunks
-			if i5 < t163.Chunks {
-				t69 := t163
-				t78 := i5
+		i3 := state.First + t16
+		if i3 < number && state.Done[i3] != mark {
+			m := message{Step: state.Step}
+			to := i3 - state.Chunks
+			if i3 < state.Chunks {
+				t7 := i3
 //line rank.go:167
-				_ = t69.Chunk[t78]
+				_ = state.Chunk[t7]
 //line rank.go:167
-				edges := &t69.Chunk[t78]
-				to2 = edges.To
+				edges := &state.Chunk[t7]
+				to = edges.To
 				m.Count = edges.Count
 				for k := 0; k < 8; k++ {
 					if uint32(k) < edges.Count {
-						v3 := edges.Source[k]
-						t87 := k
+						v2 := edges.Source[k]
+						t8 := k
 //line rank.go:173
-						_ = m.Value[t87]
-						t98 := k
+						_ = m.Value[t8]
+						t92 := k
 //line rank.go:173
-						_ = m.Target[t98]
+						_ = m.Target[t92]
 //line rank.go:173
-						t105 := t163.Rank[v3] / int64(t163.Degree[v3])
+						t102 := state.Rank[v2] / int64(state.Degree[v2])
 //line rank.go:173
-						t117 := edges.Target[k]
+						t112 := edges.Target[k]
 //line rank.go:173
-						m.Value[t87] = t105
+						m.Value[t8] = t102
 //line rank.go:173
-						m.Target[t98] = t117
+						m.Target[t92] = t112
 					}
 				}
 			} else {
 				m.Kind = 1
-				t124 := t163.Dangling
+				t122 := state.Dangling
 //line rank.go:178
-				t134 := t163.Change
-				m.Value[0] = t124
-				m.Value[1] = t134
+				t132 := state.Change
+				m.Value[0] = t122
+				m.Value[1] = t132
 			}
 //line rank.go:180
-			t144 := t152
-			t153 := t152
-			t164 := int(to2)
+			t142 := t15
+			t152 := t15
+			t162 := int(to)
 //line rank.go:180
-			g := t163.Peers
-			t311 := t164 < 0
-			if !t311 {
-				t118 := t153
+			g := state.Peers
+			t33 := t162 < 0
+			if !t33 {
+				t17 := t152
 //line rank.go:180
-				result09 := g.Len(t118)
-				t311 = t164 >= result09
+				result02 := g.Len(t17)
+				t33 = t162 >= result02
 			}
-			if t311 {
+			if t33 {
 //line rank.go:180
 				host2.Fail(r, "group has no member of this number")
 			}
 //line rank.go:180
-			loaded15 := host2.Load64(r, &t153.Post[int(uint32(t153.Post[g.Place]))+t164])
-			member := loaded15
-			result010 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
-			t182 := result010
-			t193 := &m
-			var result011 bool
-			if t182.Mailbox == 0 {
-				result011 = false
+			loaded := host2.Load64(r, &t152.Post[int(uint32(t152.Post[g.Place]))+t162])
+			member := loaded
+			result03 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
+			t18 := result03
+			t19 := &m
+			var result04 bool
+			if t18.Mailbox == 0 {
+				result04 = false
 			} else {
-				t119 := t182.Mailbox
-//line rank.go:190:40000
-				t213 := t182.Actor
+				t110 := t18.Mailbox
+				t23 := t18.Actor
 //line rank.go:180
-				if !(t144.To.Box == t119 && t144.To.Actor == t213) {
-					t120 := int(t119) * 16
-					t214 := (int(t119) + 1) * 16
+				if !(t142.To.Box == t110 && t142.To.Actor == t23) {
+					t111 := int(t110) * 16
+					t24 := (int(t110) + 1) * 16
 //line rank.go:180
-					b4 := t144.Post[t120:t214]
+					b := t142.Post[t111:t24]
 //line rank.go:180
-					memory2 := t144.Post
+					memory := t142.Post
 //line rank.go:180
-					if b4[13] == 1 {
+					if b[13] == 1 {
 //line rank.go:180
-						memory2 = t144.Host
+						memory = t142.Host
 					}
 //line rank.go:180
-					t312 := b4[14]
+					t34 := b[14]
 //line rank.go:180
-					t410 := uint32(b4[11])
+					t42 := uint32(b[11])
 //line rank.go:180
-					t510 := uint32(b4[12])
-					ring3 := t312
-					slots4 := t410
-					step2 := t510
-					end2 := ring3 + uint64(slots4)*uint64(step2)
-					if end2 > uint64(len(memory2)) || ring3 > end2 {
+					t52 := uint32(b[12])
+					ring := t34
+					slots := t42
+					step := t52
+					end := ring + uint64(slots)*uint64(step)
+					if end > uint64(len(memory)) || ring > end {
 //line rank.go:180
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 //line rank.go:180
-					loaded16 := host2.Load64(r, &b4[0])
+					loaded2 := host2.Load64(r, &b[0])
 //line rank.go:180
-					loaded17 := host2.Load64(r, &b4[8])
-					t88 := ring3
-					t99 := end2
+					loaded3 := host2.Load64(r, &b[8])
+					t82 := ring
+					t93 := end
 //line rank.go:180
-					loaded18 := host2.Load64(r, &b4[10])
+					loaded4 := host2.Load64(r, &b[10])
 //line rank.go:180
-					t144.To = actor.Target{Box: t119, Actor: t213, Tail: loaded16, Head: uint32(loaded17), Words: b4, Ring: memory2[t88:t99], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded18)}
+					t142.To = actor.Target{Box: t110, Actor: t23, Tail: loaded2, Head: uint32(loaded3), Words: b, Ring: memory[t82:t93], Slots: slots, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded4)}
 				}
-				t313 := t144
-				var ticket3 uint32
-				var room5 uint32
-			block8:
+				t35 := t142
+				var ticket uint32
+				var room uint32
+			block2:
 				switch {
 				default:
-					for b5 := t313.To.Words; ; {
+					for b2 := t35.To.Words; ; {
 						if r.Halted() {
 //line rank.go:180
 							r.Halt()
 						}
 //line rank.go:180
-						if t313.To.Owner != t313.To.Actor || uint32(t313.To.Tail)-t313.To.Head >= t313.To.Slots {
-							t121 := t313
+						if t35.To.Owner != t35.To.Actor || uint32(t35.To.Tail)-t35.To.Head >= t35.To.Slots {
+							t113 := t35
 //line rank.go:180
-							b6 := t121.To.Words
+							b3 := t113.To.Words
 //line rank.go:180
-							loaded19 := host2.Load64(r, &b6[10])
+							loaded5 := host2.Load64(r, &b3[10])
 //line rank.go:180
-							t121.To.Owner = uint32(loaded19)
-							var room6 uint32
+							t113.To.Owner = uint32(loaded5)
+							var room2 uint32
 //line rank.go:180
-							if t121.To.Owner != t121.To.Actor {
-								room6 = 2
+							if t113.To.Owner != t113.To.Actor {
+								room2 = 2
 							} else {
-								t215 := t121
-								t314 := t121
+								t25 := t113
+								t36 := t113
 //line rank.go:180
-								loaded20 := host2.Load64(r, &b6[0])
-								t511 := loaded20
+								loaded6 := host2.Load64(r, &b3[0])
+								t53 := loaded6
 //line rank.go:180
-								loaded21 := host2.Load64(r, &b6[8])
-								t79 := uint32(loaded21)
+								loaded7 := host2.Load64(r, &b3[8])
+								t72 := uint32(loaded7)
 //line rank.go:180
-								t215.To.Tail = t511
+								t25.To.Tail = t53
 //line rank.go:180
-								t314.To.Head = t79
+								t36.To.Head = t72
 //line rank.go:180
-								if uint32(t121.To.Tail)-t121.To.Head >= t121.To.Slots && t121.To.Kind == 1 {
+								if uint32(t113.To.Tail)-t113.To.Head >= t113.To.Slots && t113.To.Kind == 1 {
 //line rank.go:180
-									loaded22 := host2.Load64(r, &t121.Host[b6[15]+1])
-									head2 := loaded22
+									loaded8 := host2.Load64(r, &t113.Host[b3[15]+1])
+									head := loaded8
 //line rank.go:180
-									kernel.StoreRelaxed(&b6[8], head2)
+									kernel.StoreRelaxed(&b3[8], head)
 //line rank.go:180
-									t121.To.Head = uint32(head2)
+									t113.To.Head = uint32(head)
 								}
 //line rank.go:180
-								if uint32(t121.To.Tail)-t121.To.Head >= t121.To.Slots {
+								if uint32(t113.To.Tail)-t113.To.Head >= t113.To.Slots {
+									room2 = 1
+								} else {
+									room2 = 0
+								}
+							}
+							room3 := room2
+							if room3 != 0 {
+//line rank.go:180
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room = room3
+								break block2
+							}
+						}
+//line rank.go:180
+						loaded9 := host2.Load64(r, &b2[10])
+						owner := uint32(loaded9)
+//line rank.go:180
+						old := kernel.AtomicCompareAndSwap(&b2[0], t35.To.Tail, t35.To.Tail+1)
+						tail := old
+//line rank.go:180
+						if tail == t35.To.Tail {
+							t54 := t35
+							t6 := t35
+							t73 := tail + 1
+							t83 := owner
+//line rank.go:180
+							t54.To.Tail = t73
+//line rank.go:180
+							t6.To.Owner = t83
+							t94 := uint32(tail)
+							ticket = t94
+							room = 0
+							break block2
+						}
+//line rank.go:180
+						t35.To.Tail = tail
+					}
+				}
+				ticket2 := ticket
+				room4 := room
+				if room4 != 0 {
+					result04 = false
+				} else {
+					t62 := ticket2
+//line rank.go:180
+					t114 := t62 & (t142.To.Slots - 1) * t142.To.Step
+//line rank.go:180
+					result05 := t142.To.Ring[t114:]
+					t84 := result05
+					t95 := uint64(ticket2+1) << 32
+					slot := t84
+					tag := t95
+					t103 := t142
+					t115 := slot
+					t123 := tag
+//line rank.go:180
+					h := t115[:c]
+//line rank.go:180
+					kernel.StoreRelaxed(&h[0], t123|uint64(t103.ID<<8|128))
+//line rank.go:180
+					kernel.StoreRelaxed(&h[1], t123)
+//line rank.go:180
+					kernel.StoreRelaxed(&h[2], t123|uint64(t103.Words[t103.At+2]))
+//line rank.go:180
+					kernel.StoreRelaxed(&h[3], t123|uint64(t103.Words[t103.At+3]))
+					t133 := slot
+					t143 := tag
+					t153 := t19
+//line rank.go:180
+					kernel.PutWords(t133, 4, t143, t153)
+					t163 := t142
+//line rank.go:180
+					if t163.Listed {
+						t116 := t163
+					block3:
+						switch {
+						default:
+//line rank.go:180
+							kernel.Fence()
+//line rank.go:180
+							t26 := t116.To.Kind != 1
+							if t26 {
+//line rank.go:180
+								loaded10 := host2.Load64(r, &t116.To.Words[9])
+								t26 = loaded10 == 0
+							}
+							if !t26 {
+//line rank.go:180
+								rung := t116.Control[c2:]
+//line rank.go:180
+								t37 := rung[0]
+//line rank.go:180
+								t43 := uint64(t116.To.Box)
+								n := t37
+								box := t43
+								t55 := min(n, 12)
+								for i4 := uint64(0); i4 < t55; i4++ {
+//line rank.go:180
+									if uint64(uint32(rung[1+i4/2]>>(32*(i4&1)))) == box {
+										break block3
+									}
+								}
+								if n >= 12 {
+//line rank.go:180
+									rung[0] = 13
+//line rank.go:180
+									if t116.To.Kind != 1 {
+										t63 := t116
+//line rank.go:180
+										kernel.StoreRelaxed(&t63.Host[t63.To.Words[15]], 1)
+//line rank.go:180
+										kernel.StoreRelaxed(&t63.Host[0], 1)
+									}
+									break
+								} else if n&1 == 0 {
+//line rank.go:180
+									rung[1+n/2] = box
+								} else {
+//line rank.go:180
+									rung[1+n/2] |= box << 32
+								}
+//line rank.go:180
+								rung[0] = n + 1
+							}
+						}
+//line rank.go:180
+					} else if !(t163.Wakes == 0 || t163.To.Kind == 1) {
+//line rank.go:180
+						kernel.Fence()
+//line rank.go:180
+						b4 := t163.To.Words
+//line rank.go:180
+						loaded11 := host2.Load64(r, &b4[9])
+						if loaded11 != 0 {
+							t38 := t163
+//line rank.go:180
+							kernel.StoreRelaxed(&t38.Host[t38.To.Words[15]], 1)
+//line rank.go:180
+							kernel.StoreRelaxed(&t38.Host[0], 1)
+						}
+					}
+					result04 = true
+				}
+			}
+			if result04 {
+//line rank.go:181
+				state.Done[i3] = mark
+				atomic.AddInt64(&state.Sent, 1)
+			} else {
+				atomic.AddInt64(&state.Refused, 1)
+			}
+		}
+	}
+}
+
+//go:noinline
+//line quern_gen.go:801:1
+func quernRow7Rank(r *host2.Run, t21 uint32, state *part, number, mark uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t27 := threadX == 0
+//line rank.go:188
+		if t27 {
+			for i5 := uint32(0); i5 < t21; i5++ {
+				if state.First < number && state.Done[state.First] == mark {
+					state.First++
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+//line quern_gen.go:818:1
+func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part, number uint32, c, c2 int) {
+	t15Row := t15s[first4:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t15 := t15Row[threadX]
+		t27 := threadX == 0
+//line rank.go:197
+		if t27 && state.First < number && state.Ticking == 0 {
+			m2 := message{Kind: 2}
+			t222 := t15
+			t232 := t15
+//line rank.go:199
+			result06 := actor.Self[message](t232)
+			t252 := result06
+			t262 := &m2
+			var result07 bool
+			if t252.Mailbox == 0 {
+				result07 = false
+			} else {
+				t117 := t252.Mailbox
+				t28 := t252.Actor
+//line rank.go:199
+				if !(t222.To.Box == t117 && t222.To.Actor == t28) {
+					t118 := int(t117) * 16
+					t29 := (int(t117) + 1) * 16
+//line rank.go:199
+					b5 := t222.Post[t118:t29]
+//line rank.go:199
+					memory2 := t222.Post
+//line rank.go:199
+					if b5[13] == 1 {
+//line rank.go:199
+						memory2 = t222.Host
+					}
+//line rank.go:199
+					t39 := b5[14]
+//line rank.go:199
+					t44 := uint32(b5[11])
+//line rank.go:199
+					t56 := uint32(b5[12])
+					ring2 := t39
+					slots2 := t44
+					step2 := t56
+					end2 := ring2 + uint64(slots2)*uint64(step2)
+					if end2 > uint64(len(memory2)) || ring2 > end2 {
+//line rank.go:199
+						host2.Fail(r, "a Ref that names no mailbox")
+					}
+//line rank.go:199
+					loaded12 := host2.Load64(r, &b5[0])
+//line rank.go:199
+					loaded13 := host2.Load64(r, &b5[8])
+					t85 := ring2
+					t96 := end2
+//line rank.go:199
+					loaded14 := host2.Load64(r, &b5[10])
+//line rank.go:199
+					t222.To = actor.Target{Box: t117, Actor: t28, Tail: loaded12, Head: uint32(loaded13), Words: b5, Ring: memory2[t85:t96], Slots: slots2, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded14)}
+				}
+				t310 := t222
+				var ticket3 uint32
+				var room5 uint32
+			block4:
+				switch {
+				default:
+					for b6 := t310.To.Words; ; {
+						if r.Halted() {
+//line rank.go:199
+							r.Halt()
+						}
+//line rank.go:199
+						if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+							t119 := t310
+//line rank.go:199
+							b7 := t119.To.Words
+//line rank.go:199
+							loaded15 := host2.Load64(r, &b7[10])
+//line rank.go:199
+							t119.To.Owner = uint32(loaded15)
+							var room6 uint32
+//line rank.go:199
+							if t119.To.Owner != t119.To.Actor {
+								room6 = 2
+							} else {
+								t210 := t119
+								t311 := t119
+//line rank.go:199
+								loaded16 := host2.Load64(r, &b7[0])
+								t57 := loaded16
+//line rank.go:199
+								loaded17 := host2.Load64(r, &b7[8])
+								t74 := uint32(loaded17)
+//line rank.go:199
+								t210.To.Tail = t57
+//line rank.go:199
+								t311.To.Head = t74
+//line rank.go:199
+								if uint32(t119.To.Tail)-t119.To.Head >= t119.To.Slots && t119.To.Kind == 1 {
+//line rank.go:199
+									loaded18 := host2.Load64(r, &t119.Host[b7[15]+1])
+									head2 := loaded18
+//line rank.go:199
+									kernel.StoreRelaxed(&b7[8], head2)
+//line rank.go:199
+									t119.To.Head = uint32(head2)
+								}
+//line rank.go:199
+								if uint32(t119.To.Tail)-t119.To.Head >= t119.To.Slots {
 									room6 = 1
 								} else {
 									room6 = 0
@@ -1601,1351 +930,238 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *
 							}
 							room7 := room6
 							if room7 != 0 {
-//line rank.go:180
-								atomic.AddUint64(&b5[1], 1)
+//line rank.go:199
+								atomic.AddUint64(&b6[1], 1)
 								ticket3 = 0
 								room5 = room7
-								break block8
+								break block4
 							}
 						}
-//line rank.go:180
-						loaded23 := host2.Load64(r, &b5[10])
-						owner2 := uint32(loaded23)
-//line rank.go:180
-						old2 := kernel.AtomicCompareAndSwap(&b5[0], t313.To.Tail, t313.To.Tail+1)
+//line rank.go:199
+						loaded19 := host2.Load64(r, &b6[10])
+						owner2 := uint32(loaded19)
+//line rank.go:199
+						old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
 						tail2 := old2
-//line rank.go:180
-						if tail2 == t313.To.Tail {
-							t512 := t313
-							t610 := t313
-							t710 := tail2 + 1
-							t89 := owner2
-//line rank.go:180
-							t512.To.Tail = t710
-//line rank.go:180
-							t610.To.Owner = t89
-							t910 := uint32(tail2)
-							ticket3 = t910
+//line rank.go:199
+						if tail2 == t310.To.Tail {
+							t58 := t310
+							t64 := t310
+							t75 := tail2 + 1
+							t86 := owner2
+//line rank.go:199
+							t58.To.Tail = t75
+//line rank.go:199
+							t64.To.Owner = t86
+							t97 := uint32(tail2)
+							ticket3 = t97
 							room5 = 0
-							break block8
+							break block4
 						}
-//line rank.go:180
-						t313.To.Tail = tail2
+//line rank.go:199
+						t310.To.Tail = tail2
 					}
 				}
 				ticket4 := ticket3
 				room8 := room5
 				if room8 != 0 {
-					result011 = false
+					result07 = false
 				} else {
-					t611 := ticket4
-//line rank.go:180
-					t125 := t611 & (t144.To.Slots - 1) * t144.To.Step
-//line rank.go:180
-					result012 := t144.To.Ring[t125:]
-					t810 := result012
-					t911 := uint64(ticket4+1) << 32
-					slot3 := t810
-					tag2 := t911
-					t106 := t144
-					t1110 := slot3
-					t126 := tag2
-//line rank.go:180
-					h2 := t1110[:c2]
-//line rank.go:180
-					kernel.StoreRelaxed(&h2[0], t126|uint64(t106.ID<<8|128))
-//line rank.go:180
-					kernel.StoreRelaxed(&h2[1], t126)
-//line rank.go:180
-					kernel.StoreRelaxed(&h2[2], t126|uint64(t106.Words[t106.At+2]))
-//line rank.go:180
-					kernel.StoreRelaxed(&h2[3], t126|uint64(t106.Words[t106.At+3]))
-					t135 := slot3
-					t145 := tag2
-					t154 := t193
-//line rank.go:180
-					kernel.PutWords(t135, 4, t145, t154)
-					t165 := t144
-					t127 := t165
-				block9:
-					switch {
-					default:
-//line rank.go:180
-						kernel.Fence()
-//line rank.go:180
-						t216 := t127.To.Kind != 1
-						if t216 {
-//line rank.go:180
-							loaded24 := host2.Load64(r, &t127.To.Words[9])
-							t216 = loaded24 == 0
-						}
-						if !t216 {
-//line rank.go:180
-							rung2 := t127.Control[c3:]
-//line rank.go:180
-							t315 := rung2[0]
-//line rank.go:180
-							t411 := uint64(t127.To.Box)
-							n2 := t315
-							box3 := t411
-							t513 := min(n2, 12)
-							for i6 := uint64(0); i6 < t513; i6++ {
-//line rank.go:180
-								if uint64(uint32(rung2[1+i6/2]>>(32*(i6&1)))) == box3 {
-									break block9
-								}
+					t65 := ticket4
+//line rank.go:199
+					t120 := t65 & (t222.To.Slots - 1) * t222.To.Step
+//line rank.go:199
+					result08 := t222.To.Ring[t120:]
+					t87 := result08
+					t98 := uint64(ticket4+1) << 32
+					slot2 := t87
+					tag2 := t98
+					t104 := t222
+					t1110 := slot2
+					t124 := tag2
+//line rank.go:199
+					h2 := t1110[:c]
+//line rank.go:199
+					kernel.StoreRelaxed(&h2[0], t124|uint64(t104.ID<<8|128))
+//line rank.go:199
+					kernel.StoreRelaxed(&h2[1], t124)
+//line rank.go:199
+					kernel.StoreRelaxed(&h2[2], t124|uint64(t104.Words[t104.At+2]))
+//line rank.go:199
+					kernel.StoreRelaxed(&h2[3], t124|uint64(t104.Words[t104.At+3]))
+					t134 := slot2
+					t144 := tag2
+					t154 := t262
+//line rank.go:199
+					kernel.PutWords(t134, 4, t144, t154)
+					t164 := t222
+//line rank.go:199
+					if t164.Listed {
+						t121 := t164
+					block5:
+						switch {
+						default:
+//line rank.go:199
+							kernel.Fence()
+//line rank.go:199
+							t211 := t121.To.Kind != 1
+							if t211 {
+//line rank.go:199
+								loaded20 := host2.Load64(r, &t121.To.Words[9])
+								t211 = loaded20 == 0
 							}
-							if n2 >= 12 {
-//line rank.go:180
-								rung2[0] = 13
-//line rank.go:180
-								if t127.To.Kind != 1 {
-									t612 := t127
-//line rank.go:180
-									kernel.StoreRelaxed(&t612.Host[t612.To.Words[15]], 1)
-//line rank.go:180
-									kernel.StoreRelaxed(&t612.Host[0], 1)
+							if !t211 {
+//line rank.go:199
+								rung2 := t121.Control[c2:]
+//line rank.go:199
+								t312 := rung2[0]
+//line rank.go:199
+								t45 := uint64(t121.To.Box)
+								n2 := t312
+								box2 := t45
+								t59 := min(n2, 12)
+								for i6 := uint64(0); i6 < t59; i6++ {
+//line rank.go:199
+									if uint64(uint32(rung2[1+i6/2]>>(32*(i6&1)))) == box2 {
+										break block5
+									}
 								}
-								break
-							} else if n2&1 == 0 {
-//line rank.go:180
-								rung2[1+n2/2] = box3
-							} else {
-//line rank.go:180
-								rung2[1+n2/2] |= box3 << 32
-							}
-//line rank.go:180
-							rung2[0] = n2 + 1
-						}
-					}
-					result011 = true
-				}
-			}
-			if result011 {
-//line rank.go:181
-				t163.Done[i5] = mark
-				atomic.AddInt64(&t163.Sent, 1)
-			} else {
-				atomic.AddInt64(&t163.Refused, 1)
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:1737:1
-func quernRow11RankActor(r *host2.Run, t218 uint32, t163 *part, number2, mark uint32) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t217 := threadX == 0
-//line rank.go:188
-		if t217 {
-			for i7 := uint32(0); i7 < t218; i7++ {
-//line rank.go:190:40000
-				if t163.First < number2 && t163.Done[t163.First] == mark {
-//line rank.go:191:40000
-					t163.First++
-//line rank.go:192:40000
-				}
-//line rank.go:193:40000
-			}
-//line rank.go:194:40000
-		}
-//line rank.go:195:40000
-	}
-//line rank.go:196:40000
-}
-
-//go:noinline
-//line quern_gen.go:1761:1
-func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t163 *part, number2 uint32, c2, c3 int) {
-	t15Row := t15s[first6:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t152 := t15Row[threadX]
-		t217 := threadX == 0
-//line rank.go:197:40000
-		if t217 && t163.First < number2 && t163.Ticking == 0 {
-//line rank.go:198:40000
-			m2 := message{Kind: 2}
-//line rank.go:199:40000
-			t223 := t152
-//line rank.go:200:40000
-			t233 := t152
-//line rank.go:199:40000
-			result013 := actor.Self[message](t233)
-//line rank.go:200:40000
-			t253 := result013
-//line rank.go:201:40000
-			t263 := &m2
-//line rank.go:202:40000
-			var result014 bool
-//line rank.go:203:40000
-			if t253.Mailbox == 0 {
-//line rank.go:204:40000
-				result014 = false
-//line rank.go:205:40000
-			} else {
-//line rank.go:206:40000
-				t128 := t253.Mailbox
-//line rank.go:207:40000
-				t219 := t253.Actor
-//line rank.go:199:40000
-				if !(t223.To.Box == t128 && t223.To.Actor == t219) {
-//line rank.go:200:40000
-					t129 := int(t128) * 16
-//line rank.go:201:40000
-					t220 := (int(t128) + 1) * 16
-//line rank.go:199:40000
-					b7 := t223.Post[t129:t220]
-//line rank.go:199:40000
-					memory3 := t223.Post
-//line rank.go:199:40000
-					if b7[13] == 1 {
-//line rank.go:199:40000
-						memory3 = t223.Host
-//line rank.go:200:40000
-					}
-//line rank.go:199:40000
-					t316 := b7[14]
-//line rank.go:199:40000
-					t412 := uint32(b7[11])
-//line rank.go:199:40000
-					t514 := uint32(b7[12])
-//line rank.go:200:40000
-					ring4 := t316
-//line rank.go:201:40000
-					slots5 := t412
-//line rank.go:202:40000
-					step3 := t514
-//line rank.go:203:40000
-					end3 := ring4 + uint64(slots5)*uint64(step3)
-//line rank.go:204:40000
-					if end3 > uint64(len(memory3)) || ring4 > end3 {
-//line rank.go:199:40000
-						host2.Fail(r, "a Ref that names no mailbox")
-//line rank.go:200:40000
-					}
-//line rank.go:199:40000
-					loaded25 := host2.Load64(r, &b7[0])
-//line rank.go:199:40000
-					loaded26 := host2.Load64(r, &b7[8])
-//line rank.go:200:40000
-					t811 := ring4
-//line rank.go:201:40000
-					t912 := end3
-//line rank.go:199:40000
-					loaded27 := host2.Load64(r, &b7[10])
-//line rank.go:199:40000
-					t223.To = actor.Target{Box: t128, Actor: t219, Tail: loaded25, Head: uint32(loaded26), Words: b7, Ring: memory3[t811:t912], Slots: slots5, Step: step3, Kind: uint32(b7[13]), Owner: uint32(loaded27)}
-//line rank.go:200:40000
-				}
-//line rank.go:201:40000
-				t317 := t223
-//line rank.go:202:40000
-				var ticket5 uint32
-//line rank.go:203:40000
-				var room9 uint32
-//line rank.go:204:40000
-			block10:
-//line rank.go:205:40000
-				switch {
-//line rank.go:206:40000
-				default:
-//line rank.go:207:40000
-					for b8 := t317.To.Words; ; {
-//line rank.go:208:40000
-						if r.Halted() {
-//line rank.go:199:40000
-							r.Halt()
-//line rank.go:200:40000
-						}
-//line rank.go:199:40000
-						if t317.To.Owner != t317.To.Actor || uint32(t317.To.Tail)-t317.To.Head >= t317.To.Slots {
-//line rank.go:200:40000
-							t130 := t317
-//line rank.go:199:40000
-							b9 := t130.To.Words
-//line rank.go:199:40000
-							loaded28 := host2.Load64(r, &b9[10])
-//line rank.go:199:40000
-							t130.To.Owner = uint32(loaded28)
-//line rank.go:200:40000
-							var room10 uint32
-//line rank.go:199:40000
-							if t130.To.Owner != t130.To.Actor {
-//line rank.go:200:40000
-								room10 = 2
-//line rank.go:201:40000
-							} else {
-//line rank.go:202:40000
-								t221 := t130
-//line rank.go:203:40000
-								t318 := t130
-//line rank.go:199:40000
-								loaded29 := host2.Load64(r, &b9[0])
-//line rank.go:200:40000
-								t515 := loaded29
-//line rank.go:199:40000
-								loaded30 := host2.Load64(r, &b9[8])
-//line rank.go:200:40000
-								t711 := uint32(loaded30)
-//line rank.go:199:40000
-								t221.To.Tail = t515
-//line rank.go:199:40000
-								t318.To.Head = t711
-//line rank.go:199:40000
-								if uint32(t130.To.Tail)-t130.To.Head >= t130.To.Slots && t130.To.Kind == 1 {
-//line rank.go:199:40000
-									loaded31 := host2.Load64(r, &t130.Host[b9[15]+1])
-//line rank.go:200:40000
-									head3 := loaded31
-//line rank.go:199:40000
-									kernel.StoreRelaxed(&b9[8], head3)
-//line rank.go:199:40000
-									t130.To.Head = uint32(head3)
-//line rank.go:200:40000
-								}
-//line rank.go:199:40000
-								if uint32(t130.To.Tail)-t130.To.Head >= t130.To.Slots {
-//line rank.go:200:40000
-									room10 = 1
-//line rank.go:201:40000
+								if n2 >= 12 {
+//line rank.go:199
+									rung2[0] = 13
+//line rank.go:199
+									if t121.To.Kind != 1 {
+										t66 := t121
+//line rank.go:199
+										kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
+//line rank.go:199
+										kernel.StoreRelaxed(&t66.Host[0], 1)
+									}
+									break
+								} else if n2&1 == 0 {
+//line rank.go:199
+									rung2[1+n2/2] = box2
 								} else {
-//line rank.go:202:40000
-									room10 = 0
-//line rank.go:203:40000
+//line rank.go:199
+									rung2[1+n2/2] |= box2 << 32
 								}
-//line rank.go:204:40000
+//line rank.go:199
+								rung2[0] = n2 + 1
 							}
-//line rank.go:205:40000
-							room11 := room10
-//line rank.go:206:40000
-							if room11 != 0 {
-//line rank.go:199:40000
-								atomic.AddUint64(&b8[1], 1)
-//line rank.go:200:40000
-								ticket5 = 0
-//line rank.go:201:40000
-								room9 = room11
-//line rank.go:202:40000
-								break block10
-//line rank.go:203:40000
-							}
-//line rank.go:204:40000
 						}
-//line rank.go:199:40000
-						loaded32 := host2.Load64(r, &b8[10])
-//line rank.go:200:40000
-						owner3 := uint32(loaded32)
-//line rank.go:199:40000
-						old3 := kernel.AtomicCompareAndSwap(&b8[0], t317.To.Tail, t317.To.Tail+1)
-//line rank.go:200:40000
-						tail3 := old3
-//line rank.go:199:40000
-						if tail3 == t317.To.Tail {
-//line rank.go:200:40000
-							t516 := t317
-//line rank.go:201:40000
-							t613 := t317
-//line rank.go:202:40000
-							t712 := tail3 + 1
-//line rank.go:203:40000
-							t812 := owner3
-//line rank.go:199:40000
-							t516.To.Tail = t712
-//line rank.go:199:40000
-							t613.To.Owner = t812
-//line rank.go:200:40000
-							t913 := uint32(tail3)
-//line rank.go:201:40000
-							ticket5 = t913
-//line rank.go:202:40000
-							room9 = 0
-//line rank.go:203:40000
-							break block10
-//line rank.go:204:40000
-						}
-//line rank.go:199:40000
-						t317.To.Tail = tail3
-//line rank.go:200:40000
-					}
-//line rank.go:201:40000
-				}
-//line rank.go:202:40000
-				ticket6 := ticket5
-//line rank.go:203:40000
-				room12 := room9
-//line rank.go:204:40000
-				if room12 != 0 {
-//line rank.go:205:40000
-					result014 = false
-//line rank.go:206:40000
-				} else {
-//line rank.go:207:40000
-					t614 := ticket6
-//line rank.go:199:40000
-					t131 := t614 & (t223.To.Slots - 1) * t223.To.Step
-//line rank.go:199:40000
-					result015 := t223.To.Ring[t131:]
-//line rank.go:200:40000
-					t813 := result015
-//line rank.go:201:40000
-					t914 := uint64(ticket6+1) << 32
-//line rank.go:202:40000
-					slot4 := t813
-//line rank.go:203:40000
-					tag3 := t914
-//line rank.go:204:40000
-					t107 := t223
-//line rank.go:205:40000
-					t1111 := slot4
-//line rank.go:206:40000
-					t1210 := tag3
-//line rank.go:199:40000
-					h3 := t1111[:c2]
-//line rank.go:199:40000
-					kernel.StoreRelaxed(&h3[0], t1210|uint64(t107.ID<<8|128))
-//line rank.go:199:40000
-					kernel.StoreRelaxed(&h3[1], t1210)
-//line rank.go:199:40000
-					kernel.StoreRelaxed(&h3[2], t1210|uint64(t107.Words[t107.At+2]))
-//line rank.go:199:40000
-					kernel.StoreRelaxed(&h3[3], t1210|uint64(t107.Words[t107.At+3]))
-//line rank.go:200:40000
-					t136 := slot4
-//line rank.go:201:40000
-					t146 := tag3
-//line rank.go:202:40000
-					t155 := t263
-//line rank.go:199:40000
-					kernel.PutWords(t136, 4, t146, t155)
-//line rank.go:200:40000
-					t166 := t223
-//line rank.go:201:40000
-					t137 := t166
-//line rank.go:202:40000
-				block11:
-//line rank.go:203:40000
-					switch {
-//line rank.go:204:40000
-					default:
-//line rank.go:199:40000
+//line rank.go:199
+					} else if !(t164.Wakes == 0 || t164.To.Kind == 1) {
+//line rank.go:199
 						kernel.Fence()
-//line rank.go:199:40000
-						t224 := t137.To.Kind != 1
-//line rank.go:200:40000
-						if t224 {
-//line rank.go:199:40000
-							loaded33 := host2.Load64(r, &t137.To.Words[9])
-//line rank.go:200:40000
-							t224 = loaded33 == 0
-//line rank.go:201:40000
+//line rank.go:199
+						b8 := t164.To.Words
+//line rank.go:199
+						loaded21 := host2.Load64(r, &b8[9])
+						if loaded21 != 0 {
+							t313 := t164
+//line rank.go:199
+							kernel.StoreRelaxed(&t313.Host[t313.To.Words[15]], 1)
+//line rank.go:199
+							kernel.StoreRelaxed(&t313.Host[0], 1)
 						}
-//line rank.go:202:40000
-						if !t224 {
-//line rank.go:199:40000
-							rung3 := t137.Control[c3:]
-//line rank.go:199:40000
-							t319 := rung3[0]
-//line rank.go:199:40000
-							t413 := uint64(t137.To.Box)
-//line rank.go:200:40000
-							n3 := t319
-//line rank.go:201:40000
-							box4 := t413
-//line rank.go:202:40000
-							t517 := min(n3, 12)
-//line rank.go:203:40000
-							for i8 := uint64(0); i8 < t517; i8++ {
-//line rank.go:199:40000
-								if uint64(uint32(rung3[1+i8/2]>>(32*(i8&1)))) == box4 {
-//line rank.go:200:40000
-									break block11
-//line rank.go:201:40000
-								}
-//line rank.go:202:40000
-							}
-//line rank.go:203:40000
-							if n3 >= 12 {
-//line rank.go:199:40000
-								rung3[0] = 13
-//line rank.go:199:40000
-								if t137.To.Kind != 1 {
-//line rank.go:200:40000
-									t615 := t137
-//line rank.go:199:40000
-									kernel.StoreRelaxed(&t615.Host[t615.To.Words[15]], 1)
-//line rank.go:199:40000
-									kernel.StoreRelaxed(&t615.Host[0], 1)
-//line rank.go:200:40000
-								}
-//line rank.go:201:40000
-								break
-//line rank.go:202:40000
-							} else if n3&1 == 0 {
-//line rank.go:199:40000
-								rung3[1+n3/2] = box4
-//line rank.go:200:40000
-							} else {
-//line rank.go:199:40000
-								rung3[1+n3/2] |= box4 << 32
-//line rank.go:200:40000
-							}
-//line rank.go:199:40000
-							rung3[0] = n3 + 1
-//line rank.go:200:40000
-						}
-//line rank.go:201:40000
 					}
-//line rank.go:202:40000
-					result014 = true
-//line rank.go:203:40000
+					result07 = true
 				}
-//line rank.go:204:40000
 			}
-//line rank.go:205:40000
-			if result014 {
-//line rank.go:200:40000
-				t163.Ticking = 1
-//line rank.go:201:40000
+			if result07 {
+//line rank.go:200
+				state.Ticking = 1
 			}
-//line rank.go:202:40000
 		}
-//line rank.go:203:40000
 	}
-//line rank.go:204:40000
 }
 
 //go:noinline
-//line quern_gen.go:2122:1
-func quernRow13RankActor(r *host2.Run, t172 *part, side3 uint32, change int64, step4 uint32) {
+//line quern_gen.go:1081:1
+func quernRow9Rank(r *host2.Run, side3 uint32, state *part, change int64, step3 uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		first7 := threadX == 0
+		first5 := threadX == 0
 //line rank.go:212
-		if first7 {
-			t518 := t172
-			t616 := side3
+		if first5 {
+			t67 := side3
 //line rank.go:213
-			_ = t518.AllDangling[t616]
-			t713 := t172
-			t814 := side3
+			_ = state.AllDangling[t67]
+			t88 := side3
 //line rank.go:213
-			_ = t713.AllChange[t814]
-			t915 := t172
-			t108 := side3
+			_ = state.AllChange[t88]
+			t105 := side3
 //line rank.go:213
-			_ = t915.Arrived[t108]
+			_ = state.Arrived[t105]
 //line rank.go:213
-			t518.AllDangling[t616] = 0
+			state.AllDangling[t67] = 0
 //line rank.go:213
-			t713.AllChange[t814] = 0
+			state.AllChange[t88] = 0
 //line rank.go:213
-			t915.Arrived[t108] = 0
-			t172.LastChange = change
-			if step4 > 0 && change <= t172.Tolerance || step4 == t172.Limit {
-				t1112 := t172
-				t1211 := t172
+			state.Arrived[t105] = 0
+			state.LastChange = change
+			if step3 > 0 && change <= state.Tolerance || step3 == state.Limit {
+				state.Running = 0
 //line rank.go:216
-				t1112.Running = 0
-//line rank.go:216
-				t1211.Converged = 1
+				state.Converged = 1
 			}
-			t139 := t172
-			t147 := t172
+			state.Dangling = 0
 //line rank.go:218
-			t139.Dangling = 0
-//line rank.go:218
-			t147.Change = 0
+			state.Change = 0
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:2167:1
-func quernRow14RankActor(r *host2.Run, t172 *part, side3 uint32, dangling int64) {
+//line quern_gen.go:1117:1
+func quernRow10Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line rank.go:221
-		if t172.Running != 0 {
-			base := host2.Int64[int64](1.152921504606847e+18*(1-t172.Damping)) / t172.All
-			for v4 := uint32(threadX); v4 < t172.Vertices; v4 += 32 {
-				sum := t172.Next[side3][v4] + dangling/t172.All
-				t172.Next[side3][v4] = 0
-				r2 := base + host2.Int64[int64](float64(sum)*t172.Damping)
-				atomic.AddInt64(&t172.Change, max(r2-t172.Rank[v4], t172.Rank[v4]-r2))
-				if t172.Degree[v4] == 0 {
-					atomic.AddInt64(&t172.Dangling, r2)
+		if state.Running != 0 {
+			base := host2.Int64[int64](1.152921504606847e+18*(1-state.Damping)) / state.All
+			for v3 := uint32(threadX); v3 < state.Vertices; v3 += 32 {
+				sum := state.Next[side3][v3] + dangling/state.All
+				state.Next[side3][v3] = 0
+				r2 := base + host2.Int64[int64](float64(sum)*state.Damping)
+				atomic.AddInt64(&state.Change, max(r2-state.Rank[v3], state.Rank[v3]-r2))
+				if state.Degree[v3] == 0 {
+					atomic.AddInt64(&state.Dangling, r2)
 				}
-				t172.Rank[v4] = r2
-//line rank.go:232:40000
+				state.Rank[v3] = r2
 			}
-//line rank.go:233:40000
-		}
-//line rank.go:234:40000
-	}
-//line rank.go:235
-}
-
-//go:noinline
-//line quern_gen.go:2193:1
-func quernRow15RankActor(r *host2.Run, t172 *part, step4 uint32) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		first7 := threadX == 0
-//line rank.go:235
-		if first7 && t172.Running != 0 {
-			t156 := t172
-			t167 := t172
-			t173 := step4 + 1
-//line rank.go:236
-			t156.Step = t173
-//line rank.go:236
-			t167.First = 0
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:2212:1
-func quernRow16RankActor(r *host2.Run, t617 kernel.Action, sh *actor.Status) {
+//line quern_gen.go:1139:1
+func quernRow11Rank(r *host2.Run, state *part, step3 uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
+		first5 := threadX == 0
+//line rank.go:235
+		if first5 && state.Running != 0 {
+			t172 := step3 + 1
+//line rank.go:236
+			state.Step = t172
+//line rank.go:236
+			state.First = 0
+		}
+	}
+}
+
+//go:noinline
+//line quern_gen.go:1156:1
+func quernRow12Rank(r *host2.Run, t76 kernel.Action, action *kernel.Action) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
 //line rank.go:103
-		result016 := actor.Known(t617)
-		result2 := result016
-//line quern.dev/ring/actor/alone.go:58
-		outcome := uint32(result2)
-		if t2 {
-			sh.Outcome[0] = outcome
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:2229:1
-func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t916, t109 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
-	cRow := cs[first8:][:32]
-	beginRow := begins[first8:][:32]
-	bornRow := borns[first8:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		begin := beginRow[threadX]
-		born := bornRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:73
-		if t2 {
-			now2 := kernel.Clock()
-			now3 := now2
-//line quern.dev/ring/actor/alone.go:75
-			if source2 == 8 {
-				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
-			} else {
-				t422 := out
-				t442 := result
-				t452 := uint32(now3 - begin)
-//line quern.dev/ring/actor/alone.go:81:10000
-				t462 := uint32(min(begin-born, 4294967295))
-//line quern.dev/ring/actor/alone.go:174:10000
-				source3 := sh.Missing[0]
-//line quern.dev/ring/actor/alone.go:175:10000
-				t226 := source3
-//line quern.dev/ring/actor/alone.go:176:10000
-				var result017 uint32
-//line quern.dev/ring/actor/alone.go:177:10000
-				switch {
-//line quern.dev/ring/actor/alone.go:178:10000
-				default:
-//line quern.dev/ring/actor/look.go:33:30000
-					if t226 == 4 {
-//line quern.dev/ring/actor/look.go:34:30000
-						result017 = 0
-//line quern.dev/ring/actor/look.go:35:30000
-						break
-//line quern.dev/ring/actor/look.go:35:30000
-					} else if t226 < 4 {
-//line quern.dev/ring/actor/look.go:36:30000
-						result017 = shape.Slots + t226*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:30000
-						break
-//line quern.dev/ring/actor/look.go:38:30000
-					}
-//line quern.dev/ring/actor/look.go:38:30000
-					result017 = shape.Slots + (t226-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:30000
-				}
-//line quern.dev/ring/actor/alone.go:175:10000
-				t519 := source3
-//line quern.dev/ring/actor/alone.go:176:10000
-				var result018 uint32
-//line quern.dev/ring/actor/look.go:43:30000
-				if t519 == 4 {
-//line quern.dev/ring/actor/look.go:44:30000
-					result018 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:30000
-				} else {
-//line quern.dev/ring/actor/look.go:46:30000
-					result018 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:30000
-				}
-//line quern.dev/ring/actor/alone.go:175:10000
-				at3 := (result017 + sh.Ticket&(result018-1)) * shape.OutStep
-//line quern.dev/ring/actor/alone.go:176:10000
-				t714 := at3
-//line quern.dev/ring/actor/alone.go:177:10000
-				t815 := at3 + shape.Out
-//line quern.dev/ring/actor/alone.go:176:10000
-				slot5 := t422[t714:t815]
-//line quern.dev/ring/actor/alone.go:177:10000
-				tag4 := uint64(sh.Ticket+1) << 32
-//line quern.dev/ring/actor/alone.go:178:10000
-				reply2 := words[t916:t109]
-//line quern.dev/ring/actor/alone.go:179:10000
-				kernel.StoreRelaxed(&slot5[0], tag4|uint64(t442))
-//line quern.dev/ring/actor/alone.go:180:10000
-				kernel.StoreRelaxed(&slot5[1], tag4|uint64(t452))
-//line quern.dev/ring/actor/alone.go:181:10000
-				kernel.StoreRelaxed(&slot5[2], tag4|uint64(t462))
-//line quern.dev/ring/actor/alone.go:182:10000
-				for w6 := 0; w6 < len(reply2); w6++ {
-//line quern.dev/ring/actor/alone.go:183:10000
-					kernel.StoreRelaxed(&slot5[3+w6], tag4|uint64(reply2[w6]))
-//line quern.dev/ring/actor/alone.go:184:10000
-				}
-//line quern.dev/ring/actor/alone.go:79
-				cursor[source2] = sh.Ticket + 1
-			}
-//line quern.dev/ring/actor/alone.go:81:10000
-			t482 := now3
-//line quern.dev/ring/actor/alone.go:82:10000
-			begin = t482
-//line quern.dev/ring/actor/alone.go:81:10000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:82:10000
-			t552 := !forwards
-//line quern.dev/ring/actor/alone.go:83:10000
-			if !t552 {
-//line quern.dev/ring/actor/alone.go:84:10000
-				t492 := c
-//line quern.dev/ring/actor/alone.go:85:10000
-				t50 := cursor
-//line quern.dev/ring/actor/alone.go:82:10000
-				t532 := words[t51:t522]
-//line quern.dev/ring/actor/alone.go:83:10000
-				var result019 bool
-//line quern.dev/ring/actor/alone.go:84:10000
-			block13:
-//line quern.dev/ring/actor/alone.go:85:10000
-				switch {
-//line quern.dev/ring/actor/alone.go:86:10000
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list2 := int(t50[11])
-					count2 := uint32(t492.Post[list2])
-					for i9 := uint32(0); i9 < count2; i9++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to3 := t492.Post[list2+1+int(i9)]
-						t140 := uint32(to3)
-						t227 := uint32(to3 >> 32)
-//line quern.dev/ring/actor/send.go:28:20000
-						if !(t492.To.Box == t140 && t492.To.Actor == t227) {
-//line quern.dev/ring/actor/send.go:31:20000
-							t141 := int(t140) * 16
-//line quern.dev/ring/actor/send.go:32:20000
-							t228 := (int(t140) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:20000
-							b10 := t492.Post[t141:t228]
-//line quern.dev/ring/actor/send.go:32:20000
-							memory4 := t492.Post
-//line quern.dev/ring/actor/send.go:33:20000
-							if b10[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory4 = t492.Host
-//line quern.dev/ring/actor/send.go:35:20000
-							}
-//line quern.dev/ring/actor/send.go:36:20000
-							t321 := b10[14]
-//line quern.dev/ring/actor/send.go:36:20000
-							t415 := uint32(b10[11])
-//line quern.dev/ring/actor/send.go:36:20000
-							t520 := uint32(b10[12])
-//line quern.dev/ring/actor/send.go:37:20000
-							ring5 := t321
-//line quern.dev/ring/actor/send.go:38:20000
-							slots6 := t415
-//line quern.dev/ring/actor/send.go:39:20000
-							step5 := t520
-//line quern.dev/ring/actor/send.go:37:20000
-							end4 := ring5 + uint64(slots6)*uint64(step5)
-//line quern.dev/ring/actor/send.go:38:20000
-							if end4 > uint64(len(memory4)) || ring5 > end4 {
-//line quern.dev/ring/actor/send.go:39:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:20000
-							}
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded34 := host2.Load64(r, &b10[0])
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded35 := host2.Load64(r, &b10[8])
-//line quern.dev/ring/actor/send.go:42:20000
-							t816 := ring5
-//line quern.dev/ring/actor/send.go:43:20000
-							t917 := end4
-//line quern.dev/ring/actor/send.go:42:20000
-							loaded36 := host2.Load64(r, &b10[10])
-//line quern.dev/ring/actor/send.go:41:20000
-							t492.To = actor.Target{Box: t140, Actor: t227, Tail: loaded34, Head: uint32(loaded35), Words: b10, Ring: memory4[t816:t917], Slots: slots6, Step: step5, Kind: uint32(b10[13]), Owner: uint32(loaded36)}
-//line quern.dev/ring/actor/send.go:42:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t323 := t492
-						var ticket7 uint32
-						var room13 uint32
-					block14:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:20000
-							for b11 := t323.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:20000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:20000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:20000
-								}
-//line quern.dev/ring/actor/send.go:59:20000
-								if t323.To.Owner != t323.To.Actor || uint32(t323.To.Tail)-t323.To.Head >= t323.To.Slots {
-//line quern.dev/ring/actor/send.go:60:20000
-									t148 := t323
-//line quern.dev/ring/actor/send.go:81
-									b12 := t148.To.Words
-									loaded37 := host2.Load64(r, &b12[10])
-//line quern.dev/ring/actor/send.go:82
-									t148.To.Owner = uint32(loaded37)
-									var room14 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t148.To.Owner != t148.To.Actor {
-										room14 = 2
-									} else {
-										t229 := t148
-										t324 := t148
-//line quern.dev/ring/actor/send.go:86
-										loaded38 := host2.Load64(r, &b12[0])
-										t521 := loaded38
-//line quern.dev/ring/actor/send.go:86
-										loaded39 := host2.Load64(r, &b12[8])
-										t715 := uint32(loaded39)
-//line quern.dev/ring/actor/send.go:86
-										t229.To.Tail = t521
-//line quern.dev/ring/actor/send.go:86
-										t324.To.Head = t715
-										if uint32(t148.To.Tail)-t148.To.Head >= t148.To.Slots && t148.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:20000
-											loaded40 := host2.Load64(r, &t148.Host[b12[15]+1])
-//line quern.dev/ring/actor/send.go:89:20000
-											head4 := loaded40
-//line quern.dev/ring/actor/send.go:89:20000
-											kernel.StoreRelaxed(&b12[8], head4)
-//line quern.dev/ring/actor/send.go:90:20000
-											t148.To.Head = uint32(head4)
-//line quern.dev/ring/actor/send.go:91:20000
-										}
-//line quern.dev/ring/actor/send.go:92:20000
-										if uint32(t148.To.Tail)-t148.To.Head >= t148.To.Slots {
-//line quern.dev/ring/actor/send.go:93:20000
-											room14 = 1
-//line quern.dev/ring/actor/send.go:94:20000
-										} else {
-//line quern.dev/ring/actor/send.go:95:20000
-											room14 = 0
-//line quern.dev/ring/actor/send.go:96:20000
-										}
-//line quern.dev/ring/actor/send.go:97:20000
-									}
-//line quern.dev/ring/actor/send.go:60:20000
-									room15 := room14
-//line quern.dev/ring/actor/send.go:61:20000
-									if room15 != 0 {
-//line quern.dev/ring/actor/send.go:61:20000
-										atomic.AddUint64(&b11[1], 1)
-//line quern.dev/ring/actor/send.go:62:20000
-										ticket7 = 0
-//line quern.dev/ring/actor/send.go:63:20000
-										room13 = room15
-//line quern.dev/ring/actor/send.go:64:20000
-										break block14
-//line quern.dev/ring/actor/send.go:65:20000
-									}
-//line quern.dev/ring/actor/send.go:66:20000
-								}
-//line quern.dev/ring/actor/send.go:65:20000
-								loaded41 := host2.Load64(r, &b11[10])
-//line quern.dev/ring/actor/send.go:66:20000
-								owner4 := uint32(loaded41)
-//line quern.dev/ring/actor/send.go:68:20000
-								old4 := kernel.AtomicCompareAndSwap(&b11[0], t323.To.Tail, t323.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:20000
-								tail4 := old4
-//line quern.dev/ring/actor/send.go:69:20000
-								if tail4 == t323.To.Tail {
-//line quern.dev/ring/actor/send.go:70:20000
-									t523 := t323
-//line quern.dev/ring/actor/send.go:71:20000
-									t618 := t323
-//line quern.dev/ring/actor/send.go:72:20000
-									t716 := tail4 + 1
-//line quern.dev/ring/actor/send.go:73:20000
-									t817 := owner4
-//line quern.dev/ring/actor/send.go:70:20000
-									t523.To.Tail = t716
-//line quern.dev/ring/actor/send.go:70:20000
-									t618.To.Owner = t817
-//line quern.dev/ring/actor/send.go:71:20000
-									t918 := uint32(tail4)
-//line quern.dev/ring/actor/send.go:72:20000
-									ticket7 = t918
-//line quern.dev/ring/actor/send.go:73:20000
-									room13 = 0
-//line quern.dev/ring/actor/send.go:74:20000
-									break block14
-//line quern.dev/ring/actor/send.go:75:20000
-								}
-//line quern.dev/ring/actor/send.go:73:20000
-								t323.To.Tail = tail4
-//line quern.dev/ring/actor/send.go:74:20000
-							}
-//line quern.dev/ring/actor/send.go:75:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket8 := ticket7
-						room16 := room13
-//line quern.dev/ring/actor/alone.go:196
-						if room16 == 1 {
-							t619 := int(t50[13])
-//line quern.dev/ring/actor/alone.go:197
-							t717 := int(t50[13]) + len(t532) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved3 := t492.Post[t619:t717]
-							for w7 := 0; w7 < len(t532); w7++ {
-								saved3[w7] = uint64(t532[w7])
-							}
-							result020 := t492.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved3[len(t532)] = result020
-							t50[12] = i9 + 1
-							result019 = false
-							break block13
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room16 == 0 {
-							t919 := t492
-							t1010 := t532
-							t1113 := ticket8
-//line quern.dev/ring/actor/alone.go:229:10000
-							t149 := t1113
-//line quern.dev/ring/actor/send.go:49:20000
-							t150 := t149 & (t919.To.Slots - 1) * t919.To.Step
-//line quern.dev/ring/actor/send.go:49:20000
-							result021 := t919.To.Ring[t150:]
-//line quern.dev/ring/actor/alone.go:229:10000
-							t325 := result021
-//line quern.dev/ring/actor/alone.go:230:10000
-							t416 := uint64(t1113+1) << 32
-//line quern.dev/ring/actor/alone.go:231:10000
-							slot6 := t325
-//line quern.dev/ring/actor/alone.go:232
-							tag5 := t416
-//line quern.dev/ring/actor/alone.go:230:10000
-							t524 := t919
-//line quern.dev/ring/actor/alone.go:231:10000
-							t620 := slot6
-//line quern.dev/ring/actor/alone.go:232
-							t718 := tag5
-//line quern.dev/ring/actor/send.go:102
-							h4 := t620[:c2]
-//line quern.dev/ring/actor/send.go:103:20000
-							kernel.StoreRelaxed(&h4[0], t718|uint64(t524.ID<<8|128))
-//line quern.dev/ring/actor/send.go:104:20000
-							kernel.StoreRelaxed(&h4[1], t718)
-//line quern.dev/ring/actor/send.go:105:20000
-							kernel.StoreRelaxed(&h4[2], t718|uint64(t524.Words[t524.At+2]))
-//line quern.dev/ring/actor/send.go:106:20000
-							kernel.StoreRelaxed(&h4[3], t718|uint64(t524.Words[t524.At+3]))
-//line quern.dev/ring/actor/alone.go:231:10000
-							for w8 := 0; w8 < len(t1010); w8++ {
-//line quern.dev/ring/actor/alone.go:232
-								kernel.StoreRelaxed(&slot6[4+w8], tag5|uint64(t1010[w8]))
-							}
-							t818 := t919
-//line quern.dev/ring/actor/send.go:114:20000
-							t151 := t818
-//line quern.dev/ring/actor/send.go:115:20000
-						block15:
-//line quern.dev/ring/actor/send.go:116:20000
-							switch {
-//line quern.dev/ring/actor/send.go:117:20000
-							default:
-//line quern.dev/ring/actor/send.go:142:20000
-								kernel.Fence()
-//line quern.dev/ring/actor/send.go:143:20000
-								t230 := t151.To.Kind != 1
-//line quern.dev/ring/actor/send.go:144:20000
-								if t230 {
-//line quern.dev/ring/actor/send.go:143:20000
-									loaded42 := host2.Load64(r, &t151.To.Words[9])
-//line quern.dev/ring/actor/send.go:144:20000
-									t230 = loaded42 == 0
-//line quern.dev/ring/actor/send.go:145:20000
-								}
-//line quern.dev/ring/actor/send.go:146:20000
-								if !t230 {
-//line quern.dev/ring/actor/send.go:146:20000
-									rung4 := t151.Control[c3:]
-//line quern.dev/ring/actor/send.go:147:20000
-									t326 := rung4[0]
-//line quern.dev/ring/actor/send.go:147:20000
-									t417 := uint64(t151.To.Box)
-//line quern.dev/ring/actor/send.go:148:20000
-									n4 := t326
-//line quern.dev/ring/actor/send.go:149:20000
-									box5 := t417
-//line quern.dev/ring/actor/send.go:148:20000
-									t525 := min(n4, 12)
-//line quern.dev/ring/actor/send.go:149:20000
-									for i10 := uint64(0); i10 < t525; i10++ {
-//line quern.dev/ring/actor/send.go:149:20000
-										if uint64(uint32(rung4[1+i10/2]>>(32*(i10&1)))) == box5 {
-//line quern.dev/ring/actor/send.go:150
-											break block15
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n4 >= 12 {
-//line quern.dev/ring/actor/send.go:155:20000
-										rung4[0] = 13
-//line quern.dev/ring/actor/send.go:156:20000
-										if t151.To.Kind != 1 {
-//line quern.dev/ring/actor/send.go:157:20000
-											t621 := t151
-//line quern.dev/ring/actor/send.go:133:20000
-											kernel.StoreRelaxed(&t621.Host[t621.To.Words[15]], 1)
-//line quern.dev/ring/actor/send.go:134:20000
-											kernel.StoreRelaxed(&t621.Host[0], 1)
-//line quern.dev/ring/actor/send.go:135:20000
-										}
-//line quern.dev/ring/actor/send.go:136:20000
-										break
-//line quern.dev/ring/actor/send.go:160:20000
-									} else if n4&1 == 0 {
-//line quern.dev/ring/actor/send.go:161:20000
-										rung4[1+n4/2] = box5
-//line quern.dev/ring/actor/send.go:162:20000
-									} else {
-//line quern.dev/ring/actor/send.go:163:20000
-										rung4[1+n4/2] |= box5 << 32
-//line quern.dev/ring/actor/send.go:164:20000
-									}
-//line quern.dev/ring/actor/send.go:165:20000
-									rung4[0] = n4 + 1
-//line quern.dev/ring/actor/send.go:166:20000
-								}
-//line quern.dev/ring/actor/send.go:167:20000
-							}
-//line quern.dev/ring/actor/send.go:168:20000
-						}
-//line quern.dev/ring/actor/send.go:169:20000
-					}
-//line quern.dev/ring/actor/alone.go:209:10000
-					result019 = true
-//line quern.dev/ring/actor/alone.go:210:10000
-				}
-//line quern.dev/ring/actor/alone.go:82:10000
-				t552 = result019
-//line quern.dev/ring/actor/alone.go:83:10000
-			}
-//line quern.dev/ring/actor/alone.go:84:10000
-			whole := t552
-//line quern.dev/ring/actor/alone.go:83:10000
-			if whole && !last {
-//line quern.dev/ring/actor/alone.go:84:10000
-				t582 := begin - born
-//line quern.dev/ring/actor/alone.go:85:10000
-				t592 := command
-//line quern.dev/ring/actor/alone.go:86:10000
-				t60 := cursor
-//line quern.dev/ring/actor/alone.go:87:10000
-				t61 := box
-//line quern.dev/ring/actor/alone.go:88
-				t622 := in
-				t632 := mail
-			block16:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:10000
-					loaded43 := host2.Load64(r, &t592[0])
-//line quern.dev/ring/actor/alone.go:104:10000
-					ordered2 := loaded43
-//line quern.dev/ring/actor/alone.go:104:10000
-					sh.Asked[0] = uint32(ordered2)
-//line quern.dev/ring/actor/alone.go:105:10000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108:10000
-						hint2 := uint32(ordered2 >> 32)
-//line quern.dev/ring/actor/alone.go:108:10000
-						if hint2 != sh.Hint[0] {
-//line quern.dev/ring/actor/alone.go:109:10000
-							t418 := hint2
-//line quern.dev/ring/actor/alone.go:109:10000
-							sh.Hint[0] = t418
-//line quern.dev/ring/actor/alone.go:109:10000
-							sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:110:10000
-						}
-//line quern.dev/ring/actor/alone.go:111:10000
-						var source4 uint32 = 9
-//line quern.dev/ring/actor/alone.go:112:10000
-						var sides2 uint32
-//line quern.dev/ring/actor/alone.go:112:10000
-						if sh.Higher[0] != 0 {
-//line quern.dev/ring/actor/alone.go:113:10000
-							for level2 := uint32(0); level2 < 8; level2++ {
-//line quern.dev/ring/actor/alone.go:114:10000
-								if level2 == 4 {
-//line quern.dev/ring/actor/alone.go:115:10000
-									continue
-//line quern.dev/ring/actor/alone.go:116:10000
-								}
-//line quern.dev/ring/actor/alone.go:117:10000
-								next4 := t60[level2]
-//line quern.dev/ring/actor/alone.go:118:10000
-								t623 := level2
-//line quern.dev/ring/actor/alone.go:119:10000
-								var result022 uint32
-//line quern.dev/ring/actor/alone.go:120:10000
-								switch {
-//line quern.dev/ring/actor/alone.go:121:10000
-								default:
-//line quern.dev/ring/actor/look.go:33:30000
-									if t623 == 4 {
-//line quern.dev/ring/actor/look.go:34:30000
-										result022 = 0
-//line quern.dev/ring/actor/look.go:35:30000
-										break
-//line quern.dev/ring/actor/look.go:35:30000
-									} else if t623 < 4 {
-//line quern.dev/ring/actor/look.go:36:30000
-										result022 = shape.Slots + t623*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:30000
-										break
-//line quern.dev/ring/actor/look.go:38:30000
-									}
-//line quern.dev/ring/actor/look.go:38:30000
-									result022 = shape.Slots + (t623-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:30000
-								}
-//line quern.dev/ring/actor/alone.go:118:10000
-								at4 := (result022 + next4&(shape.SideSlots-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:119:10000
-								loaded44 := host2.Load64(r, &t622[at4])
-//line quern.dev/ring/actor/alone.go:120:10000
-								if uint32(loaded44>>32) == next4+1 {
-//line quern.dev/ring/actor/alone.go:120:10000
-									t920 := level2
-//line quern.dev/ring/actor/alone.go:121:10000
-									source4 = t920
-//line quern.dev/ring/actor/alone.go:122:10000
-									sides2 = 1
-//line quern.dev/ring/actor/alone.go:123:10000
-								}
-//line quern.dev/ring/actor/alone.go:124:10000
-							}
-//line quern.dev/ring/actor/alone.go:123:10000
-							sh.Higher[0] = sides2
-//line quern.dev/ring/actor/alone.go:124:10000
-						}
-//line quern.dev/ring/actor/alone.go:125:10000
-						if source4 == 9 || source4 < 4 {
-//line quern.dev/ring/actor/alone.go:126:10000
-							next5 := t60[4]
-//line quern.dev/ring/actor/alone.go:127:10000
-							loaded45 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
-//line quern.dev/ring/actor/alone.go:128:10000
-							middle2 := uint32(loaded45>>32) == next5+1
-//line quern.dev/ring/actor/alone.go:128:10000
-							posted2 := false
-//line quern.dev/ring/actor/alone.go:129:10000
-							slots7 := uint32(t61[11])
-//line quern.dev/ring/actor/alone.go:130:10000
-							if slots7 != 0 {
-//line quern.dev/ring/actor/alone.go:130:10000
-								next6 := uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:131:10000
-								loaded46 := host2.Load64(r, &t632[next6&(slots7-1)*shape.InStep])
-//line quern.dev/ring/actor/alone.go:132:10000
-								posted2 = uint32(loaded46>>32) == next6+1
-//line quern.dev/ring/actor/alone.go:133:10000
-							}
-//line quern.dev/ring/actor/alone.go:134:10000
-							if posted2 && !(middle2 && t60[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:10000
-								source4 = 8
-//line quern.dev/ring/actor/alone.go:136:10000
-							} else if middle2 {
-//line quern.dev/ring/actor/alone.go:137:10000
-								source4 = 4
-//line quern.dev/ring/actor/alone.go:138:10000
-							}
-//line quern.dev/ring/actor/alone.go:139:10000
-						}
-//line quern.dev/ring/actor/alone.go:140:10000
-						if !(source4 == 9) {
-//line quern.dev/ring/actor/alone.go:143:10000
-							t1212 := t622
-//line quern.dev/ring/actor/alone.go:144:10000
-							ring6 := t1212
-//line quern.dev/ring/actor/alone.go:145:10000
-							var at5 uint32
-//line quern.dev/ring/actor/alone.go:144:10000
-							if source4 == 8 {
-//line quern.dev/ring/actor/alone.go:145:10000
-								sh.Ticket = uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:146:10000
-								t1310 := t632
-//line quern.dev/ring/actor/alone.go:146:10000
-								t1410 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:10000
-								ring6 = t1310
-//line quern.dev/ring/actor/alone.go:148:10000
-								at5 = t1410
-//line quern.dev/ring/actor/alone.go:149:10000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:10000
-								sh.Ticket = t60[source4]
-//line quern.dev/ring/actor/alone.go:149:10000
-								t168 := source4
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result023 uint32
-//line quern.dev/ring/actor/alone.go:151:10000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:10000
-								default:
-//line quern.dev/ring/actor/look.go:33:30000
-									if t168 == 4 {
-//line quern.dev/ring/actor/look.go:34:30000
-										result023 = 0
-//line quern.dev/ring/actor/look.go:35:30000
-										break
-//line quern.dev/ring/actor/look.go:35:30000
-									} else if t168 < 4 {
-//line quern.dev/ring/actor/look.go:36:30000
-										result023 = shape.Slots + t168*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:30000
-										break
-//line quern.dev/ring/actor/look.go:38:30000
-									}
-//line quern.dev/ring/actor/look.go:38:30000
-									result023 = shape.Slots + (t168-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:30000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								t194 := source4
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result024 uint32
-//line quern.dev/ring/actor/look.go:43:30000
-								if t194 == 4 {
-//line quern.dev/ring/actor/look.go:44:30000
-									result024 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:30000
-								} else {
-//line quern.dev/ring/actor/look.go:46:30000
-									result024 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:30000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								at5 = (result023 + sh.Ticket&(result024-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:10000
-							}
-//line quern.dev/ring/actor/alone.go:151:10000
-							t2110 := at5
-//line quern.dev/ring/actor/alone.go:152:10000
-							t2210 := at5 + shape.In
-//line quern.dev/ring/actor/alone.go:151:10000
-							slot7 := ring6[t2110:t2210]
-//line quern.dev/ring/actor/alone.go:152:10000
-							cell2 := words[:t234]
-//line quern.dev/ring/actor/alone.go:153
-							for w9 := 0; w9 < len(slot7); w9++ {
-//line quern.dev/ring/actor/alone.go:154:10000
-								loaded47 := host2.Load64(r, &slot7[w9])
-//line quern.dev/ring/actor/alone.go:155:10000
-								v5 := loaded47
-//line quern.dev/ring/actor/alone.go:155:10000
-								if uint32(v5>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:10000
-									break block16
-//line quern.dev/ring/actor/alone.go:157:10000
-								}
-//line quern.dev/ring/actor/alone.go:158:10000
-								cell2[w9] = uint32(v5)
-//line quern.dev/ring/actor/alone.go:159:10000
-							}
-//line quern.dev/ring/actor/alone.go:160:10000
-							reply3 := cell2[t254:t264]
-//line quern.dev/ring/actor/alone.go:161:10000
-							for w10 := 0; w10 < len(reply3); w10++ {
-//line quern.dev/ring/actor/alone.go:162:10000
-								reply3[w10] = 0
-//line quern.dev/ring/actor/alone.go:163:10000
-							}
-//line quern.dev/ring/actor/alone.go:164:10000
-							t294 := source4
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Missing[0] = t294
-//line quern.dev/ring/actor/alone.go:165:10000
-							deadline2 := cell2[1]
-//line quern.dev/ring/actor/alone.go:166:10000
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line quern.dev/ring/actor/alone.go:166:10000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:10000
-							}
-//line quern.dev/ring/actor/alone.go:168:10000
-							t60[8] = source4
-//line quern.dev/ring/actor/alone.go:169:10000
-						}
-//line quern.dev/ring/actor/alone.go:170:10000
-					}
-//line quern.dev/ring/actor/alone.go:171:10000
-				}
-//line quern.dev/ring/actor/alone.go:172:10000
-			}
-//line quern.dev/ring/actor/alone.go:173:10000
-		}
-//line quern.dev/ring/actor/alone.go:174:10000
-		beginRow[threadX] = begin
-//line quern.dev/ring/actor/alone.go:175:10000
-	}
-//line quern.dev/ring/actor/alone.go:176:10000
-}
-
-//go:noinline
-//line quern_gen.go:2941:1
-func quernRow18RankActor(r *host2.Run, box, command []uint64, start uint64) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:92
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 1)
-			kernel.StoreRelease(&command[8], start)
+		result09 := actor.Known(t76)
+		result := result09
+		if threadX == 0 {
+//line rank.go:103
+			*action = result
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"quern.dev/internal/archive"
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/internal/compiler/opt"
@@ -183,33 +184,17 @@ func checkSize(k *ir.Kernel) error {
 	return nil
 }
 
-// OlderSuffix follows the variant in the section line of a module for older
-// devices.
-const OlderSuffix = " older"
-
-// SectionPrefix begins every section line.
-const SectionPrefix = "//quern:module "
-
-// Section is the line that stands before a module in a file of several.
-func Section(kernel, variant string) string {
-	return SectionPrefix + kernel + " " + variant + "\n"
-}
-
-// PTX is the text of the modules of the kernel and its special forms, each behind
-// its section line.
-func (k *Kernel) PTX() string {
-	var b strings.Builder
-	for i, v := range k.Variants {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(Section(k.IR.Name, v.Name) + v.Text)
+// Modules are the modules of the kernel and its special forms.
+func (k *Kernel) Modules() []archive.Module {
+	var modules []archive.Module
+	for _, v := range k.Variants {
+		modules = append(modules, archive.Module{Kernel: k.IR.Name, Variant: v.Name, Text: v.Text})
 		if v.Older != nil {
-			b.WriteString("\n" + Section(k.IR.Name, v.Name+OlderSuffix) + v.Older.Text)
+			modules = append(modules, archive.Module{Kernel: k.IR.Name, Variant: v.Name, Older: true, Text: v.Older.Text})
 		}
 	}
 	for _, s := range k.Special {
-		b.WriteString("\n" + s.PTX())
+		modules = append(modules, s.Modules()...)
 	}
-	return b.String()
+	return modules
 }

@@ -3,10 +3,12 @@ package compiler
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"quern.dev/internal/archive"
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/internal/testmodule"
@@ -111,7 +113,7 @@ func TestVariants(t *testing.T) {
 		if last := i == len(k.Variants)-1; last != (len(v.Limits) == 0) {
 			t.Errorf("variant %d of %d, %s, has %d launch conditions", i, len(k.Variants), v.Name, len(v.Limits))
 		}
-		if section := Section("root", v.Name) + v.Text; !strings.Contains(k.PTX(), section) {
+		if !slices.Contains(k.Modules(), archive.Module{Kernel: "root", Variant: v.Name, Text: v.Text}) {
 			t.Errorf("the text of variant %s is not in the kernel's", v.Name)
 		}
 	}
@@ -131,7 +133,7 @@ func TestTextMayBeCalledFromManyGoroutines(t *testing.T) {
 			switch {
 			case err != nil:
 				errs[i] = err
-			case k.PTX() == want.PTX():
+			case slices.Equal(k.Modules(), want.Modules()):
 				errs[i] = fmt.Errorf("kernel %d is another's", i)
 			}
 		})

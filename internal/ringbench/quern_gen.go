@@ -14,75 +14,28 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/ringbench",
-	Text:    quern_gen_ptx,
-	Sum:     "1aeeb67e917f9858abaa19f319c3522f59391a2dcf778a5fe2ac0a32f98fd1f2",
+	Archive: quern_gen_zip,
+	Sum:     "7a91df74822bd67de3641e7f9e092abfecc502fdfa58fb5ab5d9ad4a85467998",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 type (
-	quern_gen_is_stale__run_go_generate__mirror      func(t kernel.Thread, words []uint64, life int64)
-	quern_gen_is_stale__run_go_generate__rally       func(t kernel.Thread, words []uint64, trips []uint32, total []int64, life int64)
-	quern_gen_is_stale__run_go_generate__echo16      func(t kernel.Thread, count *uint64, in *Message16, out *Message16) kernel.Action
-	quern_gen_is_stale__run_go_generate__Message16   struct{ Words [4]uint32 }
-	quern_gen_is_stale__run_go_generate__actor_Shape struct {
-		Epoch      uint32
-		First      uint32
-		Slots      uint32
-		SideSlots  uint32
-		In         uint32
-		InStep     uint32
-		Out        uint32
-		OutStep    uint32
-		Reciprocal uint32
-		Batch      uint32
-		Stride     uint32
-		OutAt      uint32
-		RawAt      uint32
-		Messages   uint32
-		Leaves     uint32
-		Alone      uint32
-		Wakes      uint32
-		Nap        uint32
-		Idle       int64
-		Life       int64
-		Spin       int64
-		Clock      int64
-	}
-	quern_gen_is_stale__run_go_generate__echo64        func(t kernel.Thread, count *uint64, in *Message64, out *Message64) kernel.Action
-	quern_gen_is_stale__run_go_generate__Message64     struct{ Words [16]uint32 }
-	quern_gen_is_stale__run_go_generate__echo256       func(t kernel.Thread, count *uint64, in *Message256, out *Message256) kernel.Action
-	quern_gen_is_stale__run_go_generate__Message256    struct{ Words [64]uint32 }
-	quern_gen_is_stale__run_go_generate__relay         func(t kernel.Thread, c *actor.Context, state *Court, in *Ball, out *uint64) kernel.Action
-	quern_gen_is_stale__run_go_generate__actor_Context struct {
-		Post    []uint64
-		Host    []uint64
-		Control []uint64
-		Mailbox uint32
-		ID      uint32
-		Wakes   uint32
-		Words   []uint32
-		At      uint32
-		To      actor.Target
-	}
-	quern_gen_is_stale__run_go_generate__actor_Target struct {
-		Box   uint32
-		Actor uint32
-		Tail  uint64
-		Head  uint32
-		Words []uint64
-		Ring  []uint64
-		Slots uint32
-		Step  uint32
-		Kind  uint32
-		Owner uint32
-	}
-	quern_gen_is_stale__run_go_generate__Court struct {
+	quern_gen_is_stale__run_go_generate__mirror     func(t kernel.Thread, words []uint64, life int64)
+	quern_gen_is_stale__run_go_generate__rally      func(t kernel.Thread, words []uint64, trips []uint32, total []int64, life int64)
+	quern_gen_is_stale__run_go_generate__echo16     func(t kernel.Thread, count *uint64, in *Message16, out *Message16) kernel.Action
+	quern_gen_is_stale__run_go_generate__Message16  struct{ Words [4]uint32 }
+	quern_gen_is_stale__run_go_generate__echo64     func(t kernel.Thread, count *uint64, in *Message64, out *Message64) kernel.Action
+	quern_gen_is_stale__run_go_generate__Message64  struct{ Words [16]uint32 }
+	quern_gen_is_stale__run_go_generate__echo256    func(t kernel.Thread, count *uint64, in *Message256, out *Message256) kernel.Action
+	quern_gen_is_stale__run_go_generate__Message256 struct{ Words [64]uint32 }
+	quern_gen_is_stale__run_go_generate__relay      func(t kernel.Thread, c *actor.Context, state *Court, in *Ball, out *uint64) kernel.Action
+	quern_gen_is_stale__run_go_generate__Court      struct {
 		Next  actor.Ref[Ball]
 		Balls uint64
 		Last  int64
@@ -106,14 +59,11 @@ var (
 	quern_rally  quern_gen_is_stale__run_go_generate__rally   = rally
 	_            quern_gen_is_stale__run_go_generate__echo16  = echo16
 	_                                                         = (*quern_gen_is_stale__run_go_generate__Message16)((*Message16)(nil))
-	_                                                         = (*quern_gen_is_stale__run_go_generate__actor_Shape)((*actor.Shape)(nil))
 	_            quern_gen_is_stale__run_go_generate__echo64  = echo64
 	_                                                         = (*quern_gen_is_stale__run_go_generate__Message64)((*Message64)(nil))
 	_            quern_gen_is_stale__run_go_generate__echo256 = echo256
 	_                                                         = (*quern_gen_is_stale__run_go_generate__Message256)((*Message256)(nil))
 	_            quern_gen_is_stale__run_go_generate__relay   = relay
-	_                                                         = (*quern_gen_is_stale__run_go_generate__actor_Context)((*actor.Context)(nil))
-	_                                                         = (*quern_gen_is_stale__run_go_generate__actor_Target)((*actor.Target)(nil))
 	_                                                         = (*quern_gen_is_stale__run_go_generate__Court)((*Court)(nil))
 	_                                                         = (*quern_gen_is_stale__run_go_generate__actor_Ref_Ball)((*actor.Ref[Ball])(nil))
 	_                                                         = (*quern_gen_is_stale__run_go_generate__Ball)((*Ball)(nil))
@@ -126,7 +76,7 @@ var quernMirror = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "words", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "life", Kind: gpu.Scalar, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -17}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -164,7 +114,7 @@ var quernRally = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "total", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "life", Kind: gpu.Scalar, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -17, 0, 16, 2, 0, 5, 9, 32, 0, -1, 1, 2, 5, 9, -2, 10, 2, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483680, 10, 2, 9, 0}, Sites: []gpu.Site{
@@ -217,7 +167,7 @@ var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -235,22 +185,16 @@ var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
-	Host:   quernHostEcho16Actor,
-	Plain:  quernPlainEcho16Actor,
+	Host:   ring.Loop(quernHostEcho16),
+	Plain:  ring.Loop(quernPlainEcho16),
 })
-
-func echo16Actor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint64, inbox, outbox, post, host []uint64) {
-	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *uint64, in *Message16, out *Message16) kernel.Action {
-		return actor.Known(echo16(t, state, in, out))
-	})
-}
 
 var quernEcho16Program = &ring.Program{Name: "echo16", Kernel: quernEcho16Actor, Threads: 32}
 
@@ -272,7 +216,7 @@ var quernEcho64Actor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -290,22 +234,16 @@ var quernEcho64Actor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
-	Host:   quernHostEcho64Actor,
-	Plain:  quernPlainEcho64Actor,
+	Host:   ring.Loop(quernHostEcho64),
+	Plain:  ring.Loop(quernPlainEcho64),
 })
-
-func echo64Actor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint64, inbox, outbox, post, host []uint64) {
-	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *uint64, in *Message64, out *Message64) kernel.Action {
-		return actor.Known(echo64(t, state, in, out))
-	})
-}
 
 var quernEcho64Program = &ring.Program{Name: "echo64", Kernel: quernEcho64Actor, Threads: 32}
 
@@ -327,7 +265,7 @@ var quernEcho256Actor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -345,22 +283,16 @@ var quernEcho256Actor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
-	Host:   quernHostEcho256Actor,
-	Plain:  quernPlainEcho256Actor,
+	Host:   ring.Loop(quernHostEcho256),
+	Plain:  ring.Loop(quernPlainEcho256),
 })
-
-func echo256Actor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint64, inbox, outbox, post, host []uint64) {
-	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *uint64, in *Message256, out *Message256) kernel.Action {
-		return actor.Known(echo256(t, state, in, out))
-	})
-}
 
 var quernEcho256Program = &ring.Program{Name: "echo256", Kernel: quernEcho256Actor, Threads: 32}
 
@@ -382,7 +314,7 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -400,25 +332,19 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
 			{Kind: gpu.SliceSite, File: "relay.go", Line: 70, Col: 7},
 			{Kind: gpu.PanicSite, File: "relay.go", Line: 70, Col: 7, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.IndexSite, File: "relay.go", Line: 75, Col: 4},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
-	Host:   quernHostRelayActor,
-	Plain:  quernPlainRelayActor,
+	Host:   ring.LoopWithContext(quernHostRelay),
+	Plain:  ring.LoopWithContext(quernPlainRelay),
 })
-
-func relayActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Court, inbox, outbox, post, host []uint64) {
-	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, c *actor.Context, state *Court, in *Ball, out *uint64) kernel.Action {
-		return actor.Known(relay(t, c, state, in, out))
-	})
-}
 
 var quernRelayProgram = &ring.Program{Name: "relay", Kernel: quernRelayActor, Threads: 32}
 
@@ -489,7 +415,7 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int) {
 	}
 }
 
-//line quern_gen.go:493:1
+//line quern_gen.go:419:1
 func quernPlainRally(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint64](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int64](r, 2), host2.Value[int64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_rally(t_, v0, v1, v2, v3) })
@@ -518,7 +444,7 @@ func quernHostRally(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:522:1
+//line quern_gen.go:448:1
 func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, from int, life int64, total []int64, dimX int) {
 threads:
 	for threadX := range dimX {
@@ -590,6771 +516,711 @@ threads:
 	}
 }
 
-//line quern_gen.go:594:1
-func quernPlainEcho16Actor(r *host2.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint64](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
-	host2.Plain(r, func(t_ kernel.Thread) { echo16Actor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
-}
-
-func quernHostEcho16Actor(r *host2.Run) {
-	shape := host2.Value[actor.Shape](r, 0)
-	control := host2.Slice[uint64](r, 1)
-	cursors := host2.Slice[uint32](r, 2)
-	states := host2.Slice[uint64](r, 3)
-	inbox := host2.Slice[uint64](r, 4)
-	outbox := host2.Slice[uint64](r, 5)
-	post := host2.Slice[uint64](r, 6)
-	host := host2.Slice[uint64](r, 7)
-	var command []uint64
-	var cursor []uint32
-	var in []uint64
-	slots := int(shape.Slots + 7*shape.SideSlots)
-	var out []uint64
-	var number int
-	var t11 int
-	var t12 int
-	var box []uint64
-	var t13 int
-	var t14 int
-	var mail []uint64
-	var routes uint32
-	var leaving uint32
-	var handled uint32
-	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
-	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
-	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
-	words := host2.Dynamic[uint32](r, 2)
-	sh := host2.Shared[actor.Status](r, 0)
-	t22 := shape.OutAt
-	t23 := shape.OutAt + shape.Out - 3
-	c2 := int(4)
-	c3 := int(9)
-	t232 := shape.Stride
-	t252 := shape.OutAt
-	t262 := shape.OutAt + shape.Out - 3
-	var source2 uint32
-	var result uint32
-	var state *uint64
-	cells := host2.Dynamic[actor.Cell[Message16, Message16]](r, 1)
-	var in2 *Message16
-	var out2 *Message16
-	var t113 *uint64
-	var t210 *Message16
-	var t38 *Message16
-	var result08 kernel.Action = 1
-	var forwards bool
-	var stops bool
-	var last bool
-	t97 := shape.OutAt
-	t104 := shape.OutAt + shape.Out - 3
-	t51 := shape.OutAt
-	t522 := shape.OutAt + shape.Out - 3
-	t233 := shape.Stride
-	t253 := shape.OutAt
-	t263 := shape.OutAt + shape.Out - 3
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		t1 := blockX + int(shape.First)
-		t3 := t1 * 16
-		t4 := (t1 + 1) * 16
-		t5 := t1 * 16
-		t6 := (t1 + 1) * 16
-		t7 := t1 * slots * int(shape.InStep)
-		t8 := (t1 + 1) * slots * int(shape.InStep)
-		t9 := t1 * slots * int(shape.OutStep)
-		t10 := (t1 + 1) * slots * int(shape.OutStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:23
-		command = control[t3:t4]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:24
-		cursor = cursors[t5:t6]
-		r.ThreadIdx = kernel.Dim3{}
-		in = inbox[t7:t8]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:27
-		out = outbox[t9:t10]
-		r.ThreadIdx = kernel.Dim3{}
-		number = int(cursor[9])
-		t11 = number * 16
-		t12 = (number + 1) * 16
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:30
-		box = post[t11:t12]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t13 = int(box[14])
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		mail = post[t13:t14]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:32
-		routes = cursor[11]
-//line quern.dev/ring/actor/alone.go:35:10000
-		leaving = 0
-//line quern.dev/ring/actor/alone.go:36:10000
-		handled = 0
-//line quern.dev/ring/actor/alone.go:37:10000
-		for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:38:10000
-			for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:39:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:40:10000
-				first := (threadZ*1 + threadY) * 32
-//line quern.dev/ring/actor/alone.go:41:10000
-				quernRow1Echo16Actor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
-//line quern.dev/ring/actor/alone.go:42:10000
-			}
-//line quern.dev/ring/actor/alone.go:43:10000
-		}
-//line quern.dev/ring/actor/alone.go:47
-		for leaving == 0 {
-			if r.Halted() {
-//line quern.dev/ring/actor/alone.go:47
-				r.Halt()
-			}
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:48
-			source2 = sh.Missing[0]
-			if source2 == 9 {
-				leaving = 2
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:51
-				if sh.Asked[0] != 0 {
-					leaving = 1
-//line quern.dev/ring/actor/alone.go:53:10000
-				}
-//line quern.dev/ring/actor/alone.go:54:10000
-				break
-//line quern.dev/ring/actor/alone.go:55:10000
-			}
-//line quern.dev/ring/actor/alone.go:56:10000
-			result = 257
-//line quern.dev/ring/actor/alone.go:57:10000
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:57:10000
-			if sh.Late == 0 {
-//line quern.dev/ring/actor/alone.go:58:10000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:59:10000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:60:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:61:10000
-						quernRow2Echo16Actor(r, states, t1)
-//line quern.dev/ring/actor/alone.go:62:10000
-					}
-//line quern.dev/ring/actor/alone.go:63:10000
-				}
-//line quern.dev/ring/actor/alone.go:64:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:10000
-				state = &states[t1]
-//line quern.dev/ring/actor/alone.go:59:10000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:60:10000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:61:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:62:10000
-						quernRow3Echo16Actor(r, cells)
-//line quern.dev/ring/actor/alone.go:63:10000
-					}
-//line quern.dev/ring/actor/alone.go:64:10000
-				}
-//line quern.dev/ring/actor/alone.go:65:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:10000
-				in2 = &cells[0].In
-//line quern.dev/ring/actor/alone.go:59:10000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:60:10000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:61:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:62:10000
-						quernRow4Echo16Actor(r, cells)
-//line quern.dev/ring/actor/alone.go:63:10000
-					}
-//line quern.dev/ring/actor/alone.go:64:10000
-				}
-//line quern.dev/ring/actor/alone.go:65:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:10000
-				out2 = &cells[0].Out
-//line handlers.go:19
-				t113 = state
-				t210 = in2
-				t38 = out2
-				for threadZ := range 1 {
-//line handlers.go:23:20000
-					for threadY := range 1 {
-//line handlers.go:24:20000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:25:20000
-						quernRow5Echo16Actor(r, t38, t210, t113, result08, sh)
-//line handlers.go:26:20000
-					}
-//line handlers.go:27:20000
-				}
-//line handlers.go:28:20000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:63:10000
-				result = sh.Outcome[0]
-//line quern.dev/ring/actor/alone.go:64:10000
-			}
-//line quern.dev/ring/actor/alone.go:65:10000
-			if result == 4 {
-//line quern.dev/ring/actor/alone.go:66:10000
-				leaving = 2
-//line quern.dev/ring/actor/alone.go:67:10000
-				break
-//line quern.dev/ring/actor/alone.go:68:10000
-			}
-//line quern.dev/ring/actor/alone.go:69:10000
-			handled++
-//line quern.dev/ring/actor/alone.go:70:10000
-			forwards = routes != 0 && (result == 1 || result == 3)
-//line quern.dev/ring/actor/alone.go:71:10000
-			stops = result == 2 || result == 3
-//line quern.dev/ring/actor/alone.go:72:10000
-			last = stops || handled == shape.Messages
-//line quern.dev/ring/actor/alone.go:73:10000
-			for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:74:10000
-				for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:75:10000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:76:10000
-					first2 := (threadZ*1 + threadY) * 32
-//line quern.dev/ring/actor/alone.go:77:10000
-					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
-//line quern.dev/ring/actor/alone.go:78:10000
-				}
-//line quern.dev/ring/actor/alone.go:79:10000
-			}
-//line quern.dev/ring/actor/alone.go:88
-			if stops {
-				leaving = 3
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := uint64(shape.Epoch)<<32 | uint64(leaving)
-				quernRow7Echo16Actor(r, box, command, start)
-			}
-		}
+//line quern_gen.go:520:1
+func quernBlockEcho16(t kernel.Thread, state *uint64, in *Message16, out *Message16, action *kernel.Action) {
+	result := actor.Known(echo16(t, state, in, out))
+	if t.ThreadIdx.X == 0 {
+		*action = result
 	}
 }
 
-//go:noinline
-//line quern_gen.go:857:1
-func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
-	cRow := cs[first:][:32]
-	beginRow := begins[first:][:32]
-	bornRow := borns[first:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:33
-		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line quern.dev/ring/actor/alone.go:36:10000
-		var begin int64
-//line quern.dev/ring/actor/alone.go:37:10000
-		var born int64
-//line quern.dev/ring/actor/alone.go:37:10000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:38:10000
-			kernel.StoreRelaxed(&box[9], 0)
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Hint[0] = 0
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Asked[0] = 0
-//line quern.dev/ring/actor/alone.go:40:10000
-			now := kernel.Clock()
-//line quern.dev/ring/actor/alone.go:41:10000
-			begin = now
-//line quern.dev/ring/actor/alone.go:41:10000
-			born = begin
-//line quern.dev/ring/actor/alone.go:42:10000
-			t20 := c
-//line quern.dev/ring/actor/alone.go:43:10000
-			t21 := cursor
-//line quern.dev/ring/actor/alone.go:42:10000
-			t24 := words[t22:t23]
-//line quern.dev/ring/actor/alone.go:214
-			pending := t21[12]
-			var result0 bool
-//line quern.dev/ring/actor/alone.go:215
-			if pending == 0 {
-				result0 = true
-			} else {
-				t15 := int(t21[13])
-//line quern.dev/ring/actor/alone.go:218
-				t25 := int(t21[13]) + len(t24) + 1
-//line quern.dev/ring/actor/alone.go:218
-				saved := t20.Post[t15:t25]
-				for w := 0; w < len(t24); w++ {
-					t24[w] = uint32(saved[w])
-				}
-				t32 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t32[2]
-				t42 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t42[3]
-//line quern.dev/ring/actor/alone.go:222
-				t52 := uint32(saved[len(t24)])
-//line quern.dev/ring/actor/alone.go:222
-				t62 := uint32(saved[len(t24)] >> 32)
-//line quern.dev/ring/actor/alone.go:222
-				t32[2] = t52
-//line quern.dev/ring/actor/alone.go:222
-				t42[3] = t62
-				t21[12] = 0
-				t72 := t20
-				t82 := t21
-				t92 := t24
-				t102 := pending - 1
-				var result02 bool
-			block:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list := int(t82[11])
-					count := uint32(t72.Post[list])
-					for i := t102; i < count; i++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to := t72.Post[list+1+int(i)]
-						t16 := uint32(to)
-						t26 := uint32(to >> 32)
-//line quern.dev/ring/actor/send.go:28:30000
-						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line quern.dev/ring/actor/send.go:31:30000
-							t17 := int(t16) * 16
-//line quern.dev/ring/actor/send.go:32:30000
-							t27 := (int(t16) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:30000
-							b := t72.Post[t17:t27]
-//line quern.dev/ring/actor/send.go:32:30000
-							memory := t72.Post
-//line quern.dev/ring/actor/send.go:33:30000
-							if b[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory = t72.Host
-//line quern.dev/ring/actor/send.go:35:30000
-							}
-//line quern.dev/ring/actor/send.go:36:30000
-							t33 := b[14]
-//line quern.dev/ring/actor/send.go:36:30000
-							t43 := uint32(b[11])
-//line quern.dev/ring/actor/send.go:36:30000
-							t53 := uint32(b[12])
-//line quern.dev/ring/actor/send.go:37:30000
-							ring := t33
-//line quern.dev/ring/actor/send.go:38:30000
-							slots2 := t43
-//line quern.dev/ring/actor/send.go:39:30000
-							step := t53
-//line quern.dev/ring/actor/send.go:37:30000
-							end := ring + uint64(slots2)*uint64(step)
-//line quern.dev/ring/actor/send.go:38:30000
-							if end > uint64(len(memory)) || ring > end {
-//line quern.dev/ring/actor/send.go:39:30000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:30000
-							}
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded := host2.Load64(r, &b[0])
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded2 := host2.Load64(r, &b[8])
-//line quern.dev/ring/actor/send.go:42:30000
-							t83 := ring
-//line quern.dev/ring/actor/send.go:43:30000
-							t93 := end
-//line quern.dev/ring/actor/send.go:42:30000
-							loaded3 := host2.Load64(r, &b[10])
-//line quern.dev/ring/actor/send.go:41:30000
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line quern.dev/ring/actor/send.go:42:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t34 := t72
-						var ticket uint32
-						var room uint32
-					block2:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:30000
-							for b2 := t34.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:30000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:30000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:30000
-								}
-//line quern.dev/ring/actor/send.go:59:30000
-								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
-//line quern.dev/ring/actor/send.go:60:30000
-									t18 := t34
-//line quern.dev/ring/actor/send.go:81:30000
-									b3 := t18.To.Words
-//line quern.dev/ring/actor/send.go:82:30000
-									loaded4 := host2.Load64(r, &b3[10])
-//line quern.dev/ring/actor/send.go:82:30000
-									t18.To.Owner = uint32(loaded4)
-//line quern.dev/ring/actor/send.go:83
-									var room2 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t18.To.Owner != t18.To.Actor {
-										room2 = 2
-									} else {
-										t28 := t18
-										t35 := t18
-//line quern.dev/ring/actor/send.go:86
-										loaded5 := host2.Load64(r, &b3[0])
-										t54 := loaded5
-//line quern.dev/ring/actor/send.go:86
-										loaded6 := host2.Load64(r, &b3[8])
-										t73 := uint32(loaded6)
-//line quern.dev/ring/actor/send.go:86
-										t28.To.Tail = t54
-//line quern.dev/ring/actor/send.go:86
-										t35.To.Head = t73
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:30000
-											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line quern.dev/ring/actor/send.go:89:30000
-											head := loaded7
-//line quern.dev/ring/actor/send.go:89:30000
-											kernel.StoreRelaxed(&b3[8], head)
-//line quern.dev/ring/actor/send.go:90:30000
-											t18.To.Head = uint32(head)
-//line quern.dev/ring/actor/send.go:91:30000
-										}
-//line quern.dev/ring/actor/send.go:92:30000
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
-//line quern.dev/ring/actor/send.go:93:30000
-											room2 = 1
-//line quern.dev/ring/actor/send.go:94:30000
-										} else {
-//line quern.dev/ring/actor/send.go:95:30000
-											room2 = 0
-//line quern.dev/ring/actor/send.go:96:30000
-										}
-//line quern.dev/ring/actor/send.go:97:30000
-									}
-//line quern.dev/ring/actor/send.go:60:30000
-									room3 := room2
-//line quern.dev/ring/actor/send.go:61:30000
-									if room3 != 0 {
-//line quern.dev/ring/actor/send.go:61:30000
-										atomic.AddUint64(&b2[1], 1)
-//line quern.dev/ring/actor/send.go:62:30000
-										ticket = 0
-//line quern.dev/ring/actor/send.go:63:30000
-										room = room3
-//line quern.dev/ring/actor/send.go:64:30000
-										break block2
-//line quern.dev/ring/actor/send.go:65:30000
-									}
-//line quern.dev/ring/actor/send.go:66:30000
-								}
-//line quern.dev/ring/actor/send.go:65:30000
-								loaded8 := host2.Load64(r, &b2[10])
-//line quern.dev/ring/actor/send.go:66:30000
-								owner := uint32(loaded8)
-//line quern.dev/ring/actor/send.go:68:30000
-								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:30000
-								tail := old
-//line quern.dev/ring/actor/send.go:69:30000
-								if tail == t34.To.Tail {
-//line quern.dev/ring/actor/send.go:70:30000
-									t55 := t34
-//line quern.dev/ring/actor/send.go:71:30000
-									t63 := t34
-//line quern.dev/ring/actor/send.go:72:30000
-									t74 := tail + 1
-//line quern.dev/ring/actor/send.go:73:30000
-									t84 := owner
-//line quern.dev/ring/actor/send.go:70:30000
-									t55.To.Tail = t74
-//line quern.dev/ring/actor/send.go:70:30000
-									t63.To.Owner = t84
-//line quern.dev/ring/actor/send.go:71:30000
-									t94 := uint32(tail)
-//line quern.dev/ring/actor/send.go:72:30000
-									ticket = t94
-//line quern.dev/ring/actor/send.go:73:30000
-									room = 0
-//line quern.dev/ring/actor/send.go:74:30000
-									break block2
-//line quern.dev/ring/actor/send.go:75:30000
-								}
-//line quern.dev/ring/actor/send.go:73:30000
-								t34.To.Tail = tail
-//line quern.dev/ring/actor/send.go:74:30000
-							}
-//line quern.dev/ring/actor/send.go:75:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket2 := ticket
-						room4 := room
-//line quern.dev/ring/actor/alone.go:196
-						if room4 == 1 {
-							t64 := int(t82[13])
-//line quern.dev/ring/actor/alone.go:197
-							t75 := int(t82[13]) + len(t92) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved2 := t72.Post[t64:t75]
-							for w2 := 0; w2 < len(t92); w2++ {
-								saved2[w2] = uint64(t92[w2])
-							}
-							result03 := t72.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved2[len(t92)] = result03
-							t82[12] = i + 1
-							result02 = false
-							break block
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room4 == 0 {
-							t95 := t72
-							t103 := t92
-							t112 := ticket2
-//line quern.dev/ring/actor/alone.go:229
-							t19 := t112
-//line quern.dev/ring/actor/send.go:49:30000
-							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line quern.dev/ring/actor/send.go:49:30000
-							result04 := t95.To.Ring[t110:]
-//line quern.dev/ring/actor/alone.go:229
-							t36 := result04
-							t44 := uint64(t112+1) << 32
-							slot := t36
-							tag := t44
-//line quern.dev/ring/actor/alone.go:230
-							t56 := t95
-							t65 := slot
-							t76 := tag
-//line quern.dev/ring/actor/send.go:102
-							h := t65[:c2]
-							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t76)
-							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
-							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
-							}
-							t85 := t95
-//line quern.dev/ring/actor/send.go:114
-							t111 := t85
-						block3:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t29 := t111.To.Kind != 1
-								if t29 {
-//line quern.dev/ring/actor/send.go:143
-									loaded9 := host2.Load64(r, &t111.To.Words[9])
-									t29 = loaded9 == 0
-								}
-								if !t29 {
-//line quern.dev/ring/actor/send.go:146
-									rung := t111.Control[c3:]
-									t37 := rung[0]
-//line quern.dev/ring/actor/send.go:147
-									t45 := uint64(t111.To.Box)
-									n := t37
-									box2 := t45
-//line quern.dev/ring/actor/send.go:148
-									t57 := min(n, 12)
-									for i2 := uint64(0); i2 < t57; i2++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
-											break block3
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n >= 12 {
-										rung[0] = 13
-										if t111.To.Kind != 1 {
-											t66 := t111
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t66.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n&1 == 0 {
-										rung[1+n/2] = box2
-									} else {
-										rung[1+n/2] |= box2 << 32
-									}
-									rung[0] = n + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result02 = true
-				}
-//line quern.dev/ring/actor/alone.go:224
-				result0 = result02
-			}
-//line quern.dev/ring/actor/alone.go:42:10000
-			if result0 {
-//line quern.dev/ring/actor/alone.go:43:10000
-				t282 := begin - born
-//line quern.dev/ring/actor/alone.go:44:10000
-				t292 := command
-//line quern.dev/ring/actor/alone.go:45:10000
-				t30 := cursor
-//line quern.dev/ring/actor/alone.go:46:10000
-				t31 := box
-//line quern.dev/ring/actor/alone.go:47
-				t322 := in
-				t332 := mail
-			block4:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:10000
-					loaded10 := host2.Load64(r, &t292[0])
-//line quern.dev/ring/actor/alone.go:104:10000
-					ordered := loaded10
-//line quern.dev/ring/actor/alone.go:104:10000
-					sh.Asked[0] = uint32(ordered)
-//line quern.dev/ring/actor/alone.go:105:10000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint := uint32(ordered >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint != sh.Hint[0] {
-							t46 := hint
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t46
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source uint32 = 9
-						var sides uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level := uint32(0); level < 8; level++ {
-//line quern.dev/ring/actor/alone.go:114:10000
-								if level == 4 {
-//line quern.dev/ring/actor/alone.go:115:10000
-									continue
-//line quern.dev/ring/actor/alone.go:116:10000
-								}
-//line quern.dev/ring/actor/alone.go:117:10000
-								next := t30[level]
-//line quern.dev/ring/actor/alone.go:118
-								t67 := level
-								var result05 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t67 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result05 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t67 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result05 = shape.Slots + t67*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result05 = shape.Slots + (t67-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load64(r, &t322[at])
-								if uint32(loaded11>>32) == next+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t96 := level
-									source = t96
-									sides = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides
-						}
-						if source == 9 || source < 4 {
-							next2 := t30[4]
-							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded12>>32) == next2+1
-//line quern.dev/ring/actor/alone.go:128
-							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded13>>32) == next3+1
-//line quern.dev/ring/actor/alone.go:133:10000
-							}
-//line quern.dev/ring/actor/alone.go:134:10000
-							if posted && !(middle && t30[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:10000
-								source = 8
-//line quern.dev/ring/actor/alone.go:136:10000
-							} else if middle {
-//line quern.dev/ring/actor/alone.go:137
-								source = 4
-							}
-						}
-						if !(source == 9) {
-//line quern.dev/ring/actor/alone.go:143:10000
-							t122 := t322
-//line quern.dev/ring/actor/alone.go:144:10000
-							ring2 := t122
-//line quern.dev/ring/actor/alone.go:145:10000
-							var at2 uint32
-//line quern.dev/ring/actor/alone.go:144:10000
-							if source == 8 {
-//line quern.dev/ring/actor/alone.go:145:10000
-								sh.Ticket = uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:146:10000
-								t132 := t332
-//line quern.dev/ring/actor/alone.go:146:10000
-								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:10000
-								ring2 = t132
-//line quern.dev/ring/actor/alone.go:148:10000
-								at2 = t142
-//line quern.dev/ring/actor/alone.go:149:10000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:10000
-								sh.Ticket = t30[source]
-//line quern.dev/ring/actor/alone.go:149:10000
-								t162 := source
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result06 uint32
-//line quern.dev/ring/actor/alone.go:151:10000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:10000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t162 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result06 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t162 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result06 = shape.Slots + t162*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result06 = shape.Slots + (t162-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								t192 := source
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result07 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t192 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result07 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result07 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:10000
-							}
-//line quern.dev/ring/actor/alone.go:151:10000
-							t212 := at2
-//line quern.dev/ring/actor/alone.go:152:10000
-							t222 := at2 + shape.In
-//line quern.dev/ring/actor/alone.go:151:10000
-							slot2 := ring2[t212:t222]
-//line quern.dev/ring/actor/alone.go:152:10000
-							cell := words[:t232]
-//line quern.dev/ring/actor/alone.go:153
-							for w4 := 0; w4 < len(slot2); w4++ {
-//line quern.dev/ring/actor/alone.go:154:10000
-								loaded14 := host2.Load64(r, &slot2[w4])
-//line quern.dev/ring/actor/alone.go:155:10000
-								v := loaded14
-//line quern.dev/ring/actor/alone.go:155:10000
-								if uint32(v>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:10000
-									break block4
-//line quern.dev/ring/actor/alone.go:157:10000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell[w4] = uint32(v)
-							}
-//line quern.dev/ring/actor/alone.go:160:10000
-							reply := cell[t252:t262]
-//line quern.dev/ring/actor/alone.go:161:10000
-							for w5 := 0; w5 < len(reply); w5++ {
-//line quern.dev/ring/actor/alone.go:162:10000
-								reply[w5] = 0
-//line quern.dev/ring/actor/alone.go:163:10000
-							}
-//line quern.dev/ring/actor/alone.go:164:10000
-							t293 := source
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Missing[0] = t293
-//line quern.dev/ring/actor/alone.go:165:10000
-							deadline := cell[1]
-//line quern.dev/ring/actor/alone.go:166:10000
-							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line quern.dev/ring/actor/alone.go:166:10000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:10000
-							}
-//line quern.dev/ring/actor/alone.go:168:10000
-							t30[8] = source
-//line quern.dev/ring/actor/alone.go:169:10000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-		bornRow[threadX] = born
-	}
+func quernPlainEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16, action *kernel.Action) {
+	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockEcho16(t_, state, in, out, action) })
 }
 
-//go:noinline
-//line quern_gen.go:1457:1
-func quernRow2Echo16Actor(r *host2.Run, states []uint64, t1 int) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:10000
-		_ = states[t1]
-//line quern.dev/ring/actor/alone.go:59:10000
-	}
-//line quern.dev/ring/actor/alone.go:60:10000
-}
-
-//go:noinline
-//line quern_gen.go:1469:1
-func quernRow3Echo16Actor(r *host2.Run, cells []actor.Cell[Message16, Message16]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:10000
-		_ = cells[0].In
-//line quern.dev/ring/actor/alone.go:59:10000
-	}
-//line quern.dev/ring/actor/alone.go:60:10000
-}
-
-//go:noinline
-//line quern_gen.go:1481:1
-func quernRow4Echo16Actor(r *host2.Run, cells []actor.Cell[Message16, Message16]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:10000
-		_ = cells[0].Out
-//line quern.dev/ring/actor/alone.go:59:10000
-	}
-//line quern.dev/ring/actor/alone.go:60:10000
-}
-
-//go:noinline
-//line quern_gen.go:1493:1
-func quernRow5Echo16Actor(r *host2.Run, t38, t210 *Message16, t113 *uint64, result08 kernel.Action, sh *actor.Status) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
+func quernHostEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16, action *kernel.Action) {
+	var iFirst int
+	var result0 kernel.Action = 1
 //line handlers.go:20
-		for i3 := threadX; i3 < 4; i3 += 32 {
-			t38.Words[i3] = t210.Words[i3] + 1
+	iFirst = 0
+	for ; iFirst < 4; iFirst += 32 {
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Echo16(r, iFirst, out, in)
+			}
 		}
-//line handlers.go:23:20000
+	}
+	for threadZ := range 1 {
+		for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			quernRow2Echo16(r, state, result0, action)
+		}
+	}
+//line handlers.go:35:10000
+}
+
+//go:noinline
+//line quern_gen.go:555:1
+func quernRow1Echo16(r *host2.Run, iFirst int, out, in *Message16) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line handlers.go:20
+		if iFirst+threadX < 4 {
+			out.Words[iFirst+threadX] = in.Words[iFirst+threadX] + 1
+		}
+	}
+}
+
+//go:noinline
+//line quern_gen.go:567:1
+func quernRow2Echo16(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line handlers.go:23
 		if threadX == 0 {
-//line handlers.go:24:20000
-			*t113++
-//line handlers.go:25:20000
+			*state++
 		}
 //line handlers.go:19
-		result09 := actor.Known(result08)
-		result2 := result09
-//line quern.dev/ring/actor/alone.go:58:10000
-		outcome := uint32(result2)
-//line quern.dev/ring/actor/alone.go:59:10000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:60:10000
-			sh.Outcome[0] = outcome
-//line quern.dev/ring/actor/alone.go:61:10000
-		}
-//line quern.dev/ring/actor/alone.go:62:10000
-	}
-//line quern.dev/ring/actor/alone.go:63:10000
-}
-
-//go:noinline
-//line quern_gen.go:1525:1
-func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
-	cRow := cs[first2:][:32]
-	beginRow := begins[first2:][:32]
-	bornRow := borns[first2:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		begin := beginRow[threadX]
-		born := bornRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:73:10000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:74:10000
-			now2 := kernel.Clock()
-//line quern.dev/ring/actor/alone.go:75:10000
-			now3 := now2
-//line quern.dev/ring/actor/alone.go:75:10000
-			if source2 == 8 {
-//line quern.dev/ring/actor/alone.go:76:10000
-				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
-//line quern.dev/ring/actor/alone.go:77:10000
-			} else {
-//line quern.dev/ring/actor/alone.go:78:10000
-				t422 := out
-//line quern.dev/ring/actor/alone.go:79:10000
-				t442 := result
-//line quern.dev/ring/actor/alone.go:80:10000
-				t452 := uint32(now3 - begin)
-//line quern.dev/ring/actor/alone.go:81:10000
-				t462 := uint32(min(begin-born, 4294967295))
-//line quern.dev/ring/actor/alone.go:174
-				source3 := sh.Missing[0]
-				t211 := source3
-				var result010 uint32
-				switch {
-				default:
-//line quern.dev/ring/actor/look.go:33:40000
-					if t211 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-						result010 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-						break
-//line quern.dev/ring/actor/look.go:35:40000
-					} else if t211 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-						result010 = shape.Slots + t211*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-						break
-//line quern.dev/ring/actor/look.go:38:40000
-					}
-//line quern.dev/ring/actor/look.go:38:40000
-					result010 = shape.Slots + (t211-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				t58 := source3
-				var result011 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-				if t58 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-					result011 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-				} else {
-//line quern.dev/ring/actor/look.go:46:40000
-					result011 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t77 := at3
-				t86 := at3 + shape.Out
-//line quern.dev/ring/actor/alone.go:176
-				slot3 := t422[t77:t86]
-				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t104]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
-				for w6 := 0; w6 < len(reply2); w6++ {
-					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
-				}
-//line quern.dev/ring/actor/alone.go:79:10000
-				cursor[source2] = sh.Ticket + 1
-//line quern.dev/ring/actor/alone.go:80:10000
-			}
-//line quern.dev/ring/actor/alone.go:81:10000
-			t48 := now3
-//line quern.dev/ring/actor/alone.go:82:10000
-			begin = t48
-//line quern.dev/ring/actor/alone.go:81:10000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:82:10000
-			t552 := !forwards
-//line quern.dev/ring/actor/alone.go:83:10000
-			if !t552 {
-//line quern.dev/ring/actor/alone.go:84:10000
-				t49 := c
-//line quern.dev/ring/actor/alone.go:85:10000
-				t50 := cursor
-//line quern.dev/ring/actor/alone.go:82:10000
-				t532 := words[t51:t522]
-//line quern.dev/ring/actor/alone.go:83:10000
-				var result012 bool
-//line quern.dev/ring/actor/alone.go:84:10000
-			block8:
-//line quern.dev/ring/actor/alone.go:85:10000
-				switch {
-//line quern.dev/ring/actor/alone.go:86:10000
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list2 := int(t50[11])
-					count2 := uint32(t49.Post[list2])
-					for i4 := uint32(0); i4 < count2; i4++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to2 := t49.Post[list2+1+int(i4)]
-						t114 := uint32(to2)
-						t213 := uint32(to2 >> 32)
-//line quern.dev/ring/actor/send.go:28:30000
-						if !(t49.To.Box == t114 && t49.To.Actor == t213) {
-//line quern.dev/ring/actor/send.go:31:30000
-							t115 := int(t114) * 16
-//line quern.dev/ring/actor/send.go:32:30000
-							t214 := (int(t114) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:30000
-							b4 := t49.Post[t115:t214]
-//line quern.dev/ring/actor/send.go:32:30000
-							memory2 := t49.Post
-//line quern.dev/ring/actor/send.go:33:30000
-							if b4[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory2 = t49.Host
-//line quern.dev/ring/actor/send.go:35:30000
-							}
-//line quern.dev/ring/actor/send.go:36:30000
-							t39 := b4[14]
-//line quern.dev/ring/actor/send.go:36:30000
-							t47 := uint32(b4[11])
-//line quern.dev/ring/actor/send.go:36:30000
-							t59 := uint32(b4[12])
-//line quern.dev/ring/actor/send.go:37:30000
-							ring3 := t39
-//line quern.dev/ring/actor/send.go:38:30000
-							slots4 := t47
-//line quern.dev/ring/actor/send.go:39:30000
-							step2 := t59
-//line quern.dev/ring/actor/send.go:37:30000
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-//line quern.dev/ring/actor/send.go:38:30000
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-//line quern.dev/ring/actor/send.go:39:30000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:30000
-							}
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded15 := host2.Load64(r, &b4[0])
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded16 := host2.Load64(r, &b4[8])
-//line quern.dev/ring/actor/send.go:42:30000
-							t87 := ring3
-//line quern.dev/ring/actor/send.go:43:30000
-							t98 := end2
-//line quern.dev/ring/actor/send.go:42:30000
-							loaded17 := host2.Load64(r, &b4[10])
-//line quern.dev/ring/actor/send.go:41:30000
-							t49.To = actor.Target{Box: t114, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line quern.dev/ring/actor/send.go:42:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t310 := t49
-						var ticket3 uint32
-						var room5 uint32
-					block9:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:30000
-							for b5 := t310.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:30000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:30000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:30000
-								}
-//line quern.dev/ring/actor/send.go:59:30000
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
-//line quern.dev/ring/actor/send.go:60:30000
-									t116 := t310
-//line quern.dev/ring/actor/send.go:81:30000
-									b6 := t116.To.Words
-//line quern.dev/ring/actor/send.go:82:30000
-									loaded18 := host2.Load64(r, &b6[10])
-//line quern.dev/ring/actor/send.go:82:30000
-									t116.To.Owner = uint32(loaded18)
-//line quern.dev/ring/actor/send.go:83
-									var room6 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t116.To.Owner != t116.To.Actor {
-										room6 = 2
-									} else {
-										t215 := t116
-										t311 := t116
-//line quern.dev/ring/actor/send.go:86
-										loaded19 := host2.Load64(r, &b6[0])
-										t510 := loaded19
-//line quern.dev/ring/actor/send.go:86
-										loaded20 := host2.Load64(r, &b6[8])
-										t78 := uint32(loaded20)
-//line quern.dev/ring/actor/send.go:86
-										t215.To.Tail = t510
-//line quern.dev/ring/actor/send.go:86
-										t311.To.Head = t78
-										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:30000
-											loaded21 := host2.Load64(r, &t116.Host[b6[15]+1])
-//line quern.dev/ring/actor/send.go:89:30000
-											head2 := loaded21
-//line quern.dev/ring/actor/send.go:89:30000
-											kernel.StoreRelaxed(&b6[8], head2)
-//line quern.dev/ring/actor/send.go:90:30000
-											t116.To.Head = uint32(head2)
-//line quern.dev/ring/actor/send.go:91:30000
-										}
-//line quern.dev/ring/actor/send.go:92:30000
-										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
-//line quern.dev/ring/actor/send.go:93:30000
-											room6 = 1
-//line quern.dev/ring/actor/send.go:94:30000
-										} else {
-//line quern.dev/ring/actor/send.go:95:30000
-											room6 = 0
-//line quern.dev/ring/actor/send.go:96:30000
-										}
-//line quern.dev/ring/actor/send.go:97:30000
-									}
-//line quern.dev/ring/actor/send.go:60:30000
-									room7 := room6
-//line quern.dev/ring/actor/send.go:61:30000
-									if room7 != 0 {
-//line quern.dev/ring/actor/send.go:61:30000
-										atomic.AddUint64(&b5[1], 1)
-//line quern.dev/ring/actor/send.go:62:30000
-										ticket3 = 0
-//line quern.dev/ring/actor/send.go:63:30000
-										room5 = room7
-//line quern.dev/ring/actor/send.go:64:30000
-										break block9
-//line quern.dev/ring/actor/send.go:65:30000
-									}
-//line quern.dev/ring/actor/send.go:66:30000
-								}
-//line quern.dev/ring/actor/send.go:65:30000
-								loaded22 := host2.Load64(r, &b5[10])
-//line quern.dev/ring/actor/send.go:66:30000
-								owner2 := uint32(loaded22)
-//line quern.dev/ring/actor/send.go:68:30000
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:30000
-								tail2 := old2
-//line quern.dev/ring/actor/send.go:69:30000
-								if tail2 == t310.To.Tail {
-//line quern.dev/ring/actor/send.go:70:30000
-									t511 := t310
-//line quern.dev/ring/actor/send.go:71:30000
-									t68 := t310
-//line quern.dev/ring/actor/send.go:72:30000
-									t79 := tail2 + 1
-//line quern.dev/ring/actor/send.go:73:30000
-									t88 := owner2
-//line quern.dev/ring/actor/send.go:70:30000
-									t511.To.Tail = t79
-//line quern.dev/ring/actor/send.go:70:30000
-									t68.To.Owner = t88
-//line quern.dev/ring/actor/send.go:71:30000
-									t99 := uint32(tail2)
-//line quern.dev/ring/actor/send.go:72:30000
-									ticket3 = t99
-//line quern.dev/ring/actor/send.go:73:30000
-									room5 = 0
-//line quern.dev/ring/actor/send.go:74:30000
-									break block9
-//line quern.dev/ring/actor/send.go:75:30000
-								}
-//line quern.dev/ring/actor/send.go:73:30000
-								t310.To.Tail = tail2
-//line quern.dev/ring/actor/send.go:74:30000
-							}
-//line quern.dev/ring/actor/send.go:75:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket4 := ticket3
-						room8 := room5
-//line quern.dev/ring/actor/alone.go:196
-						if room8 == 1 {
-							t69 := int(t50[13])
-//line quern.dev/ring/actor/alone.go:197
-							t710 := int(t50[13]) + len(t532) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved3 := t49.Post[t69:t710]
-							for w7 := 0; w7 < len(t532); w7++ {
-								saved3[w7] = uint64(t532[w7])
-							}
-							result013 := t49.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved3[len(t532)] = result013
-							t50[12] = i4 + 1
-							result012 = false
-							break block8
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room8 == 0 {
-							t910 := t49
-							t105 := t532
-							t117 := ticket4
-//line quern.dev/ring/actor/alone.go:229
-							t118 := t117
-//line quern.dev/ring/actor/send.go:49:30000
-							t119 := t118 & (t910.To.Slots - 1) * t910.To.Step
-//line quern.dev/ring/actor/send.go:49:30000
-							result014 := t910.To.Ring[t119:]
-//line quern.dev/ring/actor/alone.go:229
-							t312 := result014
-							t410 := uint64(t117+1) << 32
-							slot4 := t312
-							tag3 := t410
-//line quern.dev/ring/actor/alone.go:230
-							t512 := t910
-							t610 := slot4
-							t711 := tag3
-//line quern.dev/ring/actor/send.go:102
-							h2 := t610[:c2]
-							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t711)
-							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
-							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w8 := 0; w8 < len(t105); w8++ {
-								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
-							}
-							t89 := t910
-//line quern.dev/ring/actor/send.go:114
-							t120 := t89
-						block10:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t216 := t120.To.Kind != 1
-								if t216 {
-//line quern.dev/ring/actor/send.go:143
-									loaded23 := host2.Load64(r, &t120.To.Words[9])
-									t216 = loaded23 == 0
-								}
-								if !t216 {
-//line quern.dev/ring/actor/send.go:146
-									rung2 := t120.Control[c3:]
-									t313 := rung2[0]
-//line quern.dev/ring/actor/send.go:147
-									t411 := uint64(t120.To.Box)
-									n2 := t313
-									box3 := t411
-//line quern.dev/ring/actor/send.go:148
-									t513 := min(n2, 12)
-									for i5 := uint64(0); i5 < t513; i5++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung2[1+i5/2]>>(32*(i5&1)))) == box3 {
-											break block10
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n2 >= 12 {
-										rung2[0] = 13
-										if t120.To.Kind != 1 {
-											t611 := t120
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t611.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n2&1 == 0 {
-										rung2[1+n2/2] = box3
-									} else {
-										rung2[1+n2/2] |= box3 << 32
-									}
-									rung2[0] = n2 + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result012 = true
-				}
-//line quern.dev/ring/actor/alone.go:82:10000
-				t552 = result012
-//line quern.dev/ring/actor/alone.go:83:10000
-			}
-//line quern.dev/ring/actor/alone.go:84:10000
-			whole := t552
-//line quern.dev/ring/actor/alone.go:83:10000
-			if whole && !last {
-//line quern.dev/ring/actor/alone.go:84:10000
-				t582 := begin - born
-//line quern.dev/ring/actor/alone.go:85:10000
-				t592 := command
-//line quern.dev/ring/actor/alone.go:86:10000
-				t60 := cursor
-//line quern.dev/ring/actor/alone.go:87:10000
-				t61 := box
-//line quern.dev/ring/actor/alone.go:88
-				t622 := in
-				t632 := mail
-			block11:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:10000
-					loaded24 := host2.Load64(r, &t592[0])
-//line quern.dev/ring/actor/alone.go:104:10000
-					ordered2 := loaded24
-//line quern.dev/ring/actor/alone.go:104:10000
-					sh.Asked[0] = uint32(ordered2)
-//line quern.dev/ring/actor/alone.go:105:10000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint2 := uint32(ordered2 >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint2 != sh.Hint[0] {
-							t412 := hint2
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t412
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source4 uint32 = 9
-						var sides2 uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level2 := uint32(0); level2 < 8; level2++ {
-//line quern.dev/ring/actor/alone.go:114:10000
-								if level2 == 4 {
-//line quern.dev/ring/actor/alone.go:115:10000
-									continue
-//line quern.dev/ring/actor/alone.go:116:10000
-								}
-//line quern.dev/ring/actor/alone.go:117:10000
-								next4 := t60[level2]
-//line quern.dev/ring/actor/alone.go:118
-								t612 := level2
-								var result015 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t612 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result015 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t612 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result015 = shape.Slots + t612*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result015 = shape.Slots + (t612-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t622[at4])
-								if uint32(loaded25>>32) == next4+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t911 := level2
-									source4 = t911
-									sides2 = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides2
-						}
-						if source4 == 9 || source4 < 4 {
-							next5 := t60[4]
-							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded26>>32) == next5+1
-//line quern.dev/ring/actor/alone.go:128
-							posted2 := false
-							slots5 := uint32(t61[11])
-							if slots5 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded27>>32) == next6+1
-//line quern.dev/ring/actor/alone.go:133:10000
-							}
-//line quern.dev/ring/actor/alone.go:134:10000
-							if posted2 && !(middle2 && t60[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:10000
-								source4 = 8
-//line quern.dev/ring/actor/alone.go:136:10000
-							} else if middle2 {
-//line quern.dev/ring/actor/alone.go:137
-								source4 = 4
-							}
-						}
-						if !(source4 == 9) {
-//line quern.dev/ring/actor/alone.go:143:10000
-							t123 := t622
-//line quern.dev/ring/actor/alone.go:144:10000
-							ring4 := t123
-//line quern.dev/ring/actor/alone.go:145:10000
-							var at5 uint32
-//line quern.dev/ring/actor/alone.go:144:10000
-							if source4 == 8 {
-//line quern.dev/ring/actor/alone.go:145:10000
-								sh.Ticket = uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:146:10000
-								t133 := t632
-//line quern.dev/ring/actor/alone.go:146:10000
-								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:10000
-								ring4 = t133
-//line quern.dev/ring/actor/alone.go:148:10000
-								at5 = t143
-//line quern.dev/ring/actor/alone.go:149:10000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:10000
-								sh.Ticket = t60[source4]
-//line quern.dev/ring/actor/alone.go:149:10000
-								t163 := source4
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result016 uint32
-//line quern.dev/ring/actor/alone.go:151:10000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:10000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t163 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result016 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t163 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result016 = shape.Slots + t163*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result016 = shape.Slots + (t163-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								t193 := source4
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result017 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t193 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result017 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result017 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:10000
-							}
-//line quern.dev/ring/actor/alone.go:151:10000
-							t217 := at5
-//line quern.dev/ring/actor/alone.go:152:10000
-							t223 := at5 + shape.In
-//line quern.dev/ring/actor/alone.go:151:10000
-							slot5 := ring4[t217:t223]
-//line quern.dev/ring/actor/alone.go:152:10000
-							cell2 := words[:t233]
-//line quern.dev/ring/actor/alone.go:153
-							for w9 := 0; w9 < len(slot5); w9++ {
-//line quern.dev/ring/actor/alone.go:154:10000
-								loaded28 := host2.Load64(r, &slot5[w9])
-//line quern.dev/ring/actor/alone.go:155:10000
-								v2 := loaded28
-//line quern.dev/ring/actor/alone.go:155:10000
-								if uint32(v2>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:10000
-									break block11
-//line quern.dev/ring/actor/alone.go:157:10000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell2[w9] = uint32(v2)
-							}
-//line quern.dev/ring/actor/alone.go:160:10000
-							reply3 := cell2[t253:t263]
-//line quern.dev/ring/actor/alone.go:161:10000
-							for w10 := 0; w10 < len(reply3); w10++ {
-//line quern.dev/ring/actor/alone.go:162:10000
-								reply3[w10] = 0
-//line quern.dev/ring/actor/alone.go:163:10000
-							}
-//line quern.dev/ring/actor/alone.go:164:10000
-							t294 := source4
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Missing[0] = t294
-//line quern.dev/ring/actor/alone.go:165:10000
-							deadline2 := cell2[1]
-//line quern.dev/ring/actor/alone.go:166:10000
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line quern.dev/ring/actor/alone.go:166:10000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:10000
-							}
-//line quern.dev/ring/actor/alone.go:168:10000
-							t60[8] = source4
-//line quern.dev/ring/actor/alone.go:169:10000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-	}
-}
-
-//go:noinline
-//line quern_gen.go:2160:1
-func quernRow7Echo16Actor(r *host2.Run, box, command []uint64, start uint64) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:92
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 1)
-			kernel.StoreRelease(&command[8], start)
-		}
-	}
-}
-
-//line quern_gen.go:2173:1
-func quernPlainEcho64Actor(r *host2.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint64](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
-	host2.Plain(r, func(t_ kernel.Thread) { echo64Actor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
-}
-
-func quernHostEcho64Actor(r *host2.Run) {
-	shape := host2.Value[actor.Shape](r, 0)
-	control := host2.Slice[uint64](r, 1)
-	cursors := host2.Slice[uint32](r, 2)
-	states := host2.Slice[uint64](r, 3)
-	inbox := host2.Slice[uint64](r, 4)
-	outbox := host2.Slice[uint64](r, 5)
-	post := host2.Slice[uint64](r, 6)
-	host := host2.Slice[uint64](r, 7)
-	var command []uint64
-	var cursor []uint32
-	var in []uint64
-	slots := int(shape.Slots + 7*shape.SideSlots)
-	var out []uint64
-	var number int
-	var t11 int
-	var t12 int
-	var box []uint64
-	var t13 int
-	var t14 int
-	var mail []uint64
-	var routes uint32
-	var leaving uint32
-	var handled uint32
-	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
-	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
-	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
-	words := host2.Dynamic[uint32](r, 2)
-	sh := host2.Shared[actor.Status](r, 0)
-	t22 := shape.OutAt
-	t23 := shape.OutAt + shape.Out - 3
-	c2 := int(4)
-	c3 := int(9)
-	t232 := shape.Stride
-	t252 := shape.OutAt
-	t262 := shape.OutAt + shape.Out - 3
-	var source2 uint32
-	var result uint32
-	var state *uint64
-	cells := host2.Dynamic[actor.Cell[Message64, Message64]](r, 1)
-	var in2 *Message64
-	var out2 *Message64
-	var t113 *uint64
-	var t210 *Message64
-	var t38 *Message64
-	var result08 kernel.Action = 1
-	var forwards bool
-	var stops bool
-	var last bool
-	t97 := shape.OutAt
-	t104 := shape.OutAt + shape.Out - 3
-	t51 := shape.OutAt
-	t522 := shape.OutAt + shape.Out - 3
-	t233 := shape.Stride
-	t253 := shape.OutAt
-	t263 := shape.OutAt + shape.Out - 3
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		t1 := blockX + int(shape.First)
-		t3 := t1 * 16
-		t4 := (t1 + 1) * 16
-		t5 := t1 * 16
-		t6 := (t1 + 1) * 16
-		t7 := t1 * slots * int(shape.InStep)
-		t8 := (t1 + 1) * slots * int(shape.InStep)
-		t9 := t1 * slots * int(shape.OutStep)
-		t10 := (t1 + 1) * slots * int(shape.OutStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:23
-		command = control[t3:t4]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:24
-		cursor = cursors[t5:t6]
-		r.ThreadIdx = kernel.Dim3{}
-		in = inbox[t7:t8]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:27
-		out = outbox[t9:t10]
-		r.ThreadIdx = kernel.Dim3{}
-		number = int(cursor[9])
-		t11 = number * 16
-		t12 = (number + 1) * 16
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:30
-		box = post[t11:t12]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t13 = int(box[14])
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		mail = post[t13:t14]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:32
-		routes = cursor[11]
-//line quern.dev/ring/actor/alone.go:35:10000
-		leaving = 0
-//line quern.dev/ring/actor/alone.go:36:10000
-		handled = 0
-//line quern.dev/ring/actor/alone.go:37:10000
-		for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:38:10000
-			for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:39:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:40:10000
-				first := (threadZ*1 + threadY) * 32
-//line quern.dev/ring/actor/alone.go:41:10000
-				quernRow1Echo64Actor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
-//line quern.dev/ring/actor/alone.go:42:10000
-			}
-//line quern.dev/ring/actor/alone.go:43:10000
-		}
-//line quern.dev/ring/actor/alone.go:47
-		for leaving == 0 {
-			if r.Halted() {
-//line quern.dev/ring/actor/alone.go:47
-				r.Halt()
-			}
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:48
-			source2 = sh.Missing[0]
-			if source2 == 9 {
-				leaving = 2
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:51
-				if sh.Asked[0] != 0 {
-					leaving = 1
-//line quern.dev/ring/actor/alone.go:53:10000
-				}
-//line quern.dev/ring/actor/alone.go:54:10000
-				break
-//line quern.dev/ring/actor/alone.go:55:10000
-			}
-//line quern.dev/ring/actor/alone.go:56:10000
-			result = 257
-//line quern.dev/ring/actor/alone.go:57:10000
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:57:10000
-			if sh.Late == 0 {
-//line quern.dev/ring/actor/alone.go:58:10000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:59:10000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:60:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:61:10000
-						quernRow2Echo64Actor(r, states, t1)
-//line quern.dev/ring/actor/alone.go:62:10000
-					}
-//line quern.dev/ring/actor/alone.go:63:10000
-				}
-//line quern.dev/ring/actor/alone.go:64:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:10000
-				state = &states[t1]
-//line quern.dev/ring/actor/alone.go:59:10000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:60:10000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:61:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:62:10000
-						quernRow3Echo64Actor(r, cells)
-//line quern.dev/ring/actor/alone.go:63:10000
-					}
-//line quern.dev/ring/actor/alone.go:64:10000
-				}
-//line quern.dev/ring/actor/alone.go:65:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:10000
-				in2 = &cells[0].In
-//line quern.dev/ring/actor/alone.go:59:10000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:60:10000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:61:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:62:10000
-						quernRow4Echo64Actor(r, cells)
-//line quern.dev/ring/actor/alone.go:63:10000
-					}
-//line quern.dev/ring/actor/alone.go:64:10000
-				}
-//line quern.dev/ring/actor/alone.go:65:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:10000
-				out2 = &cells[0].Out
-//line handlers.go:30:20000
-				t113 = state
-//line handlers.go:31:20000
-				t210 = in2
-//line handlers.go:32:20000
-				t38 = out2
-//line handlers.go:33:20000
-				for threadZ := range 1 {
-//line handlers.go:34:20000
-					for threadY := range 1 {
-//line handlers.go:35:20000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:36:20000
-						quernRow5Echo64Actor(r, t38, t210, t113, result08, sh)
-//line handlers.go:37:20000
-					}
-//line handlers.go:38:20000
-				}
-//line handlers.go:39:20000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:63:10000
-				result = sh.Outcome[0]
-//line quern.dev/ring/actor/alone.go:64:10000
-			}
-//line quern.dev/ring/actor/alone.go:65:10000
-			if result == 4 {
-//line quern.dev/ring/actor/alone.go:66:10000
-				leaving = 2
-//line quern.dev/ring/actor/alone.go:67:10000
-				break
-//line quern.dev/ring/actor/alone.go:68:10000
-			}
-//line quern.dev/ring/actor/alone.go:69:10000
-			handled++
-//line quern.dev/ring/actor/alone.go:70:10000
-			forwards = routes != 0 && (result == 1 || result == 3)
-//line quern.dev/ring/actor/alone.go:71:10000
-			stops = result == 2 || result == 3
-//line quern.dev/ring/actor/alone.go:72:10000
-			last = stops || handled == shape.Messages
-//line quern.dev/ring/actor/alone.go:73:10000
-			for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:74:10000
-				for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:75:10000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:76:10000
-					first2 := (threadZ*1 + threadY) * 32
-//line quern.dev/ring/actor/alone.go:77:10000
-					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
-//line quern.dev/ring/actor/alone.go:78:10000
-				}
-//line quern.dev/ring/actor/alone.go:79:10000
-			}
-//line quern.dev/ring/actor/alone.go:88
-			if stops {
-				leaving = 3
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := uint64(shape.Epoch)<<32 | uint64(leaving)
-				quernRow7Echo64Actor(r, box, command, start)
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:2439:1
-func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
-	cRow := cs[first:][:32]
-	beginRow := begins[first:][:32]
-	bornRow := borns[first:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:33
-		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line quern.dev/ring/actor/alone.go:36:10000
-		var begin int64
-//line quern.dev/ring/actor/alone.go:37:10000
-		var born int64
-//line quern.dev/ring/actor/alone.go:37:10000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:38:10000
-			kernel.StoreRelaxed(&box[9], 0)
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Hint[0] = 0
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Asked[0] = 0
-//line quern.dev/ring/actor/alone.go:40:10000
-			now := kernel.Clock()
-//line quern.dev/ring/actor/alone.go:41:10000
-			begin = now
-//line quern.dev/ring/actor/alone.go:41:10000
-			born = begin
-//line quern.dev/ring/actor/alone.go:42:10000
-			t20 := c
-//line quern.dev/ring/actor/alone.go:43:10000
-			t21 := cursor
-//line quern.dev/ring/actor/alone.go:42:10000
-			t24 := words[t22:t23]
-//line quern.dev/ring/actor/alone.go:214
-			pending := t21[12]
-			var result0 bool
-//line quern.dev/ring/actor/alone.go:215
-			if pending == 0 {
-				result0 = true
-			} else {
-				t15 := int(t21[13])
-//line quern.dev/ring/actor/alone.go:218
-				t25 := int(t21[13]) + len(t24) + 1
-//line quern.dev/ring/actor/alone.go:218
-				saved := t20.Post[t15:t25]
-				for w := 0; w < len(t24); w++ {
-					t24[w] = uint32(saved[w])
-				}
-				t32 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t32[2]
-				t42 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t42[3]
-//line quern.dev/ring/actor/alone.go:222
-				t52 := uint32(saved[len(t24)])
-//line quern.dev/ring/actor/alone.go:222
-				t62 := uint32(saved[len(t24)] >> 32)
-//line quern.dev/ring/actor/alone.go:222
-				t32[2] = t52
-//line quern.dev/ring/actor/alone.go:222
-				t42[3] = t62
-				t21[12] = 0
-				t72 := t20
-				t82 := t21
-				t92 := t24
-				t102 := pending - 1
-				var result02 bool
-			block:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list := int(t82[11])
-					count := uint32(t72.Post[list])
-					for i := t102; i < count; i++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to := t72.Post[list+1+int(i)]
-						t16 := uint32(to)
-						t26 := uint32(to >> 32)
-//line quern.dev/ring/actor/send.go:28:30000
-						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line quern.dev/ring/actor/send.go:31:30000
-							t17 := int(t16) * 16
-//line quern.dev/ring/actor/send.go:32:30000
-							t27 := (int(t16) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:30000
-							b := t72.Post[t17:t27]
-//line quern.dev/ring/actor/send.go:32:30000
-							memory := t72.Post
-//line quern.dev/ring/actor/send.go:33:30000
-							if b[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory = t72.Host
-//line quern.dev/ring/actor/send.go:35:30000
-							}
-//line quern.dev/ring/actor/send.go:36:30000
-							t33 := b[14]
-//line quern.dev/ring/actor/send.go:36:30000
-							t43 := uint32(b[11])
-//line quern.dev/ring/actor/send.go:36:30000
-							t53 := uint32(b[12])
-//line quern.dev/ring/actor/send.go:37:30000
-							ring := t33
-//line quern.dev/ring/actor/send.go:38:30000
-							slots2 := t43
-//line quern.dev/ring/actor/send.go:39:30000
-							step := t53
-//line quern.dev/ring/actor/send.go:37:30000
-							end := ring + uint64(slots2)*uint64(step)
-//line quern.dev/ring/actor/send.go:38:30000
-							if end > uint64(len(memory)) || ring > end {
-//line quern.dev/ring/actor/send.go:39:30000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:30000
-							}
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded := host2.Load64(r, &b[0])
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded2 := host2.Load64(r, &b[8])
-//line quern.dev/ring/actor/send.go:42:30000
-							t83 := ring
-//line quern.dev/ring/actor/send.go:43:30000
-							t93 := end
-//line quern.dev/ring/actor/send.go:42:30000
-							loaded3 := host2.Load64(r, &b[10])
-//line quern.dev/ring/actor/send.go:41:30000
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line quern.dev/ring/actor/send.go:42:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t34 := t72
-						var ticket uint32
-						var room uint32
-					block2:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:30000
-							for b2 := t34.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:30000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:30000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:30000
-								}
-//line quern.dev/ring/actor/send.go:59:30000
-								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
-//line quern.dev/ring/actor/send.go:60:30000
-									t18 := t34
-//line quern.dev/ring/actor/send.go:81:30000
-									b3 := t18.To.Words
-//line quern.dev/ring/actor/send.go:82:30000
-									loaded4 := host2.Load64(r, &b3[10])
-//line quern.dev/ring/actor/send.go:82:30000
-									t18.To.Owner = uint32(loaded4)
-//line quern.dev/ring/actor/send.go:83
-									var room2 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t18.To.Owner != t18.To.Actor {
-										room2 = 2
-									} else {
-										t28 := t18
-										t35 := t18
-//line quern.dev/ring/actor/send.go:86
-										loaded5 := host2.Load64(r, &b3[0])
-										t54 := loaded5
-//line quern.dev/ring/actor/send.go:86
-										loaded6 := host2.Load64(r, &b3[8])
-										t73 := uint32(loaded6)
-//line quern.dev/ring/actor/send.go:86
-										t28.To.Tail = t54
-//line quern.dev/ring/actor/send.go:86
-										t35.To.Head = t73
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:30000
-											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line quern.dev/ring/actor/send.go:89:30000
-											head := loaded7
-//line quern.dev/ring/actor/send.go:89:30000
-											kernel.StoreRelaxed(&b3[8], head)
-//line quern.dev/ring/actor/send.go:90:30000
-											t18.To.Head = uint32(head)
-//line quern.dev/ring/actor/send.go:91:30000
-										}
-//line quern.dev/ring/actor/send.go:92:30000
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
-//line quern.dev/ring/actor/send.go:93:30000
-											room2 = 1
-//line quern.dev/ring/actor/send.go:94:30000
-										} else {
-//line quern.dev/ring/actor/send.go:95:30000
-											room2 = 0
-//line quern.dev/ring/actor/send.go:96:30000
-										}
-//line quern.dev/ring/actor/send.go:97:30000
-									}
-//line quern.dev/ring/actor/send.go:60:30000
-									room3 := room2
-//line quern.dev/ring/actor/send.go:61:30000
-									if room3 != 0 {
-//line quern.dev/ring/actor/send.go:61:30000
-										atomic.AddUint64(&b2[1], 1)
-//line quern.dev/ring/actor/send.go:62:30000
-										ticket = 0
-//line quern.dev/ring/actor/send.go:63:30000
-										room = room3
-//line quern.dev/ring/actor/send.go:64:30000
-										break block2
-//line quern.dev/ring/actor/send.go:65:30000
-									}
-//line quern.dev/ring/actor/send.go:66:30000
-								}
-//line quern.dev/ring/actor/send.go:65:30000
-								loaded8 := host2.Load64(r, &b2[10])
-//line quern.dev/ring/actor/send.go:66:30000
-								owner := uint32(loaded8)
-//line quern.dev/ring/actor/send.go:68:30000
-								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:30000
-								tail := old
-//line quern.dev/ring/actor/send.go:69:30000
-								if tail == t34.To.Tail {
-//line quern.dev/ring/actor/send.go:70:30000
-									t55 := t34
-//line quern.dev/ring/actor/send.go:71:30000
-									t63 := t34
-//line quern.dev/ring/actor/send.go:72:30000
-									t74 := tail + 1
-//line quern.dev/ring/actor/send.go:73:30000
-									t84 := owner
-//line quern.dev/ring/actor/send.go:70:30000
-									t55.To.Tail = t74
-//line quern.dev/ring/actor/send.go:70:30000
-									t63.To.Owner = t84
-//line quern.dev/ring/actor/send.go:71:30000
-									t94 := uint32(tail)
-//line quern.dev/ring/actor/send.go:72:30000
-									ticket = t94
-//line quern.dev/ring/actor/send.go:73:30000
-									room = 0
-//line quern.dev/ring/actor/send.go:74:30000
-									break block2
-//line quern.dev/ring/actor/send.go:75:30000
-								}
-//line quern.dev/ring/actor/send.go:73:30000
-								t34.To.Tail = tail
-//line quern.dev/ring/actor/send.go:74:30000
-							}
-//line quern.dev/ring/actor/send.go:75:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket2 := ticket
-						room4 := room
-//line quern.dev/ring/actor/alone.go:196
-						if room4 == 1 {
-							t64 := int(t82[13])
-//line quern.dev/ring/actor/alone.go:197
-							t75 := int(t82[13]) + len(t92) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved2 := t72.Post[t64:t75]
-							for w2 := 0; w2 < len(t92); w2++ {
-								saved2[w2] = uint64(t92[w2])
-							}
-							result03 := t72.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved2[len(t92)] = result03
-							t82[12] = i + 1
-							result02 = false
-							break block
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room4 == 0 {
-							t95 := t72
-							t103 := t92
-							t112 := ticket2
-//line quern.dev/ring/actor/alone.go:229
-							t19 := t112
-//line quern.dev/ring/actor/send.go:49:30000
-							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line quern.dev/ring/actor/send.go:49:30000
-							result04 := t95.To.Ring[t110:]
-//line quern.dev/ring/actor/alone.go:229
-							t36 := result04
-							t44 := uint64(t112+1) << 32
-							slot := t36
-							tag := t44
-//line quern.dev/ring/actor/alone.go:230
-							t56 := t95
-							t65 := slot
-							t76 := tag
-//line quern.dev/ring/actor/send.go:102
-							h := t65[:c2]
-							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t76)
-							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
-							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
-							}
-							t85 := t95
-//line quern.dev/ring/actor/send.go:114
-							t111 := t85
-						block3:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t29 := t111.To.Kind != 1
-								if t29 {
-//line quern.dev/ring/actor/send.go:143
-									loaded9 := host2.Load64(r, &t111.To.Words[9])
-									t29 = loaded9 == 0
-								}
-								if !t29 {
-//line quern.dev/ring/actor/send.go:146
-									rung := t111.Control[c3:]
-									t37 := rung[0]
-//line quern.dev/ring/actor/send.go:147
-									t45 := uint64(t111.To.Box)
-									n := t37
-									box2 := t45
-//line quern.dev/ring/actor/send.go:148
-									t57 := min(n, 12)
-									for i2 := uint64(0); i2 < t57; i2++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
-											break block3
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n >= 12 {
-										rung[0] = 13
-										if t111.To.Kind != 1 {
-											t66 := t111
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t66.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n&1 == 0 {
-										rung[1+n/2] = box2
-									} else {
-										rung[1+n/2] |= box2 << 32
-									}
-									rung[0] = n + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result02 = true
-				}
-//line quern.dev/ring/actor/alone.go:224
-				result0 = result02
-			}
-//line quern.dev/ring/actor/alone.go:42:10000
-			if result0 {
-//line quern.dev/ring/actor/alone.go:43:10000
-				t282 := begin - born
-//line quern.dev/ring/actor/alone.go:44:10000
-				t292 := command
-//line quern.dev/ring/actor/alone.go:45:10000
-				t30 := cursor
-//line quern.dev/ring/actor/alone.go:46:10000
-				t31 := box
-//line quern.dev/ring/actor/alone.go:47
-				t322 := in
-				t332 := mail
-			block4:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:10000
-					loaded10 := host2.Load64(r, &t292[0])
-//line quern.dev/ring/actor/alone.go:104:10000
-					ordered := loaded10
-//line quern.dev/ring/actor/alone.go:104:10000
-					sh.Asked[0] = uint32(ordered)
-//line quern.dev/ring/actor/alone.go:105:10000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint := uint32(ordered >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint != sh.Hint[0] {
-							t46 := hint
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t46
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source uint32 = 9
-						var sides uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level := uint32(0); level < 8; level++ {
-//line quern.dev/ring/actor/alone.go:114:10000
-								if level == 4 {
-//line quern.dev/ring/actor/alone.go:115:10000
-									continue
-//line quern.dev/ring/actor/alone.go:116:10000
-								}
-//line quern.dev/ring/actor/alone.go:117:10000
-								next := t30[level]
-//line quern.dev/ring/actor/alone.go:118
-								t67 := level
-								var result05 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t67 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result05 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t67 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result05 = shape.Slots + t67*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result05 = shape.Slots + (t67-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load64(r, &t322[at])
-								if uint32(loaded11>>32) == next+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t96 := level
-									source = t96
-									sides = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides
-						}
-						if source == 9 || source < 4 {
-							next2 := t30[4]
-							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded12>>32) == next2+1
-//line quern.dev/ring/actor/alone.go:128
-							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded13>>32) == next3+1
-//line quern.dev/ring/actor/alone.go:133:10000
-							}
-//line quern.dev/ring/actor/alone.go:134:10000
-							if posted && !(middle && t30[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:10000
-								source = 8
-//line quern.dev/ring/actor/alone.go:136:10000
-							} else if middle {
-//line quern.dev/ring/actor/alone.go:137
-								source = 4
-							}
-						}
-						if !(source == 9) {
-//line quern.dev/ring/actor/alone.go:143:10000
-							t122 := t322
-//line quern.dev/ring/actor/alone.go:144:10000
-							ring2 := t122
-//line quern.dev/ring/actor/alone.go:145:10000
-							var at2 uint32
-//line quern.dev/ring/actor/alone.go:144:10000
-							if source == 8 {
-//line quern.dev/ring/actor/alone.go:145:10000
-								sh.Ticket = uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:146:10000
-								t132 := t332
-//line quern.dev/ring/actor/alone.go:146:10000
-								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:10000
-								ring2 = t132
-//line quern.dev/ring/actor/alone.go:148:10000
-								at2 = t142
-//line quern.dev/ring/actor/alone.go:149:10000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:10000
-								sh.Ticket = t30[source]
-//line quern.dev/ring/actor/alone.go:149:10000
-								t162 := source
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result06 uint32
-//line quern.dev/ring/actor/alone.go:151:10000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:10000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t162 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result06 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t162 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result06 = shape.Slots + t162*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result06 = shape.Slots + (t162-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								t192 := source
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result07 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t192 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result07 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result07 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:10000
-							}
-//line quern.dev/ring/actor/alone.go:151:10000
-							t212 := at2
-//line quern.dev/ring/actor/alone.go:152:10000
-							t222 := at2 + shape.In
-//line quern.dev/ring/actor/alone.go:151:10000
-							slot2 := ring2[t212:t222]
-//line quern.dev/ring/actor/alone.go:152:10000
-							cell := words[:t232]
-//line quern.dev/ring/actor/alone.go:153
-							for w4 := 0; w4 < len(slot2); w4++ {
-//line quern.dev/ring/actor/alone.go:154:10000
-								loaded14 := host2.Load64(r, &slot2[w4])
-//line quern.dev/ring/actor/alone.go:155:10000
-								v := loaded14
-//line quern.dev/ring/actor/alone.go:155:10000
-								if uint32(v>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:10000
-									break block4
-//line quern.dev/ring/actor/alone.go:157:10000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell[w4] = uint32(v)
-							}
-//line quern.dev/ring/actor/alone.go:160:10000
-							reply := cell[t252:t262]
-//line quern.dev/ring/actor/alone.go:161:10000
-							for w5 := 0; w5 < len(reply); w5++ {
-//line quern.dev/ring/actor/alone.go:162:10000
-								reply[w5] = 0
-//line quern.dev/ring/actor/alone.go:163:10000
-							}
-//line quern.dev/ring/actor/alone.go:164:10000
-							t293 := source
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Missing[0] = t293
-//line quern.dev/ring/actor/alone.go:165:10000
-							deadline := cell[1]
-//line quern.dev/ring/actor/alone.go:166:10000
-							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line quern.dev/ring/actor/alone.go:166:10000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:10000
-							}
-//line quern.dev/ring/actor/alone.go:168:10000
-							t30[8] = source
-//line quern.dev/ring/actor/alone.go:169:10000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-		bornRow[threadX] = born
-	}
-}
-
-//go:noinline
-//line quern_gen.go:3039:1
-func quernRow2Echo64Actor(r *host2.Run, states []uint64, t1 int) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:10000
-		_ = states[t1]
-//line quern.dev/ring/actor/alone.go:59:10000
-	}
-//line quern.dev/ring/actor/alone.go:60:10000
-}
-
-//go:noinline
-//line quern_gen.go:3051:1
-func quernRow3Echo64Actor(r *host2.Run, cells []actor.Cell[Message64, Message64]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:10000
-		_ = cells[0].In
-//line quern.dev/ring/actor/alone.go:59:10000
-	}
-//line quern.dev/ring/actor/alone.go:60:10000
-}
-
-//go:noinline
-//line quern_gen.go:3063:1
-func quernRow4Echo64Actor(r *host2.Run, cells []actor.Cell[Message64, Message64]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:10000
-		_ = cells[0].Out
-//line quern.dev/ring/actor/alone.go:59:10000
-	}
-//line quern.dev/ring/actor/alone.go:60:10000
-}
-
-//go:noinline
-//line quern_gen.go:3075:1
-func quernRow5Echo64Actor(r *host2.Run, t38, t210 *Message64, t113 *uint64, result08 kernel.Action, sh *actor.Status) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line handlers.go:31:20000
-		for i3 := threadX; i3 < 16; i3 += 32 {
-//line handlers.go:32:20000
-			t38.Words[i3] = t210.Words[i3] + 1
-//line handlers.go:33:20000
-		}
-//line handlers.go:34:20000
+		result02 := actor.Known(result0)
+		result := result02
 		if threadX == 0 {
-//line handlers.go:35:20000
-			*t113++
-//line handlers.go:36:20000
-		}
-//line handlers.go:30:20000
-		result09 := actor.Known(result08)
-//line handlers.go:31:20000
-		result2 := result09
-//line quern.dev/ring/actor/alone.go:58:10000
-		outcome := uint32(result2)
-//line quern.dev/ring/actor/alone.go:59:10000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:60:10000
-			sh.Outcome[0] = outcome
-//line quern.dev/ring/actor/alone.go:61:10000
-		}
-//line quern.dev/ring/actor/alone.go:62:10000
-	}
-//line quern.dev/ring/actor/alone.go:63:10000
-}
-
-//go:noinline
-//line quern_gen.go:3110:1
-func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
-	cRow := cs[first2:][:32]
-	beginRow := begins[first2:][:32]
-	bornRow := borns[first2:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		begin := beginRow[threadX]
-		born := bornRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:73:10000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:74:10000
-			now2 := kernel.Clock()
-//line quern.dev/ring/actor/alone.go:75:10000
-			now3 := now2
-//line quern.dev/ring/actor/alone.go:75:10000
-			if source2 == 8 {
-//line quern.dev/ring/actor/alone.go:76:10000
-				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
-//line quern.dev/ring/actor/alone.go:77:10000
-			} else {
-//line quern.dev/ring/actor/alone.go:78:10000
-				t422 := out
-//line quern.dev/ring/actor/alone.go:79:10000
-				t442 := result
-//line quern.dev/ring/actor/alone.go:80:10000
-				t452 := uint32(now3 - begin)
-//line quern.dev/ring/actor/alone.go:81:10000
-				t462 := uint32(min(begin-born, 4294967295))
-//line quern.dev/ring/actor/alone.go:174
-				source3 := sh.Missing[0]
-				t211 := source3
-				var result010 uint32
-				switch {
-				default:
-//line quern.dev/ring/actor/look.go:33:40000
-					if t211 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-						result010 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-						break
-//line quern.dev/ring/actor/look.go:35:40000
-					} else if t211 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-						result010 = shape.Slots + t211*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-						break
-//line quern.dev/ring/actor/look.go:38:40000
-					}
-//line quern.dev/ring/actor/look.go:38:40000
-					result010 = shape.Slots + (t211-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				t58 := source3
-				var result011 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-				if t58 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-					result011 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-				} else {
-//line quern.dev/ring/actor/look.go:46:40000
-					result011 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t77 := at3
-				t86 := at3 + shape.Out
-//line quern.dev/ring/actor/alone.go:176
-				slot3 := t422[t77:t86]
-				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t104]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
-				for w6 := 0; w6 < len(reply2); w6++ {
-					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
-				}
-//line quern.dev/ring/actor/alone.go:79:10000
-				cursor[source2] = sh.Ticket + 1
-//line quern.dev/ring/actor/alone.go:80:10000
-			}
-//line quern.dev/ring/actor/alone.go:81:10000
-			t48 := now3
-//line quern.dev/ring/actor/alone.go:82:10000
-			begin = t48
-//line quern.dev/ring/actor/alone.go:81:10000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:82:10000
-			t552 := !forwards
-//line quern.dev/ring/actor/alone.go:83:10000
-			if !t552 {
-//line quern.dev/ring/actor/alone.go:84:10000
-				t49 := c
-//line quern.dev/ring/actor/alone.go:85:10000
-				t50 := cursor
-//line quern.dev/ring/actor/alone.go:82:10000
-				t532 := words[t51:t522]
-//line quern.dev/ring/actor/alone.go:83:10000
-				var result012 bool
-//line quern.dev/ring/actor/alone.go:84:10000
-			block8:
-//line quern.dev/ring/actor/alone.go:85:10000
-				switch {
-//line quern.dev/ring/actor/alone.go:86:10000
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list2 := int(t50[11])
-					count2 := uint32(t49.Post[list2])
-					for i4 := uint32(0); i4 < count2; i4++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to2 := t49.Post[list2+1+int(i4)]
-						t114 := uint32(to2)
-						t213 := uint32(to2 >> 32)
-//line quern.dev/ring/actor/send.go:28:30000
-						if !(t49.To.Box == t114 && t49.To.Actor == t213) {
-//line quern.dev/ring/actor/send.go:31:30000
-							t115 := int(t114) * 16
-//line quern.dev/ring/actor/send.go:32:30000
-							t214 := (int(t114) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:30000
-							b4 := t49.Post[t115:t214]
-//line quern.dev/ring/actor/send.go:32:30000
-							memory2 := t49.Post
-//line quern.dev/ring/actor/send.go:33:30000
-							if b4[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory2 = t49.Host
-//line quern.dev/ring/actor/send.go:35:30000
-							}
-//line quern.dev/ring/actor/send.go:36:30000
-							t39 := b4[14]
-//line quern.dev/ring/actor/send.go:36:30000
-							t47 := uint32(b4[11])
-//line quern.dev/ring/actor/send.go:36:30000
-							t59 := uint32(b4[12])
-//line quern.dev/ring/actor/send.go:37:30000
-							ring3 := t39
-//line quern.dev/ring/actor/send.go:38:30000
-							slots4 := t47
-//line quern.dev/ring/actor/send.go:39:30000
-							step2 := t59
-//line quern.dev/ring/actor/send.go:37:30000
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-//line quern.dev/ring/actor/send.go:38:30000
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-//line quern.dev/ring/actor/send.go:39:30000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:30000
-							}
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded15 := host2.Load64(r, &b4[0])
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded16 := host2.Load64(r, &b4[8])
-//line quern.dev/ring/actor/send.go:42:30000
-							t87 := ring3
-//line quern.dev/ring/actor/send.go:43:30000
-							t98 := end2
-//line quern.dev/ring/actor/send.go:42:30000
-							loaded17 := host2.Load64(r, &b4[10])
-//line quern.dev/ring/actor/send.go:41:30000
-							t49.To = actor.Target{Box: t114, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line quern.dev/ring/actor/send.go:42:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t310 := t49
-						var ticket3 uint32
-						var room5 uint32
-					block9:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:30000
-							for b5 := t310.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:30000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:30000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:30000
-								}
-//line quern.dev/ring/actor/send.go:59:30000
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
-//line quern.dev/ring/actor/send.go:60:30000
-									t116 := t310
-//line quern.dev/ring/actor/send.go:81:30000
-									b6 := t116.To.Words
-//line quern.dev/ring/actor/send.go:82:30000
-									loaded18 := host2.Load64(r, &b6[10])
-//line quern.dev/ring/actor/send.go:82:30000
-									t116.To.Owner = uint32(loaded18)
-//line quern.dev/ring/actor/send.go:83
-									var room6 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t116.To.Owner != t116.To.Actor {
-										room6 = 2
-									} else {
-										t215 := t116
-										t311 := t116
-//line quern.dev/ring/actor/send.go:86
-										loaded19 := host2.Load64(r, &b6[0])
-										t510 := loaded19
-//line quern.dev/ring/actor/send.go:86
-										loaded20 := host2.Load64(r, &b6[8])
-										t78 := uint32(loaded20)
-//line quern.dev/ring/actor/send.go:86
-										t215.To.Tail = t510
-//line quern.dev/ring/actor/send.go:86
-										t311.To.Head = t78
-										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:30000
-											loaded21 := host2.Load64(r, &t116.Host[b6[15]+1])
-//line quern.dev/ring/actor/send.go:89:30000
-											head2 := loaded21
-//line quern.dev/ring/actor/send.go:89:30000
-											kernel.StoreRelaxed(&b6[8], head2)
-//line quern.dev/ring/actor/send.go:90:30000
-											t116.To.Head = uint32(head2)
-//line quern.dev/ring/actor/send.go:91:30000
-										}
-//line quern.dev/ring/actor/send.go:92:30000
-										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
-//line quern.dev/ring/actor/send.go:93:30000
-											room6 = 1
-//line quern.dev/ring/actor/send.go:94:30000
-										} else {
-//line quern.dev/ring/actor/send.go:95:30000
-											room6 = 0
-//line quern.dev/ring/actor/send.go:96:30000
-										}
-//line quern.dev/ring/actor/send.go:97:30000
-									}
-//line quern.dev/ring/actor/send.go:60:30000
-									room7 := room6
-//line quern.dev/ring/actor/send.go:61:30000
-									if room7 != 0 {
-//line quern.dev/ring/actor/send.go:61:30000
-										atomic.AddUint64(&b5[1], 1)
-//line quern.dev/ring/actor/send.go:62:30000
-										ticket3 = 0
-//line quern.dev/ring/actor/send.go:63:30000
-										room5 = room7
-//line quern.dev/ring/actor/send.go:64:30000
-										break block9
-//line quern.dev/ring/actor/send.go:65:30000
-									}
-//line quern.dev/ring/actor/send.go:66:30000
-								}
-//line quern.dev/ring/actor/send.go:65:30000
-								loaded22 := host2.Load64(r, &b5[10])
-//line quern.dev/ring/actor/send.go:66:30000
-								owner2 := uint32(loaded22)
-//line quern.dev/ring/actor/send.go:68:30000
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:30000
-								tail2 := old2
-//line quern.dev/ring/actor/send.go:69:30000
-								if tail2 == t310.To.Tail {
-//line quern.dev/ring/actor/send.go:70:30000
-									t511 := t310
-//line quern.dev/ring/actor/send.go:71:30000
-									t68 := t310
-//line quern.dev/ring/actor/send.go:72:30000
-									t79 := tail2 + 1
-//line quern.dev/ring/actor/send.go:73:30000
-									t88 := owner2
-//line quern.dev/ring/actor/send.go:70:30000
-									t511.To.Tail = t79
-//line quern.dev/ring/actor/send.go:70:30000
-									t68.To.Owner = t88
-//line quern.dev/ring/actor/send.go:71:30000
-									t99 := uint32(tail2)
-//line quern.dev/ring/actor/send.go:72:30000
-									ticket3 = t99
-//line quern.dev/ring/actor/send.go:73:30000
-									room5 = 0
-//line quern.dev/ring/actor/send.go:74:30000
-									break block9
-//line quern.dev/ring/actor/send.go:75:30000
-								}
-//line quern.dev/ring/actor/send.go:73:30000
-								t310.To.Tail = tail2
-//line quern.dev/ring/actor/send.go:74:30000
-							}
-//line quern.dev/ring/actor/send.go:75:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket4 := ticket3
-						room8 := room5
-//line quern.dev/ring/actor/alone.go:196
-						if room8 == 1 {
-							t69 := int(t50[13])
-//line quern.dev/ring/actor/alone.go:197
-							t710 := int(t50[13]) + len(t532) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved3 := t49.Post[t69:t710]
-							for w7 := 0; w7 < len(t532); w7++ {
-								saved3[w7] = uint64(t532[w7])
-							}
-							result013 := t49.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved3[len(t532)] = result013
-							t50[12] = i4 + 1
-							result012 = false
-							break block8
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room8 == 0 {
-							t910 := t49
-							t105 := t532
-							t117 := ticket4
-//line quern.dev/ring/actor/alone.go:229
-							t118 := t117
-//line quern.dev/ring/actor/send.go:49:30000
-							t119 := t118 & (t910.To.Slots - 1) * t910.To.Step
-//line quern.dev/ring/actor/send.go:49:30000
-							result014 := t910.To.Ring[t119:]
-//line quern.dev/ring/actor/alone.go:229
-							t312 := result014
-							t410 := uint64(t117+1) << 32
-							slot4 := t312
-							tag3 := t410
-//line quern.dev/ring/actor/alone.go:230
-							t512 := t910
-							t610 := slot4
-							t711 := tag3
-//line quern.dev/ring/actor/send.go:102
-							h2 := t610[:c2]
-							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t711)
-							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
-							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w8 := 0; w8 < len(t105); w8++ {
-								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
-							}
-							t89 := t910
-//line quern.dev/ring/actor/send.go:114
-							t120 := t89
-						block10:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t216 := t120.To.Kind != 1
-								if t216 {
-//line quern.dev/ring/actor/send.go:143
-									loaded23 := host2.Load64(r, &t120.To.Words[9])
-									t216 = loaded23 == 0
-								}
-								if !t216 {
-//line quern.dev/ring/actor/send.go:146
-									rung2 := t120.Control[c3:]
-									t313 := rung2[0]
-//line quern.dev/ring/actor/send.go:147
-									t411 := uint64(t120.To.Box)
-									n2 := t313
-									box3 := t411
-//line quern.dev/ring/actor/send.go:148
-									t513 := min(n2, 12)
-									for i5 := uint64(0); i5 < t513; i5++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung2[1+i5/2]>>(32*(i5&1)))) == box3 {
-											break block10
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n2 >= 12 {
-										rung2[0] = 13
-										if t120.To.Kind != 1 {
-											t611 := t120
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t611.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n2&1 == 0 {
-										rung2[1+n2/2] = box3
-									} else {
-										rung2[1+n2/2] |= box3 << 32
-									}
-									rung2[0] = n2 + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result012 = true
-				}
-//line quern.dev/ring/actor/alone.go:82:10000
-				t552 = result012
-//line quern.dev/ring/actor/alone.go:83:10000
-			}
-//line quern.dev/ring/actor/alone.go:84:10000
-			whole := t552
-//line quern.dev/ring/actor/alone.go:83:10000
-			if whole && !last {
-//line quern.dev/ring/actor/alone.go:84:10000
-				t582 := begin - born
-//line quern.dev/ring/actor/alone.go:85:10000
-				t592 := command
-//line quern.dev/ring/actor/alone.go:86:10000
-				t60 := cursor
-//line quern.dev/ring/actor/alone.go:87:10000
-				t61 := box
-//line quern.dev/ring/actor/alone.go:88
-				t622 := in
-				t632 := mail
-			block11:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:10000
-					loaded24 := host2.Load64(r, &t592[0])
-//line quern.dev/ring/actor/alone.go:104:10000
-					ordered2 := loaded24
-//line quern.dev/ring/actor/alone.go:104:10000
-					sh.Asked[0] = uint32(ordered2)
-//line quern.dev/ring/actor/alone.go:105:10000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint2 := uint32(ordered2 >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint2 != sh.Hint[0] {
-							t412 := hint2
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t412
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source4 uint32 = 9
-						var sides2 uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level2 := uint32(0); level2 < 8; level2++ {
-//line quern.dev/ring/actor/alone.go:114:10000
-								if level2 == 4 {
-//line quern.dev/ring/actor/alone.go:115:10000
-									continue
-//line quern.dev/ring/actor/alone.go:116:10000
-								}
-//line quern.dev/ring/actor/alone.go:117:10000
-								next4 := t60[level2]
-//line quern.dev/ring/actor/alone.go:118
-								t612 := level2
-								var result015 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t612 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result015 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t612 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result015 = shape.Slots + t612*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result015 = shape.Slots + (t612-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t622[at4])
-								if uint32(loaded25>>32) == next4+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t911 := level2
-									source4 = t911
-									sides2 = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides2
-						}
-						if source4 == 9 || source4 < 4 {
-							next5 := t60[4]
-							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded26>>32) == next5+1
-//line quern.dev/ring/actor/alone.go:128
-							posted2 := false
-							slots5 := uint32(t61[11])
-							if slots5 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded27>>32) == next6+1
-//line quern.dev/ring/actor/alone.go:133:10000
-							}
-//line quern.dev/ring/actor/alone.go:134:10000
-							if posted2 && !(middle2 && t60[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:10000
-								source4 = 8
-//line quern.dev/ring/actor/alone.go:136:10000
-							} else if middle2 {
-//line quern.dev/ring/actor/alone.go:137
-								source4 = 4
-							}
-						}
-						if !(source4 == 9) {
-//line quern.dev/ring/actor/alone.go:143:10000
-							t123 := t622
-//line quern.dev/ring/actor/alone.go:144:10000
-							ring4 := t123
-//line quern.dev/ring/actor/alone.go:145:10000
-							var at5 uint32
-//line quern.dev/ring/actor/alone.go:144:10000
-							if source4 == 8 {
-//line quern.dev/ring/actor/alone.go:145:10000
-								sh.Ticket = uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:146:10000
-								t133 := t632
-//line quern.dev/ring/actor/alone.go:146:10000
-								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:10000
-								ring4 = t133
-//line quern.dev/ring/actor/alone.go:148:10000
-								at5 = t143
-//line quern.dev/ring/actor/alone.go:149:10000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:10000
-								sh.Ticket = t60[source4]
-//line quern.dev/ring/actor/alone.go:149:10000
-								t163 := source4
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result016 uint32
-//line quern.dev/ring/actor/alone.go:151:10000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:10000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t163 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result016 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t163 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result016 = shape.Slots + t163*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result016 = shape.Slots + (t163-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								t193 := source4
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result017 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t193 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result017 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result017 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:10000
-							}
-//line quern.dev/ring/actor/alone.go:151:10000
-							t217 := at5
-//line quern.dev/ring/actor/alone.go:152:10000
-							t223 := at5 + shape.In
-//line quern.dev/ring/actor/alone.go:151:10000
-							slot5 := ring4[t217:t223]
-//line quern.dev/ring/actor/alone.go:152:10000
-							cell2 := words[:t233]
-//line quern.dev/ring/actor/alone.go:153
-							for w9 := 0; w9 < len(slot5); w9++ {
-//line quern.dev/ring/actor/alone.go:154:10000
-								loaded28 := host2.Load64(r, &slot5[w9])
-//line quern.dev/ring/actor/alone.go:155:10000
-								v2 := loaded28
-//line quern.dev/ring/actor/alone.go:155:10000
-								if uint32(v2>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:10000
-									break block11
-//line quern.dev/ring/actor/alone.go:157:10000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell2[w9] = uint32(v2)
-							}
-//line quern.dev/ring/actor/alone.go:160:10000
-							reply3 := cell2[t253:t263]
-//line quern.dev/ring/actor/alone.go:161:10000
-							for w10 := 0; w10 < len(reply3); w10++ {
-//line quern.dev/ring/actor/alone.go:162:10000
-								reply3[w10] = 0
-//line quern.dev/ring/actor/alone.go:163:10000
-							}
-//line quern.dev/ring/actor/alone.go:164:10000
-							t294 := source4
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Missing[0] = t294
-//line quern.dev/ring/actor/alone.go:165:10000
-							deadline2 := cell2[1]
-//line quern.dev/ring/actor/alone.go:166:10000
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line quern.dev/ring/actor/alone.go:166:10000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:10000
-							}
-//line quern.dev/ring/actor/alone.go:168:10000
-							t60[8] = source4
-//line quern.dev/ring/actor/alone.go:169:10000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-	}
-}
-
-//go:noinline
-//line quern_gen.go:3745:1
-func quernRow7Echo64Actor(r *host2.Run, box, command []uint64, start uint64) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:92
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 1)
-			kernel.StoreRelease(&command[8], start)
+//line handlers.go:19
+			*action = result
 		}
 	}
 }
 
-//line quern_gen.go:3758:1
-func quernPlainEcho256Actor(r *host2.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint64](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
-	host2.Plain(r, func(t_ kernel.Thread) { echo256Actor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
+//line quern_gen.go:585:1
+func quernBlockEcho64(t kernel.Thread, state *uint64, in *Message64, out *Message64, action *kernel.Action) {
+	result := actor.Known(echo64(t, state, in, out))
+	if t.ThreadIdx.X == 0 {
+		*action = result
+	}
 }
 
-func quernHostEcho256Actor(r *host2.Run) {
-	shape := host2.Value[actor.Shape](r, 0)
-	control := host2.Slice[uint64](r, 1)
-	cursors := host2.Slice[uint32](r, 2)
-	states := host2.Slice[uint64](r, 3)
-	inbox := host2.Slice[uint64](r, 4)
-	outbox := host2.Slice[uint64](r, 5)
-	post := host2.Slice[uint64](r, 6)
-	host := host2.Slice[uint64](r, 7)
-	var command []uint64
-	var cursor []uint32
-	var in []uint64
-	slots := int(shape.Slots + 7*shape.SideSlots)
-	var out []uint64
-	var number int
-	var t11 int
-	var t12 int
-	var box []uint64
-	var t13 int
-	var t14 int
-	var mail []uint64
-	var routes uint32
-	var leaving uint32
-	var handled uint32
-	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
-	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
-	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
-	words := host2.Dynamic[uint32](r, 2)
-	sh := host2.Shared[actor.Status](r, 0)
-	t22 := shape.OutAt
-	t23 := shape.OutAt + shape.Out - 3
-	c2 := int(4)
-	c3 := int(9)
-	t232 := shape.Stride
-	t252 := shape.OutAt
-	t262 := shape.OutAt + shape.Out - 3
-	var source2 uint32
-	var result uint32
-	var state *uint64
-	cells := host2.Dynamic[actor.Cell[Message256, Message256]](r, 1)
-	var in2 *Message256
-	var out2 *Message256
-	var t113 *uint64
-	var t210 *Message256
-	var t38 *Message256
-	var result08 kernel.Action = 1
-	var forwards bool
-	var stops bool
-	var last bool
-	t97 := shape.OutAt
-	t104 := shape.OutAt + shape.Out - 3
-	t51 := shape.OutAt
-	t522 := shape.OutAt + shape.Out - 3
-	t233 := shape.Stride
-	t253 := shape.OutAt
-	t263 := shape.OutAt + shape.Out - 3
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		t1 := blockX + int(shape.First)
-		t3 := t1 * 16
-		t4 := (t1 + 1) * 16
-		t5 := t1 * 16
-		t6 := (t1 + 1) * 16
-		t7 := t1 * slots * int(shape.InStep)
-		t8 := (t1 + 1) * slots * int(shape.InStep)
-		t9 := t1 * slots * int(shape.OutStep)
-		t10 := (t1 + 1) * slots * int(shape.OutStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:23
-		command = control[t3:t4]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:24
-		cursor = cursors[t5:t6]
-		r.ThreadIdx = kernel.Dim3{}
-		in = inbox[t7:t8]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:27
-		out = outbox[t9:t10]
-		r.ThreadIdx = kernel.Dim3{}
-		number = int(cursor[9])
-		t11 = number * 16
-		t12 = (number + 1) * 16
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:30
-		box = post[t11:t12]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t13 = int(box[14])
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		mail = post[t13:t14]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:32
-		routes = cursor[11]
-//line quern.dev/ring/actor/alone.go:35:10000
-		leaving = 0
-//line quern.dev/ring/actor/alone.go:36:10000
-		handled = 0
-//line quern.dev/ring/actor/alone.go:37:10000
-		for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:38:10000
-			for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:39:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:40:10000
-				first := (threadZ*1 + threadY) * 32
-//line quern.dev/ring/actor/alone.go:41:10000
-				quernRow1Echo256Actor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
-//line quern.dev/ring/actor/alone.go:42:10000
-			}
-//line quern.dev/ring/actor/alone.go:43:10000
-		}
-//line quern.dev/ring/actor/alone.go:47
-		for leaving == 0 {
-			if r.Halted() {
-//line quern.dev/ring/actor/alone.go:47
-				r.Halt()
-			}
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:48
-			source2 = sh.Missing[0]
-			if source2 == 9 {
-				leaving = 2
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:51
-				if sh.Asked[0] != 0 {
-					leaving = 1
-//line quern.dev/ring/actor/alone.go:53:10000
-				}
-//line quern.dev/ring/actor/alone.go:54:10000
-				break
-//line quern.dev/ring/actor/alone.go:55:10000
-			}
-//line quern.dev/ring/actor/alone.go:56:10000
-			result = 257
-//line quern.dev/ring/actor/alone.go:57:10000
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:57:10000
-			if sh.Late == 0 {
-//line quern.dev/ring/actor/alone.go:58:10000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:59:10000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:60:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:61:10000
-						quernRow2Echo256Actor(r, states, t1)
-//line quern.dev/ring/actor/alone.go:62:10000
-					}
-//line quern.dev/ring/actor/alone.go:63:10000
-				}
-//line quern.dev/ring/actor/alone.go:64:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:10000
-				state = &states[t1]
-//line quern.dev/ring/actor/alone.go:59:10000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:60:10000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:61:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:62:10000
-						quernRow3Echo256Actor(r, cells)
-//line quern.dev/ring/actor/alone.go:63:10000
-					}
-//line quern.dev/ring/actor/alone.go:64:10000
-				}
-//line quern.dev/ring/actor/alone.go:65:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:10000
-				in2 = &cells[0].In
-//line quern.dev/ring/actor/alone.go:59:10000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:60:10000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:61:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:62:10000
-						quernRow4Echo256Actor(r, cells)
-//line quern.dev/ring/actor/alone.go:63:10000
-					}
-//line quern.dev/ring/actor/alone.go:64:10000
-				}
-//line quern.dev/ring/actor/alone.go:65:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:10000
-				out2 = &cells[0].Out
-//line handlers.go:41:20000
-				t113 = state
-//line handlers.go:42:20000
-				t210 = in2
-//line handlers.go:43:20000
-				t38 = out2
-//line handlers.go:44:20000
-				for threadZ := range 1 {
-//line handlers.go:45:20000
-					for threadY := range 1 {
-//line handlers.go:46:20000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:47:20000
-						quernRow5Echo256Actor(r, t38, t210, t113, result08, sh)
-//line handlers.go:48:20000
-					}
-//line handlers.go:49:20000
-				}
-//line handlers.go:50:20000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:63:10000
-				result = sh.Outcome[0]
-//line quern.dev/ring/actor/alone.go:64:10000
-			}
-//line quern.dev/ring/actor/alone.go:65:10000
-			if result == 4 {
-//line quern.dev/ring/actor/alone.go:66:10000
-				leaving = 2
-//line quern.dev/ring/actor/alone.go:67:10000
-				break
-//line quern.dev/ring/actor/alone.go:68:10000
-			}
-//line quern.dev/ring/actor/alone.go:69:10000
-			handled++
-//line quern.dev/ring/actor/alone.go:70:10000
-			forwards = routes != 0 && (result == 1 || result == 3)
-//line quern.dev/ring/actor/alone.go:71:10000
-			stops = result == 2 || result == 3
-//line quern.dev/ring/actor/alone.go:72:10000
-			last = stops || handled == shape.Messages
-//line quern.dev/ring/actor/alone.go:73:10000
-			for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:74:10000
-				for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:75:10000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:76:10000
-					first2 := (threadZ*1 + threadY) * 32
-//line quern.dev/ring/actor/alone.go:77:10000
-					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
-//line quern.dev/ring/actor/alone.go:78:10000
-				}
-//line quern.dev/ring/actor/alone.go:79:10000
-			}
-//line quern.dev/ring/actor/alone.go:88
-			if stops {
-				leaving = 3
-			}
-		}
+func quernPlainEcho64(r *host2.Run, state *uint64, in *Message64, out *Message64, action *kernel.Action) {
+	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockEcho64(t_, state, in, out, action) })
+}
+
+func quernHostEcho64(r *host2.Run, state *uint64, in *Message64, out *Message64, action *kernel.Action) {
+	var iFirst int
+	var result0 kernel.Action = 1
+//line handlers.go:31
+	iFirst = 0
+	for ; iFirst < 16; iFirst += 32 {
 		for threadZ := range 1 {
 			for threadY := range 1 {
+//line handlers.go:35:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := uint64(shape.Epoch)<<32 | uint64(leaving)
-				quernRow7Echo256Actor(r, box, command, start)
+//line handlers.go:36:10000
+				quernRow1Echo64(r, iFirst, out, in)
+//line handlers.go:37:10000
 			}
+//line handlers.go:38:10000
+		}
+//line handlers.go:39:10000
+	}
+//line handlers.go:40:10000
+	for threadZ := range 1 {
+//line handlers.go:41:10000
+		for threadY := range 1 {
+//line handlers.go:42:10000
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line handlers.go:43:10000
+			quernRow2Echo64(r, state, result0, action)
+//line handlers.go:44:10000
+		}
+//line handlers.go:45:10000
+	}
+//line handlers.go:46:10000
+}
+
+//go:noinline
+//line quern_gen.go:631:1
+func quernRow1Echo64(r *host2.Run, iFirst int, out, in *Message64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line handlers.go:31
+		if iFirst+threadX < 16 {
+			out.Words[iFirst+threadX] = in.Words[iFirst+threadX] + 1
 		}
 	}
+//line handlers.go:35:10000
 }
 
 //go:noinline
-//line quern_gen.go:4024:1
-func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
-	cRow := cs[first:][:32]
-	beginRow := begins[first:][:32]
-	bornRow := borns[first:][:32]
+//line quern_gen.go:644:1
+func quernRow2Echo64(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:33
-		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line quern.dev/ring/actor/alone.go:36:10000
-		var begin int64
-//line quern.dev/ring/actor/alone.go:37:10000
-		var born int64
-//line quern.dev/ring/actor/alone.go:37:10000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:38:10000
-			kernel.StoreRelaxed(&box[9], 0)
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Hint[0] = 0
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Asked[0] = 0
-//line quern.dev/ring/actor/alone.go:40:10000
-			now := kernel.Clock()
-//line quern.dev/ring/actor/alone.go:41:10000
-			begin = now
-//line quern.dev/ring/actor/alone.go:41:10000
-			born = begin
-//line quern.dev/ring/actor/alone.go:42:10000
-			t20 := c
-//line quern.dev/ring/actor/alone.go:43:10000
-			t21 := cursor
-//line quern.dev/ring/actor/alone.go:42:10000
-			t24 := words[t22:t23]
-//line quern.dev/ring/actor/alone.go:214
-			pending := t21[12]
-			var result0 bool
-//line quern.dev/ring/actor/alone.go:215
-			if pending == 0 {
-				result0 = true
-			} else {
-				t15 := int(t21[13])
-//line quern.dev/ring/actor/alone.go:218
-				t25 := int(t21[13]) + len(t24) + 1
-//line quern.dev/ring/actor/alone.go:218
-				saved := t20.Post[t15:t25]
-				for w := 0; w < len(t24); w++ {
-					t24[w] = uint32(saved[w])
-				}
-				t32 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t32[2]
-				t42 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t42[3]
-//line quern.dev/ring/actor/alone.go:222
-				t52 := uint32(saved[len(t24)])
-//line quern.dev/ring/actor/alone.go:222
-				t62 := uint32(saved[len(t24)] >> 32)
-//line quern.dev/ring/actor/alone.go:222
-				t32[2] = t52
-//line quern.dev/ring/actor/alone.go:222
-				t42[3] = t62
-				t21[12] = 0
-				t72 := t20
-				t82 := t21
-				t92 := t24
-				t102 := pending - 1
-				var result02 bool
-			block:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list := int(t82[11])
-					count := uint32(t72.Post[list])
-					for i := t102; i < count; i++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to := t72.Post[list+1+int(i)]
-						t16 := uint32(to)
-						t26 := uint32(to >> 32)
-//line quern.dev/ring/actor/send.go:28:30000
-						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line quern.dev/ring/actor/send.go:31:30000
-							t17 := int(t16) * 16
-//line quern.dev/ring/actor/send.go:32:30000
-							t27 := (int(t16) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:30000
-							b := t72.Post[t17:t27]
-//line quern.dev/ring/actor/send.go:32:30000
-							memory := t72.Post
-//line quern.dev/ring/actor/send.go:33:30000
-							if b[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory = t72.Host
-//line quern.dev/ring/actor/send.go:35:30000
-							}
-//line quern.dev/ring/actor/send.go:36:30000
-							t33 := b[14]
-//line quern.dev/ring/actor/send.go:36:30000
-							t43 := uint32(b[11])
-//line quern.dev/ring/actor/send.go:36:30000
-							t53 := uint32(b[12])
-//line quern.dev/ring/actor/send.go:37:30000
-							ring := t33
-//line quern.dev/ring/actor/send.go:38:30000
-							slots2 := t43
-//line quern.dev/ring/actor/send.go:39:30000
-							step := t53
-//line quern.dev/ring/actor/send.go:37:30000
-							end := ring + uint64(slots2)*uint64(step)
-//line quern.dev/ring/actor/send.go:38:30000
-							if end > uint64(len(memory)) || ring > end {
-//line quern.dev/ring/actor/send.go:39:30000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:30000
-							}
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded := host2.Load64(r, &b[0])
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded2 := host2.Load64(r, &b[8])
-//line quern.dev/ring/actor/send.go:42:30000
-							t83 := ring
-//line quern.dev/ring/actor/send.go:43:30000
-							t93 := end
-//line quern.dev/ring/actor/send.go:42:30000
-							loaded3 := host2.Load64(r, &b[10])
-//line quern.dev/ring/actor/send.go:41:30000
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line quern.dev/ring/actor/send.go:42:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t34 := t72
-						var ticket uint32
-						var room uint32
-					block2:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:30000
-							for b2 := t34.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:30000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:30000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:30000
-								}
-//line quern.dev/ring/actor/send.go:59:30000
-								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
-//line quern.dev/ring/actor/send.go:60:30000
-									t18 := t34
-//line quern.dev/ring/actor/send.go:81:30000
-									b3 := t18.To.Words
-//line quern.dev/ring/actor/send.go:82:30000
-									loaded4 := host2.Load64(r, &b3[10])
-//line quern.dev/ring/actor/send.go:82:30000
-									t18.To.Owner = uint32(loaded4)
-//line quern.dev/ring/actor/send.go:83
-									var room2 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t18.To.Owner != t18.To.Actor {
-										room2 = 2
-									} else {
-										t28 := t18
-										t35 := t18
-//line quern.dev/ring/actor/send.go:86
-										loaded5 := host2.Load64(r, &b3[0])
-										t54 := loaded5
-//line quern.dev/ring/actor/send.go:86
-										loaded6 := host2.Load64(r, &b3[8])
-										t73 := uint32(loaded6)
-//line quern.dev/ring/actor/send.go:86
-										t28.To.Tail = t54
-//line quern.dev/ring/actor/send.go:86
-										t35.To.Head = t73
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:30000
-											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line quern.dev/ring/actor/send.go:89:30000
-											head := loaded7
-//line quern.dev/ring/actor/send.go:89:30000
-											kernel.StoreRelaxed(&b3[8], head)
-//line quern.dev/ring/actor/send.go:90:30000
-											t18.To.Head = uint32(head)
-//line quern.dev/ring/actor/send.go:91:30000
-										}
-//line quern.dev/ring/actor/send.go:92:30000
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
-//line quern.dev/ring/actor/send.go:93:30000
-											room2 = 1
-//line quern.dev/ring/actor/send.go:94:30000
-										} else {
-//line quern.dev/ring/actor/send.go:95:30000
-											room2 = 0
-//line quern.dev/ring/actor/send.go:96:30000
-										}
-//line quern.dev/ring/actor/send.go:97:30000
-									}
-//line quern.dev/ring/actor/send.go:60:30000
-									room3 := room2
-//line quern.dev/ring/actor/send.go:61:30000
-									if room3 != 0 {
-//line quern.dev/ring/actor/send.go:61:30000
-										atomic.AddUint64(&b2[1], 1)
-//line quern.dev/ring/actor/send.go:62:30000
-										ticket = 0
-//line quern.dev/ring/actor/send.go:63:30000
-										room = room3
-//line quern.dev/ring/actor/send.go:64:30000
-										break block2
-//line quern.dev/ring/actor/send.go:65:30000
-									}
-//line quern.dev/ring/actor/send.go:66:30000
-								}
-//line quern.dev/ring/actor/send.go:65:30000
-								loaded8 := host2.Load64(r, &b2[10])
-//line quern.dev/ring/actor/send.go:66:30000
-								owner := uint32(loaded8)
-//line quern.dev/ring/actor/send.go:68:30000
-								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:30000
-								tail := old
-//line quern.dev/ring/actor/send.go:69:30000
-								if tail == t34.To.Tail {
-//line quern.dev/ring/actor/send.go:70:30000
-									t55 := t34
-//line quern.dev/ring/actor/send.go:71:30000
-									t63 := t34
-//line quern.dev/ring/actor/send.go:72:30000
-									t74 := tail + 1
-//line quern.dev/ring/actor/send.go:73:30000
-									t84 := owner
-//line quern.dev/ring/actor/send.go:70:30000
-									t55.To.Tail = t74
-//line quern.dev/ring/actor/send.go:70:30000
-									t63.To.Owner = t84
-//line quern.dev/ring/actor/send.go:71:30000
-									t94 := uint32(tail)
-//line quern.dev/ring/actor/send.go:72:30000
-									ticket = t94
-//line quern.dev/ring/actor/send.go:73:30000
-									room = 0
-//line quern.dev/ring/actor/send.go:74:30000
-									break block2
-//line quern.dev/ring/actor/send.go:75:30000
-								}
-//line quern.dev/ring/actor/send.go:73:30000
-								t34.To.Tail = tail
-//line quern.dev/ring/actor/send.go:74:30000
-							}
-//line quern.dev/ring/actor/send.go:75:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket2 := ticket
-						room4 := room
-//line quern.dev/ring/actor/alone.go:196
-						if room4 == 1 {
-							t64 := int(t82[13])
-//line quern.dev/ring/actor/alone.go:197
-							t75 := int(t82[13]) + len(t92) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved2 := t72.Post[t64:t75]
-							for w2 := 0; w2 < len(t92); w2++ {
-								saved2[w2] = uint64(t92[w2])
-							}
-							result03 := t72.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved2[len(t92)] = result03
-							t82[12] = i + 1
-							result02 = false
-							break block
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room4 == 0 {
-							t95 := t72
-							t103 := t92
-							t112 := ticket2
-//line quern.dev/ring/actor/alone.go:229
-							t19 := t112
-//line quern.dev/ring/actor/send.go:49:30000
-							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line quern.dev/ring/actor/send.go:49:30000
-							result04 := t95.To.Ring[t110:]
-//line quern.dev/ring/actor/alone.go:229
-							t36 := result04
-							t44 := uint64(t112+1) << 32
-							slot := t36
-							tag := t44
-//line quern.dev/ring/actor/alone.go:230
-							t56 := t95
-							t65 := slot
-							t76 := tag
-//line quern.dev/ring/actor/send.go:102
-							h := t65[:c2]
-							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t76)
-							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
-							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
-							}
-							t85 := t95
-//line quern.dev/ring/actor/send.go:114
-							t111 := t85
-						block3:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t29 := t111.To.Kind != 1
-								if t29 {
-//line quern.dev/ring/actor/send.go:143
-									loaded9 := host2.Load64(r, &t111.To.Words[9])
-									t29 = loaded9 == 0
-								}
-								if !t29 {
-//line quern.dev/ring/actor/send.go:146
-									rung := t111.Control[c3:]
-									t37 := rung[0]
-//line quern.dev/ring/actor/send.go:147
-									t45 := uint64(t111.To.Box)
-									n := t37
-									box2 := t45
-//line quern.dev/ring/actor/send.go:148
-									t57 := min(n, 12)
-									for i2 := uint64(0); i2 < t57; i2++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
-											break block3
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n >= 12 {
-										rung[0] = 13
-										if t111.To.Kind != 1 {
-											t66 := t111
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t66.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n&1 == 0 {
-										rung[1+n/2] = box2
-									} else {
-										rung[1+n/2] |= box2 << 32
-									}
-									rung[0] = n + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result02 = true
-				}
-//line quern.dev/ring/actor/alone.go:224
-				result0 = result02
-			}
-//line quern.dev/ring/actor/alone.go:42:10000
-			if result0 {
-//line quern.dev/ring/actor/alone.go:43:10000
-				t282 := begin - born
-//line quern.dev/ring/actor/alone.go:44:10000
-				t292 := command
-//line quern.dev/ring/actor/alone.go:45:10000
-				t30 := cursor
-//line quern.dev/ring/actor/alone.go:46:10000
-				t31 := box
-//line quern.dev/ring/actor/alone.go:47
-				t322 := in
-				t332 := mail
-			block4:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:10000
-					loaded10 := host2.Load64(r, &t292[0])
-//line quern.dev/ring/actor/alone.go:104:10000
-					ordered := loaded10
-//line quern.dev/ring/actor/alone.go:104:10000
-					sh.Asked[0] = uint32(ordered)
-//line quern.dev/ring/actor/alone.go:105:10000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint := uint32(ordered >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint != sh.Hint[0] {
-							t46 := hint
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t46
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source uint32 = 9
-						var sides uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level := uint32(0); level < 8; level++ {
-//line quern.dev/ring/actor/alone.go:114:10000
-								if level == 4 {
-//line quern.dev/ring/actor/alone.go:115:10000
-									continue
-//line quern.dev/ring/actor/alone.go:116:10000
-								}
-//line quern.dev/ring/actor/alone.go:117:10000
-								next := t30[level]
-//line quern.dev/ring/actor/alone.go:118
-								t67 := level
-								var result05 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t67 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result05 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t67 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result05 = shape.Slots + t67*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result05 = shape.Slots + (t67-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load64(r, &t322[at])
-								if uint32(loaded11>>32) == next+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t96 := level
-									source = t96
-									sides = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides
-						}
-						if source == 9 || source < 4 {
-							next2 := t30[4]
-							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded12>>32) == next2+1
-//line quern.dev/ring/actor/alone.go:128
-							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded13>>32) == next3+1
-//line quern.dev/ring/actor/alone.go:133:10000
-							}
-//line quern.dev/ring/actor/alone.go:134:10000
-							if posted && !(middle && t30[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:10000
-								source = 8
-//line quern.dev/ring/actor/alone.go:136:10000
-							} else if middle {
-//line quern.dev/ring/actor/alone.go:137
-								source = 4
-							}
-						}
-						if !(source == 9) {
-//line quern.dev/ring/actor/alone.go:143:10000
-							t122 := t322
-//line quern.dev/ring/actor/alone.go:144:10000
-							ring2 := t122
-//line quern.dev/ring/actor/alone.go:145:10000
-							var at2 uint32
-//line quern.dev/ring/actor/alone.go:144:10000
-							if source == 8 {
-//line quern.dev/ring/actor/alone.go:145:10000
-								sh.Ticket = uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:146:10000
-								t132 := t332
-//line quern.dev/ring/actor/alone.go:146:10000
-								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:10000
-								ring2 = t132
-//line quern.dev/ring/actor/alone.go:148:10000
-								at2 = t142
-//line quern.dev/ring/actor/alone.go:149:10000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:10000
-								sh.Ticket = t30[source]
-//line quern.dev/ring/actor/alone.go:149:10000
-								t162 := source
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result06 uint32
-//line quern.dev/ring/actor/alone.go:151:10000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:10000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t162 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result06 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t162 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result06 = shape.Slots + t162*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result06 = shape.Slots + (t162-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								t192 := source
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result07 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t192 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result07 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result07 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:10000
-							}
-//line quern.dev/ring/actor/alone.go:151:10000
-							t212 := at2
-//line quern.dev/ring/actor/alone.go:152:10000
-							t222 := at2 + shape.In
-//line quern.dev/ring/actor/alone.go:151:10000
-							slot2 := ring2[t212:t222]
-//line quern.dev/ring/actor/alone.go:152:10000
-							cell := words[:t232]
-//line quern.dev/ring/actor/alone.go:153
-							for w4 := 0; w4 < len(slot2); w4++ {
-//line quern.dev/ring/actor/alone.go:154:10000
-								loaded14 := host2.Load64(r, &slot2[w4])
-//line quern.dev/ring/actor/alone.go:155:10000
-								v := loaded14
-//line quern.dev/ring/actor/alone.go:155:10000
-								if uint32(v>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:10000
-									break block4
-//line quern.dev/ring/actor/alone.go:157:10000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell[w4] = uint32(v)
-							}
-//line quern.dev/ring/actor/alone.go:160:10000
-							reply := cell[t252:t262]
-//line quern.dev/ring/actor/alone.go:161:10000
-							for w5 := 0; w5 < len(reply); w5++ {
-//line quern.dev/ring/actor/alone.go:162:10000
-								reply[w5] = 0
-//line quern.dev/ring/actor/alone.go:163:10000
-							}
-//line quern.dev/ring/actor/alone.go:164:10000
-							t293 := source
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Missing[0] = t293
-//line quern.dev/ring/actor/alone.go:165:10000
-							deadline := cell[1]
-//line quern.dev/ring/actor/alone.go:166:10000
-							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line quern.dev/ring/actor/alone.go:166:10000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:10000
-							}
-//line quern.dev/ring/actor/alone.go:168:10000
-							t30[8] = source
-//line quern.dev/ring/actor/alone.go:169:10000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-		bornRow[threadX] = born
-	}
-}
-
-//go:noinline
-//line quern_gen.go:4624:1
-func quernRow2Echo256Actor(r *host2.Run, states []uint64, t1 int) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:10000
-		_ = states[t1]
-//line quern.dev/ring/actor/alone.go:59:10000
-	}
-//line quern.dev/ring/actor/alone.go:60:10000
-}
-
-//go:noinline
-//line quern_gen.go:4636:1
-func quernRow3Echo256Actor(r *host2.Run, cells []actor.Cell[Message256, Message256]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:10000
-		_ = cells[0].In
-//line quern.dev/ring/actor/alone.go:59:10000
-	}
-//line quern.dev/ring/actor/alone.go:60:10000
-}
-
-//go:noinline
-//line quern_gen.go:4648:1
-func quernRow4Echo256Actor(r *host2.Run, cells []actor.Cell[Message256, Message256]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:10000
-		_ = cells[0].Out
-//line quern.dev/ring/actor/alone.go:59:10000
-	}
-//line quern.dev/ring/actor/alone.go:60:10000
-}
-
-//go:noinline
-//line quern_gen.go:4660:1
-func quernRow5Echo256Actor(r *host2.Run, t38, t210 *Message256, t113 *uint64, result08 kernel.Action, sh *actor.Status) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line handlers.go:42:20000
-		for i3 := threadX; i3 < 64; i3 += 32 {
-//line handlers.go:43:20000
-			t38.Words[i3] = t210.Words[i3] + 1
-//line handlers.go:44:20000
-		}
-//line handlers.go:45:20000
+//line handlers.go:34
 		if threadX == 0 {
-//line handlers.go:46:20000
-			*t113++
-//line handlers.go:47:20000
+//line handlers.go:35:10000
+			*state++
+//line handlers.go:36:10000
 		}
-//line handlers.go:41:20000
-		result09 := actor.Known(result08)
-//line handlers.go:42:20000
-		result2 := result09
-//line quern.dev/ring/actor/alone.go:58:10000
-		outcome := uint32(result2)
-//line quern.dev/ring/actor/alone.go:59:10000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:60:10000
-			sh.Outcome[0] = outcome
-//line quern.dev/ring/actor/alone.go:61:10000
-		}
-//line quern.dev/ring/actor/alone.go:62:10000
-	}
-//line quern.dev/ring/actor/alone.go:63:10000
-}
-
-//go:noinline
-//line quern_gen.go:4695:1
-func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
-	cRow := cs[first2:][:32]
-	beginRow := begins[first2:][:32]
-	bornRow := borns[first2:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		begin := beginRow[threadX]
-		born := bornRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:73:10000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:74:10000
-			now2 := kernel.Clock()
-//line quern.dev/ring/actor/alone.go:75:10000
-			now3 := now2
-//line quern.dev/ring/actor/alone.go:75:10000
-			if source2 == 8 {
-//line quern.dev/ring/actor/alone.go:76:10000
-				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
-//line quern.dev/ring/actor/alone.go:77:10000
-			} else {
-//line quern.dev/ring/actor/alone.go:78:10000
-				t422 := out
-//line quern.dev/ring/actor/alone.go:79:10000
-				t442 := result
-//line quern.dev/ring/actor/alone.go:80:10000
-				t452 := uint32(now3 - begin)
-//line quern.dev/ring/actor/alone.go:81:10000
-				t462 := uint32(min(begin-born, 4294967295))
-//line quern.dev/ring/actor/alone.go:174
-				source3 := sh.Missing[0]
-				t211 := source3
-				var result010 uint32
-				switch {
-				default:
-//line quern.dev/ring/actor/look.go:33:40000
-					if t211 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-						result010 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-						break
-//line quern.dev/ring/actor/look.go:35:40000
-					} else if t211 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-						result010 = shape.Slots + t211*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-						break
-//line quern.dev/ring/actor/look.go:38:40000
-					}
-//line quern.dev/ring/actor/look.go:38:40000
-					result010 = shape.Slots + (t211-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				t58 := source3
-				var result011 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-				if t58 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-					result011 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-				} else {
-//line quern.dev/ring/actor/look.go:46:40000
-					result011 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t77 := at3
-				t86 := at3 + shape.Out
-//line quern.dev/ring/actor/alone.go:176
-				slot3 := t422[t77:t86]
-				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t104]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
-				for w6 := 0; w6 < len(reply2); w6++ {
-					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
-				}
-//line quern.dev/ring/actor/alone.go:79:10000
-				cursor[source2] = sh.Ticket + 1
-//line quern.dev/ring/actor/alone.go:80:10000
-			}
-//line quern.dev/ring/actor/alone.go:81:10000
-			t48 := now3
-//line quern.dev/ring/actor/alone.go:82:10000
-			begin = t48
-//line quern.dev/ring/actor/alone.go:81:10000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:82:10000
-			t552 := !forwards
-//line quern.dev/ring/actor/alone.go:83:10000
-			if !t552 {
-//line quern.dev/ring/actor/alone.go:84:10000
-				t49 := c
-//line quern.dev/ring/actor/alone.go:85:10000
-				t50 := cursor
-//line quern.dev/ring/actor/alone.go:82:10000
-				t532 := words[t51:t522]
-//line quern.dev/ring/actor/alone.go:83:10000
-				var result012 bool
-//line quern.dev/ring/actor/alone.go:84:10000
-			block8:
-//line quern.dev/ring/actor/alone.go:85:10000
-				switch {
-//line quern.dev/ring/actor/alone.go:86:10000
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list2 := int(t50[11])
-					count2 := uint32(t49.Post[list2])
-					for i4 := uint32(0); i4 < count2; i4++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to2 := t49.Post[list2+1+int(i4)]
-						t114 := uint32(to2)
-						t213 := uint32(to2 >> 32)
-//line quern.dev/ring/actor/send.go:28:30000
-						if !(t49.To.Box == t114 && t49.To.Actor == t213) {
-//line quern.dev/ring/actor/send.go:31:30000
-							t115 := int(t114) * 16
-//line quern.dev/ring/actor/send.go:32:30000
-							t214 := (int(t114) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:30000
-							b4 := t49.Post[t115:t214]
-//line quern.dev/ring/actor/send.go:32:30000
-							memory2 := t49.Post
-//line quern.dev/ring/actor/send.go:33:30000
-							if b4[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory2 = t49.Host
-//line quern.dev/ring/actor/send.go:35:30000
-							}
-//line quern.dev/ring/actor/send.go:36:30000
-							t39 := b4[14]
-//line quern.dev/ring/actor/send.go:36:30000
-							t47 := uint32(b4[11])
-//line quern.dev/ring/actor/send.go:36:30000
-							t59 := uint32(b4[12])
-//line quern.dev/ring/actor/send.go:37:30000
-							ring3 := t39
-//line quern.dev/ring/actor/send.go:38:30000
-							slots4 := t47
-//line quern.dev/ring/actor/send.go:39:30000
-							step2 := t59
-//line quern.dev/ring/actor/send.go:37:30000
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-//line quern.dev/ring/actor/send.go:38:30000
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-//line quern.dev/ring/actor/send.go:39:30000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:30000
-							}
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded15 := host2.Load64(r, &b4[0])
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded16 := host2.Load64(r, &b4[8])
-//line quern.dev/ring/actor/send.go:42:30000
-							t87 := ring3
-//line quern.dev/ring/actor/send.go:43:30000
-							t98 := end2
-//line quern.dev/ring/actor/send.go:42:30000
-							loaded17 := host2.Load64(r, &b4[10])
-//line quern.dev/ring/actor/send.go:41:30000
-							t49.To = actor.Target{Box: t114, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line quern.dev/ring/actor/send.go:42:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t310 := t49
-						var ticket3 uint32
-						var room5 uint32
-					block9:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:30000
-							for b5 := t310.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:30000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:30000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:30000
-								}
-//line quern.dev/ring/actor/send.go:59:30000
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
-//line quern.dev/ring/actor/send.go:60:30000
-									t116 := t310
-//line quern.dev/ring/actor/send.go:81:30000
-									b6 := t116.To.Words
-//line quern.dev/ring/actor/send.go:82:30000
-									loaded18 := host2.Load64(r, &b6[10])
-//line quern.dev/ring/actor/send.go:82:30000
-									t116.To.Owner = uint32(loaded18)
-//line quern.dev/ring/actor/send.go:83
-									var room6 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t116.To.Owner != t116.To.Actor {
-										room6 = 2
-									} else {
-										t215 := t116
-										t311 := t116
-//line quern.dev/ring/actor/send.go:86
-										loaded19 := host2.Load64(r, &b6[0])
-										t510 := loaded19
-//line quern.dev/ring/actor/send.go:86
-										loaded20 := host2.Load64(r, &b6[8])
-										t78 := uint32(loaded20)
-//line quern.dev/ring/actor/send.go:86
-										t215.To.Tail = t510
-//line quern.dev/ring/actor/send.go:86
-										t311.To.Head = t78
-										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:30000
-											loaded21 := host2.Load64(r, &t116.Host[b6[15]+1])
-//line quern.dev/ring/actor/send.go:89:30000
-											head2 := loaded21
-//line quern.dev/ring/actor/send.go:89:30000
-											kernel.StoreRelaxed(&b6[8], head2)
-//line quern.dev/ring/actor/send.go:90:30000
-											t116.To.Head = uint32(head2)
-//line quern.dev/ring/actor/send.go:91:30000
-										}
-//line quern.dev/ring/actor/send.go:92:30000
-										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
-//line quern.dev/ring/actor/send.go:93:30000
-											room6 = 1
-//line quern.dev/ring/actor/send.go:94:30000
-										} else {
-//line quern.dev/ring/actor/send.go:95:30000
-											room6 = 0
-//line quern.dev/ring/actor/send.go:96:30000
-										}
-//line quern.dev/ring/actor/send.go:97:30000
-									}
-//line quern.dev/ring/actor/send.go:60:30000
-									room7 := room6
-//line quern.dev/ring/actor/send.go:61:30000
-									if room7 != 0 {
-//line quern.dev/ring/actor/send.go:61:30000
-										atomic.AddUint64(&b5[1], 1)
-//line quern.dev/ring/actor/send.go:62:30000
-										ticket3 = 0
-//line quern.dev/ring/actor/send.go:63:30000
-										room5 = room7
-//line quern.dev/ring/actor/send.go:64:30000
-										break block9
-//line quern.dev/ring/actor/send.go:65:30000
-									}
-//line quern.dev/ring/actor/send.go:66:30000
-								}
-//line quern.dev/ring/actor/send.go:65:30000
-								loaded22 := host2.Load64(r, &b5[10])
-//line quern.dev/ring/actor/send.go:66:30000
-								owner2 := uint32(loaded22)
-//line quern.dev/ring/actor/send.go:68:30000
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:30000
-								tail2 := old2
-//line quern.dev/ring/actor/send.go:69:30000
-								if tail2 == t310.To.Tail {
-//line quern.dev/ring/actor/send.go:70:30000
-									t511 := t310
-//line quern.dev/ring/actor/send.go:71:30000
-									t68 := t310
-//line quern.dev/ring/actor/send.go:72:30000
-									t79 := tail2 + 1
-//line quern.dev/ring/actor/send.go:73:30000
-									t88 := owner2
-//line quern.dev/ring/actor/send.go:70:30000
-									t511.To.Tail = t79
-//line quern.dev/ring/actor/send.go:70:30000
-									t68.To.Owner = t88
-//line quern.dev/ring/actor/send.go:71:30000
-									t99 := uint32(tail2)
-//line quern.dev/ring/actor/send.go:72:30000
-									ticket3 = t99
-//line quern.dev/ring/actor/send.go:73:30000
-									room5 = 0
-//line quern.dev/ring/actor/send.go:74:30000
-									break block9
-//line quern.dev/ring/actor/send.go:75:30000
-								}
-//line quern.dev/ring/actor/send.go:73:30000
-								t310.To.Tail = tail2
-//line quern.dev/ring/actor/send.go:74:30000
-							}
-//line quern.dev/ring/actor/send.go:75:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket4 := ticket3
-						room8 := room5
-//line quern.dev/ring/actor/alone.go:196
-						if room8 == 1 {
-							t69 := int(t50[13])
-//line quern.dev/ring/actor/alone.go:197
-							t710 := int(t50[13]) + len(t532) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved3 := t49.Post[t69:t710]
-							for w7 := 0; w7 < len(t532); w7++ {
-								saved3[w7] = uint64(t532[w7])
-							}
-							result013 := t49.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved3[len(t532)] = result013
-							t50[12] = i4 + 1
-							result012 = false
-							break block8
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room8 == 0 {
-							t910 := t49
-							t105 := t532
-							t117 := ticket4
-//line quern.dev/ring/actor/alone.go:229
-							t118 := t117
-//line quern.dev/ring/actor/send.go:49:30000
-							t119 := t118 & (t910.To.Slots - 1) * t910.To.Step
-//line quern.dev/ring/actor/send.go:49:30000
-							result014 := t910.To.Ring[t119:]
-//line quern.dev/ring/actor/alone.go:229
-							t312 := result014
-							t410 := uint64(t117+1) << 32
-							slot4 := t312
-							tag3 := t410
-//line quern.dev/ring/actor/alone.go:230
-							t512 := t910
-							t610 := slot4
-							t711 := tag3
-//line quern.dev/ring/actor/send.go:102
-							h2 := t610[:c2]
-							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t711)
-							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
-							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w8 := 0; w8 < len(t105); w8++ {
-								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
-							}
-							t89 := t910
-//line quern.dev/ring/actor/send.go:114
-							t120 := t89
-						block10:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t216 := t120.To.Kind != 1
-								if t216 {
-//line quern.dev/ring/actor/send.go:143
-									loaded23 := host2.Load64(r, &t120.To.Words[9])
-									t216 = loaded23 == 0
-								}
-								if !t216 {
-//line quern.dev/ring/actor/send.go:146
-									rung2 := t120.Control[c3:]
-									t313 := rung2[0]
-//line quern.dev/ring/actor/send.go:147
-									t411 := uint64(t120.To.Box)
-									n2 := t313
-									box3 := t411
-//line quern.dev/ring/actor/send.go:148
-									t513 := min(n2, 12)
-									for i5 := uint64(0); i5 < t513; i5++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung2[1+i5/2]>>(32*(i5&1)))) == box3 {
-											break block10
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n2 >= 12 {
-										rung2[0] = 13
-										if t120.To.Kind != 1 {
-											t611 := t120
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t611.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n2&1 == 0 {
-										rung2[1+n2/2] = box3
-									} else {
-										rung2[1+n2/2] |= box3 << 32
-									}
-									rung2[0] = n2 + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result012 = true
-				}
-//line quern.dev/ring/actor/alone.go:82:10000
-				t552 = result012
-//line quern.dev/ring/actor/alone.go:83:10000
-			}
-//line quern.dev/ring/actor/alone.go:84:10000
-			whole := t552
-//line quern.dev/ring/actor/alone.go:83:10000
-			if whole && !last {
-//line quern.dev/ring/actor/alone.go:84:10000
-				t582 := begin - born
-//line quern.dev/ring/actor/alone.go:85:10000
-				t592 := command
-//line quern.dev/ring/actor/alone.go:86:10000
-				t60 := cursor
-//line quern.dev/ring/actor/alone.go:87:10000
-				t61 := box
-//line quern.dev/ring/actor/alone.go:88
-				t622 := in
-				t632 := mail
-			block11:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:10000
-					loaded24 := host2.Load64(r, &t592[0])
-//line quern.dev/ring/actor/alone.go:104:10000
-					ordered2 := loaded24
-//line quern.dev/ring/actor/alone.go:104:10000
-					sh.Asked[0] = uint32(ordered2)
-//line quern.dev/ring/actor/alone.go:105:10000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint2 := uint32(ordered2 >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint2 != sh.Hint[0] {
-							t412 := hint2
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t412
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source4 uint32 = 9
-						var sides2 uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level2 := uint32(0); level2 < 8; level2++ {
-//line quern.dev/ring/actor/alone.go:114:10000
-								if level2 == 4 {
-//line quern.dev/ring/actor/alone.go:115:10000
-									continue
-//line quern.dev/ring/actor/alone.go:116:10000
-								}
-//line quern.dev/ring/actor/alone.go:117:10000
-								next4 := t60[level2]
-//line quern.dev/ring/actor/alone.go:118
-								t612 := level2
-								var result015 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t612 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result015 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t612 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result015 = shape.Slots + t612*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result015 = shape.Slots + (t612-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t622[at4])
-								if uint32(loaded25>>32) == next4+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t911 := level2
-									source4 = t911
-									sides2 = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides2
-						}
-						if source4 == 9 || source4 < 4 {
-							next5 := t60[4]
-							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded26>>32) == next5+1
-//line quern.dev/ring/actor/alone.go:128
-							posted2 := false
-							slots5 := uint32(t61[11])
-							if slots5 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded27>>32) == next6+1
-//line quern.dev/ring/actor/alone.go:133:10000
-							}
-//line quern.dev/ring/actor/alone.go:134:10000
-							if posted2 && !(middle2 && t60[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:10000
-								source4 = 8
-//line quern.dev/ring/actor/alone.go:136:10000
-							} else if middle2 {
-//line quern.dev/ring/actor/alone.go:137
-								source4 = 4
-							}
-						}
-						if !(source4 == 9) {
-//line quern.dev/ring/actor/alone.go:143:10000
-							t123 := t622
-//line quern.dev/ring/actor/alone.go:144:10000
-							ring4 := t123
-//line quern.dev/ring/actor/alone.go:145:10000
-							var at5 uint32
-//line quern.dev/ring/actor/alone.go:144:10000
-							if source4 == 8 {
-//line quern.dev/ring/actor/alone.go:145:10000
-								sh.Ticket = uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:146:10000
-								t133 := t632
-//line quern.dev/ring/actor/alone.go:146:10000
-								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:10000
-								ring4 = t133
-//line quern.dev/ring/actor/alone.go:148:10000
-								at5 = t143
-//line quern.dev/ring/actor/alone.go:149:10000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:10000
-								sh.Ticket = t60[source4]
-//line quern.dev/ring/actor/alone.go:149:10000
-								t163 := source4
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result016 uint32
-//line quern.dev/ring/actor/alone.go:151:10000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:10000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t163 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result016 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t163 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result016 = shape.Slots + t163*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result016 = shape.Slots + (t163-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								t193 := source4
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result017 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t193 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result017 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result017 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:10000
-							}
-//line quern.dev/ring/actor/alone.go:151:10000
-							t217 := at5
-//line quern.dev/ring/actor/alone.go:152:10000
-							t223 := at5 + shape.In
-//line quern.dev/ring/actor/alone.go:151:10000
-							slot5 := ring4[t217:t223]
-//line quern.dev/ring/actor/alone.go:152:10000
-							cell2 := words[:t233]
-//line quern.dev/ring/actor/alone.go:153
-							for w9 := 0; w9 < len(slot5); w9++ {
-//line quern.dev/ring/actor/alone.go:154:10000
-								loaded28 := host2.Load64(r, &slot5[w9])
-//line quern.dev/ring/actor/alone.go:155:10000
-								v2 := loaded28
-//line quern.dev/ring/actor/alone.go:155:10000
-								if uint32(v2>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:10000
-									break block11
-//line quern.dev/ring/actor/alone.go:157:10000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell2[w9] = uint32(v2)
-							}
-//line quern.dev/ring/actor/alone.go:160:10000
-							reply3 := cell2[t253:t263]
-//line quern.dev/ring/actor/alone.go:161:10000
-							for w10 := 0; w10 < len(reply3); w10++ {
-//line quern.dev/ring/actor/alone.go:162:10000
-								reply3[w10] = 0
-//line quern.dev/ring/actor/alone.go:163:10000
-							}
-//line quern.dev/ring/actor/alone.go:164:10000
-							t294 := source4
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Missing[0] = t294
-//line quern.dev/ring/actor/alone.go:165:10000
-							deadline2 := cell2[1]
-//line quern.dev/ring/actor/alone.go:166:10000
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line quern.dev/ring/actor/alone.go:166:10000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:10000
-							}
-//line quern.dev/ring/actor/alone.go:168:10000
-							t60[8] = source4
-//line quern.dev/ring/actor/alone.go:169:10000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-	}
-}
-
-//go:noinline
-//line quern_gen.go:5330:1
-func quernRow7Echo256Actor(r *host2.Run, box, command []uint64, start uint64) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:92
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 1)
-			kernel.StoreRelease(&command[8], start)
+//line handlers.go:30
+		result02 := actor.Known(result0)
+		result := result02
+		if threadX == 0 {
+//line handlers.go:30
+			*action = result
 		}
 	}
 }
 
-//line quern_gen.go:5343:1
-func quernPlainRelayActor(r *host2.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[Court](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
-	host2.Plain(r, func(t_ kernel.Thread) { relayActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
+//line quern_gen.go:664:1
+func quernBlockEcho256(t kernel.Thread, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
+	result := actor.Known(echo256(t, state, in, out))
+	if t.ThreadIdx.X == 0 {
+		*action = result
+	}
 }
 
-func quernHostRelayActor(r *host2.Run) {
-	shape := host2.Value[actor.Shape](r, 0)
-	control := host2.Slice[uint64](r, 1)
-	cursors := host2.Slice[uint32](r, 2)
-	states := host2.Slice[Court](r, 3)
-	inbox := host2.Slice[uint64](r, 4)
-	outbox := host2.Slice[uint64](r, 5)
-	post := host2.Slice[uint64](r, 6)
-	host := host2.Slice[uint64](r, 7)
-	var command []uint64
-	var cursor []uint32
-	var in []uint64
-	slots := int(shape.Slots + 7*shape.SideSlots)
-	var out []uint64
-	var number int
-	var t11 int
-	var t12 int
-	var box []uint64
-	var t13 int
-	var t14 int
-	var mail []uint64
-	var routes uint32
-	var leaving uint32
-	var handled uint32
-	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
-	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
-	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
-	words := host2.Dynamic[uint32](r, 2)
-	sh := host2.Shared[actor.Status](r, 0)
-	t22 := shape.OutAt
-	t23 := shape.OutAt + shape.Out - 3
-	c2 := int(4)
-	c3 := int(9)
-	t232 := shape.Stride
-	t252 := shape.OutAt
-	t262 := shape.OutAt + shape.Out - 3
-	var source2 uint32
-	var result uint32
-	cs2 := host2.Scratch[*actor.Context](r, 3, r.BlockDim.Count())
-	var state *Court
-	cells := host2.Dynamic[actor.Cell[Ball, uint64]](r, 1)
-	var in2 *Ball
-	var out2 *uint64
-	var t210 *Court
-	var t38 *Ball
-	var t47 *uint64
-	var forwards bool
-	var stops bool
-	var last bool
-	t911 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
-	t51 := shape.OutAt
-	t522 := shape.OutAt + shape.Out - 3
-	t233 := shape.Stride
-	t253 := shape.OutAt
-	t263 := shape.OutAt + shape.Out - 3
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		t1 := blockX + int(shape.First)
-		t3 := t1 * 16
-		t4 := (t1 + 1) * 16
-		t5 := t1 * 16
-		t6 := (t1 + 1) * 16
-		t7 := t1 * slots * int(shape.InStep)
-		t8 := (t1 + 1) * slots * int(shape.InStep)
-		t9 := t1 * slots * int(shape.OutStep)
-		t10 := (t1 + 1) * slots * int(shape.OutStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:23
-		command = control[t3:t4]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:24
-		cursor = cursors[t5:t6]
-		r.ThreadIdx = kernel.Dim3{}
-		in = inbox[t7:t8]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:27
-		out = outbox[t9:t10]
-		r.ThreadIdx = kernel.Dim3{}
-		number = int(cursor[9])
-		t11 = number * 16
-		t12 = (number + 1) * 16
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:30
-		box = post[t11:t12]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t13 = int(box[14])
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		mail = post[t13:t14]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:32
-		routes = cursor[11]
-//line quern.dev/ring/actor/alone.go:35:10000
-		leaving = 0
-//line quern.dev/ring/actor/alone.go:36:10000
-		handled = 0
-//line quern.dev/ring/actor/alone.go:37:10000
+func quernPlainEcho256(r *host2.Run, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
+	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockEcho256(t_, state, in, out, action) })
+}
+
+func quernHostEcho256(r *host2.Run, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
+	var iFirst int
+	var result0 kernel.Action = 1
+//line handlers.go:42:10000
+	iFirst = 0
+//line handlers.go:43:10000
+	for ; iFirst < 64; iFirst += 32 {
+//line handlers.go:44:10000
 		for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:38:10000
+//line handlers.go:45:10000
 			for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:39:10000
+//line handlers.go:46:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:40:10000
-				first := (threadZ*1 + threadY) * 32
-//line quern.dev/ring/actor/alone.go:41:10000
-				quernRow1RelayActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
-//line quern.dev/ring/actor/alone.go:42:10000
-			}
-//line quern.dev/ring/actor/alone.go:43:10000
-		}
-//line quern.dev/ring/actor/alone.go:47
-		for leaving == 0 {
-			if r.Halted() {
-//line quern.dev/ring/actor/alone.go:47
-				r.Halt()
-			}
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:48
-			source2 = sh.Missing[0]
-			if source2 == 9 {
-				leaving = 2
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:51
-				if sh.Asked[0] != 0 {
-					leaving = 1
-//line quern.dev/ring/actor/alone.go:53:10000
-				}
-//line quern.dev/ring/actor/alone.go:54:10000
-				break
-//line quern.dev/ring/actor/alone.go:55:10000
-			}
-//line quern.dev/ring/actor/alone.go:56:10000
-			result = 257
-//line quern.dev/ring/actor/alone.go:57:10000
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:57:10000
-			if sh.Late == 0 {
-//line quern.dev/ring/actor/alone.go:58:10000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:59:10000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:60:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:61:10000
-						first2 := (threadZ*1 + threadY) * 32
-//line quern.dev/ring/actor/alone.go:62:10000
-						quernRow2RelayActor(r, cs, first2, cs2, states, t1)
-//line quern.dev/ring/actor/alone.go:63:10000
-					}
-//line quern.dev/ring/actor/alone.go:64:10000
-				}
-//line quern.dev/ring/actor/alone.go:65:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:10000
-				state = &states[t1]
-//line quern.dev/ring/actor/alone.go:59:10000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:60:10000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:61:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:62:10000
-						quernRow3RelayActor(r, cells)
-//line quern.dev/ring/actor/alone.go:63:10000
-					}
-//line quern.dev/ring/actor/alone.go:64:10000
-				}
-//line quern.dev/ring/actor/alone.go:65:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:10000
-				in2 = &cells[0].In
-//line quern.dev/ring/actor/alone.go:59:10000
-				for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:60:10000
-					for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:61:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:62:10000
-						quernRow4RelayActor(r, cells)
-//line quern.dev/ring/actor/alone.go:63:10000
-					}
-//line quern.dev/ring/actor/alone.go:64:10000
-				}
-//line quern.dev/ring/actor/alone.go:65:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58:10000
-				out2 = &cells[0].Out
-//line relay.go:61:50000
-				t210 = state
-//line relay.go:62:50000
-				t38 = in2
-//line relay.go:63:50000
-				t47 = out2
-//line relay.go:64:50000
-				for threadZ := range 1 {
-//line relay.go:65:50000
-					for threadY := range 1 {
-//line relay.go:66:50000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line relay.go:67:50000
-						first3 := (threadZ*1 + threadY) * 32
-//line relay.go:68:50000
-						quernRow5RelayActor(r, cs2, first3, t38, t210, c2, c3, t47, sh)
-//line relay.go:69:50000
-					}
-//line relay.go:70:50000
-				}
-//line relay.go:71:50000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:63:10000
-				result = sh.Outcome[0]
-//line quern.dev/ring/actor/alone.go:64:10000
-			}
-//line quern.dev/ring/actor/alone.go:65:10000
-			if result == 4 {
-//line quern.dev/ring/actor/alone.go:66:10000
-				leaving = 2
-//line quern.dev/ring/actor/alone.go:67:10000
-				break
-//line quern.dev/ring/actor/alone.go:68:10000
-			}
-//line quern.dev/ring/actor/alone.go:69:10000
-			handled++
-//line quern.dev/ring/actor/alone.go:70:10000
-			forwards = routes != 0 && (result == 1 || result == 3)
-//line quern.dev/ring/actor/alone.go:71:10000
-			stops = result == 2 || result == 3
-//line quern.dev/ring/actor/alone.go:72:10000
-			last = stops || handled == shape.Messages
-//line quern.dev/ring/actor/alone.go:73:10000
-			for threadZ := range 1 {
-//line quern.dev/ring/actor/alone.go:74:10000
-				for threadY := range 1 {
-//line quern.dev/ring/actor/alone.go:75:10000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/ring/actor/alone.go:76:10000
-					first4 := (threadZ*1 + threadY) * 32
-//line quern.dev/ring/actor/alone.go:77:10000
-					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t911, t106, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
-//line quern.dev/ring/actor/alone.go:78:10000
-				}
-//line quern.dev/ring/actor/alone.go:79:10000
-			}
-//line quern.dev/ring/actor/alone.go:88
-			if stops {
-				leaving = 3
+//line handlers.go:47
+				quernRow1Echo256(r, iFirst, out, in)
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := uint64(shape.Epoch)<<32 | uint64(leaving)
-				quernRow7RelayActor(r, box, command, start)
-			}
+	}
+	for threadZ := range 1 {
+		for threadY := range 1 {
+//line handlers.go:53:10000
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line handlers.go:54:10000
+			quernRow2Echo256(r, state, result0, action)
+//line handlers.go:55:10000
+		}
+//line handlers.go:56:10000
+	}
+//line handlers.go:57:10000
+}
+
+//go:noinline
+//line quern_gen.go:708:1
+func quernRow1Echo256(r *host2.Run, iFirst int, out, in *Message256) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line handlers.go:42:10000
+		if iFirst+threadX < 64 {
+//line handlers.go:43:10000
+			out.Words[iFirst+threadX] = in.Words[iFirst+threadX] + 1
+//line handlers.go:44:10000
+		}
+//line handlers.go:45:10000
+	}
+//line handlers.go:46:10000
+}
+
+//go:noinline
+//line quern_gen.go:724:1
+func quernRow2Echo256(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line handlers.go:45:10000
+		if threadX == 0 {
+//line handlers.go:46:10000
+			*state++
+//line handlers.go:47
+		}
+//line handlers.go:41:10000
+		result02 := actor.Known(result0)
+//line handlers.go:42:10000
+		result := result02
+//line handlers.go:43:10000
+		if threadX == 0 {
+//line handlers.go:41:10000
+			*action = result
+//line handlers.go:42:10000
+		}
+//line handlers.go:43:10000
+	}
+//line handlers.go:44:10000
+}
+
+//line quern_gen.go:749:1
+func quernBlockRelay(t kernel.Thread, contexts []actor.Context, state *Court, in *Ball, out *uint64, action *kernel.Action) {
+	result := actor.Known(relay(t, &contexts[t.ThreadIdx.X], state, in, out))
+	if t.ThreadIdx.X == 0 {
+		*action = result
+	}
+}
+
+func quernPlainRelay(r *host2.Run, contexts []actor.Context, state *Court, in *Ball, out *uint64, action *kernel.Action) {
+	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockRelay(t_, contexts, state, in, out, action) })
+}
+
+func quernHostRelay(r *host2.Run, contexts []actor.Context, state *Court, in *Ball, out *uint64, action *kernel.Action) {
+	c := int(4)
+	c2 := int(9)
+	for threadZ := range 1 {
+		for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			quernRow1Relay(r, contexts, in, state, c, c2, out, action)
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:5613:1
-func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
-	cRow := cs[first:][:32]
-	beginRow := begins[first:][:32]
-	bornRow := borns[first:][:32]
+func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Court, c, c2 int, out *uint64, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:33
-		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line quern.dev/ring/actor/alone.go:36:10000
-		var begin int64
-//line quern.dev/ring/actor/alone.go:37:10000
-		var born int64
-//line quern.dev/ring/actor/alone.go:37:10000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:38:10000
-			kernel.StoreRelaxed(&box[9], 0)
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Hint[0] = 0
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:39:10000
-			sh.Asked[0] = 0
-//line quern.dev/ring/actor/alone.go:40:10000
-			now := kernel.Clock()
-//line quern.dev/ring/actor/alone.go:41:10000
-			begin = now
-//line quern.dev/ring/actor/alone.go:41:10000
-			born = begin
-//line quern.dev/ring/actor/alone.go:42:10000
-			t20 := c
-//line quern.dev/ring/actor/alone.go:43:10000
-			t21 := cursor
-//line quern.dev/ring/actor/alone.go:42:10000
-			t24 := words[t22:t23]
-//line quern.dev/ring/actor/alone.go:214
-			pending := t21[12]
-			var result0 bool
-//line quern.dev/ring/actor/alone.go:215
-			if pending == 0 {
-				result0 = true
-			} else {
-				t15 := int(t21[13])
-//line quern.dev/ring/actor/alone.go:218
-				t25 := int(t21[13]) + len(t24) + 1
-//line quern.dev/ring/actor/alone.go:218
-				saved := t20.Post[t15:t25]
-				for w := 0; w < len(t24); w++ {
-					t24[w] = uint32(saved[w])
-				}
-				t32 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t32[2]
-				t42 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t42[3]
-//line quern.dev/ring/actor/alone.go:222
-				t52 := uint32(saved[len(t24)])
-//line quern.dev/ring/actor/alone.go:222
-				t62 := uint32(saved[len(t24)] >> 32)
-//line quern.dev/ring/actor/alone.go:222
-				t32[2] = t52
-//line quern.dev/ring/actor/alone.go:222
-				t42[3] = t62
-				t21[12] = 0
-				t72 := t20
-				t82 := t21
-				t92 := t24
-				t102 := pending - 1
-				var result02 bool
-			block:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list := int(t82[11])
-					count := uint32(t72.Post[list])
-					for i := t102; i < count; i++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to := t72.Post[list+1+int(i)]
-						t16 := uint32(to)
-						t26 := uint32(to >> 32)
-//line quern.dev/ring/actor/send.go:28:30000
-						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line quern.dev/ring/actor/send.go:31:30000
-							t17 := int(t16) * 16
-//line quern.dev/ring/actor/send.go:32:30000
-							t27 := (int(t16) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:30000
-							b := t72.Post[t17:t27]
-//line quern.dev/ring/actor/send.go:32:30000
-							memory := t72.Post
-//line quern.dev/ring/actor/send.go:33:30000
-							if b[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory = t72.Host
-//line quern.dev/ring/actor/send.go:35:30000
-							}
-//line quern.dev/ring/actor/send.go:36:30000
-							t33 := b[14]
-//line quern.dev/ring/actor/send.go:36:30000
-							t43 := uint32(b[11])
-//line quern.dev/ring/actor/send.go:36:30000
-							t53 := uint32(b[12])
-//line quern.dev/ring/actor/send.go:37:30000
-							ring := t33
-//line quern.dev/ring/actor/send.go:38:30000
-							slots2 := t43
-//line quern.dev/ring/actor/send.go:39:30000
-							step := t53
-//line quern.dev/ring/actor/send.go:37:30000
-							end := ring + uint64(slots2)*uint64(step)
-//line quern.dev/ring/actor/send.go:38:30000
-							if end > uint64(len(memory)) || ring > end {
-//line quern.dev/ring/actor/send.go:39:30000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:30000
-							}
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded := host2.Load64(r, &b[0])
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded2 := host2.Load64(r, &b[8])
-//line quern.dev/ring/actor/send.go:42:30000
-							t83 := ring
-//line quern.dev/ring/actor/send.go:43:30000
-							t93 := end
-//line quern.dev/ring/actor/send.go:42:30000
-							loaded3 := host2.Load64(r, &b[10])
-//line quern.dev/ring/actor/send.go:41:30000
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line quern.dev/ring/actor/send.go:42:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t34 := t72
-						var ticket uint32
-						var room uint32
-					block2:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:30000
-							for b2 := t34.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:30000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:30000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:30000
-								}
-//line quern.dev/ring/actor/send.go:59:30000
-								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
-//line quern.dev/ring/actor/send.go:60:30000
-									t18 := t34
-//line quern.dev/ring/actor/send.go:81:30000
-									b3 := t18.To.Words
-//line quern.dev/ring/actor/send.go:82:30000
-									loaded4 := host2.Load64(r, &b3[10])
-//line quern.dev/ring/actor/send.go:82:30000
-									t18.To.Owner = uint32(loaded4)
-//line quern.dev/ring/actor/send.go:83
-									var room2 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t18.To.Owner != t18.To.Actor {
-										room2 = 2
-									} else {
-										t28 := t18
-										t35 := t18
-//line quern.dev/ring/actor/send.go:86
-										loaded5 := host2.Load64(r, &b3[0])
-										t54 := loaded5
-//line quern.dev/ring/actor/send.go:86
-										loaded6 := host2.Load64(r, &b3[8])
-										t73 := uint32(loaded6)
-//line quern.dev/ring/actor/send.go:86
-										t28.To.Tail = t54
-//line quern.dev/ring/actor/send.go:86
-										t35.To.Head = t73
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:30000
-											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line quern.dev/ring/actor/send.go:89:30000
-											head := loaded7
-//line quern.dev/ring/actor/send.go:89:30000
-											kernel.StoreRelaxed(&b3[8], head)
-//line quern.dev/ring/actor/send.go:90:30000
-											t18.To.Head = uint32(head)
-//line quern.dev/ring/actor/send.go:91:30000
-										}
-//line quern.dev/ring/actor/send.go:92:30000
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
-//line quern.dev/ring/actor/send.go:93:30000
-											room2 = 1
-//line quern.dev/ring/actor/send.go:94:30000
-										} else {
-//line quern.dev/ring/actor/send.go:95:30000
-											room2 = 0
-//line quern.dev/ring/actor/send.go:96:30000
-										}
-//line quern.dev/ring/actor/send.go:97:30000
-									}
-//line quern.dev/ring/actor/send.go:60:30000
-									room3 := room2
-//line quern.dev/ring/actor/send.go:61:30000
-									if room3 != 0 {
-//line quern.dev/ring/actor/send.go:61:30000
-										atomic.AddUint64(&b2[1], 1)
-//line quern.dev/ring/actor/send.go:62:30000
-										ticket = 0
-//line quern.dev/ring/actor/send.go:63:30000
-										room = room3
-//line quern.dev/ring/actor/send.go:64:30000
-										break block2
-//line quern.dev/ring/actor/send.go:65:30000
-									}
-//line quern.dev/ring/actor/send.go:66:30000
-								}
-//line quern.dev/ring/actor/send.go:65:30000
-								loaded8 := host2.Load64(r, &b2[10])
-//line quern.dev/ring/actor/send.go:66:30000
-								owner := uint32(loaded8)
-//line quern.dev/ring/actor/send.go:68:30000
-								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:30000
-								tail := old
-//line quern.dev/ring/actor/send.go:69:30000
-								if tail == t34.To.Tail {
-//line quern.dev/ring/actor/send.go:70:30000
-									t55 := t34
-//line quern.dev/ring/actor/send.go:71:30000
-									t63 := t34
-//line quern.dev/ring/actor/send.go:72:30000
-									t74 := tail + 1
-//line quern.dev/ring/actor/send.go:73:30000
-									t84 := owner
-//line quern.dev/ring/actor/send.go:70:30000
-									t55.To.Tail = t74
-//line quern.dev/ring/actor/send.go:70:30000
-									t63.To.Owner = t84
-//line quern.dev/ring/actor/send.go:71:30000
-									t94 := uint32(tail)
-//line quern.dev/ring/actor/send.go:72:30000
-									ticket = t94
-//line quern.dev/ring/actor/send.go:73:30000
-									room = 0
-//line quern.dev/ring/actor/send.go:74:30000
-									break block2
-//line quern.dev/ring/actor/send.go:75:30000
-								}
-//line quern.dev/ring/actor/send.go:73:30000
-								t34.To.Tail = tail
-//line quern.dev/ring/actor/send.go:74:30000
-							}
-//line quern.dev/ring/actor/send.go:75:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket2 := ticket
-						room4 := room
-//line quern.dev/ring/actor/alone.go:196
-						if room4 == 1 {
-							t64 := int(t82[13])
-//line quern.dev/ring/actor/alone.go:197
-							t75 := int(t82[13]) + len(t92) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved2 := t72.Post[t64:t75]
-							for w2 := 0; w2 < len(t92); w2++ {
-								saved2[w2] = uint64(t92[w2])
-							}
-							result03 := t72.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved2[len(t92)] = result03
-							t82[12] = i + 1
-							result02 = false
-							break block
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room4 == 0 {
-							t95 := t72
-							t103 := t92
-							t112 := ticket2
-//line quern.dev/ring/actor/alone.go:229
-							t19 := t112
-//line quern.dev/ring/actor/send.go:49:30000
-							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line quern.dev/ring/actor/send.go:49:30000
-							result04 := t95.To.Ring[t110:]
-//line quern.dev/ring/actor/alone.go:229
-							t36 := result04
-							t44 := uint64(t112+1) << 32
-							slot := t36
-							tag := t44
-//line quern.dev/ring/actor/alone.go:230
-							t56 := t95
-							t65 := slot
-							t76 := tag
-//line quern.dev/ring/actor/send.go:102
-							h := t65[:c2]
-							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t76)
-							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
-							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
-							}
-							t85 := t95
-//line quern.dev/ring/actor/send.go:114
-							t111 := t85
-						block3:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t29 := t111.To.Kind != 1
-								if t29 {
-//line quern.dev/ring/actor/send.go:143
-									loaded9 := host2.Load64(r, &t111.To.Words[9])
-									t29 = loaded9 == 0
-								}
-								if !t29 {
-//line quern.dev/ring/actor/send.go:146
-									rung := t111.Control[c3:]
-									t37 := rung[0]
-//line quern.dev/ring/actor/send.go:147
-									t45 := uint64(t111.To.Box)
-									n := t37
-									box2 := t45
-//line quern.dev/ring/actor/send.go:148
-									t57 := min(n, 12)
-									for i2 := uint64(0); i2 < t57; i2++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
-											break block3
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n >= 12 {
-										rung[0] = 13
-										if t111.To.Kind != 1 {
-											t66 := t111
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t66.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n&1 == 0 {
-										rung[1+n/2] = box2
-									} else {
-										rung[1+n/2] |= box2 << 32
-									}
-									rung[0] = n + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result02 = true
-				}
-//line quern.dev/ring/actor/alone.go:224
-				result0 = result02
-			}
-//line quern.dev/ring/actor/alone.go:42:10000
-			if result0 {
-//line quern.dev/ring/actor/alone.go:43:10000
-				t282 := begin - born
-//line quern.dev/ring/actor/alone.go:44:10000
-				t292 := command
-//line quern.dev/ring/actor/alone.go:45:10000
-				t30 := cursor
-//line quern.dev/ring/actor/alone.go:46:10000
-				t31 := box
-//line quern.dev/ring/actor/alone.go:47
-				t322 := in
-				t332 := mail
-			block4:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:10000
-					loaded10 := host2.Load64(r, &t292[0])
-//line quern.dev/ring/actor/alone.go:104:10000
-					ordered := loaded10
-//line quern.dev/ring/actor/alone.go:104:10000
-					sh.Asked[0] = uint32(ordered)
-//line quern.dev/ring/actor/alone.go:105:10000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint := uint32(ordered >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint != sh.Hint[0] {
-							t46 := hint
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t46
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source uint32 = 9
-						var sides uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level := uint32(0); level < 8; level++ {
-//line quern.dev/ring/actor/alone.go:114:10000
-								if level == 4 {
-//line quern.dev/ring/actor/alone.go:115:10000
-									continue
-//line quern.dev/ring/actor/alone.go:116:10000
-								}
-//line quern.dev/ring/actor/alone.go:117:10000
-								next := t30[level]
-//line quern.dev/ring/actor/alone.go:118
-								t67 := level
-								var result05 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t67 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result05 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t67 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result05 = shape.Slots + t67*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result05 = shape.Slots + (t67-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load64(r, &t322[at])
-								if uint32(loaded11>>32) == next+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t96 := level
-									source = t96
-									sides = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides
-						}
-						if source == 9 || source < 4 {
-							next2 := t30[4]
-							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded12>>32) == next2+1
-//line quern.dev/ring/actor/alone.go:128
-							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded13>>32) == next3+1
-//line quern.dev/ring/actor/alone.go:133:10000
-							}
-//line quern.dev/ring/actor/alone.go:134:10000
-							if posted && !(middle && t30[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:10000
-								source = 8
-//line quern.dev/ring/actor/alone.go:136:10000
-							} else if middle {
-//line quern.dev/ring/actor/alone.go:137
-								source = 4
-							}
-						}
-						if !(source == 9) {
-//line quern.dev/ring/actor/alone.go:143:10000
-							t122 := t322
-//line quern.dev/ring/actor/alone.go:144:10000
-							ring2 := t122
-//line quern.dev/ring/actor/alone.go:145:10000
-							var at2 uint32
-//line quern.dev/ring/actor/alone.go:144:10000
-							if source == 8 {
-//line quern.dev/ring/actor/alone.go:145:10000
-								sh.Ticket = uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:146:10000
-								t132 := t332
-//line quern.dev/ring/actor/alone.go:146:10000
-								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:10000
-								ring2 = t132
-//line quern.dev/ring/actor/alone.go:148:10000
-								at2 = t142
-//line quern.dev/ring/actor/alone.go:149:10000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:10000
-								sh.Ticket = t30[source]
-//line quern.dev/ring/actor/alone.go:149:10000
-								t162 := source
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result06 uint32
-//line quern.dev/ring/actor/alone.go:151:10000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:10000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t162 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result06 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t162 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result06 = shape.Slots + t162*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result06 = shape.Slots + (t162-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								t192 := source
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result07 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t192 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result07 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result07 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:10000
-							}
-//line quern.dev/ring/actor/alone.go:151:10000
-							t212 := at2
-//line quern.dev/ring/actor/alone.go:152:10000
-							t222 := at2 + shape.In
-//line quern.dev/ring/actor/alone.go:151:10000
-							slot2 := ring2[t212:t222]
-//line quern.dev/ring/actor/alone.go:152:10000
-							cell := words[:t232]
-//line quern.dev/ring/actor/alone.go:153
-							for w4 := 0; w4 < len(slot2); w4++ {
-//line quern.dev/ring/actor/alone.go:154:10000
-								loaded14 := host2.Load64(r, &slot2[w4])
-//line quern.dev/ring/actor/alone.go:155:10000
-								v := loaded14
-//line quern.dev/ring/actor/alone.go:155:10000
-								if uint32(v>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:10000
-									break block4
-//line quern.dev/ring/actor/alone.go:157:10000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell[w4] = uint32(v)
-							}
-//line quern.dev/ring/actor/alone.go:160:10000
-							reply := cell[t252:t262]
-//line quern.dev/ring/actor/alone.go:161:10000
-							for w5 := 0; w5 < len(reply); w5++ {
-//line quern.dev/ring/actor/alone.go:162:10000
-								reply[w5] = 0
-//line quern.dev/ring/actor/alone.go:163:10000
-							}
-//line quern.dev/ring/actor/alone.go:164:10000
-							t293 := source
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Missing[0] = t293
-//line quern.dev/ring/actor/alone.go:165:10000
-							deadline := cell[1]
-//line quern.dev/ring/actor/alone.go:166:10000
-							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line quern.dev/ring/actor/alone.go:166:10000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:10000
-							}
-//line quern.dev/ring/actor/alone.go:168:10000
-							t30[8] = source
-//line quern.dev/ring/actor/alone.go:169:10000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-		bornRow[threadX] = born
-	}
-}
-
-//go:noinline
-//line quern_gen.go:6213:1
-func quernRow2RelayActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*actor.Context, states []Court, t1 int) {
-	cRow := cs[first2:][:32]
-	cRow2 := cs2[first2:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-//line quern.dev/ring/actor/alone.go:58:10000
-		c4 := c
-//line quern.dev/ring/actor/alone.go:58:10000
-		_ = states[t1]
-//line quern.dev/ring/actor/alone.go:59:10000
-		cRow2[threadX] = c4
-//line quern.dev/ring/actor/alone.go:60:10000
-	}
-//line quern.dev/ring/actor/alone.go:61:10000
-}
-
-//go:noinline
-//line quern_gen.go:6232:1
-func quernRow3RelayActor(r *host2.Run, cells []actor.Cell[Ball, uint64]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:10000
-		_ = cells[0].In
-//line quern.dev/ring/actor/alone.go:59:10000
-	}
-//line quern.dev/ring/actor/alone.go:60:10000
-}
-
-//go:noinline
-//line quern_gen.go:6244:1
-func quernRow4RelayActor(r *host2.Run, cells []actor.Cell[Ball, uint64]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58:10000
-		_ = cells[0].Out
-//line quern.dev/ring/actor/alone.go:59:10000
-	}
-//line quern.dev/ring/actor/alone.go:60:10000
-}
-
-//go:noinline
-//line quern_gen.go:6256:1
-func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t38 *Ball, t210 *Court, c2, c3 int, t47 *uint64, sh *actor.Status) {
-	cRow2 := cs2[first3:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c4 := cRow2[threadX]
-		t2 := threadX == 0
-//line relay.go:61:50000
-		t113 := c4
-//line relay.go:62:50000
-		var result08 kernel.Action
-//line relay.go:63:50000
+//line relay.go:61:20000
+		_ = contexts[threadX]
+//line relay.go:61:20000
+		t2 := &contexts[threadX]
+//line relay.go:62:20000
+		var result0 kernel.Action
+//line relay.go:63:20000
 		switch {
-//line relay.go:64:50000
+//line relay.go:64:20000
 		default:
-//line relay.go:62:50000
+//line relay.go:62:20000
 			if threadX != 0 {
-//line relay.go:63:50000
-				result08 = 1
-//line relay.go:64:50000
+//line relay.go:63:20000
+				result0 = 1
+//line relay.go:64:20000
 			} else {
-//line relay.go:65:50000
-				t114 := t38.Kind
-//line relay.go:66:50000
-				if t114 == 0 {
-//line relay.go:67:50000
-					if t210.Next.Mailbox == 0 {
-//line relay.go:68:50000
-						result08 = 0
-//line relay.go:69:50000
+//line relay.go:65:20000
+				t1 := in.Kind
+//line relay.go:66:20000
+				if t1 == 0 {
+//line relay.go:67:20000
+					if state.Next.Mailbox == 0 {
+//line relay.go:68:20000
+						result0 = 0
+//line relay.go:69:20000
 						break
-//line relay.go:70:50000
+//line relay.go:70:20000
 					}
-//line relay.go:70:50000
-					t211 := t113
-//line relay.go:70:50000
-					t39 := t210.Next
-//line relay.go:71:50000
-					t48 := t38
-//line relay.go:72:50000
-					var result09 bool
-//line relay.go:73:50000
-					if t39.Mailbox == 0 {
-//line relay.go:74:50000
-						result09 = false
-//line relay.go:75:50000
+//line relay.go:70:20000
+					t22 := t2
+//line relay.go:70:20000
+					t3 := state.Next
+//line relay.go:71:20000
+					var result02 bool
+//line relay.go:72:20000
+					if t3.Mailbox == 0 {
+//line relay.go:73:20000
+						result02 = false
+//line relay.go:74:20000
 					} else {
-//line relay.go:76:50000
-						t115 := t39.Mailbox
-//line relay.go:77:50000
-						t213 := t39.Actor
-//line relay.go:70:50000
-						if !(t211.To.Box == t115 && t211.To.Actor == t213) {
-//line relay.go:71:50000
-							t116 := int(t115) * 16
-//line relay.go:72:50000
-							t214 := (int(t115) + 1) * 16
-//line relay.go:70:50000
-							b4 := t211.Post[t116:t214]
-//line relay.go:70:50000
-							memory2 := t211.Post
-//line relay.go:70:50000
-							if b4[13] == 1 {
-//line relay.go:70:50000
-								memory2 = t211.Host
-//line relay.go:71:50000
+//line relay.go:75:20000
+						t12 := t3.Mailbox
+//line relay.go:76:20000
+						t23 := t3.Actor
+//line relay.go:70:20000
+						if !(t22.To.Box == t12 && t22.To.Actor == t23) {
+//line relay.go:71:20000
+							t13 := int(t12) * 16
+//line relay.go:72:20000
+							t24 := (int(t12) + 1) * 16
+//line relay.go:70:20000
+							b := t22.Post[t13:t24]
+//line relay.go:70:20000
+							memory := t22.Post
+//line relay.go:70:20000
+							if b[13] == 1 {
+//line relay.go:70:20000
+								memory = t22.Host
+//line relay.go:71:20000
 							}
-//line relay.go:70:50000
-							t310 := b4[14]
-//line relay.go:70:50000
-							t49 := uint32(b4[11])
-//line relay.go:70:50000
-							t58 := uint32(b4[12])
-//line relay.go:71:50000
-							ring3 := t310
-//line relay.go:72:50000
-							slots4 := t49
-//line relay.go:73:50000
-							step2 := t58
-//line relay.go:74:50000
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-//line relay.go:75:50000
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-//line relay.go:70:50000
+//line relay.go:70:20000
+							t32 := b[14]
+//line relay.go:70:20000
+							t4 := uint32(b[11])
+//line relay.go:70:20000
+							t5 := uint32(b[12])
+//line relay.go:71:20000
+							ring := t32
+//line relay.go:72:20000
+							slots := t4
+//line relay.go:73:20000
+							step := t5
+//line relay.go:74:20000
+							end := ring + uint64(slots)*uint64(step)
+//line relay.go:75:20000
+							if end > uint64(len(memory)) || ring > end {
+//line relay.go:70:20000
 								host2.Fail(r, "a Ref that names no mailbox")
-//line relay.go:71:50000
+//line relay.go:71:20000
 							}
-//line relay.go:70:50000
-							loaded15 := host2.Load64(r, &b4[0])
-//line relay.go:70:50000
-							loaded16 := host2.Load64(r, &b4[8])
-//line relay.go:71:50000
-							t86 := ring3
-//line relay.go:72:50000
-							t97 := end2
-//line relay.go:70:50000
-							loaded17 := host2.Load64(r, &b4[10])
-//line relay.go:70:50000
-							t211.To = actor.Target{Box: t115, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t86:t97], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line relay.go:71:50000
+//line relay.go:70:20000
+							loaded := host2.Load64(r, &b[0])
+//line relay.go:70:20000
+							loaded2 := host2.Load64(r, &b[8])
+//line relay.go:71:20000
+							t8 := ring
+//line relay.go:72:20000
+							t9 := end
+//line relay.go:70:20000
+							loaded3 := host2.Load64(r, &b[10])
+//line relay.go:70:20000
+							t22.To = actor.Target{Box: t12, Actor: t23, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t8:t9], Slots: slots, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line relay.go:71:20000
 						}
-//line relay.go:72:50000
-						t311 := t211
-//line relay.go:73:50000
-						var ticket3 uint32
-//line relay.go:74:50000
-						var room5 uint32
-//line relay.go:75:50000
-					block8:
-//line relay.go:76:50000
+//line relay.go:72:20000
+						t33 := t22
+//line relay.go:73:20000
+						var ticket uint32
+//line relay.go:74:20000
+						var room uint32
+//line relay.go:75:20000
+					block2:
+//line relay.go:76:20000
 						switch {
-//line relay.go:77:50000
+//line relay.go:77:20000
 						default:
-//line relay.go:78:50000
-							for b5 := t311.To.Words; ; {
-//line relay.go:79:50000
+//line relay.go:78:20000
+							for b2 := t33.To.Words; ; {
+//line relay.go:79:20000
 								if r.Halted() {
-//line relay.go:70:50000
+//line relay.go:70:20000
 									r.Halt()
-//line relay.go:71:50000
+//line relay.go:71:20000
 								}
-//line relay.go:70:50000
-								if t311.To.Owner != t311.To.Actor || uint32(t311.To.Tail)-t311.To.Head >= t311.To.Slots {
-//line relay.go:71:50000
-									t117 := t311
-//line relay.go:70:50000
-									b6 := t117.To.Words
-//line relay.go:70:50000
-									loaded18 := host2.Load64(r, &b6[10])
-//line relay.go:70:50000
-									t117.To.Owner = uint32(loaded18)
-//line relay.go:71:50000
-									var room6 uint32
-//line relay.go:70:50000
-									if t117.To.Owner != t117.To.Actor {
-//line relay.go:71:50000
-										room6 = 2
-//line relay.go:72:50000
+//line relay.go:70:20000
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-t33.To.Head >= t33.To.Slots {
+//line relay.go:71:20000
+									t14 := t33
+//line relay.go:70:20000
+									b3 := t14.To.Words
+//line relay.go:70:20000
+									loaded4 := host2.Load64(r, &b3[10])
+//line relay.go:70:20000
+									t14.To.Owner = uint32(loaded4)
+//line relay.go:71:20000
+									var room2 uint32
+//line relay.go:70:20000
+									if t14.To.Owner != t14.To.Actor {
+//line relay.go:71:20000
+										room2 = 2
+//line relay.go:72:20000
 									} else {
-//line relay.go:73:50000
-										t215 := t117
-//line relay.go:74:50000
-										t312 := t117
-//line relay.go:70:50000
-										loaded19 := host2.Load64(r, &b6[0])
-//line relay.go:71:50000
-										t59 := loaded19
-//line relay.go:70:50000
-										loaded20 := host2.Load64(r, &b6[8])
-//line relay.go:71:50000
-										t77 := uint32(loaded20)
-//line relay.go:70:50000
-										t215.To.Tail = t59
-//line relay.go:70:50000
-										t312.To.Head = t77
-//line relay.go:70:50000
-										if uint32(t117.To.Tail)-t117.To.Head >= t117.To.Slots && t117.To.Kind == 1 {
-//line relay.go:70:50000
-											loaded21 := host2.Load64(r, &t117.Host[b6[15]+1])
-//line relay.go:71:50000
-											head2 := loaded21
-//line relay.go:70:50000
-											kernel.StoreRelaxed(&b6[8], head2)
-//line relay.go:70:50000
-											t117.To.Head = uint32(head2)
-//line relay.go:71:50000
+//line relay.go:73:20000
+										t25 := t14
+//line relay.go:74:20000
+										t34 := t14
+//line relay.go:70:20000
+										loaded5 := host2.Load64(r, &b3[0])
+//line relay.go:71:20000
+										t52 := loaded5
+//line relay.go:70:20000
+										loaded6 := host2.Load64(r, &b3[8])
+//line relay.go:71:20000
+										t7 := uint32(loaded6)
+//line relay.go:70:20000
+										t25.To.Tail = t52
+//line relay.go:70:20000
+										t34.To.Head = t7
+//line relay.go:70:20000
+										if uint32(t14.To.Tail)-t14.To.Head >= t14.To.Slots && t14.To.Kind == 1 {
+//line relay.go:70:20000
+											loaded7 := host2.Load64(r, &t14.Host[b3[15]+1])
+//line relay.go:71:20000
+											head := loaded7
+//line relay.go:70:20000
+											kernel.StoreRelaxed(&b3[8], head)
+//line relay.go:70:20000
+											t14.To.Head = uint32(head)
+//line relay.go:71:20000
 										}
-//line relay.go:70:50000
-										if uint32(t117.To.Tail)-t117.To.Head >= t117.To.Slots {
-//line relay.go:71:50000
-											room6 = 1
-//line relay.go:72:50000
+//line relay.go:70:20000
+										if uint32(t14.To.Tail)-t14.To.Head >= t14.To.Slots {
+//line relay.go:71:20000
+											room2 = 1
+//line relay.go:72:20000
 										} else {
-//line relay.go:73:50000
-											room6 = 0
-//line relay.go:74:50000
+//line relay.go:73:20000
+											room2 = 0
+//line relay.go:74:20000
 										}
-//line relay.go:75:50000
+//line relay.go:75:20000
 									}
-//line relay.go:76:50000
-									room7 := room6
-//line relay.go:77:50000
-									if room7 != 0 {
-//line relay.go:70:50000
-										atomic.AddUint64(&b5[1], 1)
-//line relay.go:71:50000
-										ticket3 = 0
-//line relay.go:72:50000
-										room5 = room7
-//line relay.go:73:50000
-										break block8
-//line relay.go:74:50000
+//line relay.go:76:20000
+									room3 := room2
+//line relay.go:77:20000
+									if room3 != 0 {
+//line relay.go:70:20000
+										atomic.AddUint64(&b2[1], 1)
+//line relay.go:71:20000
+										ticket = 0
+//line relay.go:72:20000
+										room = room3
+//line relay.go:73:20000
+										break block2
+//line relay.go:74:20000
 									}
-//line relay.go:75:50000
+//line relay.go:75:20000
 								}
-//line relay.go:70:50000
-								loaded22 := host2.Load64(r, &b5[10])
-//line relay.go:71:50000
-								owner2 := uint32(loaded22)
-//line relay.go:70:50000
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t311.To.Tail, t311.To.Tail+1)
-//line relay.go:71:50000
-								tail2 := old2
-//line relay.go:70:50000
-								if tail2 == t311.To.Tail {
-//line relay.go:71:50000
-									t510 := t311
-//line relay.go:72:50000
-									t68 := t311
-//line relay.go:73:50000
-									t78 := tail2 + 1
-//line relay.go:74:50000
-									t87 := owner2
-//line relay.go:70:50000
-									t510.To.Tail = t78
-//line relay.go:70:50000
-									t68.To.Owner = t87
-//line relay.go:71:50000
-									t98 := uint32(tail2)
-//line relay.go:72:50000
-									ticket3 = t98
-//line relay.go:73:50000
-									room5 = 0
-//line relay.go:74:50000
-									break block8
-//line relay.go:75:50000
+//line relay.go:70:20000
+								loaded8 := host2.Load64(r, &b2[10])
+//line relay.go:71:20000
+								owner := uint32(loaded8)
+//line relay.go:70:20000
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line relay.go:71:20000
+								tail := old
+//line relay.go:70:20000
+								if tail == t33.To.Tail {
+//line relay.go:71:20000
+									t53 := t33
+//line relay.go:72:20000
+									t6 := t33
+//line relay.go:73:20000
+									t72 := tail + 1
+//line relay.go:74:20000
+									t82 := owner
+//line relay.go:70:20000
+									t53.To.Tail = t72
+//line relay.go:70:20000
+									t6.To.Owner = t82
+//line relay.go:71:20000
+									t92 := uint32(tail)
+//line relay.go:72:20000
+									ticket = t92
+//line relay.go:73:20000
+									room = 0
+//line relay.go:74:20000
+									break block2
+//line relay.go:75:20000
 								}
-//line relay.go:70:50000
-								t311.To.Tail = tail2
-//line relay.go:71:50000
+//line relay.go:70:20000
+								t33.To.Tail = tail
+//line relay.go:71:20000
 							}
-//line relay.go:72:50000
+//line relay.go:72:20000
 						}
-//line relay.go:73:50000
-						ticket4 := ticket3
-//line relay.go:74:50000
-						room8 := room5
-//line relay.go:75:50000
-						if room8 != 0 {
-//line relay.go:76:50000
-							result09 = false
-//line relay.go:77:50000
+//line relay.go:73:20000
+						ticket2 := ticket
+//line relay.go:74:20000
+						room4 := room
+//line relay.go:75:20000
+						if room4 != 0 {
+//line relay.go:76:20000
+							result02 = false
+//line relay.go:77:20000
 						} else {
-//line relay.go:78:50000
-							t69 := ticket4
-//line relay.go:70:50000
-							t118 := t69 & (t211.To.Slots - 1) * t211.To.Step
-//line relay.go:70:50000
-							result010 := t211.To.Ring[t118:]
-//line relay.go:71:50000
-							t88 := result010
-//line relay.go:72:50000
-							t99 := uint64(ticket4+1) << 32
-//line relay.go:73:50000
-							slot3 := t88
-//line relay.go:74:50000
-							tag2 := t99
-//line relay.go:75:50000
-							t104 := t211
-//line relay.go:76:50000
-							t119 := slot3
-//line relay.go:77:50000
-							t123 := tag2
-//line relay.go:70:50000
-							h2 := t119[:c2]
-//line relay.go:70:50000
-							kernel.StoreRelaxed(&h2[0], t123|uint64(t104.ID<<8|128))
-//line relay.go:70:50000
-							kernel.StoreRelaxed(&h2[1], t123)
-//line relay.go:70:50000
-							kernel.StoreRelaxed(&h2[2], t123|uint64(t104.Words[t104.At+2]))
-//line relay.go:70:50000
-							kernel.StoreRelaxed(&h2[3], t123|uint64(t104.Words[t104.At+3]))
-//line relay.go:71:50000
-							t133 := slot3
-//line relay.go:72:50000
-							t143 := tag2
-//line relay.go:73:50000
-							t152 := t48
-//line relay.go:70:50000
-							kernel.PutWords(t133, 4, t143, t152)
-//line relay.go:71:50000
-							t163 := t211
-//line relay.go:72:50000
-							t120 := t163
-//line relay.go:73:50000
-						block9:
-//line relay.go:74:50000
-							switch {
-//line relay.go:75:50000
-							default:
-//line relay.go:70:50000
-								kernel.Fence()
-//line relay.go:70:50000
-								t216 := t120.To.Kind != 1
-//line relay.go:71:50000
-								if t216 {
-//line relay.go:70:50000
-									loaded23 := host2.Load64(r, &t120.To.Words[9])
-//line relay.go:71:50000
-									t216 = loaded23 == 0
-//line relay.go:72:50000
-								}
-//line relay.go:73:50000
-								if !t216 {
-//line relay.go:70:50000
-									rung2 := t120.Control[c3:]
-//line relay.go:70:50000
-									t313 := rung2[0]
-//line relay.go:70:50000
-									t410 := uint64(t120.To.Box)
-//line relay.go:71:50000
-									n2 := t313
-//line relay.go:72:50000
-									box3 := t410
-//line relay.go:73:50000
-									t511 := min(n2, 12)
-//line relay.go:74:50000
-									for i3 := uint64(0); i3 < t511; i3++ {
-//line relay.go:70:50000
-										if uint64(uint32(rung2[1+i3/2]>>(32*(i3&1)))) == box3 {
-//line relay.go:71:50000
-											break block9
-//line relay.go:72:50000
-										}
-//line relay.go:73:50000
+//line relay.go:78:20000
+							t62 := ticket2
+//line relay.go:70:20000
+							t15 := t62 & (t22.To.Slots - 1) * t22.To.Step
+//line relay.go:70:20000
+							result03 := t22.To.Ring[t15:]
+//line relay.go:71:20000
+							t83 := result03
+//line relay.go:72:20000
+							t93 := uint64(ticket2+1) << 32
+//line relay.go:73:20000
+							slot := t83
+//line relay.go:74:20000
+							tag := t93
+//line relay.go:75:20000
+							t10 := t22
+//line relay.go:76:20000
+							t11 := slot
+//line relay.go:77:20000
+							t122 := tag
+//line relay.go:70:20000
+							h := t11[:c]
+//line relay.go:70:20000
+							kernel.StoreRelaxed(&h[0], t122|uint64(t10.ID<<8|128))
+//line relay.go:70:20000
+							kernel.StoreRelaxed(&h[1], t122)
+//line relay.go:70:20000
+							kernel.StoreRelaxed(&h[2], t122|uint64(t10.Words[t10.At+2]))
+//line relay.go:70:20000
+							kernel.StoreRelaxed(&h[3], t122|uint64(t10.Words[t10.At+3]))
+//line relay.go:71:20000
+							t132 := slot
+//line relay.go:72:20000
+							t142 := tag
+//line relay.go:70:20000
+							kernel.PutWords(t132, 4, t142, in)
+//line relay.go:71:20000
+							t16 := t22
+//line relay.go:70:20000
+							if t16.Listed {
+//line relay.go:71:20000
+								t17 := t16
+//line relay.go:72:20000
+							block3:
+//line relay.go:73:20000
+								switch {
+//line relay.go:74:20000
+								default:
+//line relay.go:70:20000
+									kernel.Fence()
+//line relay.go:70:20000
+									t26 := t17.To.Kind != 1
+//line relay.go:71:20000
+									if t26 {
+//line relay.go:70:20000
+										loaded9 := host2.Load64(r, &t17.To.Words[9])
+//line relay.go:71:20000
+										t26 = loaded9 == 0
+//line relay.go:72:20000
 									}
-//line relay.go:74:50000
-									if n2 >= 12 {
-//line relay.go:70:50000
-										rung2[0] = 13
-//line relay.go:70:50000
-										if t120.To.Kind != 1 {
-//line relay.go:71:50000
-											t610 := t120
-//line relay.go:70:50000
-											kernel.StoreRelaxed(&t610.Host[t610.To.Words[15]], 1)
-//line relay.go:70:50000
-											kernel.StoreRelaxed(&t610.Host[0], 1)
-//line relay.go:71:50000
+//line relay.go:73:20000
+									if !t26 {
+//line relay.go:70:20000
+										rung := t17.Control[c2:]
+//line relay.go:70:20000
+										t35 := rung[0]
+//line relay.go:70:20000
+										t42 := uint64(t17.To.Box)
+//line relay.go:71:20000
+										n := t35
+//line relay.go:72:20000
+										box := t42
+//line relay.go:73:20000
+										t54 := min(n, 12)
+//line relay.go:74:20000
+										for i := uint64(0); i < t54; i++ {
+//line relay.go:70:20000
+											if uint64(uint32(rung[1+i/2]>>(32*(i&1)))) == box {
+//line relay.go:71:20000
+												break block3
+//line relay.go:72:20000
+											}
+//line relay.go:73:20000
 										}
-//line relay.go:72:50000
-										break
-//line relay.go:73:50000
-									} else if n2&1 == 0 {
-//line relay.go:70:50000
-										rung2[1+n2/2] = box3
-//line relay.go:71:50000
-									} else {
-//line relay.go:70:50000
-										rung2[1+n2/2] |= box3 << 32
-//line relay.go:71:50000
-									}
-//line relay.go:70:50000
-									rung2[0] = n2 + 1
-//line relay.go:71:50000
-								}
-//line relay.go:72:50000
-							}
-//line relay.go:73:50000
-							result09 = true
-//line relay.go:74:50000
-						}
-//line relay.go:75:50000
-					}
-//line relay.go:76:50000
-					if !result09 {
-//line relay.go:71:50000
-						result08 = 4
-//line relay.go:72:50000
-						break
-//line relay.go:73:50000
-					}
-//line relay.go:73:50000
-					now2 := kernel.Clock()
-//line relay.go:74:50000
-					now3 := now2
-//line relay.go:74:50000
-					if t210.Last != 0 {
-//line relay.go:75:50000
-						t79 := uint32(now3 - t210.Last)
-//line relay.go:75:50000
-						result011 := tripBucket(t79)
-//line relay.go:75:50000
-						t210.Trips[result011]++
-//line relay.go:76:50000
-					}
-//line relay.go:77:50000
-					t210.Last = now3
-//line relay.go:78:50000
-					t210.Balls++
-//line relay.go:79:50000
-					result08 = 0
-//line relay.go:80:50000
-					break
-//line relay.go:80:50000
-				} else if t114 == 1 {
-//line relay.go:81:50000
-					t910 := t210
-//line relay.go:82:50000
-					t105 := t210
-//line relay.go:81:50000
-					t1110 := t38.Next
-//line relay.go:81:50000
-					t910.Next = t1110
-//line relay.go:81:50000
-					t105.Last = 0
-//line relay.go:82:50000
-				} else if t114 == 2 {
-//line relay.go:83:50000
-					t210.Next = actor.Ref[Ball]{}
-//line relay.go:84:50000
-				} else if t114 == 3 {
-//line relay.go:85:50000
-					*t47 = t210.Balls
-//line relay.go:86:50000
-				} else if t114 == 4 {
-//line relay.go:87:50000
-					*t47 = uint64(t210.Trips[t38.Number%464])
-//line relay.go:88:50000
-				} else if t114 == 5 {
-//line relay.go:89:50000
-					now4 := kernel.Clock()
-//line relay.go:89:50000
-					*t47 = uint64(now4)
-//line relay.go:90:50000
-				} else if t114 == 6 {
-//line relay.go:91:50000
-					now5 := kernel.GlobalTimer()
-//line relay.go:91:50000
-					*t47 = uint64(now5)
-//line relay.go:92:50000
-				}
-//line relay.go:93:50000
-				result08 = 1
-//line relay.go:94:50000
-			}
-//line relay.go:95:50000
-		}
-//line relay.go:61:50000
-		t611 := result08
-//line relay.go:61:50000
-		result012 := actor.Known(t611)
-//line relay.go:62:50000
-		result2 := result012
-//line quern.dev/ring/actor/alone.go:58:10000
-		outcome := uint32(result2)
-//line quern.dev/ring/actor/alone.go:59:10000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:60:10000
-			sh.Outcome[0] = outcome
-//line quern.dev/ring/actor/alone.go:61:10000
-		}
-//line quern.dev/ring/actor/alone.go:62:10000
-	}
-//line quern.dev/ring/actor/alone.go:63:10000
-}
-
-//go:noinline
-//line quern_gen.go:6715:1
-func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t911, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
-	cRow := cs[first4:][:32]
-	beginRow := begins[first4:][:32]
-	bornRow := borns[first4:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		begin := beginRow[threadX]
-		born := bornRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:73:10000
-		if t2 {
-//line quern.dev/ring/actor/alone.go:74:10000
-			now6 := kernel.Clock()
-//line quern.dev/ring/actor/alone.go:75:10000
-			now7 := now6
-//line quern.dev/ring/actor/alone.go:75:10000
-			if source2 == 8 {
-//line quern.dev/ring/actor/alone.go:76:10000
-				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
-//line quern.dev/ring/actor/alone.go:77:10000
-			} else {
-//line quern.dev/ring/actor/alone.go:78:10000
-				t422 := out
-//line quern.dev/ring/actor/alone.go:79:10000
-				t442 := result
-//line quern.dev/ring/actor/alone.go:80:10000
-				t452 := uint32(now7 - begin)
-//line quern.dev/ring/actor/alone.go:81:10000
-				t462 := uint32(min(begin-born, 4294967295))
-//line quern.dev/ring/actor/alone.go:174
-				source3 := sh.Missing[0]
-				t217 := source3
-				var result013 uint32
-				switch {
-				default:
-//line quern.dev/ring/actor/look.go:33:40000
-					if t217 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-						result013 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-						break
-//line quern.dev/ring/actor/look.go:35:40000
-					} else if t217 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-						result013 = shape.Slots + t217*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-						break
-//line quern.dev/ring/actor/look.go:38:40000
-					}
-//line quern.dev/ring/actor/look.go:38:40000
-					result013 = shape.Slots + (t217-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				t512 := source3
-				var result014 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-				if t512 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-					result014 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-				} else {
-//line quern.dev/ring/actor/look.go:46:40000
-					result014 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				at3 := (result013 + sh.Ticket&(result014-1)) * shape.OutStep
-				t710 := at3
-				t89 := at3 + shape.Out
-//line quern.dev/ring/actor/alone.go:176
-				slot4 := t422[t710:t89]
-				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t911:t106]
-				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
-				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
-				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
-				for w6 := 0; w6 < len(reply2); w6++ {
-					kernel.StoreRelaxed(&slot4[3+w6], tag3|uint64(reply2[w6]))
-				}
-//line quern.dev/ring/actor/alone.go:79:10000
-				cursor[source2] = sh.Ticket + 1
-//line quern.dev/ring/actor/alone.go:80:10000
-			}
-//line quern.dev/ring/actor/alone.go:81:10000
-			t482 := now7
-//line quern.dev/ring/actor/alone.go:82:10000
-			begin = t482
-//line quern.dev/ring/actor/alone.go:81:10000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:82:10000
-			t552 := !forwards
-//line quern.dev/ring/actor/alone.go:83:10000
-			if !t552 {
-//line quern.dev/ring/actor/alone.go:84:10000
-				t492 := c
-//line quern.dev/ring/actor/alone.go:85:10000
-				t50 := cursor
-//line quern.dev/ring/actor/alone.go:82:10000
-				t532 := words[t51:t522]
-//line quern.dev/ring/actor/alone.go:83:10000
-				var result015 bool
-//line quern.dev/ring/actor/alone.go:84:10000
-			block11:
-//line quern.dev/ring/actor/alone.go:85:10000
-				switch {
-//line quern.dev/ring/actor/alone.go:86:10000
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list2 := int(t50[11])
-					count2 := uint32(t492.Post[list2])
-					for i4 := uint32(0); i4 < count2; i4++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to2 := t492.Post[list2+1+int(i4)]
-						t121 := uint32(to2)
-						t218 := uint32(to2 >> 32)
-//line quern.dev/ring/actor/send.go:28:30000
-						if !(t492.To.Box == t121 && t492.To.Actor == t218) {
-//line quern.dev/ring/actor/send.go:31:30000
-							t124 := int(t121) * 16
-//line quern.dev/ring/actor/send.go:32:30000
-							t219 := (int(t121) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:30000
-							b7 := t492.Post[t124:t219]
-//line quern.dev/ring/actor/send.go:32:30000
-							memory3 := t492.Post
-//line quern.dev/ring/actor/send.go:33:30000
-							if b7[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory3 = t492.Host
-//line quern.dev/ring/actor/send.go:35:30000
-							}
-//line quern.dev/ring/actor/send.go:36:30000
-							t314 := b7[14]
-//line quern.dev/ring/actor/send.go:36:30000
-							t411 := uint32(b7[11])
-//line quern.dev/ring/actor/send.go:36:30000
-							t513 := uint32(b7[12])
-//line quern.dev/ring/actor/send.go:37:30000
-							ring4 := t314
-//line quern.dev/ring/actor/send.go:38:30000
-							slots5 := t411
-//line quern.dev/ring/actor/send.go:39:30000
-							step3 := t513
-//line quern.dev/ring/actor/send.go:37:30000
-							end3 := ring4 + uint64(slots5)*uint64(step3)
-//line quern.dev/ring/actor/send.go:38:30000
-							if end3 > uint64(len(memory3)) || ring4 > end3 {
-//line quern.dev/ring/actor/send.go:39:30000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:30000
-							}
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded24 := host2.Load64(r, &b7[0])
-//line quern.dev/ring/actor/send.go:41:30000
-							loaded25 := host2.Load64(r, &b7[8])
-//line quern.dev/ring/actor/send.go:42:30000
-							t810 := ring4
-//line quern.dev/ring/actor/send.go:43:30000
-							t912 := end3
-//line quern.dev/ring/actor/send.go:42:30000
-							loaded26 := host2.Load64(r, &b7[10])
-//line quern.dev/ring/actor/send.go:41:30000
-							t492.To = actor.Target{Box: t121, Actor: t218, Tail: loaded24, Head: uint32(loaded25), Words: b7, Ring: memory3[t810:t912], Slots: slots5, Step: step3, Kind: uint32(b7[13]), Owner: uint32(loaded26)}
-//line quern.dev/ring/actor/send.go:42:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t315 := t492
-						var ticket5 uint32
-						var room9 uint32
-					block12:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:30000
-							for b8 := t315.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:30000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:30000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:30000
-								}
-//line quern.dev/ring/actor/send.go:59:30000
-								if t315.To.Owner != t315.To.Actor || uint32(t315.To.Tail)-t315.To.Head >= t315.To.Slots {
-//line quern.dev/ring/actor/send.go:60:30000
-									t125 := t315
-//line quern.dev/ring/actor/send.go:81:30000
-									b9 := t125.To.Words
-//line quern.dev/ring/actor/send.go:82:30000
-									loaded27 := host2.Load64(r, &b9[10])
-//line quern.dev/ring/actor/send.go:82:30000
-									t125.To.Owner = uint32(loaded27)
-//line quern.dev/ring/actor/send.go:83
-									var room10 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t125.To.Owner != t125.To.Actor {
-										room10 = 2
-									} else {
-										t220 := t125
-										t316 := t125
-//line quern.dev/ring/actor/send.go:86
-										loaded28 := host2.Load64(r, &b9[0])
-										t514 := loaded28
-//line quern.dev/ring/actor/send.go:86
-										loaded29 := host2.Load64(r, &b9[8])
-										t711 := uint32(loaded29)
-//line quern.dev/ring/actor/send.go:86
-										t220.To.Tail = t514
-//line quern.dev/ring/actor/send.go:86
-										t316.To.Head = t711
-										if uint32(t125.To.Tail)-t125.To.Head >= t125.To.Slots && t125.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:30000
-											loaded30 := host2.Load64(r, &t125.Host[b9[15]+1])
-//line quern.dev/ring/actor/send.go:89:30000
-											head3 := loaded30
-//line quern.dev/ring/actor/send.go:89:30000
-											kernel.StoreRelaxed(&b9[8], head3)
-//line quern.dev/ring/actor/send.go:90:30000
-											t125.To.Head = uint32(head3)
-//line quern.dev/ring/actor/send.go:91:30000
-										}
-//line quern.dev/ring/actor/send.go:92:30000
-										if uint32(t125.To.Tail)-t125.To.Head >= t125.To.Slots {
-//line quern.dev/ring/actor/send.go:93:30000
-											room10 = 1
-//line quern.dev/ring/actor/send.go:94:30000
+//line relay.go:74:20000
+										if n >= 12 {
+//line relay.go:70:20000
+											rung[0] = 13
+//line relay.go:70:20000
+											if t17.To.Kind != 1 {
+//line relay.go:71:20000
+												t63 := t17
+//line relay.go:70:20000
+												kernel.StoreRelaxed(&t63.Host[t63.To.Words[15]], 1)
+//line relay.go:70:20000
+												kernel.StoreRelaxed(&t63.Host[0], 1)
+//line relay.go:71:20000
+											}
+//line relay.go:72:20000
+											break
+//line relay.go:73:20000
+										} else if n&1 == 0 {
+//line relay.go:70:20000
+											rung[1+n/2] = box
+//line relay.go:71:20000
 										} else {
-//line quern.dev/ring/actor/send.go:95:30000
-											room10 = 0
-//line quern.dev/ring/actor/send.go:96:30000
+//line relay.go:70:20000
+											rung[1+n/2] |= box << 32
+//line relay.go:71:20000
 										}
-//line quern.dev/ring/actor/send.go:97:30000
+//line relay.go:70:20000
+										rung[0] = n + 1
+//line relay.go:71:20000
 									}
-//line quern.dev/ring/actor/send.go:60:30000
-									room11 := room10
-//line quern.dev/ring/actor/send.go:61:30000
-									if room11 != 0 {
-//line quern.dev/ring/actor/send.go:61:30000
-										atomic.AddUint64(&b8[1], 1)
-//line quern.dev/ring/actor/send.go:62:30000
-										ticket5 = 0
-//line quern.dev/ring/actor/send.go:63:30000
-										room9 = room11
-//line quern.dev/ring/actor/send.go:64:30000
-										break block12
-//line quern.dev/ring/actor/send.go:65:30000
-									}
-//line quern.dev/ring/actor/send.go:66:30000
+//line relay.go:72:20000
 								}
-//line quern.dev/ring/actor/send.go:65:30000
-								loaded31 := host2.Load64(r, &b8[10])
-//line quern.dev/ring/actor/send.go:66:30000
-								owner3 := uint32(loaded31)
-//line quern.dev/ring/actor/send.go:68:30000
-								old3 := kernel.AtomicCompareAndSwap(&b8[0], t315.To.Tail, t315.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:30000
-								tail3 := old3
-//line quern.dev/ring/actor/send.go:69:30000
-								if tail3 == t315.To.Tail {
-//line quern.dev/ring/actor/send.go:70:30000
-									t515 := t315
-//line quern.dev/ring/actor/send.go:71:30000
-									t612 := t315
-//line quern.dev/ring/actor/send.go:72:30000
-									t712 := tail3 + 1
-//line quern.dev/ring/actor/send.go:73:30000
-									t811 := owner3
-//line quern.dev/ring/actor/send.go:70:30000
-									t515.To.Tail = t712
-//line quern.dev/ring/actor/send.go:70:30000
-									t612.To.Owner = t811
-//line quern.dev/ring/actor/send.go:71:30000
-									t913 := uint32(tail3)
-//line quern.dev/ring/actor/send.go:72:30000
-									ticket5 = t913
-//line quern.dev/ring/actor/send.go:73:30000
-									room9 = 0
-//line quern.dev/ring/actor/send.go:74:30000
-									break block12
-//line quern.dev/ring/actor/send.go:75:30000
-								}
-//line quern.dev/ring/actor/send.go:73:30000
-								t315.To.Tail = tail3
-//line quern.dev/ring/actor/send.go:74:30000
-							}
-//line quern.dev/ring/actor/send.go:75:30000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket6 := ticket5
-						room12 := room9
-//line quern.dev/ring/actor/alone.go:196
-						if room12 == 1 {
-							t613 := int(t50[13])
-//line quern.dev/ring/actor/alone.go:197
-							t713 := int(t50[13]) + len(t532) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved3 := t492.Post[t613:t713]
-							for w7 := 0; w7 < len(t532); w7++ {
-								saved3[w7] = uint64(t532[w7])
-							}
-							result016 := t492.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved3[len(t532)] = result016
-							t50[12] = i4 + 1
-							result015 = false
-							break block11
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room12 == 0 {
-							t914 := t492
-							t107 := t532
-							t1111 := ticket6
-//line quern.dev/ring/actor/alone.go:229
-							t126 := t1111
-//line quern.dev/ring/actor/send.go:49:30000
-							t127 := t126 & (t914.To.Slots - 1) * t914.To.Step
-//line quern.dev/ring/actor/send.go:49:30000
-							result017 := t914.To.Ring[t127:]
-//line quern.dev/ring/actor/alone.go:229
-							t317 := result017
-							t412 := uint64(t1111+1) << 32
-							slot5 := t317
-							tag4 := t412
-//line quern.dev/ring/actor/alone.go:230
-							t516 := t914
-							t614 := slot5
-							t714 := tag4
-//line quern.dev/ring/actor/send.go:102
-							h3 := t614[:c2]
-							kernel.StoreRelaxed(&h3[0], t714|uint64(t516.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t714)
-							kernel.StoreRelaxed(&h3[2], t714|uint64(t516.Words[t516.At+2]))
-							kernel.StoreRelaxed(&h3[3], t714|uint64(t516.Words[t516.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w8 := 0; w8 < len(t107); w8++ {
-								kernel.StoreRelaxed(&slot5[4+w8], tag4|uint64(t107[w8]))
-							}
-							t812 := t914
-//line quern.dev/ring/actor/send.go:114
-							t128 := t812
-						block13:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
+//line relay.go:70:20000
+							} else if !(t16.Wakes == 0 || t16.To.Kind == 1) {
+//line relay.go:70:20000
 								kernel.Fence()
-								t221 := t128.To.Kind != 1
-								if t221 {
-//line quern.dev/ring/actor/send.go:143
-									loaded32 := host2.Load64(r, &t128.To.Words[9])
-									t221 = loaded32 == 0
+//line relay.go:70:20000
+								b4 := t16.To.Words
+//line relay.go:70:20000
+								loaded10 := host2.Load64(r, &b4[9])
+//line relay.go:71:20000
+								if loaded10 != 0 {
+//line relay.go:72:20000
+									t36 := t16
+//line relay.go:70:20000
+									kernel.StoreRelaxed(&t36.Host[t36.To.Words[15]], 1)
+//line relay.go:70:20000
+									kernel.StoreRelaxed(&t36.Host[0], 1)
+//line relay.go:71:20000
 								}
-								if !t221 {
-//line quern.dev/ring/actor/send.go:146
-									rung3 := t128.Control[c3:]
-									t318 := rung3[0]
-//line quern.dev/ring/actor/send.go:147
-									t413 := uint64(t128.To.Box)
-									n3 := t318
-									box4 := t413
-//line quern.dev/ring/actor/send.go:148
-									t517 := min(n3, 12)
-									for i5 := uint64(0); i5 < t517; i5++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung3[1+i5/2]>>(32*(i5&1)))) == box4 {
-											break block13
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n3 >= 12 {
-										rung3[0] = 13
-										if t128.To.Kind != 1 {
-											t615 := t128
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t615.Host[t615.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t615.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n3&1 == 0 {
-										rung3[1+n3/2] = box4
-									} else {
-										rung3[1+n3/2] |= box4 << 32
-									}
-									rung3[0] = n3 + 1
-								}
+//line relay.go:72:20000
 							}
+//line relay.go:73:20000
+							result02 = true
+//line relay.go:74:20000
 						}
+//line relay.go:75:20000
 					}
-//line quern.dev/ring/actor/alone.go:209
-					result015 = true
-				}
-//line quern.dev/ring/actor/alone.go:82:10000
-				t552 = result015
-//line quern.dev/ring/actor/alone.go:83:10000
-			}
-//line quern.dev/ring/actor/alone.go:84:10000
-			whole := t552
-//line quern.dev/ring/actor/alone.go:83:10000
-			if whole && !last {
-//line quern.dev/ring/actor/alone.go:84:10000
-				t582 := begin - born
-//line quern.dev/ring/actor/alone.go:85:10000
-				t592 := command
-//line quern.dev/ring/actor/alone.go:86:10000
-				t60 := cursor
-//line quern.dev/ring/actor/alone.go:87:10000
-				t61 := box
-//line quern.dev/ring/actor/alone.go:88
-				t622 := in
-				t632 := mail
-			block14:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:10000
-					loaded33 := host2.Load64(r, &t592[0])
-//line quern.dev/ring/actor/alone.go:104:10000
-					ordered2 := loaded33
-//line quern.dev/ring/actor/alone.go:104:10000
-					sh.Asked[0] = uint32(ordered2)
-//line quern.dev/ring/actor/alone.go:105:10000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint2 := uint32(ordered2 >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint2 != sh.Hint[0] {
-							t414 := hint2
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t414
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source4 uint32 = 9
-						var sides2 uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level2 := uint32(0); level2 < 8; level2++ {
-//line quern.dev/ring/actor/alone.go:114:10000
-								if level2 == 4 {
-//line quern.dev/ring/actor/alone.go:115:10000
-									continue
-//line quern.dev/ring/actor/alone.go:116:10000
-								}
-//line quern.dev/ring/actor/alone.go:117:10000
-								next4 := t60[level2]
-//line quern.dev/ring/actor/alone.go:118
-								t616 := level2
-								var result018 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t616 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result018 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t616 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result018 = shape.Slots + t616*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result018 = shape.Slots + (t616-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded34 := host2.Load64(r, &t622[at4])
-								if uint32(loaded34>>32) == next4+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t915 := level2
-									source4 = t915
-									sides2 = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides2
-						}
-						if source4 == 9 || source4 < 4 {
-							next5 := t60[4]
-							loaded35 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded35>>32) == next5+1
-//line quern.dev/ring/actor/alone.go:128
-							posted2 := false
-							slots6 := uint32(t61[11])
-							if slots6 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next6 := uint32(t61[8])
-								loaded36 := host2.Load64(r, &t632[next6&(slots6-1)*shape.InStep])
-								posted2 = uint32(loaded36>>32) == next6+1
-//line quern.dev/ring/actor/alone.go:133:10000
-							}
-//line quern.dev/ring/actor/alone.go:134:10000
-							if posted2 && !(middle2 && t60[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:10000
-								source4 = 8
-//line quern.dev/ring/actor/alone.go:136:10000
-							} else if middle2 {
-//line quern.dev/ring/actor/alone.go:137
-								source4 = 4
-							}
-						}
-						if !(source4 == 9) {
-//line quern.dev/ring/actor/alone.go:143:10000
-							t129 := t622
-//line quern.dev/ring/actor/alone.go:144:10000
-							ring5 := t129
-//line quern.dev/ring/actor/alone.go:145:10000
-							var at5 uint32
-//line quern.dev/ring/actor/alone.go:144:10000
-							if source4 == 8 {
-//line quern.dev/ring/actor/alone.go:145:10000
-								sh.Ticket = uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:146:10000
-								t134 := t632
-//line quern.dev/ring/actor/alone.go:146:10000
-								t144 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:10000
-								ring5 = t134
-//line quern.dev/ring/actor/alone.go:148:10000
-								at5 = t144
-//line quern.dev/ring/actor/alone.go:149:10000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:10000
-								sh.Ticket = t60[source4]
-//line quern.dev/ring/actor/alone.go:149:10000
-								t164 := source4
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result019 uint32
-//line quern.dev/ring/actor/alone.go:151:10000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:10000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t164 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result019 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t164 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result019 = shape.Slots + t164*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result019 = shape.Slots + (t164-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								t193 := source4
-//line quern.dev/ring/actor/alone.go:150:10000
-								var result020 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t193 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result020 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result020 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:10000
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:10000
-							}
-//line quern.dev/ring/actor/alone.go:151:10000
-							t2110 := at5
-//line quern.dev/ring/actor/alone.go:152:10000
-							t223 := at5 + shape.In
-//line quern.dev/ring/actor/alone.go:151:10000
-							slot6 := ring5[t2110:t223]
-//line quern.dev/ring/actor/alone.go:152:10000
-							cell2 := words[:t233]
-//line quern.dev/ring/actor/alone.go:153
-							for w9 := 0; w9 < len(slot6); w9++ {
-//line quern.dev/ring/actor/alone.go:154:10000
-								loaded37 := host2.Load64(r, &slot6[w9])
-//line quern.dev/ring/actor/alone.go:155:10000
-								v2 := loaded37
-//line quern.dev/ring/actor/alone.go:155:10000
-								if uint32(v2>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:10000
-									break block14
-//line quern.dev/ring/actor/alone.go:157:10000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell2[w9] = uint32(v2)
-							}
-//line quern.dev/ring/actor/alone.go:160:10000
-							reply3 := cell2[t253:t263]
-//line quern.dev/ring/actor/alone.go:161:10000
-							for w10 := 0; w10 < len(reply3); w10++ {
-//line quern.dev/ring/actor/alone.go:162:10000
-								reply3[w10] = 0
-//line quern.dev/ring/actor/alone.go:163:10000
-							}
-//line quern.dev/ring/actor/alone.go:164:10000
-							t294 := source4
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:10000
-							sh.Missing[0] = t294
-//line quern.dev/ring/actor/alone.go:165:10000
-							deadline2 := cell2[1]
-//line quern.dev/ring/actor/alone.go:166:10000
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line quern.dev/ring/actor/alone.go:166:10000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:10000
-							}
-//line quern.dev/ring/actor/alone.go:168:10000
-							t60[8] = source4
-//line quern.dev/ring/actor/alone.go:169:10000
-						}
-//line quern.dev/ring/actor/alone.go:170
+//line relay.go:76:20000
+					if !result02 {
+//line relay.go:71:20000
+						result0 = 4
+//line relay.go:72:20000
+						break
+//line relay.go:73:20000
 					}
+//line relay.go:73:20000
+					now := kernel.Clock()
+//line relay.go:74:20000
+					now2 := now
+//line relay.go:74:20000
+					if state.Last != 0 {
+//line relay.go:75:20000
+						t73 := uint32(now2 - state.Last)
+//line relay.go:75:20000
+						result04 := tripBucket(t73)
+//line relay.go:75:20000
+						state.Trips[result04]++
+//line relay.go:76:20000
+					}
+//line relay.go:77:20000
+					state.Last = now2
+//line relay.go:78:20000
+					state.Balls++
+//line relay.go:79:20000
+					result0 = 0
+//line relay.go:80:20000
+					break
+//line relay.go:80:20000
+				} else if t1 == 1 {
+//line relay.go:81:20000
+					t112 := in.Next
+//line relay.go:81:20000
+					state.Next = t112
+//line relay.go:81:20000
+					state.Last = 0
+//line relay.go:82:20000
+				} else if t1 == 2 {
+//line relay.go:83
+					state.Next = actor.Ref[Ball]{}
+				} else if t1 == 3 {
+					*out = state.Balls
+				} else if t1 == 4 {
+					*out = uint64(state.Trips[in.Number%464])
+				} else if t1 == 5 {
+					now3 := kernel.Clock()
+//line relay.go:89
+					*out = uint64(now3)
+				} else if t1 == 6 {
+					now4 := kernel.GlobalTimer()
+//line relay.go:91
+					*out = uint64(now4)
 				}
+				result0 = 1
 			}
 		}
-		beginRow[threadX] = begin
-	}
-}
-
-//go:noinline
-//line quern_gen.go:7350:1
-func quernRow7RelayActor(r *host2.Run, box, command []uint64, start uint64) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:92
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 1)
-			kernel.StoreRelease(&command[8], start)
+//line relay.go:61:20000
+		t74 := result0
+//line relay.go:61:20000
+		result05 := actor.Known(t74)
+//line relay.go:62:20000
+		result := result05
+//line relay.go:63:20000
+		if threadX == 0 {
+//line relay.go:61:20000
+			*action = result
+//line relay.go:62:20000
 		}
+//line relay.go:63:20000
 	}
+//line relay.go:64:20000
 }

@@ -17,6 +17,12 @@ func Scratch[T any](r *Run, id, n int) []T {
 	return reuse[T](r, &r.scratch, id, n)
 }
 
+// Kept returns storage for n values of the code that calls compiled kernels, apart from
+// theirs. Its contents are undefined.
+func Kept[T any](r *Run, id, n int) []T {
+	return reuse[T](r, &r.kept, id, n)
+}
+
 // Dynamic returns the dynamic shared memory of the launch as elements of T,
 // which hold no pointers. Every id names the same memory. Its contents are
 // undefined.

@@ -15,7 +15,20 @@ import (
 //		a, x := host.Value[float32](r, 0), host.Slice[float32](r, 1)
 //		host.Plain(r, func(t kernel.Thread) { scale(t, a, x) })
 //	}
-func Plain(r *Run, body func(t kernel.Thread)) {
+func Plain(r *Run, body func(t kernel.Thread)) { r.plainly(body, r.Next) }
+
+// PlainBlock is Plain for the block that r is at.
+func PlainBlock(r *Run, body func(t kernel.Thread)) {
+	left := true
+	r.plainly(body, func() bool {
+		more := left
+		left = false
+		return more
+	})
+}
+
+// plainly runs the blocks that next moves to.
+func (r *Run) plainly(body func(t kernel.Thread), next func() bool) {
 	if o := r.launch.output; o != nil {
 		printing.enter(o)
 		defer printing.leave()
@@ -30,7 +43,7 @@ func Plain(r *Run, body func(t kernel.Thread)) {
 	if r.member != nil {
 		r.member.join(blocks)
 	}
-	for r.Next() {
+	for next() {
 		blocks.Run(r.BlockIdx, r.SyncGrid, r.SyncCluster)
 	}
 	blocks.End()

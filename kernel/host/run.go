@@ -26,9 +26,9 @@ type Run struct {
 	canRecruit bool
 	began      time.Time // of the launch, if canRecruit
 
-	shared, scratch [][]any // of *storage[T], by id
-	dynamic         []uint64
-	pointers        []interface{ release() } // storage in use that holds pointers
+	shared, scratch, kept [][]any // of *storage[T], by id
+	dynamic               []uint64
+	pointers              []interface{ release() } // storage in use that holds pointers
 
 	loads  uint // ordered loads so far; see Load
 	called bool // by a Call

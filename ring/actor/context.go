@@ -7,6 +7,7 @@ import "quern.dev/kernel"
 type Context struct {
 	Post, Host  []uint64
 	Control     []uint64 // of the actor; in Go only
+	Listed      bool     // receivers to wake are listed in Control, as they are in Go; on a GPU a constant
 	Mailbox, ID uint32   // of the actor
 	Wakes       uint32   // Shape.Wakes
 

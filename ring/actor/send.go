@@ -110,7 +110,7 @@ func head(c *Context, slot []uint64, tag uint64) {
 //
 //quern:unchecked
 func wake(c *Context) {
-	if inGo() {
+	if c.Listed {
 		list(c)
 		return
 	}

@@ -63,29 +63,19 @@ type Status struct {
 	Took               uint32 // cycles that the last messages took
 }
 
-// Serve is the loop of one actor, run by a block: actor number t.BlockIdx.X of
+// Serve is the loop of one actor on a GPU, run by a block: actor number t.BlockIdx.X of
 // the launch, from Shape.First. A message of the source that the loop is at is seen
 // in one look, one of another in two. Its dynamic shared memory has Shape.Batch
 // cells.
 func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
 	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action) {
-	sh := kernel.Shared[Status](t)
-	if inGo() {
-		serveAlone(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh)
-	} else {
-		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, false, kernel.Thread.Sync, seeInBlock, glanceInBlock, finishInBlock, repliedInBlock, agreeInBlock)
-	}
+	serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, kernel.Shared[Status](t), false, kernel.Thread.Sync, seeInBlock, glanceInBlock, finishInBlock, repliedInBlock, agreeInBlock)
 }
 
 // ServeWarp is Serve for blocks of at most a warp.
 func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
 	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action) {
-	sh := kernel.Shared[Status](t)
-	if inGo() {
-		serveAlone(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh)
-	} else {
-		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, true, kernel.Thread.SyncWarp, seeInWarp, glanceInWarp, finishInWarp, repliedInWarp, agreeInWarp)
-	}
+	serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, kernel.Shared[Status](t), true, kernel.Thread.SyncWarp, seeInWarp, glanceInWarp, finishInWarp, repliedInWarp, agreeInWarp)
 }
 
 // serve is Serve. Threads wait for each other, and for what they have written to

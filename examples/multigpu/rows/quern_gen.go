@@ -10,13 +10,13 @@ import (
 	"quern.dev/kernel/host"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/examples/multigpu/rows",
-	Text:    quern_gen_ptx,
-	Sum:     "46dc3699ac652e75ffc21f8221788aee1b6ccac1b8580efe77be946629bb7488",
+	Archive: quern_gen_zip,
+	Sum:     "2711b4024fe39ba21ffbf81addf330bfa8f67dd1ba03c020e622c486d0ee29c8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -47,7 +47,7 @@ var quernMatmul = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 2, 5, 4, 1, 3, 0, 16, 2, 1, 1, 2, 5, 5, 4, 7, 1, 2, 1, 3, 3, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 4, 1, 0, 1, 2, 5, 4, 0, 16, 4, 7, 1, 2, 1, 3, 3, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 4, 0, 16, 2, 1, 1, 2, 5, 5, 4, 0, 16, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 1, 4, 0, 16, 1, 1, 5, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 16, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 4, 0, 16, 2, 0, 5, 4, 0, 15, 1, 1, 5, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 7, 5, 9, 0, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 9, 2147483631, 0, -1, 1, 5, 1, 0, 1, 1, 5, 4, 1, 5, 0, 16, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 5, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 1, 1, 5, 3, 0, 16, 2, 0, 5, 4, 0, 16, 2, 1, 1, 1, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 2, 9, 2147483632, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -91,7 +91,7 @@ var quernSummarise = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/examples/multigpu/rows.partial", Size: 16, Layout: "struct{sum float64; lo float32; hi float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{

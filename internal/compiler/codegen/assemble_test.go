@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/generate"
+	"quern.dev/internal/overlay"
 	"quern.dev/internal/ptxas"
 	"quern.dev/internal/testmodule"
 )
@@ -21,8 +22,8 @@ const registersFile = "testdata/registers.golden"
 // variant.
 type module struct{ name, text string }
 
-// modules are those of the kernels of this package and of every generated file
-// in the repository.
+// modules are those of the kernels of this package and of every other package of the
+// repository.
 func modules(t *testing.T) []module {
 	t.Helper()
 	var out []module
@@ -34,31 +35,28 @@ func modules(t *testing.T) []module {
 		}
 	}
 	root := testmodule.Root(t)
-	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
-			return filepath.SkipDir
-		case d.Name() != generate.PTXFile:
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		dir, err := filepath.Rel(root, filepath.Dir(path))
-		if err != nil {
-			return err
-		}
-		for _, section := range strings.Split(string(text), "//quern:module ")[1:] {
-			name, ptx, _ := strings.Cut(section, "\n")
-			out = append(out, module{filepath.ToSlash(dir) + " " + name, ptx})
-		}
-		return nil
-	})
+	all, _, err := overlay.Packages(root)
 	if err != nil {
 		t.Fatal(err)
+	}
+	packages, err := frontend.Load(t.Context(), root, append(all, "./...")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range packages {
+		compiled, err := generate.Package(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range compiled.Kernels {
+			for _, m := range k.Modules() {
+				name := strings.TrimPrefix(p.Path, "quern.dev/") + " " + m.Kernel + " " + m.Variant
+				if m.Older {
+					name += " older"
+				}
+				out = append(out, module{name, m.Text})
+			}
+		}
 	}
 	return out
 }

@@ -40,11 +40,13 @@ const actorForm = "func %s(t kernel.Thread, state *State, in *In, out *Out) kern
 // dataForm is how a handler with payload memory is declared.
 const dataForm = "func %s(t kernel.Thread, c *actor.Context, data []%s, state *State, in *In, out *Out) kernel.Action"
 
-// Actor is a handler and the kernel that was written for it: the loop of package
-// ring/actor around it.
+// Actor is a handler and the two functions that were written for it: the kernel for
+// GPUs, which is the loop of package ring/actor around the handler, and what the
+// threads of a block in Go do with one message.
 type Actor struct {
 	Handler string
 	Kernel  string
+	Block   string
 
 	// Position of the handler's parameters behind its thread, 0 for those that it
 	// does not have.
@@ -174,7 +176,7 @@ func isSymbolic(w word) bool {
 // newActor describes the kernel of a handler with some options.
 func newActor(fd *ast.FuncDecl, o options) Actor {
 	n := len(handlerParams(fd))
-	a := Actor{Handler: fd.Name.Name, Kernel: fd.Name.Name + "Actor", State: n - 3, In: n - 2, Out: n - 1, loop: "Serve", names: map[string]string{}, pos: fd.Name.Pos()}
+	a := Actor{Handler: fd.Name.Name, Kernel: fd.Name.Name + "Actor", Block: "quernBlock" + capitalised(fd.Name.Name), State: n - 3, In: n - 2, Out: n - 1, loop: "Serve", names: map[string]string{}, pos: fd.Name.Pos()}
 	if o.Block[0] <= ir.WarpSize { // if it is not declared it is a warp
 		a.loop = "ServeWarp"
 	}
@@ -203,40 +205,96 @@ func newActor(fd *ast.FuncDecl, o options) Actor {
 	return a
 }
 
-// actorVariables are those of an actor's kernel.
-var actorVariables = []string{"t", "shape", "control", "cursors", "states", "inbox", "outbox", "post", "host", "data", "c", "state", "in", "out", "action"}
+// actorVariables are those of the functions written for an actor.
+var actorVariables = []string{"t", "shape", "control", "cursors", "states", "inbox", "outbox", "post", "host", "data", "c", "contexts", "state", "in", "out", "action", "result"}
 
-// Names are the names of the variables of the kernel.
+// Names are the names of the variables of these functions.
 func (a *Actor) Names() []string { return slices.Collect(maps.Values(a.names)) }
 
-// Source is the declaration of the kernel, in a file where packages kernel and
-// ring/actor have the given names. typ is what a parameter of the handler points to,
-// or of the data the type of the elements.
-func (a *Actor) Source(kernel, actor string, typ func(i int) string) string {
+// KernelSource is the declaration of the kernel, in a file where packages kernel and
+// ring/actor have the given names. typ is what a parameter of the handler points to, or
+// of the data the type of the elements.
+func (a *Actor) KernelSource(kernel, actor string, typ func(i int) string) string {
+	data, context, end := "", "_", "return %s"
+	if a.Context > 0 {
+		context = "$c$"
+	}
+	if a.Data > 0 {
+		data = ", $data$ []" + typ(a.Data)
+		// The host may read what the handler has written once it has the reply.
+		end = "$action$ := %s\n\t\t$kernel$.Fence($kernel$.SystemScope)\n\t\treturn $action$"
+	}
+	return a.source(kernel, actor, fmt.Sprintf(`func %s($t$ $kernel$.Thread, $shape$ $actor$.Shape, $control$ []uint64, $cursors$ []uint32, $states$ []%s, $inbox$, $outbox$, $post$, $host$ []uint64%s) {
+	$actor$.%s($t$, $shape$, $control$, $cursors$, $states$, $inbox$, $outbox$, $post$, $host$, func($t$ $kernel$.Thread, %s *$actor$.Context, $state$ *%s, $in$ *%s, $out$ *%s) $kernel$.Action {
+		%s
+	})
+}
+`, a.Kernel, typ(a.State), data, a.loop, context, typ(a.State), typ(a.In), typ(a.Out), fmt.Sprintf(end, a.call("$c$"))))
+}
+
+// BlockParams are the parameters of the block function behind the thread.
+func (a *Actor) BlockParams(kernel, actor string, typ func(i int) string) string {
+	var b strings.Builder
+	if a.Context > 0 {
+		b.WriteString("$contexts$ []$actor$.Context, ")
+	}
+	if a.Data > 0 {
+		b.WriteString("$data$ []" + typ(a.Data) + ", ")
+	}
+	fmt.Fprintf(&b, "$state$ *%s, $in$ *%s, $out$ *%s, $action$ *$kernel$.Action", typ(a.State), typ(a.In), typ(a.Out))
+	return a.source(kernel, actor, b.String())
+}
+
+// BlockArgs are the names of these parameters.
+func (a *Actor) BlockArgs() []string {
+	names := []string{"contexts", "data", "state", "in", "out", "action"}
+	switch {
+	case a.Context == 0:
+		names = names[2:]
+	case a.Data == 0:
+		names = slices.Delete(names, 1, 2)
+	}
+	for i, name := range names {
+		names[i] = a.names[name]
+	}
+	return names
+}
+
+// BlockSource is the declaration of the block function: each thread calls the handler,
+// with a context of its own, and the first says what the action is.
+func (a *Actor) BlockSource(kernel, actor string, typ func(i int) string) string {
+	return a.source(kernel, actor, fmt.Sprintf(`func %s($t$ $kernel$.Thread, %s) {
+	$result$ := %s
+	if $t$.ThreadIdx.X == 0 {
+		*$action$ = $result$
+	}
+}
+`, a.Block, a.BlockParams(kernel, actor, typ), a.call("&$contexts$[$t$.ThreadIdx.X]")))
+}
+
+// call is the call of the handler with some context.
+func (a *Actor) call(context string) string {
+	args := ""
+	if a.Context > 0 {
+		args = context + ", "
+	}
+	if a.Data > 0 {
+		args += "$data$, "
+	}
+	return "$actor$.Known(" + a.Handler + "($t$, " + args + "$state$, $in$, $out$))"
+}
+
+// source puts the names of variables and packages in place.
+func (a *Actor) source(kernel, actor, text string) string {
 	names := make([]string, 0, 2*len(a.names)+4)
 	for name, as := range a.names {
 		names = append(names, "$"+name+"$", as)
 	}
 	names = append(names, "$kernel$", kernel, "$actor$", actor)
-	data, context, args, end := "", "_", "", "return $actor$.Known(%s)"
-	if a.Context > 0 {
-		context, args = "$c$", "$c$, "
-	}
-	if a.Data > 0 {
-		data, args = ", $data$ []"+typ(a.Data), args+"$data$, "
-		// The host may read what the handler has written once it has the reply.
-		end = "$action$ := $actor$.Known(%s)\n\t\t$kernel$.Fence($kernel$.SystemScope)\n\t\treturn $action$"
-	}
-	call := a.Handler + "($t$, " + args + "$state$, $in$, $out$)"
-	return strings.NewReplacer(names...).Replace(fmt.Sprintf(`func %s($t$ $kernel$.Thread, $shape$ $actor$.Shape, $control$ []uint64, $cursors$ []uint32, $states$ []%s, $inbox$, $outbox$, $post$, $host$ []uint64%s) {
-	$actor$.%s($t$, $shape$, $control$, $cursors$, $states$, $inbox$, $outbox$, $post$, $host$, func($t$ $kernel$.Thread, %s *$actor$.Context, $state$ *%s, $in$ *%s, $out$ *%s) $kernel$.Action {
-		%s
-	})
-}
-`, a.Kernel, typ(a.State), data, a.loop, context, typ(a.State), typ(a.In), typ(a.Out), fmt.Sprintf(end, call)))
+	return strings.NewReplacer(names...).Replace(text)
 }
 
-// actorSource is the file with the kernel of a handler. It imports what the
+// actorSource is the file with the two functions of a handler. It imports what the
 // handler's file does, for the types of its parameters.
 func actorSource(f *ast.File, fd *ast.FuncDecl, o options, a *Actor) string {
 	var b strings.Builder
@@ -257,12 +315,14 @@ func actorSource(f *ast.File, fd *ast.FuncDecl, o options, a *Actor) string {
 		o.MaxRegs = min(actorRegisters, max(registerFile/(o.Block[0]*o.Block[1]*o.Block[2]), minRegisters))
 	}
 	params := handlerParams(fd)
-	fmt.Fprintf(&b, ")\n\n//quern:kernel %s\n%s", o.words(), a.Source("quernkernel", "quernactor", func(i int) string {
+	typ := func(i int) string {
 		if t, ok := params[i].(*ast.ArrayType); ok {
 			return types.ExprString(t.Elt)
 		}
 		return types.ExprString(params[i].(*ast.StarExpr).X)
-	}))
+	}
+	const kernel, actor = "quernkernel", "quernactor"
+	fmt.Fprintf(&b, ")\n\n//quern:kernel %s\n%s\n%s", o.words(), a.KernelSource(kernel, actor, typ), a.BlockSource(kernel, actor, typ))
 	return b.String()
 }
 
@@ -452,28 +512,12 @@ func (l *lowering) handlers(generated map[string]bool) {
 	}
 }
 
-// asksForGo reports whether a condition is a call of the function of package actor
-// that says whether the loop is compiled to Go.
-func (fn *function) asksForGo(cond ast.Expr) bool {
-	call, ok := ast.Unparen(cond).(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	id, ok := call.Fun.(*ast.Ident)
-	if !ok {
-		return false
-	}
-	f, ok := fn.src.Info.Uses[id].(*types.Func)
-	return ok && f.Name() == "inGo" && f.Pkg().Path() == actorPath
-}
-
-// goStmt lowers an if statement with such a condition: neither side is conditional
-// in what it becomes.
-func (fn *function) goStmt(s *ast.IfStmt) {
-	then := fn.list(func() { fn.stmts(s.Body.List) })
-	var els []ir.Stmt
-	if s.Else != nil {
-		els = fn.list(func() { fn.stmt(s.Else, "") })
-	}
-	fn.emit(&ir.If{Cond: ir.BoolConst(true), Then: then, Else: els, Pos: fn.l.pos(s.Cond.Pos()), Go: true})
+// lowerBlock lowers the block function of an actor, whose kernel could be lowered.
+func (l *lowering) lowerBlock(a *Actor, options ir.Options) *ir.Kernel {
+	obj := l.pkg.Types.Scope().Lookup(a.Block).(*types.Func)
+	k := &ir.Kernel{Name: a.Handler, Options: options}
+	l.begin(k)
+	k.Func = l.lowerFunc(l.pkg, l.pkg.funcs[a.Block], obj, nil)
+	l.markUnreachable(k)
+	return k
 }

@@ -91,15 +91,12 @@ func (fn *function) ifStmt(s *ast.IfStmt) {
 			fn.stmt(s.Else, "")
 		}
 		return
-	case fn.asksForGo(s.Cond):
-		fn.goStmt(s)
-		return
 	}
 	links := []link{fn.linkOf(s, false)}
 	rest := s.Else
 	for {
 		next, ok := rest.(*ast.IfStmt)
-		if !ok || fn.asksForGo(next.Cond) {
+		if !ok {
 			break
 		}
 		if _, known := fn.constantCondition(next); known {

@@ -8,9 +8,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// copyCall lowers the built-in copy. Go has an operation of its own for it; other
-// devices move element after element, from the last to the first where the
-// destination begins behind the source, so that none is read after it was written.
+// copyCall lowers the built-in copy.
 func (fn *function) copyCall(e *ast.CallExpr) ir.Expr {
 	pos := fn.l.pos(e.Pos())
 	dst, to := fn.copiedSlice(e.Args[0])
@@ -20,40 +18,11 @@ func (fn *function) copyCall(e *ast.CallExpr) ir.Expr {
 		return zeroOf(ir.TInt) // reported
 	}
 	n := fn.hidden("n", ir.TInt, e.Pos())
-	i := fn.hidden("i", ir.TInt, e.Pos())
-	elem := func(x ir.Expr, index ir.Expr) *ir.ElemPlace {
-		return &ir.ElemPlace{Slice: ir.CloneExpr(x), Index: index, Pos: pos}
-	}
-	binary := func(op ir.BinaryOp, x, y ir.Expr) ir.Expr { return &ir.Binary{Op: op, X: x, Y: y, Pos: pos} }
-	one, zero := ir.IntConst(ir.TInt, 1), ir.IntConst(ir.TInt, 0)
-	set := func(v *ir.Local, x ir.Expr) ir.Stmt { return &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: x, Pos: pos} }
-	move := []ir.Stmt{&ir.Assign{Dst: elem(dst, ir.Get(i)), Src: &ir.Load{Place: elem(src, ir.Get(i))}, Pos: pos}}
-
-	fn.emit(set(n, &ir.Intrinsic{Op: ir.Min, T: ir.TInt, Args: []ir.Expr{&ir.Len{X: ir.CloneExpr(dst)}, &ir.Len{X: ir.CloneExpr(src)}}}))
-	var loops []ir.Stmt
-	if t.Elem.Size() > 0 {
-		forward := []ir.Stmt{
-			set(i, zero),
-			&ir.Loop{Label: &ir.Label{Name: "copy"}, Cond: binary(ir.Lt, ir.Get(i), ir.Get(n)), Body: move,
-				Post: []ir.Stmt{set(i, binary(ir.Add, ir.Get(i), one))}, Pos: pos},
-		}
-		backward := []ir.Stmt{
-			set(i, binary(ir.Sub, ir.Get(n), one)),
-			&ir.Loop{Label: &ir.Label{Name: "copy"}, Cond: binary(ir.Ge, ir.Get(i), zero), Body: (&ir.Cloner{}).Body(move),
-				Post: []ir.Stmt{set(i, binary(ir.Sub, ir.Get(i), one))}, Pos: pos},
-		}
-		if _, text := from.(ir.Place); text || to != nil && from != nil && to != from { // not in one piece of memory
-			loops = append(loops, forward...)
-		} else {
-			address := func(x ir.Expr) ir.Expr {
-				return &ir.Addr{T: ir.PointerTo(t.Elem), Place: elem(x, zero)}
-			}
-			behind := binary(ir.Gt, address(dst), address(src))
-			loops = append(loops, &ir.If{Cond: behind, Then: backward, Else: forward, Pos: pos})
-		}
-	}
-	fn.emit(&ir.If{Cond: ir.BoolConst(true), Go: true, Pos: pos, Else: loops,
-		Then: []ir.Stmt{&ir.Memory{Op: ir.SliceCopy, Args: []ir.Expr{dst, src}, Pos: pos}}})
+	length := &ir.Intrinsic{Op: ir.Min, T: ir.TInt, Args: []ir.Expr{&ir.Len{X: ir.CloneExpr(dst)}, &ir.Len{X: ir.CloneExpr(src)}}}
+	fn.emit(&ir.Assign{Dst: &ir.VarPlace{Var: n}, Src: length, Pos: pos})
+	_, text := from.(ir.Place)
+	apart := text || to != nil && from != nil && to != from
+	fn.emit(&ir.Memory{Op: ir.SliceCopy, Args: []ir.Expr{dst, src, ir.Get(n)}, Apart: apart, Pos: pos})
 	return ir.Get(n)
 }
 

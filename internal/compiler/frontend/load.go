@@ -13,14 +13,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"quern.dev/internal/archive"
 )
 
 // GeneratedFile is the name of the Go file that the generator writes. It is not
 // read from source, in any package: what it declares counts as missing.
 const GeneratedFile = "quern_gen.go"
-
-// GeneratedPTX is the name of the file with the GPU code, beside it.
-const GeneratedPTX = "quern_gen.ptx"
 
 // Load finds the packages that match the patterns, as the go command does in
 // dir, and type-checks those that have kernels or generated files. A package
@@ -146,7 +145,7 @@ func (l *listed) generated() bool {
 	if l.Standard {
 		return false
 	}
-	for _, name := range []string{GeneratedFile, GeneratedPTX} {
+	for _, name := range []string{GeneratedFile, archive.File} {
 		if _, err := os.Stat(filepath.Join(l.Dir, name)); err == nil {
 			return true
 		}

@@ -93,7 +93,7 @@ func Twice() {}
 		},
 		{
 			name:    "a generated file whose embedded file is missing is not looked at",
-			files:   doubling + "\n-- double/quern_gen.go --\npackage double\n\nimport _ \"embed\"\n\n//go:embed quern_gen.ptx\nvar quernPTX string\n",
+			files:   doubling + "\n-- double/quern_gen.go --\npackage double\n\nimport _ \"embed\"\n\n//go:embed quern_gen.zip\nvar quernPTX string\n",
 			kernels: []string{"double.double"},
 		},
 		{

@@ -261,7 +261,7 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl, obj *types.Func, instance insta
 	if a := l.pkg.ActorOf(instance.name); a != nil {
 		k.Options.Variants = a.variants()
 	}
-	l.kernel, l.funcs, l.stack, l.sharing, l.inlinings = k, map[string]*ir.Func{}, nil, map[*ir.Func]bool{}, 0
+	l.begin(k)
 	before := len(l.diags)
 	k.Func = l.lowerFunc(l.pkg, fd, obj, instance.typeArgs)
 	end, tooLong := int64(0), token.NoPos // of the parameters so far; the first that goes beyond the limit
@@ -296,7 +296,15 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl, obj *types.Func, instance insta
 		return nil
 	}
 	l.markUnreachable(k)
+	if a := l.pkg.ActorOf(instance.name); a != nil {
+		k.Handler = l.lowerBlock(a, k.Options)
+	}
 	return k
+}
+
+// begin makes k the kernel that is lowered.
+func (l *lowering) begin(k *ir.Kernel) {
+	l.kernel, l.funcs, l.stack, l.sharing, l.inlinings = k, map[string]*ir.Func{}, nil, map[*ir.Func]bool{}, 0
 }
 
 // maxParameters is how many bytes of parameters a kernel has at most, on every

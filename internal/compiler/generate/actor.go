@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/types"
+	"strings"
 
 	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/frontend"
@@ -19,22 +20,52 @@ const (
 
 // actorNames are the names in the code that writeActor writes.
 func actorNames(a *frontend.Actor) []string {
-	return append(a.Names(), frontend.SpawnerName(a.Handler), programName(a), "ctx", "rt", "o")
+	return append(a.Names(), a.Block, hostName(a.Handler), plainName(a.Handler), frontend.SpawnerName(a.Handler), programName(a), "ctx", "rt", "o")
 }
 
 func programName(a *frontend.Actor) string { return infoName(a.Handler) + "Program" }
 
-// writeActor writes the kernel of an actor, which the front end has made up, and
-// the function that makes actors with the handler.
-func writeActor(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, a *frontend.Actor, imports *gohost.Imports) {
-	kernel, actor, ring, context := imports.Name(kernelPath), imports.Name(actorPath), imports.Name(ringPath), imports.Name("context")
+// handlerType returns a function that writes what a parameter of the handler points
+// to, or the elements of its payload memory.
+func handlerType(p *frontend.Package, a *frontend.Actor, imports *gohost.Imports) func(i int) string {
 	qualify := qualifier(p, imports)
 	sig := p.Types.Scope().Lookup(a.Handler).(*types.Func).Signature()
-	typ := func(i int) string {
+	return func(i int) string {
 		return types.TypeString(sig.Params().At(i).Type().(interface{ Elem() types.Type }).Elem(), qualify)
 	}
-	fmt.Fprintf(b, "\n%s", a.Source(kernel, actor, typ))
+}
 
+// loopOf is the function of package ring that makes the Go form of an actor's kernel
+// of a function that handles a message.
+func loopOf(a *frontend.Actor, imports *gohost.Imports) string {
+	form := "Loop"
+	switch {
+	case a.Data > 0:
+		form = "LoopWithPayload"
+	case a.Context > 0:
+		form = "LoopWithContext"
+	}
+	return imports.Name(ringPath) + "." + form
+}
+
+// writeHandler writes what a block in Go does with a message, as compiled and as plain
+// calls of the handler.
+func writeHandler(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, a *frontend.Actor, imports *gohost.Imports) error {
+	kernel, actor, host := imports.Name(kernelPath), imports.Name(actorPath), imports.Name(hostPath)
+	typ := handlerType(p, a, imports)
+	fmt.Fprintf(b, "\n%s", a.BlockSource(kernel, actor, typ))
+	r, t := imports.Local("r"), imports.Local("t")
+	fmt.Fprintf(b, "\nfunc %s(%s *%s.Run, %s) {\n", plainName(a.Handler), r, host, a.BlockParams(kernel, actor, typ))
+	fmt.Fprintf(b, "%s.PlainBlock(%s, func(%s %s.Thread) { %s(%s, %s) })\n}\n", host, r, t, kernel, a.Block, t, strings.Join(a.BlockArgs(), ", "))
+	text, err := emit(p, k.IR.Handler, imports, gohost.EmitBlock)
+	b.WriteString("\n" + text)
+	return err
+}
+
+// writeActor writes the function that makes actors with a handler.
+func writeActor(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, a *frontend.Actor, imports *gohost.Imports) {
+	ring, context := imports.Name(ringPath), imports.Name("context")
+	typ := handlerType(p, a, imports)
 	fmt.Fprintf(b, "\nvar %s = &%s.Program{Name: %q, Kernel: %s, Threads: %d", programName(a), ring, a.Handler, infoName(a.Kernel), k.IR.Options.Block[0])
 	if a.Data > 0 {
 		fmt.Fprintf(b, ", Payload: %s.PayloadOf[%s]", ring, typ(a.Data))

@@ -11,20 +11,20 @@ import (
 	"slices"
 	"strings"
 
-	"quern.dev/internal/compiler"
+	"quern.dev/internal/archive"
 	"quern.dev/internal/compiler/frontend"
 )
 
 // Written is the generated files that a package has: nil for one that it has not.
-type Written struct{ Go, PTX []byte }
+type Written struct{ Go, Archive []byte }
 
 // Read returns the generated files of a package.
 func Read(p *frontend.Package) (w Written, err error) {
-	goFile, ptxFile := Files(p)
+	goFile, archiveFile := Files(p)
 	if w.Go, err = read(goFile); err != nil {
 		return w, err
 	}
-	w.PTX, err = read(ptxFile)
+	w.Archive, err = read(archiveFile)
 	return w, err
 }
 
@@ -39,33 +39,57 @@ func read(name string) ([]byte, error) {
 	return append([]byte{}, text...), nil
 }
 
-// Same reports whether a file that was written has the text that is generated.
-// Version control may have changed how lines end.
-func Same(written, text []byte) bool {
-	return written != nil && bytes.Equal(unixLines(written), text)
+// SameGo reports whether the Go file is the one that is generated. Version control
+// may have changed how lines end.
+func (w Written) SameGo(out *Output) bool {
+	return w.Go != nil && bytes.Equal(bytes.ReplaceAll(w.Go, []byte("\r\n"), []byte("\n")), out.Go)
 }
 
-func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
+// SameArchive reports whether the archive has the modules that are generated. How
+// they are compressed depends on the version of Go.
+func (w Written) SameArchive(out *Output) bool {
+	if bytes.Equal(w.Archive, out.Archive) {
+		return true
+	}
+	was, err := modulesIn(w.Archive)
+	if err != nil {
+		return false
+	}
+	now, err := modulesIn(out.Archive)
+	return err == nil && slices.Equal(was, now)
+}
+
+func modulesIn(file []byte) ([]archive.Module, error) {
+	a, err := archive.Open(string(file))
+	if err != nil {
+		return nil, err
+	}
+	return a.Modules()
+}
 
 // Change says in a few words why the files of a package are not those that are
 // generated for it: "kernel saxpy has changed". It is empty if they are.
 func (w Written) Change(p *frontend.Package, out *Output) string {
 	switch {
-	case Same(w.Go, out.Go) && Same(w.PTX, out.PTX):
+	case w.SameGo(out) && w.SameArchive(out):
 		return ""
-	case w.Go == nil && w.PTX == nil:
-		return GoFile + " and " + PTXFile + " are missing"
+	case w.Go == nil && w.Archive == nil:
+		return GoFile + " and " + ArchiveFile + " are missing"
 	case w.Go == nil:
 		return GoFile + " is missing"
-	case w.PTX == nil:
-		return PTXFile + " is missing"
+	case w.Archive == nil:
+		return ArchiveFile + " is missing"
 	}
-	text := unixLines(w.PTX)
-	if !IsPTX(text) {
-		return PTXFile + " is damaged"
+	was, err := modulesIn(w.Archive)
+	if err != nil {
+		return ArchiveFile + " is damaged"
+	}
+	is, err := modulesIn(out.Archive)
+	if err != nil {
+		return err.Error()
 	}
 	var changed, moved, added, gone []string
-	old, now := codeByKernel(text), codeByKernel(out.PTX)
+	old, now := codeByKernel(was), codeByKernel(is)
 	for _, kernel := range slices.Sorted(maps.Keys(now)) {
 		was, found := old[kernel]
 		switch name := nameOf(p, kernel); {
@@ -107,19 +131,15 @@ func (w Written) Change(p *frontend.Package, out *Output) string {
 // positions are the lines of a module that tell where in the source code is from.
 var positions = regexp.MustCompile(`(?m)^\s*\.(loc|file)\s.*\n`)
 
-// codeByKernel is the modules of each kernel of a file, with their lines.
-func codeByKernel(ptx []byte) map[string]string {
+// codeByKernel is the names and texts of the modules of each kernel.
+func codeByKernel(modules []archive.Module) map[string]string {
 	code := map[string]string{}
-	for i, section := range strings.Split("\n"+string(ptx), "\n"+compiler.SectionPrefix) {
-		if i == 0 {
-			continue
-		}
-		words, _, _ := strings.Cut(section, "\n")
-		kernel, _, _ := strings.Cut(words, " ")
+	for _, m := range modules {
+		kernel := m.Kernel
 		if form, _, ok := strings.Cut(kernel, "["); ok && strings.Contains(kernel, "=") { // a special form
 			kernel = form
 		}
-		code[kernel] += section + "\n"
+		code[kernel] += fmt.Sprintln(m.Kernel, m.Variant, m.Older) + m.Text
 	}
 	return code
 }

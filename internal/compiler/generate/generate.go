@@ -3,7 +3,6 @@ package generate
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -15,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"quern.dev/internal/archive"
 	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/gohost"
@@ -25,15 +25,16 @@ import (
 // Output is what is generated for a package. Without kernels it is empty.
 type Output struct {
 	Kernels []*compiler.Kernel
-	Go, PTX []byte
+	Go      []byte // quern_gen.go
+	Archive []byte // quern_gen.zip
 }
 
 const gpuPath = "quern.dev/gpu"
 
-// Variables of the generated file: the GPU code, and its text.
+// Variables of the generated file: the GPU code, and its archive.
 const (
-	codeName = "quernPTX"
-	textName = "quern_gen_ptx"
+	codeName    = "quernCode"
+	archiveName = "quern_gen_zip"
 )
 
 // Package compiles all kernels of a package and generates its files. Errors in
@@ -72,15 +73,18 @@ func Package(p *frontend.Package) (_ *Output, err error) {
 	if len(out.Kernels) == 0 {
 		return out, nil
 	}
-	var modules strings.Builder
-	for i, k := range out.Kernels {
-		if i > 0 {
-			modules.WriteByte('\n')
-		}
-		modules.WriteString(k.PTX())
+	var modules []archive.Module
+	for _, k := range out.Kernels {
+		modules = append(modules, k.Modules()...)
 	}
-	out.PTX = []byte(modules.String())
-	out.Go, err = goFile(p, out.Kernels, out.PTX)
+	if out.Archive, err = archive.Write(modules); err != nil {
+		return nil, err
+	}
+	code, err := archive.Open(string(out.Archive))
+	if err != nil {
+		return nil, err
+	}
+	out.Go, err = goFile(p, out.Kernels, code.Sum())
 	return out, err
 }
 
@@ -102,7 +106,7 @@ func compileAll(kernels []*ir.Kernel) ([]*compiler.Kernel, []error) {
 }
 
 // goFile writes quern_gen.go.
-func goFile(p *frontend.Package, kernels []*compiler.Kernel, ptx []byte) ([]byte, error) {
+func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte, error) {
 	reserved := p.Types.Scope().Names()
 	for _, k := range kernels {
 		reserved = append(reserved, frontend.LauncherName(declaredName(k)), infoName(k.IR.Name), hostName(k.IR.Name))
@@ -111,20 +115,22 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, ptx []byte) ([]byte
 			reserved = append(reserved, actorNames(a)...)
 		}
 	}
-	reserved = append(reserved, codeName, textName, "l", "err", "s", "g")
+	reserved = append(reserved, codeName, archiveName, "l", "err", "s", "g")
 	imports := gohost.NewImports(p.Path, reserved...)
 
 	var launchers, hosts bytes.Buffer
 	checked := newAssertions(p, imports)
 	for i, k := range kernels {
 		params := writeInfo(&launchers, p, k, imports)
-		function := functionVariable(k.IR.Name)
-		switch a := p.ActorOf(k.IR.Name); {
-		case a != nil:
+		if a := p.ActorOf(k.IR.Name); a != nil {
 			writeActor(&launchers, p, k, a, imports)
 			checked.handler(a)
-			checked.parameters(signatureOf(p, k))
-			function = a.Kernel
+			if err := writeHandler(&hosts, p, k, a, imports); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		switch {
 		case len(p.Instance(k.IR.Name)) == 0:
 			writeLauncher(&launchers, p, k, params, imports)
 			checked.function(k)
@@ -134,15 +140,15 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, ptx []byte) ([]byte
 			}
 			checked.function(k)
 		}
-		writePlain(&hosts, k, params, function, imports)
-		text, err := emit(p, k.IR, imports)
+		writePlain(&hosts, k, params, functionVariable(k.IR.Name), imports)
+		text, err := emit(p, k.IR, imports, gohost.Emit)
 		if err != nil {
 			return nil, err
 		}
 		hosts.WriteByte('\n')
 		hosts.WriteString(text)
 		for _, form := range k.Special {
-			if text, err = emit(p, form.IR, imports); err != nil {
+			if text, err = emit(p, form.IR, imports, gohost.Emit); err != nil {
 				return nil, err
 			}
 			hosts.WriteByte('\n')
@@ -156,8 +162,8 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, ptx []byte) ([]byte
 	for _, spec := range imports.Specs() {
 		fmt.Fprintf(&b, "\t%s\n", spec)
 	}
-	fmt.Fprintf(&b, ")\n\n//go:embed %s\nvar %s string\n", PTXFile, textName)
-	fmt.Fprintf(&b, "\nvar %s = &%s.Code{\nPackage: %q,\nText: %s,\nSum: \"%x\",\n}\n", codeName, gpu, p.Path, textName, sha256.Sum256(ptx))
+	fmt.Fprintf(&b, ")\n\n//go:embed %s\nvar %s string\n", ArchiveFile, archiveName)
+	fmt.Fprintf(&b, "\nvar %s = &%s.Code{\nPackage: %q,\nArchive: %s,\nSum: %q,\n}\n", codeName, gpu, p.Path, archiveName, sum)
 	checked.write(&b)
 	b.Write(launchers.Bytes())
 	b.Write(hosts.Bytes())
@@ -169,9 +175,9 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, ptx []byte) ([]byte
 }
 
 // emit writes the CPU version of a kernel.
-func emit(p *frontend.Package, k *ir.Kernel, imports *gohost.Imports) (_ string, err error) {
+func emit(p *frontend.Package, k *ir.Kernel, imports *gohost.Imports, write func(*ir.Kernel, *gohost.Imports) (string, error)) (_ string, err error) {
 	defer frontend.Catch(&err, p.Path, k.Name)
-	return gohost.Emit(k, imports)
+	return write(k, imports)
 }
 
 // excerpt shows the lines around a syntax error in generated code.
@@ -306,7 +312,12 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	if k.Variants[0].Cooperative {
 		b.WriteString("Cooperative: true,\n")
 	}
-	fmt.Fprintf(b, "Host: %s,\nPlain: %s,\n})\n", hostName(name), plainName(name))
+	host, plain := hostName(name), plainName(name)
+	if a := p.ActorOf(name); a != nil {
+		loop := loopOf(a, imports)
+		host, plain = loop+"("+hostName(a.Handler)+")", loop+"("+plainName(a.Handler)+")"
+	}
+	fmt.Fprintf(b, "Host: %s,\nPlain: %s,\n})\n", host, plain)
 	return params
 }
 

@@ -275,7 +275,7 @@ func TestSameSourceGivesTheSameBytes(t *testing.T) {
 			if first == nil {
 				first = out
 			}
-			if !bytes.Equal(first.Go, out.Go) || !bytes.Equal(first.PTX, out.PTX) {
+			if !bytes.Equal(first.Go, out.Go) || !bytes.Equal(first.Archive, out.Archive) {
 				t.Fatalf("run %d after load %d gave other bytes", run, load)
 			}
 		}
@@ -539,8 +539,8 @@ func generated(t *testing.T, archive string, count int) (dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		goFile, ptxFile := generate.Files(p)
-		for name, text := range map[string][]byte{goFile: out.Go, ptxFile: out.PTX} {
+		goFile, archiveFile := generate.Files(p)
+		for name, text := range map[string][]byte{goFile: out.Go, archiveFile: out.Archive} {
 			if err := os.WriteFile(name, text, 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -79,8 +79,8 @@ func (a *assertions) layout(t types.Type) {
 	}
 	a.known = append(a.known, t)
 	if n, ok := t.(*types.Named); ok {
-		if pkg := n.Obj().Pkg(); pkg != nil && pkg.Path() == kernelPath {
-			return // a part of the language
+		if pkg := n.Obj().Pkg(); pkg != nil && (pkg.Path() == kernelPath || pkg.Path() == actorPath && n.Obj().Name() == "Context") {
+			return // a part of the language, and what only the loop around a handler reads
 		}
 		if a.nameable(t) {
 			a.named(n)

@@ -31,7 +31,13 @@ func FuncName(kernel string) string {
 // Emit returns the declaration of the function that runs a kernel, as the front
 // end made it, on the CPU. It leaves k as it was. What the declaration refers to
 // is added to imports. The error is an *Error.
-func Emit(k *ir.Kernel, imports *Imports) (string, error) {
+func Emit(k *ir.Kernel, imports *Imports) (string, error) { return emit(k, imports, false) }
+
+// EmitBlock is Emit for a function that runs the block that its Run is at, and takes
+// the parameters of the kernel as Go parameters, behind the Run.
+func EmitBlock(k *ir.Kernel, imports *Imports) (string, error) { return emit(k, imports, true) }
+
+func emit(k *ir.Kernel, imports *Imports, block bool) (string, error) {
 	k = opt.Host(k)
 	keepParams(k.Func)
 	if err := predicate(k); err != nil {
@@ -43,6 +49,7 @@ func Emit(k *ir.Kernel, imports *Imports) (string, error) {
 	var reserved map[string]bool
 	for range 2 {
 		e := newEmitter(k, f, p, imports, reserved)
+		e.oneBlock = block
 		e.functions = &functions{opt.NewTruncations(imports.pkg), map[*ir.Func]string{}, nil}
 		text := e.function()
 		if e.err != nil {
@@ -102,6 +109,7 @@ type emitter struct {
 
 	functions *functions
 	copied    *ir.Func // the function that is written; nil: the kernel
+	oneBlock  bool     // the kernel's function runs one block, whose parameters are its own
 
 	// Of the region being written: the thread coordinates that it reads, what
 	// its function takes, and the parts of slices that it indexes from 0.
@@ -148,6 +156,39 @@ func (e *emitter) function() string {
 	e.keepUnread()
 
 	whole := &text{}
+	if e.oneBlock {
+		whole.add("func %s(r *%s%s) {", FuncName(e.kernel.Name), host, e.parameters())
+		whole.depth++
+		for op := ir.BlockIdxX; op <= ir.GridDimZ; op++ {
+			e.declareCoordinate(whole, op)
+		}
+		whole.splice(e.root.text)
+		whole.splice(e.sections[perBlock].text)
+		whole.splice(body)
+	} else {
+		e.blocks(whole, host, blocks.label, body)
+	}
+	whole.depth--
+	whole.add("}")
+	s := whole.String()
+	for _, f := range slices.Concat(e.rows, e.functionCopies()) {
+		s += "\n" + f.String()
+	}
+	return s
+}
+
+// parameters prints those of a function that runs one block.
+func (e *emitter) parameters() string {
+	var b strings.Builder
+	for _, v := range e.kernel.Func.Params {
+		fmt.Fprintf(&b, ", %s %s", e.names.name(v, v.Name), e.typ(v.Type))
+	}
+	return b.String()
+}
+
+// blocks writes a function that runs all blocks that its Run hands out. Its parameters
+// are arguments of the launch.
+func (e *emitter) blocks(whole *text, host string, blocks *label, body *text) {
 	whole.add("func %s(r *%s) {", FuncName(e.kernel.Name), host)
 	whole.depth++
 	for i, v := range e.kernel.Func.Params {
@@ -168,7 +209,7 @@ func (e *emitter) function() string {
 		e.declareCoordinate(whole, op)
 	}
 	whole.splice(e.root.text)
-	whole.label(blocks.label)
+	whole.label(blocks)
 	whole.add("for r.Next() {")
 	whole.depth++
 	for op := ir.BlockIdxX; op <= ir.BlockIdxZ; op++ {
@@ -178,13 +219,6 @@ func (e *emitter) function() string {
 	whole.splice(body)
 	whole.depth--
 	whole.add("}")
-	whole.depth--
-	whole.add("}")
-	s := whole.String()
-	for _, f := range slices.Concat(e.rows, e.functionCopies()) {
-		s += "\n" + f.String()
-	}
-	return s
 }
 
 // declareCoordinate declares a coordinate of the block or launch that is in use.

@@ -420,7 +420,11 @@ func (e *emitter) returns(s *ir.Return) {
 	for i := len(e.targets) - 1; i >= 0; i-- {
 		t := e.targets[i]
 		if t.returns {
-			e.out.at(s.Pos, false, "%s", jump("continue", t.label, innermost))
+			word := jump("continue", t.label, innermost)
+			if e.oneBlock && i == 0 {
+				word = "return"
+			}
+			e.out.at(s.Pos, false, "%s", word)
 			return
 		}
 		innermost = innermost && !t.loop

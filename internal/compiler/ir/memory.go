@@ -9,6 +9,7 @@ type Memory struct {
 	Args   []Expr
 	Scope  Scope
 	Count  int64 // of AsyncWait: the groups that need not have arrived
+	Apart  bool  // of SliceCopy: the slices are known to share no memory
 	Pos    Pos
 }
 
@@ -26,7 +27,7 @@ const (
 	AsyncWait                    // until at most Count groups of the thread are pending
 	BulkCopy                     // Args[1] is copied to Args[0], both slices; Places[0] is the barrier. The block does it together
 	BulkWait                     // until the copies with the barrier Places[0] have arrived and all threads of the block are here
-	SliceCopy                    // Args[1] is copied to Args[0], both slices, as Go does. In Go only
+	SliceCopy                    // Args[2] elements, the length of the shorter one, are copied from slice Args[1] to Args[0], as Go does
 	Clock                        // Dst = a counter of the processor's cycles
 	GlobalTimer                  // Dst = nanoseconds
 	numMemoryOps
@@ -48,7 +49,7 @@ var memoryRows = [numMemoryOps]struct {
 	AsyncWait:    {"async wait", "AsyncWait", 0, 0},
 	BulkCopy:     {"bulk copy", "BulkCopy", 1, 2},
 	BulkWait:     {"bulk wait", "BulkWait", 1, 0},
-	SliceCopy:    {"slice copy", "", 0, 2},
+	SliceCopy:    {"slice copy", "", 0, 3},
 	Clock:        {"clock", "Clock", 0, 0},
 	GlobalTimer:  {"global timer", "GlobalTimer", 0, 0},
 }
@@ -145,11 +146,14 @@ func (s *Memory) verify(v *verifier) {
 	case s.Op == AsyncCopy && !s.Places[0].Type().Equal(s.Places[1].Type()):
 		v.fail("%s from %s to %s", s.Op, s.Places[1].Type(), s.Places[0].Type())
 	case s.Op == BulkCopy, s.Op == SliceCopy:
-		for _, e := range s.Args {
+		for _, e := range s.Args[:2] {
 			if t := e.Type(); t.Kind != Slice || !t.Equal(s.Args[0].Type()) {
 				v.fail("%s of %s", s.Op, t)
 			}
 		}
+	}
+	if s.Op == SliceCopy {
+		v.typed(s.Args[2], TInt, "operand of "+s.Op.String())
 	}
 	v.destination(s.Dst, result, s.Op.String())
 }

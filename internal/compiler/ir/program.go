@@ -21,6 +21,10 @@ type Kernel struct {
 	Formats  []*Format // calls of kernel.Printf; Format.ID is the index
 	Options  Options
 
+	// Handler is set for the kernel of an actor, the loop around its handler: what a
+	// block in Go does with one message, as a kernel whose parameters may be pointers.
+	Handler *Kernel
+
 	// Written says of each parameter whether it is a slice whose elements the kernel
 	// may write. A pass sets it.
 	Written []bool

@@ -19,8 +19,6 @@ type If struct {
 	Cond       Expr
 	Then, Else []Stmt
 	Pos        Pos
-	// Go: the condition is whether the kernel is compiled to Go. Cond is true.
-	Go bool
 }
 
 // Loop repeats: Pre, then leave unless Cond (nil means true), then Body, then

@@ -9,6 +9,7 @@
 // The passes are, in their order:
 //
 //   - inline: calls become the bodies of what they call;
+//   - copies: copies of slices become loops;
 //   - unchecked: bounds checks go where the kernel asks for none;
 //   - pointers: pointers and slices of arrays become the places they lead to;
 //   - uniform: a barrier that not all threads of a block reach together is an error;

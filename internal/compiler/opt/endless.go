@@ -19,9 +19,10 @@ func markLong(f *ir.Func) {
 }
 
 // isLong reports whether a call of f may take more than most iterations of loops,
-// in functions of the program; those of the standard library end.
+// in functions of the program; those of the standard library, and what sends messages,
+// end.
 func isLong(f *ir.Func, known map[*ir.Func]bool) bool {
-	if f.Strict {
+	if f.Strict || f.Go.Package == actorPackage {
 		return false
 	}
 	if long, ok := known[f]; ok {

@@ -16,7 +16,6 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	k = inlineIf(k, func(f *ir.Func) bool {
 		return f.UsesThread || isFormula(f) || isArrayFormula(f) || isLong(f, long)
 	})
-	k.Func.Body, _ = sideFor(k.Func.Body, true)
 	_ = versions(k) // finds no fault in a kernel
 	copyAtOnce(k)
 	declared(k)

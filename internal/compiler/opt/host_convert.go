@@ -33,7 +33,7 @@ func (t *Truncations) Copy(f *ir.Func) *ir.Func {
 	t.copies[f] = nil
 	k := &ir.Kernel{Name: f.Name, Func: f}
 	g := inlineIf(k, func(f *ir.Func) bool { return isFormula(f) || isArrayFormula(f) }).Func
-	g.Body, _ = sideFor(g.Body, true)
+	copyAtOnce(&ir.Kernel{Func: g})
 	conversions(g)
 	if t.converts(g) && t.canWrite(g) {
 		t.copies[f] = g

@@ -38,7 +38,7 @@ func differingArguments(k *ir.Kernel, u *Uniformity) Errors {
 
 // copyAtOnce makes asynchronous copies into assignments, and leaves out the
 // waits for them. Of a bulk copy, the first thread of the block does all; the
-// wait for it is a barrier.
+// wait for it is a barrier. A copy of a slice is Go's.
 func copyAtOnce(k *ir.Kernel) {
 	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
 		m, ok := s.(*ir.Memory)
@@ -54,6 +54,8 @@ func copyAtOnce(k *ir.Kernel) {
 			return []ir.Stmt{&ir.If{Cond: isFirst(), Then: []ir.Stmt{m}, Pos: m.Pos}}
 		case ir.BulkWait:
 			return []ir.Stmt{&ir.Barrier{Pos: m.Pos}}
+		case ir.SliceCopy:
+			m.Args = m.Args[:2] // Go's copy counts the elements itself
 		}
 		return []ir.Stmt{s}
 	}}

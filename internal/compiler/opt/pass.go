@@ -18,7 +18,7 @@ type pass struct {
 var common = []pass{
 	{"inline", inline},
 	{"writes", writes},
-	{"target", forPTX},
+	{"copies", copies},
 	{"unchecked", unchecked},
 	{"pointers", pointers},
 	{"versions", versions},
@@ -51,12 +51,12 @@ func finishing(v ranges.Variant) []pass {
 var order = [...][2]string{
 	// Pointer parameters resolve once the call is gone.
 	{"inline", "pointers"},
-	// What the functions hold that is for Go only is there after that.
-	{"inline", "target"},
-	// What is written is said for all devices, and by what is called.
+	// Copies that functions hold are there after that.
+	{"inline", "copies"},
+	// What is written is said by what is called, too.
 	{"inline", "writes"},
-	{"writes", "target"},
-	{"target", "uniform"},
+	// Loops move what was one operation.
+	{"copies", "uniform"},
 	// Checks that an unchecked kernel does not want would keep code alive.
 	{"inline", "unchecked"},
 	{"unchecked", "fold"},
@@ -209,7 +209,7 @@ func (c Config) run(k *ir.Kernel, passes []pass) error {
 // stage is what a kernel promises after the named pass.
 func stage(name string) ir.Stage {
 	switch name {
-	case "inline", "writes", "target", "unchecked", "pointers", "versions", "uniform", "collectives", "fold", "unroll":
+	case "inline", "writes", "copies", "unchecked", "pointers", "versions", "uniform", "collectives", "fold", "unroll":
 		return ir.StageInlined
 	}
 	return ir.StageFinal

@@ -57,7 +57,7 @@ func (w *writers) stmt(s ir.Stmt) bool {
 	case *ir.Memory:
 		w.memory(s)
 	case *ir.If:
-		if c, ok := s.Cond.(*ir.Const); ok && !s.Go {
+		if c, ok := s.Cond.(*ir.Const); ok {
 			body := s.Then
 			if c.IsZero() {
 				body = s.Else

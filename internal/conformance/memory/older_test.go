@@ -6,6 +6,7 @@ import (
 
 	"quern.dev/gpu"
 	"quern.dev/gputest"
+	"quern.dev/internal/archive"
 	"quern.dev/kernel"
 )
 
@@ -13,15 +14,18 @@ import (
 // of its usual one, in its wide form.
 func olderKernel(t *testing.T, k *gpu.Kernel) *gpu.Kernel {
 	t.Helper()
-	_, text, ok := strings.Cut(quern_gen_ptx, "//quern:module "+k.Name()+" wide older\n")
-	if !ok {
-		t.Fatalf("there is no module of %s for older devices", k.Name())
+	code, err := archive.Open(quern_gen_zip)
+	if err != nil {
+		t.Fatal(err)
 	}
-	text, _, _ = strings.Cut(text, "//quern:module ")
+	text, found, err := code.Text(k.Name(), "wide", true)
+	if !found || err != nil {
+		t.Fatalf("there is no module of %s for older devices (error %v)", k.Name(), err)
+	}
 	if !strings.Contains(text, ".target sm_50\n") && !strings.Contains(text, ".target sm_60\n") {
 		t.Fatalf("the module of %s for older devices is not for them:\n%s", k.Name(), text)
 	}
-	return gpu.NewKernel(gpu.KernelInfo{Name: k.Name(), Params: k.Params(), Code: &gpu.Code{Text: text}})
+	return gpu.NewKernel(gpu.KernelInfo{Name: k.Name(), Params: k.Params(), Code: &gpu.Code{Modules: []archive.Module{{Text: text}}}})
 }
 
 func TestModulesForOlderDevicesComputeTheSame(t *testing.T) {

@@ -14,13 +14,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/conformance/routing",
-	Text:    quern_gen_ptx,
-	Sum:     "5313b6fc70f47e074e21484e172142ce088cb325574f3f7ca0f84f193b79b801",
+	Archive: quern_gen_zip,
+	Sum:     "80bcfd72672abc868eb40898621c9a11ffd4f5794b56917d9359fdc6f831413b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -33,30 +33,6 @@ type (
 		Stages int32
 		Ask    int32
 	}
-	quern_gen_is_stale__run_go_generate__actor_Shape struct {
-		Epoch      uint32
-		First      uint32
-		Slots      uint32
-		SideSlots  uint32
-		In         uint32
-		InStep     uint32
-		Out        uint32
-		OutStep    uint32
-		Reciprocal uint32
-		Batch      uint32
-		Stride     uint32
-		OutAt      uint32
-		RawAt      uint32
-		Messages   uint32
-		Leaves     uint32
-		Alone      uint32
-		Wakes      uint32
-		Nap        uint32
-		Idle       int64
-		Life       int64
-		Spin       int64
-		Clock      int64
-	}
 	quern_gen_is_stale__run_go_generate__timesTwo func(t kernel.Thread, _ *uint32, in *Item, out *Item) kernel.Action
 	quern_gen_is_stale__run_go_generate__tally    func(t kernel.Thread, state *Tally, in *Item, out *Tally) kernel.Action
 	quern_gen_is_stale__run_go_generate__Tally    struct {
@@ -67,30 +43,7 @@ type (
 		Last   int64
 		Turned int64
 	}
-	quern_gen_is_stale__run_go_generate__send          func(t kernel.Thread, c *actor.Context, _ *uint32, in *Order, out *Sent) kernel.Action
-	quern_gen_is_stale__run_go_generate__actor_Context struct {
-		Post    []uint64
-		Host    []uint64
-		Control []uint64
-		Mailbox uint32
-		ID      uint32
-		Wakes   uint32
-		Words   []uint32
-		At      uint32
-		To      actor.Target
-	}
-	quern_gen_is_stale__run_go_generate__actor_Target struct {
-		Box   uint32
-		Actor uint32
-		Tail  uint64
-		Head  uint32
-		Words []uint64
-		Ring  []uint64
-		Slots uint32
-		Step  uint32
-		Kind  uint32
-		Owner uint32
-	}
+	quern_gen_is_stale__run_go_generate__send  func(t kernel.Thread, c *actor.Context, _ *uint32, in *Order, out *Sent) kernel.Action
 	quern_gen_is_stale__run_go_generate__Order struct {
 		To     actor.Group[Item]
 		How    How
@@ -137,13 +90,10 @@ type (
 var (
 	_ quern_gen_is_stale__run_go_generate__plusOne  = plusOne
 	_                                               = (*quern_gen_is_stale__run_go_generate__Item)((*Item)(nil))
-	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Shape)((*actor.Shape)(nil))
 	_ quern_gen_is_stale__run_go_generate__timesTwo = timesTwo
 	_ quern_gen_is_stale__run_go_generate__tally    = tally
 	_                                               = (*quern_gen_is_stale__run_go_generate__Tally)((*Tally)(nil))
 	_ quern_gen_is_stale__run_go_generate__send     = send
-	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Context)((*actor.Context)(nil))
-	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Target)((*actor.Target)(nil))
 	_                                               = (*quern_gen_is_stale__run_go_generate__Order)((*Order)(nil))
 	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Group_Item)((*actor.Group[Item])(nil))
 	_                                               = (*quern_gen_is_stale__run_go_generate__How)((*How)(nil))
@@ -170,7 +120,7 @@ var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -188,22 +138,16 @@ var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
-	Host:   quernHostPlusOneActor,
-	Plain:  quernPlainPlusOneActor,
+	Host:   ring.Loop(quernHostPlusOne),
+	Plain:  ring.Loop(quernPlainPlusOne),
 })
-
-func plusOneActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint32, inbox, outbox, post, host []uint64) {
-	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *uint32, in *Item, out *Item) kernel.Action {
-		return actor.Known(plusOne(t, state, in, out))
-	})
-}
 
 var quernPlusOneProgram = &ring.Program{Name: "plusOne", Kernel: quernPlusOneActor, Threads: 32}
 
@@ -227,7 +171,7 @@ var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -245,22 +189,16 @@ var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
-	Host:   quernHostTimesTwoActor,
-	Plain:  quernPlainTimesTwoActor,
+	Host:   ring.Loop(quernHostTimesTwo),
+	Plain:  ring.Loop(quernPlainTimesTwo),
 })
-
-func timesTwoActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint32, inbox, outbox, post, host []uint64) {
-	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *uint32, in *Item, out *Item) kernel.Action {
-		return actor.Known(timesTwo(t, state, in, out))
-	})
-}
 
 var quernTimesTwoProgram = &ring.Program{Name: "timesTwo", Kernel: quernTimesTwoActor, Threads: 32}
 
@@ -284,7 +222,7 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -302,22 +240,16 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
-	Host:   quernHostTallyActor,
-	Plain:  quernPlainTallyActor,
+	Host:   ring.Loop(quernHostTally),
+	Plain:  ring.Loop(quernPlainTally),
 })
-
-func tallyActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Tally, inbox, outbox, post, host []uint64) {
-	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *Tally, in *Item, out *Tally) kernel.Action {
-		return actor.Known(tally(t, state, in, out))
-	})
-}
 
 var quernTallyProgram = &ring.Program{Name: "tally", Kernel: quernTallyActor, Threads: 32}
 
@@ -341,7 +273,7 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -359,7 +291,7 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 104, Col: 11},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 104, Col: 11, Text: "group has no member of this number"},
@@ -379,20 +311,14 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "handlers.go", Line: 115, Col: 11},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 115, Col: 11, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 119, Col: 23},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
-	Host:   quernHostSendActor,
-	Plain:  quernPlainSendActor,
+	Host:   ring.LoopWithContext(quernHostSend),
+	Plain:  ring.LoopWithContext(quernPlainSend),
 })
-
-func sendActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint32, inbox, outbox, post, host []uint64) {
-	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, c *actor.Context, state *uint32, in *Order, out *Sent) kernel.Action {
-		return actor.Known(send(t, c, state, in, out))
-	})
-}
 
 var quernSendProgram = &ring.Program{Name: "send", Kernel: quernSendActor, Threads: 32}
 
@@ -417,7 +343,7 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "data", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 16, 2, 0, 5, 9, 31}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -435,7 +361,7 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
 			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to no payload"},
 			{Kind: gpu.IndexSite, File: "payloads.go", Line: 54, Col: 12},
@@ -465,7 +391,7 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "reference to no payload"},
 			{Kind: gpu.IndexSite, File: "payloads.go", Line: 92, Col: 3},
 			{Kind: gpu.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "payload was released"},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -483,7 +409,7 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
 			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to no payload"},
 			{Kind: gpu.IndexSite, File: "payloads.go", Line: 54, Col: 12},
@@ -513,22 +439,14 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "reference to no payload"},
 			{Kind: gpu.IndexSite, File: "payloads.go", Line: 92, Col: 3},
 			{Kind: gpu.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "payload was released"},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
-	Host:   quernHostWorkActor,
-	Plain:  quernPlainWorkActor,
+	Host:   ring.LoopWithPayload(quernHostWork),
+	Plain:  ring.LoopWithPayload(quernPlainWork),
 })
-
-func workActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Desk, inbox, outbox, post, host []uint64, data []float32) {
-	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, c *actor.Context, state *Desk, in *Batch, out *Result) kernel.Action {
-		action := actor.Known(work(t, c, data, state, in, out))
-		kernel.Fence(kernel.SystemScope)
-		return action
-	})
-}
 
 var quernWorkProgram = &ring.Program{Name: "work", Kernel: quernWorkActor, Threads: 32, Payload: ring.PayloadOf[float32]}
 
@@ -539,9976 +457,2067 @@ func SpawnWork(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Act
 	return ring.Spawn[Desk, Batch, Result](ctx, rt, quernWorkProgram, o)
 }
 
-func quernPlainPlusOneActor(r *host2.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
-	host2.Plain(r, func(t_ kernel.Thread) { plusOneActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernBlockPlusOne(t kernel.Thread, state *uint32, in *Item, out *Item, action *kernel.Action) {
+	result := actor.Known(plusOne(t, state, in, out))
+	if t.ThreadIdx.X == 0 {
+		*action = result
+	}
 }
 
-func quernHostPlusOneActor(r *host2.Run) {
-	shape := host2.Value[actor.Shape](r, 0)
-	control := host2.Slice[uint64](r, 1)
-	cursors := host2.Slice[uint32](r, 2)
-	states := host2.Slice[uint32](r, 3)
-	inbox := host2.Slice[uint64](r, 4)
-	outbox := host2.Slice[uint64](r, 5)
-	post := host2.Slice[uint64](r, 6)
-	host := host2.Slice[uint64](r, 7)
-	var command []uint64
-	var cursor []uint32
-	var in []uint64
-	slots := int(shape.Slots + 7*shape.SideSlots)
-	var out []uint64
-	var number int
-	var t11 int
-	var t12 int
-	var box []uint64
-	var t13 int
-	var t14 int
-	var mail []uint64
-	var routes uint32
-	var leaving uint32
-	var handled uint32
-	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
-	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
-	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
-	words := host2.Dynamic[uint32](r, 2)
-	sh := host2.Shared[actor.Status](r, 0)
-	t22 := shape.OutAt
-	t23 := shape.OutAt + shape.Out - 3
-	c2 := int(4)
-	c3 := int(9)
-	t232 := shape.Stride
-	t252 := shape.OutAt
-	t262 := shape.OutAt + shape.Out - 3
-	var source2 uint32
-	var result uint32
-	cells := host2.Dynamic[actor.Cell[Item, Item]](r, 1)
-	var in2 *Item
-	var out2 *Item
-	var t210 *Item
-	var t38 *Item
-	var result08 kernel.Action = 1
-	var forwards bool
-	var stops bool
-	var last bool
-	t97 := shape.OutAt
-	t104 := shape.OutAt + shape.Out - 3
-	t51 := shape.OutAt
-	t522 := shape.OutAt + shape.Out - 3
-	t233 := shape.Stride
-	t253 := shape.OutAt
-	t263 := shape.OutAt + shape.Out - 3
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		t1 := blockX + int(shape.First)
-		t3 := t1 * 16
-		t4 := (t1 + 1) * 16
-		t5 := t1 * 16
-		t6 := (t1 + 1) * 16
-		t7 := t1 * slots * int(shape.InStep)
-		t8 := (t1 + 1) * slots * int(shape.InStep)
-		t9 := t1 * slots * int(shape.OutStep)
-		t10 := (t1 + 1) * slots * int(shape.OutStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:23
-		command = control[t3:t4]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:24
-		cursor = cursors[t5:t6]
-		r.ThreadIdx = kernel.Dim3{}
-		in = inbox[t7:t8]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:27
-		out = outbox[t9:t10]
-		r.ThreadIdx = kernel.Dim3{}
-		number = int(cursor[9])
-		t11 = number * 16
-		t12 = (number + 1) * 16
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:30
-		box = post[t11:t12]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t13 = int(box[14])
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		mail = post[t13:t14]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:32
-		routes = cursor[11]
-//line quern.dev/ring/actor/alone.go:35
-		leaving = 0
-		handled = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1PlusOneActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
-			}
-		}
-//line quern.dev/ring/actor/alone.go:47
-		for leaving == 0 {
-			if r.Halted() {
-//line quern.dev/ring/actor/alone.go:47
-				r.Halt()
-			}
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:48
-			source2 = sh.Missing[0]
-			if source2 == 9 {
-				leaving = 2
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:51
-				if sh.Asked[0] != 0 {
-					leaving = 1
-				}
-				break
-			}
-			result = 257
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:57
-			if sh.Late == 0 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow2PlusOneActor(r, states, t1, cells)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				in2 = &cells[0].In
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow3PlusOneActor(r, cells)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				out2 = &cells[0].Out
-//line handlers.go:19
-				t210 = in2
-				t38 = out2
-				for threadZ := range 1 {
-					for threadY := range 1 {
-//line handlers.go:23:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:24:10000
-						quernRow4PlusOneActor(r, t38, t210, result08, sh)
-//line handlers.go:25:10000
-					}
-//line handlers.go:26:10000
-				}
-//line handlers.go:27:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:63
-				result = sh.Outcome[0]
-			}
-			if result == 4 {
-				leaving = 2
-				break
-			}
-			handled++
-			forwards = routes != 0 && (result == 1 || result == 3)
-			stops = result == 2 || result == 3
-			last = stops || handled == shape.Messages
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 32
-					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
-				}
-			}
-//line quern.dev/ring/actor/alone.go:88
-			if stops {
-				leaving = 3
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := uint64(shape.Epoch)<<32 | uint64(leaving)
-				quernRow6PlusOneActor(r, box, command, start)
-			}
+func quernPlainPlusOne(r *host2.Run, state *uint32, in *Item, out *Item, action *kernel.Action) {
+	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockPlusOne(t_, state, in, out, action) })
+}
+
+func quernHostPlusOne(r *host2.Run, state *uint32, in *Item, out *Item, action *kernel.Action) {
+	var result0 kernel.Action = 1
+	for threadZ := range 1 {
+		for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			quernRow1PlusOne(r, out, in, result0, action)
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:742:1
-func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
-	cRow := cs[first:][:32]
-	beginRow := begins[first:][:32]
-	bornRow := borns[first:][:32]
+func quernRow1PlusOne(r *host2.Run, out, in *Item, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:33
-		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line quern.dev/ring/actor/alone.go:36
-		var begin int64
-		var born int64
-//line quern.dev/ring/actor/alone.go:37
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 0)
-			sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:39
-			sh.Hint[0] = 0
-//line quern.dev/ring/actor/alone.go:39
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:39
-			sh.Asked[0] = 0
-			now := kernel.Clock()
-			begin = now
-//line quern.dev/ring/actor/alone.go:41
-			born = begin
-			t20 := c
-			t21 := cursor
-//line quern.dev/ring/actor/alone.go:42
-			t24 := words[t22:t23]
-//line quern.dev/ring/actor/alone.go:214
-			pending := t21[12]
-			var result0 bool
-//line quern.dev/ring/actor/alone.go:215
-			if pending == 0 {
-				result0 = true
-			} else {
-				t15 := int(t21[13])
-//line quern.dev/ring/actor/alone.go:218
-				t25 := int(t21[13]) + len(t24) + 1
-//line quern.dev/ring/actor/alone.go:218
-				saved := t20.Post[t15:t25]
-				for w := 0; w < len(t24); w++ {
-					t24[w] = uint32(saved[w])
-				}
-				t32 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t32[2]
-				t42 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t42[3]
-//line quern.dev/ring/actor/alone.go:222
-				t52 := uint32(saved[len(t24)])
-//line quern.dev/ring/actor/alone.go:222
-				t62 := uint32(saved[len(t24)] >> 32)
-//line quern.dev/ring/actor/alone.go:222
-				t32[2] = t52
-//line quern.dev/ring/actor/alone.go:222
-				t42[3] = t62
-				t21[12] = 0
-				t72 := t20
-				t82 := t21
-				t92 := t24
-				t102 := pending - 1
-				var result02 bool
-			block:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list := int(t82[11])
-					count := uint32(t72.Post[list])
-					for i := t102; i < count; i++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to := t72.Post[list+1+int(i)]
-						t16 := uint32(to)
-						t26 := uint32(to >> 32)
-//line quern.dev/ring/actor/send.go:28:20000
-						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line quern.dev/ring/actor/send.go:31:20000
-							t17 := int(t16) * 16
-//line quern.dev/ring/actor/send.go:32:20000
-							t27 := (int(t16) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:20000
-							b := t72.Post[t17:t27]
-//line quern.dev/ring/actor/send.go:32:20000
-							memory := t72.Post
-//line quern.dev/ring/actor/send.go:33:20000
-							if b[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory = t72.Host
-//line quern.dev/ring/actor/send.go:35:20000
-							}
-//line quern.dev/ring/actor/send.go:36:20000
-							t33 := b[14]
-//line quern.dev/ring/actor/send.go:36:20000
-							t43 := uint32(b[11])
-//line quern.dev/ring/actor/send.go:36:20000
-							t53 := uint32(b[12])
-//line quern.dev/ring/actor/send.go:37:20000
-							ring := t33
-//line quern.dev/ring/actor/send.go:38:20000
-							slots2 := t43
-//line quern.dev/ring/actor/send.go:39:20000
-							step := t53
-//line quern.dev/ring/actor/send.go:37:20000
-							end := ring + uint64(slots2)*uint64(step)
-//line quern.dev/ring/actor/send.go:38:20000
-							if end > uint64(len(memory)) || ring > end {
-//line quern.dev/ring/actor/send.go:39:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:20000
-							}
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded := host2.Load64(r, &b[0])
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded2 := host2.Load64(r, &b[8])
-//line quern.dev/ring/actor/send.go:42:20000
-							t83 := ring
-//line quern.dev/ring/actor/send.go:43:20000
-							t93 := end
-//line quern.dev/ring/actor/send.go:42:20000
-							loaded3 := host2.Load64(r, &b[10])
-//line quern.dev/ring/actor/send.go:41:20000
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line quern.dev/ring/actor/send.go:42:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t34 := t72
-						var ticket uint32
-						var room uint32
-					block2:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:20000
-							for b2 := t34.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:20000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:20000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:20000
-								}
-//line quern.dev/ring/actor/send.go:59:20000
-								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
-//line quern.dev/ring/actor/send.go:60:20000
-									t18 := t34
-//line quern.dev/ring/actor/send.go:81
-									b3 := t18.To.Words
-									loaded4 := host2.Load64(r, &b3[10])
-//line quern.dev/ring/actor/send.go:82
-									t18.To.Owner = uint32(loaded4)
-									var room2 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t18.To.Owner != t18.To.Actor {
-										room2 = 2
-									} else {
-										t28 := t18
-										t35 := t18
-//line quern.dev/ring/actor/send.go:86
-										loaded5 := host2.Load64(r, &b3[0])
-										t54 := loaded5
-//line quern.dev/ring/actor/send.go:86
-										loaded6 := host2.Load64(r, &b3[8])
-										t73 := uint32(loaded6)
-//line quern.dev/ring/actor/send.go:86
-										t28.To.Tail = t54
-//line quern.dev/ring/actor/send.go:86
-										t35.To.Head = t73
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:20000
-											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line quern.dev/ring/actor/send.go:89:20000
-											head := loaded7
-//line quern.dev/ring/actor/send.go:89:20000
-											kernel.StoreRelaxed(&b3[8], head)
-//line quern.dev/ring/actor/send.go:90:20000
-											t18.To.Head = uint32(head)
-//line quern.dev/ring/actor/send.go:91:20000
-										}
-//line quern.dev/ring/actor/send.go:92:20000
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
-//line quern.dev/ring/actor/send.go:93:20000
-											room2 = 1
-//line quern.dev/ring/actor/send.go:94:20000
-										} else {
-//line quern.dev/ring/actor/send.go:95:20000
-											room2 = 0
-//line quern.dev/ring/actor/send.go:96:20000
-										}
-//line quern.dev/ring/actor/send.go:97:20000
-									}
-//line quern.dev/ring/actor/send.go:60:20000
-									room3 := room2
-//line quern.dev/ring/actor/send.go:61:20000
-									if room3 != 0 {
-//line quern.dev/ring/actor/send.go:61:20000
-										atomic.AddUint64(&b2[1], 1)
-//line quern.dev/ring/actor/send.go:62:20000
-										ticket = 0
-//line quern.dev/ring/actor/send.go:63:20000
-										room = room3
-//line quern.dev/ring/actor/send.go:64:20000
-										break block2
-//line quern.dev/ring/actor/send.go:65:20000
-									}
-//line quern.dev/ring/actor/send.go:66:20000
-								}
-//line quern.dev/ring/actor/send.go:65:20000
-								loaded8 := host2.Load64(r, &b2[10])
-//line quern.dev/ring/actor/send.go:66:20000
-								owner := uint32(loaded8)
-//line quern.dev/ring/actor/send.go:68:20000
-								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:20000
-								tail := old
-//line quern.dev/ring/actor/send.go:69:20000
-								if tail == t34.To.Tail {
-//line quern.dev/ring/actor/send.go:70:20000
-									t55 := t34
-//line quern.dev/ring/actor/send.go:71:20000
-									t63 := t34
-//line quern.dev/ring/actor/send.go:72:20000
-									t74 := tail + 1
-//line quern.dev/ring/actor/send.go:73:20000
-									t84 := owner
-//line quern.dev/ring/actor/send.go:70:20000
-									t55.To.Tail = t74
-//line quern.dev/ring/actor/send.go:70:20000
-									t63.To.Owner = t84
-//line quern.dev/ring/actor/send.go:71:20000
-									t94 := uint32(tail)
-//line quern.dev/ring/actor/send.go:72:20000
-									ticket = t94
-//line quern.dev/ring/actor/send.go:73:20000
-									room = 0
-//line quern.dev/ring/actor/send.go:74:20000
-									break block2
-//line quern.dev/ring/actor/send.go:75:20000
-								}
-//line quern.dev/ring/actor/send.go:73:20000
-								t34.To.Tail = tail
-//line quern.dev/ring/actor/send.go:74:20000
-							}
-//line quern.dev/ring/actor/send.go:75:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket2 := ticket
-						room4 := room
-//line quern.dev/ring/actor/alone.go:196
-						if room4 == 1 {
-							t64 := int(t82[13])
-//line quern.dev/ring/actor/alone.go:197
-							t75 := int(t82[13]) + len(t92) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved2 := t72.Post[t64:t75]
-							for w2 := 0; w2 < len(t92); w2++ {
-								saved2[w2] = uint64(t92[w2])
-							}
-							result03 := t72.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved2[len(t92)] = result03
-							t82[12] = i + 1
-							result02 = false
-							break block
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room4 == 0 {
-							t95 := t72
-							t103 := t92
-							t112 := ticket2
-//line quern.dev/ring/actor/alone.go:229
-							t19 := t112
-//line quern.dev/ring/actor/send.go:49:20000
-							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line quern.dev/ring/actor/send.go:49:20000
-							result04 := t95.To.Ring[t110:]
-//line quern.dev/ring/actor/alone.go:229
-							t36 := result04
-							t44 := uint64(t112+1) << 32
-							slot := t36
-							tag := t44
-//line quern.dev/ring/actor/alone.go:230
-							t56 := t95
-							t65 := slot
-							t76 := tag
-//line quern.dev/ring/actor/send.go:102
-							h := t65[:c2]
-							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t76)
-							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
-							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
-							}
-							t85 := t95
-//line quern.dev/ring/actor/send.go:114
-							t111 := t85
-						block3:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t29 := t111.To.Kind != 1
-								if t29 {
-//line quern.dev/ring/actor/send.go:143
-									loaded9 := host2.Load64(r, &t111.To.Words[9])
-									t29 = loaded9 == 0
-								}
-								if !t29 {
-//line quern.dev/ring/actor/send.go:146
-									rung := t111.Control[c3:]
-									t37 := rung[0]
-//line quern.dev/ring/actor/send.go:147
-									t45 := uint64(t111.To.Box)
-									n := t37
-									box2 := t45
-//line quern.dev/ring/actor/send.go:148
-									t57 := min(n, 12)
-									for i2 := uint64(0); i2 < t57; i2++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
-											break block3
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n >= 12 {
-										rung[0] = 13
-										if t111.To.Kind != 1 {
-											t66 := t111
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t66.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n&1 == 0 {
-										rung[1+n/2] = box2
-									} else {
-										rung[1+n/2] |= box2 << 32
-									}
-									rung[0] = n + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result02 = true
-				}
-//line quern.dev/ring/actor/alone.go:224
-				result0 = result02
-			}
-//line quern.dev/ring/actor/alone.go:42
-			if result0 {
-				t282 := begin - born
-				t292 := command
-				t30 := cursor
-				t31 := box
-				t322 := in
-				t332 := mail
-			block4:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:30000
-					loaded10 := host2.Load64(r, &t292[0])
-//line quern.dev/ring/actor/alone.go:104:30000
-					ordered := loaded10
-//line quern.dev/ring/actor/alone.go:104:30000
-					sh.Asked[0] = uint32(ordered)
-//line quern.dev/ring/actor/alone.go:105:30000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint := uint32(ordered >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint != sh.Hint[0] {
-							t46 := hint
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t46
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source uint32 = 9
-						var sides uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level := uint32(0); level < 8; level++ {
-//line quern.dev/ring/actor/alone.go:114:30000
-								if level == 4 {
-//line quern.dev/ring/actor/alone.go:115:30000
-									continue
-//line quern.dev/ring/actor/alone.go:116:30000
-								}
-//line quern.dev/ring/actor/alone.go:117:30000
-								next := t30[level]
-//line quern.dev/ring/actor/alone.go:118
-								t67 := level
-								var result05 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t67 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result05 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t67 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result05 = shape.Slots + t67*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result05 = shape.Slots + (t67-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load64(r, &t322[at])
-								if uint32(loaded11>>32) == next+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t96 := level
-									source = t96
-									sides = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides
-						}
-						if source == 9 || source < 4 {
-							next2 := t30[4]
-							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded12>>32) == next2+1
-//line quern.dev/ring/actor/alone.go:128
-							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded13>>32) == next3+1
-//line quern.dev/ring/actor/alone.go:133:30000
-							}
-//line quern.dev/ring/actor/alone.go:134:30000
-							if posted && !(middle && t30[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:30000
-								source = 8
-//line quern.dev/ring/actor/alone.go:136:30000
-							} else if middle {
-//line quern.dev/ring/actor/alone.go:137
-								source = 4
-							}
-						}
-						if !(source == 9) {
-//line quern.dev/ring/actor/alone.go:143:30000
-							t122 := t322
-//line quern.dev/ring/actor/alone.go:144:30000
-							ring2 := t122
-//line quern.dev/ring/actor/alone.go:145:30000
-							var at2 uint32
-//line quern.dev/ring/actor/alone.go:144:30000
-							if source == 8 {
-//line quern.dev/ring/actor/alone.go:145:30000
-								sh.Ticket = uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:146:30000
-								t132 := t332
-//line quern.dev/ring/actor/alone.go:146:30000
-								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:30000
-								ring2 = t132
-//line quern.dev/ring/actor/alone.go:148:30000
-								at2 = t142
-//line quern.dev/ring/actor/alone.go:149:30000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:30000
-								sh.Ticket = t30[source]
-//line quern.dev/ring/actor/alone.go:149:30000
-								t162 := source
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result06 uint32
-//line quern.dev/ring/actor/alone.go:151:30000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:30000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t162 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result06 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t162 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result06 = shape.Slots + t162*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result06 = shape.Slots + (t162-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								t192 := source
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result07 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t192 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result07 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result07 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:30000
-							}
-//line quern.dev/ring/actor/alone.go:151:30000
-							t212 := at2
-//line quern.dev/ring/actor/alone.go:152:30000
-							t222 := at2 + shape.In
-//line quern.dev/ring/actor/alone.go:151:30000
-							slot2 := ring2[t212:t222]
-//line quern.dev/ring/actor/alone.go:152:30000
-							cell := words[:t232]
-//line quern.dev/ring/actor/alone.go:153
-							for w4 := 0; w4 < len(slot2); w4++ {
-//line quern.dev/ring/actor/alone.go:154:30000
-								loaded14 := host2.Load64(r, &slot2[w4])
-//line quern.dev/ring/actor/alone.go:155:30000
-								v := loaded14
-//line quern.dev/ring/actor/alone.go:155:30000
-								if uint32(v>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:30000
-									break block4
-//line quern.dev/ring/actor/alone.go:157:30000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell[w4] = uint32(v)
-							}
-//line quern.dev/ring/actor/alone.go:160:30000
-							reply := cell[t252:t262]
-//line quern.dev/ring/actor/alone.go:161:30000
-							for w5 := 0; w5 < len(reply); w5++ {
-//line quern.dev/ring/actor/alone.go:162:30000
-								reply[w5] = 0
-//line quern.dev/ring/actor/alone.go:163:30000
-							}
-//line quern.dev/ring/actor/alone.go:164:30000
-							t293 := source
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Missing[0] = t293
-//line quern.dev/ring/actor/alone.go:165:30000
-							deadline := cell[1]
-//line quern.dev/ring/actor/alone.go:166:30000
-							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line quern.dev/ring/actor/alone.go:166:30000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:30000
-							}
-//line quern.dev/ring/actor/alone.go:168:30000
-							t30[8] = source
-//line quern.dev/ring/actor/alone.go:169:30000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-		bornRow[threadX] = born
-	}
-}
-
-//go:noinline
-//line quern_gen.go:1328:1
-func quernRow2PlusOneActor(r *host2.Run, states []uint32, t1 int, cells []actor.Cell[Item, Item]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58
-		_ = states[t1]
-//line quern.dev/ring/actor/alone.go:58
-		_ = cells[0].In
-	}
-}
-
-//go:noinline
-//line quern_gen.go:1340:1
-func quernRow3PlusOneActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58
-		_ = cells[0].Out
-	}
-}
-
-//go:noinline
-//line quern_gen.go:1350:1
-func quernRow4PlusOneActor(r *host2.Run, t38, t210 *Item, result08 kernel.Action, sh *actor.Status) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
 //line handlers.go:20
 		if threadX == 0 {
-			*t38 = Item{Key: t210.Key, Value: t210.Value + 1, Stages: t210.Stages + 1, Ask: 0}
+			*out = Item{Key: in.Key, Value: in.Value + 1, Stages: in.Stages + 1, Ask: 0}
 		}
 //line handlers.go:19
-		result09 := actor.Known(result08)
-		result2 := result09
-//line quern.dev/ring/actor/alone.go:58
-		outcome := uint32(result2)
-		if t2 {
-			sh.Outcome[0] = outcome
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:1371:1
-func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
-	cRow := cs[first2:][:32]
-	beginRow := begins[first2:][:32]
-	bornRow := borns[first2:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		begin := beginRow[threadX]
-		born := bornRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:73
-		if t2 {
-			now2 := kernel.Clock()
-			now3 := now2
-//line quern.dev/ring/actor/alone.go:75
-			if source2 == 8 {
-				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
-			} else {
-				t422 := out
-				t442 := result
-				t452 := uint32(now3 - begin)
-//line quern.dev/ring/actor/alone.go:81:30000
-				t462 := uint32(min(begin-born, 4294967295))
-//line quern.dev/ring/actor/alone.go:174
-				source3 := sh.Missing[0]
-				t211 := source3
-				var result010 uint32
-				switch {
-				default:
-//line quern.dev/ring/actor/look.go:33:40000
-					if t211 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-						result010 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-						break
-//line quern.dev/ring/actor/look.go:35:40000
-					} else if t211 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-						result010 = shape.Slots + t211*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-						break
-//line quern.dev/ring/actor/look.go:38:40000
-					}
-//line quern.dev/ring/actor/look.go:38:40000
-					result010 = shape.Slots + (t211-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				t58 := source3
-				var result011 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-				if t58 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-					result011 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-				} else {
-//line quern.dev/ring/actor/look.go:46:40000
-					result011 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t77 := at3
-				t86 := at3 + shape.Out
-//line quern.dev/ring/actor/alone.go:176
-				slot3 := t422[t77:t86]
-				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t104]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
-				for w6 := 0; w6 < len(reply2); w6++ {
-					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
-				}
-//line quern.dev/ring/actor/alone.go:79
-				cursor[source2] = sh.Ticket + 1
-			}
-//line quern.dev/ring/actor/alone.go:81:30000
-			t48 := now3
-//line quern.dev/ring/actor/alone.go:82:30000
-			begin = t48
-//line quern.dev/ring/actor/alone.go:81:30000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:82:30000
-			t552 := !forwards
-//line quern.dev/ring/actor/alone.go:83:30000
-			if !t552 {
-//line quern.dev/ring/actor/alone.go:84:30000
-				t49 := c
-//line quern.dev/ring/actor/alone.go:85:30000
-				t50 := cursor
-//line quern.dev/ring/actor/alone.go:82:30000
-				t532 := words[t51:t522]
-//line quern.dev/ring/actor/alone.go:83:30000
-				var result012 bool
-//line quern.dev/ring/actor/alone.go:84:30000
-			block8:
-//line quern.dev/ring/actor/alone.go:85:30000
-				switch {
-//line quern.dev/ring/actor/alone.go:86:30000
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list2 := int(t50[11])
-					count2 := uint32(t49.Post[list2])
-					for i3 := uint32(0); i3 < count2; i3++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to2 := t49.Post[list2+1+int(i3)]
-						t113 := uint32(to2)
-						t213 := uint32(to2 >> 32)
-//line quern.dev/ring/actor/send.go:28:20000
-						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
-//line quern.dev/ring/actor/send.go:31:20000
-							t114 := int(t113) * 16
-//line quern.dev/ring/actor/send.go:32:20000
-							t214 := (int(t113) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:20000
-							b4 := t49.Post[t114:t214]
-//line quern.dev/ring/actor/send.go:32:20000
-							memory2 := t49.Post
-//line quern.dev/ring/actor/send.go:33:20000
-							if b4[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory2 = t49.Host
-//line quern.dev/ring/actor/send.go:35:20000
-							}
-//line quern.dev/ring/actor/send.go:36:20000
-							t39 := b4[14]
-//line quern.dev/ring/actor/send.go:36:20000
-							t47 := uint32(b4[11])
-//line quern.dev/ring/actor/send.go:36:20000
-							t59 := uint32(b4[12])
-//line quern.dev/ring/actor/send.go:37:20000
-							ring3 := t39
-//line quern.dev/ring/actor/send.go:38:20000
-							slots4 := t47
-//line quern.dev/ring/actor/send.go:39:20000
-							step2 := t59
-//line quern.dev/ring/actor/send.go:37:20000
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-//line quern.dev/ring/actor/send.go:38:20000
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-//line quern.dev/ring/actor/send.go:39:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:20000
-							}
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded15 := host2.Load64(r, &b4[0])
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded16 := host2.Load64(r, &b4[8])
-//line quern.dev/ring/actor/send.go:42:20000
-							t87 := ring3
-//line quern.dev/ring/actor/send.go:43:20000
-							t98 := end2
-//line quern.dev/ring/actor/send.go:42:20000
-							loaded17 := host2.Load64(r, &b4[10])
-//line quern.dev/ring/actor/send.go:41:20000
-							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line quern.dev/ring/actor/send.go:42:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t310 := t49
-						var ticket3 uint32
-						var room5 uint32
-					block9:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:20000
-							for b5 := t310.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:20000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:20000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:20000
-								}
-//line quern.dev/ring/actor/send.go:59:20000
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
-//line quern.dev/ring/actor/send.go:60:20000
-									t115 := t310
-//line quern.dev/ring/actor/send.go:81
-									b6 := t115.To.Words
-									loaded18 := host2.Load64(r, &b6[10])
-//line quern.dev/ring/actor/send.go:82
-									t115.To.Owner = uint32(loaded18)
-									var room6 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t115.To.Owner != t115.To.Actor {
-										room6 = 2
-									} else {
-										t215 := t115
-										t311 := t115
-//line quern.dev/ring/actor/send.go:86
-										loaded19 := host2.Load64(r, &b6[0])
-										t510 := loaded19
-//line quern.dev/ring/actor/send.go:86
-										loaded20 := host2.Load64(r, &b6[8])
-										t78 := uint32(loaded20)
-//line quern.dev/ring/actor/send.go:86
-										t215.To.Tail = t510
-//line quern.dev/ring/actor/send.go:86
-										t311.To.Head = t78
-										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:20000
-											loaded21 := host2.Load64(r, &t115.Host[b6[15]+1])
-//line quern.dev/ring/actor/send.go:89:20000
-											head2 := loaded21
-//line quern.dev/ring/actor/send.go:89:20000
-											kernel.StoreRelaxed(&b6[8], head2)
-//line quern.dev/ring/actor/send.go:90:20000
-											t115.To.Head = uint32(head2)
-//line quern.dev/ring/actor/send.go:91:20000
-										}
-//line quern.dev/ring/actor/send.go:92:20000
-										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
-//line quern.dev/ring/actor/send.go:93:20000
-											room6 = 1
-//line quern.dev/ring/actor/send.go:94:20000
-										} else {
-//line quern.dev/ring/actor/send.go:95:20000
-											room6 = 0
-//line quern.dev/ring/actor/send.go:96:20000
-										}
-//line quern.dev/ring/actor/send.go:97:20000
-									}
-//line quern.dev/ring/actor/send.go:60:20000
-									room7 := room6
-//line quern.dev/ring/actor/send.go:61:20000
-									if room7 != 0 {
-//line quern.dev/ring/actor/send.go:61:20000
-										atomic.AddUint64(&b5[1], 1)
-//line quern.dev/ring/actor/send.go:62:20000
-										ticket3 = 0
-//line quern.dev/ring/actor/send.go:63:20000
-										room5 = room7
-//line quern.dev/ring/actor/send.go:64:20000
-										break block9
-//line quern.dev/ring/actor/send.go:65:20000
-									}
-//line quern.dev/ring/actor/send.go:66:20000
-								}
-//line quern.dev/ring/actor/send.go:65:20000
-								loaded22 := host2.Load64(r, &b5[10])
-//line quern.dev/ring/actor/send.go:66:20000
-								owner2 := uint32(loaded22)
-//line quern.dev/ring/actor/send.go:68:20000
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:20000
-								tail2 := old2
-//line quern.dev/ring/actor/send.go:69:20000
-								if tail2 == t310.To.Tail {
-//line quern.dev/ring/actor/send.go:70:20000
-									t511 := t310
-//line quern.dev/ring/actor/send.go:71:20000
-									t68 := t310
-//line quern.dev/ring/actor/send.go:72:20000
-									t79 := tail2 + 1
-//line quern.dev/ring/actor/send.go:73:20000
-									t88 := owner2
-//line quern.dev/ring/actor/send.go:70:20000
-									t511.To.Tail = t79
-//line quern.dev/ring/actor/send.go:70:20000
-									t68.To.Owner = t88
-//line quern.dev/ring/actor/send.go:71:20000
-									t99 := uint32(tail2)
-//line quern.dev/ring/actor/send.go:72:20000
-									ticket3 = t99
-//line quern.dev/ring/actor/send.go:73:20000
-									room5 = 0
-//line quern.dev/ring/actor/send.go:74:20000
-									break block9
-//line quern.dev/ring/actor/send.go:75:20000
-								}
-//line quern.dev/ring/actor/send.go:73:20000
-								t310.To.Tail = tail2
-//line quern.dev/ring/actor/send.go:74:20000
-							}
-//line quern.dev/ring/actor/send.go:75:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket4 := ticket3
-						room8 := room5
-//line quern.dev/ring/actor/alone.go:196
-						if room8 == 1 {
-							t69 := int(t50[13])
-//line quern.dev/ring/actor/alone.go:197
-							t710 := int(t50[13]) + len(t532) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved3 := t49.Post[t69:t710]
-							for w7 := 0; w7 < len(t532); w7++ {
-								saved3[w7] = uint64(t532[w7])
-							}
-							result013 := t49.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved3[len(t532)] = result013
-							t50[12] = i3 + 1
-							result012 = false
-							break block8
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room8 == 0 {
-							t910 := t49
-							t105 := t532
-							t116 := ticket4
-//line quern.dev/ring/actor/alone.go:229
-							t117 := t116
-//line quern.dev/ring/actor/send.go:49:20000
-							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
-//line quern.dev/ring/actor/send.go:49:20000
-							result014 := t910.To.Ring[t118:]
-//line quern.dev/ring/actor/alone.go:229
-							t312 := result014
-							t410 := uint64(t116+1) << 32
-							slot4 := t312
-							tag3 := t410
-//line quern.dev/ring/actor/alone.go:230
-							t512 := t910
-							t610 := slot4
-							t711 := tag3
-//line quern.dev/ring/actor/send.go:102
-							h2 := t610[:c2]
-							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t711)
-							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
-							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w8 := 0; w8 < len(t105); w8++ {
-								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
-							}
-							t89 := t910
-//line quern.dev/ring/actor/send.go:114
-							t119 := t89
-						block10:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t216 := t119.To.Kind != 1
-								if t216 {
-//line quern.dev/ring/actor/send.go:143
-									loaded23 := host2.Load64(r, &t119.To.Words[9])
-									t216 = loaded23 == 0
-								}
-								if !t216 {
-//line quern.dev/ring/actor/send.go:146
-									rung2 := t119.Control[c3:]
-									t313 := rung2[0]
-//line quern.dev/ring/actor/send.go:147
-									t411 := uint64(t119.To.Box)
-									n2 := t313
-									box3 := t411
-//line quern.dev/ring/actor/send.go:148
-									t513 := min(n2, 12)
-									for i4 := uint64(0); i4 < t513; i4++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung2[1+i4/2]>>(32*(i4&1)))) == box3 {
-											break block10
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n2 >= 12 {
-										rung2[0] = 13
-										if t119.To.Kind != 1 {
-											t611 := t119
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t611.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n2&1 == 0 {
-										rung2[1+n2/2] = box3
-									} else {
-										rung2[1+n2/2] |= box3 << 32
-									}
-									rung2[0] = n2 + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result012 = true
-				}
-//line quern.dev/ring/actor/alone.go:82:30000
-				t552 = result012
-//line quern.dev/ring/actor/alone.go:83:30000
-			}
-//line quern.dev/ring/actor/alone.go:84:30000
-			whole := t552
-//line quern.dev/ring/actor/alone.go:83:30000
-			if whole && !last {
-//line quern.dev/ring/actor/alone.go:84:30000
-				t582 := begin - born
-//line quern.dev/ring/actor/alone.go:85:30000
-				t592 := command
-//line quern.dev/ring/actor/alone.go:86:30000
-				t60 := cursor
-//line quern.dev/ring/actor/alone.go:87:30000
-				t61 := box
-//line quern.dev/ring/actor/alone.go:88
-				t622 := in
-				t632 := mail
-			block11:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:30000
-					loaded24 := host2.Load64(r, &t592[0])
-//line quern.dev/ring/actor/alone.go:104:30000
-					ordered2 := loaded24
-//line quern.dev/ring/actor/alone.go:104:30000
-					sh.Asked[0] = uint32(ordered2)
-//line quern.dev/ring/actor/alone.go:105:30000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint2 := uint32(ordered2 >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint2 != sh.Hint[0] {
-							t412 := hint2
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t412
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source4 uint32 = 9
-						var sides2 uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level2 := uint32(0); level2 < 8; level2++ {
-//line quern.dev/ring/actor/alone.go:114:30000
-								if level2 == 4 {
-//line quern.dev/ring/actor/alone.go:115:30000
-									continue
-//line quern.dev/ring/actor/alone.go:116:30000
-								}
-//line quern.dev/ring/actor/alone.go:117:30000
-								next4 := t60[level2]
-//line quern.dev/ring/actor/alone.go:118
-								t612 := level2
-								var result015 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t612 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result015 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t612 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result015 = shape.Slots + t612*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result015 = shape.Slots + (t612-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t622[at4])
-								if uint32(loaded25>>32) == next4+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t911 := level2
-									source4 = t911
-									sides2 = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides2
-						}
-						if source4 == 9 || source4 < 4 {
-							next5 := t60[4]
-							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded26>>32) == next5+1
-//line quern.dev/ring/actor/alone.go:128
-							posted2 := false
-							slots5 := uint32(t61[11])
-							if slots5 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded27>>32) == next6+1
-//line quern.dev/ring/actor/alone.go:133:30000
-							}
-//line quern.dev/ring/actor/alone.go:134:30000
-							if posted2 && !(middle2 && t60[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:30000
-								source4 = 8
-//line quern.dev/ring/actor/alone.go:136:30000
-							} else if middle2 {
-//line quern.dev/ring/actor/alone.go:137
-								source4 = 4
-							}
-						}
-						if !(source4 == 9) {
-//line quern.dev/ring/actor/alone.go:143:30000
-							t123 := t622
-//line quern.dev/ring/actor/alone.go:144:30000
-							ring4 := t123
-//line quern.dev/ring/actor/alone.go:145:30000
-							var at5 uint32
-//line quern.dev/ring/actor/alone.go:144:30000
-							if source4 == 8 {
-//line quern.dev/ring/actor/alone.go:145:30000
-								sh.Ticket = uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:146:30000
-								t133 := t632
-//line quern.dev/ring/actor/alone.go:146:30000
-								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:30000
-								ring4 = t133
-//line quern.dev/ring/actor/alone.go:148:30000
-								at5 = t143
-//line quern.dev/ring/actor/alone.go:149:30000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:30000
-								sh.Ticket = t60[source4]
-//line quern.dev/ring/actor/alone.go:149:30000
-								t163 := source4
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result016 uint32
-//line quern.dev/ring/actor/alone.go:151:30000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:30000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t163 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result016 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t163 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result016 = shape.Slots + t163*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result016 = shape.Slots + (t163-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								t193 := source4
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result017 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t193 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result017 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result017 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:30000
-							}
-//line quern.dev/ring/actor/alone.go:151:30000
-							t217 := at5
-//line quern.dev/ring/actor/alone.go:152:30000
-							t223 := at5 + shape.In
-//line quern.dev/ring/actor/alone.go:151:30000
-							slot5 := ring4[t217:t223]
-//line quern.dev/ring/actor/alone.go:152:30000
-							cell2 := words[:t233]
-//line quern.dev/ring/actor/alone.go:153
-							for w9 := 0; w9 < len(slot5); w9++ {
-//line quern.dev/ring/actor/alone.go:154:30000
-								loaded28 := host2.Load64(r, &slot5[w9])
-//line quern.dev/ring/actor/alone.go:155:30000
-								v2 := loaded28
-//line quern.dev/ring/actor/alone.go:155:30000
-								if uint32(v2>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:30000
-									break block11
-//line quern.dev/ring/actor/alone.go:157:30000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell2[w9] = uint32(v2)
-							}
-//line quern.dev/ring/actor/alone.go:160:30000
-							reply3 := cell2[t253:t263]
-//line quern.dev/ring/actor/alone.go:161:30000
-							for w10 := 0; w10 < len(reply3); w10++ {
-//line quern.dev/ring/actor/alone.go:162:30000
-								reply3[w10] = 0
-//line quern.dev/ring/actor/alone.go:163:30000
-							}
-//line quern.dev/ring/actor/alone.go:164:30000
-							t294 := source4
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Missing[0] = t294
-//line quern.dev/ring/actor/alone.go:165:30000
-							deadline2 := cell2[1]
-//line quern.dev/ring/actor/alone.go:166:30000
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line quern.dev/ring/actor/alone.go:166:30000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:30000
-							}
-//line quern.dev/ring/actor/alone.go:168:30000
-							t60[8] = source4
-//line quern.dev/ring/actor/alone.go:169:30000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-	}
-}
-
-//go:noinline
-//line quern_gen.go:1996:1
-func quernRow6PlusOneActor(r *host2.Run, box, command []uint64, start uint64) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:92
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 1)
-			kernel.StoreRelease(&command[8], start)
-		}
-	}
-}
-
-//line quern_gen.go:2009:1
-func quernPlainTimesTwoActor(r *host2.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
-	host2.Plain(r, func(t_ kernel.Thread) { timesTwoActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
-}
-
-func quernHostTimesTwoActor(r *host2.Run) {
-	shape := host2.Value[actor.Shape](r, 0)
-	control := host2.Slice[uint64](r, 1)
-	cursors := host2.Slice[uint32](r, 2)
-	states := host2.Slice[uint32](r, 3)
-	inbox := host2.Slice[uint64](r, 4)
-	outbox := host2.Slice[uint64](r, 5)
-	post := host2.Slice[uint64](r, 6)
-	host := host2.Slice[uint64](r, 7)
-	var command []uint64
-	var cursor []uint32
-	var in []uint64
-	slots := int(shape.Slots + 7*shape.SideSlots)
-	var out []uint64
-	var number int
-	var t11 int
-	var t12 int
-	var box []uint64
-	var t13 int
-	var t14 int
-	var mail []uint64
-	var routes uint32
-	var leaving uint32
-	var handled uint32
-	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
-	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
-	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
-	words := host2.Dynamic[uint32](r, 2)
-	sh := host2.Shared[actor.Status](r, 0)
-	t22 := shape.OutAt
-	t23 := shape.OutAt + shape.Out - 3
-	c2 := int(4)
-	c3 := int(9)
-	t232 := shape.Stride
-	t252 := shape.OutAt
-	t262 := shape.OutAt + shape.Out - 3
-	var source2 uint32
-	var result uint32
-	cells := host2.Dynamic[actor.Cell[Item, Item]](r, 1)
-	var in2 *Item
-	var out2 *Item
-	var t210 *Item
-	var t38 *Item
-	var result08 kernel.Action = 1
-	var forwards bool
-	var stops bool
-	var last bool
-	t97 := shape.OutAt
-	t104 := shape.OutAt + shape.Out - 3
-	t51 := shape.OutAt
-	t522 := shape.OutAt + shape.Out - 3
-	t233 := shape.Stride
-	t253 := shape.OutAt
-	t263 := shape.OutAt + shape.Out - 3
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		t1 := blockX + int(shape.First)
-		t3 := t1 * 16
-		t4 := (t1 + 1) * 16
-		t5 := t1 * 16
-		t6 := (t1 + 1) * 16
-		t7 := t1 * slots * int(shape.InStep)
-		t8 := (t1 + 1) * slots * int(shape.InStep)
-		t9 := t1 * slots * int(shape.OutStep)
-		t10 := (t1 + 1) * slots * int(shape.OutStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:23
-		command = control[t3:t4]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:24
-		cursor = cursors[t5:t6]
-		r.ThreadIdx = kernel.Dim3{}
-		in = inbox[t7:t8]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:27
-		out = outbox[t9:t10]
-		r.ThreadIdx = kernel.Dim3{}
-		number = int(cursor[9])
-		t11 = number * 16
-		t12 = (number + 1) * 16
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:30
-		box = post[t11:t12]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t13 = int(box[14])
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		mail = post[t13:t14]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:32
-		routes = cursor[11]
-//line quern.dev/ring/actor/alone.go:35
-		leaving = 0
-		handled = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1TimesTwoActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
-			}
-		}
-//line quern.dev/ring/actor/alone.go:47
-		for leaving == 0 {
-			if r.Halted() {
-//line quern.dev/ring/actor/alone.go:47
-				r.Halt()
-			}
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:48
-			source2 = sh.Missing[0]
-			if source2 == 9 {
-				leaving = 2
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:51
-				if sh.Asked[0] != 0 {
-					leaving = 1
-				}
-				break
-			}
-			result = 257
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:57
-			if sh.Late == 0 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow2TimesTwoActor(r, states, t1, cells)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				in2 = &cells[0].In
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow3TimesTwoActor(r, cells)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				out2 = &cells[0].Out
-//line handlers.go:29:10000
-				t210 = in2
-//line handlers.go:30:10000
-				t38 = out2
-//line handlers.go:31:10000
-				for threadZ := range 1 {
-//line handlers.go:32:10000
-					for threadY := range 1 {
-//line handlers.go:33:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:34:10000
-						quernRow4TimesTwoActor(r, t38, t210, result08, sh)
-//line handlers.go:35:10000
-					}
-//line handlers.go:36:10000
-				}
-//line handlers.go:37:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:63
-				result = sh.Outcome[0]
-			}
-			if result == 4 {
-				leaving = 2
-				break
-			}
-			handled++
-			forwards = routes != 0 && (result == 1 || result == 3)
-			stops = result == 2 || result == 3
-			last = stops || handled == shape.Messages
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
-				}
-			}
-//line quern.dev/ring/actor/alone.go:88
-			if stops {
-				leaving = 3
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := uint64(shape.Epoch)<<32 | uint64(leaving)
-				quernRow6TimesTwoActor(r, box, command, start)
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:2212:1
-func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
-	cRow := cs[first:][:32]
-	beginRow := begins[first:][:32]
-	bornRow := borns[first:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:33
-		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line quern.dev/ring/actor/alone.go:36
-		var begin int64
-		var born int64
-//line quern.dev/ring/actor/alone.go:37
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 0)
-			sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:39
-			sh.Hint[0] = 0
-//line quern.dev/ring/actor/alone.go:39
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:39
-			sh.Asked[0] = 0
-			now := kernel.Clock()
-			begin = now
-//line quern.dev/ring/actor/alone.go:41
-			born = begin
-			t20 := c
-			t21 := cursor
-//line quern.dev/ring/actor/alone.go:42
-			t24 := words[t22:t23]
-//line quern.dev/ring/actor/alone.go:214
-			pending := t21[12]
-			var result0 bool
-//line quern.dev/ring/actor/alone.go:215
-			if pending == 0 {
-				result0 = true
-			} else {
-				t15 := int(t21[13])
-//line quern.dev/ring/actor/alone.go:218
-				t25 := int(t21[13]) + len(t24) + 1
-//line quern.dev/ring/actor/alone.go:218
-				saved := t20.Post[t15:t25]
-				for w := 0; w < len(t24); w++ {
-					t24[w] = uint32(saved[w])
-				}
-				t32 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t32[2]
-				t42 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t42[3]
-//line quern.dev/ring/actor/alone.go:222
-				t52 := uint32(saved[len(t24)])
-//line quern.dev/ring/actor/alone.go:222
-				t62 := uint32(saved[len(t24)] >> 32)
-//line quern.dev/ring/actor/alone.go:222
-				t32[2] = t52
-//line quern.dev/ring/actor/alone.go:222
-				t42[3] = t62
-				t21[12] = 0
-				t72 := t20
-				t82 := t21
-				t92 := t24
-				t102 := pending - 1
-				var result02 bool
-			block:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list := int(t82[11])
-					count := uint32(t72.Post[list])
-					for i := t102; i < count; i++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to := t72.Post[list+1+int(i)]
-						t16 := uint32(to)
-						t26 := uint32(to >> 32)
-//line quern.dev/ring/actor/send.go:28:20000
-						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line quern.dev/ring/actor/send.go:31:20000
-							t17 := int(t16) * 16
-//line quern.dev/ring/actor/send.go:32:20000
-							t27 := (int(t16) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:20000
-							b := t72.Post[t17:t27]
-//line quern.dev/ring/actor/send.go:32:20000
-							memory := t72.Post
-//line quern.dev/ring/actor/send.go:33:20000
-							if b[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory = t72.Host
-//line quern.dev/ring/actor/send.go:35:20000
-							}
-//line quern.dev/ring/actor/send.go:36:20000
-							t33 := b[14]
-//line quern.dev/ring/actor/send.go:36:20000
-							t43 := uint32(b[11])
-//line quern.dev/ring/actor/send.go:36:20000
-							t53 := uint32(b[12])
-//line quern.dev/ring/actor/send.go:37:20000
-							ring := t33
-//line quern.dev/ring/actor/send.go:38:20000
-							slots2 := t43
-//line quern.dev/ring/actor/send.go:39:20000
-							step := t53
-//line quern.dev/ring/actor/send.go:37:20000
-							end := ring + uint64(slots2)*uint64(step)
-//line quern.dev/ring/actor/send.go:38:20000
-							if end > uint64(len(memory)) || ring > end {
-//line quern.dev/ring/actor/send.go:39:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:20000
-							}
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded := host2.Load64(r, &b[0])
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded2 := host2.Load64(r, &b[8])
-//line quern.dev/ring/actor/send.go:42:20000
-							t83 := ring
-//line quern.dev/ring/actor/send.go:43:20000
-							t93 := end
-//line quern.dev/ring/actor/send.go:42:20000
-							loaded3 := host2.Load64(r, &b[10])
-//line quern.dev/ring/actor/send.go:41:20000
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line quern.dev/ring/actor/send.go:42:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t34 := t72
-						var ticket uint32
-						var room uint32
-					block2:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:20000
-							for b2 := t34.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:20000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:20000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:20000
-								}
-//line quern.dev/ring/actor/send.go:59:20000
-								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
-//line quern.dev/ring/actor/send.go:60:20000
-									t18 := t34
-//line quern.dev/ring/actor/send.go:81
-									b3 := t18.To.Words
-									loaded4 := host2.Load64(r, &b3[10])
-//line quern.dev/ring/actor/send.go:82
-									t18.To.Owner = uint32(loaded4)
-									var room2 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t18.To.Owner != t18.To.Actor {
-										room2 = 2
-									} else {
-										t28 := t18
-										t35 := t18
-//line quern.dev/ring/actor/send.go:86
-										loaded5 := host2.Load64(r, &b3[0])
-										t54 := loaded5
-//line quern.dev/ring/actor/send.go:86
-										loaded6 := host2.Load64(r, &b3[8])
-										t73 := uint32(loaded6)
-//line quern.dev/ring/actor/send.go:86
-										t28.To.Tail = t54
-//line quern.dev/ring/actor/send.go:86
-										t35.To.Head = t73
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:20000
-											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line quern.dev/ring/actor/send.go:89:20000
-											head := loaded7
-//line quern.dev/ring/actor/send.go:89:20000
-											kernel.StoreRelaxed(&b3[8], head)
-//line quern.dev/ring/actor/send.go:90:20000
-											t18.To.Head = uint32(head)
-//line quern.dev/ring/actor/send.go:91:20000
-										}
-//line quern.dev/ring/actor/send.go:92:20000
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
-//line quern.dev/ring/actor/send.go:93:20000
-											room2 = 1
-//line quern.dev/ring/actor/send.go:94:20000
-										} else {
-//line quern.dev/ring/actor/send.go:95:20000
-											room2 = 0
-//line quern.dev/ring/actor/send.go:96:20000
-										}
-//line quern.dev/ring/actor/send.go:97:20000
-									}
-//line quern.dev/ring/actor/send.go:60:20000
-									room3 := room2
-//line quern.dev/ring/actor/send.go:61:20000
-									if room3 != 0 {
-//line quern.dev/ring/actor/send.go:61:20000
-										atomic.AddUint64(&b2[1], 1)
-//line quern.dev/ring/actor/send.go:62:20000
-										ticket = 0
-//line quern.dev/ring/actor/send.go:63:20000
-										room = room3
-//line quern.dev/ring/actor/send.go:64:20000
-										break block2
-//line quern.dev/ring/actor/send.go:65:20000
-									}
-//line quern.dev/ring/actor/send.go:66:20000
-								}
-//line quern.dev/ring/actor/send.go:65:20000
-								loaded8 := host2.Load64(r, &b2[10])
-//line quern.dev/ring/actor/send.go:66:20000
-								owner := uint32(loaded8)
-//line quern.dev/ring/actor/send.go:68:20000
-								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:20000
-								tail := old
-//line quern.dev/ring/actor/send.go:69:20000
-								if tail == t34.To.Tail {
-//line quern.dev/ring/actor/send.go:70:20000
-									t55 := t34
-//line quern.dev/ring/actor/send.go:71:20000
-									t63 := t34
-//line quern.dev/ring/actor/send.go:72:20000
-									t74 := tail + 1
-//line quern.dev/ring/actor/send.go:73:20000
-									t84 := owner
-//line quern.dev/ring/actor/send.go:70:20000
-									t55.To.Tail = t74
-//line quern.dev/ring/actor/send.go:70:20000
-									t63.To.Owner = t84
-//line quern.dev/ring/actor/send.go:71:20000
-									t94 := uint32(tail)
-//line quern.dev/ring/actor/send.go:72:20000
-									ticket = t94
-//line quern.dev/ring/actor/send.go:73:20000
-									room = 0
-//line quern.dev/ring/actor/send.go:74:20000
-									break block2
-//line quern.dev/ring/actor/send.go:75:20000
-								}
-//line quern.dev/ring/actor/send.go:73:20000
-								t34.To.Tail = tail
-//line quern.dev/ring/actor/send.go:74:20000
-							}
-//line quern.dev/ring/actor/send.go:75:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket2 := ticket
-						room4 := room
-//line quern.dev/ring/actor/alone.go:196
-						if room4 == 1 {
-							t64 := int(t82[13])
-//line quern.dev/ring/actor/alone.go:197
-							t75 := int(t82[13]) + len(t92) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved2 := t72.Post[t64:t75]
-							for w2 := 0; w2 < len(t92); w2++ {
-								saved2[w2] = uint64(t92[w2])
-							}
-							result03 := t72.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved2[len(t92)] = result03
-							t82[12] = i + 1
-							result02 = false
-							break block
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room4 == 0 {
-							t95 := t72
-							t103 := t92
-							t112 := ticket2
-//line quern.dev/ring/actor/alone.go:229
-							t19 := t112
-//line quern.dev/ring/actor/send.go:49:20000
-							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line quern.dev/ring/actor/send.go:49:20000
-							result04 := t95.To.Ring[t110:]
-//line quern.dev/ring/actor/alone.go:229
-							t36 := result04
-							t44 := uint64(t112+1) << 32
-							slot := t36
-							tag := t44
-//line quern.dev/ring/actor/alone.go:230
-							t56 := t95
-							t65 := slot
-							t76 := tag
-//line quern.dev/ring/actor/send.go:102
-							h := t65[:c2]
-							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t76)
-							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
-							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
-							}
-							t85 := t95
-//line quern.dev/ring/actor/send.go:114
-							t111 := t85
-						block3:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t29 := t111.To.Kind != 1
-								if t29 {
-//line quern.dev/ring/actor/send.go:143
-									loaded9 := host2.Load64(r, &t111.To.Words[9])
-									t29 = loaded9 == 0
-								}
-								if !t29 {
-//line quern.dev/ring/actor/send.go:146
-									rung := t111.Control[c3:]
-									t37 := rung[0]
-//line quern.dev/ring/actor/send.go:147
-									t45 := uint64(t111.To.Box)
-									n := t37
-									box2 := t45
-//line quern.dev/ring/actor/send.go:148
-									t57 := min(n, 12)
-									for i2 := uint64(0); i2 < t57; i2++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
-											break block3
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n >= 12 {
-										rung[0] = 13
-										if t111.To.Kind != 1 {
-											t66 := t111
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t66.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n&1 == 0 {
-										rung[1+n/2] = box2
-									} else {
-										rung[1+n/2] |= box2 << 32
-									}
-									rung[0] = n + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result02 = true
-				}
-//line quern.dev/ring/actor/alone.go:224
-				result0 = result02
-			}
-//line quern.dev/ring/actor/alone.go:42
-			if result0 {
-				t282 := begin - born
-				t292 := command
-				t30 := cursor
-				t31 := box
-				t322 := in
-				t332 := mail
-			block4:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:30000
-					loaded10 := host2.Load64(r, &t292[0])
-//line quern.dev/ring/actor/alone.go:104:30000
-					ordered := loaded10
-//line quern.dev/ring/actor/alone.go:104:30000
-					sh.Asked[0] = uint32(ordered)
-//line quern.dev/ring/actor/alone.go:105:30000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint := uint32(ordered >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint != sh.Hint[0] {
-							t46 := hint
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t46
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source uint32 = 9
-						var sides uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level := uint32(0); level < 8; level++ {
-//line quern.dev/ring/actor/alone.go:114:30000
-								if level == 4 {
-//line quern.dev/ring/actor/alone.go:115:30000
-									continue
-//line quern.dev/ring/actor/alone.go:116:30000
-								}
-//line quern.dev/ring/actor/alone.go:117:30000
-								next := t30[level]
-//line quern.dev/ring/actor/alone.go:118
-								t67 := level
-								var result05 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t67 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result05 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t67 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result05 = shape.Slots + t67*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result05 = shape.Slots + (t67-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load64(r, &t322[at])
-								if uint32(loaded11>>32) == next+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t96 := level
-									source = t96
-									sides = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides
-						}
-						if source == 9 || source < 4 {
-							next2 := t30[4]
-							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded12>>32) == next2+1
-//line quern.dev/ring/actor/alone.go:128
-							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded13>>32) == next3+1
-//line quern.dev/ring/actor/alone.go:133:30000
-							}
-//line quern.dev/ring/actor/alone.go:134:30000
-							if posted && !(middle && t30[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:30000
-								source = 8
-//line quern.dev/ring/actor/alone.go:136:30000
-							} else if middle {
-//line quern.dev/ring/actor/alone.go:137
-								source = 4
-							}
-						}
-						if !(source == 9) {
-//line quern.dev/ring/actor/alone.go:143:30000
-							t122 := t322
-//line quern.dev/ring/actor/alone.go:144:30000
-							ring2 := t122
-//line quern.dev/ring/actor/alone.go:145:30000
-							var at2 uint32
-//line quern.dev/ring/actor/alone.go:144:30000
-							if source == 8 {
-//line quern.dev/ring/actor/alone.go:145:30000
-								sh.Ticket = uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:146:30000
-								t132 := t332
-//line quern.dev/ring/actor/alone.go:146:30000
-								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:30000
-								ring2 = t132
-//line quern.dev/ring/actor/alone.go:148:30000
-								at2 = t142
-//line quern.dev/ring/actor/alone.go:149:30000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:30000
-								sh.Ticket = t30[source]
-//line quern.dev/ring/actor/alone.go:149:30000
-								t162 := source
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result06 uint32
-//line quern.dev/ring/actor/alone.go:151:30000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:30000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t162 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result06 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t162 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result06 = shape.Slots + t162*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result06 = shape.Slots + (t162-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								t192 := source
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result07 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t192 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result07 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result07 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:30000
-							}
-//line quern.dev/ring/actor/alone.go:151:30000
-							t212 := at2
-//line quern.dev/ring/actor/alone.go:152:30000
-							t222 := at2 + shape.In
-//line quern.dev/ring/actor/alone.go:151:30000
-							slot2 := ring2[t212:t222]
-//line quern.dev/ring/actor/alone.go:152:30000
-							cell := words[:t232]
-//line quern.dev/ring/actor/alone.go:153
-							for w4 := 0; w4 < len(slot2); w4++ {
-//line quern.dev/ring/actor/alone.go:154:30000
-								loaded14 := host2.Load64(r, &slot2[w4])
-//line quern.dev/ring/actor/alone.go:155:30000
-								v := loaded14
-//line quern.dev/ring/actor/alone.go:155:30000
-								if uint32(v>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:30000
-									break block4
-//line quern.dev/ring/actor/alone.go:157:30000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell[w4] = uint32(v)
-							}
-//line quern.dev/ring/actor/alone.go:160:30000
-							reply := cell[t252:t262]
-//line quern.dev/ring/actor/alone.go:161:30000
-							for w5 := 0; w5 < len(reply); w5++ {
-//line quern.dev/ring/actor/alone.go:162:30000
-								reply[w5] = 0
-//line quern.dev/ring/actor/alone.go:163:30000
-							}
-//line quern.dev/ring/actor/alone.go:164:30000
-							t293 := source
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Missing[0] = t293
-//line quern.dev/ring/actor/alone.go:165:30000
-							deadline := cell[1]
-//line quern.dev/ring/actor/alone.go:166:30000
-							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line quern.dev/ring/actor/alone.go:166:30000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:30000
-							}
-//line quern.dev/ring/actor/alone.go:168:30000
-							t30[8] = source
-//line quern.dev/ring/actor/alone.go:169:30000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-		bornRow[threadX] = born
-	}
-}
-
-//go:noinline
-//line quern_gen.go:2798:1
-func quernRow2TimesTwoActor(r *host2.Run, states []uint32, t1 int, cells []actor.Cell[Item, Item]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58
-		_ = states[t1]
-//line quern.dev/ring/actor/alone.go:58
-		_ = cells[0].In
-	}
-}
-
-//go:noinline
-//line quern_gen.go:2810:1
-func quernRow3TimesTwoActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58
-		_ = cells[0].Out
-	}
-}
-
-//go:noinline
-//line quern_gen.go:2820:1
-func quernRow4TimesTwoActor(r *host2.Run, t38, t210 *Item, result08 kernel.Action, sh *actor.Status) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line handlers.go:30:10000
+		result02 := actor.Known(result0)
+		result := result02
 		if threadX == 0 {
-//line handlers.go:31:10000
-			*t38 = Item{Key: t210.Key, Value: t210.Value * 2, Stages: t210.Stages + 1, Ask: 0}
-//line handlers.go:32:10000
-		}
-//line handlers.go:29:10000
-		result09 := actor.Known(result08)
-//line handlers.go:30:10000
-		result2 := result09
-//line quern.dev/ring/actor/alone.go:58
-		outcome := uint32(result2)
-		if t2 {
-			sh.Outcome[0] = outcome
+//line handlers.go:19
+			*action = result
 		}
 	}
 }
 
-//go:noinline
-//line quern_gen.go:2844:1
-func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
-	cRow := cs[first2:][:32]
-	beginRow := begins[first2:][:32]
-	bornRow := borns[first2:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		begin := beginRow[threadX]
-		born := bornRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:73
-		if t2 {
-			now2 := kernel.Clock()
-			now3 := now2
-//line quern.dev/ring/actor/alone.go:75
-			if source2 == 8 {
-				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
-			} else {
-				t422 := out
-				t442 := result
-				t452 := uint32(now3 - begin)
-//line quern.dev/ring/actor/alone.go:81:30000
-				t462 := uint32(min(begin-born, 4294967295))
-//line quern.dev/ring/actor/alone.go:174
-				source3 := sh.Missing[0]
-				t211 := source3
-				var result010 uint32
-				switch {
-				default:
-//line quern.dev/ring/actor/look.go:33:40000
-					if t211 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-						result010 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-						break
-//line quern.dev/ring/actor/look.go:35:40000
-					} else if t211 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-						result010 = shape.Slots + t211*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-						break
-//line quern.dev/ring/actor/look.go:38:40000
-					}
-//line quern.dev/ring/actor/look.go:38:40000
-					result010 = shape.Slots + (t211-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				t58 := source3
-				var result011 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-				if t58 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-					result011 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-				} else {
-//line quern.dev/ring/actor/look.go:46:40000
-					result011 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t77 := at3
-				t86 := at3 + shape.Out
-//line quern.dev/ring/actor/alone.go:176
-				slot3 := t422[t77:t86]
-				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t104]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
-				for w6 := 0; w6 < len(reply2); w6++ {
-					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
-				}
-//line quern.dev/ring/actor/alone.go:79
-				cursor[source2] = sh.Ticket + 1
-			}
-//line quern.dev/ring/actor/alone.go:81:30000
-			t48 := now3
-//line quern.dev/ring/actor/alone.go:82:30000
-			begin = t48
-//line quern.dev/ring/actor/alone.go:81:30000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:82:30000
-			t552 := !forwards
-//line quern.dev/ring/actor/alone.go:83:30000
-			if !t552 {
-//line quern.dev/ring/actor/alone.go:84:30000
-				t49 := c
-//line quern.dev/ring/actor/alone.go:85:30000
-				t50 := cursor
-//line quern.dev/ring/actor/alone.go:82:30000
-				t532 := words[t51:t522]
-//line quern.dev/ring/actor/alone.go:83:30000
-				var result012 bool
-//line quern.dev/ring/actor/alone.go:84:30000
-			block8:
-//line quern.dev/ring/actor/alone.go:85:30000
-				switch {
-//line quern.dev/ring/actor/alone.go:86:30000
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list2 := int(t50[11])
-					count2 := uint32(t49.Post[list2])
-					for i3 := uint32(0); i3 < count2; i3++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to2 := t49.Post[list2+1+int(i3)]
-						t113 := uint32(to2)
-						t213 := uint32(to2 >> 32)
-//line quern.dev/ring/actor/send.go:28:20000
-						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
-//line quern.dev/ring/actor/send.go:31:20000
-							t114 := int(t113) * 16
-//line quern.dev/ring/actor/send.go:32:20000
-							t214 := (int(t113) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:20000
-							b4 := t49.Post[t114:t214]
-//line quern.dev/ring/actor/send.go:32:20000
-							memory2 := t49.Post
-//line quern.dev/ring/actor/send.go:33:20000
-							if b4[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory2 = t49.Host
-//line quern.dev/ring/actor/send.go:35:20000
-							}
-//line quern.dev/ring/actor/send.go:36:20000
-							t39 := b4[14]
-//line quern.dev/ring/actor/send.go:36:20000
-							t47 := uint32(b4[11])
-//line quern.dev/ring/actor/send.go:36:20000
-							t59 := uint32(b4[12])
-//line quern.dev/ring/actor/send.go:37:20000
-							ring3 := t39
-//line quern.dev/ring/actor/send.go:38:20000
-							slots4 := t47
-//line quern.dev/ring/actor/send.go:39:20000
-							step2 := t59
-//line quern.dev/ring/actor/send.go:37:20000
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-//line quern.dev/ring/actor/send.go:38:20000
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-//line quern.dev/ring/actor/send.go:39:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:20000
-							}
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded15 := host2.Load64(r, &b4[0])
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded16 := host2.Load64(r, &b4[8])
-//line quern.dev/ring/actor/send.go:42:20000
-							t87 := ring3
-//line quern.dev/ring/actor/send.go:43:20000
-							t98 := end2
-//line quern.dev/ring/actor/send.go:42:20000
-							loaded17 := host2.Load64(r, &b4[10])
-//line quern.dev/ring/actor/send.go:41:20000
-							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line quern.dev/ring/actor/send.go:42:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t310 := t49
-						var ticket3 uint32
-						var room5 uint32
-					block9:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:20000
-							for b5 := t310.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:20000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:20000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:20000
-								}
-//line quern.dev/ring/actor/send.go:59:20000
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
-//line quern.dev/ring/actor/send.go:60:20000
-									t115 := t310
-//line quern.dev/ring/actor/send.go:81
-									b6 := t115.To.Words
-									loaded18 := host2.Load64(r, &b6[10])
-//line quern.dev/ring/actor/send.go:82
-									t115.To.Owner = uint32(loaded18)
-									var room6 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t115.To.Owner != t115.To.Actor {
-										room6 = 2
-									} else {
-										t215 := t115
-										t311 := t115
-//line quern.dev/ring/actor/send.go:86
-										loaded19 := host2.Load64(r, &b6[0])
-										t510 := loaded19
-//line quern.dev/ring/actor/send.go:86
-										loaded20 := host2.Load64(r, &b6[8])
-										t78 := uint32(loaded20)
-//line quern.dev/ring/actor/send.go:86
-										t215.To.Tail = t510
-//line quern.dev/ring/actor/send.go:86
-										t311.To.Head = t78
-										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:20000
-											loaded21 := host2.Load64(r, &t115.Host[b6[15]+1])
-//line quern.dev/ring/actor/send.go:89:20000
-											head2 := loaded21
-//line quern.dev/ring/actor/send.go:89:20000
-											kernel.StoreRelaxed(&b6[8], head2)
-//line quern.dev/ring/actor/send.go:90:20000
-											t115.To.Head = uint32(head2)
-//line quern.dev/ring/actor/send.go:91:20000
-										}
-//line quern.dev/ring/actor/send.go:92:20000
-										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
-//line quern.dev/ring/actor/send.go:93:20000
-											room6 = 1
-//line quern.dev/ring/actor/send.go:94:20000
-										} else {
-//line quern.dev/ring/actor/send.go:95:20000
-											room6 = 0
-//line quern.dev/ring/actor/send.go:96:20000
-										}
-//line quern.dev/ring/actor/send.go:97:20000
-									}
-//line quern.dev/ring/actor/send.go:60:20000
-									room7 := room6
-//line quern.dev/ring/actor/send.go:61:20000
-									if room7 != 0 {
-//line quern.dev/ring/actor/send.go:61:20000
-										atomic.AddUint64(&b5[1], 1)
-//line quern.dev/ring/actor/send.go:62:20000
-										ticket3 = 0
-//line quern.dev/ring/actor/send.go:63:20000
-										room5 = room7
-//line quern.dev/ring/actor/send.go:64:20000
-										break block9
-//line quern.dev/ring/actor/send.go:65:20000
-									}
-//line quern.dev/ring/actor/send.go:66:20000
-								}
-//line quern.dev/ring/actor/send.go:65:20000
-								loaded22 := host2.Load64(r, &b5[10])
-//line quern.dev/ring/actor/send.go:66:20000
-								owner2 := uint32(loaded22)
-//line quern.dev/ring/actor/send.go:68:20000
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:20000
-								tail2 := old2
-//line quern.dev/ring/actor/send.go:69:20000
-								if tail2 == t310.To.Tail {
-//line quern.dev/ring/actor/send.go:70:20000
-									t511 := t310
-//line quern.dev/ring/actor/send.go:71:20000
-									t68 := t310
-//line quern.dev/ring/actor/send.go:72:20000
-									t79 := tail2 + 1
-//line quern.dev/ring/actor/send.go:73:20000
-									t88 := owner2
-//line quern.dev/ring/actor/send.go:70:20000
-									t511.To.Tail = t79
-//line quern.dev/ring/actor/send.go:70:20000
-									t68.To.Owner = t88
-//line quern.dev/ring/actor/send.go:71:20000
-									t99 := uint32(tail2)
-//line quern.dev/ring/actor/send.go:72:20000
-									ticket3 = t99
-//line quern.dev/ring/actor/send.go:73:20000
-									room5 = 0
-//line quern.dev/ring/actor/send.go:74:20000
-									break block9
-//line quern.dev/ring/actor/send.go:75:20000
-								}
-//line quern.dev/ring/actor/send.go:73:20000
-								t310.To.Tail = tail2
-//line quern.dev/ring/actor/send.go:74:20000
-							}
-//line quern.dev/ring/actor/send.go:75:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket4 := ticket3
-						room8 := room5
-//line quern.dev/ring/actor/alone.go:196
-						if room8 == 1 {
-							t69 := int(t50[13])
-//line quern.dev/ring/actor/alone.go:197
-							t710 := int(t50[13]) + len(t532) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved3 := t49.Post[t69:t710]
-							for w7 := 0; w7 < len(t532); w7++ {
-								saved3[w7] = uint64(t532[w7])
-							}
-							result013 := t49.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved3[len(t532)] = result013
-							t50[12] = i3 + 1
-							result012 = false
-							break block8
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room8 == 0 {
-							t910 := t49
-							t105 := t532
-							t116 := ticket4
-//line quern.dev/ring/actor/alone.go:229
-							t117 := t116
-//line quern.dev/ring/actor/send.go:49:20000
-							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
-//line quern.dev/ring/actor/send.go:49:20000
-							result014 := t910.To.Ring[t118:]
-//line quern.dev/ring/actor/alone.go:229
-							t312 := result014
-							t410 := uint64(t116+1) << 32
-							slot4 := t312
-							tag3 := t410
-//line quern.dev/ring/actor/alone.go:230
-							t512 := t910
-							t610 := slot4
-							t711 := tag3
-//line quern.dev/ring/actor/send.go:102
-							h2 := t610[:c2]
-							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t711)
-							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
-							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w8 := 0; w8 < len(t105); w8++ {
-								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
-							}
-							t89 := t910
-//line quern.dev/ring/actor/send.go:114
-							t119 := t89
-						block10:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t216 := t119.To.Kind != 1
-								if t216 {
-//line quern.dev/ring/actor/send.go:143
-									loaded23 := host2.Load64(r, &t119.To.Words[9])
-									t216 = loaded23 == 0
-								}
-								if !t216 {
-//line quern.dev/ring/actor/send.go:146
-									rung2 := t119.Control[c3:]
-									t313 := rung2[0]
-//line quern.dev/ring/actor/send.go:147
-									t411 := uint64(t119.To.Box)
-									n2 := t313
-									box3 := t411
-//line quern.dev/ring/actor/send.go:148
-									t513 := min(n2, 12)
-									for i4 := uint64(0); i4 < t513; i4++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung2[1+i4/2]>>(32*(i4&1)))) == box3 {
-											break block10
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n2 >= 12 {
-										rung2[0] = 13
-										if t119.To.Kind != 1 {
-											t611 := t119
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t611.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n2&1 == 0 {
-										rung2[1+n2/2] = box3
-									} else {
-										rung2[1+n2/2] |= box3 << 32
-									}
-									rung2[0] = n2 + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result012 = true
-				}
-//line quern.dev/ring/actor/alone.go:82:30000
-				t552 = result012
-//line quern.dev/ring/actor/alone.go:83:30000
-			}
-//line quern.dev/ring/actor/alone.go:84:30000
-			whole := t552
-//line quern.dev/ring/actor/alone.go:83:30000
-			if whole && !last {
-//line quern.dev/ring/actor/alone.go:84:30000
-				t582 := begin - born
-//line quern.dev/ring/actor/alone.go:85:30000
-				t592 := command
-//line quern.dev/ring/actor/alone.go:86:30000
-				t60 := cursor
-//line quern.dev/ring/actor/alone.go:87:30000
-				t61 := box
-//line quern.dev/ring/actor/alone.go:88
-				t622 := in
-				t632 := mail
-			block11:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:30000
-					loaded24 := host2.Load64(r, &t592[0])
-//line quern.dev/ring/actor/alone.go:104:30000
-					ordered2 := loaded24
-//line quern.dev/ring/actor/alone.go:104:30000
-					sh.Asked[0] = uint32(ordered2)
-//line quern.dev/ring/actor/alone.go:105:30000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint2 := uint32(ordered2 >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint2 != sh.Hint[0] {
-							t412 := hint2
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t412
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source4 uint32 = 9
-						var sides2 uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level2 := uint32(0); level2 < 8; level2++ {
-//line quern.dev/ring/actor/alone.go:114:30000
-								if level2 == 4 {
-//line quern.dev/ring/actor/alone.go:115:30000
-									continue
-//line quern.dev/ring/actor/alone.go:116:30000
-								}
-//line quern.dev/ring/actor/alone.go:117:30000
-								next4 := t60[level2]
-//line quern.dev/ring/actor/alone.go:118
-								t612 := level2
-								var result015 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t612 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result015 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t612 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result015 = shape.Slots + t612*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result015 = shape.Slots + (t612-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t622[at4])
-								if uint32(loaded25>>32) == next4+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t911 := level2
-									source4 = t911
-									sides2 = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides2
-						}
-						if source4 == 9 || source4 < 4 {
-							next5 := t60[4]
-							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded26>>32) == next5+1
-//line quern.dev/ring/actor/alone.go:128
-							posted2 := false
-							slots5 := uint32(t61[11])
-							if slots5 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded27>>32) == next6+1
-//line quern.dev/ring/actor/alone.go:133:30000
-							}
-//line quern.dev/ring/actor/alone.go:134:30000
-							if posted2 && !(middle2 && t60[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:30000
-								source4 = 8
-//line quern.dev/ring/actor/alone.go:136:30000
-							} else if middle2 {
-//line quern.dev/ring/actor/alone.go:137
-								source4 = 4
-							}
-						}
-						if !(source4 == 9) {
-//line quern.dev/ring/actor/alone.go:143:30000
-							t123 := t622
-//line quern.dev/ring/actor/alone.go:144:30000
-							ring4 := t123
-//line quern.dev/ring/actor/alone.go:145:30000
-							var at5 uint32
-//line quern.dev/ring/actor/alone.go:144:30000
-							if source4 == 8 {
-//line quern.dev/ring/actor/alone.go:145:30000
-								sh.Ticket = uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:146:30000
-								t133 := t632
-//line quern.dev/ring/actor/alone.go:146:30000
-								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:30000
-								ring4 = t133
-//line quern.dev/ring/actor/alone.go:148:30000
-								at5 = t143
-//line quern.dev/ring/actor/alone.go:149:30000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:30000
-								sh.Ticket = t60[source4]
-//line quern.dev/ring/actor/alone.go:149:30000
-								t163 := source4
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result016 uint32
-//line quern.dev/ring/actor/alone.go:151:30000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:30000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t163 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result016 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t163 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result016 = shape.Slots + t163*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result016 = shape.Slots + (t163-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								t193 := source4
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result017 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t193 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result017 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result017 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:30000
-							}
-//line quern.dev/ring/actor/alone.go:151:30000
-							t217 := at5
-//line quern.dev/ring/actor/alone.go:152:30000
-							t223 := at5 + shape.In
-//line quern.dev/ring/actor/alone.go:151:30000
-							slot5 := ring4[t217:t223]
-//line quern.dev/ring/actor/alone.go:152:30000
-							cell2 := words[:t233]
-//line quern.dev/ring/actor/alone.go:153
-							for w9 := 0; w9 < len(slot5); w9++ {
-//line quern.dev/ring/actor/alone.go:154:30000
-								loaded28 := host2.Load64(r, &slot5[w9])
-//line quern.dev/ring/actor/alone.go:155:30000
-								v2 := loaded28
-//line quern.dev/ring/actor/alone.go:155:30000
-								if uint32(v2>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:30000
-									break block11
-//line quern.dev/ring/actor/alone.go:157:30000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell2[w9] = uint32(v2)
-							}
-//line quern.dev/ring/actor/alone.go:160:30000
-							reply3 := cell2[t253:t263]
-//line quern.dev/ring/actor/alone.go:161:30000
-							for w10 := 0; w10 < len(reply3); w10++ {
-//line quern.dev/ring/actor/alone.go:162:30000
-								reply3[w10] = 0
-//line quern.dev/ring/actor/alone.go:163:30000
-							}
-//line quern.dev/ring/actor/alone.go:164:30000
-							t294 := source4
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Missing[0] = t294
-//line quern.dev/ring/actor/alone.go:165:30000
-							deadline2 := cell2[1]
-//line quern.dev/ring/actor/alone.go:166:30000
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line quern.dev/ring/actor/alone.go:166:30000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:30000
-							}
-//line quern.dev/ring/actor/alone.go:168:30000
-							t60[8] = source4
-//line quern.dev/ring/actor/alone.go:169:30000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
+//line quern_gen.go:500:1
+func quernBlockTimesTwo(t kernel.Thread, state *uint32, in *Item, out *Item, action *kernel.Action) {
+	result := actor.Known(timesTwo(t, state, in, out))
+	if t.ThreadIdx.X == 0 {
+		*action = result
 	}
 }
 
-//go:noinline
-//line quern_gen.go:3469:1
-func quernRow6TimesTwoActor(r *host2.Run, box, command []uint64, start uint64) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:92
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 1)
-			kernel.StoreRelease(&command[8], start)
-		}
-	}
+func quernPlainTimesTwo(r *host2.Run, state *uint32, in *Item, out *Item, action *kernel.Action) {
+	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockTimesTwo(t_, state, in, out, action) })
 }
 
-//line quern_gen.go:3482:1
-func quernPlainTallyActor(r *host2.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[Tally](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
-	host2.Plain(r, func(t_ kernel.Thread) { tallyActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
-}
-
-func quernHostTallyActor(r *host2.Run) {
-	shape := host2.Value[actor.Shape](r, 0)
-	control := host2.Slice[uint64](r, 1)
-	cursors := host2.Slice[uint32](r, 2)
-	states := host2.Slice[Tally](r, 3)
-	inbox := host2.Slice[uint64](r, 4)
-	outbox := host2.Slice[uint64](r, 5)
-	post := host2.Slice[uint64](r, 6)
-	host := host2.Slice[uint64](r, 7)
-	var command []uint64
-	var cursor []uint32
-	var in []uint64
-	slots := int(shape.Slots + 7*shape.SideSlots)
-	var out []uint64
-	var number int
-	var t11 int
-	var t12 int
-	var box []uint64
-	var t13 int
-	var t14 int
-	var mail []uint64
-	var routes uint32
-	var leaving uint32
-	var handled uint32
-	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
-	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
-	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
-	words := host2.Dynamic[uint32](r, 2)
-	sh := host2.Shared[actor.Status](r, 0)
-	t22 := shape.OutAt
-	t23 := shape.OutAt + shape.Out - 3
-	c2 := int(4)
-	c3 := int(9)
-	t232 := shape.Stride
-	t252 := shape.OutAt
-	t262 := shape.OutAt + shape.Out - 3
-	var source2 uint32
-	var result uint32
-	var state *Tally
-	cells := host2.Dynamic[actor.Cell[Item, Tally]](r, 1)
-	var in2 *Item
-	var out2 *Tally
-	var t113 *Tally
-	var t210 *Item
-	var t38 *Tally
-	var forwards bool
-	var stops bool
-	var last bool
-	t97 := shape.OutAt
-	t104 := shape.OutAt + shape.Out - 3
-	t51 := shape.OutAt
-	t522 := shape.OutAt + shape.Out - 3
-	t233 := shape.Stride
-	t253 := shape.OutAt
-	t263 := shape.OutAt + shape.Out - 3
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		t1 := blockX + int(shape.First)
-		t3 := t1 * 16
-		t4 := (t1 + 1) * 16
-		t5 := t1 * 16
-		t6 := (t1 + 1) * 16
-		t7 := t1 * slots * int(shape.InStep)
-		t8 := (t1 + 1) * slots * int(shape.InStep)
-		t9 := t1 * slots * int(shape.OutStep)
-		t10 := (t1 + 1) * slots * int(shape.OutStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:23
-		command = control[t3:t4]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:24
-		cursor = cursors[t5:t6]
-		r.ThreadIdx = kernel.Dim3{}
-		in = inbox[t7:t8]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:27
-		out = outbox[t9:t10]
-		r.ThreadIdx = kernel.Dim3{}
-		number = int(cursor[9])
-		t11 = number * 16
-		t12 = (number + 1) * 16
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:30
-		box = post[t11:t12]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t13 = int(box[14])
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		mail = post[t13:t14]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:32
-		routes = cursor[11]
-//line quern.dev/ring/actor/alone.go:35
-		leaving = 0
-		handled = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1TallyActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
-			}
-		}
-//line quern.dev/ring/actor/alone.go:47
-		for leaving == 0 {
-			if r.Halted() {
-//line quern.dev/ring/actor/alone.go:47
-				r.Halt()
-			}
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:48
-			source2 = sh.Missing[0]
-			if source2 == 9 {
-				leaving = 2
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:51
-				if sh.Asked[0] != 0 {
-					leaving = 1
-				}
-				break
-			}
-			result = 257
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:57
-			if sh.Late == 0 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow2TallyActor(r, states, t1)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				state = &states[t1]
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow3TallyActor(r, cells)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				in2 = &cells[0].In
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TallyActor(r, cells)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				out2 = &cells[0].Out
-//line handlers.go:49:10000
-				t113 = state
-//line handlers.go:50:10000
-				t210 = in2
-//line handlers.go:51:10000
-				t38 = out2
-//line handlers.go:52:10000
-				for threadZ := range 1 {
-//line handlers.go:53:10000
-					for threadY := range 1 {
-//line handlers.go:54:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:55:10000
-						quernRow5TallyActor(r, t210, t38, t113, sh)
-//line handlers.go:56:10000
-					}
-//line handlers.go:57:10000
-				}
-//line handlers.go:58:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:63
-				result = sh.Outcome[0]
-			}
-			if result == 4 {
-				leaving = 2
-				break
-			}
-			handled++
-			forwards = routes != 0 && (result == 1 || result == 3)
-			stops = result == 2 || result == 3
-			last = stops || handled == shape.Messages
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
-				}
-			}
-//line quern.dev/ring/actor/alone.go:88
-			if stops {
-				leaving = 3
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := uint64(shape.Epoch)<<32 | uint64(leaving)
-				quernRow7TallyActor(r, box, command, start)
-			}
+func quernHostTimesTwo(r *host2.Run, state *uint32, in *Item, out *Item, action *kernel.Action) {
+	var result0 kernel.Action = 1
+	for threadZ := range 1 {
+		for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			quernRow1TimesTwo(r, out, in, result0, action)
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:3697:1
-func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
-	cRow := cs[first:][:32]
-	beginRow := begins[first:][:32]
-	bornRow := borns[first:][:32]
+func quernRow1TimesTwo(r *host2.Run, out, in *Item, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:33
-		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line quern.dev/ring/actor/alone.go:36
-		var begin int64
-		var born int64
-//line quern.dev/ring/actor/alone.go:37
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 0)
-			sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:39
-			sh.Hint[0] = 0
-//line quern.dev/ring/actor/alone.go:39
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:39
-			sh.Asked[0] = 0
-			now := kernel.Clock()
-			begin = now
-//line quern.dev/ring/actor/alone.go:41
-			born = begin
-			t20 := c
-			t21 := cursor
-//line quern.dev/ring/actor/alone.go:42
-			t24 := words[t22:t23]
-//line quern.dev/ring/actor/alone.go:214
-			pending := t21[12]
-			var result0 bool
-//line quern.dev/ring/actor/alone.go:215
-			if pending == 0 {
-				result0 = true
-			} else {
-				t15 := int(t21[13])
-//line quern.dev/ring/actor/alone.go:218
-				t25 := int(t21[13]) + len(t24) + 1
-//line quern.dev/ring/actor/alone.go:218
-				saved := t20.Post[t15:t25]
-				for w := 0; w < len(t24); w++ {
-					t24[w] = uint32(saved[w])
-				}
-				t32 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t32[2]
-				t42 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t42[3]
-//line quern.dev/ring/actor/alone.go:222
-				t52 := uint32(saved[len(t24)])
-//line quern.dev/ring/actor/alone.go:222
-				t62 := uint32(saved[len(t24)] >> 32)
-//line quern.dev/ring/actor/alone.go:222
-				t32[2] = t52
-//line quern.dev/ring/actor/alone.go:222
-				t42[3] = t62
-				t21[12] = 0
-				t72 := t20
-				t82 := t21
-				t92 := t24
-				t102 := pending - 1
-				var result02 bool
-			block:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list := int(t82[11])
-					count := uint32(t72.Post[list])
-					for i := t102; i < count; i++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to := t72.Post[list+1+int(i)]
-						t16 := uint32(to)
-						t26 := uint32(to >> 32)
-//line quern.dev/ring/actor/send.go:28:20000
-						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line quern.dev/ring/actor/send.go:31:20000
-							t17 := int(t16) * 16
-//line quern.dev/ring/actor/send.go:32:20000
-							t27 := (int(t16) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:20000
-							b := t72.Post[t17:t27]
-//line quern.dev/ring/actor/send.go:32:20000
-							memory := t72.Post
-//line quern.dev/ring/actor/send.go:33:20000
-							if b[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory = t72.Host
-//line quern.dev/ring/actor/send.go:35:20000
-							}
-//line quern.dev/ring/actor/send.go:36:20000
-							t33 := b[14]
-//line quern.dev/ring/actor/send.go:36:20000
-							t43 := uint32(b[11])
-//line quern.dev/ring/actor/send.go:36:20000
-							t53 := uint32(b[12])
-//line quern.dev/ring/actor/send.go:37:20000
-							ring := t33
-//line quern.dev/ring/actor/send.go:38:20000
-							slots2 := t43
-//line quern.dev/ring/actor/send.go:39:20000
-							step := t53
-//line quern.dev/ring/actor/send.go:37:20000
-							end := ring + uint64(slots2)*uint64(step)
-//line quern.dev/ring/actor/send.go:38:20000
-							if end > uint64(len(memory)) || ring > end {
-//line quern.dev/ring/actor/send.go:39:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:20000
-							}
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded := host2.Load64(r, &b[0])
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded2 := host2.Load64(r, &b[8])
-//line quern.dev/ring/actor/send.go:42:20000
-							t83 := ring
-//line quern.dev/ring/actor/send.go:43:20000
-							t93 := end
-//line quern.dev/ring/actor/send.go:42:20000
-							loaded3 := host2.Load64(r, &b[10])
-//line quern.dev/ring/actor/send.go:41:20000
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line quern.dev/ring/actor/send.go:42:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t34 := t72
-						var ticket uint32
-						var room uint32
-					block2:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:20000
-							for b2 := t34.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:20000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:20000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:20000
-								}
-//line quern.dev/ring/actor/send.go:59:20000
-								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
-//line quern.dev/ring/actor/send.go:60:20000
-									t18 := t34
-//line quern.dev/ring/actor/send.go:81
-									b3 := t18.To.Words
-									loaded4 := host2.Load64(r, &b3[10])
-//line quern.dev/ring/actor/send.go:82
-									t18.To.Owner = uint32(loaded4)
-									var room2 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t18.To.Owner != t18.To.Actor {
-										room2 = 2
-									} else {
-										t28 := t18
-										t35 := t18
-//line quern.dev/ring/actor/send.go:86
-										loaded5 := host2.Load64(r, &b3[0])
-										t54 := loaded5
-//line quern.dev/ring/actor/send.go:86
-										loaded6 := host2.Load64(r, &b3[8])
-										t73 := uint32(loaded6)
-//line quern.dev/ring/actor/send.go:86
-										t28.To.Tail = t54
-//line quern.dev/ring/actor/send.go:86
-										t35.To.Head = t73
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:20000
-											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line quern.dev/ring/actor/send.go:89:20000
-											head := loaded7
-//line quern.dev/ring/actor/send.go:89:20000
-											kernel.StoreRelaxed(&b3[8], head)
-//line quern.dev/ring/actor/send.go:90:20000
-											t18.To.Head = uint32(head)
-//line quern.dev/ring/actor/send.go:91:20000
-										}
-//line quern.dev/ring/actor/send.go:92:20000
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
-//line quern.dev/ring/actor/send.go:93:20000
-											room2 = 1
-//line quern.dev/ring/actor/send.go:94:20000
-										} else {
-//line quern.dev/ring/actor/send.go:95:20000
-											room2 = 0
-//line quern.dev/ring/actor/send.go:96:20000
-										}
-//line quern.dev/ring/actor/send.go:97:20000
-									}
-//line quern.dev/ring/actor/send.go:60:20000
-									room3 := room2
-//line quern.dev/ring/actor/send.go:61:20000
-									if room3 != 0 {
-//line quern.dev/ring/actor/send.go:61:20000
-										atomic.AddUint64(&b2[1], 1)
-//line quern.dev/ring/actor/send.go:62:20000
-										ticket = 0
-//line quern.dev/ring/actor/send.go:63:20000
-										room = room3
-//line quern.dev/ring/actor/send.go:64:20000
-										break block2
-//line quern.dev/ring/actor/send.go:65:20000
-									}
-//line quern.dev/ring/actor/send.go:66:20000
-								}
-//line quern.dev/ring/actor/send.go:65:20000
-								loaded8 := host2.Load64(r, &b2[10])
-//line quern.dev/ring/actor/send.go:66:20000
-								owner := uint32(loaded8)
-//line quern.dev/ring/actor/send.go:68:20000
-								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:20000
-								tail := old
-//line quern.dev/ring/actor/send.go:69:20000
-								if tail == t34.To.Tail {
-//line quern.dev/ring/actor/send.go:70:20000
-									t55 := t34
-//line quern.dev/ring/actor/send.go:71:20000
-									t63 := t34
-//line quern.dev/ring/actor/send.go:72:20000
-									t74 := tail + 1
-//line quern.dev/ring/actor/send.go:73:20000
-									t84 := owner
-//line quern.dev/ring/actor/send.go:70:20000
-									t55.To.Tail = t74
-//line quern.dev/ring/actor/send.go:70:20000
-									t63.To.Owner = t84
-//line quern.dev/ring/actor/send.go:71:20000
-									t94 := uint32(tail)
-//line quern.dev/ring/actor/send.go:72:20000
-									ticket = t94
-//line quern.dev/ring/actor/send.go:73:20000
-									room = 0
-//line quern.dev/ring/actor/send.go:74:20000
-									break block2
-//line quern.dev/ring/actor/send.go:75:20000
-								}
-//line quern.dev/ring/actor/send.go:73:20000
-								t34.To.Tail = tail
-//line quern.dev/ring/actor/send.go:74:20000
-							}
-//line quern.dev/ring/actor/send.go:75:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket2 := ticket
-						room4 := room
-//line quern.dev/ring/actor/alone.go:196
-						if room4 == 1 {
-							t64 := int(t82[13])
-//line quern.dev/ring/actor/alone.go:197
-							t75 := int(t82[13]) + len(t92) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved2 := t72.Post[t64:t75]
-							for w2 := 0; w2 < len(t92); w2++ {
-								saved2[w2] = uint64(t92[w2])
-							}
-							result03 := t72.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved2[len(t92)] = result03
-							t82[12] = i + 1
-							result02 = false
-							break block
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room4 == 0 {
-							t95 := t72
-							t103 := t92
-							t112 := ticket2
-//line quern.dev/ring/actor/alone.go:229
-							t19 := t112
-//line quern.dev/ring/actor/send.go:49:20000
-							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line quern.dev/ring/actor/send.go:49:20000
-							result04 := t95.To.Ring[t110:]
-//line quern.dev/ring/actor/alone.go:229
-							t36 := result04
-							t44 := uint64(t112+1) << 32
-							slot := t36
-							tag := t44
-//line quern.dev/ring/actor/alone.go:230
-							t56 := t95
-							t65 := slot
-							t76 := tag
-//line quern.dev/ring/actor/send.go:102
-							h := t65[:c2]
-							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t76)
-							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
-							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
-							}
-							t85 := t95
-//line quern.dev/ring/actor/send.go:114
-							t111 := t85
-						block3:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t29 := t111.To.Kind != 1
-								if t29 {
-//line quern.dev/ring/actor/send.go:143
-									loaded9 := host2.Load64(r, &t111.To.Words[9])
-									t29 = loaded9 == 0
-								}
-								if !t29 {
-//line quern.dev/ring/actor/send.go:146
-									rung := t111.Control[c3:]
-									t37 := rung[0]
-//line quern.dev/ring/actor/send.go:147
-									t45 := uint64(t111.To.Box)
-									n := t37
-									box2 := t45
-//line quern.dev/ring/actor/send.go:148
-									t57 := min(n, 12)
-									for i2 := uint64(0); i2 < t57; i2++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
-											break block3
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n >= 12 {
-										rung[0] = 13
-										if t111.To.Kind != 1 {
-											t66 := t111
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t66.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n&1 == 0 {
-										rung[1+n/2] = box2
-									} else {
-										rung[1+n/2] |= box2 << 32
-									}
-									rung[0] = n + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result02 = true
-				}
-//line quern.dev/ring/actor/alone.go:224
-				result0 = result02
-			}
-//line quern.dev/ring/actor/alone.go:42
-			if result0 {
-				t282 := begin - born
-				t292 := command
-				t30 := cursor
-				t31 := box
-				t322 := in
-				t332 := mail
-			block4:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:30000
-					loaded10 := host2.Load64(r, &t292[0])
-//line quern.dev/ring/actor/alone.go:104:30000
-					ordered := loaded10
-//line quern.dev/ring/actor/alone.go:104:30000
-					sh.Asked[0] = uint32(ordered)
-//line quern.dev/ring/actor/alone.go:105:30000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint := uint32(ordered >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint != sh.Hint[0] {
-							t46 := hint
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t46
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source uint32 = 9
-						var sides uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level := uint32(0); level < 8; level++ {
-//line quern.dev/ring/actor/alone.go:114:30000
-								if level == 4 {
-//line quern.dev/ring/actor/alone.go:115:30000
-									continue
-//line quern.dev/ring/actor/alone.go:116:30000
-								}
-//line quern.dev/ring/actor/alone.go:117:30000
-								next := t30[level]
-//line quern.dev/ring/actor/alone.go:118
-								t67 := level
-								var result05 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t67 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result05 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t67 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result05 = shape.Slots + t67*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result05 = shape.Slots + (t67-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load64(r, &t322[at])
-								if uint32(loaded11>>32) == next+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t96 := level
-									source = t96
-									sides = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides
-						}
-						if source == 9 || source < 4 {
-							next2 := t30[4]
-							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded12>>32) == next2+1
-//line quern.dev/ring/actor/alone.go:128
-							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded13>>32) == next3+1
-//line quern.dev/ring/actor/alone.go:133:30000
-							}
-//line quern.dev/ring/actor/alone.go:134:30000
-							if posted && !(middle && t30[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:30000
-								source = 8
-//line quern.dev/ring/actor/alone.go:136:30000
-							} else if middle {
-//line quern.dev/ring/actor/alone.go:137
-								source = 4
-							}
-						}
-						if !(source == 9) {
-//line quern.dev/ring/actor/alone.go:143:30000
-							t122 := t322
-//line quern.dev/ring/actor/alone.go:144:30000
-							ring2 := t122
-//line quern.dev/ring/actor/alone.go:145:30000
-							var at2 uint32
-//line quern.dev/ring/actor/alone.go:144:30000
-							if source == 8 {
-//line quern.dev/ring/actor/alone.go:145:30000
-								sh.Ticket = uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:146:30000
-								t132 := t332
-//line quern.dev/ring/actor/alone.go:146:30000
-								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:30000
-								ring2 = t132
-//line quern.dev/ring/actor/alone.go:148:30000
-								at2 = t142
-//line quern.dev/ring/actor/alone.go:149:30000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:30000
-								sh.Ticket = t30[source]
-//line quern.dev/ring/actor/alone.go:149:30000
-								t162 := source
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result06 uint32
-//line quern.dev/ring/actor/alone.go:151:30000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:30000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t162 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result06 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t162 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result06 = shape.Slots + t162*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result06 = shape.Slots + (t162-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								t192 := source
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result07 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t192 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result07 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result07 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:30000
-							}
-//line quern.dev/ring/actor/alone.go:151:30000
-							t212 := at2
-//line quern.dev/ring/actor/alone.go:152:30000
-							t222 := at2 + shape.In
-//line quern.dev/ring/actor/alone.go:151:30000
-							slot2 := ring2[t212:t222]
-//line quern.dev/ring/actor/alone.go:152:30000
-							cell := words[:t232]
-//line quern.dev/ring/actor/alone.go:153
-							for w4 := 0; w4 < len(slot2); w4++ {
-//line quern.dev/ring/actor/alone.go:154:30000
-								loaded14 := host2.Load64(r, &slot2[w4])
-//line quern.dev/ring/actor/alone.go:155:30000
-								v := loaded14
-//line quern.dev/ring/actor/alone.go:155:30000
-								if uint32(v>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:30000
-									break block4
-//line quern.dev/ring/actor/alone.go:157:30000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell[w4] = uint32(v)
-							}
-//line quern.dev/ring/actor/alone.go:160:30000
-							reply := cell[t252:t262]
-//line quern.dev/ring/actor/alone.go:161:30000
-							for w5 := 0; w5 < len(reply); w5++ {
-//line quern.dev/ring/actor/alone.go:162:30000
-								reply[w5] = 0
-//line quern.dev/ring/actor/alone.go:163:30000
-							}
-//line quern.dev/ring/actor/alone.go:164:30000
-							t293 := source
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Missing[0] = t293
-//line quern.dev/ring/actor/alone.go:165:30000
-							deadline := cell[1]
-//line quern.dev/ring/actor/alone.go:166:30000
-							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line quern.dev/ring/actor/alone.go:166:30000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:30000
-							}
-//line quern.dev/ring/actor/alone.go:168:30000
-							t30[8] = source
-//line quern.dev/ring/actor/alone.go:169:30000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
+//line handlers.go:30
+		if threadX == 0 {
+			*out = Item{Key: in.Key, Value: in.Value * 2, Stages: in.Stages + 1, Ask: 0}
 		}
-		beginRow[threadX] = begin
-		bornRow[threadX] = born
+//line handlers.go:29
+		result02 := actor.Known(result0)
+		result := result02
+		if threadX == 0 {
+//line handlers.go:29
+			*action = result
+		}
+	}
+}
+
+//line quern_gen.go:540:1
+func quernBlockTally(t kernel.Thread, state *Tally, in *Item, out *Tally, action *kernel.Action) {
+	result := actor.Known(tally(t, state, in, out))
+	if t.ThreadIdx.X == 0 {
+		*action = result
+	}
+}
+
+func quernPlainTally(r *host2.Run, state *Tally, in *Item, out *Tally, action *kernel.Action) {
+	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockTally(t_, state, in, out, action) })
+}
+
+func quernHostTally(r *host2.Run, state *Tally, in *Item, out *Tally, action *kernel.Action) {
+	for threadZ := range 1 {
+		for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			quernRow1Tally(r, in, out, state, action)
+		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:4283:1
-func quernRow2TallyActor(r *host2.Run, states []Tally, t1 int) {
+func quernRow1Tally(r *host2.Run, in *Item, out, state *Tally, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58
-		_ = states[t1]
-	}
-}
-
-//go:noinline
-//line quern_gen.go:4293:1
-func quernRow3TallyActor(r *host2.Run, cells []actor.Cell[Item, Tally]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58
-		_ = cells[0].In
-	}
-}
-
-//go:noinline
-//line quern_gen.go:4303:1
-func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[Item, Tally]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58
-		_ = cells[0].Out
-	}
-}
-
-//go:noinline
-//line quern_gen.go:4313:1
-func quernRow5TallyActor(r *host2.Run, t210 *Item, t38, t113 *Tally, sh *actor.Status) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-		var result08 kernel.Action
-//line handlers.go:50:10000
-		if t210.Ask != 0 {
-//line handlers.go:51:10000
+		var result0 kernel.Action
+//line handlers.go:50
+		if in.Ask != 0 {
 			if threadX == 0 {
-//line handlers.go:52:10000
-				*t38 = *t113
-//line handlers.go:53:10000
+				*out = *state
 			}
-//line handlers.go:54:10000
-			result08 = 1
-//line handlers.go:55:10000
+			result0 = 1
 		} else {
-//line handlers.go:56:10000
 			if threadX == 0 {
-//line handlers.go:57:10000
-				if t210.Value < t113.Last {
-//line handlers.go:58:10000
-					t113.Turned++
-//line handlers.go:59:10000
+				if in.Value < state.Last {
+					state.Turned++
 				}
-//line handlers.go:60:10000
-				t113.Count++
-//line handlers.go:61:10000
-				t113.Values += t210.Value
-//line handlers.go:62:10000
-				t113.Stages += int64(t210.Stages)
-//line handlers.go:63:10000
-				t113.Keys ^= t210.Key
-//line handlers.go:64:10000
-				t113.Last = t210.Value
-//line handlers.go:65:10000
+				state.Count++
+				state.Values += in.Value
+				state.Stages += int64(in.Stages)
+				state.Keys ^= in.Key
+				state.Last = in.Value
 			}
-//line handlers.go:66:10000
-			result08 = 0
-//line handlers.go:67:10000
+			result0 = 0
 		}
-//line handlers.go:49:10000
-		t58 := result08
-//line handlers.go:49:10000
-		result09 := actor.Known(t58)
-//line handlers.go:50:10000
-		result2 := result09
-//line quern.dev/ring/actor/alone.go:58
-		outcome := uint32(result2)
-		if t2 {
-			sh.Outcome[0] = outcome
+//line handlers.go:49
+		t5 := result0
+//line handlers.go:49
+		result02 := actor.Known(t5)
+		result := result02
+		if threadX == 0 {
+//line handlers.go:49
+			*action = result
+		}
+	}
+}
+
+//line quern_gen.go:597:1
+func quernBlockSend(t kernel.Thread, contexts []actor.Context, state *uint32, in *Order, out *Sent, action *kernel.Action) {
+	result := actor.Known(send(t, &contexts[t.ThreadIdx.X], state, in, out))
+	if t.ThreadIdx.X == 0 {
+		*action = result
+	}
+}
+
+func quernPlainSend(r *host2.Run, contexts []actor.Context, state *uint32, in *Order, out *Sent, action *kernel.Action) {
+	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockSend(t_, contexts, state, in, out, action) })
+}
+
+func quernHostSend(r *host2.Run, contexts []actor.Context, state *uint32, in *Order, out *Sent, action *kernel.Action) {
+	c := int(4)
+	c2 := int(9)
+	var result025 kernel.Action = 1
+	for threadZ := range 1 {
+		for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			quernRow1Send(r, contexts, in, c, c2, out, result025, action)
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:4370:1
-func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
-	cRow := cs[first2:][:32]
-	beginRow := begins[first2:][:32]
-	bornRow := borns[first2:][:32]
+func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, c, c2 int, out *Sent, result025 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		begin := beginRow[threadX]
-		born := bornRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:73
-		if t2 {
-			now2 := kernel.Clock()
-			now3 := now2
-//line quern.dev/ring/actor/alone.go:75
-			if source2 == 8 {
-				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
-			} else {
-				t422 := out
-				t442 := result
-				t452 := uint32(now3 - begin)
-//line quern.dev/ring/actor/alone.go:81:30000
-				t462 := uint32(min(begin-born, 4294967295))
-//line quern.dev/ring/actor/alone.go:174
-				source3 := sh.Missing[0]
-				t211 := source3
-				var result010 uint32
-				switch {
-				default:
-//line quern.dev/ring/actor/look.go:33:40000
-					if t211 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-						result010 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-						break
-//line quern.dev/ring/actor/look.go:35:40000
-					} else if t211 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-						result010 = shape.Slots + t211*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-						break
-//line quern.dev/ring/actor/look.go:38:40000
-					}
-//line quern.dev/ring/actor/look.go:38:40000
-					result010 = shape.Slots + (t211-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				t59 := source3
-				var result011 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-				if t59 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-					result011 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-				} else {
-//line quern.dev/ring/actor/look.go:46:40000
-					result011 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t77 := at3
-				t86 := at3 + shape.Out
-//line quern.dev/ring/actor/alone.go:176
-				slot3 := t422[t77:t86]
-				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t104]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
-				for w6 := 0; w6 < len(reply2); w6++ {
-					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
-				}
-//line quern.dev/ring/actor/alone.go:79
-				cursor[source2] = sh.Ticket + 1
-			}
-//line quern.dev/ring/actor/alone.go:81:30000
-			t48 := now3
-//line quern.dev/ring/actor/alone.go:82:30000
-			begin = t48
-//line quern.dev/ring/actor/alone.go:81:30000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:82:30000
-			t552 := !forwards
-//line quern.dev/ring/actor/alone.go:83:30000
-			if !t552 {
-//line quern.dev/ring/actor/alone.go:84:30000
-				t49 := c
-//line quern.dev/ring/actor/alone.go:85:30000
-				t50 := cursor
-//line quern.dev/ring/actor/alone.go:82:30000
-				t532 := words[t51:t522]
-//line quern.dev/ring/actor/alone.go:83:30000
-				var result012 bool
-//line quern.dev/ring/actor/alone.go:84:30000
-			block8:
-//line quern.dev/ring/actor/alone.go:85:30000
-				switch {
-//line quern.dev/ring/actor/alone.go:86:30000
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list2 := int(t50[11])
-					count2 := uint32(t49.Post[list2])
-					for i3 := uint32(0); i3 < count2; i3++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to2 := t49.Post[list2+1+int(i3)]
-						t114 := uint32(to2)
-						t213 := uint32(to2 >> 32)
-//line quern.dev/ring/actor/send.go:28:20000
-						if !(t49.To.Box == t114 && t49.To.Actor == t213) {
-//line quern.dev/ring/actor/send.go:31:20000
-							t115 := int(t114) * 16
-//line quern.dev/ring/actor/send.go:32:20000
-							t214 := (int(t114) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:20000
-							b4 := t49.Post[t115:t214]
-//line quern.dev/ring/actor/send.go:32:20000
-							memory2 := t49.Post
-//line quern.dev/ring/actor/send.go:33:20000
-							if b4[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory2 = t49.Host
-//line quern.dev/ring/actor/send.go:35:20000
-							}
-//line quern.dev/ring/actor/send.go:36:20000
-							t39 := b4[14]
-//line quern.dev/ring/actor/send.go:36:20000
-							t47 := uint32(b4[11])
-//line quern.dev/ring/actor/send.go:36:20000
-							t510 := uint32(b4[12])
-//line quern.dev/ring/actor/send.go:37:20000
-							ring3 := t39
-//line quern.dev/ring/actor/send.go:38:20000
-							slots4 := t47
-//line quern.dev/ring/actor/send.go:39:20000
-							step2 := t510
-//line quern.dev/ring/actor/send.go:37:20000
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-//line quern.dev/ring/actor/send.go:38:20000
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-//line quern.dev/ring/actor/send.go:39:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:20000
-							}
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded15 := host2.Load64(r, &b4[0])
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded16 := host2.Load64(r, &b4[8])
-//line quern.dev/ring/actor/send.go:42:20000
-							t87 := ring3
-//line quern.dev/ring/actor/send.go:43:20000
-							t98 := end2
-//line quern.dev/ring/actor/send.go:42:20000
-							loaded17 := host2.Load64(r, &b4[10])
-//line quern.dev/ring/actor/send.go:41:20000
-							t49.To = actor.Target{Box: t114, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line quern.dev/ring/actor/send.go:42:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t310 := t49
-						var ticket3 uint32
-						var room5 uint32
-					block9:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:20000
-							for b5 := t310.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:20000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:20000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:20000
-								}
-//line quern.dev/ring/actor/send.go:59:20000
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
-//line quern.dev/ring/actor/send.go:60:20000
-									t116 := t310
-//line quern.dev/ring/actor/send.go:81
-									b6 := t116.To.Words
-									loaded18 := host2.Load64(r, &b6[10])
-//line quern.dev/ring/actor/send.go:82
-									t116.To.Owner = uint32(loaded18)
-									var room6 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t116.To.Owner != t116.To.Actor {
-										room6 = 2
-									} else {
-										t215 := t116
-										t311 := t116
-//line quern.dev/ring/actor/send.go:86
-										loaded19 := host2.Load64(r, &b6[0])
-										t511 := loaded19
-//line quern.dev/ring/actor/send.go:86
-										loaded20 := host2.Load64(r, &b6[8])
-										t78 := uint32(loaded20)
-//line quern.dev/ring/actor/send.go:86
-										t215.To.Tail = t511
-//line quern.dev/ring/actor/send.go:86
-										t311.To.Head = t78
-										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:20000
-											loaded21 := host2.Load64(r, &t116.Host[b6[15]+1])
-//line quern.dev/ring/actor/send.go:89:20000
-											head2 := loaded21
-//line quern.dev/ring/actor/send.go:89:20000
-											kernel.StoreRelaxed(&b6[8], head2)
-//line quern.dev/ring/actor/send.go:90:20000
-											t116.To.Head = uint32(head2)
-//line quern.dev/ring/actor/send.go:91:20000
-										}
-//line quern.dev/ring/actor/send.go:92:20000
-										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
-//line quern.dev/ring/actor/send.go:93:20000
-											room6 = 1
-//line quern.dev/ring/actor/send.go:94:20000
-										} else {
-//line quern.dev/ring/actor/send.go:95:20000
-											room6 = 0
-//line quern.dev/ring/actor/send.go:96:20000
-										}
-//line quern.dev/ring/actor/send.go:97:20000
-									}
-//line quern.dev/ring/actor/send.go:60:20000
-									room7 := room6
-//line quern.dev/ring/actor/send.go:61:20000
-									if room7 != 0 {
-//line quern.dev/ring/actor/send.go:61:20000
-										atomic.AddUint64(&b5[1], 1)
-//line quern.dev/ring/actor/send.go:62:20000
-										ticket3 = 0
-//line quern.dev/ring/actor/send.go:63:20000
-										room5 = room7
-//line quern.dev/ring/actor/send.go:64:20000
-										break block9
-//line quern.dev/ring/actor/send.go:65:20000
-									}
-//line quern.dev/ring/actor/send.go:66:20000
-								}
-//line quern.dev/ring/actor/send.go:65:20000
-								loaded22 := host2.Load64(r, &b5[10])
-//line quern.dev/ring/actor/send.go:66:20000
-								owner2 := uint32(loaded22)
-//line quern.dev/ring/actor/send.go:68:20000
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:20000
-								tail2 := old2
-//line quern.dev/ring/actor/send.go:69:20000
-								if tail2 == t310.To.Tail {
-//line quern.dev/ring/actor/send.go:70:20000
-									t512 := t310
-//line quern.dev/ring/actor/send.go:71:20000
-									t68 := t310
-//line quern.dev/ring/actor/send.go:72:20000
-									t79 := tail2 + 1
-//line quern.dev/ring/actor/send.go:73:20000
-									t88 := owner2
-//line quern.dev/ring/actor/send.go:70:20000
-									t512.To.Tail = t79
-//line quern.dev/ring/actor/send.go:70:20000
-									t68.To.Owner = t88
-//line quern.dev/ring/actor/send.go:71:20000
-									t99 := uint32(tail2)
-//line quern.dev/ring/actor/send.go:72:20000
-									ticket3 = t99
-//line quern.dev/ring/actor/send.go:73:20000
-									room5 = 0
-//line quern.dev/ring/actor/send.go:74:20000
-									break block9
-//line quern.dev/ring/actor/send.go:75:20000
-								}
-//line quern.dev/ring/actor/send.go:73:20000
-								t310.To.Tail = tail2
-//line quern.dev/ring/actor/send.go:74:20000
-							}
-//line quern.dev/ring/actor/send.go:75:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket4 := ticket3
-						room8 := room5
-//line quern.dev/ring/actor/alone.go:196
-						if room8 == 1 {
-							t69 := int(t50[13])
-//line quern.dev/ring/actor/alone.go:197
-							t710 := int(t50[13]) + len(t532) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved3 := t49.Post[t69:t710]
-							for w7 := 0; w7 < len(t532); w7++ {
-								saved3[w7] = uint64(t532[w7])
-							}
-							result013 := t49.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved3[len(t532)] = result013
-							t50[12] = i3 + 1
-							result012 = false
-							break block8
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room8 == 0 {
-							t910 := t49
-							t105 := t532
-							t117 := ticket4
-//line quern.dev/ring/actor/alone.go:229
-							t118 := t117
-//line quern.dev/ring/actor/send.go:49:20000
-							t119 := t118 & (t910.To.Slots - 1) * t910.To.Step
-//line quern.dev/ring/actor/send.go:49:20000
-							result014 := t910.To.Ring[t119:]
-//line quern.dev/ring/actor/alone.go:229
-							t312 := result014
-							t410 := uint64(t117+1) << 32
-							slot4 := t312
-							tag3 := t410
-//line quern.dev/ring/actor/alone.go:230
-							t513 := t910
-							t610 := slot4
-							t711 := tag3
-//line quern.dev/ring/actor/send.go:102
-							h2 := t610[:c2]
-							kernel.StoreRelaxed(&h2[0], t711|uint64(t513.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t711)
-							kernel.StoreRelaxed(&h2[2], t711|uint64(t513.Words[t513.At+2]))
-							kernel.StoreRelaxed(&h2[3], t711|uint64(t513.Words[t513.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w8 := 0; w8 < len(t105); w8++ {
-								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
-							}
-							t89 := t910
-//line quern.dev/ring/actor/send.go:114
-							t120 := t89
-						block10:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t216 := t120.To.Kind != 1
-								if t216 {
-//line quern.dev/ring/actor/send.go:143
-									loaded23 := host2.Load64(r, &t120.To.Words[9])
-									t216 = loaded23 == 0
-								}
-								if !t216 {
-//line quern.dev/ring/actor/send.go:146
-									rung2 := t120.Control[c3:]
-									t313 := rung2[0]
-//line quern.dev/ring/actor/send.go:147
-									t411 := uint64(t120.To.Box)
-									n2 := t313
-									box3 := t411
-//line quern.dev/ring/actor/send.go:148
-									t514 := min(n2, 12)
-									for i4 := uint64(0); i4 < t514; i4++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung2[1+i4/2]>>(32*(i4&1)))) == box3 {
-											break block10
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n2 >= 12 {
-										rung2[0] = 13
-										if t120.To.Kind != 1 {
-											t611 := t120
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t611.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n2&1 == 0 {
-										rung2[1+n2/2] = box3
-									} else {
-										rung2[1+n2/2] |= box3 << 32
-									}
-									rung2[0] = n2 + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result012 = true
-				}
-//line quern.dev/ring/actor/alone.go:82:30000
-				t552 = result012
-//line quern.dev/ring/actor/alone.go:83:30000
-			}
-//line quern.dev/ring/actor/alone.go:84:30000
-			whole := t552
-//line quern.dev/ring/actor/alone.go:83:30000
-			if whole && !last {
-//line quern.dev/ring/actor/alone.go:84:30000
-				t582 := begin - born
-//line quern.dev/ring/actor/alone.go:85:30000
-				t592 := command
-//line quern.dev/ring/actor/alone.go:86:30000
-				t60 := cursor
-//line quern.dev/ring/actor/alone.go:87:30000
-				t61 := box
-//line quern.dev/ring/actor/alone.go:88
-				t622 := in
-				t632 := mail
-			block11:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:30000
-					loaded24 := host2.Load64(r, &t592[0])
-//line quern.dev/ring/actor/alone.go:104:30000
-					ordered2 := loaded24
-//line quern.dev/ring/actor/alone.go:104:30000
-					sh.Asked[0] = uint32(ordered2)
-//line quern.dev/ring/actor/alone.go:105:30000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint2 := uint32(ordered2 >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint2 != sh.Hint[0] {
-							t412 := hint2
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t412
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source4 uint32 = 9
-						var sides2 uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level2 := uint32(0); level2 < 8; level2++ {
-//line quern.dev/ring/actor/alone.go:114:30000
-								if level2 == 4 {
-//line quern.dev/ring/actor/alone.go:115:30000
-									continue
-//line quern.dev/ring/actor/alone.go:116:30000
-								}
-//line quern.dev/ring/actor/alone.go:117:30000
-								next4 := t60[level2]
-//line quern.dev/ring/actor/alone.go:118
-								t612 := level2
-								var result015 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t612 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result015 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t612 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result015 = shape.Slots + t612*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result015 = shape.Slots + (t612-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t622[at4])
-								if uint32(loaded25>>32) == next4+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t911 := level2
-									source4 = t911
-									sides2 = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides2
-						}
-						if source4 == 9 || source4 < 4 {
-							next5 := t60[4]
-							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded26>>32) == next5+1
-//line quern.dev/ring/actor/alone.go:128
-							posted2 := false
-							slots5 := uint32(t61[11])
-							if slots5 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded27>>32) == next6+1
-//line quern.dev/ring/actor/alone.go:133:30000
-							}
-//line quern.dev/ring/actor/alone.go:134:30000
-							if posted2 && !(middle2 && t60[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:30000
-								source4 = 8
-//line quern.dev/ring/actor/alone.go:136:30000
-							} else if middle2 {
-//line quern.dev/ring/actor/alone.go:137
-								source4 = 4
-							}
-						}
-						if !(source4 == 9) {
-//line quern.dev/ring/actor/alone.go:143:30000
-							t123 := t622
-//line quern.dev/ring/actor/alone.go:144:30000
-							ring4 := t123
-//line quern.dev/ring/actor/alone.go:145:30000
-							var at5 uint32
-//line quern.dev/ring/actor/alone.go:144:30000
-							if source4 == 8 {
-//line quern.dev/ring/actor/alone.go:145:30000
-								sh.Ticket = uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:146:30000
-								t133 := t632
-//line quern.dev/ring/actor/alone.go:146:30000
-								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:30000
-								ring4 = t133
-//line quern.dev/ring/actor/alone.go:148:30000
-								at5 = t143
-//line quern.dev/ring/actor/alone.go:149:30000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:30000
-								sh.Ticket = t60[source4]
-//line quern.dev/ring/actor/alone.go:149:30000
-								t163 := source4
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result016 uint32
-//line quern.dev/ring/actor/alone.go:151:30000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:30000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t163 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result016 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t163 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result016 = shape.Slots + t163*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result016 = shape.Slots + (t163-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								t193 := source4
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result017 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t193 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result017 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result017 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:30000
-							}
-//line quern.dev/ring/actor/alone.go:151:30000
-							t217 := at5
-//line quern.dev/ring/actor/alone.go:152:30000
-							t223 := at5 + shape.In
-//line quern.dev/ring/actor/alone.go:151:30000
-							slot5 := ring4[t217:t223]
-//line quern.dev/ring/actor/alone.go:152:30000
-							cell2 := words[:t233]
-//line quern.dev/ring/actor/alone.go:153
-							for w9 := 0; w9 < len(slot5); w9++ {
-//line quern.dev/ring/actor/alone.go:154:30000
-								loaded28 := host2.Load64(r, &slot5[w9])
-//line quern.dev/ring/actor/alone.go:155:30000
-								v2 := loaded28
-//line quern.dev/ring/actor/alone.go:155:30000
-								if uint32(v2>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:30000
-									break block11
-//line quern.dev/ring/actor/alone.go:157:30000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell2[w9] = uint32(v2)
-							}
-//line quern.dev/ring/actor/alone.go:160:30000
-							reply3 := cell2[t253:t263]
-//line quern.dev/ring/actor/alone.go:161:30000
-							for w10 := 0; w10 < len(reply3); w10++ {
-//line quern.dev/ring/actor/alone.go:162:30000
-								reply3[w10] = 0
-//line quern.dev/ring/actor/alone.go:163:30000
-							}
-//line quern.dev/ring/actor/alone.go:164:30000
-							t294 := source4
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Missing[0] = t294
-//line quern.dev/ring/actor/alone.go:165:30000
-							deadline2 := cell2[1]
-//line quern.dev/ring/actor/alone.go:166:30000
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line quern.dev/ring/actor/alone.go:166:30000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:30000
-							}
-//line quern.dev/ring/actor/alone.go:168:30000
-							t60[8] = source4
-//line quern.dev/ring/actor/alone.go:169:30000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-	}
-}
-
-//go:noinline
-//line quern_gen.go:4995:1
-func quernRow7TallyActor(r *host2.Run, box, command []uint64, start uint64) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:92
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 1)
-			kernel.StoreRelease(&command[8], start)
-		}
-	}
-}
-
-//line quern_gen.go:5008:1
-func quernPlainSendActor(r *host2.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
-	host2.Plain(r, func(t_ kernel.Thread) { sendActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
-}
-
-func quernHostSendActor(r *host2.Run) {
-	shape := host2.Value[actor.Shape](r, 0)
-	control := host2.Slice[uint64](r, 1)
-	cursors := host2.Slice[uint32](r, 2)
-	states := host2.Slice[uint32](r, 3)
-	inbox := host2.Slice[uint64](r, 4)
-	outbox := host2.Slice[uint64](r, 5)
-	post := host2.Slice[uint64](r, 6)
-	host := host2.Slice[uint64](r, 7)
-	var command []uint64
-	var cursor []uint32
-	var in []uint64
-	slots := int(shape.Slots + 7*shape.SideSlots)
-	var out []uint64
-	var number int
-	var t11 int
-	var t12 int
-	var box []uint64
-	var t13 int
-	var t14 int
-	var mail []uint64
-	var routes uint32
-	var leaving uint32
-	var handled uint32
-	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
-	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
-	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
-	words := host2.Dynamic[uint32](r, 2)
-	sh := host2.Shared[actor.Status](r, 0)
-	t22 := shape.OutAt
-	t23 := shape.OutAt + shape.Out - 3
-	c2 := int(4)
-	c3 := int(9)
-	t232 := shape.Stride
-	t252 := shape.OutAt
-	t262 := shape.OutAt + shape.Out - 3
-	var source2 uint32
-	var result uint32
-	cs2 := host2.Scratch[*actor.Context](r, 3, r.BlockDim.Count())
-	cells := host2.Dynamic[actor.Cell[Order, Sent]](r, 1)
-	var in2 *Order
-	var out2 *Sent
-	var t38 *Order
-	var t47 *Sent
-	var result032 kernel.Action = 1
-	var forwards bool
-	var stops bool
-	var last bool
-	t921 := shape.OutAt
-	t1010 := shape.OutAt + shape.Out - 3
-	t51 := shape.OutAt
-	t529 := shape.OutAt + shape.Out - 3
-	t235 := shape.Stride
-	t253 := shape.OutAt
-	t263 := shape.OutAt + shape.Out - 3
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		t1 := blockX + int(shape.First)
-		t3 := t1 * 16
-		t4 := (t1 + 1) * 16
-		t5 := t1 * 16
-		t6 := (t1 + 1) * 16
-		t7 := t1 * slots * int(shape.InStep)
-		t8 := (t1 + 1) * slots * int(shape.InStep)
-		t9 := t1 * slots * int(shape.OutStep)
-		t10 := (t1 + 1) * slots * int(shape.OutStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:23
-		command = control[t3:t4]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:24
-		cursor = cursors[t5:t6]
-		r.ThreadIdx = kernel.Dim3{}
-		in = inbox[t7:t8]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:27
-		out = outbox[t9:t10]
-		r.ThreadIdx = kernel.Dim3{}
-		number = int(cursor[9])
-		t11 = number * 16
-		t12 = (number + 1) * 16
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:30
-		box = post[t11:t12]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t13 = int(box[14])
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		mail = post[t13:t14]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:32
-		routes = cursor[11]
-//line quern.dev/ring/actor/alone.go:35
-		leaving = 0
-		handled = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1SendActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
-			}
-		}
-//line quern.dev/ring/actor/alone.go:47
-		for leaving == 0 {
-			if r.Halted() {
-//line quern.dev/ring/actor/alone.go:47
-				r.Halt()
-			}
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:48
-			source2 = sh.Missing[0]
-			if source2 == 9 {
-				leaving = 2
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:51
-				if sh.Asked[0] != 0 {
-					leaving = 1
-				}
-				break
-			}
-			result = 257
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:57
-			if sh.Late == 0 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first2 := (threadZ*1 + threadY) * 32
-						quernRow2SendActor(r, cs, first2, cs2, states, t1, cells)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				in2 = &cells[0].In
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow3SendActor(r, cells)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				out2 = &cells[0].Out
-//line handlers.go:99:10000
-				t38 = in2
-//line handlers.go:100:10000
-				t47 = out2
-//line handlers.go:101
-				for threadZ := range 1 {
-//line handlers.go:102:10000
-					for threadY := range 1 {
-//line handlers.go:103:10000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:104:10000
-						first3 := (threadZ*1 + threadY) * 32
-//line handlers.go:105:10000
-						quernRow4SendActor(r, cs2, first3, t38, c2, c3, t47, result032, sh)
-//line handlers.go:106:10000
-					}
-//line handlers.go:107
-				}
-//line handlers.go:108:10000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:63
-				result = sh.Outcome[0]
-			}
-			if result == 4 {
-				leaving = 2
-				break
-			}
-			handled++
-			forwards = routes != 0 && (result == 1 || result == 3)
-			stops = result == 2 || result == 3
-			last = stops || handled == shape.Messages
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first4 := (threadZ*1 + threadY) * 32
-					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t921, t1010, cursor, forwards, t51, t529, c2, c3, last, command, in, mail, t235, t253, t263)
-				}
-			}
-//line quern.dev/ring/actor/alone.go:88
-			if stops {
-				leaving = 3
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := uint64(shape.Epoch)<<32 | uint64(leaving)
-				quernRow6SendActor(r, box, command, start)
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:5215:1
-func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
-	cRow := cs[first:][:32]
-	beginRow := begins[first:][:32]
-	bornRow := borns[first:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:33
-		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line quern.dev/ring/actor/alone.go:36
-		var begin int64
-		var born int64
-//line quern.dev/ring/actor/alone.go:37
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 0)
-			sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:39
-			sh.Hint[0] = 0
-//line quern.dev/ring/actor/alone.go:39
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:39
-			sh.Asked[0] = 0
-			now := kernel.Clock()
-			begin = now
-//line quern.dev/ring/actor/alone.go:41
-			born = begin
-			t20 := c
-			t21 := cursor
-//line quern.dev/ring/actor/alone.go:42
-			t24 := words[t22:t23]
-//line quern.dev/ring/actor/alone.go:214
-			pending := t21[12]
-			var result0 bool
-//line quern.dev/ring/actor/alone.go:215
-			if pending == 0 {
-				result0 = true
-			} else {
-				t15 := int(t21[13])
-//line quern.dev/ring/actor/alone.go:218
-				t25 := int(t21[13]) + len(t24) + 1
-//line quern.dev/ring/actor/alone.go:218
-				saved := t20.Post[t15:t25]
-				for w := 0; w < len(t24); w++ {
-					t24[w] = uint32(saved[w])
-				}
-				t32 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t32[2]
-				t42 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t42[3]
-//line quern.dev/ring/actor/alone.go:222
-				t52 := uint32(saved[len(t24)])
-//line quern.dev/ring/actor/alone.go:222
-				t62 := uint32(saved[len(t24)] >> 32)
-//line quern.dev/ring/actor/alone.go:222
-				t32[2] = t52
-//line quern.dev/ring/actor/alone.go:222
-				t42[3] = t62
-				t21[12] = 0
-				t72 := t20
-				t82 := t21
-				t92 := t24
-				t102 := pending - 1
-				var result02 bool
-			block:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list := int(t82[11])
-					count := uint32(t72.Post[list])
-					for i := t102; i < count; i++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to := t72.Post[list+1+int(i)]
-						t16 := uint32(to)
-						t26 := uint32(to >> 32)
-//line quern.dev/ring/actor/send.go:28:20000
-						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line quern.dev/ring/actor/send.go:31:20000
-							t17 := int(t16) * 16
-//line quern.dev/ring/actor/send.go:32:20000
-							t27 := (int(t16) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:20000
-							b := t72.Post[t17:t27]
-//line quern.dev/ring/actor/send.go:32:20000
-							memory := t72.Post
-//line quern.dev/ring/actor/send.go:33:20000
-							if b[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory = t72.Host
-//line quern.dev/ring/actor/send.go:35:20000
-							}
-//line quern.dev/ring/actor/send.go:36:20000
-							t33 := b[14]
-//line quern.dev/ring/actor/send.go:36:20000
-							t43 := uint32(b[11])
-//line quern.dev/ring/actor/send.go:36:20000
-							t53 := uint32(b[12])
-//line quern.dev/ring/actor/send.go:37:20000
-							ring := t33
-//line quern.dev/ring/actor/send.go:38:20000
-							slots2 := t43
-//line quern.dev/ring/actor/send.go:39:20000
-							step := t53
-//line quern.dev/ring/actor/send.go:37:20000
-							end := ring + uint64(slots2)*uint64(step)
-//line quern.dev/ring/actor/send.go:38:20000
-							if end > uint64(len(memory)) || ring > end {
-//line quern.dev/ring/actor/send.go:39:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:20000
-							}
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded := host2.Load64(r, &b[0])
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded2 := host2.Load64(r, &b[8])
-//line quern.dev/ring/actor/send.go:42:20000
-							t83 := ring
-//line quern.dev/ring/actor/send.go:43:20000
-							t93 := end
-//line quern.dev/ring/actor/send.go:42:20000
-							loaded3 := host2.Load64(r, &b[10])
-//line quern.dev/ring/actor/send.go:41:20000
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line quern.dev/ring/actor/send.go:42:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t34 := t72
-						var ticket uint32
-						var room uint32
-					block2:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:20000
-							for b2 := t34.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:20000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:20000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:20000
-								}
-//line quern.dev/ring/actor/send.go:59:20000
-								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
-//line quern.dev/ring/actor/send.go:60:20000
-									t18 := t34
-//line quern.dev/ring/actor/send.go:81
-									b3 := t18.To.Words
-									loaded4 := host2.Load64(r, &b3[10])
-//line quern.dev/ring/actor/send.go:82
-									t18.To.Owner = uint32(loaded4)
-									var room2 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t18.To.Owner != t18.To.Actor {
-										room2 = 2
-									} else {
-										t28 := t18
-										t35 := t18
-//line quern.dev/ring/actor/send.go:86
-										loaded5 := host2.Load64(r, &b3[0])
-										t54 := loaded5
-//line quern.dev/ring/actor/send.go:86
-										loaded6 := host2.Load64(r, &b3[8])
-										t73 := uint32(loaded6)
-//line quern.dev/ring/actor/send.go:86
-										t28.To.Tail = t54
-//line quern.dev/ring/actor/send.go:86
-										t35.To.Head = t73
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:20000
-											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line quern.dev/ring/actor/send.go:89:20000
-											head := loaded7
-//line quern.dev/ring/actor/send.go:89:20000
-											kernel.StoreRelaxed(&b3[8], head)
-//line quern.dev/ring/actor/send.go:90:20000
-											t18.To.Head = uint32(head)
-//line quern.dev/ring/actor/send.go:91:20000
-										}
-//line quern.dev/ring/actor/send.go:92:20000
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
-//line quern.dev/ring/actor/send.go:93:20000
-											room2 = 1
-//line quern.dev/ring/actor/send.go:94:20000
-										} else {
-//line quern.dev/ring/actor/send.go:95:20000
-											room2 = 0
-//line quern.dev/ring/actor/send.go:96:20000
-										}
-//line quern.dev/ring/actor/send.go:97:20000
-									}
-//line quern.dev/ring/actor/send.go:60:20000
-									room3 := room2
-//line quern.dev/ring/actor/send.go:61:20000
-									if room3 != 0 {
-//line quern.dev/ring/actor/send.go:61:20000
-										atomic.AddUint64(&b2[1], 1)
-//line quern.dev/ring/actor/send.go:62:20000
-										ticket = 0
-//line quern.dev/ring/actor/send.go:63:20000
-										room = room3
-//line quern.dev/ring/actor/send.go:64:20000
-										break block2
-//line quern.dev/ring/actor/send.go:65:20000
-									}
-//line quern.dev/ring/actor/send.go:66:20000
-								}
-//line quern.dev/ring/actor/send.go:65:20000
-								loaded8 := host2.Load64(r, &b2[10])
-//line quern.dev/ring/actor/send.go:66:20000
-								owner := uint32(loaded8)
-//line quern.dev/ring/actor/send.go:68:20000
-								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:20000
-								tail := old
-//line quern.dev/ring/actor/send.go:69:20000
-								if tail == t34.To.Tail {
-//line quern.dev/ring/actor/send.go:70:20000
-									t55 := t34
-//line quern.dev/ring/actor/send.go:71:20000
-									t63 := t34
-//line quern.dev/ring/actor/send.go:72:20000
-									t74 := tail + 1
-//line quern.dev/ring/actor/send.go:73:20000
-									t84 := owner
-//line quern.dev/ring/actor/send.go:70:20000
-									t55.To.Tail = t74
-//line quern.dev/ring/actor/send.go:70:20000
-									t63.To.Owner = t84
-//line quern.dev/ring/actor/send.go:71:20000
-									t94 := uint32(tail)
-//line quern.dev/ring/actor/send.go:72:20000
-									ticket = t94
-//line quern.dev/ring/actor/send.go:73:20000
-									room = 0
-//line quern.dev/ring/actor/send.go:74:20000
-									break block2
-//line quern.dev/ring/actor/send.go:75:20000
-								}
-//line quern.dev/ring/actor/send.go:73:20000
-								t34.To.Tail = tail
-//line quern.dev/ring/actor/send.go:74:20000
-							}
-//line quern.dev/ring/actor/send.go:75:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket2 := ticket
-						room4 := room
-//line quern.dev/ring/actor/alone.go:196
-						if room4 == 1 {
-							t64 := int(t82[13])
-//line quern.dev/ring/actor/alone.go:197
-							t75 := int(t82[13]) + len(t92) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved2 := t72.Post[t64:t75]
-							for w2 := 0; w2 < len(t92); w2++ {
-								saved2[w2] = uint64(t92[w2])
-							}
-							result03 := t72.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved2[len(t92)] = result03
-							t82[12] = i + 1
-							result02 = false
-							break block
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room4 == 0 {
-							t95 := t72
-							t103 := t92
-							t112 := ticket2
-//line quern.dev/ring/actor/alone.go:229
-							t19 := t112
-//line quern.dev/ring/actor/send.go:49:20000
-							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line quern.dev/ring/actor/send.go:49:20000
-							result04 := t95.To.Ring[t110:]
-//line quern.dev/ring/actor/alone.go:229
-							t36 := result04
-							t44 := uint64(t112+1) << 32
-							slot := t36
-							tag := t44
-//line quern.dev/ring/actor/alone.go:230
-							t56 := t95
-							t65 := slot
-							t76 := tag
-//line quern.dev/ring/actor/send.go:102
-							h := t65[:c2]
-							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t76)
-							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
-							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
-							}
-							t85 := t95
-//line quern.dev/ring/actor/send.go:114
-							t111 := t85
-						block3:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t29 := t111.To.Kind != 1
-								if t29 {
-//line quern.dev/ring/actor/send.go:143
-									loaded9 := host2.Load64(r, &t111.To.Words[9])
-									t29 = loaded9 == 0
-								}
-								if !t29 {
-//line quern.dev/ring/actor/send.go:146
-									rung := t111.Control[c3:]
-									t37 := rung[0]
-//line quern.dev/ring/actor/send.go:147
-									t45 := uint64(t111.To.Box)
-									n := t37
-									box2 := t45
-//line quern.dev/ring/actor/send.go:148
-									t57 := min(n, 12)
-									for i2 := uint64(0); i2 < t57; i2++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
-											break block3
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n >= 12 {
-										rung[0] = 13
-										if t111.To.Kind != 1 {
-											t66 := t111
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t66.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n&1 == 0 {
-										rung[1+n/2] = box2
-									} else {
-										rung[1+n/2] |= box2 << 32
-									}
-									rung[0] = n + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result02 = true
-				}
-//line quern.dev/ring/actor/alone.go:224
-				result0 = result02
-			}
-//line quern.dev/ring/actor/alone.go:42
-			if result0 {
-				t282 := begin - born
-				t292 := command
-				t30 := cursor
-				t31 := box
-				t322 := in
-				t332 := mail
-			block4:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:30000
-					loaded10 := host2.Load64(r, &t292[0])
-//line quern.dev/ring/actor/alone.go:104:30000
-					ordered := loaded10
-//line quern.dev/ring/actor/alone.go:104:30000
-					sh.Asked[0] = uint32(ordered)
-//line quern.dev/ring/actor/alone.go:105:30000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint := uint32(ordered >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint != sh.Hint[0] {
-							t46 := hint
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t46
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source uint32 = 9
-						var sides uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level := uint32(0); level < 8; level++ {
-//line quern.dev/ring/actor/alone.go:114:30000
-								if level == 4 {
-//line quern.dev/ring/actor/alone.go:115:30000
-									continue
-//line quern.dev/ring/actor/alone.go:116:30000
-								}
-//line quern.dev/ring/actor/alone.go:117:30000
-								next := t30[level]
-//line quern.dev/ring/actor/alone.go:118
-								t67 := level
-								var result05 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t67 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result05 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t67 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result05 = shape.Slots + t67*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result05 = shape.Slots + (t67-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load64(r, &t322[at])
-								if uint32(loaded11>>32) == next+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t96 := level
-									source = t96
-									sides = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides
-						}
-						if source == 9 || source < 4 {
-							next2 := t30[4]
-							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded12>>32) == next2+1
-//line quern.dev/ring/actor/alone.go:128
-							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded13>>32) == next3+1
-//line quern.dev/ring/actor/alone.go:133:30000
-							}
-//line quern.dev/ring/actor/alone.go:134:30000
-							if posted && !(middle && t30[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:30000
-								source = 8
-//line quern.dev/ring/actor/alone.go:136:30000
-							} else if middle {
-//line quern.dev/ring/actor/alone.go:137
-								source = 4
-							}
-						}
-						if !(source == 9) {
-//line quern.dev/ring/actor/alone.go:143:30000
-							t122 := t322
-//line quern.dev/ring/actor/alone.go:144:30000
-							ring2 := t122
-//line quern.dev/ring/actor/alone.go:145:30000
-							var at2 uint32
-//line quern.dev/ring/actor/alone.go:144:30000
-							if source == 8 {
-//line quern.dev/ring/actor/alone.go:145:30000
-								sh.Ticket = uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:146:30000
-								t132 := t332
-//line quern.dev/ring/actor/alone.go:146:30000
-								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:30000
-								ring2 = t132
-//line quern.dev/ring/actor/alone.go:148:30000
-								at2 = t142
-//line quern.dev/ring/actor/alone.go:149:30000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:30000
-								sh.Ticket = t30[source]
-//line quern.dev/ring/actor/alone.go:149:30000
-								t162 := source
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result06 uint32
-//line quern.dev/ring/actor/alone.go:151:30000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:30000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t162 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result06 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t162 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result06 = shape.Slots + t162*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result06 = shape.Slots + (t162-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								t192 := source
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result07 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t192 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result07 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result07 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:30000
-							}
-//line quern.dev/ring/actor/alone.go:151:30000
-							t212 := at2
-//line quern.dev/ring/actor/alone.go:152:30000
-							t222 := at2 + shape.In
-//line quern.dev/ring/actor/alone.go:151:30000
-							slot2 := ring2[t212:t222]
-//line quern.dev/ring/actor/alone.go:152:30000
-							cell := words[:t232]
-//line quern.dev/ring/actor/alone.go:153
-							for w4 := 0; w4 < len(slot2); w4++ {
-//line quern.dev/ring/actor/alone.go:154:30000
-								loaded14 := host2.Load64(r, &slot2[w4])
-//line quern.dev/ring/actor/alone.go:155:30000
-								v := loaded14
-//line quern.dev/ring/actor/alone.go:155:30000
-								if uint32(v>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:30000
-									break block4
-//line quern.dev/ring/actor/alone.go:157:30000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell[w4] = uint32(v)
-							}
-//line quern.dev/ring/actor/alone.go:160:30000
-							reply := cell[t252:t262]
-//line quern.dev/ring/actor/alone.go:161:30000
-							for w5 := 0; w5 < len(reply); w5++ {
-//line quern.dev/ring/actor/alone.go:162:30000
-								reply[w5] = 0
-//line quern.dev/ring/actor/alone.go:163:30000
-							}
-//line quern.dev/ring/actor/alone.go:164:30000
-							t293 := source
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Missing[0] = t293
-//line quern.dev/ring/actor/alone.go:165:30000
-							deadline := cell[1]
-//line quern.dev/ring/actor/alone.go:166:30000
-							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line quern.dev/ring/actor/alone.go:166:30000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:30000
-							}
-//line quern.dev/ring/actor/alone.go:168:30000
-							t30[8] = source
-//line quern.dev/ring/actor/alone.go:169:30000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-		bornRow[threadX] = born
-	}
-}
-
-//go:noinline
-//line quern_gen.go:5801:1
-func quernRow2SendActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*actor.Context, states []uint32, t1 int, cells []actor.Cell[Order, Sent]) {
-	cRow := cs[first2:][:32]
-	cRow2 := cs2[first2:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-//line quern.dev/ring/actor/alone.go:58
-		c4 := c
-//line quern.dev/ring/actor/alone.go:58
-		_ = states[t1]
-//line quern.dev/ring/actor/alone.go:58
-		_ = cells[0].In
-		cRow2[threadX] = c4
-	}
-}
-
-//go:noinline
-//line quern_gen.go:5819:1
-func quernRow3SendActor(r *host2.Run, cells []actor.Cell[Order, Sent]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58
-		_ = cells[0].Out
-	}
-}
-
-//go:noinline
-//line quern_gen.go:5829:1
-func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t38 *Order, c2, c3 int, t47 *Sent, result032 kernel.Action, sh *actor.Status) {
-	cRow2 := cs2[first3:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c4 := cRow2[threadX]
-		t2 := threadX == 0
-//line handlers.go:99:10000
-		t113 := c4
-//line handlers.go:100:10000
-		item := Item{Key: t38.Key, Value: t38.Value}
-//line handlers.go:101
+//line handlers.go:99
+		_ = contexts[threadX]
+//line handlers.go:99
+		t2 := &contexts[threadX]
+		item := Item{Key: in.Key, Value: in.Value}
 		taken := 0
-//line handlers.go:103:10000
-		if t38.How == 0 && threadX == 0 {
-//line handlers.go:104:10000
-			t114 := t113
-//line handlers.go:104:10000
-			t210 := t38.To
-//line handlers.go:105:10000
-			t39 := &item
-//line handlers.go:106:10000
+//line handlers.go:103
+		if in.How == 0 && threadX == 0 {
+			t1 := t2
+//line handlers.go:104
+			t22 := in.To
+			t3 := &item
 			taken2 := 0
-//line handlers.go:107
-			t115 := t114
-//line handlers.go:104:10000
-			result08 := t210.Len(t115)
-//line handlers.go:105:10000
-			t310 := result08
-//line handlers.go:106:10000
-			for i3 := 0; i3 < t310; i3++ {
-//line handlers.go:107
+			t12 := t1
+//line handlers.go:104
+			result0 := t22.Len(t12)
+			t32 := result0
+			for i := 0; i < t32; i++ {
 				if r.Halted() {
-//line handlers.go:104:10000
+//line handlers.go:104
 					r.Halt()
-//line handlers.go:105:10000
 				}
-//line handlers.go:106:10000
-				t48 := t114
-//line handlers.go:107
-				t58 := t114
-//line handlers.go:108:10000
-				t68 := i3
-//line handlers.go:109:10000
-				t311 := t68 < 0
-//line handlers.go:110:10000
-				if !t311 {
-//line handlers.go:111:10000
-					t116 := t58
-//line handlers.go:104:10000
-					result09 := t210.Len(t116)
-//line handlers.go:105:10000
-					t311 = t68 >= result09
-//line handlers.go:106:10000
+				t4 := t1
+				t5 := t1
+				t6 := i
+				t33 := t6 < 0
+				if !t33 {
+					t13 := t5
+//line handlers.go:104
+					result02 := t22.Len(t13)
+					t33 = t6 >= result02
 				}
-//line handlers.go:107
-				if t311 {
-//line handlers.go:104:10000
+				if t33 {
+//line handlers.go:104
 					host2.Fail(r, "group has no member of this number")
-//line handlers.go:105:10000
 				}
-//line handlers.go:104:10000
-				loaded15 := host2.Load64(r, &t58.Post[int(uint32(t58.Post[t210.Place]))+t68])
-//line handlers.go:105:10000
-				member := loaded15
-//line handlers.go:106:10000
-				result010 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
-//line handlers.go:107
-				t86 := result010
-//line handlers.go:108:10000
-				t97 := t39
-//line handlers.go:109:10000
-				var result011 bool
-//line handlers.go:110:10000
-				if t86.Mailbox == 0 {
-//line handlers.go:111:10000
-					result011 = false
-//line handlers.go:112:10000
+//line handlers.go:104
+				loaded := host2.Load64(r, &t5.Post[int(uint32(t5.Post[t22.Place]))+t6])
+				member := loaded
+				result03 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
+				t8 := result03
+				t9 := t3
+				var result04 bool
+				if t8.Mailbox == 0 {
+					result04 = false
 				} else {
-//line handlers.go:113:10000
-					t117 := t86.Mailbox
-//line handlers.go:114:10000
-					t211 := t86.Actor
-//line handlers.go:104:10000
-					if !(t48.To.Box == t117 && t48.To.Actor == t211) {
-//line handlers.go:105:10000
-						t118 := int(t117) * 16
-//line handlers.go:106:10000
-						t213 := (int(t117) + 1) * 16
-//line handlers.go:104:10000
-						b4 := t48.Post[t118:t213]
-//line handlers.go:104:10000
-						memory2 := t48.Post
-//line handlers.go:104:10000
-						if b4[13] == 1 {
-//line handlers.go:104:10000
-							memory2 = t48.Host
-//line handlers.go:105:10000
+					t14 := t8.Mailbox
+					t23 := t8.Actor
+//line handlers.go:104
+					if !(t4.To.Box == t14 && t4.To.Actor == t23) {
+						t15 := int(t14) * 16
+						t24 := (int(t14) + 1) * 16
+//line handlers.go:104
+						b := t4.Post[t15:t24]
+//line handlers.go:104
+						memory := t4.Post
+//line handlers.go:104
+						if b[13] == 1 {
+//line handlers.go:104
+							memory = t4.Host
 						}
-//line handlers.go:104:10000
-						t312 := b4[14]
-//line handlers.go:104:10000
-						t49 := uint32(b4[11])
-//line handlers.go:104:10000
-						t59 := uint32(b4[12])
-//line handlers.go:105:10000
-						ring3 := t312
-//line handlers.go:106:10000
-						slots4 := t49
-//line handlers.go:107
-						step2 := t59
-//line handlers.go:108:10000
-						end2 := ring3 + uint64(slots4)*uint64(step2)
-//line handlers.go:109:10000
-						if end2 > uint64(len(memory2)) || ring3 > end2 {
-//line handlers.go:104:10000
+//line handlers.go:104
+						t34 := b[14]
+//line handlers.go:104
+						t42 := uint32(b[11])
+//line handlers.go:104
+						t52 := uint32(b[12])
+						ring := t34
+						slots := t42
+						step := t52
+						end := ring + uint64(slots)*uint64(step)
+						if end > uint64(len(memory)) || ring > end {
+//line handlers.go:104
 							host2.Fail(r, "a Ref that names no mailbox")
-//line handlers.go:105:10000
 						}
-//line handlers.go:104:10000
-						loaded16 := host2.Load64(r, &b4[0])
-//line handlers.go:104:10000
-						loaded17 := host2.Load64(r, &b4[8])
-//line handlers.go:105:10000
-						t87 := ring3
-//line handlers.go:106:10000
-						t98 := end2
-//line handlers.go:104:10000
-						loaded18 := host2.Load64(r, &b4[10])
-//line handlers.go:104:10000
-						t48.To = actor.Target{Box: t117, Actor: t211, Tail: loaded16, Head: uint32(loaded17), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded18)}
-//line handlers.go:105:10000
+//line handlers.go:104
+						loaded2 := host2.Load64(r, &b[0])
+//line handlers.go:104
+						loaded3 := host2.Load64(r, &b[8])
+						t82 := ring
+						t92 := end
+//line handlers.go:104
+						loaded4 := host2.Load64(r, &b[10])
+//line handlers.go:104
+						t4.To = actor.Target{Box: t14, Actor: t23, Tail: loaded2, Head: uint32(loaded3), Words: b, Ring: memory[t82:t92], Slots: slots, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded4)}
 					}
-//line handlers.go:106:10000
-					t313 := t48
-//line handlers.go:107
-					var ticket3 uint32
-//line handlers.go:108:10000
-					var room5 uint32
-//line handlers.go:109:10000
-				block7:
-//line handlers.go:110:10000
+					t35 := t4
+					var ticket uint32
+					var room uint32
+				block:
 					switch {
-//line handlers.go:111:10000
 					default:
-//line handlers.go:112:10000
-						for b5 := t313.To.Words; ; {
-//line handlers.go:113:10000
+						for b2 := t35.To.Words; ; {
 							if r.Halted() {
-//line handlers.go:104:10000
+//line handlers.go:104
 								r.Halt()
-//line handlers.go:105:10000
 							}
-//line handlers.go:104:10000
-							if t313.To.Owner != t313.To.Actor || uint32(t313.To.Tail)-t313.To.Head >= t313.To.Slots {
-//line handlers.go:105:10000
-								t119 := t313
-//line handlers.go:104:10000
-								b6 := t119.To.Words
-//line handlers.go:104:10000
-								loaded19 := host2.Load64(r, &b6[10])
-//line handlers.go:104:10000
-								t119.To.Owner = uint32(loaded19)
-//line handlers.go:105:10000
-								var room6 uint32
-//line handlers.go:104:10000
-								if t119.To.Owner != t119.To.Actor {
-//line handlers.go:105:10000
-									room6 = 2
-//line handlers.go:106:10000
+//line handlers.go:104
+							if t35.To.Owner != t35.To.Actor || uint32(t35.To.Tail)-t35.To.Head >= t35.To.Slots {
+								t16 := t35
+//line handlers.go:104
+								b3 := t16.To.Words
+//line handlers.go:104
+								loaded5 := host2.Load64(r, &b3[10])
+//line handlers.go:104
+								t16.To.Owner = uint32(loaded5)
+								var room2 uint32
+//line handlers.go:104
+								if t16.To.Owner != t16.To.Actor {
+									room2 = 2
 								} else {
-//line handlers.go:107
-									t214 := t119
-//line handlers.go:108:10000
-									t314 := t119
-//line handlers.go:104:10000
-									loaded20 := host2.Load64(r, &b6[0])
-//line handlers.go:105:10000
-									t510 := loaded20
-//line handlers.go:104:10000
-									loaded21 := host2.Load64(r, &b6[8])
-//line handlers.go:105:10000
-									t77 := uint32(loaded21)
-//line handlers.go:104:10000
-									t214.To.Tail = t510
-//line handlers.go:104:10000
-									t314.To.Head = t77
-//line handlers.go:104:10000
-									if uint32(t119.To.Tail)-t119.To.Head >= t119.To.Slots && t119.To.Kind == 1 {
-//line handlers.go:104:10000
-										loaded22 := host2.Load64(r, &t119.Host[b6[15]+1])
-//line handlers.go:105:10000
-										head2 := loaded22
-//line handlers.go:104:10000
-										kernel.StoreRelaxed(&b6[8], head2)
-//line handlers.go:104:10000
-										t119.To.Head = uint32(head2)
-//line handlers.go:105:10000
+									t25 := t16
+									t36 := t16
+//line handlers.go:104
+									loaded6 := host2.Load64(r, &b3[0])
+									t53 := loaded6
+//line handlers.go:104
+									loaded7 := host2.Load64(r, &b3[8])
+									t7 := uint32(loaded7)
+//line handlers.go:104
+									t25.To.Tail = t53
+//line handlers.go:104
+									t36.To.Head = t7
+//line handlers.go:104
+									if uint32(t16.To.Tail)-t16.To.Head >= t16.To.Slots && t16.To.Kind == 1 {
+//line handlers.go:104
+										loaded8 := host2.Load64(r, &t16.Host[b3[15]+1])
+										head := loaded8
+//line handlers.go:104
+										kernel.StoreRelaxed(&b3[8], head)
+//line handlers.go:104
+										t16.To.Head = uint32(head)
 									}
-//line handlers.go:104:10000
-									if uint32(t119.To.Tail)-t119.To.Head >= t119.To.Slots {
-//line handlers.go:105:10000
-										room6 = 1
-//line handlers.go:106:10000
+//line handlers.go:104
+									if uint32(t16.To.Tail)-t16.To.Head >= t16.To.Slots {
+										room2 = 1
 									} else {
-//line handlers.go:107
-										room6 = 0
-//line handlers.go:108:10000
+										room2 = 0
 									}
-//line handlers.go:109:10000
 								}
-//line handlers.go:110:10000
-								room7 := room6
-//line handlers.go:111:10000
-								if room7 != 0 {
-//line handlers.go:104:10000
-									atomic.AddUint64(&b5[1], 1)
-//line handlers.go:105:10000
-									ticket3 = 0
-//line handlers.go:106:10000
-									room5 = room7
-//line handlers.go:107
-									break block7
-//line handlers.go:108:10000
+								room3 := room2
+								if room3 != 0 {
+//line handlers.go:104
+									atomic.AddUint64(&b2[1], 1)
+									ticket = 0
+									room = room3
+									break block
 								}
-//line handlers.go:109:10000
 							}
-//line handlers.go:104:10000
-							loaded23 := host2.Load64(r, &b5[10])
-//line handlers.go:105:10000
-							owner2 := uint32(loaded23)
-//line handlers.go:104:10000
-							old2 := kernel.AtomicCompareAndSwap(&b5[0], t313.To.Tail, t313.To.Tail+1)
-//line handlers.go:105:10000
-							tail2 := old2
-//line handlers.go:104:10000
-							if tail2 == t313.To.Tail {
-//line handlers.go:105:10000
-								t511 := t313
-//line handlers.go:106:10000
-								t69 := t313
-//line handlers.go:107
-								t78 := tail2 + 1
-//line handlers.go:108:10000
-								t88 := owner2
-//line handlers.go:104:10000
-								t511.To.Tail = t78
-//line handlers.go:104:10000
-								t69.To.Owner = t88
-//line handlers.go:105:10000
-								t99 := uint32(tail2)
-//line handlers.go:106:10000
-								ticket3 = t99
-//line handlers.go:107
-								room5 = 0
-//line handlers.go:108:10000
-								break block7
-//line handlers.go:109:10000
+//line handlers.go:104
+							loaded9 := host2.Load64(r, &b2[10])
+							owner := uint32(loaded9)
+//line handlers.go:104
+							old := kernel.AtomicCompareAndSwap(&b2[0], t35.To.Tail, t35.To.Tail+1)
+							tail := old
+//line handlers.go:104
+							if tail == t35.To.Tail {
+								t54 := t35
+								t62 := t35
+								t72 := tail + 1
+								t83 := owner
+//line handlers.go:104
+								t54.To.Tail = t72
+//line handlers.go:104
+								t62.To.Owner = t83
+								t93 := uint32(tail)
+								ticket = t93
+								room = 0
+								break block
 							}
-//line handlers.go:104:10000
-							t313.To.Tail = tail2
-//line handlers.go:105:10000
+//line handlers.go:104
+							t35.To.Tail = tail
 						}
-//line handlers.go:106:10000
 					}
-//line handlers.go:107
-					ticket4 := ticket3
-//line handlers.go:108:10000
-					room8 := room5
-//line handlers.go:109:10000
-					if room8 != 0 {
-//line handlers.go:110:10000
-						result011 = false
-//line handlers.go:111:10000
+					ticket2 := ticket
+					room4 := room
+					if room4 != 0 {
+						result04 = false
 					} else {
-//line handlers.go:112:10000
-						t610 := ticket4
-//line handlers.go:104:10000
-						t120 := t610 & (t48.To.Slots - 1) * t48.To.Step
-//line handlers.go:104:10000
-						result012 := t48.To.Ring[t120:]
-//line handlers.go:105:10000
-						t89 := result012
-//line handlers.go:106:10000
-						t910 := uint64(ticket4+1) << 32
-//line handlers.go:107
-						slot3 := t89
-//line handlers.go:108:10000
-						tag2 := t910
-//line handlers.go:109:10000
-						t104 := t48
-//line handlers.go:110:10000
-						t1110 := slot3
-//line handlers.go:111:10000
-						t123 := tag2
-//line handlers.go:104:10000
-						h2 := t1110[:c2]
-//line handlers.go:104:10000
-						kernel.StoreRelaxed(&h2[0], t123|uint64(t104.ID<<8|128))
-//line handlers.go:104:10000
-						kernel.StoreRelaxed(&h2[1], t123)
-//line handlers.go:104:10000
-						kernel.StoreRelaxed(&h2[2], t123|uint64(t104.Words[t104.At+2]))
-//line handlers.go:104:10000
-						kernel.StoreRelaxed(&h2[3], t123|uint64(t104.Words[t104.At+3]))
-//line handlers.go:105:10000
-						t133 := slot3
-//line handlers.go:106:10000
-						t143 := tag2
-//line handlers.go:107
-						t152 := t97
-//line handlers.go:104:10000
-						kernel.PutWords(t133, 4, t143, t152)
-//line handlers.go:105:10000
-						t163 := t48
-//line handlers.go:106:10000
-						t121 := t163
-//line handlers.go:107
-					block8:
-//line handlers.go:108:10000
-						switch {
-//line handlers.go:109:10000
-						default:
-//line handlers.go:104:10000
-							kernel.Fence()
-//line handlers.go:104:10000
-							t215 := t121.To.Kind != 1
-//line handlers.go:105:10000
-							if t215 {
-//line handlers.go:104:10000
-								loaded24 := host2.Load64(r, &t121.To.Words[9])
-//line handlers.go:105:10000
-								t215 = loaded24 == 0
-//line handlers.go:106:10000
-							}
-//line handlers.go:107
-							if !t215 {
-//line handlers.go:104:10000
-								rung2 := t121.Control[c3:]
-//line handlers.go:104:10000
-								t315 := rung2[0]
-//line handlers.go:104:10000
-								t410 := uint64(t121.To.Box)
-//line handlers.go:105:10000
-								n2 := t315
-//line handlers.go:106:10000
-								box3 := t410
-//line handlers.go:107
-								t512 := min(n2, 12)
-//line handlers.go:108:10000
-								for i4 := uint64(0); i4 < t512; i4++ {
-//line handlers.go:104:10000
-									if uint64(uint32(rung2[1+i4/2]>>(32*(i4&1)))) == box3 {
-//line handlers.go:105:10000
-										break block8
-//line handlers.go:106:10000
-									}
-//line handlers.go:107
-								}
-//line handlers.go:108:10000
-								if n2 >= 12 {
-//line handlers.go:104:10000
-									rung2[0] = 13
-//line handlers.go:104:10000
-									if t121.To.Kind != 1 {
-//line handlers.go:105:10000
-										t611 := t121
-//line handlers.go:104:10000
-										kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
-//line handlers.go:104:10000
-										kernel.StoreRelaxed(&t611.Host[0], 1)
-//line handlers.go:105:10000
-									}
-//line handlers.go:106:10000
-									break
-//line handlers.go:107
-								} else if n2&1 == 0 {
-//line handlers.go:104:10000
-									rung2[1+n2/2] = box3
-//line handlers.go:105:10000
-								} else {
-//line handlers.go:104:10000
-									rung2[1+n2/2] |= box3 << 32
-//line handlers.go:105:10000
-								}
-//line handlers.go:104:10000
-								rung2[0] = n2 + 1
-//line handlers.go:105:10000
-							}
-//line handlers.go:106:10000
-						}
-//line handlers.go:107
-						result011 = true
-//line handlers.go:108:10000
-					}
-//line handlers.go:109:10000
-				}
-//line handlers.go:110:10000
-				if result011 {
-//line handlers.go:111:10000
-					taken2++
-//line handlers.go:112:10000
-				}
-//line handlers.go:113:10000
-			}
-//line handlers.go:114:10000
-			result013 := taken2
-//line handlers.go:115:10000
-			taken = result013
-//line handlers.go:105:10000
-		} else if t38.How == 1 {
-//line handlers.go:106:10000
-			item.Key += uint64(threadX)
-//line handlers.go:107
-			t513 := t113
-//line handlers.go:107
-			t612 := t38.To
-//line handlers.go:108:10000
-			t79 := item.Key
-//line handlers.go:109:10000
-			t810 := &item
-//line handlers.go:110:10000
-			t124 := t513
-//line handlers.go:107
-			result014 := t612.Len(t124)
-//line handlers.go:108:10000
-			n3 := result014
-//line handlers.go:109:10000
-			var result015 bool
-//line handlers.go:110:10000
-			if n3 == 0 {
-//line handlers.go:111:10000
-				result015 = false
-//line handlers.go:112:10000
-			} else {
-//line handlers.go:113:10000
-				t316 := t513
-//line handlers.go:114:10000
-				t411 := t513
-//line handlers.go:115:10000
-				t514 := t79
-//line handlers.go:116:10000
-				t613 := n3
-//line handlers.go:117:10000
-				key := t514
-//line handlers.go:118:10000
-				chosen := -1
-//line handlers.go:119:10000
-				for next4 := uint64(0); next4 < uint64(t613); {
-//line handlers.go:120:10000
-					if r.Halted() {
-//line handlers.go:107
-						r.Halt()
-//line handlers.go:108:10000
-					}
-//line handlers.go:109:10000
-					chosen = int(next4)
-//line handlers.go:110:10000
-					key = key*2862933555777941757 + 1
-//line handlers.go:107
-					next4 = (next4 + 1) << 31 / (key>>33 + 1)
-//line handlers.go:108:10000
-				}
-//line handlers.go:109:10000
-				result016 := chosen
-//line handlers.go:110:10000
-				t811 := result016
-//line handlers.go:111:10000
-				t317 := t811 < 0
-//line handlers.go:112:10000
-				if !t317 {
-//line handlers.go:113:10000
-					t125 := t411
-//line handlers.go:107
-					result017 := t612.Len(t125)
-//line handlers.go:108:10000
-					t317 = t811 >= result017
-//line handlers.go:109:10000
-				}
-//line handlers.go:110:10000
-				if t317 {
-//line handlers.go:107
-					host2.Fail(r, "group has no member of this number")
-//line handlers.go:108:10000
-				}
-//line handlers.go:107
-				loaded25 := host2.Load64(r, &t411.Post[int(uint32(t411.Post[t612.Place]))+t811])
-//line handlers.go:108:10000
-				member2 := loaded25
-//line handlers.go:109:10000
-				result018 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
-//line handlers.go:110:10000
-				t105 := result018
-//line handlers.go:111:10000
-				t1111 := t810
-//line handlers.go:112:10000
-				var result019 bool
-//line handlers.go:113:10000
-				if t105.Mailbox == 0 {
-//line handlers.go:114:10000
-					result019 = false
-//line handlers.go:115:10000
-				} else {
-//line handlers.go:116:10000
-					t126 := t105.Mailbox
-//line handlers.go:117:10000
-					t216 := t105.Actor
-//line handlers.go:107
-					if !(t316.To.Box == t126 && t316.To.Actor == t216) {
-//line handlers.go:108:10000
-						t127 := int(t126) * 16
-//line handlers.go:109:10000
-						t217 := (int(t126) + 1) * 16
-//line handlers.go:107
-						b7 := t316.Post[t127:t217]
-//line handlers.go:107
-						memory3 := t316.Post
-//line handlers.go:107
-						if b7[13] == 1 {
-//line handlers.go:107
-							memory3 = t316.Host
-//line handlers.go:108:10000
-						}
-//line handlers.go:107
-						t318 := b7[14]
-//line handlers.go:107
-						t412 := uint32(b7[11])
-//line handlers.go:107
-						t515 := uint32(b7[12])
-//line handlers.go:108:10000
-						ring4 := t318
-//line handlers.go:109:10000
-						slots5 := t412
-//line handlers.go:110:10000
-						step3 := t515
-//line handlers.go:111:10000
-						end3 := ring4 + uint64(slots5)*uint64(step3)
-//line handlers.go:112:10000
-						if end3 > uint64(len(memory3)) || ring4 > end3 {
-//line handlers.go:107
-							host2.Fail(r, "a Ref that names no mailbox")
-//line handlers.go:108:10000
-						}
-//line handlers.go:107
-						loaded26 := host2.Load64(r, &b7[0])
-//line handlers.go:107
-						loaded27 := host2.Load64(r, &b7[8])
-//line handlers.go:108:10000
-						t812 := ring4
-//line handlers.go:109:10000
-						t911 := end3
-//line handlers.go:107
-						loaded28 := host2.Load64(r, &b7[10])
-//line handlers.go:107
-						t316.To = actor.Target{Box: t126, Actor: t216, Tail: loaded26, Head: uint32(loaded27), Words: b7, Ring: memory3[t812:t911], Slots: slots5, Step: step3, Kind: uint32(b7[13]), Owner: uint32(loaded28)}
-//line handlers.go:108:10000
-					}
-//line handlers.go:109:10000
-					t319 := t316
-//line handlers.go:110:10000
-					var ticket5 uint32
-//line handlers.go:111:10000
-					var room9 uint32
-//line handlers.go:112:10000
-				block9:
-//line handlers.go:113:10000
-					switch {
-//line handlers.go:114:10000
-					default:
-//line handlers.go:115:10000
-						for b8 := t319.To.Words; ; {
-//line handlers.go:116:10000
-							if r.Halted() {
-//line handlers.go:107
-								r.Halt()
-//line handlers.go:108:10000
-							}
-//line handlers.go:107
-							if t319.To.Owner != t319.To.Actor || uint32(t319.To.Tail)-t319.To.Head >= t319.To.Slots {
-//line handlers.go:108:10000
-								t128 := t319
-//line handlers.go:107
-								b9 := t128.To.Words
-//line handlers.go:107
-								loaded29 := host2.Load64(r, &b9[10])
-//line handlers.go:107
-								t128.To.Owner = uint32(loaded29)
-//line handlers.go:108:10000
-								var room10 uint32
-//line handlers.go:107
-								if t128.To.Owner != t128.To.Actor {
-//line handlers.go:108:10000
-									room10 = 2
-//line handlers.go:109:10000
-								} else {
-//line handlers.go:110:10000
-									t218 := t128
-//line handlers.go:111:10000
-									t320 := t128
-//line handlers.go:107
-									loaded30 := host2.Load64(r, &b9[0])
-//line handlers.go:108:10000
-									t516 := loaded30
-//line handlers.go:107
-									loaded31 := host2.Load64(r, &b9[8])
-//line handlers.go:108:10000
-									t710 := uint32(loaded31)
-//line handlers.go:107
-									t218.To.Tail = t516
-//line handlers.go:107
-									t320.To.Head = t710
-//line handlers.go:107
-									if uint32(t128.To.Tail)-t128.To.Head >= t128.To.Slots && t128.To.Kind == 1 {
-//line handlers.go:107
-										loaded32 := host2.Load64(r, &t128.Host[b9[15]+1])
-//line handlers.go:108:10000
-										head3 := loaded32
-//line handlers.go:107
-										kernel.StoreRelaxed(&b9[8], head3)
-//line handlers.go:107
-										t128.To.Head = uint32(head3)
-//line handlers.go:108:10000
-									}
-//line handlers.go:107
-									if uint32(t128.To.Tail)-t128.To.Head >= t128.To.Slots {
-//line handlers.go:108:10000
-										room10 = 1
-//line handlers.go:109:10000
-									} else {
-//line handlers.go:110:10000
-										room10 = 0
-//line handlers.go:111:10000
-									}
-//line handlers.go:112:10000
-								}
-//line handlers.go:113:10000
-								room11 := room10
-//line handlers.go:114:10000
-								if room11 != 0 {
-//line handlers.go:107
-									atomic.AddUint64(&b8[1], 1)
-//line handlers.go:108:10000
-									ticket5 = 0
-//line handlers.go:109:10000
-									room9 = room11
-//line handlers.go:110:10000
-									break block9
-//line handlers.go:111:10000
-								}
-//line handlers.go:112:10000
-							}
-//line handlers.go:107
-							loaded33 := host2.Load64(r, &b8[10])
-//line handlers.go:108:10000
-							owner3 := uint32(loaded33)
-//line handlers.go:107
-							old3 := kernel.AtomicCompareAndSwap(&b8[0], t319.To.Tail, t319.To.Tail+1)
-//line handlers.go:108:10000
-							tail3 := old3
-//line handlers.go:107
-							if tail3 == t319.To.Tail {
-//line handlers.go:108:10000
-								t517 := t319
-//line handlers.go:109:10000
-								t614 := t319
-//line handlers.go:110:10000
-								t711 := tail3 + 1
-//line handlers.go:111:10000
-								t813 := owner3
-//line handlers.go:107
-								t517.To.Tail = t711
-//line handlers.go:107
-								t614.To.Owner = t813
-//line handlers.go:108:10000
-								t912 := uint32(tail3)
-//line handlers.go:109:10000
-								ticket5 = t912
-//line handlers.go:110:10000
-								room9 = 0
-//line handlers.go:111:10000
-								break block9
-//line handlers.go:112:10000
-							}
-//line handlers.go:107
-							t319.To.Tail = tail3
-//line handlers.go:108:10000
-						}
-//line handlers.go:109:10000
-					}
-//line handlers.go:110:10000
-					ticket6 := ticket5
-//line handlers.go:111:10000
-					room12 := room9
-//line handlers.go:112:10000
-					if room12 != 0 {
-//line handlers.go:113:10000
-						result019 = false
-//line handlers.go:114:10000
-					} else {
-//line handlers.go:115:10000
-						t615 := ticket6
-//line handlers.go:107
-						t129 := t615 & (t316.To.Slots - 1) * t316.To.Step
-//line handlers.go:107
-						result020 := t316.To.Ring[t129:]
-//line handlers.go:108:10000
-						t814 := result020
-//line handlers.go:109:10000
-						t913 := uint64(ticket6+1) << 32
-//line handlers.go:110:10000
-						slot4 := t814
-//line handlers.go:111:10000
-						tag3 := t913
-//line handlers.go:112:10000
-						t106 := t316
-//line handlers.go:113:10000
-						t1112 := slot4
-//line handlers.go:114:10000
-						t1210 := tag3
-//line handlers.go:107
-						h3 := t1112[:c2]
-//line handlers.go:107
-						kernel.StoreRelaxed(&h3[0], t1210|uint64(t106.ID<<8|128))
-//line handlers.go:107
-						kernel.StoreRelaxed(&h3[1], t1210)
-//line handlers.go:107
-						kernel.StoreRelaxed(&h3[2], t1210|uint64(t106.Words[t106.At+2]))
-//line handlers.go:107
-						kernel.StoreRelaxed(&h3[3], t1210|uint64(t106.Words[t106.At+3]))
-//line handlers.go:108:10000
-						t134 := slot4
-//line handlers.go:109:10000
-						t144 := tag3
-//line handlers.go:110:10000
-						t153 := t1111
-//line handlers.go:107
-						kernel.PutWords(t134, 4, t144, t153)
-//line handlers.go:108:10000
-						t164 := t316
-//line handlers.go:109:10000
-						t130 := t164
-//line handlers.go:110:10000
-					block10:
-//line handlers.go:111:10000
-						switch {
-//line handlers.go:112:10000
-						default:
-//line handlers.go:107
-							kernel.Fence()
-//line handlers.go:107
-							t219 := t130.To.Kind != 1
-//line handlers.go:108:10000
-							if t219 {
-//line handlers.go:107
-								loaded34 := host2.Load64(r, &t130.To.Words[9])
-//line handlers.go:108:10000
-								t219 = loaded34 == 0
-//line handlers.go:109:10000
-							}
-//line handlers.go:110:10000
-							if !t219 {
-//line handlers.go:107
-								rung3 := t130.Control[c3:]
-//line handlers.go:107
-								t321 := rung3[0]
-//line handlers.go:107
-								t413 := uint64(t130.To.Box)
-//line handlers.go:108:10000
-								n4 := t321
-//line handlers.go:109:10000
-								box4 := t413
-//line handlers.go:110:10000
-								t518 := min(n4, 12)
-//line handlers.go:111:10000
-								for i5 := uint64(0); i5 < t518; i5++ {
-//line handlers.go:107
-									if uint64(uint32(rung3[1+i5/2]>>(32*(i5&1)))) == box4 {
-//line handlers.go:108:10000
-										break block10
-//line handlers.go:109:10000
-									}
-//line handlers.go:110:10000
-								}
-//line handlers.go:111:10000
-								if n4 >= 12 {
-//line handlers.go:107
-									rung3[0] = 13
-//line handlers.go:107
-									if t130.To.Kind != 1 {
-//line handlers.go:108:10000
-										t616 := t130
-//line handlers.go:107
-										kernel.StoreRelaxed(&t616.Host[t616.To.Words[15]], 1)
-//line handlers.go:107
-										kernel.StoreRelaxed(&t616.Host[0], 1)
-//line handlers.go:108:10000
-									}
-//line handlers.go:109:10000
-									break
-//line handlers.go:110:10000
-								} else if n4&1 == 0 {
-//line handlers.go:107
-									rung3[1+n4/2] = box4
-//line handlers.go:108:10000
-								} else {
-//line handlers.go:107
-									rung3[1+n4/2] |= box4 << 32
-//line handlers.go:108:10000
-								}
-//line handlers.go:107
-								rung3[0] = n4 + 1
-//line handlers.go:108:10000
-							}
-//line handlers.go:109:10000
-						}
-//line handlers.go:110:10000
-						result019 = true
-//line handlers.go:111:10000
-					}
-//line handlers.go:112:10000
-				}
-//line handlers.go:113:10000
-				result015 = result019
-//line handlers.go:114:10000
-			}
-//line handlers.go:115:10000
-			if result015 {
-//line handlers.go:108:10000
-				taken = 1
-//line handlers.go:109:10000
-			}
-//line handlers.go:110:10000
-		} else if t38.How == 2 && threadX == 0 {
-//line handlers.go:111:10000
-			t107 := t113
-//line handlers.go:112:10000
-			t1113 := t113
-//line handlers.go:111:10000
-			t1211 := int(t38.Member)
-//line handlers.go:111:10000
-			g := t38.To
-//line handlers.go:112:10000
-			t323 := t1211 < 0
-//line handlers.go:113:10000
-			if !t323 {
-//line handlers.go:114:10000
-				t131 := t1113
-//line handlers.go:111:10000
-				result021 := g.Len(t131)
-//line handlers.go:112:10000
-				t323 = t1211 >= result021
-//line handlers.go:113:10000
-			}
-//line handlers.go:114:10000
-			if t323 {
-//line handlers.go:111:10000
-				host2.Fail(r, "group has no member of this number")
-//line handlers.go:112:10000
-			}
-//line handlers.go:111:10000
-			loaded35 := host2.Load64(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1211])
-//line handlers.go:112:10000
-			member3 := loaded35
-//line handlers.go:113:10000
-			result022 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
-//line handlers.go:114:10000
-			t145 := result022
-//line handlers.go:115:10000
-			t154 := &item
-//line handlers.go:116:10000
-			var result023 bool
-//line handlers.go:117:10000
-			if t145.Mailbox == 0 {
-//line handlers.go:118:10000
-				result023 = false
-//line handlers.go:119:10000
-			} else {
-//line handlers.go:120:10000
-				t135 := t145.Mailbox
-//line handlers.go:121:10000
-				t220 := t145.Actor
-//line handlers.go:111:10000
-				if !(t107.To.Box == t135 && t107.To.Actor == t220) {
-//line handlers.go:112:10000
-					t136 := int(t135) * 16
-//line handlers.go:113:10000
-					t221 := (int(t135) + 1) * 16
-//line handlers.go:111:10000
-					b10 := t107.Post[t136:t221]
-//line handlers.go:111:10000
-					memory4 := t107.Post
-//line handlers.go:111:10000
-					if b10[13] == 1 {
-//line handlers.go:111:10000
-						memory4 = t107.Host
-//line handlers.go:112:10000
-					}
-//line handlers.go:111:10000
-					t324 := b10[14]
-//line handlers.go:111:10000
-					t414 := uint32(b10[11])
-//line handlers.go:111:10000
-					t519 := uint32(b10[12])
-//line handlers.go:112:10000
-					ring5 := t324
-//line handlers.go:113:10000
-					slots6 := t414
-//line handlers.go:114:10000
-					step4 := t519
-//line handlers.go:115:10000
-					end4 := ring5 + uint64(slots6)*uint64(step4)
-//line handlers.go:116:10000
-					if end4 > uint64(len(memory4)) || ring5 > end4 {
-//line handlers.go:111:10000
-						host2.Fail(r, "a Ref that names no mailbox")
-//line handlers.go:112:10000
-					}
-//line handlers.go:111:10000
-					loaded36 := host2.Load64(r, &b10[0])
-//line handlers.go:111:10000
-					loaded37 := host2.Load64(r, &b10[8])
-//line handlers.go:112:10000
-					t815 := ring5
-//line handlers.go:113:10000
-					t914 := end4
-//line handlers.go:111:10000
-					loaded38 := host2.Load64(r, &b10[10])
-//line handlers.go:111:10000
-					t107.To = actor.Target{Box: t135, Actor: t220, Tail: loaded36, Head: uint32(loaded37), Words: b10, Ring: memory4[t815:t914], Slots: slots6, Step: step4, Kind: uint32(b10[13]), Owner: uint32(loaded38)}
-//line handlers.go:112:10000
-				}
-//line handlers.go:113:10000
-				t325 := t107
-//line handlers.go:114:10000
-				var ticket7 uint32
-//line handlers.go:115:10000
-				var room13 uint32
-//line handlers.go:116:10000
-			block11:
-//line handlers.go:117:10000
-				switch {
-//line handlers.go:118:10000
-				default:
-//line handlers.go:119:10000
-					for b11 := t325.To.Words; ; {
-//line handlers.go:120:10000
-						if r.Halted() {
-//line handlers.go:111:10000
-							r.Halt()
-//line handlers.go:112:10000
-						}
-//line handlers.go:111:10000
-						if t325.To.Owner != t325.To.Actor || uint32(t325.To.Tail)-t325.To.Head >= t325.To.Slots {
-//line handlers.go:112:10000
-							t137 := t325
-//line handlers.go:111:10000
-							b12 := t137.To.Words
-//line handlers.go:111:10000
-							loaded39 := host2.Load64(r, &b12[10])
-//line handlers.go:111:10000
-							t137.To.Owner = uint32(loaded39)
-//line handlers.go:112:10000
-							var room14 uint32
-//line handlers.go:111:10000
-							if t137.To.Owner != t137.To.Actor {
-//line handlers.go:112:10000
-								room14 = 2
-//line handlers.go:113:10000
-							} else {
-//line handlers.go:114:10000
-								t223 := t137
-//line handlers.go:115:10000
-								t326 := t137
-//line handlers.go:111:10000
-								loaded40 := host2.Load64(r, &b12[0])
-//line handlers.go:112:10000
-								t520 := loaded40
-//line handlers.go:111:10000
-								loaded41 := host2.Load64(r, &b12[8])
-//line handlers.go:112:10000
-								t712 := uint32(loaded41)
-//line handlers.go:111:10000
-								t223.To.Tail = t520
-//line handlers.go:111:10000
-								t326.To.Head = t712
-//line handlers.go:111:10000
-								if uint32(t137.To.Tail)-t137.To.Head >= t137.To.Slots && t137.To.Kind == 1 {
-//line handlers.go:111:10000
-									loaded42 := host2.Load64(r, &t137.Host[b12[15]+1])
-//line handlers.go:112:10000
-									head4 := loaded42
-//line handlers.go:111:10000
-									kernel.StoreRelaxed(&b12[8], head4)
-//line handlers.go:111:10000
-									t137.To.Head = uint32(head4)
-//line handlers.go:112:10000
-								}
-//line handlers.go:111:10000
-								if uint32(t137.To.Tail)-t137.To.Head >= t137.To.Slots {
-//line handlers.go:112:10000
-									room14 = 1
-//line handlers.go:113:10000
-								} else {
-//line handlers.go:114:10000
-									room14 = 0
-//line handlers.go:115:10000
-								}
-//line handlers.go:116:10000
-							}
-//line handlers.go:117:10000
-							room15 := room14
-//line handlers.go:118:10000
-							if room15 != 0 {
-//line handlers.go:111:10000
-								atomic.AddUint64(&b11[1], 1)
-//line handlers.go:112:10000
-								ticket7 = 0
-//line handlers.go:113:10000
-								room13 = room15
-//line handlers.go:114:10000
-								break block11
-//line handlers.go:115:10000
-							}
-//line handlers.go:116:10000
-						}
-//line handlers.go:111:10000
-						loaded43 := host2.Load64(r, &b11[10])
-//line handlers.go:112:10000
-						owner4 := uint32(loaded43)
-//line handlers.go:111:10000
-						old4 := kernel.AtomicCompareAndSwap(&b11[0], t325.To.Tail, t325.To.Tail+1)
-//line handlers.go:112:10000
-						tail4 := old4
-//line handlers.go:111:10000
-						if tail4 == t325.To.Tail {
-//line handlers.go:112:10000
-							t521 := t325
-//line handlers.go:113:10000
-							t617 := t325
-//line handlers.go:114:10000
-							t713 := tail4 + 1
-//line handlers.go:115:10000
-							t816 := owner4
-//line handlers.go:111:10000
-							t521.To.Tail = t713
-//line handlers.go:111:10000
-							t617.To.Owner = t816
-//line handlers.go:112:10000
-							t915 := uint32(tail4)
-//line handlers.go:113:10000
-							ticket7 = t915
-//line handlers.go:114:10000
-							room13 = 0
-//line handlers.go:115:10000
-							break block11
-//line handlers.go:116:10000
-						}
-//line handlers.go:111:10000
-						t325.To.Tail = tail4
-//line handlers.go:112:10000
-					}
-//line handlers.go:113:10000
-				}
-//line handlers.go:114:10000
-				ticket8 := ticket7
-//line handlers.go:115:10000
-				room16 := room13
-//line handlers.go:116:10000
-				if room16 != 0 {
-//line handlers.go:117:10000
-					result023 = false
-//line handlers.go:118:10000
-				} else {
-//line handlers.go:119:10000
-					t618 := ticket8
-//line handlers.go:111:10000
-					t138 := t618 & (t107.To.Slots - 1) * t107.To.Step
-//line handlers.go:111:10000
-					result024 := t107.To.Ring[t138:]
-//line handlers.go:112:10000
-					t817 := result024
-//line handlers.go:113:10000
-					t916 := uint64(ticket8+1) << 32
-//line handlers.go:114:10000
-					slot5 := t817
-//line handlers.go:115:10000
-					tag4 := t916
-//line handlers.go:116:10000
-					t108 := t107
-//line handlers.go:117:10000
-					t1114 := slot5
-//line handlers.go:118:10000
-					t1212 := tag4
-//line handlers.go:111:10000
-					h4 := t1114[:c2]
-//line handlers.go:111:10000
-					kernel.StoreRelaxed(&h4[0], t1212|uint64(t108.ID<<8|128))
-//line handlers.go:111:10000
-					kernel.StoreRelaxed(&h4[1], t1212)
-//line handlers.go:111:10000
-					kernel.StoreRelaxed(&h4[2], t1212|uint64(t108.Words[t108.At+2]))
-//line handlers.go:111:10000
-					kernel.StoreRelaxed(&h4[3], t1212|uint64(t108.Words[t108.At+3]))
-//line handlers.go:112:10000
-					t139 := slot5
-//line handlers.go:113:10000
-					t146 := tag4
-//line handlers.go:114:10000
-					t155 := t154
-//line handlers.go:111:10000
-					kernel.PutWords(t139, 4, t146, t155)
-//line handlers.go:112:10000
-					t165 := t107
-//line handlers.go:113:10000
-					t140 := t165
-//line handlers.go:114:10000
-				block12:
-//line handlers.go:115:10000
-					switch {
-//line handlers.go:116:10000
-					default:
-//line handlers.go:111:10000
-						kernel.Fence()
-//line handlers.go:111:10000
-						t224 := t140.To.Kind != 1
-//line handlers.go:112:10000
-						if t224 {
-//line handlers.go:111:10000
-							loaded44 := host2.Load64(r, &t140.To.Words[9])
-//line handlers.go:112:10000
-							t224 = loaded44 == 0
-//line handlers.go:113:10000
-						}
-//line handlers.go:114:10000
-						if !t224 {
-//line handlers.go:111:10000
-							rung4 := t140.Control[c3:]
-//line handlers.go:111:10000
-							t327 := rung4[0]
-//line handlers.go:111:10000
-							t415 := uint64(t140.To.Box)
-//line handlers.go:112:10000
-							n5 := t327
-//line handlers.go:113:10000
-							box5 := t415
-//line handlers.go:114:10000
-							t522 := min(n5, 12)
-//line handlers.go:115:10000
-							for i6 := uint64(0); i6 < t522; i6++ {
-//line handlers.go:111:10000
-								if uint64(uint32(rung4[1+i6/2]>>(32*(i6&1)))) == box5 {
-//line handlers.go:112:10000
-									break block12
-//line handlers.go:113:10000
-								}
-//line handlers.go:114:10000
-							}
-//line handlers.go:115:10000
-							if n5 >= 12 {
-//line handlers.go:111:10000
-								rung4[0] = 13
-//line handlers.go:111:10000
-								if t140.To.Kind != 1 {
-//line handlers.go:112:10000
-									t619 := t140
-//line handlers.go:111:10000
-									kernel.StoreRelaxed(&t619.Host[t619.To.Words[15]], 1)
-//line handlers.go:111:10000
-									kernel.StoreRelaxed(&t619.Host[0], 1)
-//line handlers.go:112:10000
-								}
-//line handlers.go:113:10000
-								break
-//line handlers.go:114:10000
-							} else if n5&1 == 0 {
-//line handlers.go:111:10000
-								rung4[1+n5/2] = box5
-//line handlers.go:112:10000
-							} else {
-//line handlers.go:111:10000
-								rung4[1+n5/2] |= box5 << 32
-//line handlers.go:112:10000
-							}
-//line handlers.go:111:10000
-							rung4[0] = n5 + 1
-//line handlers.go:112:10000
-						}
-//line handlers.go:113:10000
-					}
-//line handlers.go:114:10000
-					result023 = true
-//line handlers.go:115:10000
-				}
-//line handlers.go:116:10000
-			}
-//line handlers.go:117:10000
-			if result023 {
-//line handlers.go:112:10000
-				taken = 1
-//line handlers.go:113:10000
-			}
-//line handlers.go:114:10000
-		} else if t38.How == 3 {
-//line handlers.go:115:10000
-			t172 := t113
-//line handlers.go:115:10000
-			t182 := t38.To
-//line handlers.go:116:10000
-			t193 := &item
-//line handlers.go:117:10000
-			taken3 := 0
-//line handlers.go:118:10000
-			t141 := t172
-//line handlers.go:115:10000
-			result025 := t182.Len(t141)
-//line handlers.go:116:10000
-			t328 := result025
-//line handlers.go:117:10000
-			for i7 := 0; i7 < t328; i7++ {
-//line handlers.go:118:10000
-				if r.Halted() {
-//line handlers.go:115:10000
-					r.Halt()
-//line handlers.go:116:10000
-				}
-//line handlers.go:117:10000
-				t416 := t172
-//line handlers.go:118:10000
-				t523 := t172
-//line handlers.go:119:10000
-				t620 := i7
-//line handlers.go:120:10000
-				t329 := t620 < 0
-//line handlers.go:121:10000
-				if !t329 {
-//line handlers.go:122:10000
-					t147 := t523
-//line handlers.go:115:10000
-					result026 := t182.Len(t147)
-//line handlers.go:116:10000
-					t329 = t620 >= result026
-//line handlers.go:117:10000
-				}
-//line handlers.go:118:10000
-				if t329 {
-//line handlers.go:115:10000
-					host2.Fail(r, "group has no member of this number")
-//line handlers.go:116:10000
-				}
-//line handlers.go:115:10000
-				loaded45 := host2.Load64(r, &t523.Post[int(uint32(t523.Post[t182.Place]))+t620])
-//line handlers.go:116:10000
-				member4 := loaded45
-//line handlers.go:117:10000
-				result027 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
-//line handlers.go:118:10000
-				t818 := result027
-//line handlers.go:119:10000
-				t917 := t193
-//line handlers.go:120:10000
-				var result028 bool
-//line handlers.go:121:10000
-				if t818.Mailbox == 0 {
-//line handlers.go:122:10000
-					result028 = false
-//line handlers.go:123:10000
-				} else {
-//line handlers.go:124:10000
-					t148 := t818.Mailbox
-//line handlers.go:125:10000
-					t225 := t818.Actor
-//line handlers.go:115:10000
-					if !(t416.To.Box == t148 && t416.To.Actor == t225) {
-//line handlers.go:116:10000
-						t149 := int(t148) * 16
-//line handlers.go:117:10000
-						t226 := (int(t148) + 1) * 16
-//line handlers.go:115:10000
-						b13 := t416.Post[t149:t226]
-//line handlers.go:115:10000
-						memory5 := t416.Post
-//line handlers.go:115:10000
-						if b13[13] == 1 {
-//line handlers.go:115:10000
-							memory5 = t416.Host
-//line handlers.go:116:10000
-						}
-//line handlers.go:115:10000
-						t330 := b13[14]
-//line handlers.go:115:10000
-						t417 := uint32(b13[11])
-//line handlers.go:115:10000
-						t524 := uint32(b13[12])
-//line handlers.go:116:10000
-						ring6 := t330
-//line handlers.go:117:10000
-						slots7 := t417
-//line handlers.go:118:10000
-						step5 := t524
-//line handlers.go:119:10000
-						end5 := ring6 + uint64(slots7)*uint64(step5)
-//line handlers.go:120:10000
-						if end5 > uint64(len(memory5)) || ring6 > end5 {
-//line handlers.go:115:10000
-							host2.Fail(r, "a Ref that names no mailbox")
-//line handlers.go:116:10000
-						}
-//line handlers.go:115:10000
-						loaded46 := host2.Load64(r, &b13[0])
-//line handlers.go:115:10000
-						loaded47 := host2.Load64(r, &b13[8])
-//line handlers.go:116:10000
-						t819 := ring6
-//line handlers.go:117:10000
-						t918 := end5
-//line handlers.go:115:10000
-						loaded48 := host2.Load64(r, &b13[10])
-//line handlers.go:115:10000
-						t416.To = actor.Target{Box: t148, Actor: t225, Tail: loaded46, Head: uint32(loaded47), Words: b13, Ring: memory5[t819:t918], Slots: slots7, Step: step5, Kind: uint32(b13[13]), Owner: uint32(loaded48)}
-//line handlers.go:116:10000
-					}
-//line handlers.go:117:10000
-					t331 := t416
-//line handlers.go:118:10000
-					var ticket9 uint32
-//line handlers.go:119:10000
-					var room17 uint32
-//line handlers.go:120:10000
-				block13:
-//line handlers.go:121:10000
-					switch {
-//line handlers.go:122:10000
-					default:
-//line handlers.go:123:10000
-						for b14 := t331.To.Words; ; {
-//line handlers.go:124:10000
-							if r.Halted() {
-//line handlers.go:115:10000
-								r.Halt()
-//line handlers.go:116:10000
-							}
-//line handlers.go:115:10000
-							if t331.To.Owner != t331.To.Actor || uint32(t331.To.Tail)-t331.To.Head >= t331.To.Slots {
-//line handlers.go:116:10000
-								t150 := t331
-//line handlers.go:115:10000
-								b15 := t150.To.Words
-//line handlers.go:115:10000
-								loaded49 := host2.Load64(r, &b15[10])
-//line handlers.go:115:10000
-								t150.To.Owner = uint32(loaded49)
-//line handlers.go:116:10000
-								var room18 uint32
-//line handlers.go:115:10000
-								if t150.To.Owner != t150.To.Actor {
-//line handlers.go:116:10000
-									room18 = 2
-//line handlers.go:117:10000
-								} else {
-//line handlers.go:118:10000
-									t227 := t150
-//line handlers.go:119:10000
-									t333 := t150
-//line handlers.go:115:10000
-									loaded50 := host2.Load64(r, &b15[0])
-//line handlers.go:116:10000
-									t525 := loaded50
-//line handlers.go:115:10000
-									loaded51 := host2.Load64(r, &b15[8])
-//line handlers.go:116:10000
-									t714 := uint32(loaded51)
-//line handlers.go:115:10000
-									t227.To.Tail = t525
-//line handlers.go:115:10000
-									t333.To.Head = t714
-//line handlers.go:115:10000
-									if uint32(t150.To.Tail)-t150.To.Head >= t150.To.Slots && t150.To.Kind == 1 {
-//line handlers.go:115:10000
-										loaded52 := host2.Load64(r, &t150.Host[b15[15]+1])
-//line handlers.go:116:10000
-										head5 := loaded52
-//line handlers.go:115:10000
-										kernel.StoreRelaxed(&b15[8], head5)
-//line handlers.go:115:10000
-										t150.To.Head = uint32(head5)
-//line handlers.go:116:10000
-									}
-//line handlers.go:115:10000
-									if uint32(t150.To.Tail)-t150.To.Head >= t150.To.Slots {
-//line handlers.go:116:10000
-										room18 = 1
-//line handlers.go:117:10000
-									} else {
-//line handlers.go:118:10000
-										room18 = 0
-//line handlers.go:119:10000
-									}
-//line handlers.go:120:10000
-								}
-//line handlers.go:121:10000
-								room19 := room18
-//line handlers.go:122:10000
-								if room19 != 0 {
-//line handlers.go:115:10000
-									atomic.AddUint64(&b14[1], 1)
-//line handlers.go:116:10000
-									ticket9 = 0
-//line handlers.go:117:10000
-									room17 = room19
-//line handlers.go:118:10000
-									break block13
-//line handlers.go:119:10000
-								}
-//line handlers.go:120:10000
-							}
-//line handlers.go:115:10000
-							loaded53 := host2.Load64(r, &b14[10])
-//line handlers.go:116:10000
-							owner5 := uint32(loaded53)
-//line handlers.go:115:10000
-							old5 := kernel.AtomicCompareAndSwap(&b14[0], t331.To.Tail, t331.To.Tail+1)
-//line handlers.go:116:10000
-							tail5 := old5
-//line handlers.go:115:10000
-							if tail5 == t331.To.Tail {
-//line handlers.go:116:10000
-								t526 := t331
-//line handlers.go:117:10000
-								t621 := t331
-//line handlers.go:118:10000
-								t715 := tail5 + 1
-//line handlers.go:119:10000
-								t820 := owner5
-//line handlers.go:115:10000
-								t526.To.Tail = t715
-//line handlers.go:115:10000
-								t621.To.Owner = t820
-//line handlers.go:116:10000
-								t919 := uint32(tail5)
-//line handlers.go:117:10000
-								ticket9 = t919
-//line handlers.go:118:10000
-								room17 = 0
-//line handlers.go:119:10000
-								break block13
-//line handlers.go:120:10000
-							}
-//line handlers.go:115:10000
-							t331.To.Tail = tail5
-//line handlers.go:116:10000
-						}
-//line handlers.go:117:10000
-					}
-//line handlers.go:118:10000
-					ticket10 := ticket9
-//line handlers.go:119:10000
-					room20 := room17
-//line handlers.go:120:10000
-					if room20 != 0 {
-//line handlers.go:121:10000
-						result028 = false
-//line handlers.go:122:10000
-					} else {
-//line handlers.go:123:10000
-						t622 := ticket10
-//line handlers.go:115:10000
-						t151 := t622 & (t416.To.Slots - 1) * t416.To.Step
-//line handlers.go:115:10000
-						result029 := t416.To.Ring[t151:]
-//line handlers.go:116:10000
-						t821 := result029
-//line handlers.go:117:10000
-						t920 := uint64(ticket10+1) << 32
-//line handlers.go:118:10000
-						slot6 := t821
-//line handlers.go:119:10000
-						tag5 := t920
-//line handlers.go:120:10000
-						t109 := t416
-//line handlers.go:121:10000
-						t1115 := slot6
-//line handlers.go:122:10000
-						t1213 := tag5
-//line handlers.go:115:10000
-						h5 := t1115[:c2]
-//line handlers.go:115:10000
-						kernel.StoreRelaxed(&h5[0], t1213|uint64(t109.ID<<8|128))
-//line handlers.go:115:10000
-						kernel.StoreRelaxed(&h5[1], t1213)
-//line handlers.go:115:10000
-						kernel.StoreRelaxed(&h5[2], t1213|uint64(t109.Words[t109.At+2]))
-//line handlers.go:115:10000
-						kernel.StoreRelaxed(&h5[3], t1213|uint64(t109.Words[t109.At+3]))
-//line handlers.go:116:10000
-						t1310 := slot6
-//line handlers.go:117:10000
-						t1410 := tag5
-//line handlers.go:118:10000
-						t156 := t917
-//line handlers.go:115:10000
-						kernel.PutWords(t1310, 4, t1410, t156)
-//line handlers.go:116:10000
-						t166 := t416
-//line handlers.go:117:10000
-						t157 := t166
-//line handlers.go:118:10000
-					block14:
-//line handlers.go:119:10000
-						switch {
-//line handlers.go:120:10000
-						default:
-//line handlers.go:115:10000
-							kernel.Fence()
-//line handlers.go:115:10000
-							t228 := t157.To.Kind != 1
-//line handlers.go:116:10000
-							if t228 {
-//line handlers.go:115:10000
-								loaded54 := host2.Load64(r, &t157.To.Words[9])
-//line handlers.go:116:10000
-								t228 = loaded54 == 0
-//line handlers.go:117:10000
-							}
-//line handlers.go:118:10000
-							if !t228 {
-//line handlers.go:115:10000
-								rung5 := t157.Control[c3:]
-//line handlers.go:115:10000
-								t334 := rung5[0]
-//line handlers.go:115:10000
-								t418 := uint64(t157.To.Box)
-//line handlers.go:116:10000
-								n6 := t334
-//line handlers.go:117:10000
-								box6 := t418
-//line handlers.go:118:10000
-								t527 := min(n6, 12)
-//line handlers.go:119:10000
-								for i8 := uint64(0); i8 < t527; i8++ {
-//line handlers.go:115:10000
-									if uint64(uint32(rung5[1+i8/2]>>(32*(i8&1)))) == box6 {
-//line handlers.go:116:10000
-										break block14
-//line handlers.go:117:10000
-									}
-//line handlers.go:118:10000
-								}
-//line handlers.go:119:10000
-								if n6 >= 12 {
-//line handlers.go:115:10000
-									rung5[0] = 13
-//line handlers.go:115:10000
-									if t157.To.Kind != 1 {
-//line handlers.go:116:10000
-										t623 := t157
-//line handlers.go:115:10000
-										kernel.StoreRelaxed(&t623.Host[t623.To.Words[15]], 1)
-//line handlers.go:115:10000
-										kernel.StoreRelaxed(&t623.Host[0], 1)
-//line handlers.go:116:10000
-									}
-//line handlers.go:117:10000
-									break
-//line handlers.go:118:10000
-								} else if n6&1 == 0 {
-//line handlers.go:115:10000
-									rung5[1+n6/2] = box6
-//line handlers.go:116:10000
-								} else {
-//line handlers.go:115:10000
-									rung5[1+n6/2] |= box6 << 32
-//line handlers.go:116:10000
-								}
-//line handlers.go:115:10000
-								rung5[0] = n6 + 1
-//line handlers.go:116:10000
-							}
-//line handlers.go:117:10000
-						}
-//line handlers.go:118:10000
-						result028 = true
-//line handlers.go:119:10000
-					}
-//line handlers.go:120:10000
-				}
-//line handlers.go:121:10000
-				if result028 {
-//line handlers.go:122:10000
-					taken3++
-//line handlers.go:123:10000
-				}
-//line handlers.go:124:10000
-			}
-//line handlers.go:125:10000
-			result030 := taken3
-//line handlers.go:126:10000
-			taken = result030
-//line handlers.go:127:10000
-		}
-//line handlers.go:117:10000
-		atomic.AddInt32(&t47.Taken, int32(taken))
-//line handlers.go:118:10000
-		if threadX == 0 {
-//line handlers.go:119:10000
-			t2110 := t113
-//line handlers.go:119:10000
-			result031 := t38.To.Len(t2110)
-//line handlers.go:119:10000
-			t47.Members = int32(result031)
-//line handlers.go:120:10000
-		}
-//line handlers.go:99:10000
-		result033 := actor.Known(result032)
-//line handlers.go:100:10000
-		result2 := result033
-//line quern.dev/ring/actor/alone.go:58
-		outcome := uint32(result2)
-		if t2 {
-			sh.Outcome[0] = outcome
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:7453:1
-func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t921, t1010 uint32, cursor []uint32, forwards bool, t51, t529 uint32, c2, c3 int, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
-	cRow := cs[first4:][:32]
-	beginRow := begins[first4:][:32]
-	bornRow := borns[first4:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		begin := beginRow[threadX]
-		born := bornRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:73
-		if t2 {
-			now2 := kernel.Clock()
-			now3 := now2
-//line quern.dev/ring/actor/alone.go:75
-			if source2 == 8 {
-				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
-			} else {
-				t422 := out
-				t442 := result
-				t452 := uint32(now3 - begin)
-//line quern.dev/ring/actor/alone.go:81:30000
-				t462 := uint32(min(begin-born, 4294967295))
-//line quern.dev/ring/actor/alone.go:174
-				source3 := sh.Missing[0]
-				t229 := source3
-				var result034 uint32
-				switch {
-				default:
-//line quern.dev/ring/actor/look.go:33:40000
-					if t229 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-						result034 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-						break
-//line quern.dev/ring/actor/look.go:35:40000
-					} else if t229 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-						result034 = shape.Slots + t229*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-						break
-//line quern.dev/ring/actor/look.go:38:40000
-					}
-//line quern.dev/ring/actor/look.go:38:40000
-					result034 = shape.Slots + (t229-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				t528 := source3
-				var result035 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-				if t528 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-					result035 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-				} else {
-//line quern.dev/ring/actor/look.go:46:40000
-					result035 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				at3 := (result034 + sh.Ticket&(result035-1)) * shape.OutStep
-				t716 := at3
-				t822 := at3 + shape.Out
-//line quern.dev/ring/actor/alone.go:176
-				slot7 := t422[t716:t822]
-				tag6 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t921:t1010]
-				kernel.StoreRelaxed(&slot7[0], tag6|uint64(t442))
-				kernel.StoreRelaxed(&slot7[1], tag6|uint64(t452))
-				kernel.StoreRelaxed(&slot7[2], tag6|uint64(t462))
-				for w6 := 0; w6 < len(reply2); w6++ {
-					kernel.StoreRelaxed(&slot7[3+w6], tag6|uint64(reply2[w6]))
-				}
-//line quern.dev/ring/actor/alone.go:79
-				cursor[source2] = sh.Ticket + 1
-			}
-//line quern.dev/ring/actor/alone.go:81:30000
-			t482 := now3
-//line quern.dev/ring/actor/alone.go:82:30000
-			begin = t482
-//line quern.dev/ring/actor/alone.go:81:30000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:82:30000
-			t552 := !forwards
-//line quern.dev/ring/actor/alone.go:83:30000
-			if !t552 {
-//line quern.dev/ring/actor/alone.go:84:30000
-				t492 := c
-//line quern.dev/ring/actor/alone.go:85:30000
-				t50 := cursor
-//line quern.dev/ring/actor/alone.go:82:30000
-				t532 := words[t51:t529]
-//line quern.dev/ring/actor/alone.go:83:30000
-				var result036 bool
-//line quern.dev/ring/actor/alone.go:84:30000
-			block16:
-//line quern.dev/ring/actor/alone.go:85:30000
-				switch {
-//line quern.dev/ring/actor/alone.go:86:30000
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list2 := int(t50[11])
-					count2 := uint32(t492.Post[list2])
-					for i9 := uint32(0); i9 < count2; i9++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to2 := t492.Post[list2+1+int(i9)]
-						t158 := uint32(to2)
-						t230 := uint32(to2 >> 32)
-//line quern.dev/ring/actor/send.go:28:20000
-						if !(t492.To.Box == t158 && t492.To.Actor == t230) {
-//line quern.dev/ring/actor/send.go:31:20000
-							t159 := int(t158) * 16
-//line quern.dev/ring/actor/send.go:32:20000
-							t231 := (int(t158) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:20000
-							b16 := t492.Post[t159:t231]
-//line quern.dev/ring/actor/send.go:32:20000
-							memory6 := t492.Post
-//line quern.dev/ring/actor/send.go:33:20000
-							if b16[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory6 = t492.Host
-//line quern.dev/ring/actor/send.go:35:20000
-							}
-//line quern.dev/ring/actor/send.go:36:20000
-							t335 := b16[14]
-//line quern.dev/ring/actor/send.go:36:20000
-							t419 := uint32(b16[11])
-//line quern.dev/ring/actor/send.go:36:20000
-							t530 := uint32(b16[12])
-//line quern.dev/ring/actor/send.go:37:20000
-							ring7 := t335
-//line quern.dev/ring/actor/send.go:38:20000
-							slots8 := t419
-//line quern.dev/ring/actor/send.go:39:20000
-							step6 := t530
-//line quern.dev/ring/actor/send.go:37:20000
-							end6 := ring7 + uint64(slots8)*uint64(step6)
-//line quern.dev/ring/actor/send.go:38:20000
-							if end6 > uint64(len(memory6)) || ring7 > end6 {
-//line quern.dev/ring/actor/send.go:39:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:20000
-							}
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded55 := host2.Load64(r, &b16[0])
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded56 := host2.Load64(r, &b16[8])
-//line quern.dev/ring/actor/send.go:42:20000
-							t823 := ring7
-//line quern.dev/ring/actor/send.go:43:20000
-							t922 := end6
-//line quern.dev/ring/actor/send.go:42:20000
-							loaded57 := host2.Load64(r, &b16[10])
-//line quern.dev/ring/actor/send.go:41:20000
-							t492.To = actor.Target{Box: t158, Actor: t230, Tail: loaded55, Head: uint32(loaded56), Words: b16, Ring: memory6[t823:t922], Slots: slots8, Step: step6, Kind: uint32(b16[13]), Owner: uint32(loaded57)}
-//line quern.dev/ring/actor/send.go:42:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t336 := t492
-						var ticket11 uint32
-						var room21 uint32
-					block17:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:20000
-							for b17 := t336.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:20000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:20000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:20000
-								}
-//line quern.dev/ring/actor/send.go:59:20000
-								if t336.To.Owner != t336.To.Actor || uint32(t336.To.Tail)-t336.To.Head >= t336.To.Slots {
-//line quern.dev/ring/actor/send.go:60:20000
-									t160 := t336
-//line quern.dev/ring/actor/send.go:81
-									b18 := t160.To.Words
-									loaded58 := host2.Load64(r, &b18[10])
-//line quern.dev/ring/actor/send.go:82
-									t160.To.Owner = uint32(loaded58)
-									var room22 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t160.To.Owner != t160.To.Actor {
-										room22 = 2
-									} else {
-										t233 := t160
-										t337 := t160
-//line quern.dev/ring/actor/send.go:86
-										loaded59 := host2.Load64(r, &b18[0])
-										t531 := loaded59
-//line quern.dev/ring/actor/send.go:86
-										loaded60 := host2.Load64(r, &b18[8])
-										t717 := uint32(loaded60)
-//line quern.dev/ring/actor/send.go:86
-										t233.To.Tail = t531
-//line quern.dev/ring/actor/send.go:86
-										t337.To.Head = t717
-										if uint32(t160.To.Tail)-t160.To.Head >= t160.To.Slots && t160.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:20000
-											loaded61 := host2.Load64(r, &t160.Host[b18[15]+1])
-//line quern.dev/ring/actor/send.go:89:20000
-											head6 := loaded61
-//line quern.dev/ring/actor/send.go:89:20000
-											kernel.StoreRelaxed(&b18[8], head6)
-//line quern.dev/ring/actor/send.go:90:20000
-											t160.To.Head = uint32(head6)
-//line quern.dev/ring/actor/send.go:91:20000
-										}
-//line quern.dev/ring/actor/send.go:92:20000
-										if uint32(t160.To.Tail)-t160.To.Head >= t160.To.Slots {
-//line quern.dev/ring/actor/send.go:93:20000
-											room22 = 1
-//line quern.dev/ring/actor/send.go:94:20000
-										} else {
-//line quern.dev/ring/actor/send.go:95:20000
-											room22 = 0
-//line quern.dev/ring/actor/send.go:96:20000
-										}
-//line quern.dev/ring/actor/send.go:97:20000
-									}
-//line quern.dev/ring/actor/send.go:60:20000
-									room23 := room22
-//line quern.dev/ring/actor/send.go:61:20000
-									if room23 != 0 {
-//line quern.dev/ring/actor/send.go:61:20000
-										atomic.AddUint64(&b17[1], 1)
-//line quern.dev/ring/actor/send.go:62:20000
-										ticket11 = 0
-//line quern.dev/ring/actor/send.go:63:20000
-										room21 = room23
-//line quern.dev/ring/actor/send.go:64:20000
-										break block17
-//line quern.dev/ring/actor/send.go:65:20000
-									}
-//line quern.dev/ring/actor/send.go:66:20000
-								}
-//line quern.dev/ring/actor/send.go:65:20000
-								loaded62 := host2.Load64(r, &b17[10])
-//line quern.dev/ring/actor/send.go:66:20000
-								owner6 := uint32(loaded62)
-//line quern.dev/ring/actor/send.go:68:20000
-								old6 := kernel.AtomicCompareAndSwap(&b17[0], t336.To.Tail, t336.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:20000
-								tail6 := old6
-//line quern.dev/ring/actor/send.go:69:20000
-								if tail6 == t336.To.Tail {
-//line quern.dev/ring/actor/send.go:70:20000
-									t533 := t336
-//line quern.dev/ring/actor/send.go:71:20000
-									t624 := t336
-//line quern.dev/ring/actor/send.go:72:20000
-									t718 := tail6 + 1
-//line quern.dev/ring/actor/send.go:73:20000
-									t824 := owner6
-//line quern.dev/ring/actor/send.go:70:20000
-									t533.To.Tail = t718
-//line quern.dev/ring/actor/send.go:70:20000
-									t624.To.Owner = t824
-//line quern.dev/ring/actor/send.go:71:20000
-									t923 := uint32(tail6)
-//line quern.dev/ring/actor/send.go:72:20000
-									ticket11 = t923
-//line quern.dev/ring/actor/send.go:73:20000
-									room21 = 0
-//line quern.dev/ring/actor/send.go:74:20000
-									break block17
-//line quern.dev/ring/actor/send.go:75:20000
-								}
-//line quern.dev/ring/actor/send.go:73:20000
-								t336.To.Tail = tail6
-//line quern.dev/ring/actor/send.go:74:20000
-							}
-//line quern.dev/ring/actor/send.go:75:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket12 := ticket11
-						room24 := room21
-//line quern.dev/ring/actor/alone.go:196
-						if room24 == 1 {
-							t625 := int(t50[13])
-//line quern.dev/ring/actor/alone.go:197
-							t719 := int(t50[13]) + len(t532) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved3 := t492.Post[t625:t719]
-							for w7 := 0; w7 < len(t532); w7++ {
-								saved3[w7] = uint64(t532[w7])
-							}
-							result037 := t492.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved3[len(t532)] = result037
-							t50[12] = i9 + 1
-							result036 = false
-							break block16
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room24 == 0 {
-							t924 := t492
-							t1011 := t532
-							t1116 := ticket12
-//line quern.dev/ring/actor/alone.go:229
-							t161 := t1116
-//line quern.dev/ring/actor/send.go:49:20000
-							t167 := t161 & (t924.To.Slots - 1) * t924.To.Step
-//line quern.dev/ring/actor/send.go:49:20000
-							result038 := t924.To.Ring[t167:]
-//line quern.dev/ring/actor/alone.go:229
-							t338 := result038
-							t420 := uint64(t1116+1) << 32
-							slot8 := t338
-							tag7 := t420
-//line quern.dev/ring/actor/alone.go:230
-							t534 := t924
-							t626 := slot8
-							t720 := tag7
-//line quern.dev/ring/actor/send.go:102
-							h6 := t626[:c2]
-							kernel.StoreRelaxed(&h6[0], t720|uint64(t534.ID<<8|128))
-							kernel.StoreRelaxed(&h6[1], t720)
-							kernel.StoreRelaxed(&h6[2], t720|uint64(t534.Words[t534.At+2]))
-							kernel.StoreRelaxed(&h6[3], t720|uint64(t534.Words[t534.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w8 := 0; w8 < len(t1011); w8++ {
-								kernel.StoreRelaxed(&slot8[4+w8], tag7|uint64(t1011[w8]))
-							}
-							t825 := t924
-//line quern.dev/ring/actor/send.go:114
-							t168 := t825
-						block18:
+						t63 := ticket2
+//line handlers.go:104
+						t17 := t63 & (t4.To.Slots - 1) * t4.To.Step
+//line handlers.go:104
+						result05 := t4.To.Ring[t17:]
+						t84 := result05
+						t94 := uint64(ticket2+1) << 32
+						slot := t84
+						tag := t94
+						t10 := t4
+						t11 := slot
+						t122 := tag
+//line handlers.go:104
+						h := t11[:c]
+//line handlers.go:104
+						kernel.StoreRelaxed(&h[0], t122|uint64(t10.ID<<8|128))
+//line handlers.go:104
+						kernel.StoreRelaxed(&h[1], t122)
+//line handlers.go:104
+						kernel.StoreRelaxed(&h[2], t122|uint64(t10.Words[t10.At+2]))
+//line handlers.go:104
+						kernel.StoreRelaxed(&h[3], t122|uint64(t10.Words[t10.At+3]))
+						t132 := slot
+						t142 := tag
+						t152 := t9
+//line handlers.go:104
+						kernel.PutWords(t132, 4, t142, t152)
+						t162 := t4
+//line handlers.go:104
+						if t162.Listed {
+							t18 := t162
+						block2:
 							switch {
 							default:
-//line quern.dev/ring/actor/send.go:142
+//line handlers.go:104
 								kernel.Fence()
-								t234 := t168.To.Kind != 1
-								if t234 {
-//line quern.dev/ring/actor/send.go:143
-									loaded63 := host2.Load64(r, &t168.To.Words[9])
-									t234 = loaded63 == 0
+//line handlers.go:104
+								t26 := t18.To.Kind != 1
+								if t26 {
+//line handlers.go:104
+									loaded10 := host2.Load64(r, &t18.To.Words[9])
+									t26 = loaded10 == 0
 								}
-								if !t234 {
-//line quern.dev/ring/actor/send.go:146
-									rung6 := t168.Control[c3:]
-									t339 := rung6[0]
-//line quern.dev/ring/actor/send.go:147
-									t421 := uint64(t168.To.Box)
-									n7 := t339
-									box7 := t421
-//line quern.dev/ring/actor/send.go:148
-									t535 := min(n7, 12)
-									for i10 := uint64(0); i10 < t535; i10++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung6[1+i10/2]>>(32*(i10&1)))) == box7 {
-											break block18
-										}
-									}
-//line quern.dev/ring/actor/send.go:154
-									if n7 >= 12 {
-										rung6[0] = 13
-										if t168.To.Kind != 1 {
-											t627 := t168
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t627.Host[t627.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t627.Host[0], 1)
-										}
-										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n7&1 == 0 {
-										rung6[1+n7/2] = box7
-									} else {
-										rung6[1+n7/2] |= box7 << 32
-									}
-									rung6[0] = n7 + 1
-								}
-							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result036 = true
-				}
-//line quern.dev/ring/actor/alone.go:82:30000
-				t552 = result036
-//line quern.dev/ring/actor/alone.go:83:30000
-			}
-//line quern.dev/ring/actor/alone.go:84:30000
-			whole := t552
-//line quern.dev/ring/actor/alone.go:83:30000
-			if whole && !last {
-//line quern.dev/ring/actor/alone.go:84:30000
-				t582 := begin - born
-//line quern.dev/ring/actor/alone.go:85:30000
-				t592 := command
-//line quern.dev/ring/actor/alone.go:86:30000
-				t60 := cursor
-//line quern.dev/ring/actor/alone.go:87:30000
-				t61 := box
-//line quern.dev/ring/actor/alone.go:88
-				t628 := in
-				t632 := mail
-			block19:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:30000
-					loaded64 := host2.Load64(r, &t592[0])
-//line quern.dev/ring/actor/alone.go:104:30000
-					ordered2 := loaded64
-//line quern.dev/ring/actor/alone.go:104:30000
-					sh.Asked[0] = uint32(ordered2)
-//line quern.dev/ring/actor/alone.go:105:30000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint2 := uint32(ordered2 >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint2 != sh.Hint[0] {
-							t423 := hint2
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t423
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source4 uint32 = 9
-						var sides2 uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level2 := uint32(0); level2 < 8; level2++ {
-//line quern.dev/ring/actor/alone.go:114:30000
-								if level2 == 4 {
-//line quern.dev/ring/actor/alone.go:115:30000
-									continue
-//line quern.dev/ring/actor/alone.go:116:30000
-								}
-//line quern.dev/ring/actor/alone.go:117:30000
-								next5 := t60[level2]
-//line quern.dev/ring/actor/alone.go:118
-								t629 := level2
-								var result039 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t629 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result039 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t629 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result039 = shape.Slots + t629*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result039 = shape.Slots + (t629-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at4 := (result039 + next5&(shape.SideSlots-1)) * shape.InStep
-								loaded65 := host2.Load64(r, &t628[at4])
-								if uint32(loaded65>>32) == next5+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t925 := level2
-									source4 = t925
-									sides2 = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides2
-						}
-						if source4 == 9 || source4 < 4 {
-							next6 := t60[4]
-							loaded66 := host2.Load64(r, &t628[next6&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded66>>32) == next6+1
-//line quern.dev/ring/actor/alone.go:128
-							posted2 := false
-							slots9 := uint32(t61[11])
-							if slots9 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next7 := uint32(t61[8])
-								loaded67 := host2.Load64(r, &t632[next7&(slots9-1)*shape.InStep])
-								posted2 = uint32(loaded67>>32) == next7+1
-//line quern.dev/ring/actor/alone.go:133:30000
-							}
-//line quern.dev/ring/actor/alone.go:134:30000
-							if posted2 && !(middle2 && t60[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:30000
-								source4 = 8
-//line quern.dev/ring/actor/alone.go:136:30000
-							} else if middle2 {
-//line quern.dev/ring/actor/alone.go:137
-								source4 = 4
-							}
-						}
-						if !(source4 == 9) {
-//line quern.dev/ring/actor/alone.go:143:30000
-							t1214 := t628
-//line quern.dev/ring/actor/alone.go:144:30000
-							ring8 := t1214
-//line quern.dev/ring/actor/alone.go:145:30000
-							var at5 uint32
-//line quern.dev/ring/actor/alone.go:144:30000
-							if source4 == 8 {
-//line quern.dev/ring/actor/alone.go:145:30000
-								sh.Ticket = uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:146:30000
-								t1311 := t632
-//line quern.dev/ring/actor/alone.go:146:30000
-								t1411 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:30000
-								ring8 = t1311
-//line quern.dev/ring/actor/alone.go:148:30000
-								at5 = t1411
-//line quern.dev/ring/actor/alone.go:149:30000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:30000
-								sh.Ticket = t60[source4]
-//line quern.dev/ring/actor/alone.go:149:30000
-								t169 := source4
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result040 uint32
-//line quern.dev/ring/actor/alone.go:151:30000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:30000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t169 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result040 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t169 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result040 = shape.Slots + t169*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result040 = shape.Slots + (t169-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								t194 := source4
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result041 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t194 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result041 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result041 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								at5 = (result040 + sh.Ticket&(result041-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:30000
-							}
-//line quern.dev/ring/actor/alone.go:151:30000
-							t2111 := at5
-//line quern.dev/ring/actor/alone.go:152:30000
-							t2210 := at5 + shape.In
-//line quern.dev/ring/actor/alone.go:151:30000
-							slot9 := ring8[t2111:t2210]
-//line quern.dev/ring/actor/alone.go:152:30000
-							cell2 := words[:t235]
-//line quern.dev/ring/actor/alone.go:153
-							for w9 := 0; w9 < len(slot9); w9++ {
-//line quern.dev/ring/actor/alone.go:154:30000
-								loaded68 := host2.Load64(r, &slot9[w9])
-//line quern.dev/ring/actor/alone.go:155:30000
-								v2 := loaded68
-//line quern.dev/ring/actor/alone.go:155:30000
-								if uint32(v2>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:30000
-									break block19
-//line quern.dev/ring/actor/alone.go:157:30000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell2[w9] = uint32(v2)
-							}
-//line quern.dev/ring/actor/alone.go:160:30000
-							reply3 := cell2[t253:t263]
-//line quern.dev/ring/actor/alone.go:161:30000
-							for w10 := 0; w10 < len(reply3); w10++ {
-//line quern.dev/ring/actor/alone.go:162:30000
-								reply3[w10] = 0
-//line quern.dev/ring/actor/alone.go:163:30000
-							}
-//line quern.dev/ring/actor/alone.go:164:30000
-							t294 := source4
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Missing[0] = t294
-//line quern.dev/ring/actor/alone.go:165:30000
-							deadline2 := cell2[1]
-//line quern.dev/ring/actor/alone.go:166:30000
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line quern.dev/ring/actor/alone.go:166:30000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:30000
-							}
-//line quern.dev/ring/actor/alone.go:168:30000
-							t60[8] = source4
-//line quern.dev/ring/actor/alone.go:169:30000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-	}
-}
-
-//go:noinline
-//line quern_gen.go:8078:1
-func quernRow6SendActor(r *host2.Run, box, command []uint64, start uint64) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:92
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 1)
-			kernel.StoreRelease(&command[8], start)
-		}
-	}
-}
-
-//line quern_gen.go:8091:1
-func quernPlainWorkActor(r *host2.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[Desk](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7), host2.Slice[float32](r, 8)
-	host2.Plain(r, func(t_ kernel.Thread) { workActor(t_, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
-}
-
-func quernHostWorkActor(r *host2.Run) {
-	shape := host2.Value[actor.Shape](r, 0)
-	control := host2.Slice[uint64](r, 1)
-	cursors := host2.Slice[uint32](r, 2)
-	states := host2.Slice[Desk](r, 3)
-	inbox := host2.Slice[uint64](r, 4)
-	outbox := host2.Slice[uint64](r, 5)
-	post := host2.Slice[uint64](r, 6)
-	host := host2.Slice[uint64](r, 7)
-	data := host2.Slice[float32](r, 8)
-	var command []uint64
-	var cursor []uint32
-	var in []uint64
-	slots := int(shape.Slots + 7*shape.SideSlots)
-	var out []uint64
-	var number int
-	var t11 int
-	var t12 int
-	var box []uint64
-	var t13 int
-	var t14 int
-	var mail []uint64
-	var routes uint32
-	var leaving uint32
-	var handled uint32
-	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
-	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
-	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
-	words := host2.Dynamic[uint32](r, 2)
-	sh := host2.Shared[actor.Status](r, 0)
-	t22 := shape.OutAt
-	t23 := shape.OutAt + shape.Out - 3
-	c2 := int(4)
-	c3 := int(9)
-	t232 := shape.Stride
-	t252 := shape.OutAt
-	t262 := shape.OutAt + shape.Out - 3
-	var source2 uint32
-	var result uint32
-	cs2 := host2.Scratch[*actor.Context](r, 3, r.BlockDim.Count())
-	var state *Desk
-	cells := host2.Dynamic[actor.Cell[Batch, Result]](r, 1)
-	var in2 *Batch
-	var out2 *Result
-	var t38 *Desk
-	var t47 *Batch
-	var t58 *Result
-	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
-	var ref actor.Payload[float32]
-	valuess := host2.Scratch[[]float32](r, 5, r.BlockDim.Count())
-	var forwards bool
-	var stops bool
-	var last bool
-	t911 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
-	t51 := shape.OutAt
-	t522 := shape.OutAt + shape.Out - 3
-	t233 := shape.Stride
-	t253 := shape.OutAt
-	t263 := shape.OutAt + shape.Out - 3
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		t1 := blockX + int(shape.First)
-		t3 := t1 * 16
-		t4 := (t1 + 1) * 16
-		t5 := t1 * 16
-		t6 := (t1 + 1) * 16
-		t7 := t1 * slots * int(shape.InStep)
-		t8 := (t1 + 1) * slots * int(shape.InStep)
-		t9 := t1 * slots * int(shape.OutStep)
-		t10 := (t1 + 1) * slots * int(shape.OutStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:23
-		command = control[t3:t4]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:24
-		cursor = cursors[t5:t6]
-		r.ThreadIdx = kernel.Dim3{}
-		in = inbox[t7:t8]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:27
-		out = outbox[t9:t10]
-		r.ThreadIdx = kernel.Dim3{}
-		number = int(cursor[9])
-		t11 = number * 16
-		t12 = (number + 1) * 16
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:30
-		box = post[t11:t12]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t13 = int(box[14])
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:31
-		mail = post[t13:t14]
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:32
-		routes = cursor[11]
-//line quern.dev/ring/actor/alone.go:35
-		leaving = 0
-		handled = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1WorkActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
-			}
-		}
-//line quern.dev/ring/actor/alone.go:47
-		for leaving == 0 {
-			if r.Halted() {
-//line quern.dev/ring/actor/alone.go:47
-				r.Halt()
-			}
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:48
-			source2 = sh.Missing[0]
-			if source2 == 9 {
-				leaving = 2
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:51
-				if sh.Asked[0] != 0 {
-					leaving = 1
-				}
-				break
-			}
-			result = 257
-			r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:57
-			if sh.Late == 0 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first2 := (threadZ*1 + threadY) * 32
-						quernRow2WorkActor(r, cs, first2, cs2, states, t1)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				state = &states[t1]
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow3WorkActor(r, cells)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				in2 = &cells[0].In
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4WorkActor(r, cells)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:58
-				out2 = &cells[0].Out
-//line payloads.go:46:50000
-				t38 = state
-//line payloads.go:47:50000
-				t47 = in2
-//line payloads.go:48:50000
-				t58 = out2
-//line payloads.go:49:50000
-				for threadZ := range 1 {
-//line payloads.go:50:50000
-					for threadY := range 1 {
-//line payloads.go:51:50000
-						first3 := (threadZ*1 + threadY) * 32
-//line payloads.go:52:50000
-						quernRow5WorkActor(r, cs2, first3, t1s)
-//line payloads.go:53:50000
-					}
-//line payloads.go:54:50000
-				}
-//line payloads.go:55:50000
-				r.ThreadIdx = kernel.Dim3{}
-//line payloads.go:48:50000
-				ref = t47.Values
-//line payloads.go:49:50000
-				r.ThreadIdx = kernel.Dim3{}
-//line payloads.go:49:50000
-				if t47.Do == 3 {
-//line payloads.go:50:50000
-					ref = t38.Kept
-//line payloads.go:51:50000
-				}
-//line payloads.go:52:50000
-				for threadZ := range 1 {
-//line payloads.go:53:50000
-					for threadY := range 1 {
-//line payloads.go:54:50000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line payloads.go:55:50000
-						first4 := (threadZ*1 + threadY) * 32
-//line payloads.go:56:50000
-						quernRow6WorkActor(r, t1s, first4, valuess, t47, ref, data)
-//line payloads.go:57:50000
-					}
-//line payloads.go:58:50000
-				}
-//line payloads.go:59:50000
-				r.ThreadIdx = kernel.Dim3{}
-//line payloads.go:56:50000
-				if t47.Do == 1 || t47.Do == 5 {
-//line payloads.go:57:50000
-					for threadZ := range 1 {
-//line payloads.go:58:50000
-						for threadY := range 1 {
-//line payloads.go:59:50000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line payloads.go:60:50000
-							first6 := (threadZ*1 + threadY) * 32
-//line payloads.go:61:50000
-							quernRow7WorkActor(r, valuess, first6)
-//line payloads.go:62:50000
-						}
-//line payloads.go:63:50000
-					}
-//line payloads.go:64:50000
-				}
-//line payloads.go:65:50000
-				r.ThreadIdx = kernel.Dim3{}
-//line payloads.go:62:50000
-				if t47.Do == 0 || t47.Do == 3 {
-//line payloads.go:63:50000
-					for threadZ := range 1 {
-//line payloads.go:64:50000
-						for threadY := range 1 {
-//line payloads.go:65:50000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line payloads.go:66:50000
-							first7 := (threadZ*1 + threadY) * 32
-//line payloads.go:67:50000
-							quernRow8WorkActor(r, valuess, first7, t58)
-//line payloads.go:68:50000
-						}
-//line payloads.go:69:50000
-					}
-//line payloads.go:70:50000
-				}
-//line payloads.go:71:50000
-				for threadZ := range 1 {
-//line payloads.go:72:50000
-					for threadY := range 1 {
-//line payloads.go:73:50000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line payloads.go:74:50000
-						first8 := (threadZ*1 + threadY) * 32
-//line payloads.go:75:50000
-						quernRow9WorkActor(r, t1s, first8, t47, t38, t58, ref, c2, c3, sh)
-//line payloads.go:76:50000
-					}
-//line payloads.go:77:50000
-				}
-//line payloads.go:78:50000
-				r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/ring/actor/alone.go:63
-				result = sh.Outcome[0]
-			}
-			if result == 4 {
-				leaving = 2
-				break
-			}
-			handled++
-			forwards = routes != 0 && (result == 1 || result == 3)
-			stops = result == 2 || result == 3
-			last = stops || handled == shape.Messages
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first10 := (threadZ*1 + threadY) * 32
-					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t911, t106, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
-				}
-			}
-//line quern.dev/ring/actor/alone.go:88
-			if stops {
-				leaving = 3
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := uint64(shape.Epoch)<<32 | uint64(leaving)
-				quernRow11WorkActor(r, box, command, start)
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:8392:1
-func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
-	cRow := cs[first:][:32]
-	beginRow := begins[first:][:32]
-	bornRow := borns[first:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:33
-		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line quern.dev/ring/actor/alone.go:36
-		var begin int64
-		var born int64
-//line quern.dev/ring/actor/alone.go:37
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 0)
-			sh.Higher[0] = 1
-//line quern.dev/ring/actor/alone.go:39
-			sh.Hint[0] = 0
-//line quern.dev/ring/actor/alone.go:39
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:39
-			sh.Asked[0] = 0
-			now := kernel.Clock()
-			begin = now
-//line quern.dev/ring/actor/alone.go:41
-			born = begin
-			t20 := c
-			t21 := cursor
-//line quern.dev/ring/actor/alone.go:42
-			t24 := words[t22:t23]
-//line quern.dev/ring/actor/alone.go:214
-			pending := t21[12]
-			var result0 bool
-//line quern.dev/ring/actor/alone.go:215
-			if pending == 0 {
-				result0 = true
-			} else {
-				t15 := int(t21[13])
-//line quern.dev/ring/actor/alone.go:218
-				t25 := int(t21[13]) + len(t24) + 1
-//line quern.dev/ring/actor/alone.go:218
-				saved := t20.Post[t15:t25]
-				for w := 0; w < len(t24); w++ {
-					t24[w] = uint32(saved[w])
-				}
-				t32 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t32[2]
-				t42 := t20.Words
-//line quern.dev/ring/actor/alone.go:222
-				_ = t42[3]
-//line quern.dev/ring/actor/alone.go:222
-				t52 := uint32(saved[len(t24)])
-//line quern.dev/ring/actor/alone.go:222
-				t62 := uint32(saved[len(t24)] >> 32)
-//line quern.dev/ring/actor/alone.go:222
-				t32[2] = t52
-//line quern.dev/ring/actor/alone.go:222
-				t42[3] = t62
-				t21[12] = 0
-				t72 := t20
-				t82 := t21
-				t92 := t24
-				t102 := pending - 1
-				var result02 bool
-			block:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list := int(t82[11])
-					count := uint32(t72.Post[list])
-					for i := t102; i < count; i++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
-						}
-//line quern.dev/ring/actor/alone.go:193
-						to := t72.Post[list+1+int(i)]
-						t16 := uint32(to)
-						t26 := uint32(to >> 32)
-//line quern.dev/ring/actor/send.go:28:20000
-						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line quern.dev/ring/actor/send.go:31:20000
-							t17 := int(t16) * 16
-//line quern.dev/ring/actor/send.go:32:20000
-							t27 := (int(t16) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:20000
-							b := t72.Post[t17:t27]
-//line quern.dev/ring/actor/send.go:32:20000
-							memory := t72.Post
-//line quern.dev/ring/actor/send.go:33:20000
-							if b[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory = t72.Host
-//line quern.dev/ring/actor/send.go:35:20000
-							}
-//line quern.dev/ring/actor/send.go:36:20000
-							t33 := b[14]
-//line quern.dev/ring/actor/send.go:36:20000
-							t43 := uint32(b[11])
-//line quern.dev/ring/actor/send.go:36:20000
-							t53 := uint32(b[12])
-//line quern.dev/ring/actor/send.go:37:20000
-							ring := t33
-//line quern.dev/ring/actor/send.go:38:20000
-							slots2 := t43
-//line quern.dev/ring/actor/send.go:39:20000
-							step := t53
-//line quern.dev/ring/actor/send.go:37:20000
-							end := ring + uint64(slots2)*uint64(step)
-//line quern.dev/ring/actor/send.go:38:20000
-							if end > uint64(len(memory)) || ring > end {
-//line quern.dev/ring/actor/send.go:39:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:20000
-							}
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded := host2.Load64(r, &b[0])
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded2 := host2.Load64(r, &b[8])
-//line quern.dev/ring/actor/send.go:42:20000
-							t83 := ring
-//line quern.dev/ring/actor/send.go:43:20000
-							t93 := end
-//line quern.dev/ring/actor/send.go:42:20000
-							loaded3 := host2.Load64(r, &b[10])
-//line quern.dev/ring/actor/send.go:41:20000
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line quern.dev/ring/actor/send.go:42:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						t34 := t72
-						var ticket uint32
-						var room uint32
-					block2:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:20000
-							for b2 := t34.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:20000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:20000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:20000
-								}
-//line quern.dev/ring/actor/send.go:59:20000
-								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
-//line quern.dev/ring/actor/send.go:60:20000
-									t18 := t34
-//line quern.dev/ring/actor/send.go:81
-									b3 := t18.To.Words
-									loaded4 := host2.Load64(r, &b3[10])
-//line quern.dev/ring/actor/send.go:82
-									t18.To.Owner = uint32(loaded4)
-									var room2 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t18.To.Owner != t18.To.Actor {
-										room2 = 2
-									} else {
-										t28 := t18
-										t35 := t18
-//line quern.dev/ring/actor/send.go:86
-										loaded5 := host2.Load64(r, &b3[0])
-										t54 := loaded5
-//line quern.dev/ring/actor/send.go:86
-										loaded6 := host2.Load64(r, &b3[8])
-										t73 := uint32(loaded6)
-//line quern.dev/ring/actor/send.go:86
-										t28.To.Tail = t54
-//line quern.dev/ring/actor/send.go:86
-										t35.To.Head = t73
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:20000
-											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line quern.dev/ring/actor/send.go:89:20000
-											head := loaded7
-//line quern.dev/ring/actor/send.go:89:20000
-											kernel.StoreRelaxed(&b3[8], head)
-//line quern.dev/ring/actor/send.go:90:20000
-											t18.To.Head = uint32(head)
-//line quern.dev/ring/actor/send.go:91:20000
-										}
-//line quern.dev/ring/actor/send.go:92:20000
-										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
-//line quern.dev/ring/actor/send.go:93:20000
-											room2 = 1
-//line quern.dev/ring/actor/send.go:94:20000
-										} else {
-//line quern.dev/ring/actor/send.go:95:20000
-											room2 = 0
-//line quern.dev/ring/actor/send.go:96:20000
-										}
-//line quern.dev/ring/actor/send.go:97:20000
-									}
-//line quern.dev/ring/actor/send.go:60:20000
-									room3 := room2
-//line quern.dev/ring/actor/send.go:61:20000
-									if room3 != 0 {
-//line quern.dev/ring/actor/send.go:61:20000
-										atomic.AddUint64(&b2[1], 1)
-//line quern.dev/ring/actor/send.go:62:20000
-										ticket = 0
-//line quern.dev/ring/actor/send.go:63:20000
-										room = room3
-//line quern.dev/ring/actor/send.go:64:20000
-										break block2
-//line quern.dev/ring/actor/send.go:65:20000
-									}
-//line quern.dev/ring/actor/send.go:66:20000
-								}
-//line quern.dev/ring/actor/send.go:65:20000
-								loaded8 := host2.Load64(r, &b2[10])
-//line quern.dev/ring/actor/send.go:66:20000
-								owner := uint32(loaded8)
-//line quern.dev/ring/actor/send.go:68:20000
-								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:20000
-								tail := old
-//line quern.dev/ring/actor/send.go:69:20000
-								if tail == t34.To.Tail {
-//line quern.dev/ring/actor/send.go:70:20000
-									t55 := t34
-//line quern.dev/ring/actor/send.go:71:20000
-									t63 := t34
-//line quern.dev/ring/actor/send.go:72:20000
-									t74 := tail + 1
-//line quern.dev/ring/actor/send.go:73:20000
-									t84 := owner
-//line quern.dev/ring/actor/send.go:70:20000
-									t55.To.Tail = t74
-//line quern.dev/ring/actor/send.go:70:20000
-									t63.To.Owner = t84
-//line quern.dev/ring/actor/send.go:71:20000
-									t94 := uint32(tail)
-//line quern.dev/ring/actor/send.go:72:20000
-									ticket = t94
-//line quern.dev/ring/actor/send.go:73:20000
-									room = 0
-//line quern.dev/ring/actor/send.go:74:20000
-									break block2
-//line quern.dev/ring/actor/send.go:75:20000
-								}
-//line quern.dev/ring/actor/send.go:73:20000
-								t34.To.Tail = tail
-//line quern.dev/ring/actor/send.go:74:20000
-							}
-//line quern.dev/ring/actor/send.go:75:20000
-						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket2 := ticket
-						room4 := room
-//line quern.dev/ring/actor/alone.go:196
-						if room4 == 1 {
-							t64 := int(t82[13])
-//line quern.dev/ring/actor/alone.go:197
-							t75 := int(t82[13]) + len(t92) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved2 := t72.Post[t64:t75]
-							for w2 := 0; w2 < len(t92); w2++ {
-								saved2[w2] = uint64(t92[w2])
-							}
-							result03 := t72.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved2[len(t92)] = result03
-							t82[12] = i + 1
-							result02 = false
-							break block
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room4 == 0 {
-							t95 := t72
-							t103 := t92
-							t112 := ticket2
-//line quern.dev/ring/actor/alone.go:229
-							t19 := t112
-//line quern.dev/ring/actor/send.go:49:20000
-							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line quern.dev/ring/actor/send.go:49:20000
-							result04 := t95.To.Ring[t110:]
-//line quern.dev/ring/actor/alone.go:229
-							t36 := result04
-							t44 := uint64(t112+1) << 32
-							slot := t36
-							tag := t44
-//line quern.dev/ring/actor/alone.go:230
-							t56 := t95
-							t65 := slot
-							t76 := tag
-//line quern.dev/ring/actor/send.go:102
-							h := t65[:c2]
-							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t76)
-							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
-							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
-							}
-							t85 := t95
-//line quern.dev/ring/actor/send.go:114
-							t111 := t85
-						block3:
-							switch {
-							default:
-//line quern.dev/ring/actor/send.go:142
-								kernel.Fence()
-								t29 := t111.To.Kind != 1
-								if t29 {
-//line quern.dev/ring/actor/send.go:143
-									loaded9 := host2.Load64(r, &t111.To.Words[9])
-									t29 = loaded9 == 0
-								}
-								if !t29 {
-//line quern.dev/ring/actor/send.go:146
-									rung := t111.Control[c3:]
+								if !t26 {
+//line handlers.go:104
+									rung := t18.Control[c2:]
+//line handlers.go:104
 									t37 := rung[0]
-//line quern.dev/ring/actor/send.go:147
-									t45 := uint64(t111.To.Box)
+//line handlers.go:104
+									t43 := uint64(t18.To.Box)
 									n := t37
-									box2 := t45
-//line quern.dev/ring/actor/send.go:148
-									t57 := min(n, 12)
-									for i2 := uint64(0); i2 < t57; i2++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
-											break block3
+									box := t43
+									t55 := min(n, 12)
+									for i2 := uint64(0); i2 < t55; i2++ {
+//line handlers.go:104
+										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box {
+											break block2
 										}
 									}
-//line quern.dev/ring/actor/send.go:154
 									if n >= 12 {
+//line handlers.go:104
 										rung[0] = 13
-										if t111.To.Kind != 1 {
-											t66 := t111
-//line quern.dev/ring/actor/send.go:133
-											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
-											kernel.StoreRelaxed(&t66.Host[0], 1)
+//line handlers.go:104
+										if t18.To.Kind != 1 {
+											t64 := t18
+//line handlers.go:104
+											kernel.StoreRelaxed(&t64.Host[t64.To.Words[15]], 1)
+//line handlers.go:104
+											kernel.StoreRelaxed(&t64.Host[0], 1)
 										}
 										break
-//line quern.dev/ring/actor/send.go:160
 									} else if n&1 == 0 {
-										rung[1+n/2] = box2
+//line handlers.go:104
+										rung[1+n/2] = box
 									} else {
-										rung[1+n/2] |= box2 << 32
+//line handlers.go:104
+										rung[1+n/2] |= box << 32
 									}
+//line handlers.go:104
 									rung[0] = n + 1
 								}
 							}
-						}
-					}
-//line quern.dev/ring/actor/alone.go:209
-					result02 = true
-				}
-//line quern.dev/ring/actor/alone.go:224
-				result0 = result02
-			}
-//line quern.dev/ring/actor/alone.go:42
-			if result0 {
-				t282 := begin - born
-				t292 := command
-				t30 := cursor
-				t31 := box
-				t322 := in
-				t332 := mail
-			block4:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:30000
-					loaded10 := host2.Load64(r, &t292[0])
-//line quern.dev/ring/actor/alone.go:104:30000
-					ordered := loaded10
-//line quern.dev/ring/actor/alone.go:104:30000
-					sh.Asked[0] = uint32(ordered)
-//line quern.dev/ring/actor/alone.go:105:30000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint := uint32(ordered >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint != sh.Hint[0] {
-							t46 := hint
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t46
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source uint32 = 9
-						var sides uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level := uint32(0); level < 8; level++ {
-//line quern.dev/ring/actor/alone.go:114:30000
-								if level == 4 {
-//line quern.dev/ring/actor/alone.go:115:30000
-									continue
-//line quern.dev/ring/actor/alone.go:116:30000
-								}
-//line quern.dev/ring/actor/alone.go:117:30000
-								next := t30[level]
-//line quern.dev/ring/actor/alone.go:118
-								t67 := level
-								var result05 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t67 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result05 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t67 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result05 = shape.Slots + t67*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result05 = shape.Slots + (t67-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load64(r, &t322[at])
-								if uint32(loaded11>>32) == next+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t96 := level
-									source = t96
-									sides = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides
-						}
-						if source == 9 || source < 4 {
-							next2 := t30[4]
-							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded12>>32) == next2+1
-//line quern.dev/ring/actor/alone.go:128
-							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded13>>32) == next3+1
-//line quern.dev/ring/actor/alone.go:133:30000
-							}
-//line quern.dev/ring/actor/alone.go:134:30000
-							if posted && !(middle && t30[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:30000
-								source = 8
-//line quern.dev/ring/actor/alone.go:136:30000
-							} else if middle {
-//line quern.dev/ring/actor/alone.go:137
-								source = 4
-							}
-						}
-						if !(source == 9) {
-//line quern.dev/ring/actor/alone.go:143:30000
-							t122 := t322
-//line quern.dev/ring/actor/alone.go:144:30000
-							ring2 := t122
-//line quern.dev/ring/actor/alone.go:145:30000
-							var at2 uint32
-//line quern.dev/ring/actor/alone.go:144:30000
-							if source == 8 {
-//line quern.dev/ring/actor/alone.go:145:30000
-								sh.Ticket = uint32(t31[8])
-//line quern.dev/ring/actor/alone.go:146:30000
-								t132 := t332
-//line quern.dev/ring/actor/alone.go:146:30000
-								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:30000
-								ring2 = t132
-//line quern.dev/ring/actor/alone.go:148:30000
-								at2 = t142
-//line quern.dev/ring/actor/alone.go:149:30000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:30000
-								sh.Ticket = t30[source]
-//line quern.dev/ring/actor/alone.go:149:30000
-								t162 := source
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result06 uint32
-//line quern.dev/ring/actor/alone.go:151:30000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:30000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t162 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result06 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t162 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result06 = shape.Slots + t162*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result06 = shape.Slots + (t162-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								t192 := source
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result07 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t192 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result07 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result07 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:30000
-							}
-//line quern.dev/ring/actor/alone.go:151:30000
-							t212 := at2
-//line quern.dev/ring/actor/alone.go:152:30000
-							t222 := at2 + shape.In
-//line quern.dev/ring/actor/alone.go:151:30000
-							slot2 := ring2[t212:t222]
-//line quern.dev/ring/actor/alone.go:152:30000
-							cell := words[:t232]
-//line quern.dev/ring/actor/alone.go:153
-							for w4 := 0; w4 < len(slot2); w4++ {
-//line quern.dev/ring/actor/alone.go:154:30000
-								loaded14 := host2.Load64(r, &slot2[w4])
-//line quern.dev/ring/actor/alone.go:155:30000
-								v := loaded14
-//line quern.dev/ring/actor/alone.go:155:30000
-								if uint32(v>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:30000
-									break block4
-//line quern.dev/ring/actor/alone.go:157:30000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell[w4] = uint32(v)
-							}
-//line quern.dev/ring/actor/alone.go:160:30000
-							reply := cell[t252:t262]
-//line quern.dev/ring/actor/alone.go:161:30000
-							for w5 := 0; w5 < len(reply); w5++ {
-//line quern.dev/ring/actor/alone.go:162:30000
-								reply[w5] = 0
-//line quern.dev/ring/actor/alone.go:163:30000
-							}
-//line quern.dev/ring/actor/alone.go:164:30000
-							t293 := source
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Missing[0] = t293
-//line quern.dev/ring/actor/alone.go:165:30000
-							deadline := cell[1]
-//line quern.dev/ring/actor/alone.go:166:30000
-							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line quern.dev/ring/actor/alone.go:166:30000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:30000
-							}
-//line quern.dev/ring/actor/alone.go:168:30000
-							t30[8] = source
-//line quern.dev/ring/actor/alone.go:169:30000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
-			}
-		}
-		beginRow[threadX] = begin
-		bornRow[threadX] = born
-	}
-}
-
-//go:noinline
-//line quern_gen.go:8978:1
-func quernRow2WorkActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*actor.Context, states []Desk, t1 int) {
-	cRow := cs[first2:][:32]
-	cRow2 := cs2[first2:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-//line quern.dev/ring/actor/alone.go:58
-		c4 := c
-//line quern.dev/ring/actor/alone.go:58
-		_ = states[t1]
-		cRow2[threadX] = c4
-	}
-}
-
-//go:noinline
-//line quern_gen.go:8994:1
-func quernRow3WorkActor(r *host2.Run, cells []actor.Cell[Batch, Result]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58
-		_ = cells[0].In
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9004:1
-func quernRow4WorkActor(r *host2.Run, cells []actor.Cell[Batch, Result]) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line quern.dev/ring/actor/alone.go:58
-		_ = cells[0].Out
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9014:1
-func quernRow5WorkActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*actor.Context) {
-	cRow2 := cs2[first3:][:32]
-	t1Row := t1s[first3:][:32]
-	for threadX := range 32 {
-		c4 := cRow2[threadX]
-//line payloads.go:46:50000
-		t113 := c4
-//line payloads.go:47:50000
-		t1Row[threadX] = t113
-//line payloads.go:48:50000
-	}
-//line payloads.go:49:50000
-}
-
-//go:noinline
-//line quern_gen.go:9030:1
-func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess [][]float32, t47 *Batch, ref actor.Payload[float32], data []float32) {
-	t1Row := t1s[first4:][:32]
-	valuesRow := valuess[first4:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t113 := t1Row[threadX]
-//line payloads.go:52:50000
-		values := ([]float32)(nil)
-//line payloads.go:53:50000
-		if t47.Do != 4 {
-//line payloads.go:54:50000
-			t114 := t113
-//line payloads.go:55:50000
-			p := ref
-//line payloads.go:54:50000
-			t115 := t114.Post
-//line payloads.go:55:50000
-			t210 := p.Entry
-//line payloads.go:56:50000
-			t39 := p.Generation
-//line payloads.go:57:50000
-			if t39 == 0 {
-//line payloads.go:54:50000
-				host2.Fail(r, "reference to no payload")
-//line payloads.go:55:50000
-			}
-//line payloads.go:54:50000
-			loaded15 := host2.Load64(r, &t115[t210+0])
-//line payloads.go:55:50000
-			host3 := loaded15
-//line payloads.go:56:50000
-			if uint32(host3>>32) != t39 {
-//line payloads.go:54:50000
-				host2.Fail(r, "payload was released")
-//line payloads.go:55:50000
-			}
-//line payloads.go:56:50000
-			if host3&1 == 0 {
-//line payloads.go:54:50000
-				loaded16 := host2.Load64(r, &t115[t210+1])
-//line payloads.go:55:50000
-				actors := loaded16
-//line payloads.go:56:50000
-				if uint32(actors) <= uint32(host3)>>1 {
-//line payloads.go:54:50000
-					host2.Fail(r, "payload was released")
-//line payloads.go:55:50000
-				}
-//line payloads.go:56:50000
-			}
-//line payloads.go:54:50000
-			extent := t114.Post[p.Entry+2]
-//line payloads.go:55:50000
-			t48 := uint32(extent)
-//line payloads.go:56:50000
-			t59 := uint32(extent >> 32)
-//line payloads.go:57:50000
-			first5 := t48
-//line payloads.go:58:50000
-			n2 := t59
-//line payloads.go:59:50000
-			if p.Offset < first5 || p.Length > n2 || p.Offset-first5 > n2-p.Length {
-//line payloads.go:54:50000
-				host2.Fail(r, "reference to elements that are not of its payload")
-//line payloads.go:55:50000
-			}
-//line payloads.go:56:50000
-			t68 := int(p.Offset)
-//line payloads.go:57:50000
-			t77 := int(p.Offset) + int(p.Length)
-//line payloads.go:54:50000
-			result08 := data[t68:t77]
-//line payloads.go:55:50000
-			values = result08
-//line payloads.go:56:50000
-		}
-//line payloads.go:57:50000
-		valuesRow[threadX] = values
-//line payloads.go:58:50000
-	}
-//line payloads.go:59:50000
-}
-
-//go:noinline
-//line quern_gen.go:9115:1
-func quernRow7WorkActor(r *host2.Run, valuess [][]float32, first6 int) {
-	valuesRow := valuess[first6:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		values := valuesRow[threadX]
-//line payloads.go:57:50000
-		for i3 := threadX; i3 < len(values); i3 += 32 {
-//line payloads.go:58:50000
-			values[i3] *= 2
-//line payloads.go:59:50000
-		}
-//line payloads.go:60:50000
-	}
-//line payloads.go:61:50000
-}
-
-//go:noinline
-//line quern_gen.go:9133:1
-func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t58 *Result) {
-	valuesRow := valuess[first7:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		values := valuesRow[threadX]
-//line payloads.go:63:50000
-		var sum float32
-//line payloads.go:64:50000
-		for i4 := threadX; i4 < len(values); i4 += 32 {
-//line payloads.go:65:50000
-			sum += values[i4]
-//line payloads.go:66:50000
-		}
-//line payloads.go:67:50000
-		kernel.AtomicAdd(&t58.Sum, sum)
-//line payloads.go:68:50000
-	}
-//line payloads.go:69:50000
-}
-
-//go:noinline
-//line quern_gen.go:9155:1
-func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t47 *Batch, t38 *Desk, t58 *Result, ref actor.Payload[float32], c2, c3 int, sh *actor.Status) {
-	t1Row := t1s[first8:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t113 := t1Row[threadX]
-		first9 := threadX == 0
-		t2 := threadX == 0
-		var result09 kernel.Action
-//line payloads.go:70:50000
-		if !first9 {
-//line payloads.go:71:50000
-			result09 = 1
-//line payloads.go:72:50000
-		} else {
-//line payloads.go:73:50000
-			t49 := t47.Do
-//line payloads.go:74:50000
-			if t49 == 0 {
-//line payloads.go:75:50000
-				result010 := t113.Sender()
-//line payloads.go:76:50000
-				if result010 != 0 {
-//line payloads.go:76:50000
-					t38.Given++
-//line payloads.go:77:50000
-					t38.Sum += t58.Sum
-//line payloads.go:78:50000
-					t69 := t113
-//line payloads.go:79:50000
-					p2 := ref
-//line payloads.go:78:50000
-					t116 := t69.Post
-//line payloads.go:79:50000
-					t211 := p2.Entry
-//line payloads.go:80:50000
-					t310 := p2.Generation
-//line payloads.go:81:50000
-					if t310 == 0 {
-//line payloads.go:78:50000
-						host2.Fail(r, "reference to no payload")
-//line payloads.go:79:50000
-					}
-//line payloads.go:78:50000
-					loaded17 := host2.Load64(r, &t116[t211+0])
-//line payloads.go:79:50000
-					host4 := loaded17
-//line payloads.go:80:50000
-					if uint32(host4>>32) != t310 {
-//line payloads.go:78:50000
-						host2.Fail(r, "payload was released")
-//line payloads.go:79:50000
-					}
-//line payloads.go:80:50000
-					if host4&1 == 0 {
-//line payloads.go:78:50000
-						loaded18 := host2.Load64(r, &t116[t211+1])
-//line payloads.go:79:50000
-						actors2 := loaded18
-//line payloads.go:80:50000
-						if uint32(actors2) <= uint32(host4)>>1 {
-//line payloads.go:78:50000
-							host2.Fail(r, "payload was released")
-//line payloads.go:79:50000
-						}
-//line payloads.go:80:50000
-					}
-//line payloads.go:78:50000
-					kernel.Fence()
-//line payloads.go:78:50000
-					old2 := kernel.AtomicSub(&t69.Post[p2.Entry+1], 1)
-//line payloads.go:79:50000
-					held := uint32(old2)
-//line payloads.go:78:50000
-					kernel.Fence()
-//line payloads.go:78:50000
-					loaded19 := host2.Load64(r, &t69.Post[p2.Entry+0])
-//line payloads.go:79:50000
-					taken := uint32(loaded19) >> 1
-//line payloads.go:80:50000
-					if held <= taken {
-//line payloads.go:78:50000
-						atomic.AddUint64(&t69.Post[p2.Entry+1], 1)
-//line payloads.go:78:50000
-						host2.Fail(r, "payload released more often than retained")
-//line payloads.go:79:50000
-					}
-//line payloads.go:80:50000
-				}
-//line payloads.go:80:50000
-			} else if t49 == 2 {
-//line payloads.go:81:50000
-				t78 := t113
-//line payloads.go:82:50000
-				p3 := ref
-//line payloads.go:81:50000
-				t117 := t78.Post
-//line payloads.go:82:50000
-				t213 := p3.Entry
-//line payloads.go:83:50000
-				t311 := p3.Generation
-//line payloads.go:84:50000
-				if t311 == 0 {
-//line payloads.go:81:50000
-					host2.Fail(r, "reference to no payload")
-//line payloads.go:82:50000
-				}
-//line payloads.go:81:50000
-				loaded20 := host2.Load64(r, &t117[t213+0])
-//line payloads.go:82:50000
-				host5 := loaded20
-//line payloads.go:83:50000
-				if uint32(host5>>32) != t311 {
-//line payloads.go:81:50000
-					host2.Fail(r, "payload was released")
-//line payloads.go:82:50000
-				}
-//line payloads.go:83:50000
-				if host5&1 == 0 {
-//line payloads.go:81:50000
-					loaded21 := host2.Load64(r, &t117[t213+1])
-//line payloads.go:82:50000
-					actors3 := loaded21
-//line payloads.go:83:50000
-					if uint32(actors3) <= uint32(host5)>>1 {
-//line payloads.go:81:50000
-						host2.Fail(r, "payload was released")
-//line payloads.go:82:50000
-					}
-//line payloads.go:83:50000
-				}
-//line payloads.go:81:50000
-				kernel.Fence()
-//line payloads.go:81:50000
-				atomic.AddUint64(&t78.Post[p3.Entry+1], 1)
-//line payloads.go:82:50000
-				t38.Kept = ref
-//line payloads.go:83:50000
-			} else if t49 == 4 {
-//line payloads.go:84:50000
-				t86 := t113
-//line payloads.go:84:50000
-				p4 := t38.Kept
-//line payloads.go:84:50000
-				t118 := t86.Post
-//line payloads.go:85:50000
-				t214 := p4.Entry
-//line payloads.go:86:50000
-				t312 := p4.Generation
-//line payloads.go:87:50000
-				if t312 == 0 {
-//line payloads.go:84:50000
-					host2.Fail(r, "reference to no payload")
-//line payloads.go:85:50000
-				}
-//line payloads.go:84:50000
-				loaded22 := host2.Load64(r, &t118[t214+0])
-//line payloads.go:85:50000
-				host6 := loaded22
-//line payloads.go:86:50000
-				if uint32(host6>>32) != t312 {
-//line payloads.go:84:50000
-					host2.Fail(r, "payload was released")
-//line payloads.go:85:50000
-				}
-//line payloads.go:86:50000
-				if host6&1 == 0 {
-//line payloads.go:84:50000
-					loaded23 := host2.Load64(r, &t118[t214+1])
-//line payloads.go:85:50000
-					actors4 := loaded23
-//line payloads.go:86:50000
-					if uint32(actors4) <= uint32(host6)>>1 {
-//line payloads.go:84:50000
-						host2.Fail(r, "payload was released")
-//line payloads.go:85:50000
-					}
-//line payloads.go:86:50000
-				}
-//line payloads.go:84:50000
-				kernel.Fence()
-//line payloads.go:84:50000
-				old3 := kernel.AtomicSub(&t86.Post[p4.Entry+1], 1)
-//line payloads.go:85:50000
-				held2 := uint32(old3)
-//line payloads.go:84:50000
-				kernel.Fence()
-//line payloads.go:84:50000
-				loaded24 := host2.Load64(r, &t86.Post[p4.Entry+0])
-//line payloads.go:85:50000
-				taken2 := uint32(loaded24) >> 1
-//line payloads.go:86:50000
-				if held2 <= taken2 {
-//line payloads.go:84:50000
-					atomic.AddUint64(&t86.Post[p4.Entry+1], 1)
-//line payloads.go:84:50000
-					host2.Fail(r, "payload released more often than retained")
-//line payloads.go:85:50000
-				}
-//line payloads.go:85:50000
-			} else if t49 == 5 {
-//line payloads.go:86:50000
-				t97 := t113
-//line payloads.go:87:50000
-				p5 := ref
-//line payloads.go:86:50000
-				t119 := t97.Post
-//line payloads.go:87:50000
-				t215 := p5.Entry
-//line payloads.go:88:50000
-				t313 := p5.Generation
-//line payloads.go:89:50000
-				if t313 == 0 {
-//line payloads.go:86:50000
-					host2.Fail(r, "reference to no payload")
-//line payloads.go:87:50000
-				}
-//line payloads.go:86:50000
-				loaded25 := host2.Load64(r, &t119[t215+0])
-//line payloads.go:87:50000
-				host7 := loaded25
-//line payloads.go:88:50000
-				if uint32(host7>>32) != t313 {
-//line payloads.go:86:50000
-					host2.Fail(r, "payload was released")
-//line payloads.go:87:50000
-				}
-//line payloads.go:88:50000
-				if host7&1 == 0 {
-//line payloads.go:86:50000
-					loaded26 := host2.Load64(r, &t119[t215+1])
-//line payloads.go:87:50000
-					actors5 := loaded26
-//line payloads.go:88:50000
-					if uint32(actors5) <= uint32(host7)>>1 {
-//line payloads.go:86:50000
-						host2.Fail(r, "payload was released")
-//line payloads.go:87:50000
-					}
-//line payloads.go:88:50000
-				}
-//line payloads.go:86:50000
-				kernel.Fence()
-//line payloads.go:86:50000
-				atomic.AddUint64(&t97.Post[p5.Entry+1], 1)
-//line payloads.go:87:50000
-				next4 := Batch{Values: ref}
-//line payloads.go:88:50000
-				t104 := t113
-//line payloads.go:88:50000
-				t1110 := t47.Next
-//line payloads.go:89:50000
-				t123 := &next4
-//line payloads.go:90:50000
-				var result011 bool
-//line payloads.go:91:50000
-				if t1110.Mailbox == 0 {
-//line payloads.go:92:50000
-					result011 = false
-//line payloads.go:93:50000
-				} else {
-//line payloads.go:94:50000
-					t120 := t1110.Mailbox
-//line payloads.go:95:50000
-					t216 := t1110.Actor
-//line payloads.go:88:50000
-					if !(t104.To.Box == t120 && t104.To.Actor == t216) {
-//line payloads.go:89:50000
-						t121 := int(t120) * 16
-//line payloads.go:90:50000
-						t217 := (int(t120) + 1) * 16
-//line payloads.go:88:50000
-						b4 := t104.Post[t121:t217]
-//line payloads.go:88:50000
-						memory2 := t104.Post
-//line payloads.go:88:50000
-						if b4[13] == 1 {
-//line payloads.go:88:50000
-							memory2 = t104.Host
-//line payloads.go:89:50000
-						}
-//line payloads.go:88:50000
-						t314 := b4[14]
-//line payloads.go:88:50000
-						t410 := uint32(b4[11])
-//line payloads.go:88:50000
-						t510 := uint32(b4[12])
-//line payloads.go:89:50000
-						ring3 := t314
-//line payloads.go:90:50000
-						slots4 := t410
-//line payloads.go:91:50000
-						step2 := t510
-//line payloads.go:92:50000
-						end2 := ring3 + uint64(slots4)*uint64(step2)
-//line payloads.go:93:50000
-						if end2 > uint64(len(memory2)) || ring3 > end2 {
-//line payloads.go:88:50000
-							host2.Fail(r, "a Ref that names no mailbox")
-//line payloads.go:89:50000
-						}
-//line payloads.go:88:50000
-						loaded27 := host2.Load64(r, &b4[0])
-//line payloads.go:88:50000
-						loaded28 := host2.Load64(r, &b4[8])
-//line payloads.go:89:50000
-						t87 := ring3
-//line payloads.go:90:50000
-						t98 := end2
-//line payloads.go:88:50000
-						loaded29 := host2.Load64(r, &b4[10])
-//line payloads.go:88:50000
-						t104.To = actor.Target{Box: t120, Actor: t216, Tail: loaded27, Head: uint32(loaded28), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded29)}
-//line payloads.go:89:50000
-					}
-//line payloads.go:90:50000
-					t315 := t104
-//line payloads.go:91:50000
-					var ticket3 uint32
-//line payloads.go:92:50000
-					var room5 uint32
-//line payloads.go:93:50000
-				block7:
-//line payloads.go:94:50000
-					switch {
-//line payloads.go:95:50000
-					default:
-//line payloads.go:96:50000
-						for b5 := t315.To.Words; ; {
-//line payloads.go:97:50000
-							if r.Halted() {
-//line payloads.go:88:50000
-								r.Halt()
-//line payloads.go:89:50000
-							}
-//line payloads.go:88:50000
-							if t315.To.Owner != t315.To.Actor || uint32(t315.To.Tail)-t315.To.Head >= t315.To.Slots {
-//line payloads.go:89:50000
-								t124 := t315
-//line payloads.go:88:50000
-								b6 := t124.To.Words
-//line payloads.go:88:50000
-								loaded30 := host2.Load64(r, &b6[10])
-//line payloads.go:88:50000
-								t124.To.Owner = uint32(loaded30)
-//line payloads.go:89:50000
-								var room6 uint32
-//line payloads.go:88:50000
-								if t124.To.Owner != t124.To.Actor {
-//line payloads.go:89:50000
-									room6 = 2
-//line payloads.go:90:50000
-								} else {
-//line payloads.go:91:50000
-									t218 := t124
-//line payloads.go:92:50000
-									t316 := t124
-//line payloads.go:88:50000
-									loaded31 := host2.Load64(r, &b6[0])
-//line payloads.go:89:50000
-									t511 := loaded31
-//line payloads.go:88:50000
-									loaded32 := host2.Load64(r, &b6[8])
-//line payloads.go:89:50000
-									t79 := uint32(loaded32)
-//line payloads.go:88:50000
-									t218.To.Tail = t511
-//line payloads.go:88:50000
-									t316.To.Head = t79
-//line payloads.go:88:50000
-									if uint32(t124.To.Tail)-t124.To.Head >= t124.To.Slots && t124.To.Kind == 1 {
-//line payloads.go:88:50000
-										loaded33 := host2.Load64(r, &t124.Host[b6[15]+1])
-//line payloads.go:89:50000
-										head2 := loaded33
-//line payloads.go:88:50000
-										kernel.StoreRelaxed(&b6[8], head2)
-//line payloads.go:88:50000
-										t124.To.Head = uint32(head2)
-//line payloads.go:89:50000
-									}
-//line payloads.go:88:50000
-									if uint32(t124.To.Tail)-t124.To.Head >= t124.To.Slots {
-//line payloads.go:89:50000
-										room6 = 1
-//line payloads.go:90:50000
-									} else {
-//line payloads.go:91:50000
-										room6 = 0
-//line payloads.go:92:50000
-									}
-//line payloads.go:93:50000
-								}
-//line payloads.go:94:50000
-								room7 := room6
-//line payloads.go:95:50000
-								if room7 != 0 {
-//line payloads.go:88:50000
-									atomic.AddUint64(&b5[1], 1)
-//line payloads.go:89:50000
-									ticket3 = 0
-//line payloads.go:90:50000
-									room5 = room7
-//line payloads.go:91:50000
-									break block7
-//line payloads.go:92:50000
-								}
-//line payloads.go:93:50000
-							}
-//line payloads.go:88:50000
-							loaded34 := host2.Load64(r, &b5[10])
-//line payloads.go:89:50000
-							owner2 := uint32(loaded34)
-//line payloads.go:88:50000
-							old4 := kernel.AtomicCompareAndSwap(&b5[0], t315.To.Tail, t315.To.Tail+1)
-//line payloads.go:89:50000
-							tail2 := old4
-//line payloads.go:88:50000
-							if tail2 == t315.To.Tail {
-//line payloads.go:89:50000
-								t512 := t315
-//line payloads.go:90:50000
-								t610 := t315
-//line payloads.go:91:50000
-								t710 := tail2 + 1
-//line payloads.go:92:50000
-								t88 := owner2
-//line payloads.go:88:50000
-								t512.To.Tail = t710
-//line payloads.go:88:50000
-								t610.To.Owner = t88
-//line payloads.go:89:50000
-								t99 := uint32(tail2)
-//line payloads.go:90:50000
-								ticket3 = t99
-//line payloads.go:91:50000
-								room5 = 0
-//line payloads.go:92:50000
-								break block7
-//line payloads.go:93:50000
-							}
-//line payloads.go:88:50000
-							t315.To.Tail = tail2
-//line payloads.go:89:50000
-						}
-//line payloads.go:90:50000
-					}
-//line payloads.go:91:50000
-					ticket4 := ticket3
-//line payloads.go:92:50000
-					room8 := room5
-//line payloads.go:93:50000
-					if room8 != 0 {
-//line payloads.go:94:50000
-						result011 = false
-//line payloads.go:95:50000
-					} else {
-//line payloads.go:96:50000
-						t611 := ticket4
-//line payloads.go:88:50000
-						t125 := t611 & (t104.To.Slots - 1) * t104.To.Step
-//line payloads.go:88:50000
-						result012 := t104.To.Ring[t125:]
-//line payloads.go:89:50000
-						t89 := result012
-//line payloads.go:90:50000
-						t910 := uint64(ticket4+1) << 32
-//line payloads.go:91:50000
-						slot3 := t89
-//line payloads.go:92:50000
-						tag2 := t910
-//line payloads.go:93:50000
-						t105 := t104
-//line payloads.go:94:50000
-						t1111 := slot3
-//line payloads.go:95:50000
-						t126 := tag2
-//line payloads.go:88:50000
-						h2 := t1111[:c2]
-//line payloads.go:88:50000
-						kernel.StoreRelaxed(&h2[0], t126|uint64(t105.ID<<8|128))
-//line payloads.go:88:50000
-						kernel.StoreRelaxed(&h2[1], t126)
-//line payloads.go:88:50000
-						kernel.StoreRelaxed(&h2[2], t126|uint64(t105.Words[t105.At+2]))
-//line payloads.go:88:50000
-						kernel.StoreRelaxed(&h2[3], t126|uint64(t105.Words[t105.At+3]))
-//line payloads.go:89:50000
-						t133 := slot3
-//line payloads.go:90:50000
-						t143 := tag2
-//line payloads.go:91:50000
-						t152 := t123
-//line payloads.go:88:50000
-						kernel.PutWords(t133, 4, t143, t152)
-//line payloads.go:89:50000
-						t163 := t104
-//line payloads.go:90:50000
-						t127 := t163
-//line payloads.go:91:50000
-					block8:
-//line payloads.go:92:50000
-						switch {
-//line payloads.go:93:50000
-						default:
-//line payloads.go:88:50000
+//line handlers.go:104
+						} else if !(t162.Wakes == 0 || t162.To.Kind == 1) {
+//line handlers.go:104
 							kernel.Fence()
-//line payloads.go:88:50000
-							t219 := t127.To.Kind != 1
-//line payloads.go:89:50000
-							if t219 {
-//line payloads.go:88:50000
-								loaded35 := host2.Load64(r, &t127.To.Words[9])
-//line payloads.go:89:50000
-								t219 = loaded35 == 0
-//line payloads.go:90:50000
+//line handlers.go:104
+							b4 := t162.To.Words
+//line handlers.go:104
+							loaded11 := host2.Load64(r, &b4[9])
+							if loaded11 != 0 {
+								t38 := t162
+//line handlers.go:104
+								kernel.StoreRelaxed(&t38.Host[t38.To.Words[15]], 1)
+//line handlers.go:104
+								kernel.StoreRelaxed(&t38.Host[0], 1)
 							}
-//line payloads.go:91:50000
-							if !t219 {
-//line payloads.go:88:50000
-								rung2 := t127.Control[c3:]
-//line payloads.go:88:50000
-								t317 := rung2[0]
-//line payloads.go:88:50000
-								t411 := uint64(t127.To.Box)
-//line payloads.go:89:50000
-								n3 := t317
-//line payloads.go:90:50000
-								box3 := t411
-//line payloads.go:91:50000
-								t513 := min(n3, 12)
-//line payloads.go:92:50000
-								for i5 := uint64(0); i5 < t513; i5++ {
-//line payloads.go:88:50000
-									if uint64(uint32(rung2[1+i5/2]>>(32*(i5&1)))) == box3 {
-//line payloads.go:89:50000
-										break block8
-//line payloads.go:90:50000
-									}
-//line payloads.go:91:50000
-								}
-//line payloads.go:92:50000
-								if n3 >= 12 {
-//line payloads.go:88:50000
-									rung2[0] = 13
-//line payloads.go:88:50000
-									if t127.To.Kind != 1 {
-//line payloads.go:89:50000
-										t612 := t127
-//line payloads.go:88:50000
-										kernel.StoreRelaxed(&t612.Host[t612.To.Words[15]], 1)
-//line payloads.go:88:50000
-										kernel.StoreRelaxed(&t612.Host[0], 1)
-//line payloads.go:89:50000
-									}
-//line payloads.go:90:50000
-									break
-//line payloads.go:91:50000
-								} else if n3&1 == 0 {
-//line payloads.go:88:50000
-									rung2[1+n3/2] = box3
-//line payloads.go:89:50000
-								} else {
-//line payloads.go:88:50000
-									rung2[1+n3/2] |= box3 << 32
-//line payloads.go:89:50000
-								}
-//line payloads.go:88:50000
-								rung2[0] = n3 + 1
-//line payloads.go:89:50000
-							}
-//line payloads.go:90:50000
 						}
-//line payloads.go:91:50000
-						result011 = true
-//line payloads.go:92:50000
+						result04 = true
 					}
-//line payloads.go:93:50000
 				}
-//line payloads.go:94:50000
-				if !result011 {
-//line payloads.go:89:50000
-					t144 := t113
-//line payloads.go:90:50000
-					p6 := ref
-//line payloads.go:89:50000
-					t128 := t144.Post
-//line payloads.go:90:50000
-					t220 := p6.Entry
-//line payloads.go:91:50000
-					t318 := p6.Generation
-//line payloads.go:92:50000
-					if t318 == 0 {
-//line payloads.go:89:50000
-						host2.Fail(r, "reference to no payload")
-//line payloads.go:90:50000
-					}
-//line payloads.go:89:50000
-					loaded36 := host2.Load64(r, &t128[t220+0])
-//line payloads.go:90:50000
-					host8 := loaded36
-//line payloads.go:91:50000
-					if uint32(host8>>32) != t318 {
-//line payloads.go:89:50000
-						host2.Fail(r, "payload was released")
-//line payloads.go:90:50000
-					}
-//line payloads.go:91:50000
-					if host8&1 == 0 {
-//line payloads.go:89:50000
-						loaded37 := host2.Load64(r, &t128[t220+1])
-//line payloads.go:90:50000
-						actors6 := loaded37
-//line payloads.go:91:50000
-						if uint32(actors6) <= uint32(host8)>>1 {
-//line payloads.go:89:50000
-							host2.Fail(r, "payload was released")
-//line payloads.go:90:50000
-						}
-//line payloads.go:91:50000
-					}
-//line payloads.go:89:50000
-					kernel.Fence()
-//line payloads.go:89:50000
-					old5 := kernel.AtomicSub(&t144.Post[p6.Entry+1], 1)
-//line payloads.go:90:50000
-					held3 := uint32(old5)
-//line payloads.go:89:50000
-					kernel.Fence()
-//line payloads.go:89:50000
-					loaded38 := host2.Load64(r, &t144.Post[p6.Entry+0])
-//line payloads.go:90:50000
-					taken3 := uint32(loaded38) >> 1
-//line payloads.go:91:50000
-					if held3 <= taken3 {
-//line payloads.go:89:50000
-						atomic.AddUint64(&t144.Post[p6.Entry+1], 1)
-//line payloads.go:89:50000
-						host2.Fail(r, "payload released more often than retained")
-//line payloads.go:90:50000
-					}
-//line payloads.go:91:50000
+				if result04 {
+					taken2++
 				}
-//line payloads.go:91:50000
-			} else if t49 == 6 {
-//line payloads.go:92:50000
-				t153 := t113
-//line payloads.go:93:50000
-				p7 := ref
-//line payloads.go:92:50000
-				t129 := t153.Post
-//line payloads.go:93:50000
-				t221 := p7.Entry
-//line payloads.go:94:50000
-				t319 := p7.Generation
-//line payloads.go:95:50000
-				if t319 == 0 {
-//line payloads.go:92:50000
-					host2.Fail(r, "reference to no payload")
-//line payloads.go:93:50000
-				}
-//line payloads.go:92:50000
-				loaded39 := host2.Load64(r, &t129[t221+0])
-//line payloads.go:93:50000
-				host9 := loaded39
-//line payloads.go:94:50000
-				if uint32(host9>>32) != t319 {
-//line payloads.go:92:50000
-					host2.Fail(r, "payload was released")
-//line payloads.go:93:50000
-				}
-//line payloads.go:94:50000
-				if host9&1 == 0 {
-//line payloads.go:92:50000
-					loaded40 := host2.Load64(r, &t129[t221+1])
-//line payloads.go:93:50000
-					actors7 := loaded40
-//line payloads.go:94:50000
-					if uint32(actors7) <= uint32(host9)>>1 {
-//line payloads.go:92:50000
-						host2.Fail(r, "payload was released")
-//line payloads.go:93:50000
-					}
-//line payloads.go:94:50000
-				}
-//line payloads.go:92:50000
-				kernel.Fence()
-//line payloads.go:92:50000
-				atomic.AddUint64(&t153.Post[p7.Entry+1], 1)
-//line payloads.go:93:50000
-				t58.Values = ref
-//line payloads.go:94:50000
 			}
-//line payloads.go:95:50000
-			t58.Given = t38.Given
-//line payloads.go:96:50000
-			if t47.Do == 6 && t38.Given > 0 {
-//line payloads.go:97:50000
-				t58.Sum = t38.Sum
-//line payloads.go:98:50000
-			}
-//line payloads.go:99:50000
-			result09 = 1
-//line payloads.go:100:50000
-		}
-//line payloads.go:46:50000
-		t711 := result09
-//line payloads.go:46:50000
-		result013 := actor.Known(t711)
-//line payloads.go:47:50000
-		action := result013
-//line payloads.go:46:50000
-		kernel.Fence()
-//line payloads.go:47:50000
-		result2 := action
-//line quern.dev/ring/actor/alone.go:58
-		outcome := uint32(result2)
-		if t2 {
-			sh.Outcome[0] = outcome
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9879:1
-func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t911, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
-	cRow := cs[first10:][:32]
-	beginRow := begins[first10:][:32]
-	bornRow := borns[first10:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		c := &cRow[threadX]
-		begin := beginRow[threadX]
-		born := bornRow[threadX]
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:73
-		if t2 {
-			now2 := kernel.Clock()
-			now3 := now2
-//line quern.dev/ring/actor/alone.go:75
-			if source2 == 8 {
-				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			result06 := taken2
+			taken = result06
+//line handlers.go:105
+		} else if in.How == 1 {
+			item.Key += uint64(threadX)
+			t56 := t2
+//line handlers.go:107
+			t65 := in.To
+			t73 := item.Key
+			t85 := &item
+			t19 := t56
+//line handlers.go:107
+			result07 := t65.Len(t19)
+			n2 := result07
+			var result08 bool
+			if n2 == 0 {
+				result08 = false
 			} else {
-				t422 := out
-				t442 := result
-				t452 := uint32(now3 - begin)
-//line quern.dev/ring/actor/alone.go:81:30000
-				t462 := uint32(min(begin-born, 4294967295))
-//line quern.dev/ring/actor/alone.go:174
-				source3 := sh.Missing[0]
-				t223 := source3
-				var result014 uint32
-				switch {
-				default:
-//line quern.dev/ring/actor/look.go:33:40000
-					if t223 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-						result014 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-						break
-//line quern.dev/ring/actor/look.go:35:40000
-					} else if t223 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-						result014 = shape.Slots + t223*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-						break
-//line quern.dev/ring/actor/look.go:38:40000
-					}
-//line quern.dev/ring/actor/look.go:38:40000
-					result014 = shape.Slots + (t223-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
+				t39 := t56
+				t44 := t56
+				t57 := t73
+				t66 := n2
+//line handlers.go:107
+				result09 := actor.Pick(t57, t66)
+				t86 := result09
+				t310 := t86 < 0
+				if !t310 {
+					t110 := t44
+//line handlers.go:107
+					result010 := t65.Len(t110)
+					t310 = t86 >= result010
 				}
-//line quern.dev/ring/actor/alone.go:175
-				t514 := source3
-				var result015 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-				if t514 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-					result015 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
+				if t310 {
+//line handlers.go:107
+					host2.Fail(r, "group has no member of this number")
+				}
+//line handlers.go:107
+				loaded12 := host2.Load64(r, &t44.Post[int(uint32(t44.Post[t65.Place]))+t86])
+				member2 := loaded12
+				result011 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
+				t102 := result011
+				t112 := t85
+				var result012 bool
+				if t102.Mailbox == 0 {
+					result012 = false
 				} else {
-//line quern.dev/ring/actor/look.go:46:40000
-					result015 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-				}
-//line quern.dev/ring/actor/alone.go:175
-				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
-				t712 := at3
-				t810 := at3 + shape.Out
-//line quern.dev/ring/actor/alone.go:176
-				slot4 := t422[t712:t810]
-				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t911:t106]
-				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
-				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
-				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
-				for w6 := 0; w6 < len(reply2); w6++ {
-					kernel.StoreRelaxed(&slot4[3+w6], tag3|uint64(reply2[w6]))
-				}
-//line quern.dev/ring/actor/alone.go:79
-				cursor[source2] = sh.Ticket + 1
-			}
-//line quern.dev/ring/actor/alone.go:81:30000
-			t482 := now3
-//line quern.dev/ring/actor/alone.go:82:30000
-			begin = t482
-//line quern.dev/ring/actor/alone.go:81:30000
-			sh.Missing[0] = 9
-//line quern.dev/ring/actor/alone.go:82:30000
-			t552 := !forwards
-//line quern.dev/ring/actor/alone.go:83:30000
-			if !t552 {
-//line quern.dev/ring/actor/alone.go:84:30000
-				t492 := c
-//line quern.dev/ring/actor/alone.go:85:30000
-				t50 := cursor
-//line quern.dev/ring/actor/alone.go:82:30000
-				t532 := words[t51:t522]
-//line quern.dev/ring/actor/alone.go:83:30000
-				var result016 bool
-//line quern.dev/ring/actor/alone.go:84:30000
-			block10:
-//line quern.dev/ring/actor/alone.go:85:30000
-				switch {
-//line quern.dev/ring/actor/alone.go:86:30000
-				default:
-//line quern.dev/ring/actor/alone.go:190
-					list2 := int(t50[11])
-					count2 := uint32(t492.Post[list2])
-					for i6 := uint32(0); i6 < count2; i6++ {
-						if r.Halted() {
-//line quern.dev/ring/actor/alone.go:192
-							r.Halt()
+					t111 := t102.Mailbox
+					t27 := t102.Actor
+//line handlers.go:107
+					if !(t39.To.Box == t111 && t39.To.Actor == t27) {
+						t113 := int(t111) * 16
+						t28 := (int(t111) + 1) * 16
+//line handlers.go:107
+						b5 := t39.Post[t113:t28]
+//line handlers.go:107
+						memory2 := t39.Post
+//line handlers.go:107
+						if b5[13] == 1 {
+//line handlers.go:107
+							memory2 = t39.Host
 						}
-//line quern.dev/ring/actor/alone.go:193
-						to2 := t492.Post[list2+1+int(i6)]
-						t130 := uint32(to2)
-						t224 := uint32(to2 >> 32)
-//line quern.dev/ring/actor/send.go:28:20000
-						if !(t492.To.Box == t130 && t492.To.Actor == t224) {
-//line quern.dev/ring/actor/send.go:31:20000
-							t131 := int(t130) * 16
-//line quern.dev/ring/actor/send.go:32:20000
-							t225 := (int(t130) + 1) * 16
-//line quern.dev/ring/actor/send.go:31:20000
-							b7 := t492.Post[t131:t225]
-//line quern.dev/ring/actor/send.go:32:20000
-							memory3 := t492.Post
-//line quern.dev/ring/actor/send.go:33:20000
-							if b7[13] == 1 {
-//line quern.dev/ring/actor/send.go:34
-								memory3 = t492.Host
-//line quern.dev/ring/actor/send.go:35:20000
-							}
-//line quern.dev/ring/actor/send.go:36:20000
-							t320 := b7[14]
-//line quern.dev/ring/actor/send.go:36:20000
-							t412 := uint32(b7[11])
-//line quern.dev/ring/actor/send.go:36:20000
-							t515 := uint32(b7[12])
-//line quern.dev/ring/actor/send.go:37:20000
-							ring4 := t320
-//line quern.dev/ring/actor/send.go:38:20000
-							slots5 := t412
-//line quern.dev/ring/actor/send.go:39:20000
-							step3 := t515
-//line quern.dev/ring/actor/send.go:37:20000
-							end3 := ring4 + uint64(slots5)*uint64(step3)
-//line quern.dev/ring/actor/send.go:38:20000
-							if end3 > uint64(len(memory3)) || ring4 > end3 {
-//line quern.dev/ring/actor/send.go:39:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line quern.dev/ring/actor/send.go:40:20000
-							}
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded41 := host2.Load64(r, &b7[0])
-//line quern.dev/ring/actor/send.go:41:20000
-							loaded42 := host2.Load64(r, &b7[8])
-//line quern.dev/ring/actor/send.go:42:20000
-							t811 := ring4
-//line quern.dev/ring/actor/send.go:43:20000
-							t912 := end3
-//line quern.dev/ring/actor/send.go:42:20000
-							loaded43 := host2.Load64(r, &b7[10])
-//line quern.dev/ring/actor/send.go:41:20000
-							t492.To = actor.Target{Box: t130, Actor: t224, Tail: loaded41, Head: uint32(loaded42), Words: b7, Ring: memory3[t811:t912], Slots: slots5, Step: step3, Kind: uint32(b7[13]), Owner: uint32(loaded43)}
-//line quern.dev/ring/actor/send.go:42:20000
+//line handlers.go:107
+						t311 := b5[14]
+//line handlers.go:107
+						t45 := uint32(b5[11])
+//line handlers.go:107
+						t58 := uint32(b5[12])
+						ring2 := t311
+						slots2 := t45
+						step2 := t58
+						end2 := ring2 + uint64(slots2)*uint64(step2)
+						if end2 > uint64(len(memory2)) || ring2 > end2 {
+//line handlers.go:107
+							host2.Fail(r, "a Ref that names no mailbox")
 						}
-//line quern.dev/ring/actor/alone.go:195
-						t321 := t492
-						var ticket5 uint32
-						var room9 uint32
-					block11:
-						switch {
-						default:
-//line quern.dev/ring/actor/send.go:58:20000
-							for b8 := t321.To.Words; ; {
-//line quern.dev/ring/actor/send.go:59:20000
-								if r.Halted() {
-//line quern.dev/ring/actor/send.go:58:20000
-									r.Halt()
-//line quern.dev/ring/actor/send.go:59:20000
-								}
-//line quern.dev/ring/actor/send.go:59:20000
-								if t321.To.Owner != t321.To.Actor || uint32(t321.To.Tail)-t321.To.Head >= t321.To.Slots {
-//line quern.dev/ring/actor/send.go:60:20000
-									t134 := t321
-//line quern.dev/ring/actor/send.go:81
-									b9 := t134.To.Words
-									loaded44 := host2.Load64(r, &b9[10])
-//line quern.dev/ring/actor/send.go:82
-									t134.To.Owner = uint32(loaded44)
-									var room10 uint32
-//line quern.dev/ring/actor/send.go:83
-									if t134.To.Owner != t134.To.Actor {
-										room10 = 2
+//line handlers.go:107
+						loaded13 := host2.Load64(r, &b5[0])
+//line handlers.go:107
+						loaded14 := host2.Load64(r, &b5[8])
+						t87 := ring2
+						t95 := end2
+//line handlers.go:107
+						loaded15 := host2.Load64(r, &b5[10])
+//line handlers.go:107
+						t39.To = actor.Target{Box: t111, Actor: t27, Tail: loaded13, Head: uint32(loaded14), Words: b5, Ring: memory2[t87:t95], Slots: slots2, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded15)}
+					}
+					t312 := t39
+					var ticket3 uint32
+					var room5 uint32
+				block3:
+					switch {
+					default:
+						for b6 := t312.To.Words; ; {
+							if r.Halted() {
+//line handlers.go:107
+								r.Halt()
+							}
+//line handlers.go:107
+							if t312.To.Owner != t312.To.Actor || uint32(t312.To.Tail)-t312.To.Head >= t312.To.Slots {
+								t114 := t312
+//line handlers.go:107
+								b7 := t114.To.Words
+//line handlers.go:107
+								loaded16 := host2.Load64(r, &b7[10])
+//line handlers.go:107
+								t114.To.Owner = uint32(loaded16)
+								var room6 uint32
+//line handlers.go:107
+								if t114.To.Owner != t114.To.Actor {
+									room6 = 2
+								} else {
+									t29 := t114
+									t313 := t114
+//line handlers.go:107
+									loaded17 := host2.Load64(r, &b7[0])
+									t59 := loaded17
+//line handlers.go:107
+									loaded18 := host2.Load64(r, &b7[8])
+									t74 := uint32(loaded18)
+//line handlers.go:107
+									t29.To.Tail = t59
+//line handlers.go:107
+									t313.To.Head = t74
+//line handlers.go:107
+									if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots && t114.To.Kind == 1 {
+//line handlers.go:107
+										loaded19 := host2.Load64(r, &t114.Host[b7[15]+1])
+										head2 := loaded19
+//line handlers.go:107
+										kernel.StoreRelaxed(&b7[8], head2)
+//line handlers.go:107
+										t114.To.Head = uint32(head2)
+									}
+//line handlers.go:107
+									if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots {
+										room6 = 1
 									} else {
-										t226 := t134
-										t323 := t134
-//line quern.dev/ring/actor/send.go:86
-										loaded45 := host2.Load64(r, &b9[0])
-										t516 := loaded45
-//line quern.dev/ring/actor/send.go:86
-										loaded46 := host2.Load64(r, &b9[8])
-										t713 := uint32(loaded46)
-//line quern.dev/ring/actor/send.go:86
-										t226.To.Tail = t516
-//line quern.dev/ring/actor/send.go:86
-										t323.To.Head = t713
-										if uint32(t134.To.Tail)-t134.To.Head >= t134.To.Slots && t134.To.Kind == 1 {
-//line quern.dev/ring/actor/send.go:88:20000
-											loaded47 := host2.Load64(r, &t134.Host[b9[15]+1])
-//line quern.dev/ring/actor/send.go:89:20000
-											head3 := loaded47
-//line quern.dev/ring/actor/send.go:89:20000
-											kernel.StoreRelaxed(&b9[8], head3)
-//line quern.dev/ring/actor/send.go:90:20000
-											t134.To.Head = uint32(head3)
-//line quern.dev/ring/actor/send.go:91:20000
-										}
-//line quern.dev/ring/actor/send.go:92:20000
-										if uint32(t134.To.Tail)-t134.To.Head >= t134.To.Slots {
-//line quern.dev/ring/actor/send.go:93:20000
-											room10 = 1
-//line quern.dev/ring/actor/send.go:94:20000
-										} else {
-//line quern.dev/ring/actor/send.go:95:20000
-											room10 = 0
-//line quern.dev/ring/actor/send.go:96:20000
-										}
-//line quern.dev/ring/actor/send.go:97:20000
+										room6 = 0
 									}
-//line quern.dev/ring/actor/send.go:60:20000
-									room11 := room10
-//line quern.dev/ring/actor/send.go:61:20000
-									if room11 != 0 {
-//line quern.dev/ring/actor/send.go:61:20000
-										atomic.AddUint64(&b8[1], 1)
-//line quern.dev/ring/actor/send.go:62:20000
-										ticket5 = 0
-//line quern.dev/ring/actor/send.go:63:20000
-										room9 = room11
-//line quern.dev/ring/actor/send.go:64:20000
-										break block11
-//line quern.dev/ring/actor/send.go:65:20000
-									}
-//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line quern.dev/ring/actor/send.go:65:20000
-								loaded48 := host2.Load64(r, &b8[10])
-//line quern.dev/ring/actor/send.go:66:20000
-								owner3 := uint32(loaded48)
-//line quern.dev/ring/actor/send.go:68:20000
-								old6 := kernel.AtomicCompareAndSwap(&b8[0], t321.To.Tail, t321.To.Tail+1)
-//line quern.dev/ring/actor/send.go:69:20000
-								tail3 := old6
-//line quern.dev/ring/actor/send.go:69:20000
-								if tail3 == t321.To.Tail {
-//line quern.dev/ring/actor/send.go:70:20000
-									t517 := t321
-//line quern.dev/ring/actor/send.go:71:20000
-									t613 := t321
-//line quern.dev/ring/actor/send.go:72:20000
-									t714 := tail3 + 1
-//line quern.dev/ring/actor/send.go:73:20000
-									t812 := owner3
-//line quern.dev/ring/actor/send.go:70:20000
-									t517.To.Tail = t714
-//line quern.dev/ring/actor/send.go:70:20000
-									t613.To.Owner = t812
-//line quern.dev/ring/actor/send.go:71:20000
-									t913 := uint32(tail3)
-//line quern.dev/ring/actor/send.go:72:20000
-									ticket5 = t913
-//line quern.dev/ring/actor/send.go:73:20000
-									room9 = 0
-//line quern.dev/ring/actor/send.go:74:20000
-									break block11
-//line quern.dev/ring/actor/send.go:75:20000
+								room7 := room6
+								if room7 != 0 {
+//line handlers.go:107
+									atomic.AddUint64(&b6[1], 1)
+									ticket3 = 0
+									room5 = room7
+									break block3
 								}
-//line quern.dev/ring/actor/send.go:73:20000
-								t321.To.Tail = tail3
-//line quern.dev/ring/actor/send.go:74:20000
 							}
-//line quern.dev/ring/actor/send.go:75:20000
+//line handlers.go:107
+							loaded20 := host2.Load64(r, &b6[10])
+							owner2 := uint32(loaded20)
+//line handlers.go:107
+							old2 := kernel.AtomicCompareAndSwap(&b6[0], t312.To.Tail, t312.To.Tail+1)
+							tail2 := old2
+//line handlers.go:107
+							if tail2 == t312.To.Tail {
+								t510 := t312
+								t67 := t312
+								t75 := tail2 + 1
+								t88 := owner2
+//line handlers.go:107
+								t510.To.Tail = t75
+//line handlers.go:107
+								t67.To.Owner = t88
+								t96 := uint32(tail2)
+								ticket3 = t96
+								room5 = 0
+								break block3
+							}
+//line handlers.go:107
+							t312.To.Tail = tail2
 						}
-//line quern.dev/ring/actor/alone.go:195
-						ticket6 := ticket5
-						room12 := room9
-//line quern.dev/ring/actor/alone.go:196
-						if room12 == 1 {
-							t614 := int(t50[13])
-//line quern.dev/ring/actor/alone.go:197
-							t715 := int(t50[13]) + len(t532) + 1
-//line quern.dev/ring/actor/alone.go:197
-							saved3 := t492.Post[t614:t715]
-							for w7 := 0; w7 < len(t532); w7++ {
-								saved3[w7] = uint64(t532[w7])
-							}
-							result017 := t492.Correlation()
-//line quern.dev/ring/actor/alone.go:201
-							saved3[len(t532)] = result017
-							t50[12] = i6 + 1
-							result016 = false
-							break block10
-						}
-//line quern.dev/ring/actor/alone.go:205
-						if room12 == 0 {
-							t914 := t492
-							t107 := t532
-							t1112 := ticket6
-//line quern.dev/ring/actor/alone.go:229
-							t135 := t1112
-//line quern.dev/ring/actor/send.go:49:20000
-							t136 := t135 & (t914.To.Slots - 1) * t914.To.Step
-//line quern.dev/ring/actor/send.go:49:20000
-							result018 := t914.To.Ring[t136:]
-//line quern.dev/ring/actor/alone.go:229
-							t324 := result018
-							t413 := uint64(t1112+1) << 32
-							slot5 := t324
-							tag4 := t413
-//line quern.dev/ring/actor/alone.go:230
-							t518 := t914
-							t615 := slot5
-							t716 := tag4
-//line quern.dev/ring/actor/send.go:102
-							h3 := t615[:c2]
-							kernel.StoreRelaxed(&h3[0], t716|uint64(t518.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t716)
-							kernel.StoreRelaxed(&h3[2], t716|uint64(t518.Words[t518.At+2]))
-							kernel.StoreRelaxed(&h3[3], t716|uint64(t518.Words[t518.At+3]))
-//line quern.dev/ring/actor/alone.go:231
-							for w8 := 0; w8 < len(t107); w8++ {
-								kernel.StoreRelaxed(&slot5[4+w8], tag4|uint64(t107[w8]))
-							}
-							t813 := t914
-//line quern.dev/ring/actor/send.go:114
-							t137 := t813
-						block12:
+					}
+					ticket4 := ticket3
+					room8 := room5
+					if room8 != 0 {
+						result012 = false
+					} else {
+						t68 := ticket4
+//line handlers.go:107
+						t115 := t68 & (t39.To.Slots - 1) * t39.To.Step
+//line handlers.go:107
+						result013 := t39.To.Ring[t115:]
+						t89 := result013
+						t97 := uint64(ticket4+1) << 32
+						slot2 := t89
+						tag2 := t97
+						t103 := t39
+						t116 := slot2
+						t123 := tag2
+//line handlers.go:107
+						h2 := t116[:c]
+//line handlers.go:107
+						kernel.StoreRelaxed(&h2[0], t123|uint64(t103.ID<<8|128))
+//line handlers.go:107
+						kernel.StoreRelaxed(&h2[1], t123)
+//line handlers.go:107
+						kernel.StoreRelaxed(&h2[2], t123|uint64(t103.Words[t103.At+2]))
+//line handlers.go:107
+						kernel.StoreRelaxed(&h2[3], t123|uint64(t103.Words[t103.At+3]))
+						t133 := slot2
+						t143 := tag2
+						t153 := t112
+//line handlers.go:107
+						kernel.PutWords(t133, 4, t143, t153)
+						t163 := t39
+//line handlers.go:107
+						if t163.Listed {
+							t117 := t163
+						block4:
 							switch {
 							default:
-//line quern.dev/ring/actor/send.go:142
+//line handlers.go:107
 								kernel.Fence()
-								t227 := t137.To.Kind != 1
-								if t227 {
-//line quern.dev/ring/actor/send.go:143
-									loaded49 := host2.Load64(r, &t137.To.Words[9])
-									t227 = loaded49 == 0
+//line handlers.go:107
+								t210 := t117.To.Kind != 1
+								if t210 {
+//line handlers.go:107
+									loaded21 := host2.Load64(r, &t117.To.Words[9])
+									t210 = loaded21 == 0
 								}
-								if !t227 {
-//line quern.dev/ring/actor/send.go:146
-									rung3 := t137.Control[c3:]
-									t325 := rung3[0]
-//line quern.dev/ring/actor/send.go:147
-									t414 := uint64(t137.To.Box)
-									n4 := t325
-									box4 := t414
-//line quern.dev/ring/actor/send.go:148
-									t519 := min(n4, 12)
-									for i7 := uint64(0); i7 < t519; i7++ {
-//line quern.dev/ring/actor/send.go:149
-										if uint64(uint32(rung3[1+i7/2]>>(32*(i7&1)))) == box4 {
-											break block12
+								if !t210 {
+//line handlers.go:107
+									rung2 := t117.Control[c2:]
+//line handlers.go:107
+									t314 := rung2[0]
+//line handlers.go:107
+									t46 := uint64(t117.To.Box)
+									n3 := t314
+									box2 := t46
+									t511 := min(n3, 12)
+									for i3 := uint64(0); i3 < t511; i3++ {
+//line handlers.go:107
+										if uint64(uint32(rung2[1+i3/2]>>(32*(i3&1)))) == box2 {
+											break block4
 										}
 									}
-//line quern.dev/ring/actor/send.go:154
-									if n4 >= 12 {
-										rung3[0] = 13
-										if t137.To.Kind != 1 {
-											t616 := t137
-//line quern.dev/ring/actor/send.go:133
+									if n3 >= 12 {
+//line handlers.go:107
+										rung2[0] = 13
+//line handlers.go:107
+										if t117.To.Kind != 1 {
+											t69 := t117
+//line handlers.go:107
+											kernel.StoreRelaxed(&t69.Host[t69.To.Words[15]], 1)
+//line handlers.go:107
+											kernel.StoreRelaxed(&t69.Host[0], 1)
+										}
+										break
+									} else if n3&1 == 0 {
+//line handlers.go:107
+										rung2[1+n3/2] = box2
+									} else {
+//line handlers.go:107
+										rung2[1+n3/2] |= box2 << 32
+									}
+//line handlers.go:107
+									rung2[0] = n3 + 1
+								}
+							}
+//line handlers.go:107
+						} else if !(t163.Wakes == 0 || t163.To.Kind == 1) {
+//line handlers.go:107
+							kernel.Fence()
+//line handlers.go:107
+							b8 := t163.To.Words
+//line handlers.go:107
+							loaded22 := host2.Load64(r, &b8[9])
+							if loaded22 != 0 {
+								t315 := t163
+//line handlers.go:107
+								kernel.StoreRelaxed(&t315.Host[t315.To.Words[15]], 1)
+//line handlers.go:107
+								kernel.StoreRelaxed(&t315.Host[0], 1)
+							}
+						}
+						result012 = true
+					}
+				}
+				result08 = result012
+			}
+			if result08 {
+//line handlers.go:108
+				taken = 1
+			}
+		} else if in.How == 2 && threadX == 0 {
+			t104 := t2
+			t118 := t2
+//line handlers.go:111
+			t124 := int(in.Member)
+//line handlers.go:111
+			g := in.To
+			t316 := t124 < 0
+			if !t316 {
+				t119 := t118
+//line handlers.go:111
+				result014 := g.Len(t119)
+				t316 = t124 >= result014
+			}
+			if t316 {
+//line handlers.go:111
+				host2.Fail(r, "group has no member of this number")
+			}
+//line handlers.go:111
+			loaded23 := host2.Load64(r, &t118.Post[int(uint32(t118.Post[g.Place]))+t124])
+			member3 := loaded23
+			result015 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
+			t144 := result015
+			t154 := &item
+			var result016 bool
+			if t144.Mailbox == 0 {
+				result016 = false
+			} else {
+				t120 := t144.Mailbox
+				t211 := t144.Actor
+//line handlers.go:111
+				if !(t104.To.Box == t120 && t104.To.Actor == t211) {
+					t121 := int(t120) * 16
+					t212 := (int(t120) + 1) * 16
+//line handlers.go:111
+					b9 := t104.Post[t121:t212]
+//line handlers.go:111
+					memory3 := t104.Post
+//line handlers.go:111
+					if b9[13] == 1 {
+//line handlers.go:111
+						memory3 = t104.Host
+					}
+//line handlers.go:111
+					t317 := b9[14]
+//line handlers.go:111
+					t47 := uint32(b9[11])
+//line handlers.go:111
+					t512 := uint32(b9[12])
+					ring3 := t317
+					slots3 := t47
+					step3 := t512
+					end3 := ring3 + uint64(slots3)*uint64(step3)
+					if end3 > uint64(len(memory3)) || ring3 > end3 {
+//line handlers.go:111
+						host2.Fail(r, "a Ref that names no mailbox")
+					}
+//line handlers.go:111
+					loaded24 := host2.Load64(r, &b9[0])
+//line handlers.go:111
+					loaded25 := host2.Load64(r, &b9[8])
+					t810 := ring3
+					t98 := end3
+//line handlers.go:111
+					loaded26 := host2.Load64(r, &b9[10])
+//line handlers.go:111
+					t104.To = actor.Target{Box: t120, Actor: t211, Tail: loaded24, Head: uint32(loaded25), Words: b9, Ring: memory3[t810:t98], Slots: slots3, Step: step3, Kind: uint32(b9[13]), Owner: uint32(loaded26)}
+				}
+				t318 := t104
+				var ticket5 uint32
+				var room9 uint32
+			block5:
+				switch {
+				default:
+					for b10 := t318.To.Words; ; {
+						if r.Halted() {
+//line handlers.go:111
+							r.Halt()
+						}
+//line handlers.go:111
+						if t318.To.Owner != t318.To.Actor || uint32(t318.To.Tail)-t318.To.Head >= t318.To.Slots {
+							t125 := t318
+//line handlers.go:111
+							b11 := t125.To.Words
+//line handlers.go:111
+							loaded27 := host2.Load64(r, &b11[10])
+//line handlers.go:111
+							t125.To.Owner = uint32(loaded27)
+							var room10 uint32
+//line handlers.go:111
+							if t125.To.Owner != t125.To.Actor {
+								room10 = 2
+							} else {
+								t213 := t125
+								t319 := t125
+//line handlers.go:111
+								loaded28 := host2.Load64(r, &b11[0])
+								t513 := loaded28
+//line handlers.go:111
+								loaded29 := host2.Load64(r, &b11[8])
+								t76 := uint32(loaded29)
+//line handlers.go:111
+								t213.To.Tail = t513
+//line handlers.go:111
+								t319.To.Head = t76
+//line handlers.go:111
+								if uint32(t125.To.Tail)-t125.To.Head >= t125.To.Slots && t125.To.Kind == 1 {
+//line handlers.go:111
+									loaded30 := host2.Load64(r, &t125.Host[b11[15]+1])
+									head3 := loaded30
+//line handlers.go:111
+									kernel.StoreRelaxed(&b11[8], head3)
+//line handlers.go:111
+									t125.To.Head = uint32(head3)
+								}
+//line handlers.go:111
+								if uint32(t125.To.Tail)-t125.To.Head >= t125.To.Slots {
+									room10 = 1
+								} else {
+									room10 = 0
+								}
+							}
+							room11 := room10
+							if room11 != 0 {
+//line handlers.go:111
+								atomic.AddUint64(&b10[1], 1)
+								ticket5 = 0
+								room9 = room11
+								break block5
+							}
+						}
+//line handlers.go:111
+						loaded31 := host2.Load64(r, &b10[10])
+						owner3 := uint32(loaded31)
+//line handlers.go:111
+						old3 := kernel.AtomicCompareAndSwap(&b10[0], t318.To.Tail, t318.To.Tail+1)
+						tail3 := old3
+//line handlers.go:111
+						if tail3 == t318.To.Tail {
+							t514 := t318
+							t610 := t318
+							t77 := tail3 + 1
+							t811 := owner3
+//line handlers.go:111
+							t514.To.Tail = t77
+//line handlers.go:111
+							t610.To.Owner = t811
+							t99 := uint32(tail3)
+							ticket5 = t99
+							room9 = 0
+							break block5
+						}
+//line handlers.go:111
+						t318.To.Tail = tail3
+					}
+				}
+				ticket6 := ticket5
+				room12 := room9
+				if room12 != 0 {
+					result016 = false
+				} else {
+					t611 := ticket6
+//line handlers.go:111
+					t126 := t611 & (t104.To.Slots - 1) * t104.To.Step
+//line handlers.go:111
+					result017 := t104.To.Ring[t126:]
+					t812 := result017
+					t910 := uint64(ticket6+1) << 32
+					slot3 := t812
+					tag3 := t910
+					t105 := t104
+					t1110 := slot3
+					t127 := tag3
+//line handlers.go:111
+					h3 := t1110[:c]
+//line handlers.go:111
+					kernel.StoreRelaxed(&h3[0], t127|uint64(t105.ID<<8|128))
+//line handlers.go:111
+					kernel.StoreRelaxed(&h3[1], t127)
+//line handlers.go:111
+					kernel.StoreRelaxed(&h3[2], t127|uint64(t105.Words[t105.At+2]))
+//line handlers.go:111
+					kernel.StoreRelaxed(&h3[3], t127|uint64(t105.Words[t105.At+3]))
+					t134 := slot3
+					t145 := tag3
+					t155 := t154
+//line handlers.go:111
+					kernel.PutWords(t134, 4, t145, t155)
+					t164 := t104
+//line handlers.go:111
+					if t164.Listed {
+						t128 := t164
+					block6:
+						switch {
+						default:
+//line handlers.go:111
+							kernel.Fence()
+//line handlers.go:111
+							t214 := t128.To.Kind != 1
+							if t214 {
+//line handlers.go:111
+								loaded32 := host2.Load64(r, &t128.To.Words[9])
+								t214 = loaded32 == 0
+							}
+							if !t214 {
+//line handlers.go:111
+								rung3 := t128.Control[c2:]
+//line handlers.go:111
+								t320 := rung3[0]
+//line handlers.go:111
+								t48 := uint64(t128.To.Box)
+								n4 := t320
+								box3 := t48
+								t515 := min(n4, 12)
+								for i4 := uint64(0); i4 < t515; i4++ {
+//line handlers.go:111
+									if uint64(uint32(rung3[1+i4/2]>>(32*(i4&1)))) == box3 {
+										break block6
+									}
+								}
+								if n4 >= 12 {
+//line handlers.go:111
+									rung3[0] = 13
+//line handlers.go:111
+									if t128.To.Kind != 1 {
+										t612 := t128
+//line handlers.go:111
+										kernel.StoreRelaxed(&t612.Host[t612.To.Words[15]], 1)
+//line handlers.go:111
+										kernel.StoreRelaxed(&t612.Host[0], 1)
+									}
+									break
+								} else if n4&1 == 0 {
+//line handlers.go:111
+									rung3[1+n4/2] = box3
+								} else {
+//line handlers.go:111
+									rung3[1+n4/2] |= box3 << 32
+								}
+//line handlers.go:111
+								rung3[0] = n4 + 1
+							}
+						}
+//line handlers.go:111
+					} else if !(t164.Wakes == 0 || t164.To.Kind == 1) {
+//line handlers.go:111
+						kernel.Fence()
+//line handlers.go:111
+						b12 := t164.To.Words
+//line handlers.go:111
+						loaded33 := host2.Load64(r, &b12[9])
+						if loaded33 != 0 {
+							t321 := t164
+//line handlers.go:111
+							kernel.StoreRelaxed(&t321.Host[t321.To.Words[15]], 1)
+//line handlers.go:111
+							kernel.StoreRelaxed(&t321.Host[0], 1)
+						}
+					}
+					result016 = true
+				}
+			}
+			if result016 {
+//line handlers.go:112
+				taken = 1
+			}
+		} else if in.How == 3 {
+			t172 := t2
+//line handlers.go:115
+			t182 := in.To
+			t192 := &item
+			taken3 := 0
+			t129 := t172
+//line handlers.go:115
+			result018 := t182.Len(t129)
+			t322 := result018
+			for i5 := 0; i5 < t322; i5++ {
+				if r.Halted() {
+//line handlers.go:115
+					r.Halt()
+				}
+				t49 := t172
+				t516 := t172
+				t613 := i5
+				t323 := t613 < 0
+				if !t323 {
+					t130 := t516
+//line handlers.go:115
+					result019 := t182.Len(t130)
+					t323 = t613 >= result019
+				}
+				if t323 {
+//line handlers.go:115
+					host2.Fail(r, "group has no member of this number")
+				}
+//line handlers.go:115
+				loaded34 := host2.Load64(r, &t516.Post[int(uint32(t516.Post[t182.Place]))+t613])
+				member4 := loaded34
+				result020 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
+				t813 := result020
+				t911 := t192
+				var result021 bool
+				if t813.Mailbox == 0 {
+					result021 = false
+				} else {
+					t131 := t813.Mailbox
+					t215 := t813.Actor
+//line handlers.go:115
+					if !(t49.To.Box == t131 && t49.To.Actor == t215) {
+						t135 := int(t131) * 16
+						t216 := (int(t131) + 1) * 16
+//line handlers.go:115
+						b13 := t49.Post[t135:t216]
+//line handlers.go:115
+						memory4 := t49.Post
+//line handlers.go:115
+						if b13[13] == 1 {
+//line handlers.go:115
+							memory4 = t49.Host
+						}
+//line handlers.go:115
+						t324 := b13[14]
+//line handlers.go:115
+						t410 := uint32(b13[11])
+//line handlers.go:115
+						t517 := uint32(b13[12])
+						ring4 := t324
+						slots4 := t410
+						step4 := t517
+						end4 := ring4 + uint64(slots4)*uint64(step4)
+						if end4 > uint64(len(memory4)) || ring4 > end4 {
+//line handlers.go:115
+							host2.Fail(r, "a Ref that names no mailbox")
+						}
+//line handlers.go:115
+						loaded35 := host2.Load64(r, &b13[0])
+//line handlers.go:115
+						loaded36 := host2.Load64(r, &b13[8])
+						t814 := ring4
+						t912 := end4
+//line handlers.go:115
+						loaded37 := host2.Load64(r, &b13[10])
+//line handlers.go:115
+						t49.To = actor.Target{Box: t131, Actor: t215, Tail: loaded35, Head: uint32(loaded36), Words: b13, Ring: memory4[t814:t912], Slots: slots4, Step: step4, Kind: uint32(b13[13]), Owner: uint32(loaded37)}
+					}
+					t325 := t49
+					var ticket7 uint32
+					var room13 uint32
+				block7:
+					switch {
+					default:
+						for b14 := t325.To.Words; ; {
+							if r.Halted() {
+//line handlers.go:115
+								r.Halt()
+							}
+//line handlers.go:115
+							if t325.To.Owner != t325.To.Actor || uint32(t325.To.Tail)-t325.To.Head >= t325.To.Slots {
+								t136 := t325
+//line handlers.go:115
+								b15 := t136.To.Words
+//line handlers.go:115
+								loaded38 := host2.Load64(r, &b15[10])
+//line handlers.go:115
+								t136.To.Owner = uint32(loaded38)
+								var room14 uint32
+//line handlers.go:115
+								if t136.To.Owner != t136.To.Actor {
+									room14 = 2
+								} else {
+									t217 := t136
+									t326 := t136
+//line handlers.go:115
+									loaded39 := host2.Load64(r, &b15[0])
+									t518 := loaded39
+//line handlers.go:115
+									loaded40 := host2.Load64(r, &b15[8])
+									t78 := uint32(loaded40)
+//line handlers.go:115
+									t217.To.Tail = t518
+//line handlers.go:115
+									t326.To.Head = t78
+//line handlers.go:115
+									if uint32(t136.To.Tail)-t136.To.Head >= t136.To.Slots && t136.To.Kind == 1 {
+//line handlers.go:115
+										loaded41 := host2.Load64(r, &t136.Host[b15[15]+1])
+										head4 := loaded41
+//line handlers.go:115
+										kernel.StoreRelaxed(&b15[8], head4)
+//line handlers.go:115
+										t136.To.Head = uint32(head4)
+									}
+//line handlers.go:115
+									if uint32(t136.To.Tail)-t136.To.Head >= t136.To.Slots {
+										room14 = 1
+									} else {
+										room14 = 0
+									}
+								}
+								room15 := room14
+								if room15 != 0 {
+//line handlers.go:115
+									atomic.AddUint64(&b14[1], 1)
+									ticket7 = 0
+									room13 = room15
+									break block7
+								}
+							}
+//line handlers.go:115
+							loaded42 := host2.Load64(r, &b14[10])
+							owner4 := uint32(loaded42)
+//line handlers.go:115
+							old4 := kernel.AtomicCompareAndSwap(&b14[0], t325.To.Tail, t325.To.Tail+1)
+							tail4 := old4
+//line handlers.go:115
+							if tail4 == t325.To.Tail {
+								t519 := t325
+								t614 := t325
+								t79 := tail4 + 1
+								t815 := owner4
+//line handlers.go:115
+								t519.To.Tail = t79
+//line handlers.go:115
+								t614.To.Owner = t815
+								t913 := uint32(tail4)
+								ticket7 = t913
+								room13 = 0
+								break block7
+							}
+//line handlers.go:115
+							t325.To.Tail = tail4
+						}
+					}
+					ticket8 := ticket7
+					room16 := room13
+					if room16 != 0 {
+						result021 = false
+					} else {
+						t615 := ticket8
+//line handlers.go:115
+						t137 := t615 & (t49.To.Slots - 1) * t49.To.Step
+//line handlers.go:115
+						result022 := t49.To.Ring[t137:]
+						t816 := result022
+						t914 := uint64(ticket8+1) << 32
+						slot4 := t816
+						tag4 := t914
+						t106 := t49
+						t1111 := slot4
+						t1210 := tag4
+//line handlers.go:115
+						h4 := t1111[:c]
+//line handlers.go:115
+						kernel.StoreRelaxed(&h4[0], t1210|uint64(t106.ID<<8|128))
+//line handlers.go:115
+						kernel.StoreRelaxed(&h4[1], t1210)
+//line handlers.go:115
+						kernel.StoreRelaxed(&h4[2], t1210|uint64(t106.Words[t106.At+2]))
+//line handlers.go:115
+						kernel.StoreRelaxed(&h4[3], t1210|uint64(t106.Words[t106.At+3]))
+						t138 := slot4
+						t146 := tag4
+						t156 := t911
+//line handlers.go:115
+						kernel.PutWords(t138, 4, t146, t156)
+						t165 := t49
+//line handlers.go:115
+						if t165.Listed {
+							t139 := t165
+						block8:
+							switch {
+							default:
+//line handlers.go:115
+								kernel.Fence()
+//line handlers.go:115
+								t218 := t139.To.Kind != 1
+								if t218 {
+//line handlers.go:115
+									loaded43 := host2.Load64(r, &t139.To.Words[9])
+									t218 = loaded43 == 0
+								}
+								if !t218 {
+//line handlers.go:115
+									rung4 := t139.Control[c2:]
+//line handlers.go:115
+									t327 := rung4[0]
+//line handlers.go:115
+									t411 := uint64(t139.To.Box)
+									n5 := t327
+									box4 := t411
+									t520 := min(n5, 12)
+									for i6 := uint64(0); i6 < t520; i6++ {
+//line handlers.go:115
+										if uint64(uint32(rung4[1+i6/2]>>(32*(i6&1)))) == box4 {
+											break block8
+										}
+									}
+									if n5 >= 12 {
+//line handlers.go:115
+										rung4[0] = 13
+//line handlers.go:115
+										if t139.To.Kind != 1 {
+											t616 := t139
+//line handlers.go:115
 											kernel.StoreRelaxed(&t616.Host[t616.To.Words[15]], 1)
+//line handlers.go:115
 											kernel.StoreRelaxed(&t616.Host[0], 1)
 										}
 										break
-//line quern.dev/ring/actor/send.go:160
-									} else if n4&1 == 0 {
-										rung3[1+n4/2] = box4
+									} else if n5&1 == 0 {
+//line handlers.go:115
+										rung4[1+n5/2] = box4
 									} else {
-										rung3[1+n4/2] |= box4 << 32
+//line handlers.go:115
+										rung4[1+n5/2] |= box4 << 32
 									}
-									rung3[0] = n4 + 1
+//line handlers.go:115
+									rung4[0] = n5 + 1
 								}
 							}
+//line handlers.go:115
+						} else if !(t165.Wakes == 0 || t165.To.Kind == 1) {
+//line handlers.go:115
+							kernel.Fence()
+//line handlers.go:115
+							b16 := t165.To.Words
+//line handlers.go:115
+							loaded44 := host2.Load64(r, &b16[9])
+							if loaded44 != 0 {
+								t328 := t165
+//line handlers.go:115
+								kernel.StoreRelaxed(&t328.Host[t328.To.Words[15]], 1)
+//line handlers.go:115
+								kernel.StoreRelaxed(&t328.Host[0], 1)
+							}
 						}
+						result021 = true
 					}
-//line quern.dev/ring/actor/alone.go:209
-					result016 = true
 				}
-//line quern.dev/ring/actor/alone.go:82:30000
-				t552 = result016
-//line quern.dev/ring/actor/alone.go:83:30000
+				if result021 {
+					taken3++
+				}
 			}
-//line quern.dev/ring/actor/alone.go:84:30000
-			whole := t552
-//line quern.dev/ring/actor/alone.go:83:30000
-			if whole && !last {
-//line quern.dev/ring/actor/alone.go:84:30000
-				t582 := begin - born
-//line quern.dev/ring/actor/alone.go:85:30000
-				t592 := command
-//line quern.dev/ring/actor/alone.go:86:30000
-				t60 := cursor
-//line quern.dev/ring/actor/alone.go:87:30000
-				t61 := box
-//line quern.dev/ring/actor/alone.go:88
-				t622 := in
-				t632 := mail
-			block13:
-				switch {
-				default:
-//line quern.dev/ring/actor/alone.go:103:30000
-					loaded50 := host2.Load64(r, &t592[0])
-//line quern.dev/ring/actor/alone.go:104:30000
-					ordered2 := loaded50
-//line quern.dev/ring/actor/alone.go:104:30000
-					sh.Asked[0] = uint32(ordered2)
-//line quern.dev/ring/actor/alone.go:105:30000
-					if !(sh.Asked[0] != 0) {
-//line quern.dev/ring/actor/alone.go:108
-						hint2 := uint32(ordered2 >> 32)
-//line quern.dev/ring/actor/alone.go:108
-						if hint2 != sh.Hint[0] {
-							t415 := hint2
-//line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t415
-//line quern.dev/ring/actor/alone.go:109
-							sh.Higher[0] = 1
-						}
-						var source4 uint32 = 9
-						var sides2 uint32
-//line quern.dev/ring/actor/alone.go:112
-						if sh.Higher[0] != 0 {
-							for level2 := uint32(0); level2 < 8; level2++ {
-//line quern.dev/ring/actor/alone.go:114:30000
-								if level2 == 4 {
-//line quern.dev/ring/actor/alone.go:115:30000
-									continue
-//line quern.dev/ring/actor/alone.go:116:30000
-								}
-//line quern.dev/ring/actor/alone.go:117:30000
-								next5 := t60[level2]
-//line quern.dev/ring/actor/alone.go:118
-								t617 := level2
-								var result019 uint32
-								switch {
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t617 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result019 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t617 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result019 = shape.Slots + t617*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result019 = shape.Slots + (t617-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:118
-								at4 := (result019 + next5&(shape.SideSlots-1)) * shape.InStep
-								loaded51 := host2.Load64(r, &t622[at4])
-								if uint32(loaded51>>32) == next5+1 {
-//line quern.dev/ring/actor/alone.go:120
-									t915 := level2
-									source4 = t915
-									sides2 = 1
-								}
-							}
-//line quern.dev/ring/actor/alone.go:123
-							sh.Higher[0] = sides2
-						}
-						if source4 == 9 || source4 < 4 {
-							next6 := t60[4]
-							loaded52 := host2.Load64(r, &t622[next6&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded52>>32) == next6+1
-//line quern.dev/ring/actor/alone.go:128
-							posted2 := false
-							slots6 := uint32(t61[11])
-							if slots6 != 0 {
-//line quern.dev/ring/actor/alone.go:130
-								next7 := uint32(t61[8])
-								loaded53 := host2.Load64(r, &t632[next7&(slots6-1)*shape.InStep])
-								posted2 = uint32(loaded53>>32) == next7+1
-//line quern.dev/ring/actor/alone.go:133:30000
-							}
-//line quern.dev/ring/actor/alone.go:134:30000
-							if posted2 && !(middle2 && t60[8] == 8) {
-//line quern.dev/ring/actor/alone.go:135:30000
-								source4 = 8
-//line quern.dev/ring/actor/alone.go:136:30000
-							} else if middle2 {
-//line quern.dev/ring/actor/alone.go:137
-								source4 = 4
-							}
-						}
-						if !(source4 == 9) {
-//line quern.dev/ring/actor/alone.go:143:30000
-							t1210 := t622
-//line quern.dev/ring/actor/alone.go:144:30000
-							ring5 := t1210
-//line quern.dev/ring/actor/alone.go:145:30000
-							var at5 uint32
-//line quern.dev/ring/actor/alone.go:144:30000
-							if source4 == 8 {
-//line quern.dev/ring/actor/alone.go:145:30000
-								sh.Ticket = uint32(t61[8])
-//line quern.dev/ring/actor/alone.go:146:30000
-								t138 := t632
-//line quern.dev/ring/actor/alone.go:146:30000
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-//line quern.dev/ring/actor/alone.go:147:30000
-								ring5 = t138
-//line quern.dev/ring/actor/alone.go:148:30000
-								at5 = t145
-//line quern.dev/ring/actor/alone.go:149:30000
-							} else {
-//line quern.dev/ring/actor/alone.go:148:30000
-								sh.Ticket = t60[source4]
-//line quern.dev/ring/actor/alone.go:149:30000
-								t164 := source4
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result020 uint32
-//line quern.dev/ring/actor/alone.go:151:30000
-								switch {
-//line quern.dev/ring/actor/alone.go:152:30000
-								default:
-//line quern.dev/ring/actor/look.go:33:40000
-									if t164 == 4 {
-//line quern.dev/ring/actor/look.go:34:40000
-										result020 = 0
-//line quern.dev/ring/actor/look.go:35:40000
-										break
-//line quern.dev/ring/actor/look.go:35:40000
-									} else if t164 < 4 {
-//line quern.dev/ring/actor/look.go:36:40000
-										result020 = shape.Slots + t164*shape.SideSlots
-//line quern.dev/ring/actor/look.go:37:40000
-										break
-//line quern.dev/ring/actor/look.go:38:40000
-									}
-//line quern.dev/ring/actor/look.go:38:40000
-									result020 = shape.Slots + (t164-1)*shape.SideSlots
-//line quern.dev/ring/actor/look.go:39:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								t193 := source4
-//line quern.dev/ring/actor/alone.go:150:30000
-								var result021 uint32
-//line quern.dev/ring/actor/look.go:43:40000
-								if t193 == 4 {
-//line quern.dev/ring/actor/look.go:44:40000
-									result021 = shape.Slots
-//line quern.dev/ring/actor/look.go:45:40000
-								} else {
-//line quern.dev/ring/actor/look.go:46:40000
-									result021 = shape.SideSlots
-//line quern.dev/ring/actor/look.go:47:40000
-								}
-//line quern.dev/ring/actor/alone.go:149:30000
-								at5 = (result020 + sh.Ticket&(result021-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:150:30000
-							}
-//line quern.dev/ring/actor/alone.go:151:30000
-							t2110 := at5
-//line quern.dev/ring/actor/alone.go:152:30000
-							t228 := at5 + shape.In
-//line quern.dev/ring/actor/alone.go:151:30000
-							slot6 := ring5[t2110:t228]
-//line quern.dev/ring/actor/alone.go:152:30000
-							cell2 := words[:t233]
-//line quern.dev/ring/actor/alone.go:153
-							for w9 := 0; w9 < len(slot6); w9++ {
-//line quern.dev/ring/actor/alone.go:154:30000
-								loaded54 := host2.Load64(r, &slot6[w9])
-//line quern.dev/ring/actor/alone.go:155:30000
-								v2 := loaded54
-//line quern.dev/ring/actor/alone.go:155:30000
-								if uint32(v2>>32) != sh.Ticket+1 {
-//line quern.dev/ring/actor/alone.go:156:30000
-									break block13
-//line quern.dev/ring/actor/alone.go:157:30000
-								}
-//line quern.dev/ring/actor/alone.go:158
-								cell2[w9] = uint32(v2)
-							}
-//line quern.dev/ring/actor/alone.go:160:30000
-							reply3 := cell2[t253:t263]
-//line quern.dev/ring/actor/alone.go:161:30000
-							for w10 := 0; w10 < len(reply3); w10++ {
-//line quern.dev/ring/actor/alone.go:162:30000
-								reply3[w10] = 0
-//line quern.dev/ring/actor/alone.go:163:30000
-							}
-//line quern.dev/ring/actor/alone.go:164:30000
-							t294 := source4
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164:30000
-							sh.Missing[0] = t294
-//line quern.dev/ring/actor/alone.go:165:30000
-							deadline2 := cell2[1]
-//line quern.dev/ring/actor/alone.go:166:30000
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line quern.dev/ring/actor/alone.go:166:30000
-								sh.Late = 1
-//line quern.dev/ring/actor/alone.go:167:30000
-							}
-//line quern.dev/ring/actor/alone.go:168:30000
-							t60[8] = source4
-//line quern.dev/ring/actor/alone.go:169:30000
-						}
-//line quern.dev/ring/actor/alone.go:170
-					}
-				}
+			result023 := taken3
+			taken = result023
+		}
+//line handlers.go:117
+		atomic.AddInt32(&out.Taken, int32(taken))
+		if threadX == 0 {
+			t21 := t2
+//line handlers.go:119
+			result024 := in.To.Len(t21)
+//line handlers.go:119
+			out.Members = int32(result024)
+		}
+//line handlers.go:99
+		result026 := actor.Known(result025)
+		result := result026
+		if threadX == 0 {
+//line handlers.go:99
+			*action = result
+		}
+	}
+}
+
+//line quern_gen.go:1760:1
+func quernBlockWork(t kernel.Thread, contexts []actor.Context, data []float32, state *Desk, in *Batch, out *Result, action *kernel.Action) {
+	result := actor.Known(work(t, &contexts[t.ThreadIdx.X], data, state, in, out))
+	if t.ThreadIdx.X == 0 {
+		*action = result
+	}
+}
+
+func quernPlainWork(r *host2.Run, contexts []actor.Context, data []float32, state *Desk, in *Batch, out *Result, action *kernel.Action) {
+	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockWork(t_, contexts, data, state, in, out, action) })
+}
+
+func quernHostWork(r *host2.Run, contexts []actor.Context, data []float32, state *Desk, in *Batch, out *Result, action *kernel.Action) {
+	t2s := host2.Scratch[*actor.Context](r, 0, r.BlockDim.Count())
+	var ref actor.Payload[float32]
+	valuess := host2.Scratch[[]float32](r, 1, r.BlockDim.Count())
+	c := int(4)
+	c2 := int(9)
+	for threadZ := range 1 {
+		for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			first := (threadZ*1 + threadY) * 32
+			quernRow1Work(r, t2s, first, contexts)
+		}
+	}
+	r.ThreadIdx = kernel.Dim3{}
+//line payloads.go:48
+	ref = in.Values
+//line payloads.go:49:10000
+	r.ThreadIdx = kernel.Dim3{}
+//line payloads.go:49:10000
+	if in.Do == 3 {
+//line payloads.go:50:10000
+		ref = state.Kept
+//line payloads.go:51:10000
+	}
+//line payloads.go:52:10000
+	for threadZ := range 1 {
+//line payloads.go:53:10000
+		for threadY := range 1 {
+//line payloads.go:54:10000
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line payloads.go:55:10000
+			first2 := (threadZ*1 + threadY) * 32
+//line payloads.go:56:10000
+			quernRow2Work(r, t2s, first2, valuess, in, ref, data)
+//line payloads.go:57:10000
+		}
+//line payloads.go:58:10000
+	}
+//line payloads.go:59:10000
+	r.ThreadIdx = kernel.Dim3{}
+//line payloads.go:56:10000
+	if in.Do == 1 || in.Do == 5 {
+//line payloads.go:57:10000
+		for threadZ := range 1 {
+//line payloads.go:58:10000
+			for threadY := range 1 {
+//line payloads.go:59:10000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line payloads.go:60:10000
+				first4 := (threadZ*1 + threadY) * 32
+//line payloads.go:61:10000
+				quernRow3Work(r, valuess, first4)
+//line payloads.go:62:10000
+			}
+//line payloads.go:63:10000
+		}
+//line payloads.go:64:10000
+	}
+//line payloads.go:65:10000
+	r.ThreadIdx = kernel.Dim3{}
+//line payloads.go:62:10000
+	if in.Do == 0 || in.Do == 3 {
+//line payloads.go:63:10000
+		for threadZ := range 1 {
+//line payloads.go:64:10000
+			for threadY := range 1 {
+//line payloads.go:65:10000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line payloads.go:66:10000
+				first5 := (threadZ*1 + threadY) * 32
+//line payloads.go:67:10000
+				quernRow4Work(r, valuess, first5, out)
+//line payloads.go:68
 			}
 		}
-		beginRow[threadX] = begin
+	}
+	for threadZ := range 1 {
+		for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			first6 := (threadZ*1 + threadY) * 32
+			quernRow5Work(r, t2s, first6, in, state, out, ref, c, c2, action)
+		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10504:1
-func quernRow11WorkActor(r *host2.Run, box, command []uint64, start uint64) {
+//line quern_gen.go:1858:1
+func quernRow1Work(r *host2.Run, t2s []*actor.Context, first int, contexts []actor.Context) {
+	t2Row := t2s[first:][:32]
+	if 32 <= len(contexts) {
+		row := (*[32]actor.Context)(contexts[0:])
+		for threadX := range 32 {
+//line payloads.go:46
+			_ = row[threadX]
+			t2 := &row[threadX]
+			t2Row[threadX] = t2
+//line payloads.go:49:10000
+		}
+//line payloads.go:50:10000
+		return
+//line payloads.go:51:10000
+	}
+//line payloads.go:52:10000
+	for threadX := range 32 {
+//line payloads.go:53:10000
+		r.ThreadIdx.X = threadX
+//line payloads.go:46
+		_ = contexts[threadX]
+//line payloads.go:46
+		t2 := &contexts[threadX]
+		t2Row[threadX] = t2
+	}
+//line payloads.go:49:10000
+}
+
+//go:noinline
+//line quern_gen.go:1888:1
+func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]float32, in *Batch, ref actor.Payload[float32], data []float32) {
+	t2Row := t2s[first2:][:32]
+	valuesRow := valuess[first2:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t2 := threadX == 0
-//line quern.dev/ring/actor/alone.go:92
-		if t2 {
-			kernel.StoreRelaxed(&box[9], 1)
-			kernel.StoreRelease(&command[8], start)
+		t2 := t2Row[threadX]
+//line payloads.go:52:10000
+		values := ([]float32)(nil)
+//line payloads.go:53:10000
+		if in.Do != 4 {
+//line payloads.go:54:10000
+			t1 := t2
+//line payloads.go:55:10000
+			p := ref
+//line payloads.go:54:10000
+			t12 := t1.Post
+//line payloads.go:55:10000
+			t22 := p.Entry
+//line payloads.go:56:10000
+			t3 := p.Generation
+//line payloads.go:57:10000
+			if t3 == 0 {
+//line payloads.go:54:10000
+				host2.Fail(r, "reference to no payload")
+//line payloads.go:55:10000
+			}
+//line payloads.go:54:10000
+			loaded := host2.Load64(r, &t12[t22+0])
+//line payloads.go:55:10000
+			host := loaded
+//line payloads.go:56:10000
+			if uint32(host>>32) != t3 {
+//line payloads.go:54:10000
+				host2.Fail(r, "payload was released")
+//line payloads.go:55:10000
+			}
+//line payloads.go:56:10000
+			if host&1 == 0 {
+//line payloads.go:54:10000
+				loaded2 := host2.Load64(r, &t12[t22+1])
+//line payloads.go:55:10000
+				actors := loaded2
+//line payloads.go:56:10000
+				if uint32(actors) <= uint32(host)>>1 {
+//line payloads.go:54:10000
+					host2.Fail(r, "payload was released")
+//line payloads.go:55:10000
+				}
+//line payloads.go:56:10000
+			}
+//line payloads.go:54:10000
+			extent := t1.Post[p.Entry+2]
+//line payloads.go:55:10000
+			t4 := uint32(extent)
+//line payloads.go:56:10000
+			t5 := uint32(extent >> 32)
+//line payloads.go:57:10000
+			first3 := t4
+//line payloads.go:58:10000
+			n := t5
+//line payloads.go:59:10000
+			if p.Offset < first3 || p.Length > n || p.Offset-first3 > n-p.Length {
+//line payloads.go:54:10000
+				host2.Fail(r, "reference to elements that are not of its payload")
+//line payloads.go:55:10000
+			}
+//line payloads.go:56:10000
+			t6 := int(p.Offset)
+//line payloads.go:57:10000
+			t7 := int(p.Offset) + int(p.Length)
+//line payloads.go:54:10000
+			result0 := data[t6:t7]
+//line payloads.go:55:10000
+			values = result0
+//line payloads.go:56:10000
+		}
+//line payloads.go:57:10000
+		valuesRow[threadX] = values
+//line payloads.go:58:10000
+	}
+//line payloads.go:59:10000
+}
+
+//go:noinline
+//line quern_gen.go:1973:1
+func quernRow3Work(r *host2.Run, valuess [][]float32, first4 int) {
+	valuesRow := valuess[first4:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		values := valuesRow[threadX]
+//line payloads.go:57:10000
+		for i := threadX; i < len(values); i += 32 {
+//line payloads.go:58:10000
+			values[i] *= 2
+//line payloads.go:59:10000
+		}
+//line payloads.go:60:10000
+	}
+//line payloads.go:61:10000
+}
+
+//go:noinline
+//line quern_gen.go:1991:1
+func quernRow4Work(r *host2.Run, valuess [][]float32, first5 int, out *Result) {
+	valuesRow := valuess[first5:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		values := valuesRow[threadX]
+//line payloads.go:63:10000
+		var sum float32
+//line payloads.go:64:10000
+		for i2 := threadX; i2 < len(values); i2 += 32 {
+//line payloads.go:65:10000
+			sum += values[i2]
+//line payloads.go:66:10000
+		}
+//line payloads.go:67:10000
+		kernel.AtomicAdd(&out.Sum, sum)
+//line payloads.go:68
+	}
+}
+
+//go:noinline
+//line quern_gen.go:2012:1
+func quernRow5Work(r *host2.Run, t2s []*actor.Context, first6 int, in *Batch, state *Desk, out *Result, ref actor.Payload[float32], c, c2 int, action *kernel.Action) {
+	t2Row := t2s[first6:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := t2Row[threadX]
+		first7 := threadX == 0
+		var result02 kernel.Action
+//line payloads.go:70
+		if !first7 {
+			result02 = 1
+		} else {
+			t42 := in.Do
+			if t42 == 0 {
+				result03 := t2.Sender()
+				if result03 != 0 {
+//line payloads.go:76
+					state.Given++
+					state.Sum += out.Sum
+					t62 := t2
+					p2 := ref
+//line payloads.go:78
+					t13 := t62.Post
+					t23 := p2.Entry
+					t32 := p2.Generation
+					if t32 == 0 {
+//line payloads.go:78
+						host2.Fail(r, "reference to no payload")
+					}
+//line payloads.go:78
+					loaded3 := host2.Load64(r, &t13[t23+0])
+					host3 := loaded3
+					if uint32(host3>>32) != t32 {
+//line payloads.go:78
+						host2.Fail(r, "payload was released")
+					}
+					if host3&1 == 0 {
+//line payloads.go:78
+						loaded4 := host2.Load64(r, &t13[t23+1])
+						actors2 := loaded4
+						if uint32(actors2) <= uint32(host3)>>1 {
+//line payloads.go:78
+							host2.Fail(r, "payload was released")
+						}
+					}
+//line payloads.go:78
+					kernel.Fence()
+//line payloads.go:78
+					old := kernel.AtomicSub(&t62.Post[p2.Entry+1], 1)
+					held := uint32(old)
+//line payloads.go:78
+					kernel.Fence()
+//line payloads.go:78
+					loaded5 := host2.Load64(r, &t62.Post[p2.Entry+0])
+					taken := uint32(loaded5) >> 1
+					if held <= taken {
+//line payloads.go:78
+						atomic.AddUint64(&t62.Post[p2.Entry+1], 1)
+//line payloads.go:78
+						host2.Fail(r, "payload released more often than retained")
+					}
+				}
+//line payloads.go:80
+			} else if t42 == 2 {
+				t72 := t2
+				p3 := ref
+//line payloads.go:81
+				t14 := t72.Post
+				t24 := p3.Entry
+				t33 := p3.Generation
+				if t33 == 0 {
+//line payloads.go:81
+					host2.Fail(r, "reference to no payload")
+				}
+//line payloads.go:81
+				loaded6 := host2.Load64(r, &t14[t24+0])
+				host4 := loaded6
+				if uint32(host4>>32) != t33 {
+//line payloads.go:81
+					host2.Fail(r, "payload was released")
+				}
+				if host4&1 == 0 {
+//line payloads.go:81
+					loaded7 := host2.Load64(r, &t14[t24+1])
+					actors3 := loaded7
+					if uint32(actors3) <= uint32(host4)>>1 {
+//line payloads.go:81
+						host2.Fail(r, "payload was released")
+					}
+				}
+//line payloads.go:81
+				kernel.Fence()
+//line payloads.go:81
+				atomic.AddUint64(&t72.Post[p3.Entry+1], 1)
+				state.Kept = ref
+			} else if t42 == 4 {
+				t8 := t2
+//line payloads.go:84
+				p4 := state.Kept
+//line payloads.go:84
+				t15 := t8.Post
+				t25 := p4.Entry
+				t34 := p4.Generation
+				if t34 == 0 {
+//line payloads.go:84
+					host2.Fail(r, "reference to no payload")
+				}
+//line payloads.go:84
+				loaded8 := host2.Load64(r, &t15[t25+0])
+				host5 := loaded8
+				if uint32(host5>>32) != t34 {
+//line payloads.go:84
+					host2.Fail(r, "payload was released")
+				}
+				if host5&1 == 0 {
+//line payloads.go:84
+					loaded9 := host2.Load64(r, &t15[t25+1])
+					actors4 := loaded9
+					if uint32(actors4) <= uint32(host5)>>1 {
+//line payloads.go:84
+						host2.Fail(r, "payload was released")
+					}
+				}
+//line payloads.go:84
+				kernel.Fence()
+//line payloads.go:84
+				old2 := kernel.AtomicSub(&t8.Post[p4.Entry+1], 1)
+				held2 := uint32(old2)
+//line payloads.go:84
+				kernel.Fence()
+//line payloads.go:84
+				loaded10 := host2.Load64(r, &t8.Post[p4.Entry+0])
+				taken2 := uint32(loaded10) >> 1
+				if held2 <= taken2 {
+//line payloads.go:84
+					atomic.AddUint64(&t8.Post[p4.Entry+1], 1)
+//line payloads.go:84
+					host2.Fail(r, "payload released more often than retained")
+				}
+//line payloads.go:85
+			} else if t42 == 5 {
+				t9 := t2
+				p5 := ref
+//line payloads.go:86
+				t16 := t9.Post
+				t26 := p5.Entry
+				t35 := p5.Generation
+				if t35 == 0 {
+//line payloads.go:86
+					host2.Fail(r, "reference to no payload")
+				}
+//line payloads.go:86
+				loaded11 := host2.Load64(r, &t16[t26+0])
+				host6 := loaded11
+				if uint32(host6>>32) != t35 {
+//line payloads.go:86
+					host2.Fail(r, "payload was released")
+				}
+				if host6&1 == 0 {
+//line payloads.go:86
+					loaded12 := host2.Load64(r, &t16[t26+1])
+					actors5 := loaded12
+					if uint32(actors5) <= uint32(host6)>>1 {
+//line payloads.go:86
+						host2.Fail(r, "payload was released")
+					}
+				}
+//line payloads.go:86
+				kernel.Fence()
+//line payloads.go:86
+				atomic.AddUint64(&t9.Post[p5.Entry+1], 1)
+				next := Batch{Values: ref}
+				t10 := t2
+//line payloads.go:88
+				t11 := in.Next
+				t122 := &next
+				var result04 bool
+				if t11.Mailbox == 0 {
+					result04 = false
+				} else {
+					t17 := t11.Mailbox
+					t27 := t11.Actor
+//line payloads.go:88
+					if !(t10.To.Box == t17 && t10.To.Actor == t27) {
+						t18 := int(t17) * 16
+						t28 := (int(t17) + 1) * 16
+//line payloads.go:88
+						b := t10.Post[t18:t28]
+//line payloads.go:88
+						memory := t10.Post
+//line payloads.go:88
+						if b[13] == 1 {
+//line payloads.go:88
+							memory = t10.Host
+						}
+//line payloads.go:88
+						t36 := b[14]
+//line payloads.go:88
+						t43 := uint32(b[11])
+//line payloads.go:88
+						t52 := uint32(b[12])
+						ring := t36
+						slots := t43
+						step := t52
+						end := ring + uint64(slots)*uint64(step)
+						if end > uint64(len(memory)) || ring > end {
+//line payloads.go:88
+							host2.Fail(r, "a Ref that names no mailbox")
+						}
+//line payloads.go:88
+						loaded13 := host2.Load64(r, &b[0])
+//line payloads.go:88
+						loaded14 := host2.Load64(r, &b[8])
+						t82 := ring
+						t92 := end
+//line payloads.go:88
+						loaded15 := host2.Load64(r, &b[10])
+//line payloads.go:88
+						t10.To = actor.Target{Box: t17, Actor: t27, Tail: loaded13, Head: uint32(loaded14), Words: b, Ring: memory[t82:t92], Slots: slots, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded15)}
+					}
+					t37 := t10
+					var ticket uint32
+					var room uint32
+				block:
+					switch {
+					default:
+						for b2 := t37.To.Words; ; {
+							if r.Halted() {
+//line payloads.go:88
+								r.Halt()
+							}
+//line payloads.go:88
+							if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-t37.To.Head >= t37.To.Slots {
+								t19 := t37
+//line payloads.go:88
+								b3 := t19.To.Words
+//line payloads.go:88
+								loaded16 := host2.Load64(r, &b3[10])
+//line payloads.go:88
+								t19.To.Owner = uint32(loaded16)
+								var room2 uint32
+//line payloads.go:88
+								if t19.To.Owner != t19.To.Actor {
+									room2 = 2
+								} else {
+									t29 := t19
+									t38 := t19
+//line payloads.go:88
+									loaded17 := host2.Load64(r, &b3[0])
+									t53 := loaded17
+//line payloads.go:88
+									loaded18 := host2.Load64(r, &b3[8])
+									t73 := uint32(loaded18)
+//line payloads.go:88
+									t29.To.Tail = t53
+//line payloads.go:88
+									t38.To.Head = t73
+//line payloads.go:88
+									if uint32(t19.To.Tail)-t19.To.Head >= t19.To.Slots && t19.To.Kind == 1 {
+//line payloads.go:88
+										loaded19 := host2.Load64(r, &t19.Host[b3[15]+1])
+										head := loaded19
+//line payloads.go:88
+										kernel.StoreRelaxed(&b3[8], head)
+//line payloads.go:88
+										t19.To.Head = uint32(head)
+									}
+//line payloads.go:88
+									if uint32(t19.To.Tail)-t19.To.Head >= t19.To.Slots {
+										room2 = 1
+									} else {
+										room2 = 0
+									}
+								}
+								room3 := room2
+								if room3 != 0 {
+//line payloads.go:88
+									atomic.AddUint64(&b2[1], 1)
+									ticket = 0
+									room = room3
+									break block
+								}
+							}
+//line payloads.go:88
+							loaded20 := host2.Load64(r, &b2[10])
+							owner := uint32(loaded20)
+//line payloads.go:88
+							old3 := kernel.AtomicCompareAndSwap(&b2[0], t37.To.Tail, t37.To.Tail+1)
+							tail := old3
+//line payloads.go:88
+							if tail == t37.To.Tail {
+								t54 := t37
+								t63 := t37
+								t74 := tail + 1
+								t83 := owner
+//line payloads.go:88
+								t54.To.Tail = t74
+//line payloads.go:88
+								t63.To.Owner = t83
+								t93 := uint32(tail)
+								ticket = t93
+								room = 0
+								break block
+							}
+//line payloads.go:88
+							t37.To.Tail = tail
+						}
+					}
+					ticket2 := ticket
+					room4 := room
+					if room4 != 0 {
+						result04 = false
+					} else {
+						t64 := ticket2
+//line payloads.go:88
+						t110 := t64 & (t10.To.Slots - 1) * t10.To.Step
+//line payloads.go:88
+						result05 := t10.To.Ring[t110:]
+						t84 := result05
+						t94 := uint64(ticket2+1) << 32
+						slot := t84
+						tag := t94
+						t102 := t10
+						t112 := slot
+						t123 := tag
+//line payloads.go:88
+						h := t112[:c]
+//line payloads.go:88
+						kernel.StoreRelaxed(&h[0], t123|uint64(t102.ID<<8|128))
+//line payloads.go:88
+						kernel.StoreRelaxed(&h[1], t123)
+//line payloads.go:88
+						kernel.StoreRelaxed(&h[2], t123|uint64(t102.Words[t102.At+2]))
+//line payloads.go:88
+						kernel.StoreRelaxed(&h[3], t123|uint64(t102.Words[t102.At+3]))
+						t132 := slot
+						t142 := tag
+						t152 := t122
+//line payloads.go:88
+						kernel.PutWords(t132, 4, t142, t152)
+						t162 := t10
+//line payloads.go:88
+						if t162.Listed {
+							t111 := t162
+						block2:
+							switch {
+							default:
+//line payloads.go:88
+								kernel.Fence()
+//line payloads.go:88
+								t210 := t111.To.Kind != 1
+								if t210 {
+//line payloads.go:88
+									loaded21 := host2.Load64(r, &t111.To.Words[9])
+									t210 = loaded21 == 0
+								}
+								if !t210 {
+//line payloads.go:88
+									rung := t111.Control[c2:]
+//line payloads.go:88
+									t39 := rung[0]
+//line payloads.go:88
+									t44 := uint64(t111.To.Box)
+									n2 := t39
+									box := t44
+									t55 := min(n2, 12)
+									for i3 := uint64(0); i3 < t55; i3++ {
+//line payloads.go:88
+										if uint64(uint32(rung[1+i3/2]>>(32*(i3&1)))) == box {
+											break block2
+										}
+									}
+									if n2 >= 12 {
+//line payloads.go:88
+										rung[0] = 13
+//line payloads.go:88
+										if t111.To.Kind != 1 {
+											t65 := t111
+//line payloads.go:88
+											kernel.StoreRelaxed(&t65.Host[t65.To.Words[15]], 1)
+//line payloads.go:88
+											kernel.StoreRelaxed(&t65.Host[0], 1)
+										}
+										break
+									} else if n2&1 == 0 {
+//line payloads.go:88
+										rung[1+n2/2] = box
+									} else {
+//line payloads.go:88
+										rung[1+n2/2] |= box << 32
+									}
+//line payloads.go:88
+									rung[0] = n2 + 1
+								}
+							}
+//line payloads.go:88
+						} else if !(t162.Wakes == 0 || t162.To.Kind == 1) {
+//line payloads.go:88
+							kernel.Fence()
+//line payloads.go:88
+							b4 := t162.To.Words
+//line payloads.go:88
+							loaded22 := host2.Load64(r, &b4[9])
+							if loaded22 != 0 {
+								t310 := t162
+//line payloads.go:88
+								kernel.StoreRelaxed(&t310.Host[t310.To.Words[15]], 1)
+//line payloads.go:88
+								kernel.StoreRelaxed(&t310.Host[0], 1)
+							}
+						}
+						result04 = true
+					}
+				}
+				if !result04 {
+//line payloads.go:89
+					t143 := t2
+					p6 := ref
+//line payloads.go:89
+					t113 := t143.Post
+					t211 := p6.Entry
+					t311 := p6.Generation
+					if t311 == 0 {
+//line payloads.go:89
+						host2.Fail(r, "reference to no payload")
+					}
+//line payloads.go:89
+					loaded23 := host2.Load64(r, &t113[t211+0])
+					host7 := loaded23
+					if uint32(host7>>32) != t311 {
+//line payloads.go:89
+						host2.Fail(r, "payload was released")
+					}
+					if host7&1 == 0 {
+//line payloads.go:89
+						loaded24 := host2.Load64(r, &t113[t211+1])
+						actors6 := loaded24
+						if uint32(actors6) <= uint32(host7)>>1 {
+//line payloads.go:89
+							host2.Fail(r, "payload was released")
+						}
+					}
+//line payloads.go:89
+					kernel.Fence()
+//line payloads.go:89
+					old4 := kernel.AtomicSub(&t143.Post[p6.Entry+1], 1)
+					held3 := uint32(old4)
+//line payloads.go:89
+					kernel.Fence()
+//line payloads.go:89
+					loaded25 := host2.Load64(r, &t143.Post[p6.Entry+0])
+					taken3 := uint32(loaded25) >> 1
+					if held3 <= taken3 {
+//line payloads.go:89
+						atomic.AddUint64(&t143.Post[p6.Entry+1], 1)
+//line payloads.go:89
+						host2.Fail(r, "payload released more often than retained")
+					}
+				}
+//line payloads.go:91
+			} else if t42 == 6 {
+				t153 := t2
+				p7 := ref
+//line payloads.go:92
+				t114 := t153.Post
+				t212 := p7.Entry
+				t312 := p7.Generation
+				if t312 == 0 {
+//line payloads.go:92
+					host2.Fail(r, "reference to no payload")
+				}
+//line payloads.go:92
+				loaded26 := host2.Load64(r, &t114[t212+0])
+				host8 := loaded26
+				if uint32(host8>>32) != t312 {
+//line payloads.go:92
+					host2.Fail(r, "payload was released")
+				}
+				if host8&1 == 0 {
+//line payloads.go:92
+					loaded27 := host2.Load64(r, &t114[t212+1])
+					actors7 := loaded27
+					if uint32(actors7) <= uint32(host8)>>1 {
+//line payloads.go:92
+						host2.Fail(r, "payload was released")
+					}
+				}
+//line payloads.go:92
+				kernel.Fence()
+//line payloads.go:92
+				atomic.AddUint64(&t153.Post[p7.Entry+1], 1)
+				out.Values = ref
+			}
+			out.Given = state.Given
+			if in.Do == 6 && state.Given > 0 {
+				out.Sum = state.Sum
+			}
+//line payloads.go:99:10000
+			result02 = 1
+//line payloads.go:100:10000
+		}
+//line payloads.go:46
+		t85 := result02
+//line payloads.go:46
+		result06 := actor.Known(t85)
+		result := result06
+		if threadX == 0 {
+//line payloads.go:46
+			*action = result
 		}
 	}
+//line payloads.go:49:10000
 }

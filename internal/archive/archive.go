@@ -1,0 +1,131 @@
+// Package archive is the file with the GPU code of a package, quern_gen.zip: a ZIP
+// file with one entry per PTX module. Its text can be read with any tool:
+//
+//	unzip -p quern_gen.zip saxpy/narrow.ptx
+package archive
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// File is the name of the file.
+const File = "quern_gen.zip"
+
+// Module is the PTX text of a variant of a kernel.
+type Module struct {
+	Kernel, Variant string
+	Older           bool // for devices that lack instructions of the variant's own module
+	Text            string
+}
+
+// name is the name of the module's entry.
+func (m *Module) name() string {
+	if m.Older {
+		return m.Kernel + "/" + m.Variant + "-older.ptx"
+	}
+	return m.Kernel + "/" + m.Variant + ".ptx"
+}
+
+// Write returns an archive of modules. The same modules give the same bytes, with
+// the same version of Go.
+func Write(modules []Module) ([]byte, error) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(out, flate.BestCompression)
+	})
+	for i := range modules {
+		entry, err := w.CreateHeader(&zip.FileHeader{Name: modules[i].name(), Method: zip.Deflate})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := io.WriteString(entry, modules[i].Text); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// Archive is an open archive. Its methods are safe for concurrent use.
+type Archive struct {
+	entries []*zip.File
+	byName  map[string]*zip.File
+}
+
+// Open reads the directory of an archive. It decompresses nothing.
+func Open(data string) (*Archive, error) {
+	r, err := zip.NewReader(strings.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	a := &Archive{entries: r.File, byName: make(map[string]*zip.File, len(r.File))}
+	for _, f := range r.File {
+		a.byName[f.Name] = f
+	}
+	return a, nil
+}
+
+// Sum identifies the modules: it is the SHA-256, in hexadecimal digits, of their
+// names, sizes and checksums. It does not depend on how they are compressed.
+func (a *Archive) Sum() string {
+	h := sha256.New()
+	for _, f := range a.entries {
+		fmt.Fprintf(h, "%s\n%d %08x\n", f.Name, f.UncompressedSize64, f.CRC32)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// Text returns the text of a module, and whether there is such a module.
+func (a *Archive) Text(kernel, variant string, older bool) (text string, found bool, err error) {
+	m := Module{Kernel: kernel, Variant: variant, Older: older}
+	f := a.byName[m.name()]
+	if f == nil {
+		return "", false, nil
+	}
+	text, err = read(f)
+	return text, true, err
+}
+
+// Modules returns all modules, in the order in which they were written.
+func (a *Archive) Modules() ([]Module, error) {
+	modules := make([]Module, 0, len(a.entries))
+	for _, f := range a.entries {
+		at := strings.LastIndexByte(f.Name, '/')
+		variant, ok := strings.CutSuffix(f.Name[at+1:], ".ptx")
+		if at < 0 || !ok {
+			return nil, fmt.Errorf("%s is not a module", f.Name)
+		}
+		m := Module{Kernel: f.Name[:at]}
+		m.Variant, m.Older = strings.CutSuffix(variant, "-older")
+		var err error
+		if m.Text, err = read(f); err != nil {
+			return nil, err
+		}
+		modules = append(modules, m)
+	}
+	return modules, nil
+}
+
+// read decompresses an entry, and compares it with its checksum.
+func read(f *zip.File) (string, error) {
+	r, err := f.Open()
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	var b strings.Builder
+	b.Grow(int(min(f.UncompressedSize64, 1<<24)))
+	if _, err := io.Copy(&b, r); err != nil {
+		return "", fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return b.String(), nil
+}

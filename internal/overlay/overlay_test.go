@@ -1,0 +1,63 @@
+package overlay
+
+import (
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"quern.dev/internal/testmodule"
+)
+
+// TestPackages runs the tests of the packages that do not compile without an overlay, in
+// a go command of its own. With -v it says how long each took.
+func TestPackages(t *testing.T) {
+	testmodule.NeedGo(t)
+	root := testmodule.Root(t)
+	name, err := Write(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, tested, err := Packages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readModule(t, root)
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir = root
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("go %s: %v\n%s", strings.Join(args[:2], " "), err, out)
+			return
+		}
+		t.Logf("%s", out)
+	}
+	run(append([]string{"build", "-overlay=" + name}, all...)...)
+	args := []string{"test", "-overlay=" + name}
+	if testing.Short() {
+		args = append(args, "-short")
+	}
+	if race {
+		args = append(args, "-race")
+	}
+	run(append(args, tested...)...)
+}
+
+// readModule looks at every folder of the module. The go command sees what a test looks
+// at, and runs it again if that has changed; what the go command in it reads, it does
+// not see.
+func readModule(t *testing.T, root string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
