@@ -142,7 +142,6 @@ func (x *SliceExpr) copyExpr() Expr   { return shallow(x) }
 func (x *Addr) copyExpr() Expr        { return shallow(x) }
 func (x *ThreadValue) copyExpr() Expr { return shallow(x) }
 func (x *Select) copyExpr() Expr      { return shallow(x) }
-func (x *Intrinsic) copyExpr() Expr   { return shallow(x) }
 func (x *Composite) copyExpr() Expr   { return shallow(x) }
 
 func (p *VarPlace) copyPlace() Place    { return shallow(p) }

@@ -83,15 +83,6 @@ type Addr struct {
 // ThreadValue is one of the thread's coordinates, of type int.
 type ThreadValue struct{ Op ThreadOp }
 
-// Intrinsic is a pure operation that every back end knows.
-type Intrinsic struct {
-	Op     IntrinsicOp
-	T      *Type
-	Args   []Expr
-	Strict bool // of FMA-able float operations: not to be fused further
-	Pos    Pos  // of a ClusterAddress
-}
-
 // Composite builds a struct (one element a field) or an array (one an
 // element). A nil element is zero.
 type Composite struct {
@@ -168,42 +159,6 @@ const (
 	WarpID
 )
 
-// IntrinsicOp names a pure operation.
-type IntrinsicOp uint8
-
-// Intrinsics. Float operations exist for float32 and float64 unless stated.
-const (
-	Sqrt              IntrinsicOp = iota // correctly rounded
-	FMA                                  // x*y+z with one rounding
-	Abs                                  // floats
-	Floor                                // to an integral value, as math.Floor
-	Ceil                                 //
-	Trunc                                //
-	RoundToEven                          //
-	Copysign                             //
-	Min                                  // Go's builtin min, integers and floats: NaN wins, -0 < +0
-	Max                                  //
-	Bitcast                              // the same bits as another type of the same size (math.Float32bits...)
-	MulHi                                // high half of the product, unsigned 32 or 64 bits
-	LeadingZeros                         // of the argument's width (8..64 bits), result int
-	TrailingZeros                        //
-	OnesCount                            //
-	ReverseBits                          // result of the argument's type
-	ReverseBytes                         //
-	RotateLeft                           // (x, k int), k may be negative
-	ApproxExp2                           // float32, the hardware's ex2.approx
-	ApproxLog2                           // float32, lg2.approx
-	ApproxSin                            // float32, sin.approx
-	ApproxCos                            // float32, cos.approx
-	ApproxRsqrt                          // float32, rsqrt.approx
-	ApproxRcp                            // float32, rcp.approx
-	ApproxDiv                            // float32, div.full: made by fastmath from Div
-	ApproxSqrt                           // float32, sqrt.approx: made by fastmath from Sqrt
-	ApproxRsqrtNormal                    // float32, ApproxRsqrt of an argument that is not subnormal
-	ClusterAddress                       // (pointer to shared memory, rank int): the same of another block of the cluster
-	numIntrinsics
-)
-
 func (x *Const) Type() *Type     { return x.T }
 func (x *Zero) Type() *Type      { return x.T }
 func (x *Load) Type() *Type      { return x.Place.Type() }
@@ -214,7 +169,6 @@ func (*Cap) Type() *Type         { return TInt }
 func (x *SliceExpr) Type() *Type { return x.T }
 func (x *Addr) Type() *Type      { return x.T }
 func (*ThreadValue) Type() *Type { return TInt }
-func (x *Intrinsic) Type() *Type { return x.T }
 func (x *Composite) Type() *Type { return x.T }
 func (x *Select) Type() *Type    { return x.X.Type() }
 

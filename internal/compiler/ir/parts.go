@@ -185,16 +185,15 @@ func optional(p parts, e *Expr) {
 
 // Expressions.
 
-func (*Const) parts(parts)         {}
-func (*Zero) parts(parts)          {}
-func (*ThreadValue) parts(parts)   {}
-func (x *Load) parts(p parts)      { p.place(&x.Place) }
-func (x *Unary) parts(p parts)     { p.value(&x.X) }
-func (x *Convert) parts(p parts)   { p.value(&x.X) }
-func (x *Len) parts(p parts)       { p.value(&x.X) }
-func (x *Cap) parts(p parts)       { p.value(&x.X) }
-func (x *Addr) parts(p parts)      { p.target(&x.Place) }
-func (x *Intrinsic) parts(p parts) { p.pos(&x.Pos); values(p, &x.Args) }
+func (*Const) parts(parts)       {}
+func (*Zero) parts(parts)        {}
+func (*ThreadValue) parts(parts) {}
+func (x *Load) parts(p parts)    { p.place(&x.Place) }
+func (x *Unary) parts(p parts)   { p.value(&x.X) }
+func (x *Convert) parts(p parts) { p.value(&x.X) }
+func (x *Len) parts(p parts)     { p.value(&x.X) }
+func (x *Cap) parts(p parts)     { p.value(&x.X) }
+func (x *Addr) parts(p parts)    { p.target(&x.Place) }
 
 func (x *Binary) parts(p parts) {
 	p.pos(&x.Pos)

@@ -40,17 +40,9 @@ var threadNames = [...]string{ThreadIdxX: "ThreadIdx.X", ThreadIdxY: "ThreadIdx.
 	BlockDimX: "BlockDim.X", BlockDimY: "BlockDim.Y", BlockDimZ: "BlockDim.Z",
 	GridDimX: "GridDim.X", GridDimY: "GridDim.Y", GridDimZ: "GridDim.Z", LaneID: "Lane", WarpID: "Warp"}
 
-var intrinsicNames = [...]string{Sqrt: "sqrt", FMA: "fma", Abs: "abs", Floor: "floor", Ceil: "ceil", Trunc: "trunc",
-	RoundToEven: "roundToEven", Copysign: "copysign", Min: "min", Max: "max", Bitcast: "bitcast", MulHi: "mulHi",
-	LeadingZeros: "leadingZeros", TrailingZeros: "trailingZeros", OnesCount: "onesCount", ReverseBits: "reverseBits",
-	ReverseBytes: "reverseBytes", RotateLeft: "rotateLeft", ApproxExp2: "approxExp2", ApproxLog2: "approxLog2",
-	ApproxSin: "approxSin", ApproxCos: "approxCos", ApproxRsqrt: "approxRsqrt", ApproxRcp: "approxRcp",
-	ApproxDiv: "approxDiv", ClusterAddress: "clusterAddress", ApproxSqrt: "approxSqrt", ApproxRsqrtNormal: "approxRsqrtNormal"}
-
-func (op UnaryOp) String() string     { return name(unaryNames[:], int(op)) }
-func (op BinaryOp) String() string    { return name(binaryNames[:], int(op)) }
-func (op ThreadOp) String() string    { return name(threadNames[:], int(op)) }
-func (op IntrinsicOp) String() string { return name(intrinsicNames[:], int(op)) }
+func (op UnaryOp) String() string  { return name(unaryNames[:], int(op)) }
+func (op BinaryOp) String() string { return name(binaryNames[:], int(op)) }
+func (op ThreadOp) String() string { return name(threadNames[:], int(op)) }
 
 func name(names []string, i int) string {
 	if i < len(names) && names[i] != "" {

@@ -2,10 +2,6 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-func isCount(op ir.IntrinsicOp) bool {
-	return op == ir.LeadingZeros || op == ir.TrailingZeros || op == ir.OnesCount
-}
-
 // countAs emits a count of bits in the width of the intrinsic's type.
 func (g *generator) countAs(e *ir.Intrinsic, dst operand) operand {
 	if classOf(e.T) == b32Class {

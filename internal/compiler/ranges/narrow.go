@@ -199,7 +199,7 @@ func (n *narrower) operands(e ir.Expr) ir.Expr {
 	case *ir.Addr:
 		e.Place = n.place(e.Place)
 	case *ir.Intrinsic:
-		if e.Op == ir.RotateLeft {
+		if e.Op.Count && e.T.IsInteger() {
 			e.Args[0], e.Args[1] = n.any(e.Args[0]), n.operand(e.Args[1])
 		} else {
 			n.all(e.Args)
