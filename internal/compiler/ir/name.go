@@ -17,13 +17,3 @@ func Identifier(kernel string) string {
 
 // Entry is the identifier from which the name of the kernel's GPU code is made.
 func (k *Kernel) Entry() string { return Identifier(k.Name) }
-
-// find returns the first of n operations for which is holds.
-func find[Op ~uint8](n Op, is func(Op) bool) (op Op, ok bool) {
-	for op := range n {
-		if is(op) {
-			return op, true
-		}
-	}
-	return 0, false
-}

@@ -30,27 +30,6 @@ func (f *Func) String() string {
 	return p.out.String()
 }
 
-var unaryNames = [...]string{Neg: "-", Not: "^", LNot: "!"}
-
-var binaryNames = [...]string{Add: "+", Sub: "-", Mul: "*", Div: "/", Rem: "%", And: "&", Or: "|", Xor: "^",
-	AndNot: "&^", Shl: "<<", Shr: ">>", Eq: "==", Ne: "!=", Lt: "<", Le: "<=", Gt: ">", Ge: ">=", LAnd: "&&", LOr: "||"}
-
-var threadNames = [...]string{ThreadIdxX: "ThreadIdx.X", ThreadIdxY: "ThreadIdx.Y", ThreadIdxZ: "ThreadIdx.Z",
-	BlockIdxX: "BlockIdx.X", BlockIdxY: "BlockIdx.Y", BlockIdxZ: "BlockIdx.Z",
-	BlockDimX: "BlockDim.X", BlockDimY: "BlockDim.Y", BlockDimZ: "BlockDim.Z",
-	GridDimX: "GridDim.X", GridDimY: "GridDim.Y", GridDimZ: "GridDim.Z", LaneID: "Lane", WarpID: "Warp"}
-
-func (op UnaryOp) String() string  { return name(unaryNames[:], int(op)) }
-func (op BinaryOp) String() string { return name(binaryNames[:], int(op)) }
-func (op ThreadOp) String() string { return name(threadNames[:], int(op)) }
-
-func name(names []string, i int) string {
-	if i < len(names) && names[i] != "" {
-		return names[i]
-	}
-	return fmt.Sprintf("op%d", i)
-}
-
 var constSuffixes = [...]string{Int8: "i8", Int16: "i16", Int32: "i32", Int64: "i64", Uint8: "u8", Uint16: "u16",
 	Uint32: "u32", Uint64: "u64", Uint: "u", Float32: "f32", Float64: ""}
 
