@@ -90,11 +90,8 @@ func (e *emitter) bitCall(name string, x *ir.Intrinsic) string {
 		args += ", " + e.as(x.Args[1], ir.TInt)
 	}
 	result := unsigned
-	switch {
-	case x.Op.Result == ir.BitCount:
+	if x.Op.Result == ir.BitCount {
 		result = ir.TInt
-	case x.Op == ir.ReverseBytes && width == 8: // a single byte stays as it is
-		return e.conversion(x.T, args)
 	}
 	s := fmt.Sprintf("%s%d(%s)", e.member("math/bits", name), width, args)
 	if identical(result, x.T) {
