@@ -12,6 +12,9 @@ func (g *generator) intrinsic(e *ir.Intrinsic, dst operand) operand {
 	if e.Op.PTX != "" && !e.T.IsHalf() {
 		return g.apply(e, dst, strings.ReplaceAll(e.Op.PTX, "T", typ))
 	}
+	if e.Op.Result == ir.BitCount {
+		return g.countAs(e, dst)
+	}
 	switch e.Op {
 	case ir.FMA:
 		return g.halfFMA(e, dst)
@@ -24,8 +27,6 @@ func (g *generator) intrinsic(e *ir.Intrinsic, dst operand) operand {
 		return g.minmax(e, dst)
 	case ir.Bitcast:
 		return g.bitcast(e, dst)
-	case ir.LeadingZeros, ir.TrailingZeros, ir.OnesCount:
-		return g.countAs(e, dst)
 	case ir.ReverseBits:
 		return g.reverseBits(e, dst)
 	case ir.ReverseBytes:
