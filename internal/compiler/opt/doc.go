@@ -25,7 +25,7 @@
 //   - unroll: counted loops whose copies index arrays by constants become these copies;
 //   - scalarise: structs and arrays that constants index become scalar variables;
 //   - late fold: fold once more;
-//   - hoist: conditions that no iteration changes leave the loop;
+//   - hoist: the bound of a loop is read once before it, where it is in memory that the loop does not change;
 //   - trips: loops that run a few times at most become ifs;
 //
 // On each of the forms proven, narrow and wide:
@@ -35,7 +35,7 @@
 //   - strength: divisions by constants become shifts and multiplications;
 //   - fuse: multiplications and additions become one operation; fastmath takes its approximations;
 //   - conversions: finds the floats that are known to fit the integer they are converted to;
-//   - batch: loads of several iterations of a loop are under way together;
+//   - batch: a loop goes on by several iterations at a time, whose loads are in flight together;
 //   - gather: the checks of a run of assignments come together before it;
 //   - async sources: the launch promises the alignment of what asynchronous copies read;
 //
@@ -56,10 +56,10 @@
 //   - declared blocks: dimensions of a declared block become constants, where Go takes these;
 //   - short loops: unrolls short loops of plain assignments, which the Go compiler does not do;
 //   - split arrays: short arrays that constants index become variables;
-//   - stride: a counter that advances by a multiple becomes one of its own;
+//   - stride: the threads of a block go in step through loops that begin at a thread's own index;
 //   - Go hoist: as hoist;
 //   - dead stores: removes what nothing reads: vet tools see the text as the kernel's own;
-//   - long loops: marks the loops that look whether the launch was given up;
+//   - long loops: marks the loops in which a thread polls whether its launch was given up;
 //   - Go conversions: as conversions;
 //
 // A pass keeps what a kernel computes and which thread stops where: integers
