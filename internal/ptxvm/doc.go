@@ -71,8 +71,9 @@
 //
 // # What is not here
 //
-// Device functions (.func, call), textures and surfaces, clusters, tensor
-// copies, matrix instructions, the forms of vote and shfl without .sync, 32-bit
-// addresses. Parse rejects them with the line. The host
-// is taken to be little-endian.
+// Device functions (.func, call), textures other than two-dimensional ones of float32,
+// surfaces, tensor copies, wmma, wgmma and tcgen05 (mma.sync and ldmatrix are here), the
+// special registers of clusters (their barrier, and mapa, are here), the
+// forms of vote and shfl without .sync, 32-bit addresses. Parse rejects them with the line;
+// isa.go has the list. The host is taken to be little-endian.
 package ptxvm

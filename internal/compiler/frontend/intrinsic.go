@@ -7,97 +7,21 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// operation is a function that is one IR node.
-type operation struct {
-	op     ir.IntrinsicOp
-	result *ir.Type // nil: the type of the first argument
-}
-
-// operations are functions that every back end has, by import path and name.
-var operations = map[string]operation{
-	"math.Sqrt":            {ir.Sqrt, nil},
-	"math.sqrt":            {ir.Sqrt, nil},
-	"math.Abs":             {ir.Abs, nil},
-	"math.Floor":           {ir.Floor, nil},
-	"math.Ceil":            {ir.Ceil, nil},
-	"math.Trunc":           {ir.Trunc, nil},
-	"math.RoundToEven":     {ir.RoundToEven, nil},
-	"math.Copysign":        {ir.Copysign, nil},
-	"math.FMA":             {ir.FMA, nil},
-	"math.Float32bits":     {ir.Bitcast, ir.TUint32},
-	"math.Float32frombits": {ir.Bitcast, ir.TFloat32},
-	"math.Float64bits":     {ir.Bitcast, ir.TUint64},
-	"math.Float64frombits": {ir.Bitcast, ir.TFloat64},
-
-	"math/bits.LeadingZeros":    {ir.LeadingZeros, ir.TInt},
-	"math/bits.LeadingZeros8":   {ir.LeadingZeros, ir.TInt},
-	"math/bits.LeadingZeros16":  {ir.LeadingZeros, ir.TInt},
-	"math/bits.LeadingZeros32":  {ir.LeadingZeros, ir.TInt},
-	"math/bits.LeadingZeros64":  {ir.LeadingZeros, ir.TInt},
-	"math/bits.TrailingZeros":   {ir.TrailingZeros, ir.TInt},
-	"math/bits.TrailingZeros8":  {ir.TrailingZeros, ir.TInt},
-	"math/bits.TrailingZeros16": {ir.TrailingZeros, ir.TInt},
-	"math/bits.TrailingZeros32": {ir.TrailingZeros, ir.TInt},
-	"math/bits.TrailingZeros64": {ir.TrailingZeros, ir.TInt},
-	"math/bits.OnesCount":       {ir.OnesCount, ir.TInt},
-	"math/bits.OnesCount8":      {ir.OnesCount, ir.TInt},
-	"math/bits.OnesCount16":     {ir.OnesCount, ir.TInt},
-	"math/bits.OnesCount32":     {ir.OnesCount, ir.TInt},
-	"math/bits.OnesCount64":     {ir.OnesCount, ir.TInt},
-	"math/bits.Reverse":         {ir.ReverseBits, nil},
-	"math/bits.Reverse8":        {ir.ReverseBits, nil},
-	"math/bits.Reverse16":       {ir.ReverseBits, nil},
-	"math/bits.Reverse32":       {ir.ReverseBits, nil},
-	"math/bits.Reverse64":       {ir.ReverseBits, nil},
-	"math/bits.ReverseBytes":    {ir.ReverseBytes, nil},
-	"math/bits.ReverseBytes16":  {ir.ReverseBytes, nil},
-	"math/bits.ReverseBytes32":  {ir.ReverseBytes, nil},
-	"math/bits.ReverseBytes64":  {ir.ReverseBytes, nil},
-	"math/bits.RotateLeft":      {ir.RotateLeft, nil},
-	"math/bits.RotateLeft8":     {ir.RotateLeft, nil},
-	"math/bits.RotateLeft16":    {ir.RotateLeft, nil},
-	"math/bits.RotateLeft32":    {ir.RotateLeft, nil},
-	"math/bits.RotateLeft64":    {ir.RotateLeft, nil},
-
-	kernelPath + ".Sqrt":        {ir.Sqrt, nil},
-	kernelPath + ".Abs":         {ir.Abs, nil},
-	kernelPath + ".Floor":       {ir.Floor, nil},
-	kernelPath + ".Ceil":        {ir.Ceil, nil},
-	kernelPath + ".Trunc":       {ir.Trunc, nil},
-	kernelPath + ".RoundToEven": {ir.RoundToEven, nil},
-	kernelPath + ".Copysign":    {ir.Copysign, nil},
-	kernelPath + ".FMA":         {ir.FMA, nil},
-	kernelPath + ".Min":         {ir.Min, nil},
-	kernelPath + ".Max":         {ir.Max, nil},
-
-	devicemathPath + ".FMA":         {ir.FMA, nil},
-	devicemathPath + ".Sqrt":        {ir.Sqrt, nil},
-	devicemathPath + ".Floor":       {ir.Floor, nil},
-	devicemathPath + ".Ceil":        {ir.Ceil, nil},
-	devicemathPath + ".Trunc":       {ir.Trunc, nil},
-	devicemathPath + ".RoundToEven": {ir.RoundToEven, nil},
-	devicemathPath + ".Abs":         {ir.Abs, nil},
-	devicemathPath + ".Copysign":    {ir.Copysign, nil},
-	devicemathPath + ".ApproxExp2":  {ir.ApproxExp2, nil},
-	devicemathPath + ".ApproxLog2":  {ir.ApproxLog2, nil},
-	devicemathPath + ".ApproxSin":   {ir.ApproxSin, nil},
-	devicemathPath + ".ApproxCos":   {ir.ApproxCos, nil},
-	devicemathPath + ".ApproxRsqrt": {ir.ApproxRsqrt, nil},
-	devicemathPath + ".ApproxRcp":   {ir.ApproxRcp, nil},
-}
-
-// atomics are the atomic functions of package kernel.
-var atomics = map[string]ir.AtomicOp{
-	"AtomicAdd": ir.AtomicAdd, "AtomicSub": ir.AtomicSub, "AtomicMin": ir.AtomicMin, "AtomicMax": ir.AtomicMax,
-	"AtomicAnd": ir.AtomicAnd, "AtomicOr": ir.AtomicOr, "AtomicXor": ir.AtomicXor,
-	"AtomicExchange": ir.AtomicExchange, "AtomicCompareAndSwap": ir.AtomicCompareAndSwap,
+// bitcasts are the functions that give the same bits as another type.
+var bitcasts = map[string]*ir.Type{
+	"math.Float32bits": ir.TUint32, "math.Float32frombits": ir.TFloat32,
+	"math.Float64bits": ir.TUint64, "math.Float64frombits": ir.TFloat64,
 }
 
 // intrinsic lowers the call of a function that the compiler knows; ok is false
 // for all others.
 func (fn *function) intrinsic(e *ast.CallExpr, path, name string, typeArgs []types.Type, statement bool) (values []ir.Expr, ok bool) {
-	if op, known := operations[path+"."+name]; known {
+	if op := ir.IntrinsicFunction(path, name); op != nil {
 		return []ir.Expr{fn.operation(e, op)}, true
+	}
+	if t, known := bitcasts[path+"."+name]; known {
+		x := fn.exprAs(e.Args[0], fn.valueType(e.Args[0]))
+		return []ir.Expr{&ir.Intrinsic{Op: ir.Bitcast, T: t, Args: []ir.Expr{x}, Strict: fn.f.Strict}}, true
 	}
 	switch path {
 	case "math/bits":
@@ -108,18 +32,19 @@ func (fn *function) intrinsic(e *ast.CallExpr, path, name string, typeArgs []typ
 	return nil, false
 }
 
-func (fn *function) operation(e *ast.CallExpr, op operation) ir.Expr {
-	out := &ir.Intrinsic{Op: op.op, T: op.result, Strict: fn.f.Strict}
+// operation lowers the call of a function that is an intrinsic.
+func (fn *function) operation(e *ast.CallExpr, op *ir.IntrinsicOp) ir.Expr {
 	t := fn.valueType(e)
+	out := &ir.Intrinsic{Op: op, T: t, Strict: fn.f.Strict}
 	for i, arg := range e.Args {
 		want := t
-		if op.result != nil || op.op == ir.RotateLeft && i > 0 {
+		if op.Result == ir.BitCount || op.Count && i > 0 {
 			want = fn.valueType(arg)
 		}
 		out.Args = append(out.Args, fn.exprAs(arg, want))
 	}
-	if out.T == nil {
-		out.T = t
+	if op.Result == ir.BitCount {
+		out.T = ir.TInt
 	}
 	return out
 }
@@ -152,13 +77,13 @@ func (fn *function) bitsFunction(e *ast.CallExpr, name string) ([]ir.Expr, bool)
 // kernelFunction lowers the functions of package kernel that are more, or other,
 // than their Go bodies.
 func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []types.Type, statement bool) ([]ir.Expr, bool) {
-	if op, ok := atomics[name]; ok {
+	if op, ok := ir.AtomicFunction(name); ok {
 		return fn.atomic(e, op, name, statement), true
 	}
 	if name == "ClusterShared" {
 		return []ir.Expr{fn.clusterShared(e)}, true
 	}
-	if op, ok := warpFunctions[name]; ok {
+	if op, ok := ir.WarpFunction(name); ok {
 		return fn.warp(e, op, name, typeArgs), true
 	}
 	if values, ok := fn.halfFunction(e, name, typeArgs); ok {
@@ -222,16 +147,12 @@ func (fn *function) atomic(e *ast.CallExpr, op ir.AtomicOp, name string, stateme
 	if !ok {
 		return []ir.Expr{zeroOf(t)}
 	}
-	bitwise := op == ir.AtomicAnd || op == ir.AtomicOr || op == ir.AtomicXor
-	if !isAtomic(t) && !(t.IsHalf() && op == ir.AtomicAdd) || bitwise && !t.IsInteger() {
+	if !isAtomic(t) && !(t.IsHalf() && op == ir.AtomicAdd) || op.IsBitwise() && !t.IsInteger() {
 		fn.errorf(e.Pos(), "kernel.%s is not supported on %s", name, t)
 		return []ir.Expr{zeroOf(t)}
 	}
 	a := &ir.Atomic{Op: op, Place: place, Pos: fn.l.pos(e.Pos())}
-	operands := 2
-	if op == ir.AtomicCompareAndSwap {
-		operands = 3
-	}
+	operands := 1 + op.Operands()
 	for _, arg := range e.Args[1:operands] {
 		a.Args = append(a.Args, fn.exprAs(arg, t))
 	}

@@ -7,22 +7,13 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// orderedAccesses are the ordered loads and stores of package kernel.
-var orderedAccesses = map[string]ir.MemoryOp{
-	"LoadAcquire": ir.LoadAcquire, "LoadRelaxed": ir.LoadRelaxed,
-	"StoreRelease": ir.StoreRelease, "StoreRelaxed": ir.StoreRelaxed,
-}
-
-// clocks are the clocks of package kernel.
-var clocks = map[string]ir.MemoryOp{"Clock": ir.Clock, "GlobalTimer": ir.GlobalTimer}
-
 // memoryFunction lowers the functions of package kernel that order memory, copy
 // asynchronously or read a clock.
 func (fn *function) memoryFunction(e *ast.CallExpr, name string) ([]ir.Expr, bool) {
-	if op, ok := orderedAccesses[name]; ok {
+	switch op, ok := ir.MemoryFunction(name); {
+	case ok && (op.IsLoad() || op.IsStore()):
 		return fn.orderedAccess(e, op, name), true
-	}
-	if op, ok := clocks[name]; ok {
+	case ok && op.IsClock():
 		s := &ir.Memory{Op: op, Dst: fn.result("now", ir.TInt64, e), Pos: fn.l.pos(e.Pos())}
 		fn.emit(s)
 		return []ir.Expr{ir.Get(s.Dst)}, true

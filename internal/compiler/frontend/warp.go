@@ -8,15 +8,6 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// warpFunctions are the functions of package kernel that a warp does together.
-var warpFunctions = map[string]ir.WarpOp{
-	"Shuffle": ir.WarpShuffle, "ShuffleUp": ir.WarpShuffleUp, "ShuffleDown": ir.WarpShuffleDown, "ShuffleXor": ir.WarpShuffleXor,
-	"Ballot": ir.WarpBallot, "Any": ir.WarpAny, "All": ir.WarpAll, "MatchAny": ir.WarpMatchAny, "MatchAll": ir.WarpMatchAll,
-	"WarpReduceAdd": ir.WarpReduceAdd, "WarpReduceMin": ir.WarpReduceMin, "WarpReduceMax": ir.WarpReduceMax,
-	"WarpReduceAnd": ir.WarpReduceAnd, "WarpReduceOr": ir.WarpReduceOr, "WarpReduceXor": ir.WarpReduceXor,
-	"WarpScanAdd": ir.WarpScanAdd, "WarpScanExclusiveAdd": ir.WarpScanExclusive,
-}
-
 // warp lowers the call of a warp operation: the thread, a value and, for a
 // shuffle, the lane.
 func (fn *function) warp(e *ast.CallExpr, op ir.WarpOp, name string, typeArgs []types.Type) []ir.Expr {

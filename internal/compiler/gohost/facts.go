@@ -85,23 +85,12 @@ func (f *facts) scan(body []ir.Stmt) {
 				} else if p, ok := ir.Root(s.Dst).(*ir.VarPlace); ok {
 					f.changed[p.Var] = true
 				}
-			case *ir.Call:
-				for _, d := range s.Dst {
+			default:
+				for d := range ir.Defined(s) {
 					f.opaque(d)
 				}
-			case *ir.Effect, *ir.Warp:
-				for _, d := range ir.Defined(s) {
-					f.opaque(d)
-				}
-			case *ir.Atomic:
-				f.opaque(s.Dst)
-				if p, ok := ir.Root(s.Place).(*ir.VarPlace); ok {
-					f.addressed[p.Var] = true
-				}
-			case *ir.Memory:
-				f.opaque(s.Dst)
-				for _, p := range s.Places {
-					if p, ok := ir.Root(p).(*ir.VarPlace); ok {
+				for p := range ir.Targets(s) {
+					if p, ok := ir.Root(*p).(*ir.VarPlace); ok {
 						f.addressed[p.Var] = true
 					}
 				}
@@ -144,7 +133,7 @@ func (f *facts) reads(body []ir.Stmt, live map[*ir.Local]bool) map[*ir.Local]boo
 	}
 	v := ir.Visitor{
 		Stmt: func(s ir.Stmt) bool {
-			for _, d := range ir.Defined(s) {
+			for d := range ir.Defined(s) {
 				assigned(d)
 			}
 			switch s := s.(type) {
@@ -159,14 +148,10 @@ func (f *facts) reads(body []ir.Stmt, live map[*ir.Local]bool) map[*ir.Local]boo
 				if !whole {
 					read(s.Dst)
 				}
-			case *ir.Atomic:
-				read(s.Place)
-			case *ir.Memory:
-				for _, p := range s.Places {
-					read(p)
+			default:
+				for p := range ir.Places(s) {
+					read(*p)
 				}
-			case *ir.Check:
-				read(s.Place)
 			}
 			return true
 		},
@@ -193,9 +178,7 @@ func (f *facts) reads(body []ir.Stmt, live map[*ir.Local]bool) map[*ir.Local]boo
 
 // opaque notes an assignment whose value is not an expression.
 func (f *facts) opaque(v *ir.Local) {
-	if v != nil {
-		f.assigned[v] += 2
-	}
+	f.assigned[v] += 2
 }
 
 // reassigned reports whether a parameter does not keep its value, or lends its
@@ -451,8 +434,10 @@ func writesMemory(body []ir.Stmt) bool {
 		switch s := s.(type) {
 		case *ir.Assign:
 			found = found || isMemory(s.Dst)
-		case *ir.Call, *ir.Atomic, *ir.Fence, *ir.Effect, *ir.Warp, *ir.Memory:
+		case *ir.Call, *ir.Fence:
 			found = true
+		default:
+			found = found || ir.IsOperation(s)
 		}
 		return !found
 	}}
@@ -487,32 +472,13 @@ func uses(body ...ir.Stmt) usage {
 				} else if p, ok := ir.Root(s.Dst).(*ir.VarPlace); ok {
 					u.reads[p.Var], u.writes[p.Var] = true, true
 				}
-			case *ir.Call, *ir.Warp:
-				for _, d := range ir.Defined(s) {
-					if d != nil {
-						u.writes[d] = true
-					}
+			default:
+				for d := range ir.Defined(s) {
+					u.writes[d] = true
 				}
-			case *ir.Effect:
-				for _, d := range s.Dst {
-					if d != nil {
-						u.writes[d] = true
-					}
+				for p := range ir.Places(s) {
+					u.touch(*p)
 				}
-			case *ir.Atomic:
-				if s.Dst != nil {
-					u.writes[s.Dst] = true
-				}
-				u.touch(s.Place)
-			case *ir.Memory:
-				if s.Dst != nil {
-					u.writes[s.Dst] = true
-				}
-				for _, p := range s.Places {
-					u.touch(p)
-				}
-			case *ir.Check:
-				u.touch(s.Place)
 			}
 			return true
 		},
@@ -546,4 +512,16 @@ func (u usage) touch(p ir.Place) {
 // readsOf returns the variables that an expression reads.
 func readsOf(e ir.Expr) usage {
 	return uses(&ir.Return{Results: []ir.Expr{e}})
+}
+
+// operandsOf returns the variables that a statement reads to know what to do.
+func operandsOf(s ir.Stmt) usage {
+	var reads []ir.Stmt
+	for e := range ir.Args(s) {
+		reads = append(reads, &ir.Return{Results: []ir.Expr{*e}})
+	}
+	for p := range ir.Places(s) {
+		reads = append(reads, &ir.Check{Place: *p})
+	}
+	return uses(reads...)
 }

@@ -2,47 +2,22 @@ package gohost
 
 import (
 	"fmt"
+	"strings"
 
 	"quern.dev/internal/compiler/ir"
 )
 
-// kernelFunctions are intrinsics that have a generic function in package kernel.
-var kernelFunctions = map[ir.IntrinsicOp]string{
-	ir.ApproxExp2: "Exp2", ir.ApproxLog2: "Log2", ir.ApproxSin: "Sin", ir.ApproxCos: "Cos",
-	ir.ApproxRsqrt: "Rsqrt", ir.ApproxSqrt: "Sqrt", ir.FMA: "FMA",
-}
-
-// mathFunctions are intrinsics that have a function in package math which is
-// exact for float32 too.
-var mathFunctions = map[ir.IntrinsicOp]string{
-	ir.Sqrt: "Sqrt", ir.Abs: "Abs", ir.Floor: "Floor", ir.Ceil: "Ceil", ir.Trunc: "Trunc",
-	ir.RoundToEven: "RoundToEven", ir.Copysign: "Copysign",
-}
-
-// bitFunctions are intrinsics that have a function in package math/bits for each
-// width.
-var bitFunctions = map[ir.IntrinsicOp]string{
-	ir.LeadingZeros: "LeadingZeros", ir.TrailingZeros: "TrailingZeros", ir.OnesCount: "OnesCount",
-	ir.ReverseBits: "Reverse", ir.ReverseBytes: "ReverseBytes", ir.RotateLeft: "RotateLeft",
-}
-
+// intrinsic prints an operation: a call of the function that it is in Go, or what is
+// written here for it.
 func (e *emitter) intrinsic(x *ir.Intrinsic) (string, int) {
-	if x.T.IsHalf() && x.Op == ir.FMA {
-		return e.halfFMA(x), precPrimary
-	}
-	if name, ok := mathFunctions[x.Op]; ok {
-		return e.mathCall(name, x), precPrimary
-	}
-	if name, ok := bitFunctions[x.Op]; ok {
-		return e.bitCall(name, x), precPrimary
-	}
-	if name, ok := kernelFunctions[x.Op]; ok {
-		if x.Op == ir.FMA && x.T.Kind == ir.Float64 {
+	switch x.Op {
+	case ir.FMA:
+		switch {
+		case x.T.IsHalf():
+			return e.halfFMA(x), precPrimary
+		case x.T.Kind == ir.Float64:
 			return e.mathCall("FMA", x), precPrimary
 		}
-		return fmt.Sprintf("%s[%s](%s)", e.member(kernelPath, name), e.typ(x.T), e.values(x.Args, x.T)), precPrimary
-	}
-	switch x.Op {
 	case ir.ClusterAddress:
 		return fmt.Sprintf("%s(r, %s, %s)", e.member(hostPath, "ClusterShared"), e.expr(x.Args[0], precOr), e.value(x.Args[1], ir.TInt, precOr)), precPrimary
 	case ir.Min:
@@ -58,7 +33,15 @@ func (e *emitter) intrinsic(x *ir.Intrinsic) (string, int) {
 	case ir.ApproxDiv:
 		return e.opaque(x.Args[0], precMul) + " / " + e.opaque(x.Args[1], precUnary), precMul
 	}
-	e.failf("unknown intrinsic %d", x.Op)
+	switch pkg, name, _ := strings.Cut(x.Op.Go, "."); pkg {
+	case "math":
+		return e.mathCall(name, x), precPrimary
+	case "bits":
+		return e.bitCall(name, x), precPrimary
+	case "kernel":
+		return fmt.Sprintf("%s[%s](%s)", e.member(kernelPath, name), e.typ(x.T), e.values(x.Args, x.T)), precPrimary
+	}
+	e.failf("unknown intrinsic %s", x.Op)
 	return "0", precPrimary
 }
 
@@ -73,7 +56,7 @@ func (e *emitter) values(list []ir.Expr, t *ir.Type) string {
 	return s
 }
 
-// mathCall calls a float64 function, for float32 between conversions, which the
+// mathCall calls a float64 function that is exact for float32 too, for float32 between conversions, which the
 // Go compiler removes where the machine has the instruction.
 func (e *emitter) mathCall(name string, x *ir.Intrinsic) string {
 	args := ""
@@ -103,17 +86,12 @@ func (e *emitter) bitCall(name string, x *ir.Intrinsic) string {
 	width := arg.Size() * 8
 	unsigned := map[int64]*ir.Type{8: ir.TUint8, 16: ir.TUint16, 32: ir.TUint32, 64: ir.TUint64}[width]
 	args := e.as(x.Args[0], unsigned)
-	if x.Op == ir.RotateLeft {
+	if x.Op.Count {
 		args += ", " + e.as(x.Args[1], ir.TInt)
 	}
 	result := unsigned
-	switch x.Op {
-	case ir.LeadingZeros, ir.TrailingZeros, ir.OnesCount:
+	if x.Op.Result == ir.BitCount {
 		result = ir.TInt
-	case ir.ReverseBytes:
-		if width == 8 { // a single byte stays as it is
-			return e.conversion(x.T, args)
-		}
 	}
 	s := fmt.Sprintf("%s%d(%s)", e.member("math/bits", name), width, args)
 	if identical(result, x.T) {

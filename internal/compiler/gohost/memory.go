@@ -45,12 +45,3 @@ func (e *emitter) result(s *ir.Memory, value string) {
 		e.out.at(s.Pos, true, "%s = %s", e.variable(v), value)
 	}
 }
-
-// memoryOperands is what an operation on memory reads to know what to do.
-func memoryOperands(s *ir.Memory) usage {
-	reads := []ir.Stmt{&ir.Return{Results: s.Args}}
-	for _, p := range s.Places {
-		reads = append(reads, &ir.Check{Place: p})
-	}
-	return uses(reads...)
-}

@@ -1,8 +1,6 @@
 package gohost
 
 import (
-	"slices"
-
 	"quern.dev/internal/compiler/ir"
 )
 
@@ -148,18 +146,8 @@ func definesFirst(s ir.Stmt, v *ir.Local) bool {
 	case *ir.Assign:
 		p, ok := s.Dst.(*ir.VarPlace)
 		return ok && p.Var == v && !readsOf(s.Src).mentions(v)
-	case *ir.Call:
-		return !uses(&ir.Return{Results: s.Args}).mentions(v)
-	case *ir.Effect:
-		return !uses(&ir.Return{Results: s.Args}).mentions(v)
-	case *ir.Warp:
-		return slices.Contains(s.Dst, v) && !uses(&ir.Return{Results: s.Args}).mentions(v)
-	case *ir.Atomic:
-		return s.Dst == v && !uses(&ir.Check{Place: s.Place}, &ir.Return{Results: s.Args}).mentions(v)
-	case *ir.Memory:
-		return s.Dst == v && !memoryOperands(s).mentions(v)
 	}
-	return false
+	return ir.Defines(s, v) && !operandsOf(s).mentions(v)
 }
 
 func isCounter(s ir.Stmt) bool {

@@ -38,36 +38,78 @@ func BoundsChecks(body []Stmt) int {
 	return n
 }
 
-// MayFault reports whether evaluating an expression can stop the thread.
-func MayFault(e Expr) bool { return Faults(func(v *Visitor) { v.Value(e) }) }
+// MayFault reports whether evaluating an expression, which may be nil, can stop the thread.
+func MayFault(e Expr) bool {
+	switch e := e.(type) {
+	case nil, *Const, *Zero, *ThreadValue:
+		return false
+	case *Load:
+		if _, ok := e.Place.(*VarPlace); ok {
+			return false
+		}
+	}
+	var f faults
+	f.value(&e)
+	return f.found
+}
 
 // PlaceMayFault reports whether reaching a place can stop the thread.
-func PlaceMayFault(p Place) bool { return Faults(func(v *Visitor) { v.Target(p) }) }
-
-// Faults reports whether something that is visited can stop the thread.
-func Faults(visit func(*Visitor)) bool {
-	found := false
-	v := Visitor{
-		Expr: func(e Expr) bool {
-			switch e := e.(type) {
-			case *Binary:
-				found = found || e.Check
-			case *SliceExpr:
-				found = found || e.Check
-			}
-			return !found
-		},
-		Place: func(p Place) bool {
-			switch p := p.(type) {
-			case *DerefPlace:
-				found = true // the pointer may be nil
-			default:
-				check := BoundsCheck(p)
-				found = found || check != nil && *check
-			}
-			return !found
-		},
+func PlaceMayFault(p Place) bool {
+	if _, ok := p.(*VarPlace); ok {
+		return false
 	}
-	visit(&v)
-	return found
+	var f faults
+	f.place(&p)
+	return f.found
+}
+
+// StmtMayFault reports whether a statement can stop the thread by a check.
+func StmtMayFault(s Stmt) bool {
+	var f faults
+	s.parts(&f)
+	return f.found
+}
+
+// faults looks for what can stop the thread.
+type faults struct {
+	ignore
+	found bool
+}
+
+func (f *faults) value(e *Expr) {
+	if f.found {
+		return
+	}
+	switch e := (*e).(type) {
+	case *Binary:
+		f.found = e.Check
+	case *SliceExpr:
+		f.found = e.Check
+	}
+	if !f.found {
+		(*e).parts(f)
+	}
+}
+
+func (f *faults) place(p *Place) {
+	if f.found {
+		return
+	}
+	switch p := (*p).(type) {
+	case *DerefPlace:
+		f.found = true // the pointer may be nil
+	case *IndexPlace, *ElemPlace, *ArrayPlace:
+		f.found = *BoundsCheck(p)
+	}
+	if !f.found {
+		(*p).parts(f)
+	}
+}
+
+func (f *faults) target(p *Place) { f.place(p) }
+
+func (f *faults) body(list *[]Stmt) {
+	for _, s := range *list {
+		s.parts(f)
+	}
 }

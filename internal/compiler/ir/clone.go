@@ -54,7 +54,7 @@ func (c *Cloner) local(v *Local) *Local {
 	return v
 }
 
-func (c *Cloner) label(l *Label) *Label {
+func (c *Cloner) labelOf(l *Label) *Label {
 	if l == nil {
 		return nil
 	}
@@ -92,150 +92,82 @@ func (c *Cloner) Keep(l *Label) {
 }
 
 func (c *Cloner) stmt(s Stmt) Stmt {
-	switch s := s.(type) {
-	case *Assign:
-		return &Assign{c.Place(s.Dst), c.Expr(s.Src), s.Pos}
-	case *If:
-		return &If{c.Expr(s.Cond), c.Body(s.Then), c.Body(s.Else), s.Pos}
-	case *Loop:
-		return &Loop{c.label(s.Label), c.Body(s.Pre), c.Expr(s.Cond), c.Body(s.Body), c.Body(s.Post), s.Pos, s.Unroll, s.Long}
-	case *Block:
-		return &Block{c.label(s.Label), c.Body(s.Body)}
-	case *Break:
-		return &Break{c.label(s.Label)}
-	case *Continue:
-		return &Continue{c.label(s.Label)}
-	case *Return:
-		return &Return{c.exprs(s.Results), s.Pos}
-	case *Call:
-		dst := make([]*Local, len(s.Dst))
-		for i, v := range s.Dst {
-			if v != nil {
-				dst[i] = c.local(v)
-			}
-		}
-		return &Call{dst, s.Func, c.exprs(s.Args), s.Pos}
-	case *Atomic:
-		t := *s
-		if s.Dst != nil {
-			t.Dst = c.local(s.Dst)
-		}
-		t.Place = c.Place(s.Place)
-		t.Args = c.exprs(s.Args)
-		return &t
-	case *Warp:
-		return c.warp(s)
-	case *Effect:
-		return c.effect(s)
-	case *Memory:
-		return c.memory(s)
-	case *Check:
-		return &Check{c.Place(s.Place)}
-	case *LoadVector:
-		dst := make([]*Local, len(s.Dst))
-		for i, v := range s.Dst {
-			if v != nil {
-				dst[i] = c.local(v)
-			}
-		}
-		return &LoadVector{dst, c.Place(s.Place), s.Pos}
-	case *StoreVector:
-		return &StoreVector{c.Place(s.Place), c.exprs(s.Src), s.Pos}
-	case *Barrier:
-		t := *s
-		return &t
-	case *Fence:
-		t := *s
-		return &t
-	case *Panic:
-		t := *s
-		return &t
-	}
-	panic("ir: unknown statement")
-}
-
-func (c *Cloner) exprs(list []Expr) []Expr {
-	if list == nil {
-		return nil
-	}
-	out := make([]Expr, len(list))
-	for i, e := range list {
-		out[i] = c.Expr(e)
-	}
-	return out
+	t := s.copyStmt()
+	t.parts(c)
+	return t
 }
 
 // Expr copies an expression; nil stays nil.
 func (c *Cloner) Expr(e Expr) Expr {
-	switch e := e.(type) {
-	case nil:
+	if e == nil {
 		return nil
-	case *Const:
-		t := *e
-		return &t
-	case *Zero:
-		return &Zero{e.T}
-	case *Load:
-		return &Load{c.Place(e.Place)}
-	case *Unary:
-		return &Unary{e.Op, c.Expr(e.X)}
-	case *Binary:
-		t := *e
-		t.X, t.Y = c.Expr(e.X), c.Expr(e.Y)
-		return &t
-	case *Convert:
-		return &Convert{e.T, c.Expr(e.X), e.InRange}
-	case *Len:
-		return &Len{c.Expr(e.X)}
-	case *Cap:
-		return &Cap{c.Expr(e.X)}
-	case *SliceExpr:
-		t := *e
-		t.X = c.Expr(e.X)
-		if e.Array != nil {
-			t.Array = c.Place(e.Array)
-		}
-		t.Lo, t.Hi, t.Max = c.Expr(e.Lo), c.Expr(e.Hi), c.Expr(e.Max)
-		return &t
-	case *Addr:
-		return &Addr{e.T, c.Place(e.Place)}
-	case *ThreadValue:
-		return &ThreadValue{e.Op}
-	case *Intrinsic:
-		return &Intrinsic{e.Op, e.T, c.exprs(e.Args), e.Strict, e.Pos}
-	case *Composite:
-		return &Composite{e.T, c.exprs(e.Elems)}
-	case *Select:
-		return &Select{c.Expr(e.Cond), c.Expr(e.X), c.Expr(e.Y)}
 	}
-	panic("ir: unknown expression")
+	t := e.copyExpr()
+	t.parts(c)
+	return t
 }
 
 // Place copies a place.
 func (c *Cloner) Place(p Place) Place {
-	switch p := p.(type) {
-	case *VarPlace:
-		return &VarPlace{c.local(p.Var)}
-	case *SharedPlace:
-		return &SharedPlace{p.Var}
-	case *TablePlace:
-		return &TablePlace{p.Table}
-	case *DerefPlace:
-		return &DerefPlace{c.Expr(p.Ptr), p.Pos}
-	case *FieldPlace:
-		return &FieldPlace{c.Place(p.X), p.Field}
-	case *IndexPlace:
-		t := *p
-		t.X, t.Index = c.Place(p.X), c.Expr(p.Index)
-		return &t
-	case *ArrayPlace:
-		t := *p
-		t.Slice = c.Expr(p.Slice)
-		return &t
-	case *ElemPlace:
-		t := *p
-		t.Slice, t.Index = c.Expr(p.Slice), c.Expr(p.Index)
-		return &t
-	}
-	panic("ir: unknown place")
+	t := p.copyPlace()
+	t.parts(c)
+	return t
 }
+
+// A Cloner replaces the parts of a node that has been copied by copies.
+func (c *Cloner) value(e *Expr)      { *e = c.Expr(*e) }
+func (c *Cloner) place(p *Place)     { *p = c.Place(*p) }
+func (c *Cloner) target(p *Place)    { *p = c.Place(*p) }
+func (c *Cloner) variable(v **Local) { *v = c.local(*v) }
+func (c *Cloner) result(v **Local)   { *v = c.local(*v) }
+func (c *Cloner) body(list *[]Stmt)  { *list = c.Body(*list) }
+func (c *Cloner) label(l **Label)    { *l = c.labelOf(*l) }
+func (c *Cloner) pos(*Pos)           {}
+
+// shallow copies one node.
+func shallow[T any](n *T) *T {
+	t := *n
+	return &t
+}
+
+func (x *Const) copyExpr() Expr       { return shallow(x) }
+func (x *Zero) copyExpr() Expr        { return shallow(x) }
+func (x *Load) copyExpr() Expr        { return shallow(x) }
+func (x *Unary) copyExpr() Expr       { return shallow(x) }
+func (x *Binary) copyExpr() Expr      { return shallow(x) }
+func (x *Convert) copyExpr() Expr     { return shallow(x) }
+func (x *Len) copyExpr() Expr         { return shallow(x) }
+func (x *Cap) copyExpr() Expr         { return shallow(x) }
+func (x *SliceExpr) copyExpr() Expr   { return shallow(x) }
+func (x *Addr) copyExpr() Expr        { return shallow(x) }
+func (x *ThreadValue) copyExpr() Expr { return shallow(x) }
+func (x *Select) copyExpr() Expr      { return shallow(x) }
+func (x *Composite) copyExpr() Expr   { return shallow(x) }
+
+func (p *VarPlace) copyPlace() Place    { return shallow(p) }
+func (p *SharedPlace) copyPlace() Place { return shallow(p) }
+func (p *TablePlace) copyPlace() Place  { return shallow(p) }
+func (p *DerefPlace) copyPlace() Place  { return shallow(p) }
+func (p *FieldPlace) copyPlace() Place  { return shallow(p) }
+func (p *IndexPlace) copyPlace() Place  { return shallow(p) }
+func (p *ArrayPlace) copyPlace() Place  { return shallow(p) }
+func (p *ElemPlace) copyPlace() Place   { return shallow(p) }
+
+func (s *Assign) copyStmt() Stmt      { return shallow(s) }
+func (s *If) copyStmt() Stmt          { return shallow(s) }
+func (s *Loop) copyStmt() Stmt        { return shallow(s) }
+func (s *Block) copyStmt() Stmt       { return shallow(s) }
+func (s *Break) copyStmt() Stmt       { return shallow(s) }
+func (s *Continue) copyStmt() Stmt    { return shallow(s) }
+func (s *Check) copyStmt() Stmt       { return shallow(s) }
+func (s *Barrier) copyStmt() Stmt     { return shallow(s) }
+func (s *Fence) copyStmt() Stmt       { return shallow(s) }
+func (s *Panic) copyStmt() Stmt       { return shallow(s) }
+func (s *Return) copyStmt() Stmt      { return shallow(s) }
+func (s *Call) copyStmt() Stmt        { return shallow(s) }
+func (s *Atomic) copyStmt() Stmt      { return shallow(s) }
+func (s *Memory) copyStmt() Stmt      { return shallow(s) }
+func (s *Warp) copyStmt() Stmt        { return shallow(s) }
+func (s *Effect) copyStmt() Stmt      { return shallow(s) }
+func (s *LoadVector) copyStmt() Stmt  { return shallow(s) }
+func (s *StoreVector) copyStmt() Stmt { return shallow(s) }

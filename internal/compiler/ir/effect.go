@@ -19,7 +19,11 @@ type Effect struct {
 	Pos Pos
 }
 
-func (*Effect) stmt() {}
+func (s *Effect) parts(p parts) {
+	p.pos(&s.Pos)
+	values(p, &s.Args)
+	results(p, &s.Dst)
+}
 
 // EffectOp names an effect.
 type EffectOp uint8
@@ -78,29 +82,8 @@ type Assembly struct {
 // OperandName matches the name of a parameter or result in a line of an Assembly.
 var OperandName = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
 
-func (c *Cloner) effect(s *Effect) *Effect {
-	t := *s
-	t.Dst = make([]*Local, len(s.Dst))
-	for i, v := range s.Dst {
-		if v != nil {
-			t.Dst[i] = c.local(v)
-		}
-	}
-	t.Args = c.exprs(s.Args)
-	return &t
-}
-
-func (p *printer) effect(s *Effect) {
-	dst := ""
-	for i, v := range s.Dst {
-		if i > 0 {
-			dst += ", "
-		}
-		dst += p.local(v)
-	}
-	if dst != "" {
-		dst += " = "
-	}
+func (s *Effect) print(p *printer) {
+	dst := p.gives(s.Dst)
 	switch s.Op {
 	case Print:
 		p.line("%sprint %q(%s)", dst, s.Format.Text, p.exprs(s.Args))
@@ -111,17 +94,10 @@ func (p *printer) effect(s *Effect) {
 	}
 }
 
-func (v *verifier) effect(s *Effect) {
+func (s *Effect) verify(v *verifier) {
 	for i, e := range s.Args {
-		v.expr(e)
 		if !e.Type().IsScalar() {
 			v.fail("argument %d of %s has type %s", i, s.Op, e.Type())
-		}
-	}
-	for _, d := range s.Dst {
-		if d != nil {
-			v.local(d)
-			v.written[d] = true
 		}
 	}
 	switch s.Op {

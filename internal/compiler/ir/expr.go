@@ -6,8 +6,9 @@ import "math"
 // index or division may stop the thread; they are trees, and a node occurs in
 // one place only (Clone copies).
 type Expr interface {
+	node
 	Type() *Type
-	expr()
+	copyExpr() Expr // with the parts of the original
 }
 
 // Const is a scalar constant. Integers and bools are in Bits, sign- or
@@ -82,15 +83,6 @@ type Addr struct {
 // ThreadValue is one of the thread's coordinates, of type int.
 type ThreadValue struct{ Op ThreadOp }
 
-// Intrinsic is a pure operation that every back end knows.
-type Intrinsic struct {
-	Op     IntrinsicOp
-	T      *Type
-	Args   []Expr
-	Strict bool // of FMA-able float operations: not to be fused further
-	Pos    Pos  // of a ClusterAddress
-}
-
 // Composite builds a struct (one element a field) or an array (one an
 // element). A nil element is zero.
 type Composite struct {
@@ -100,108 +92,6 @@ type Composite struct {
 
 // Select is X if Cond holds, else Y; both are evaluated. Passes make it.
 type Select struct{ Cond, X, Y Expr }
-
-// UnaryOp is the operator of a Unary.
-type UnaryOp uint8
-
-// Unary operators.
-const (
-	Neg UnaryOp = iota
-	Not
-	LNot
-)
-
-// BinaryOp is the operator of a Binary.
-type BinaryOp uint8
-
-// Binary operators, in Go's meaning.
-const (
-	Add BinaryOp = iota
-	Sub
-	Mul
-	Div
-	Rem
-	And
-	Or
-	Xor
-	AndNot
-	Shl
-	Shr
-	Eq
-	Ne
-	Lt
-	Le
-	Gt
-	Ge
-	LAnd
-	LOr
-)
-
-// IsComparison reports whether the result is a bool computed from two numbers.
-func (op BinaryOp) IsComparison() bool { return op >= Eq && op <= Ge }
-
-// IsShift reports whether the operator is a shift.
-func (op BinaryOp) IsShift() bool { return op == Shl || op == Shr }
-
-// IsLogical reports whether the operator is && or ||.
-func (op BinaryOp) IsLogical() bool { return op == LAnd || op == LOr }
-
-// ThreadOp names a thread coordinate.
-type ThreadOp uint8
-
-// Thread coordinates.
-const (
-	ThreadIdxX ThreadOp = iota
-	ThreadIdxY
-	ThreadIdxZ
-	BlockIdxX
-	BlockIdxY
-	BlockIdxZ
-	BlockDimX
-	BlockDimY
-	BlockDimZ
-	GridDimX
-	GridDimY
-	GridDimZ
-	LaneID
-	WarpID
-)
-
-// IntrinsicOp names a pure operation.
-type IntrinsicOp uint8
-
-// Intrinsics. Float operations exist for float32 and float64 unless stated.
-const (
-	Sqrt              IntrinsicOp = iota // correctly rounded
-	FMA                                  // x*y+z with one rounding
-	Abs                                  // floats
-	Floor                                // to an integral value, as math.Floor
-	Ceil                                 //
-	Trunc                                //
-	RoundToEven                          //
-	Copysign                             //
-	Min                                  // Go's builtin min, integers and floats: NaN wins, -0 < +0
-	Max                                  //
-	Bitcast                              // the same bits as another type of the same size (math.Float32bits...)
-	MulHi                                // high half of the product, unsigned 32 or 64 bits
-	LeadingZeros                         // of the argument's width (8..64 bits), result int
-	TrailingZeros                        //
-	OnesCount                            //
-	ReverseBits                          // result of the argument's type
-	ReverseBytes                         //
-	RotateLeft                           // (x, k int), k may be negative
-	ApproxExp2                           // float32, the hardware's ex2.approx
-	ApproxLog2                           // float32, lg2.approx
-	ApproxSin                            // float32, sin.approx
-	ApproxCos                            // float32, cos.approx
-	ApproxRsqrt                          // float32, rsqrt.approx
-	ApproxRcp                            // float32, rcp.approx
-	ApproxDiv                            // float32, div.full: made by fastmath from Div
-	ApproxSqrt                           // float32, sqrt.approx: made by fastmath from Sqrt
-	ApproxRsqrtNormal                    // float32, ApproxRsqrt of an argument that is not subnormal
-	ClusterAddress                       // (pointer to shared memory, rank int): the same of another block of the cluster
-	numIntrinsics
-)
 
 func (x *Const) Type() *Type     { return x.T }
 func (x *Zero) Type() *Type      { return x.T }
@@ -213,7 +103,6 @@ func (*Cap) Type() *Type         { return TInt }
 func (x *SliceExpr) Type() *Type { return x.T }
 func (x *Addr) Type() *Type      { return x.T }
 func (*ThreadValue) Type() *Type { return TInt }
-func (x *Intrinsic) Type() *Type { return x.T }
 func (x *Composite) Type() *Type { return x.T }
 func (x *Select) Type() *Type    { return x.X.Type() }
 
@@ -232,21 +121,6 @@ func (x *Binary) Type() *Type {
 	}
 	return TBool
 }
-
-func (*Const) expr()       {}
-func (*Zero) expr()        {}
-func (*Load) expr()        {}
-func (*Unary) expr()       {}
-func (*Binary) expr()      {}
-func (*Convert) expr()     {}
-func (*Len) expr()         {}
-func (*Cap) expr()         {}
-func (*SliceExpr) expr()   {}
-func (*Addr) expr()        {}
-func (*ThreadValue) expr() {}
-func (*Intrinsic) expr()   {}
-func (*Composite) expr()   {}
-func (*Select) expr()      {}
 
 // IsTruncation reports whether the conversion makes an integer of a float.
 func (x *Convert) IsTruncation() bool { return x.T.IsInteger() && x.X.Type().IsFloat() }

@@ -33,21 +33,48 @@ const (
 	numMemoryOps
 )
 
-var memoryNames = [numMemoryOps]string{"load relaxed", "load acquire", "store relaxed", "store release",
-	"async copy", "async commit", "async wait", "bulk copy", "bulk wait", "slice copy", "clock", "global timer"}
+// memoryRows has what is known of each operation.
+var memoryRows = [numMemoryOps]struct {
+	name     string
+	function string // of package kernel
+	places   int
+	args     int
+}{
+	LoadRelaxed:  {"load relaxed", "LoadRelaxed", 1, 0},
+	LoadAcquire:  {"load acquire", "LoadAcquire", 1, 0},
+	StoreRelaxed: {"store relaxed", "StoreRelaxed", 1, 1},
+	StoreRelease: {"store release", "StoreRelease", 1, 1},
+	AsyncCopy:    {"async copy", "AsyncCopy", 2, 0},
+	AsyncCommit:  {"async commit", "AsyncCommit", 0, 0},
+	AsyncWait:    {"async wait", "AsyncWait", 0, 0},
+	BulkCopy:     {"bulk copy", "BulkCopy", 1, 2},
+	BulkWait:     {"bulk wait", "BulkWait", 1, 0},
+	SliceCopy:    {"slice copy", "", 0, 3},
+	Clock:        {"clock", "Clock", 0, 0},
+	GlobalTimer:  {"global timer", "GlobalTimer", 0, 0},
+}
 
-var memoryGoNames = [numMemoryOps]string{"LoadRelaxed", "LoadAcquire", "StoreRelaxed", "StoreRelease",
-	"AsyncCopy", "AsyncCommit", "AsyncWait", "BulkCopy", "BulkWait", "copy", "Clock", "GlobalTimer"}
+func (op MemoryOp) String() string { return memoryRows[op].name }
 
-func (op MemoryOp) String() string { return memoryNames[op] }
-
-// GoName is the function of package kernel that the operation is written as.
+// GoName is the function that the operation is written as.
 func (op MemoryOp) GoName() string {
 	if op == SliceCopy {
-		return memoryGoNames[op]
+		return "copy"
 	}
-	return "kernel." + memoryGoNames[op]
+	return "kernel." + memoryRows[op].function
 }
+
+// MemoryFunction returns the operation that a function of package kernel stands for.
+func MemoryFunction(name string) (op MemoryOp, ok bool) {
+	return find(numMemoryOps, func(op MemoryOp) bool { return name != "" && memoryRows[op].function == name })
+}
+
+// IsClock reports whether the operation reads a clock.
+func (op MemoryOp) IsClock() bool { return op == Clock || op == GlobalTimer }
+
+// Writes reports whether the operation writes the place of index i, rather than reading it. The barrier of
+// a bulk copy counts as written.
+func (op MemoryOp) Writes(i int) bool { return !op.IsLoad() && !(op == AsyncCopy && i == 1) }
 
 // IsBulk reports whether the threads of a block do the operation together.
 func (op MemoryOp) IsBulk() bool { return op == BulkCopy || op == BulkWait }
@@ -58,7 +85,12 @@ func (op MemoryOp) IsLoad() bool { return op == LoadRelaxed || op == LoadAcquire
 // IsStore reports whether the operation writes Args[0] to one place.
 func (op MemoryOp) IsStore() bool { return op == StoreRelaxed || op == StoreRelease }
 
-func (*Memory) stmt() {}
+func (s *Memory) parts(p parts) {
+	p.pos(&s.Pos)
+	targets(p, &s.Places)
+	values(p, &s.Args)
+	p.result(&s.Dst)
+}
 
 // Scope is the set of threads that an operation on memory is ordered for.
 type Scope uint8
@@ -72,34 +104,7 @@ const (
 
 func (s Scope) String() string { return [...]string{"device", "block", "system"}[s] }
 
-func (r *Rewriter) memory(s *Memory) {
-	for i := range s.Places {
-		s.Places[i] = r.Target(s.Places[i])
-	}
-	r.values(s.Args)
-}
-
-func (v *Visitor) memory(s *Memory) {
-	for _, p := range s.Places {
-		v.Target(p)
-	}
-	v.values(s.Args)
-}
-
-func (c *Cloner) memory(s *Memory) Stmt {
-	t := *s
-	if s.Dst != nil {
-		t.Dst = c.local(s.Dst)
-	}
-	t.Places = nil
-	for _, p := range s.Places {
-		t.Places = append(t.Places, c.Place(p))
-	}
-	t.Args = c.exprs(s.Args)
-	return &t
-}
-
-func (p *printer) memory(s *Memory) {
+func (s *Memory) print(p *printer) {
 	text := s.Op.String()
 	if s.Scope != DeviceScope {
 		text += " " + s.Scope.String()
@@ -123,62 +128,32 @@ func (p *printer) memory(s *Memory) {
 	p.line("%s", text)
 }
 
-// memory checks an operation on memory.
-func (v *verifier) memory(s *Memory) {
+func (s *Memory) verify(v *verifier) {
 	if s.Op >= numMemoryOps {
 		v.fail("unknown operation %d on memory", s.Op)
 	}
-	for _, p := range s.Places {
-		v.place(p)
-		v.writes(p)
+	if row := memoryRows[s.Op]; len(s.Places) != row.places || len(s.Args) != row.args {
+		v.fail("%s with %d places and %d operands, want %d and %d", s.Op, len(s.Places), len(s.Args), row.places, row.args)
 	}
-	places, args := 0, 0
 	var result *Type
 	switch {
 	case s.Op.IsLoad():
-		places = 1
-	case s.Op.IsStore():
-		places, args = 1, 1
-	case s.Op == AsyncCopy:
-		places = 2
-	case s.Op == BulkCopy:
-		places, args = 1, 2
-	case s.Op == BulkWait:
-		places = 1
-	case s.Op == SliceCopy:
-		args = 3
-	case s.Op == Clock, s.Op == GlobalTimer:
-		result = TInt64
-	}
-	if len(s.Places) != places || len(s.Args) != args {
-		v.fail("%s with %d places and %d operands, want %d and %d", s.Op, len(s.Places), len(s.Args), places, args)
-	}
-	if s.Op.IsLoad() {
 		result = s.Places[0].Type()
-	}
-	if s.Op == AsyncCopy && !s.Places[0].Type().Equal(s.Places[1].Type()) {
+	case s.Op.IsClock():
+		result = TInt64
+	case s.Op.IsStore():
+		v.typed(s.Args[0], s.Places[0].Type(), "operand of "+s.Op.String())
+	case s.Op == AsyncCopy && !s.Places[0].Type().Equal(s.Places[1].Type()):
 		v.fail("%s from %s to %s", s.Op, s.Places[1].Type(), s.Places[0].Type())
-	}
-	for i, e := range s.Args {
-		if s.Op == SliceCopy && i == 2 {
-			v.typed(e, TInt, "operand of "+s.Op.String())
-			continue
-		}
-		if s.Op == BulkCopy || s.Op == SliceCopy {
-			v.expr(e)
+	case s.Op == BulkCopy, s.Op == SliceCopy:
+		for _, e := range s.Args[:2] {
 			if t := e.Type(); t.Kind != Slice || !t.Equal(s.Args[0].Type()) {
 				v.fail("%s of %s", s.Op, t)
 			}
-			continue
 		}
-		v.typed(e, s.Places[0].Type(), "operand of "+s.Op.String())
 	}
-	if s.Dst == nil {
-		return
+	if s.Op == SliceCopy {
+		v.typed(s.Args[2], TInt, "operand of "+s.Op.String())
 	}
-	v.local(s.Dst)
-	v.written[s.Dst] = true
-	if result == nil || !s.Dst.Type.Equal(result) {
-		v.fail("%s: destination has type %s, want %v", s.Op, s.Dst.Type, result)
-	}
+	v.destination(s.Dst, result, s.Op.String())
 }

@@ -2,8 +2,9 @@ package ir
 
 // Place is something that holds a value: a variable, or a part of one.
 type Place interface {
+	node
 	Type() *Type
-	place()
+	copyPlace() Place
 }
 
 // VarPlace is a local variable or parameter.
@@ -61,15 +62,6 @@ func (p *IndexPlace) Type() *Type  { return p.X.Type().Elem }
 func (p *ElemPlace) Type() *Type   { return p.Slice.Type().Elem }
 
 func (p *ArrayPlace) Type() *Type { return p.T }
-
-func (*ArrayPlace) place()  {}
-func (*VarPlace) place()    {}
-func (*SharedPlace) place() {}
-func (*TablePlace) place()  {}
-func (*DerefPlace) place()  {}
-func (*FieldPlace) place()  {}
-func (*IndexPlace) place()  {}
-func (*ElemPlace) place()   {}
 
 // Root returns the place at the bottom of a chain of fields and indices.
 func Root(p Place) Place {

@@ -30,39 +30,6 @@ func (f *Func) String() string {
 	return p.out.String()
 }
 
-var unaryNames = [...]string{Neg: "-", Not: "^", LNot: "!"}
-
-var binaryNames = [...]string{Add: "+", Sub: "-", Mul: "*", Div: "/", Rem: "%", And: "&", Or: "|", Xor: "^",
-	AndNot: "&^", Shl: "<<", Shr: ">>", Eq: "==", Ne: "!=", Lt: "<", Le: "<=", Gt: ">", Ge: ">=", LAnd: "&&", LOr: "||"}
-
-var threadNames = [...]string{ThreadIdxX: "ThreadIdx.X", ThreadIdxY: "ThreadIdx.Y", ThreadIdxZ: "ThreadIdx.Z",
-	BlockIdxX: "BlockIdx.X", BlockIdxY: "BlockIdx.Y", BlockIdxZ: "BlockIdx.Z",
-	BlockDimX: "BlockDim.X", BlockDimY: "BlockDim.Y", BlockDimZ: "BlockDim.Z",
-	GridDimX: "GridDim.X", GridDimY: "GridDim.Y", GridDimZ: "GridDim.Z", LaneID: "Lane", WarpID: "Warp"}
-
-var intrinsicNames = [...]string{Sqrt: "sqrt", FMA: "fma", Abs: "abs", Floor: "floor", Ceil: "ceil", Trunc: "trunc",
-	RoundToEven: "roundToEven", Copysign: "copysign", Min: "min", Max: "max", Bitcast: "bitcast", MulHi: "mulHi",
-	LeadingZeros: "leadingZeros", TrailingZeros: "trailingZeros", OnesCount: "onesCount", ReverseBits: "reverseBits",
-	ReverseBytes: "reverseBytes", RotateLeft: "rotateLeft", ApproxExp2: "approxExp2", ApproxLog2: "approxLog2",
-	ApproxSin: "approxSin", ApproxCos: "approxCos", ApproxRsqrt: "approxRsqrt", ApproxRcp: "approxRcp",
-	ApproxDiv: "approxDiv", ClusterAddress: "clusterAddress", ApproxSqrt: "approxSqrt", ApproxRsqrtNormal: "approxRsqrtNormal"}
-
-var atomicNames = [...]string{AtomicAdd: "add", AtomicSub: "sub", AtomicMin: "min", AtomicMax: "max", AtomicAnd: "and",
-	AtomicOr: "or", AtomicXor: "xor", AtomicExchange: "exchange", AtomicCompareAndSwap: "compareAndSwap"}
-
-func (op UnaryOp) String() string     { return name(unaryNames[:], int(op)) }
-func (op BinaryOp) String() string    { return name(binaryNames[:], int(op)) }
-func (op ThreadOp) String() string    { return name(threadNames[:], int(op)) }
-func (op IntrinsicOp) String() string { return name(intrinsicNames[:], int(op)) }
-func (op AtomicOp) String() string    { return name(atomicNames[:], int(op)) }
-
-func name(names []string, i int) string {
-	if i < len(names) && names[i] != "" {
-		return names[i]
-	}
-	return fmt.Sprintf("op%d", i)
-}
-
 var constSuffixes = [...]string{Int8: "i8", Int16: "i16", Int32: "i32", Int64: "i64", Uint8: "u8", Uint16: "u16",
 	Uint32: "u32", Uint64: "u64", Uint: "u", Float32: "f32", Float64: ""}
 
@@ -122,7 +89,7 @@ func (p *printer) line(format string, args ...any) {
 }
 
 func (p *printer) function(head string, f *Func) {
-	p.line("%s(%s)%s {", head, p.declare(f.Params), results(p.declare(f.Results)))
+	p.line("%s(%s)%s {", head, p.declare(f.Params), resultList(p.declare(f.Results)))
 	p.depth++
 	for _, v := range f.Locals {
 		p.line("var %s %s", p.local(v), v.Type)
@@ -132,7 +99,7 @@ func (p *printer) function(head string, f *Func) {
 	p.line("}")
 }
 
-func results(list string) string {
+func resultList(list string) string {
 	if list == "" {
 		return ""
 	}
@@ -205,27 +172,9 @@ func (p *printer) stmt(s Stmt) {
 	case *Return:
 		p.line("%s", strings.TrimSpace("return "+p.exprs(s.Results)))
 	case *Call:
-		call := fmt.Sprintf("%s(%s)", s.Func.Name, p.exprs(s.Args))
-		if len(s.Dst) > 0 {
-			dst := make([]string, len(s.Dst))
-			for i, v := range s.Dst {
-				dst[i] = p.local(v)
-			}
-			call = strings.Join(dst, ", ") + " = " + call
-		}
-		p.line("%s", call)
-	case *Atomic:
-		scope := ""
-		if s.Scope != DeviceScope {
-			scope = s.Scope.String() + " "
-		}
-		p.line("%s = atomic %s%s(&%s, %s)", p.local(s.Dst), scope, s.Op, p.place(s.Place), p.exprs(s.Args))
-	case *Memory:
-		p.memory(s)
-	case *Warp:
-		p.warp(s)
-	case *Effect:
-		p.effect(s)
+		p.line("%s%s(%s)", p.gives(s.Dst), s.Func.Name, p.exprs(s.Args))
+	case operation:
+		s.print(p)
 	case *Barrier:
 		if s.Of != OfBlock {
 			p.line("barrier of the %s", s.Of)
@@ -242,17 +191,21 @@ func (p *printer) stmt(s Stmt) {
 		p.line("panic(%q)", s.Reason)
 	case *Check:
 		p.line("check %s", p.place(s.Place))
-	case *LoadVector:
-		dst := make([]string, len(s.Dst))
-		for i, v := range s.Dst {
-			dst[i] = p.local(v)
-		}
-		p.line("%s = vector %s", strings.Join(dst, ", "), p.place(s.Place))
-	case *StoreVector:
-		p.line("vector %s = %s", p.place(s.Place), p.exprs(s.Src))
 	default:
 		p.line("unknown statement %T", s)
 	}
+}
+
+// gives prints the destinations of a statement, in front of what it does.
+func (p *printer) gives(dst []*Local) string {
+	if len(dst) == 0 {
+		return ""
+	}
+	out := make([]string, len(dst))
+	for i, v := range dst {
+		out[i] = p.local(v)
+	}
+	return strings.Join(out, ", ") + " = "
 }
 
 func (p *printer) loop(s *Loop) {

@@ -2,69 +2,53 @@ package ir
 
 // Relocate gives what of a body is in some files another position.
 func Relocate(body []Stmt, pos Pos, in func(file string) bool) {
-	move := func(p *Pos) {
-		if in(p.File) {
-			*p = pos
-		}
+	(&relocator{to: pos, in: in}).body(&body)
+}
+
+// Rename puts other variables in the place of those that names has, where they are
+// read and where they are assigned.
+func Rename(body []Stmt, names map[*Local]*Local) { (&renamer{names: names}).body(&body) }
+
+type renamer struct {
+	ignore
+	names map[*Local]*Local
+}
+
+func (r *renamer) variable(v **Local) {
+	if w := r.names[*v]; w != nil {
+		*v = w
 	}
-	v := Visitor{
-		Stmt: func(s Stmt) bool {
-			switch s := s.(type) {
-			case *Assign:
-				move(&s.Pos)
-			case *If:
-				move(&s.Pos)
-			case *Loop:
-				move(&s.Pos)
-			case *Return:
-				move(&s.Pos)
-			case *Call:
-				move(&s.Pos)
-			case *Atomic:
-				move(&s.Pos)
-			case *Barrier:
-				move(&s.Pos)
-			case *Fence:
-				move(&s.Pos)
-			case *Panic:
-				move(&s.Pos)
-			case *Memory:
-				move(&s.Pos)
-			case *Warp:
-				move(&s.Pos)
-			case *Effect:
-				move(&s.Pos)
-			case *LoadVector:
-				move(&s.Pos)
-			case *StoreVector:
-				move(&s.Pos)
-			}
-			return true
-		},
-		Expr: func(e Expr) bool {
-			switch e := e.(type) {
-			case *Binary:
-				move(&e.Pos)
-			case *SliceExpr:
-				move(&e.Pos)
-			case *Intrinsic:
-				move(&e.Pos)
-			}
-			return true
-		},
-		Place: func(p Place) bool {
-			switch p := p.(type) {
-			case *DerefPlace:
-				move(&p.Pos)
-			case *IndexPlace:
-				move(&p.Pos)
-			case *ElemPlace:
-				move(&p.Pos)
-			case *ArrayPlace:
-				move(&p.Pos)
-			}
-			return true
-		},
+}
+
+func (r *renamer) result(v **Local) { r.variable(v) }
+func (r *renamer) value(e *Expr)    { (*e).parts(r) }
+func (r *renamer) place(p *Place)   { (*p).parts(r) }
+func (r *renamer) target(p *Place)  { (*p).parts(r) }
+
+func (r *renamer) body(list *[]Stmt) {
+	for _, s := range *list {
+		s.parts(r)
 	}
-	v.Body(body)
+}
+
+type relocator struct {
+	ignore
+	to Pos
+	in func(file string) bool
+}
+
+func (r *relocator) pos(p *Pos) {
+	if r.in(p.File) {
+		*p = r.to
+	}
+}
+
+func (r *relocator) value(e *Expr)   { (*e).parts(r) }
+func (r *relocator) place(p *Place)  { (*p).parts(r) }
+func (r *relocator) target(p *Place) { (*p).parts(r) }
+
+func (r *relocator) body(list *[]Stmt) {
+	for _, s := range *list {
+		s.parts(r)
+	}
 }

@@ -2,7 +2,10 @@ package ir
 
 // Stmt is a statement. Control flow is structured: there are no jumps but
 // Break and Continue to an enclosing Block or Loop.
-type Stmt interface{ stmt() }
+type Stmt interface {
+	node
+	copyStmt() Stmt
+}
 
 // Assign evaluates Src, then stores it to Dst.
 type Assign struct {
@@ -63,17 +66,6 @@ type Call struct {
 	Pos  Pos
 }
 
-// Atomic changes a place in one step; Dst (may be nil) gets the old value. Args
-// are the operand, or the expected and the new value of CompareAndSwap.
-type Atomic struct {
-	Dst   *Local
-	Op    AtomicOp
-	Place Place
-	Args  []Expr
-	Scope Scope
-	Pos   Pos
-}
-
 // Barrier waits for all threads of the block, its cluster or the grid.
 type Barrier struct {
 	Of  Reach
@@ -95,35 +87,5 @@ type Panic struct {
 // Check performs the checks on the way to a place and nothing else.
 type Check struct{ Place Place }
 
-// AtomicOp names an atomic operation.
-type AtomicOp uint8
-
-// Atomic operations.
-const (
-	AtomicAdd AtomicOp = iota
-	AtomicSub
-	AtomicMin
-	AtomicMax
-	AtomicAnd
-	AtomicOr
-	AtomicXor
-	AtomicExchange
-	AtomicCompareAndSwap
-)
-
 // Label identifies a Loop or Block; the name is for reading.
 type Label struct{ Name string }
-
-func (*Assign) stmt()   {}
-func (*If) stmt()       {}
-func (*Loop) stmt()     {}
-func (*Block) stmt()    {}
-func (*Break) stmt()    {}
-func (*Continue) stmt() {}
-func (*Return) stmt()   {}
-func (*Call) stmt()     {}
-func (*Atomic) stmt()   {}
-func (*Barrier) stmt()  {}
-func (*Fence) stmt()    {}
-func (*Panic) stmt()    {}
-func (*Check) stmt()    {}

@@ -24,12 +24,26 @@ const VectorBytes = 16
 // access or several of them move, must have.
 func VectorAlign(t *Type, n int) int64 { return min(int64(n)*t.Size(), VectorBytes) }
 
-func (*LoadVector) stmt()  {}
-func (*StoreVector) stmt() {}
+func (s *LoadVector) parts(p parts) {
+	p.pos(&s.Pos)
+	p.place(&s.Place)
+	results(p, &s.Dst)
+}
+
+func (s *StoreVector) parts(p parts) {
+	p.pos(&s.Pos)
+	values(p, &s.Src)
+	p.target(&s.Place)
+}
+
+func (s *LoadVector) print(p *printer) { p.line("%svector %s", p.gives(s.Dst), p.place(s.Place)) }
+
+func (s *StoreVector) print(p *printer) {
+	p.line("vector %s = %s", p.place(s.Place), p.exprs(s.Src))
+}
 
 // vector checks what a LoadVector and a StoreVector have in common.
 func (v *verifier) vector(p Place, n int) {
-	v.place(p)
 	if v.stage < StageFinal {
 		v.fail("vector access before the final form")
 	}
@@ -41,23 +55,15 @@ func (v *verifier) vector(p Place, n int) {
 	}
 }
 
-func (v *verifier) loadVector(s *LoadVector) {
+func (s *LoadVector) verify(v *verifier) {
 	v.vector(s.Place, len(s.Dst))
 	for _, d := range s.Dst {
-		if d == nil {
-			continue
-		}
-		v.local(d)
-		v.written[d] = true
-		if !d.Type.Equal(s.Place.Type()) {
-			v.fail("vector load: destination %s has type %s, want %s", d.Name, d.Type, s.Place.Type())
-		}
+		v.destination(d, s.Place.Type(), "vector load")
 	}
 }
 
-func (v *verifier) storeVector(s *StoreVector) {
+func (s *StoreVector) verify(v *verifier) {
 	v.vector(s.Place, len(s.Src))
-	v.writes(s.Place)
 	for _, e := range s.Src {
 		v.typed(e, s.Place.Type(), "vector store")
 	}

@@ -95,18 +95,11 @@ func (v *verifier) function(f *Func) {
 			v.locals[l] = true
 		}
 	}
-	v.body(f.Body)
+	v.body(&f.Body)
 	for _, l := range v.reads {
 		if !v.written[l] {
 			v.fail("variable %s is read and never assigned", l.Name)
 		}
-	}
-}
-
-// writes notes that a place may be assigned.
-func (v *verifier) writes(p Place) {
-	if r, ok := Root(p).(*VarPlace); ok {
-		v.written[r.Var] = true
 	}
 }
 
@@ -118,43 +111,31 @@ func (v *verifier) once(node any) {
 	v.seen[node] = true
 }
 
-func (v *verifier) body(list []Stmt) {
-	for _, s := range list {
-		if s == nil {
-			v.fail("nil statement")
-		}
-		v.once(s)
-		v.stmt(s)
-	}
-}
-
 func (v *verifier) stmt(s Stmt) {
 	switch s := s.(type) {
+	case *Loop:
+		v.enter(s.Label, true)
+		defer delete(v.labels, s.Label)
+	case *Block:
+		v.enter(s.Label, false)
+		defer delete(v.labels, s.Label)
+	}
+	s.parts(v)
+	switch s := s.(type) {
 	case *Assign:
-		v.place(s.Dst)
-		v.writes(s.Dst)
 		v.typed(s.Src, s.Dst.Type(), "assigned value")
-		v.value(s.Src)
+		if v.stage >= StageFinal && s.Src.Type().IsAggregate() {
+			v.fail("assignment of type %s", s.Src.Type())
+		}
 		if _, ok := Root(s.Dst).(*TablePlace); ok {
 			v.fail("assignment to a table")
 		}
 	case *If:
 		v.cond(s.Cond)
-		v.body(s.Then)
-		v.body(s.Else)
 	case *Loop:
-		v.enter(s.Label, true)
-		v.body(s.Pre)
 		if s.Cond != nil {
 			v.cond(s.Cond)
 		}
-		v.body(s.Body)
-		v.body(s.Post)
-		delete(v.labels, s.Label)
-	case *Block:
-		v.enter(s.Label, false)
-		v.body(s.Body)
-		delete(v.labels, s.Label)
 	case *Break:
 		if _, ok := v.labels[s.Label]; !ok {
 			v.fail("break out of a label that does not enclose it")
@@ -164,26 +145,50 @@ func (v *verifier) stmt(s Stmt) {
 			v.fail("continue of a label that is not an enclosing loop's")
 		}
 	case *Return:
-		v.results(s)
+		v.returns(s)
 	case *Call:
 		v.call(s)
-	case *Atomic:
-		v.atomic(s)
-	case *Memory:
-		v.memory(s)
-	case *Warp:
-		v.warp(s)
-	case *Effect:
-		v.effect(s)
-	case *Check:
-		v.place(s.Place)
-	case *LoadVector:
-		v.loadVector(s)
-	case *StoreVector:
-		v.storeVector(s)
-	case *Barrier, *Fence, *Panic:
+	case operation:
+		s.verify(v)
+	case *Block, *Check, *Barrier, *Fence, *Panic:
 	default:
 		v.fail("unknown statement %T", s)
+	}
+}
+
+// The parts of all nodes are checked as what they are; verifying a node then looks at
+// how they fit together.
+func (v *verifier) value(e *Expr)  { v.expr(*e) }
+func (v *verifier) place(p *Place) { v.placed(*p) }
+func (v *verifier) label(**Label)  {}
+func (v *verifier) pos(*Pos)       {}
+
+func (v *verifier) target(p *Place) {
+	v.placed(*p)
+	if r, ok := Root(*p).(*VarPlace); ok {
+		v.written[r.Var] = true
+	}
+}
+
+func (v *verifier) variable(l **Local) {
+	v.local(*l)
+	v.reads = append(v.reads, *l)
+}
+
+func (v *verifier) result(l **Local) {
+	if *l != nil {
+		v.local(*l)
+		v.written[*l] = true
+	}
+}
+
+func (v *verifier) body(list *[]Stmt) {
+	for _, s := range *list {
+		if s == nil {
+			v.fail("nil statement")
+		}
+		v.once(s)
+		v.stmt(s)
 	}
 }
 
@@ -199,7 +204,7 @@ func (v *verifier) enter(l *Label, loop bool) {
 	v.labels[l] = loop
 }
 
-func (v *verifier) results(s *Return) {
+func (v *verifier) returns(s *Return) {
 	if v.stage >= StageInlined || v.fn == v.kernel.Func {
 		if len(s.Results) > 0 {
 			v.fail("return with results in a kernel")
@@ -228,42 +233,9 @@ func (v *verifier) call(s *Call) {
 		v.fail("call of %s with %d destinations, want %d", s.Func.Name, len(s.Dst), len(s.Func.Results))
 	}
 	for i, d := range s.Dst {
-		if d == nil {
-			continue
-		}
-		v.local(d)
-		v.written[d] = true
-		if !d.Type.Equal(s.Func.Results[i].Type) {
-			v.fail("call of %s: destination %s has type %s, want %s", s.Func.Name, d.Name, d.Type, s.Func.Results[i].Type)
-		}
+		v.destination(d, s.Func.Results[i].Type, "call of "+s.Func.Name)
 	}
 	v.pending = append(v.pending, s.Func)
-}
-
-func (v *verifier) atomic(s *Atomic) {
-	v.place(s.Place)
-	v.writes(s.Place)
-	t := s.Place.Type()
-	if !t.IsInteger() && !t.IsFloat() && !(t.IsHalf() && s.Op == AtomicAdd) {
-		v.fail("atomic %s on %s", s.Op, t)
-	}
-	want := 1
-	if s.Op == AtomicCompareAndSwap {
-		want = 2
-	}
-	if len(s.Args) != want {
-		v.fail("atomic %s with %d operands, want %d", s.Op, len(s.Args), want)
-	}
-	for _, e := range s.Args {
-		v.typed(e, t, "operand of atomic "+s.Op.String())
-	}
-	if s.Dst != nil {
-		v.local(s.Dst)
-		v.written[s.Dst] = true
-		if !s.Dst.Type.Equal(t) {
-			v.fail("atomic %s: destination has type %s, want %s", s.Op, s.Dst.Type, t)
-		}
-	}
 }
 
 func (v *verifier) local(l *Local) {
@@ -275,37 +247,37 @@ func (v *verifier) local(l *Local) {
 // cond checks a bool expression.
 func (v *verifier) cond(e Expr) { v.typed(e, TBool, "condition") }
 
+// destination checks a variable that gets a result of type t; nil drops it.
+func (v *verifier) destination(d *Local, t *Type, of string) {
+	if d != nil && (t == nil || !d.Type.Equal(t)) {
+		v.fail("%s: destination %s has type %s, want %v", of, d.Name, d.Type, t)
+	}
+}
+
 // typed checks an expression that must have type t.
 func (v *verifier) typed(e Expr, t *Type, what string) {
-	v.expr(e)
+	if e == nil {
+		v.fail("nil expression")
+	}
 	if !e.Type().Equal(t) {
 		v.fail("%s has type %s, want %s", what, e.Type(), t)
 	}
 }
 
-// value applies the last stage's rule about the values of assignments.
-func (v *verifier) value(e Expr) {
-	if v.stage >= StageFinal && e.Type().IsAggregate() {
-		v.fail("assignment of type %s", e.Type())
-	}
-}
-
 func (v *verifier) integer(e Expr, what string) {
-	v.expr(e)
 	if !e.Type().IsInteger() {
 		v.fail("%s has type %s, want an integer", what, e.Type())
 	}
 }
 
-func (v *verifier) place(p Place) {
+func (v *verifier) placed(p Place) {
 	if p == nil {
 		v.fail("nil place")
 	}
 	v.once(p)
+	p.parts(v)
 	switch p := p.(type) {
 	case *VarPlace:
-		v.local(p.Var)
-		v.reads = append(v.reads, p.Var)
 	case *SharedPlace:
 		if !v.shared[p.Var] {
 			v.fail("shared variable %s is not the kernel's", p.Var.Name)
@@ -315,29 +287,24 @@ func (v *verifier) place(p Place) {
 			v.fail("table %s has %d bytes, want %d", p.Table.Name, len(p.Table.Data), p.Table.Type.Size())
 		}
 	case *DerefPlace:
-		v.expr(p.Ptr)
 		if p.Ptr.Type().Kind != Pointer {
 			v.fail("dereference of %s", p.Ptr.Type())
 		}
 	case *FieldPlace:
-		v.place(p.X)
 		if t := p.X.Type(); t.Kind != Struct || p.Field < 0 || p.Field >= len(t.Fields) {
 			v.fail("field %d of %s", p.Field, t)
 		}
 	case *IndexPlace:
-		v.place(p.X)
 		v.integer(p.Index, "index")
 		if p.X.Type().Kind != Array {
 			v.fail("index of %s", p.X.Type())
 		}
 	case *ElemPlace:
-		v.expr(p.Slice)
 		v.integer(p.Index, "index")
 		if p.Slice.Type().Kind != Slice {
 			v.fail("element of %s", p.Slice.Type())
 		}
 	case *ArrayPlace:
-		v.expr(p.Slice)
 		if t := p.Slice.Type(); p.T.Kind != Array || t.Kind != Slice || !t.Elem.Equal(p.T.Elem) {
 			v.fail("array %s at %s", p.T, t)
 		}

@@ -6,6 +6,7 @@ func (v *verifier) expr(e Expr) {
 		v.fail("nil expression")
 	}
 	v.once(e)
+	e.parts(v)
 	switch e := e.(type) {
 	case *Const:
 		v.constant(e)
@@ -14,7 +15,6 @@ func (v *verifier) expr(e Expr) {
 			v.fail("zero of type %s", e.T)
 		}
 	case *Load:
-		v.place(e.Place)
 		if v.stage >= StageFinal && e.Place.Type().IsAggregate() {
 			v.fail("load of type %s", e.Place.Type())
 		}
@@ -31,8 +31,6 @@ func (v *verifier) expr(e Expr) {
 	case *SliceExpr:
 		v.sliceExpr(e)
 	case *Addr:
-		v.place(e.Place)
-		v.writes(e.Place)
 		if e.T.Kind != Pointer || !e.T.Elem.Equal(e.Place.Type()) {
 			v.fail("address of %s has type %s", e.Place.Type(), e.T)
 		}
@@ -46,7 +44,6 @@ func (v *verifier) expr(e Expr) {
 		v.composite(e)
 	case *Select:
 		v.cond(e.Cond)
-		v.expr(e.X)
 		v.typed(e.Y, e.X.Type(), "second value of select")
 	default:
 		v.fail("unknown expression %T", e)
@@ -69,7 +66,6 @@ func (v *verifier) constant(e *Const) {
 }
 
 func (v *verifier) unary(e *Unary) {
-	v.expr(e.X)
 	t := e.X.Type()
 	ok := false
 	switch e.Op {
@@ -86,8 +82,6 @@ func (v *verifier) unary(e *Unary) {
 }
 
 func (v *verifier) binary(e *Binary) {
-	v.expr(e.X)
-	v.expr(e.Y)
 	x, y := e.X.Type(), e.Y.Type()
 	number := x.IsInteger() || x.IsFloat()
 	ok := false
@@ -114,7 +108,6 @@ func (v *verifier) binary(e *Binary) {
 }
 
 func (v *verifier) convert(e *Convert) {
-	v.expr(e.X)
 	x := e.X.Type()
 	if v.stage >= StageFinal && e.T.IsAggregate() {
 		v.fail("conversion to type %s", e.T)
@@ -127,7 +120,6 @@ func (v *verifier) convert(e *Convert) {
 }
 
 func (v *verifier) sliceOperand(e Expr) {
-	v.expr(e)
 	if e.Type().Kind != Slice {
 		v.fail("length or capacity of %s", e.Type())
 	}
@@ -142,8 +134,6 @@ func (v *verifier) sliceExpr(e *SliceExpr) {
 		v.sliceOperand(e.X)
 		elem = e.X.Type().Elem
 	} else {
-		v.place(e.Array)
-		v.writes(e.Array)
 		if e.Array.Type().Kind != Array {
 			v.fail("slice of %s", e.Array.Type())
 		}
@@ -180,90 +170,4 @@ func (v *verifier) composite(e *Composite) {
 		}
 		v.typed(x, t, "element")
 	}
-}
-
-// Argument classes of intrinsics.
-const (
-	floats   = "float"
-	float32s = "float32"
-	integers = "integer"
-	words    = "32- or 64-bit unsigned integer"
-	numbers  = "number"
-	reals    = "float of 16 bits or more"
-	bits     = "number or 16-bit float"
-	pointers = "pointer"
-)
-
-// signatures holds each intrinsic's argument count and class.
-var signatures = [numIntrinsics]struct {
-	args  int
-	class string
-}{
-	Sqrt: {1, floats}, FMA: {3, reals}, Abs: {1, floats}, Floor: {1, floats}, Ceil: {1, floats}, Trunc: {1, floats},
-	RoundToEven: {1, floats}, Copysign: {2, floats}, Min: {2, numbers}, Max: {2, numbers}, Bitcast: {1, bits},
-	MulHi: {2, words}, LeadingZeros: {1, integers}, TrailingZeros: {1, integers}, OnesCount: {1, integers},
-	ReverseBits: {1, integers}, ReverseBytes: {1, integers}, RotateLeft: {2, integers},
-	ApproxExp2: {1, float32s}, ApproxLog2: {1, float32s}, ApproxSin: {1, float32s}, ApproxCos: {1, float32s},
-	ApproxRsqrt: {1, float32s}, ApproxRcp: {1, float32s}, ApproxDiv: {2, float32s}, ApproxSqrt: {1, float32s}, ApproxRsqrtNormal: {1, float32s},
-	ClusterAddress: {2, pointers},
-}
-
-func (v *verifier) intrinsic(e *Intrinsic) {
-	if int(e.Op) >= len(signatures) {
-		v.fail("unknown intrinsic %d", e.Op)
-	}
-	sig := signatures[e.Op]
-	if len(e.Args) != sig.args {
-		v.fail("%s with %d arguments, want %d", e.Op, len(e.Args), sig.args)
-	}
-	for _, a := range e.Args {
-		v.expr(a)
-	}
-	first := e.Args[0].Type()
-	if !inClass(first, sig.class) {
-		v.fail("%s of %s, want a %s", e.Op, first, sig.class)
-	}
-	for i, a := range e.Args[1:] {
-		if e.Op == RotateLeft || e.Op == ClusterAddress {
-			v.checkKind(e, a.Type().IsInteger(), "count")
-			continue
-		}
-		if !a.Type().Equal(first) {
-			v.fail("%s: argument %d has type %s, want %s", e.Op, i+1, a.Type(), first)
-		}
-	}
-	switch e.Op {
-	case Bitcast:
-		v.checkKind(e, e.T.IsScalar() && e.T.Size() == first.Size(), "result")
-	case LeadingZeros, TrailingZeros, OnesCount:
-		v.checkKind(e, e.T.Kind == Int || e.T.Kind == Int32, "result")
-	default:
-		v.checkKind(e, e.T.Equal(first), "result")
-	}
-}
-
-func (v *verifier) checkKind(e *Intrinsic, ok bool, what string) {
-	if !ok {
-		v.fail("%s: wrong type of %s", e.Op, what)
-	}
-}
-
-func inClass(t *Type, class string) bool {
-	switch class {
-	case pointers:
-		return t.Kind == Pointer
-	case floats:
-		return t.IsFloat()
-	case float32s:
-		return t.Kind == Float32
-	case integers:
-		return t.IsInteger()
-	case words:
-		return t.IsInteger() && !t.IsSigned() && t.Size() >= 4
-	case reals:
-		return t.IsFloat() || t.IsHalf()
-	case bits:
-		return t.IsInteger() || t.IsFloat() || t.IsHalf()
-	}
-	return t.IsInteger() || t.IsFloat()
 }

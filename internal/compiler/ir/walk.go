@@ -18,87 +18,19 @@ func (r *Rewriter) Body(body []Stmt) []Stmt {
 }
 
 func (r *Rewriter) statement(s Stmt) []Stmt {
-	switch s := s.(type) {
-	case *Assign:
-		s.Src = r.Value(s.Src)
-		s.Dst = r.Target(s.Dst)
-	case *If:
-		s.Cond = r.Value(s.Cond)
-		s.Then = r.Body(s.Then)
-		s.Else = r.Body(s.Else)
-	case *Loop:
-		s.Pre = r.Body(s.Pre)
-		s.Cond = r.Value(s.Cond)
-		s.Body = r.Body(s.Body)
-		s.Post = r.Body(s.Post)
-	case *Block:
-		s.Body = r.Body(s.Body)
-	case *Return:
-		r.values(s.Results)
-	case *Call:
-		r.values(s.Args)
-	case *Atomic:
-		s.Place = r.Target(s.Place)
-		r.values(s.Args)
-	case *Memory:
-		r.memory(s)
-	case *Warp:
-		r.values(s.Args)
-	case *Effect:
-		r.values(s.Args)
-	case *Check:
-		s.Place = r.Target(s.Place)
-	case *LoadVector:
-		s.Place = r.Target(s.Place)
-	case *StoreVector:
-		r.values(s.Src)
-		s.Place = r.Target(s.Place)
-	}
+	s.parts(r)
 	if r.Stmt == nil {
 		return []Stmt{s}
 	}
 	return r.Stmt(s)
 }
 
-func (r *Rewriter) values(list []Expr) {
-	for i := range list {
-		list[i] = r.Value(list[i])
-	}
-}
-
 // Value rewrites an expression; nil stays nil.
 func (r *Rewriter) Value(e Expr) Expr {
-	switch e := e.(type) {
-	case nil:
+	if e == nil {
 		return nil
-	case *Load:
-		e.Place = r.Target(e.Place)
-	case *Unary:
-		e.X = r.Value(e.X)
-	case *Binary:
-		e.X = r.Value(e.X)
-		e.Y = r.Value(e.Y)
-	case *Convert:
-		e.X = r.Value(e.X)
-	case *Len:
-		e.X = r.Value(e.X)
-	case *Cap:
-		e.X = r.Value(e.X)
-	case *SliceExpr:
-		e.X = r.Value(e.X)
-		if e.Array != nil {
-			e.Array = r.Target(e.Array)
-		}
-		e.Lo, e.Hi, e.Max = r.Value(e.Lo), r.Value(e.Hi), r.Value(e.Max)
-	case *Addr:
-		e.Place = r.Target(e.Place)
-	case *Intrinsic:
-		r.values(e.Args)
-	case *Composite:
-		r.values(e.Elems)
-	case *Select:
-		e.Cond, e.X, e.Y = r.Value(e.Cond), r.Value(e.X), r.Value(e.Y)
 	}
+	e.parts(r)
 	if r.Expr == nil {
 		return e
 	}
@@ -107,25 +39,21 @@ func (r *Rewriter) Value(e Expr) Expr {
 
 // Target rewrites a place.
 func (r *Rewriter) Target(p Place) Place {
-	switch p := p.(type) {
-	case *DerefPlace:
-		p.Ptr = r.Value(p.Ptr)
-	case *FieldPlace:
-		p.X = r.Target(p.X)
-	case *IndexPlace:
-		p.X = r.Target(p.X)
-		p.Index = r.Value(p.Index)
-	case *ElemPlace:
-		p.Slice = r.Value(p.Slice)
-		p.Index = r.Value(p.Index)
-	case *ArrayPlace:
-		p.Slice = r.Value(p.Slice)
-	}
+	p.parts(r)
 	if r.Place == nil {
 		return p
 	}
 	return r.Place(p)
 }
+
+func (r *Rewriter) value(e *Expr)     { *e = r.Value(*e) }
+func (r *Rewriter) place(p *Place)    { *p = r.Target(*p) }
+func (r *Rewriter) target(p *Place)   { *p = r.Target(*p) }
+func (r *Rewriter) body(list *[]Stmt) { *list = r.Body(*list) }
+func (r *Rewriter) variable(**Local)  {}
+func (r *Rewriter) result(**Local)    {}
+func (r *Rewriter) label(**Label)     {}
+func (r *Rewriter) pos(*Pos)          {}
 
 // Visitor sees every node of a tree, parents before children. A function that
 // returns false keeps its node's children from being visited.
@@ -143,110 +71,30 @@ func (v *Visitor) Body(body []Stmt) {
 }
 
 func (v *Visitor) statement(s Stmt) {
-	if v.Stmt != nil && !v.Stmt(s) {
-		return
-	}
-	switch s := s.(type) {
-	case *Assign:
-		v.Value(s.Src)
-		v.Target(s.Dst)
-	case *If:
-		v.Value(s.Cond)
-		v.Body(s.Then)
-		v.Body(s.Else)
-	case *Loop:
-		v.Body(s.Pre)
-		v.Value(s.Cond)
-		v.Body(s.Body)
-		v.Body(s.Post)
-	case *Block:
-		v.Body(s.Body)
-	case *Return:
-		v.values(s.Results)
-	case *Call:
-		v.values(s.Args)
-	case *Atomic:
-		v.Target(s.Place)
-		v.values(s.Args)
-	case *Memory:
-		v.memory(s)
-	case *Warp:
-		v.values(s.Args)
-	case *Effect:
-		v.values(s.Args)
-	case *Check:
-		v.Target(s.Place)
-	case *LoadVector:
-		v.Target(s.Place)
-	case *StoreVector:
-		v.values(s.Src)
-		v.Target(s.Place)
-	}
-}
-
-func (v *Visitor) values(list []Expr) {
-	for _, e := range list {
-		v.Value(e)
+	if v.Stmt == nil || v.Stmt(s) {
+		s.parts(v)
 	}
 }
 
 // Value visits an expression; nil is allowed.
 func (v *Visitor) Value(e Expr) {
-	if e == nil || v.Expr != nil && !v.Expr(e) {
-		return
-	}
-	switch e := e.(type) {
-	case *Load:
-		v.Target(e.Place)
-	case *Unary:
-		v.Value(e.X)
-	case *Binary:
-		v.Value(e.X)
-		v.Value(e.Y)
-	case *Convert:
-		v.Value(e.X)
-	case *Len:
-		v.Value(e.X)
-	case *Cap:
-		v.Value(e.X)
-	case *SliceExpr:
-		v.Value(e.X)
-		if e.Array != nil {
-			v.Target(e.Array)
-		}
-		v.Value(e.Lo)
-		v.Value(e.Hi)
-		v.Value(e.Max)
-	case *Addr:
-		v.Target(e.Place)
-	case *Intrinsic:
-		v.values(e.Args)
-	case *Composite:
-		v.values(e.Elems)
-	case *Select:
-		v.Value(e.Cond)
-		v.Value(e.X)
-		v.Value(e.Y)
+	if e != nil && (v.Expr == nil || v.Expr(e)) {
+		e.parts(v)
 	}
 }
 
 // Target visits a place.
 func (v *Visitor) Target(p Place) {
-	if v.Place != nil && !v.Place(p) {
-		return
-	}
-	switch p := p.(type) {
-	case *DerefPlace:
-		v.Value(p.Ptr)
-	case *FieldPlace:
-		v.Target(p.X)
-	case *IndexPlace:
-		v.Target(p.X)
-		v.Value(p.Index)
-	case *ElemPlace:
-		v.Value(p.Slice)
-		v.Value(p.Index)
-	case *ArrayPlace:
-		v.Value(p.Slice)
+	if v.Place == nil || v.Place(p) {
+		p.parts(v)
 	}
 }
+
+func (v *Visitor) value(e *Expr)     { v.Value(*e) }
+func (v *Visitor) place(p *Place)    { v.Target(*p) }
+func (v *Visitor) target(p *Place)   { v.Target(*p) }
+func (v *Visitor) body(list *[]Stmt) { v.Body(*list) }
+func (v *Visitor) variable(**Local)  {}
+func (v *Visitor) result(**Local)    {}
+func (v *Visitor) label(**Label)     {}
+func (v *Visitor) pos(*Pos)          {}

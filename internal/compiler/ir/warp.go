@@ -1,7 +1,5 @@
 package ir
 
-import "strings"
-
 // Warp is an operation that the threads of a warp do together: each gives its
 // arguments and gets its results. All threads of the warp that exist reach it at
 // once; where the block does not fill its last warp, these are fewer than 32.
@@ -13,7 +11,11 @@ type Warp struct {
 	Pos  Pos
 }
 
-func (*Warp) stmt() {}
+func (s *Warp) parts(p parts) {
+	p.pos(&s.Pos)
+	values(p, &s.Args)
+	results(p, &s.Dst)
+}
 
 // WarpSize is the number of threads of a whole warp.
 const WarpSize = 32
@@ -76,45 +78,48 @@ const (
 	numWarpOps
 )
 
-// warpShape is the name of an operation and the types of its arguments and
-// results: T is the type of the first argument, i int (int32 once narrowed), b
+// warpRows has what is known of each operation. The types of arguments and results are
+// letters: T is the type of the first argument, i int (int32 once narrowed), b
 // bool, u uint32, f float32, s int32, p any pointer.
-type warpShape struct{ name, args, results string }
+var warpRows = [numWarpOps]struct {
+	name     string
+	function string // of package kernel
+	args     string
+	results  string
+}{
+	WarpShuffle:       {"shuffle", "Shuffle", "Ti", "Tb"},
+	WarpShuffleUp:     {"shuffleUp", "ShuffleUp", "Ti", "Tb"},
+	WarpShuffleDown:   {"shuffleDown", "ShuffleDown", "Ti", "Tb"},
+	WarpShuffleXor:    {"shuffleXor", "ShuffleXor", "Ti", "Tb"},
+	WarpBallot:        {"ballot", "Ballot", "b", "u"},
+	WarpAny:           {"any", "Any", "b", "b"},
+	WarpAll:           {"all", "All", "b", "b"},
+	WarpMatchAny:      {"matchAny", "MatchAny", "T", "u"},
+	WarpMatchAll:      {"matchAll", "MatchAll", "T", "ub"},
+	WarpReduceAdd:     {"reduceAdd", "WarpReduceAdd", "T", "T"},
+	WarpReduceMin:     {"reduceMin", "WarpReduceMin", "T", "T"},
+	WarpReduceMax:     {"reduceMax", "WarpReduceMax", "T", "T"},
+	WarpReduceAnd:     {"reduceAnd", "WarpReduceAnd", "T", "T"},
+	WarpReduceOr:      {"reduceOr", "WarpReduceOr", "T", "T"},
+	WarpReduceXor:     {"reduceXor", "WarpReduceXor", "T", "T"},
+	WarpScanAdd:       {"scanAdd", "WarpScanAdd", "T", "T"},
+	WarpScanExclusive: {"scanExclusiveAdd", "WarpScanExclusiveAdd", "T", "T"},
+	WarpSync:          {"sync", "", "", ""},
 
-var warpShapes = [numWarpOps]warpShape{
-	WarpShuffle:       {"shuffle", "Ti", "Tb"},
-	WarpShuffleUp:     {"shuffleUp", "Ti", "Tb"},
-	WarpShuffleDown:   {"shuffleDown", "Ti", "Tb"},
-	WarpShuffleXor:    {"shuffleXor", "Ti", "Tb"},
-	WarpBallot:        {"ballot", "b", "u"},
-	WarpAny:           {"any", "b", "b"},
-	WarpAll:           {"all", "b", "b"},
-	WarpMatchAny:      {"matchAny", "T", "u"},
-	WarpMatchAll:      {"matchAll", "T", "ub"},
-	WarpReduceAdd:     {"reduceAdd", "T", "T"},
-	WarpReduceMin:     {"reduceMin", "T", "T"},
-	WarpReduceMax:     {"reduceMax", "T", "T"},
-	WarpReduceAnd:     {"reduceAnd", "T", "T"},
-	WarpReduceOr:      {"reduceOr", "T", "T"},
-	WarpReduceXor:     {"reduceXor", "T", "T"},
-	WarpScanAdd:       {"scanAdd", "T", "T"},
-	WarpScanExclusive: {"scanExclusiveAdd", "T", "T"},
-	WarpSync:          {"sync", "", ""},
-
-	WarpLoadMatrix:           {"loadMatrix", "p", "uuuu"},
-	WarpLoadMatrixTransposed: {"loadMatrixTransposed", "p", "uuuu"},
-	WarpMMAFloat16:           {"mmaFloat16", "uuuuuuffff", "ffff"},
-	WarpMMABFloat16:          {"mmaBFloat16", "uuuuuuffff", "ffff"},
-	WarpMMATF32:              {"mmaTF32", "uuuuuuffff", "ffff"},
-	WarpMMAInt8:              {"mmaInt8", "uuuuuussss", "ssss"},
-	WarpMMAInt8Uint8:         {"mmaInt8Uint8", "uuuuuussss", "ssss"},
-	WarpMMAUint8Int8:         {"mmaUint8Int8", "uuuuuussss", "ssss"},
-	WarpMMAUint8:             {"mmaUint8", "uuuuuussss", "ssss"},
+	WarpLoadMatrix:           {"loadMatrix", "LoadMatrix", "p", "uuuu"},
+	WarpLoadMatrixTransposed: {"loadMatrixTransposed", "LoadMatrixTransposed", "p", "uuuu"},
+	WarpMMAFloat16:           {"mmaFloat16", "MMA", "uuuuuuffff", "ffff"},
+	WarpMMABFloat16:          {"mmaBFloat16", "MMA", "uuuuuuffff", "ffff"},
+	WarpMMATF32:              {"mmaTF32", "MMA", "uuuuuuffff", "ffff"},
+	WarpMMAInt8:              {"mmaInt8", "MMA", "uuuuuussss", "ssss"},
+	WarpMMAInt8Uint8:         {"mmaInt8Uint8", "MMA", "uuuuuussss", "ssss"},
+	WarpMMAUint8Int8:         {"mmaUint8Int8", "MMA", "uuuuuussss", "ssss"},
+	WarpMMAUint8:             {"mmaUint8", "MMA", "uuuuuussss", "ssss"},
 }
 
 func (op WarpOp) String() string {
 	if op < numWarpOps {
-		return warpShapes[op].name
+		return warpRows[op].name
 	}
 	return name(nil, int(op))
 }
@@ -122,24 +127,22 @@ func (op WarpOp) String() string {
 // GoName is the function of package kernel, or the method of its Thread, that
 // the operation is written as.
 func (op WarpOp) GoName() string {
-	n := op.String()
-	n = strings.ToUpper(n[:1]) + n[1:]
-	switch {
-	case op == WarpSync:
+	if op == WarpSync {
 		return "SyncWarp"
-	case op.IsMMA():
-		return "kernel.MMA"
-	case op.IsReduction(), op == WarpScanAdd, op == WarpScanExclusive:
-		n = "Warp" + n
 	}
-	return "kernel." + n
+	return "kernel." + warpRows[op].function
+}
+
+// WarpFunction returns the operation on scalars that a function of package kernel stands for.
+func WarpFunction(name string) (op WarpOp, ok bool) {
+	return find(WarpSync, func(op WarpOp) bool { return warpRows[op].function == name })
 }
 
 // Results returns the types of an operation's results, t being the type of its
 // first argument.
 func (op WarpOp) Results(t *Type) []*Type {
 	var out []*Type
-	for _, r := range warpShapes[op].results {
+	for _, r := range warpRows[op].results {
 		out = append(out, warpType(r, t))
 	}
 	return out
@@ -168,58 +171,14 @@ func warpType(r rune, t *Type) *Type {
 	return t
 }
 
-// Defined returns the variables that a statement other than an Assign gives a
-// value; entries may be nil.
-func Defined(s Stmt) []*Local {
-	switch s := s.(type) {
-	case *Call:
-		return s.Dst
-	case *Atomic:
-		return []*Local{s.Dst}
-	case *Warp:
-		return s.Dst
-	case *LoadVector:
-		return s.Dst
-	case *Effect:
-		return s.Dst
-	case *Memory:
-		return []*Local{s.Dst}
-	}
-	return nil
-}
+func (s *Warp) print(p *printer) { p.line("%swarp %s(%s)", p.gives(s.Dst), s.Op, p.exprs(s.Args)) }
 
-func (c *Cloner) warp(s *Warp) *Warp {
-	t := *s
-	t.Dst = make([]*Local, len(s.Dst))
-	for i, v := range s.Dst {
-		if v != nil {
-			t.Dst[i] = c.local(v)
-		}
-	}
-	t.Args = c.exprs(s.Args)
-	return &t
-}
-
-func (p *printer) warp(s *Warp) {
-	dst := ""
-	for i, v := range s.Dst {
-		if i > 0 {
-			dst += ", "
-		}
-		dst += p.local(v)
-	}
-	if dst != "" {
-		dst += " = "
-	}
-	p.line("%swarp %s(%s)", dst, s.Op, p.exprs(s.Args))
-}
-
-func (v *verifier) warp(s *Warp) {
+func (s *Warp) verify(v *verifier) {
 	if s.Op >= numWarpOps {
 		v.fail("unknown warp operation %d", s.Op)
 	}
-	shape := warpShapes[s.Op]
-	if len(s.Args) != len(shape.args) || len(s.Dst) != len(shape.results) {
+	row := warpRows[s.Op]
+	if len(s.Args) != len(row.args) || len(s.Dst) != len(row.results) {
 		v.fail("warp %s with %d arguments and %d results", s.Op, len(s.Args), len(s.Dst))
 	}
 	var t *Type
@@ -227,23 +186,15 @@ func (v *verifier) warp(s *Warp) {
 		if i == 0 {
 			t = e.Type()
 		}
-		if shape.args[i] == 'i' && e.Type().Kind == Int32 {
-			v.expr(e)
+		if row.args[i] == 'i' && e.Type().Kind == Int32 {
 			continue
 		}
-		v.typed(e, warpType(rune(shape.args[i]), t), "argument of warp "+s.Op.String())
+		v.typed(e, warpType(rune(row.args[i]), t), "argument of warp "+s.Op.String())
 	}
 	if t != nil && (!t.IsScalar() || (t.Kind == Pointer) != s.Op.IsLoadMatrix()) {
 		v.fail("warp %s of %s", s.Op, t)
 	}
 	for i, d := range s.Dst {
-		if d == nil {
-			continue
-		}
-		v.local(d)
-		v.written[d] = true
-		if want := warpType(rune(shape.results[i]), t); !d.Type.Equal(want) {
-			v.fail("warp %s: destination %s has type %s, want %s", s.Op, d.Name, d.Type, want)
-		}
+		v.destination(d, warpType(rune(row.results[i]), t), "warp "+s.Op.String())
 	}
 }

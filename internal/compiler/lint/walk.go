@@ -217,34 +217,28 @@ func (w *walker) arrive(from exit) {
 
 // others sees the expressions and places of a statement that has no body.
 func (w *walker) others(s ir.Stmt) {
+	for e := range ir.Args(s) {
+		w.value(*e)
+	}
 	switch s := s.(type) {
 	case *ir.Atomic:
-		w.values(s.Args)
 		object, _, at := w.way(s.Place)
 		if w.record && object != nil && !w.data.some() {
 			w.atomics = append(w.atomics, atomic{s, object, at, w.active})
 		}
 	case *ir.Memory:
-		w.values(s.Args)
 		for i, p := range s.Places {
-			w.place(p, s.Op.IsStore() || s.Op == ir.AsyncCopy && i == 0)
+			w.place(p, s.Op.Writes(i) && !s.Op.IsBulk())
 		}
 	case *ir.LoadVector:
 		w.vector(s.Place, len(s.Dst), false)
 	case *ir.StoreVector:
-		w.values(s.Src)
 		w.vector(s.Place, len(s.Src), true)
-	case *ir.Warp:
-		w.values(s.Args)
-	case *ir.Effect:
-		w.values(s.Args)
 	case *ir.Check:
 		w.way(s.Place)
 	}
-	for _, v := range ir.Defined(s) {
-		if v != nil {
-			w.set(v, unknown())
-		}
+	for v := range ir.Defined(s) {
+		w.set(v, unknown())
 	}
 }
 
@@ -384,10 +378,8 @@ func assigned(s ir.Stmt) map[*ir.Local]bool {
 				out[p.Var] = true
 			}
 		}
-		for _, d := range ir.Defined(s) {
-			if d != nil {
-				out[d] = true
-			}
+		for d := range ir.Defined(s) {
+			out[d] = true
 		}
 		return true
 	}}

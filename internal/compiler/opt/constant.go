@@ -1,11 +1,6 @@
 package opt
 
-import (
-	"math"
-	"math/bits"
-
-	"quern.dev/internal/compiler/ir"
-)
+import "quern.dev/internal/compiler/ir"
 
 // asConst returns an expression as a constant, nil if it is none.
 func asConst(e ir.Expr) *ir.Const {
@@ -192,97 +187,8 @@ func constToFloat(t *ir.Type, x *ir.Const) *ir.Const {
 
 // constIntrinsic evaluates an intrinsic whose result is exact, nil for others.
 func constIntrinsic(e *ir.Intrinsic, args []*ir.Const) *ir.Const {
-	x := args[0]
-	if x.T.IsFloat() {
-		return constFloatIntrinsic(e, args)
-	}
-	if x.T.IsHalf() && e.Op != ir.Bitcast {
+	if e.Op.Fold == nil || e.Op.Approximate {
 		return nil
 	}
-	size := int(8 * x.T.Size())
-	word := x.Bits
-	if size < 64 {
-		word &= 1<<size - 1
-	}
-	switch e.Op {
-	case ir.Min, ir.Max:
-		if (constCompare(ir.Lt, args[1], x).Bits != 0) == (e.Op == ir.Min) {
-			return &ir.Const{T: x.T, Bits: args[1].Bits}
-		}
-		return &ir.Const{T: x.T, Bits: x.Bits}
-	case ir.Bitcast:
-		return constBitcast(e.T, word)
-	case ir.LeadingZeros:
-		return ir.IntConst(e.T, int64(bits.LeadingZeros64(word)-(64-size)))
-	case ir.TrailingZeros:
-		return ir.IntConst(e.T, int64(min(bits.TrailingZeros64(word), size)))
-	case ir.OnesCount:
-		return ir.IntConst(e.T, int64(bits.OnesCount64(word)))
-	case ir.ReverseBits:
-		return wrapped(x.T, bits.Reverse64(word)>>(64-size))
-	case ir.ReverseBytes:
-		return wrapped(x.T, bits.ReverseBytes64(word)>>(64-size))
-	case ir.RotateLeft:
-		n := int(args[1].Bits & uint64(size-1))
-		return wrapped(x.T, word<<n|word>>(size-n))
-	case ir.MulHi:
-		if size == 32 {
-			return wrapped(x.T, word*args[1].Bits>>32)
-		}
-		hi, _ := bits.Mul64(word, args[1].Bits)
-		return wrapped(x.T, hi)
-	}
-	return nil
-}
-
-func constFloatIntrinsic(e *ir.Intrinsic, args []*ir.Const) *ir.Const {
-	x := args[0]
-	result := func(f float64) *ir.Const { return ir.FloatConst(x.T, f) }
-	switch e.Op {
-	case ir.Sqrt:
-		return result(math.Sqrt(x.Float))
-	case ir.FMA:
-		if x.T.Kind == ir.Float64 {
-			return result(math.FMA(x.Float, args[1].Float, args[2].Float))
-		}
-	case ir.Abs:
-		return result(math.Abs(x.Float))
-	case ir.Floor:
-		return result(math.Floor(x.Float))
-	case ir.Ceil:
-		return result(math.Ceil(x.Float))
-	case ir.Trunc:
-		return result(math.Trunc(x.Float))
-	case ir.RoundToEven:
-		return result(math.RoundToEven(x.Float))
-	case ir.Copysign:
-		return result(math.Copysign(x.Float, args[1].Float))
-	case ir.Min:
-		return result(min(x.Float, args[1].Float))
-	case ir.Max:
-		return result(max(x.Float, args[1].Float))
-	case ir.Bitcast:
-		switch {
-		case x.T.Kind == ir.Float64:
-			return constBitcast(e.T, math.Float64bits(x.Float))
-		case x.Float == x.Float: // a NaN's payload does not survive float64
-			return constBitcast(e.T, uint64(math.Float32bits(float32(x.Float))))
-		}
-	}
-	return nil
-}
-
-func constBitcast(t *ir.Type, word uint64) *ir.Const {
-	switch {
-	case t.Kind == ir.Float64:
-		return &ir.Const{T: t, Float: math.Float64frombits(word)}
-	case t.Kind == ir.Float32:
-		if f := math.Float32frombits(uint32(word)); f == f {
-			return &ir.Const{T: t, Float: float64(f)}
-		}
-		return nil
-	case t.IsInteger() || t.IsHalf():
-		return wrapped(t, word)
-	}
-	return nil
+	return e.Op.Fold(e.T, args)
 }

@@ -141,10 +141,8 @@ func (l *lockstep) body(list []ir.Stmt, branch *ir.If) {
 		case *ir.Block:
 			l.body(s.Body, branch)
 		default:
-			for _, v := range ir.Defined(s) {
-				if v != nil {
-					l.define(v, true, branch)
-				}
+			for v := range ir.Defined(s) {
+				l.define(v, true, branch)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func TestConversionsInRangeAreKnown(t *testing.T) {
 	once, twice := Local("once", ir.TFloat32), Local("twice", ir.TFloat32)
 	f32 := func(x ir.Expr) ir.Expr { return To(ir.TFloat32, x) }
 	f64 := func(x ir.Expr) ir.Expr { return To(ir.TFloat64, x) }
-	call := func(op ir.IntrinsicOp, args ...ir.Expr) ir.Expr {
+	call := func(op *ir.IntrinsicOp, args ...ir.Expr) ir.Expr {
 		return &ir.Intrinsic{Op: op, T: args[0].Type(), Args: args}
 	}
 	B := func() ir.Expr { return f32(ir.Get(b)) }

@@ -1,6 +1,10 @@
 package opt
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // removeDead removes assignments to variables that are not read, and
 // assignments that another one overwrites before the variable is read. What
@@ -108,21 +112,27 @@ func (r *reaper) keep(s ir.Stmt) bool {
 		s.Pre = r.nested(s.Pre)
 	case *ir.Block:
 		s.Body = r.nested(s.Body)
-	case *ir.Atomic:
-		if s.Dst != nil && r.unread(s.Dst) {
-			s.Dst = nil
-		}
+	case *ir.Call, *ir.LoadVector:
 		r.later = nil
-	case *ir.Memory:
-		r.keepMemory(s)
-	case *ir.Warp:
-		return r.keepWarp(s)
-	case *ir.Effect:
-		r.keepEffect(s)
 	default:
 		r.later = nil
+		for v := range ir.Results(s) {
+			if r.unread(*v) {
+				*v = nil
+			}
+		}
+		if s, ok := s.(*ir.Warp); ok {
+			return isNeeded(s)
+		}
 	}
 	return true
+}
+
+// isNeeded reports whether a warp operation still gives something. All lanes drop the
+// same results, so that one whose results are all dropped can go; other operations stay.
+func isNeeded(s *ir.Warp) bool {
+	isResult := func(v *ir.Local) bool { return v != nil }
+	return len(s.Dst) == 0 || slices.ContainsFunc(s.Dst, isResult) || slices.ContainsFunc(s.Args, ir.MayFault)
 }
 
 // unread reports whether nothing but assignments to v read it.

@@ -100,17 +100,9 @@ func (w *forwarder) bodyThen(list []ir.Stmt, e *ir.Expr) []ir.Stmt {
 		switch s := s.(type) {
 		case *ir.Assign:
 			w.assigned(st, i, s)
-		case *ir.Atomic:
+		case *ir.Atomic, *ir.Memory, *ir.Warp, *ir.Effect:
 			st.stored(i)
-			if s.Dst != nil {
-				st.written(s.Dst)
-			}
-		case *ir.Memory:
-			st.stored(i)
-			st.written(s.Dst)
-		case *ir.Warp, *ir.Effect:
-			st.stored(i)
-			for _, v := range ir.Defined(s) {
+			for v := range ir.Defined(s) {
 				st.written(v)
 			}
 		case *ir.Check:
@@ -153,30 +145,15 @@ func (w *forwarder) substitute(st *stretch, list []ir.Stmt, s ir.Stmt) {
 	if len(st.of) == 0 {
 		return
 	}
+	if _, isLoop := s.(*ir.Loop); isLoop {
+		return
+	}
 	r := substitution{w: w, st: st, list: list}
-	switch s := s.(type) {
-	case *ir.Assign:
-		s.Src = r.value(s.Src)
-		s.Dst = r.target(s.Dst)
-	case *ir.If:
-		s.Cond = r.value(s.Cond)
-	case *ir.Atomic:
-		for i := range s.Args {
-			s.Args[i] = r.value(s.Args[i])
-		}
-		s.Place = r.target(s.Place)
-	case *ir.Memory:
-		r.memory(s)
-	case *ir.Warp:
-		for i := range s.Args {
-			s.Args[i] = r.value(s.Args[i])
-		}
-	case *ir.Effect:
-		for i := range s.Args {
-			s.Args[i] = r.value(s.Args[i])
-		}
-	case *ir.Check:
-		s.Place = r.target(s.Place)
+	for e := range ir.Args(s) {
+		*e = r.value(*e)
+	}
+	for p := range ir.Places(s) {
+		*p = r.target(*p)
 	}
 }
 

@@ -7,29 +7,28 @@ import (
 )
 
 // Host prepares a kernel, as the front end made it, for the Go back end, and
-// leaves k as it was: calls of functions that use the thread or may go on for long,
-// and of formulas, are inlined, and short loops of plain assignments with constant bounds unrolled, which the Go
-// compiler does not do. Stores that nothing reads go: vet tools see the text as the
-// kernel's own.
+// leaves k as it was.
 func Host(k *ir.Kernel) *ir.Kernel {
+	out := *k
+	_ = Config{}.run(&out, of(forGo), target{}) // these passes find no fault in a kernel
+	return &out
+}
+
+// inlineForGo returns a kernel with the calls inlined that the Go compiler could not do
+// as well: of functions that use the thread or may go on for long, and of formulas.
+func inlineForGo(k *ir.Kernel) *ir.Kernel {
 	long := map[*ir.Func]bool{}
-	k = inlineIf(k, func(f *ir.Func) bool {
+	return inlineIf(k, func(f *ir.Func) bool {
 		return f.UsesThread || isFormula(f) || isArrayFormula(f) || isLong(f, long)
 	})
-	_ = versions(k) // finds no fault in a kernel
-	copyAtOnce(k)
-	declared(k)
+}
+
+// unrollForGo unrolls short loops of plain assignments with constant bounds.
+func unrollForGo(k *ir.Kernel) {
 	u := newUnroller(k.Func)
 	u.wanted = u.short
 	u.findKnown()
 	k.Func.Body = withoutSelfAssignments(u.list(k.Func.Body))
-	splitArrays(k)
-	stride(k.Func)
-	_ = hoist(k) // finds no fault in a kernel
-	deadStores(k.Func)
-	markLong(k.Func)
-	conversions(k.Func)
-	return k
 }
 
 // declared makes constants of what a declared block says: the X coordinate of the

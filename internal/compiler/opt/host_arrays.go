@@ -60,7 +60,7 @@ func (s *scalariser) keepWhole(body []ir.Stmt) bool {
 	var v ir.Visitor
 	v = ir.Visitor{
 		Stmt: func(st ir.Stmt) bool {
-			for _, dst := range ir.Defined(st) {
+			for dst := range ir.Defined(st) {
 				keep(dst)
 			}
 			if w, ok := st.(*ir.Warp); ok {

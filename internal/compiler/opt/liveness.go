@@ -209,26 +209,12 @@ func (l *liveness) operation(s ir.Stmt, live liveSet) {
 		i, named := l.index[v]
 		return named && !live.has(i)
 	}
-	dst := ir.Defined(s)
-	if l.remove {
-		switch s := s.(type) {
-		case *ir.Atomic:
-			if unread(s.Dst) {
-				s.Dst = nil
-			}
-		case *ir.Memory:
-			if unread(s.Dst) {
-				s.Dst = nil
-			}
-		default:
-			for i, v := range dst {
-				if unread(v) {
-					dst[i] = nil
-				}
-			}
+	for v := range ir.Results(s) {
+		if l.remove && unread(*v) {
+			*v = nil
 		}
 	}
-	for _, v := range dst {
+	for v := range ir.Defined(s) {
 		if i, named := l.index[v]; named {
 			live.drop(i)
 		}

@@ -76,7 +76,7 @@ func TestARandomKernelDoesTheSameWithoutItsDeadStores(t *testing.T) {
 	for seed := range uint64(*seeds) {
 		for _, passes := range [][]pass{nil, common[:len(common)-1]} {
 			k := newProgram(seed).kernel()
-			if err := all.run(k, passes); err != nil {
+			if err := all.run(k, passes, target{}); err != nil {
 				t.Fatal(err)
 			}
 			c := ir.CloneKernel(k)

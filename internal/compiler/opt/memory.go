@@ -6,45 +6,6 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// touches reports whether an operation on memory works on v or a part of it.
-func touches(s *ir.Memory, v *ir.Local) bool {
-	for _, p := range s.Places {
-		if root, ok := ir.Root(p).(*ir.VarPlace); ok && root.Var == v {
-			return true
-		}
-	}
-	return false
-}
-
-// keepMemory drops a result that nothing reads. The operation stays: its order
-// counts.
-func (r *reaper) keepMemory(s *ir.Memory) {
-	if s.Dst != nil && r.unread(s.Dst) {
-		s.Dst = nil
-	}
-	r.later = nil
-}
-
-func (c *counter) memory(s *ir.Memory) {
-	for _, e := range s.Args {
-		c.visitor.Value(e)
-	}
-	for _, p := range s.Places {
-		c.write(p)
-	}
-	c.define(s.Dst)
-}
-
-// memory substitutes in the operands of an operation on memory.
-func (r *substitution) memory(s *ir.Memory) {
-	for i := range s.Args {
-		s.Args[i] = r.value(s.Args[i])
-	}
-	for i := range s.Places {
-		s.Places[i] = r.target(s.Places[i])
-	}
-}
-
 // memory notes that another thread may have written what an operation reads.
 func (d *divergence) memory(s *ir.Memory) {
 	if why := d.current(); why != nil && s.Op.IsBulk() && d.u.group == ofBlock {

@@ -1,6 +1,9 @@
 package opt
 
 import (
+	"flag"
+	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,29 +11,70 @@ import (
 
 	"quern.dev/internal/compiler/ir"
 	. "quern.dev/internal/compiler/ir/irtest"
-	"quern.dev/internal/compiler/ranges"
+	"quern.dev/internal/testmodule"
 )
 
 func init() { VerifyPasses = true }
 
 func TestPassesRunInAnOrderThatMeetsTheConstraints(t *testing.T) {
-	for _, v := range []ranges.Variant{ranges.Narrow, ranges.Wide} {
-		at := map[string]int{}
-		for i, p := range append(append([]pass{}, common...), finishing(v)...) {
-			if _, twice := at[p.name]; twice {
-				t.Errorf("two passes are named %s", p.name)
-			}
-			at[p.name] = i
+	ran := map[string]int{}
+	for i, p := range passes {
+		if _, twice := ran[p.name]; twice || p.name == "" {
+			t.Errorf("two passes are named %q", p.name)
 		}
-		for _, o := range order {
-			first, ok1 := at[o[0]]
-			second, ok2 := at[o[1]]
-			if !ok1 || !ok2 || first >= second {
-				t.Errorf("%s does not run before %s", o[0], o[1])
+		if i > 0 && (p.phase < passes[i-1].phase || p.phase == passes[i-1].phase && p.stage < passes[i-1].stage) {
+			t.Errorf("%s is out of its phase, or takes back what %s promised", p.name, passes[i-1].name)
+		}
+		for _, a := range p.after {
+			if _, ok := ran[a.name]; !ok || a.because == "" || (p.phase == forGo) != (passes[ran[a.name]].phase == forGo) {
+				t.Errorf("%s does not run after %s: %s", p.name, a.name, a.because)
 			}
+		}
+		ran[p.name] = i
+	}
+}
+
+// The lists of passes in the package's documentation and in docs/ARCHITECTURE.md are
+// written from the table: go test ./internal/compiler/opt -run Documentation -update
+func TestDocumentationListsThePasses(t *testing.T) {
+	var doc, text strings.Builder
+	for ph, heading := range headings {
+		fmt.Fprintf(&doc, "//\n// %s:\n//\n", heading)
+		fmt.Fprintf(&text, "\n%s:\n\n", heading)
+		for _, p := range of(phase(ph)) {
+			fmt.Fprintf(&doc, "//   - %s: %s;\n", p.name, p.does)
+			fmt.Fprintf(&text, "- **%s**: %s\n", p.name, p.does)
+		}
+	}
+	fmt.Fprint(&text, "\n")
+	for _, c := range []struct{ file, from, to, want string }{
+		{"doc.go", "// The passes, in their order (written by a test from the table in pass.go):\n", "//\n// A pass keeps what", doc.String()},
+		{"../../../docs/ARCHITECTURE.md", "<!-- passes: written by a test in internal/compiler/opt -->\n", "<!-- end of passes -->", text.String()},
+	} {
+		testmodule.NeedSource(t)
+		data, err := os.ReadFile(c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, ok1 := strings.Cut(string(data), c.from)
+		got, after, ok2 := strings.Cut(rest, c.to)
+		switch {
+		case !ok1 || !ok2:
+			t.Errorf("%s has no list of passes between %q and %q", c.file, c.from, c.to)
+		case got != c.want && *update:
+			if err := os.WriteFile(c.file, []byte(before+c.from+c.want+c.to+after), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		case got != c.want:
+			t.Errorf("%s lists other passes than there are; run this test with -update", c.file)
 		}
 	}
 }
+
+var update = flag.Bool("update", false, "rewrite the lists of passes")
+
+// common are the passes on the kernel.
+var common = of(once)
 
 // through runs the common passes up to the named one and returns the body as
 // text, without the head and the declarations.
@@ -43,7 +87,7 @@ func through(t *testing.T, last string, k *ir.Kernel) string {
 		if p.name != last {
 			continue
 		}
-		if err := all.run(k, common[:i+1]); err != nil {
+		if err := all.run(k, common[:i+1], target{}); err != nil {
 			t.Fatalf("%v\n%s", err, k)
 		}
 		return text(k)

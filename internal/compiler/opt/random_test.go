@@ -367,7 +367,7 @@ func TestThePassesKeepWhatARandomKernelDoes(t *testing.T) {
 		}
 		c := ir.CloneKernel(k)
 		for i, p := range common {
-			if err := all.run(c, []pass{p}); err != nil {
+			if err := all.run(c, []pass{p}, target{}); err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, c)
 			}
 			got, gotErr := outcome(c, seed)
@@ -375,7 +375,7 @@ func TestThePassesKeepWhatARandomKernelDoes(t *testing.T) {
 				continue
 			}
 			before := ir.CloneKernel(k)
-			if err := all.run(before, common[:i]); err != nil {
+			if err := all.run(before, common[:i], target{}); err != nil {
 				t.Fatal(err)
 			}
 			t.Fatalf("seed %d: after %s\ngot  %v, %v\nwant %v, %v\nbefore: %s\nafter: %s", seed, p.name, got, gotErr, want, wantErr, before, c)

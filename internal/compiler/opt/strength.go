@@ -53,7 +53,7 @@ func (s *strengthener) body(list []ir.Stmt) []ir.Stmt {
 // expression rewrites an expression that is evaluated where before ends; nil
 // means that nothing can be put there.
 func (s *strengthener) expression(e *ir.Expr, before *[]ir.Stmt) {
-	s.mayHoist = before != nil && hoistable(func(v *ir.Visitor) { v.Value(*e) })
+	s.mayHoist = before != nil && !ir.MayFault(*e) && hoistable(&ir.Return{Results: []ir.Expr{*e}})
 	r := ir.Rewriter{Expr: s.expr}
 	*e = r.Value(*e)
 	s.flush(before)
@@ -61,7 +61,7 @@ func (s *strengthener) expression(e *ir.Expr, before *[]ir.Stmt) {
 
 // simple rewrites the expressions of a statement without nested ones.
 func (s *strengthener) simple(st ir.Stmt, before *[]ir.Stmt) {
-	s.mayHoist = hoistable(func(v *ir.Visitor) { v.Body([]ir.Stmt{st}) })
+	s.mayHoist = !ir.StmtMayFault(st) && hoistable(st)
 	r := ir.Rewriter{Expr: s.expr}
 	r.Body([]ir.Stmt{st})
 	s.flush(before)
@@ -74,17 +74,17 @@ func (s *strengthener) flush(before *[]ir.Stmt) {
 	}
 }
 
-// hoistable reports whether all parts of a statement are evaluated in any case
-// and none relies on a check of another, so that a part may be computed first.
-func hoistable(visit func(*ir.Visitor)) bool {
-	ok := !ir.Faults(visit)
+// hoistable reports whether all parts of a statement that cannot stop the thread are evaluated in any case,
+// so that a part may be computed first.
+func hoistable(st ir.Stmt) bool {
+	ok := true
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
 		if b, isBinary := e.(*ir.Binary); isBinary && b.Op.IsLogical() {
 			ok = false
 		}
 		return ok
 	}}
-	visit(&v)
+	v.Body([]ir.Stmt{st})
 	return ok
 }
 

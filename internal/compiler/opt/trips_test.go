@@ -121,7 +121,7 @@ func TestLoopsThatBecomeIfsKeepTheirMeaning(t *testing.T) {
 							SetPlace(Elem(out, Int(1)), ir.Get(i)))
 						k.Options.Block = [3]int{threads, 1, 1}
 						after := ir.CloneKernel(k)
-						if err := all.run(after, common); err != nil {
+						if err := all.run(after, common, target{}); err != nil {
 							t.Fatal(err)
 						}
 						if leaves(after.Func.Body, isLoop) {

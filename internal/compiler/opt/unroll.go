@@ -1,8 +1,6 @@
 package opt
 
 import (
-	"slices"
-
 	"quern.dev/internal/compiler/ir"
 )
 
@@ -113,10 +111,8 @@ func (u *unroller) locate(body []ir.Stmt, at *loopScope) {
 			at = outer
 			return false
 		default:
-			for _, v := range ir.Defined(s) {
-				if v != nil {
-					see(v)
-				}
+			for v := range ir.Defined(s) {
+				see(v)
 			}
 		}
 		return true
@@ -232,19 +228,12 @@ func initialValue(list []ir.Stmt, v *ir.Local) ir.Expr {
 // assigns reports whether a list assigns v or a part of it.
 func assigns(list []ir.Stmt, v *ir.Local) bool {
 	return leaves(list, func(s ir.Stmt) bool {
-		switch s := s.(type) {
-		case *ir.Assign:
-			root, ok := ir.Root(s.Dst).(*ir.VarPlace)
-			return ok && root.Var == v
-		case *ir.Atomic:
-			root, ok := ir.Root(s.Place).(*ir.VarPlace)
-			return s.Dst == v || ok && root.Var == v
-		case *ir.Memory:
-			return s.Dst == v || touches(s, v)
-		case *ir.Warp, *ir.Effect:
-			return slices.Contains(ir.Defined(s), v)
+		for p := range ir.Targets(s) {
+			if root, ok := ir.Root(*p).(*ir.VarPlace); ok && root.Var == v {
+				return true
+			}
 		}
-		return false
+		return ir.Defines(s, v)
 	})
 }
 
@@ -402,7 +391,7 @@ func (u *unroller) private(body []ir.Stmt, here *loopScope) []*ir.Local {
 	}
 	v := ir.Visitor{
 		Stmt: func(s ir.Stmt) bool {
-			for _, v := range ir.Defined(s) {
+			for v := range ir.Defined(s) {
 				see(v)
 			}
 			return true

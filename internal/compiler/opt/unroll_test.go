@@ -93,7 +93,7 @@ func TestTheRegisterTileOfAMatrixProductBecomesRegisters(t *testing.T) {
 		For(i, Int(0), Int(8), For(j, Int(0), Int(8),
 			SetPlace(Elem(out, Add(Mul(ir.Get(i), Int(8)), ir.Get(j))), Load(cell(acc, i, j))))...))...)
 	k.Shared = []*ir.SharedVar{shared}
-	if err := all.run(k, common); err != nil {
+	if err := all.run(k, common, target{}); err != nil {
 		t.Fatal(err)
 	}
 	products := 0

@@ -87,42 +87,23 @@ func (c *counter) stmt(s ir.Stmt) {
 		c.close(mark)
 	case *ir.Block:
 		c.body(s.Body)
-	case *ir.Return:
-		for _, e := range s.Results {
-			c.visitor.Value(e)
-		}
-	case *ir.Call:
-		for _, e := range s.Args {
-			c.visitor.Value(e)
-		}
-		for _, v := range s.Dst {
-			c.define(v)
-		}
-	case *ir.Atomic:
-		for _, e := range s.Args {
-			c.visitor.Value(e)
-		}
-		c.write(s.Place)
-		c.define(s.Dst)
-	case *ir.Memory:
-		c.memory(s)
-	case *ir.Warp, *ir.Effect:
-		c.visitor.Body([]ir.Stmt{s})
-		for _, v := range ir.Defined(s) {
-			c.define(v)
-		}
 	case *ir.Check:
 		c.visitor.Target(s.Place)
 	case *ir.LoadVector:
 		c.visitor.Target(s.Place)
-		for _, v := range s.Dst {
+		for v := range ir.Defined(s) {
 			c.define(v)
 		}
-	case *ir.StoreVector:
-		for _, e := range s.Src {
-			c.visitor.Value(e)
+	default:
+		for e := range ir.Args(s) {
+			c.visitor.Value(*e)
 		}
-		c.write(s.Place)
+		for p := range ir.Targets(s) {
+			c.write(*p)
+		}
+		for v := range ir.Defined(s) {
+			c.define(v)
+		}
 	}
 }
 
@@ -141,9 +122,6 @@ func (c *counter) write(p ir.Place) {
 }
 
 func (c *counter) define(v *ir.Local) {
-	if v == nil {
-		return
-	}
 	u := c.all[v]
 	u.writes++
 	if u.writes == 1 {

@@ -12,12 +12,15 @@ import (
 // vectorise joins reads of neighbouring scalars, and writes, into accesses of up
 // to 16 bytes: the fields of a struct, the components of a kernel.Vec4, elements
 // 4*i to 4*i+3. It does so for slice parameters whose address the launch can be
-// asked to have aligned, which becomes a launch condition: the kernel must be a
-// variant that has some.
+// asked to have aligned, which becomes a launch condition, in forms that have
+// some.
 //
 // Reads move up to the first of them and writes down to the last, in one list of
 // statements and across nothing that may write, or read, the same memory.
 func vectorise(k *ir.Kernel) {
+	if len(k.Limits) == 0 {
+		return
+	}
 	v := &vectoriser{kernel: k, uses: countUses(k.Func), aligned: map[int]int64{}}
 	k.Func.Body = v.list(k.Func.Body)
 	for i := range k.Func.Params {

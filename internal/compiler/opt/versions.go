@@ -21,7 +21,7 @@ func versions(k *ir.Kernel) error {
 	if !leaves(k.Func.Body, IsWarp) {
 		return nil
 	}
-	s := &versioner{f: k.Func, uses: countUses(k.Func)}
+	s := &versioner{f: k.Func, uses: countUses(k.Func), mentioned: map[ir.Stmt]map[*ir.Local]bool{}}
 	var vars []*ir.Local
 	for v := range s.uses {
 		if !s.uses[v].addressed && s.uses[v].writes > 1 {
@@ -36,8 +36,9 @@ func versions(k *ir.Kernel) error {
 }
 
 type versioner struct {
-	f    *ir.Func
-	uses usages
+	f         *ir.Func
+	uses      usages
+	mentioned map[ir.Stmt]map[*ir.Local]bool
 }
 
 // index orders variables.
@@ -53,7 +54,7 @@ func (s *versioner) index(v *ir.Local) int {
 func (s *versioner) list(list []ir.Stmt, v *ir.Local, inLoop bool) {
 	first, n := -1, 0
 	for i, t := range list {
-		if mentionsVar(t, v) {
+		if s.mentions(t, v) {
 			if n++; first < 0 {
 				first = i
 			}
@@ -63,7 +64,7 @@ func (s *versioner) list(list []ir.Stmt, v *ir.Local, inLoop bool) {
 		return
 	}
 	if n == 1 {
-		if inner, loop := only(list[first], v); inner != nil {
+		if inner, loop := s.only(list[first], v); inner != nil {
 			s.list(inner, v, inLoop || loop)
 			return
 		}
@@ -76,7 +77,7 @@ func (s *versioner) list(list []ir.Stmt, v *ir.Local, inLoop bool) {
 
 // only returns the list inside a statement that holds all of its mentions of v,
 // and whether it is repeated.
-func only(t ir.Stmt, v *ir.Local) (inner []ir.Stmt, loop bool) {
+func (s *versioner) only(t ir.Stmt, v *ir.Local) (inner []ir.Stmt, loop bool) {
 	var lists [][]ir.Stmt
 	var head ir.Expr
 	switch t := t.(type) {
@@ -87,11 +88,11 @@ func only(t ir.Stmt, v *ir.Local) (inner []ir.Stmt, loop bool) {
 	case *ir.Loop:
 		lists, head, loop = [][]ir.Stmt{t.Pre, t.Body, t.Post}, t.Cond, true
 	}
-	if head != nil && mentionsVar(&ir.Return{Results: []ir.Expr{head}}, v) {
+	if head != nil && s.mentions(&ir.Return{Results: []ir.Expr{head}}, v) {
 		return nil, false
 	}
 	for _, l := range lists {
-		if !slices.ContainsFunc(l, func(t ir.Stmt) bool { return mentionsVar(t, v) }) {
+		if !slices.ContainsFunc(l, func(t ir.Stmt) bool { return s.mentions(t, v) }) {
 			continue
 		}
 		if inner != nil {
@@ -142,21 +143,9 @@ func (s *versioner) rename(list []ir.Stmt, v *ir.Local, hasValue bool) {
 // redefine makes what a statement other than an Assign gives v a value give it
 // to w.
 func redefine(t ir.Stmt, v, w *ir.Local) {
-	switch t := t.(type) {
-	case *ir.Atomic:
-		if t.Dst == v {
-			t.Dst = w
-		}
-	case *ir.Memory:
-		if t.Dst == v {
-			t.Dst = w
-		}
-	default:
-		dst := ir.Defined(t)
-		for i := range dst {
-			if dst[i] == v {
-				dst[i] = w
-			}
+	for d := range ir.Results(t) {
+		if *d == v {
+			*d = w
 		}
 	}
 }
@@ -167,7 +156,7 @@ func assignsWhole(t ir.Stmt, v *ir.Local) bool {
 		p, ok := a.Dst.(*ir.VarPlace)
 		return ok && p.Var == v
 	}
-	return slices.Contains(ir.Defined(t), v)
+	return ir.Defines(t, v)
 }
 
 // readsVar reports whether a statement, which is an assignment to v, reads it.
@@ -186,21 +175,28 @@ func readsVar(t ir.Stmt, v *ir.Local) bool {
 	return reads > 0
 }
 
-// mentionsVar reports whether a statement reads or assigns v.
-func mentionsVar(t ir.Stmt, v *ir.Local) bool {
-	found := false
-	visitor := ir.Visitor{
-		Stmt: func(t ir.Stmt) bool {
-			found = found || slices.Contains(ir.Defined(t), v)
-			return !found
-		},
-		Place: func(p ir.Place) bool {
-			if p, ok := p.(*ir.VarPlace); ok && p.Var == v {
-				found = true
-			}
-			return !found
-		},
+// mentions reports whether a statement read or assigned v when it was first asked about: variables
+// are renamed one after the other.
+func (s *versioner) mentions(t ir.Stmt, v *ir.Local) bool {
+	set, known := s.mentioned[t]
+	if !known {
+		set = map[*ir.Local]bool{}
+		visitor := ir.Visitor{
+			Stmt: func(t ir.Stmt) bool {
+				for d := range ir.Defined(t) {
+					set[d] = true
+				}
+				return true
+			},
+			Place: func(p ir.Place) bool {
+				if p, ok := p.(*ir.VarPlace); ok {
+					set[p.Var] = true
+				}
+				return true
+			},
+		}
+		visitor.Body([]ir.Stmt{t})
+		s.mentioned[t] = set
 	}
-	visitor.Body([]ir.Stmt{t})
-	return found
+	return set[v]
 }

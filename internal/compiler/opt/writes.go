@@ -54,10 +54,6 @@ func (w *writers) stmt(s ir.Stmt) bool {
 	switch s := s.(type) {
 	case *ir.Assign:
 		w.assign(s.Dst, s.Src)
-	case *ir.Atomic:
-		w.write(s.Place)
-	case *ir.StoreVector:
-		w.write(s.Place)
 	case *ir.Memory:
 		w.memory(s)
 	case *ir.If:
@@ -73,6 +69,10 @@ func (w *writers) stmt(s ir.Stmt) bool {
 		w.leave(s.Args)
 	case *ir.Effect:
 		w.leave(s.Args)
+	default:
+		for p := range ir.Targets(s) {
+			w.write(*p)
+		}
 	}
 	return true
 }
@@ -105,19 +105,13 @@ func (w *writers) assign(dst ir.Place, src ir.Expr) {
 // memory notes an operation on memory. What is copied to is written, and so is a
 // barrier, which is in shared memory.
 func (w *writers) memory(s *ir.Memory) {
-	switch {
-	case s.Op.IsLoad():
-	case s.Op == ir.AsyncCopy:
-		w.write(s.Places[0])
-	case s.Op == ir.BulkCopy:
-		w.write(s.Places[0])
-		w.merge(w.written, w.value(s.Args[0]))
-	case s.Op == ir.SliceCopy:
-		w.merge(w.written, w.value(s.Args[0]))
-	default:
-		for _, p := range s.Places {
+	for i, p := range s.Places {
+		if s.Op.Writes(i) {
 			w.write(p)
 		}
+	}
+	if s.Op == ir.BulkCopy || s.Op == ir.SliceCopy {
+		w.merge(w.written, w.value(s.Args[0]))
 	}
 }
 

@@ -160,7 +160,7 @@ func (g *generator) findSources(body []ir.Stmt) {
 				}
 				return true
 			}
-			others = append(others, ir.Defined(s)...)
+			others = slices.AppendSeq(others, ir.Defined(s))
 			return true
 		},
 		Expr: func(e ir.Expr) bool {

@@ -2,10 +2,6 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-func isCount(op ir.IntrinsicOp) bool {
-	return op == ir.LeadingZeros || op == ir.TrailingZeros || op == ir.OnesCount
-}
-
 // countAs emits a count of bits in the width of the intrinsic's type.
 func (g *generator) countAs(e *ir.Intrinsic, dst operand) operand {
 	if classOf(e.T) == b32Class {
@@ -37,17 +33,20 @@ func (g *generator) count(e *ir.Intrinsic, dst operand) operand {
 		dst = g.into(dst, b32Class)
 		g.emit("sub.s32", dst, n, intOperand(b32Class, 32-size))
 		return dst
+	case ir.TrailingZeros:
+		if size < 32 { // a bit above the value ends the count
+			marked := g.register(b32Class)
+			g.emit("or.b32", marked, x, intOperand(b32Class, 1<<size))
+			x = marked
+		}
+		reversed := g.register(x.class)
+		g.emit("brev."+typ, reversed, x)
+		dst = g.into(dst, b32Class)
+		g.emit("clz."+typ, dst, reversed)
+		return dst
 	}
-	if size < 32 { // a bit above the value ends the count
-		marked := g.register(b32Class)
-		g.emit("or.b32", marked, x, intOperand(b32Class, 1<<size))
-		x = marked
-	}
-	reversed := g.register(x.class)
-	g.emit("brev."+typ, reversed, x)
-	dst = g.into(dst, b32Class)
-	g.emit("clz."+typ, dst, reversed)
-	return dst
+	g.fail(e.Pos, "intrinsic %s on %s", e.Op, k)
+	return zeroOperand(b32Class)
 }
 
 // zeroExtended clears the bits above a signed kind of less than 32 bits.

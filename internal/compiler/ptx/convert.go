@@ -151,7 +151,7 @@ func (g *generator) low32(e ir.Expr, dst operand) operand {
 			return g.low32(e.X, dst)
 		}
 	case *ir.Intrinsic:
-		if isCount(e.Op) {
+		if e.Op.Result == ir.BitCount {
 			return g.count(e, dst)
 		}
 	case *ir.Binary:

@@ -1,46 +1,23 @@
 package ptx
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"strings"
 
-// approximations are the float32 instructions that are an intrinsic's whole
-// meaning.
-var approximations = map[ir.IntrinsicOp]string{
-	ir.ApproxExp2:        "ex2.approx.f32",
-	ir.ApproxLog2:        "lg2.approx.f32",
-	ir.ApproxSin:         "sin.approx.f32",
-	ir.ApproxCos:         "cos.approx.f32",
-	ir.ApproxRsqrt:       "rsqrt.approx.f32",
-	ir.ApproxRcp:         "rcp.approx.f32",
-	ir.ApproxDiv:         "div.full.f32",
-	ir.ApproxSqrt:        "sqrt.approx.f32",
-	ir.ApproxRsqrtNormal: "rsqrt.approx.ftz.f32",
-}
+	"quern.dev/internal/compiler/ir"
+)
 
-// roundings are the cvt modifiers that round to an integral value.
-var roundings = map[ir.IntrinsicOp]string{
-	ir.Floor: "rmi", ir.Ceil: "rpi", ir.Trunc: "rzi", ir.RoundToEven: "rni",
-}
-
+// intrinsic emits an operation: one instruction, or what is written here for it.
 func (g *generator) intrinsic(e *ir.Intrinsic, dst operand) operand {
-	if isCount(e.Op) {
+	typ := arithmeticType(e.T.Kind)
+	if e.Op.PTX != "" && !e.T.IsHalf() {
+		return g.apply(e, dst, strings.ReplaceAll(e.Op.PTX, "T", typ))
+	}
+	if e.Op.Result == ir.BitCount {
 		return g.countAs(e, dst)
 	}
-	typ := arithmeticType(e.T.Kind)
 	switch e.Op {
-	case ir.Sqrt:
-		return g.apply(e, dst, "sqrt.rn."+typ)
 	case ir.FMA:
-		if e.T.IsHalf() {
-			return g.halfFMA(e, dst)
-		}
-		return g.apply(e, dst, "fma.rn."+typ)
-	case ir.Abs:
-		return g.apply(e, dst, "abs."+typ)
-	case ir.Floor, ir.Ceil, ir.Trunc, ir.RoundToEven:
-		x := g.inRegister(g.value(e.Args[0]))
-		dst = g.into(dst, x.class)
-		g.emit("cvt."+roundings[e.Op]+"."+typ+"."+typ, dst, x)
-		return dst
+		return g.halfFMA(e, dst)
 	case ir.Copysign: // the instruction has the sign first
 		x, sign := g.value(e.Args[0]), g.value(e.Args[1])
 		dst = g.into(dst, classOf(e.T))
@@ -48,8 +25,6 @@ func (g *generator) intrinsic(e *ir.Intrinsic, dst operand) operand {
 		return dst
 	case ir.Min, ir.Max:
 		return g.minmax(e, dst)
-	case ir.MulHi:
-		return g.apply(e, dst, "mul.hi."+typ)
 	case ir.Bitcast:
 		return g.bitcast(e, dst)
 	case ir.ReverseBits:
@@ -59,10 +34,7 @@ func (g *generator) intrinsic(e *ir.Intrinsic, dst operand) operand {
 	case ir.RotateLeft:
 		return g.rotate(e, dst)
 	}
-	if opcode, ok := approximations[e.Op]; ok && e.T.Kind == ir.Float32 {
-		return g.apply(e, dst, opcode)
-	}
-	g.fail(ir.Pos{}, "intrinsic %d on %s", e.Op, e.T)
+	g.fail(ir.Pos{}, "intrinsic %s on %s", e.Op, e.T)
 	return zeroOperand(classOf(e.T))
 }
 
@@ -72,6 +44,9 @@ func (g *generator) apply(e *ir.Intrinsic, dst operand, opcode string) operand {
 	n := copy(args[1:], make([]operand, len(e.Args))) + 1
 	for i := 1; i < n; i++ {
 		args[i] = g.value(e.Args[i-1])
+		if strings.HasPrefix(opcode, "cvt.") { // takes no constants
+			args[i] = g.inRegister(args[i])
+		}
 	}
 	args[0] = g.into(dst, classOf(e.T))
 	g.emit(opcode, args[:n]...)

@@ -143,7 +143,7 @@ var comparisons = []operatorCase{
 	}},
 }
 
-func intrinsic(name string, op ir.IntrinsicOp, arity int, result func(*ir.Type) *ir.Type) operatorCase {
+func intrinsic(name string, op *ir.IntrinsicOp, arity int, result func(*ir.Type) *ir.Type) operatorCase {
 	return operatorCase{name, func(x, y ir.Expr) ir.Expr {
 		t := x.Type()
 		if result != nil {
@@ -317,7 +317,7 @@ func TestConstantOperandsAreAllowedEverywhere(t *testing.T) {
 				return ir.IntConst(typ, v)
 			}
 			ops := []ir.BinaryOp{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Eq, ir.Lt}
-			intrinsics := []ir.IntrinsicOp{ir.Min, ir.Max}
+			intrinsics := []*ir.IntrinsicOp{ir.Min, ir.Max}
 			if typ.IsInteger() {
 				ops = append(ops, ir.Rem, ir.And, ir.AndNot, ir.Shl, ir.Shr)
 				intrinsics = append(intrinsics, ir.ReverseBits, ir.ReverseBytes)

@@ -80,7 +80,7 @@ func (p *program) expr(t *ir.Type, depth int) ir.Expr {
 	case t.IsFloat() && n < 3:
 		return irtest.To(t, sub(integerTypes[p.random.IntN(len(integerTypes))]))
 	case t.IsFloat() && n < 5:
-		return &ir.Intrinsic{Op: ir.Min + ir.IntrinsicOp(p.random.IntN(2)), T: t, Args: []ir.Expr{sub(t), sub(t)}}
+		return &ir.Intrinsic{Op: [...]*ir.IntrinsicOp{ir.Min, ir.Max}[p.random.IntN(2)], T: t, Args: []ir.Expr{sub(t), sub(t)}}
 	case t.IsFloat():
 		return irtest.Op(sub(t), ir.Add+ir.BinaryOp(p.random.IntN(4)), sub(t))
 	case t.Kind == ir.Int16 && n == 1:

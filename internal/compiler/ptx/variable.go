@@ -151,7 +151,7 @@ func (g *generator) findUses(body []ir.Stmt) *uses {
 					}
 				}
 			default:
-				for _, v := range ir.Defined(s) {
+				for v := range ir.Defined(s) {
 					u.assigned[v] = true
 				}
 			}

@@ -218,14 +218,13 @@ func (w *walker) intrinsic(e *ir.Intrinsic) *poly {
 		return w.minMax(e.Op, w.value(e.Args[0]), w.value(e.Args[1]))
 	}
 	w.operands(e)
-	switch e.Op {
-	case ir.LeadingZeros, ir.TrailingZeros, ir.OnesCount:
+	if e.Op.Result == ir.BitCount {
 		return w.fresh(interval{0, 8 * e.Args[0].Type().Size()})
 	}
 	return w.fresh(kindRange(e.T.Kind))
 }
 
-func (w *walker) minMax(op ir.IntrinsicOp, x, y *poly) *poly {
+func (w *walker) minMax(op *ir.IntrinsicOp, x, y *poly) *poly {
 	d := x.plus(-1, y)
 	switch {
 	case w.proves(d): // x >= y

@@ -280,10 +280,8 @@ func (it *iteration) constantStep(v int) int64 {
 				assignments++
 			}
 		default:
-			for _, v := range ir.Defined(s) {
-				if v == variable {
-					assignments++
-				}
+			if ir.Defines(s, variable) {
+				assignments++
 			}
 		}
 		return true

@@ -38,7 +38,7 @@ func (n *narrower) chooseVariables(f *ir.Func) {
 				delete(n.narrow, s.Dst.(*ir.VarPlace).Var)
 			}
 		default:
-			for _, v := range ir.Defined(s) {
+			for v := range ir.Defined(s) {
 				delete(n.narrow, v)
 			}
 		}
@@ -82,18 +82,16 @@ func (n *narrower) stmt(s ir.Stmt) bool {
 		s.Body, s.Post = n.body(s.Body), n.body(s.Post)
 	case *ir.Block:
 		s.Body = n.body(s.Body)
-	case *ir.Atomic:
-		n.all(s.Args)
-		s.Place = n.place(s.Place)
-	case *ir.Memory:
-		n.memory(s)
-	case *ir.Warp:
-		n.all(s.Args)
-	case *ir.Effect:
-		n.all(s.Args)
 	case *ir.Check:
 		s.Place = n.place(s.Place)
 		return ir.PlaceMayFault(s.Place)
+	default:
+		for e := range ir.Args(s) {
+			*e = n.any(*e)
+		}
+		for p := range ir.Places(s) {
+			*p = n.place(*p)
+		}
 	}
 	return true
 }
@@ -201,7 +199,7 @@ func (n *narrower) operands(e ir.Expr) ir.Expr {
 	case *ir.Addr:
 		e.Place = n.place(e.Place)
 	case *ir.Intrinsic:
-		if e.Op == ir.RotateLeft {
+		if e.Op.Count && e.T.IsInteger() {
 			e.Args[0], e.Args[1] = n.any(e.Args[0]), n.operand(e.Args[1])
 		} else {
 			n.all(e.Args)

@@ -82,11 +82,9 @@ func (o *occurrences) add(list []ir.Stmt) {
 				o.writes[p.Var]++
 			}
 		}
-		for _, v := range ir.Defined(s) {
-			if v != nil {
-				o.writes[v]++
-				o.mentions[v]++
-			}
+		for v := range ir.Defined(s) {
+			o.writes[v]++
+			o.mentions[v]++
 		}
 		return true
 	}}
@@ -119,71 +117,30 @@ func FreezeParams(f *ir.Func) {
 		isParam[p] = true
 	}
 	copies := map[*ir.Local]*ir.Local{}
-	var order []*ir.Local
+	var init []ir.Stmt
 	assign := func(v *ir.Local) {
 		t := v.Type
 		if isParam[v] && copies[v] == nil && (t.IsInteger() || t.Kind == ir.Bool || t.Kind == ir.Slice) {
 			copies[v] = &ir.Local{Name: v.Name, Type: t, Pos: v.Pos, Hidden: v.Hidden, Path: v.Path}
-			order = append(order, v)
+			f.Locals = append(f.Locals, copies[v])
+			init = append(init, &ir.Assign{Dst: &ir.VarPlace{Var: copies[v]}, Src: ir.Get(v), Pos: v.Pos})
 		}
 	}
 	find := ir.Visitor{Stmt: func(s ir.Stmt) bool {
-		switch s := s.(type) {
-		case *ir.Assign:
-			if v, ok := s.Dst.(*ir.VarPlace); ok {
+		if a, ok := s.(*ir.Assign); ok {
+			if v, ok := a.Dst.(*ir.VarPlace); ok {
 				assign(v.Var)
 			}
-		default:
-			for _, v := range ir.Defined(s) {
-				if v != nil {
-					assign(v)
-				}
-			}
+		}
+		for v := range ir.Defined(s) {
+			assign(v)
 		}
 		return true
 	}}
 	find.Body(f.Body)
-	if len(order) == 0 {
+	if init == nil {
 		return
 	}
-	replace := ir.Rewriter{
-		Place: func(p ir.Place) ir.Place {
-			if v, ok := p.(*ir.VarPlace); ok && copies[v.Var] != nil {
-				v.Var = copies[v.Var]
-			}
-			return p
-		},
-		Stmt: func(s ir.Stmt) []ir.Stmt {
-			switch s := s.(type) {
-			case *ir.Atomic:
-				if copies[s.Dst] != nil {
-					s.Dst = copies[s.Dst]
-				}
-			case *ir.Memory:
-				if copies[s.Dst] != nil {
-					s.Dst = copies[s.Dst]
-				}
-			case *ir.Warp:
-				for i, v := range s.Dst {
-					if copies[v] != nil {
-						s.Dst[i] = copies[v]
-					}
-				}
-			case *ir.Effect:
-				for i, v := range s.Dst {
-					if copies[v] != nil {
-						s.Dst[i] = copies[v]
-					}
-				}
-			}
-			return []ir.Stmt{s}
-		},
-	}
-	body := replace.Body(f.Body)
-	f.Body = nil
-	for _, v := range order {
-		f.Locals = append(f.Locals, copies[v])
-		f.Body = append(f.Body, &ir.Assign{Dst: &ir.VarPlace{Var: copies[v]}, Src: ir.Get(v), Pos: v.Pos})
-	}
-	f.Body = append(f.Body, body...)
+	ir.Rename(f.Body, copies)
+	f.Body = append(init, f.Body...)
 }

@@ -100,11 +100,9 @@ func (s *scan) changedByParts(f *ir.Func) map[*ir.Local]bool {
 				if v, ok := st.Dst.(*ir.VarPlace); !ok || v.Var.Type.IsAggregate() {
 					root(st.Dst)
 				}
-			case *ir.Atomic:
-				root(st.Place)
-			case *ir.Memory:
-				for _, p := range st.Places {
-					root(p)
+			default:
+				for p := range ir.Targets(st) {
+					root(*p)
 				}
 			}
 			return true
@@ -165,10 +163,8 @@ func (n *numbering) stmt(s ir.Stmt) {
 	case *ir.Continue:
 		n.continued[s.Label] = true
 	default:
-		for _, v := range ir.Defined(s) {
-			if v != nil {
-				n.occurs(v)
-			}
+		for v := range ir.Defined(s) {
+			n.occurs(v)
 		}
 	}
 	n.visitor.Body([]ir.Stmt{s})
@@ -214,12 +210,6 @@ func (a *assignments) body(list []ir.Stmt) {
 			if v, ok := s.Dst.(*ir.VarPlace); ok {
 				a.assign(v.Var)
 			}
-		case *ir.Atomic, *ir.Warp, *ir.Effect, *ir.Memory:
-			for _, v := range ir.Defined(s) {
-				if v != nil {
-					a.assign(v)
-				}
-			}
 		case *ir.If:
 			a.inside(s, s.Then, s.Else)
 		case *ir.Block:
@@ -230,6 +220,10 @@ func (a *assignments) body(list []ir.Stmt) {
 			a.inside(loopBody{s}, s.Body)
 			a.body(s.Post)
 			a.open = a.open[:len(a.open)-1]
+		default:
+			for v := range ir.Defined(s) {
+				a.assign(v)
+			}
 		}
 	}
 }

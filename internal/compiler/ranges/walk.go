@@ -173,16 +173,10 @@ func (w *walker) stmt(s ir.Stmt) bool {
 		return false
 	case *ir.Panic:
 		return false
-	case *ir.Atomic:
-		w.atomic(s)
-	case *ir.Memory:
-		w.memory(s)
-	case *ir.Warp:
-		w.warp(s)
-	case *ir.Effect:
-		w.effect(s)
 	case *ir.Check:
 		w.place(s.Place)
+	default:
+		w.operation(s)
 	}
 	return true
 }
@@ -205,18 +199,24 @@ func (w *walker) assign(s *ir.Assign) {
 	w.env.bind(i, b)
 }
 
-// atomic walks the operands one by one: their order is the back end's choice,
-// so none may rely on a check of another.
-func (w *walker) atomic(s *ir.Atomic) {
-	for _, e := range s.Args {
-		w.apart(func() { w.visit(e) })
+// operation walks the operands of an operation one by one: their order is the back
+// end's choice, so none may rely on a check of another. Nothing is known of what it
+// results in.
+func (w *walker) operation(s ir.Stmt) {
+	for e := range ir.Args(s) {
+		w.apart(func() { w.visit(*e) })
 	}
-	w.place(s.Place)
-	if s.Dst == nil {
-		return
+	if a, ok := s.(*ir.Atomic); ok {
+		w.place(a.Place) // is certain to be reached
+	} else {
+		for p := range ir.Places(s) {
+			w.apart(func() { w.place(*p) })
+		}
 	}
-	if i, ok := w.index[s.Dst]; ok {
-		w.env.bind(i, binding{})
+	for v := range ir.Defined(s) {
+		if i, ok := w.index[v]; ok {
+			w.env.bind(i, binding{})
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package irtest
 import (
 	"fmt"
 	"math"
-	"math/bits"
 
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/kernel"
@@ -262,72 +261,31 @@ func fromBits(t *ir.Type, b uint64) Value {
 	return Value{Bits: ir.WrapBits(t.Kind, b)}
 }
 
+// intrinsic computes what the operation's declaration says, and what that leaves open.
 func intrinsic(e *ir.Intrinsic, a []Value) Value {
 	t := e.Args[0].Type()
-	f := a[0].float()
-	word, width := toBits(t, a[0]), int(8*t.Size())
-	switch e.Op {
-	case ir.Sqrt, ir.ApproxSqrt:
-		return round(t, math.Sqrt(f))
-	case ir.FMA:
-		if t.IsHalf() {
-			return halfFMA(t, a)
-		}
-		if t.Kind == ir.Float32 {
-			return round(t, fma32(f, a[1].float(), a[2].float()))
-		}
-		return round(t, math.FMA(f, a[1].float(), a[2].float()))
-	case ir.Abs:
-		return round(t, math.Abs(f))
-	case ir.Floor:
-		return round(t, math.Floor(f))
-	case ir.Ceil:
-		return round(t, math.Ceil(f))
-	case ir.Trunc:
-		return round(t, math.Trunc(f))
-	case ir.RoundToEven:
-		return round(t, math.RoundToEven(f))
-	case ir.Copysign:
-		return round(t, math.Copysign(f, a[1].float()))
-	case ir.Min, ir.Max:
-		return minmax(t, e.Op == ir.Max, a[0], a[1])
-	case ir.Bitcast:
-		return fromBits(e.T, word)
-	case ir.MulHi:
-		if width == 32 {
-			return Value{Bits: a[0].Bits * a[1].Bits >> 32}
-		}
-		hi, _ := bits.Mul64(a[0].Bits, a[1].Bits)
-		return Value{Bits: hi}
-	case ir.LeadingZeros:
-		return IntValue(int64(bits.LeadingZeros64(word) - (64 - width)))
-	case ir.TrailingZeros:
-		return IntValue(int64(min(bits.TrailingZeros64(word), width)))
-	case ir.OnesCount:
-		return IntValue(int64(bits.OnesCount64(word)))
-	case ir.ReverseBits:
-		return Value{Bits: ir.WrapBits(t.Kind, bits.Reverse64(word)>>(64-width))}
-	case ir.ReverseBytes:
-		return Value{Bits: ir.WrapBits(t.Kind, bits.ReverseBytes64(word)>>(64-width))}
-	case ir.RotateLeft:
-		n := int(a[1].Bits) & (width - 1)
-		return Value{Bits: ir.WrapBits(t.Kind, word<<n|word>>(width-n))}
-	case ir.ApproxDiv:
-		return round(t, f/a[1].float())
-	case ir.ApproxRcp:
-		return round(t, 1/f)
-	case ir.ApproxRsqrt:
-		return round(t, 1/math.Sqrt(f))
-	case ir.ApproxExp2:
-		return round(t, math.Exp2(f))
-	case ir.ApproxLog2:
-		return round(t, math.Log2(f))
-	case ir.ApproxSin:
-		return round(t, math.Sin(f))
-	case ir.ApproxCos:
-		return round(t, math.Cos(f))
+	switch {
+	case e.Op == ir.FMA && t.IsHalf():
+		return halfFMA(t, a)
+	case e.Op == ir.FMA && t.Kind == ir.Float32:
+		return round(t, fma32(a[0].float(), a[1].float(), a[2].float()))
+	case e.Op == ir.Bitcast:
+		return fromBits(e.T, toBits(t, a[0]))
+	case e.Op.Fold == nil:
+		panic("irtest: intrinsic " + e.Op.String())
 	}
-	panic(fmt.Sprintf("irtest: intrinsic %s", e.Op))
+	args := make([]*ir.Const, len(a))
+	for i, v := range a {
+		args[i] = &ir.Const{T: e.Args[i].Type(), Bits: v.Bits}
+		if args[i].T.IsFloat() {
+			args[i] = &ir.Const{T: args[i].T, Float: v.float()}
+		}
+	}
+	c := e.Op.Fold(e.T, args)
+	if e.T.IsFloat() {
+		return FloatValue(c.Float)
+	}
+	return Value{Bits: c.Bits}
 }
 
 // halfFMA is x*y + z of a 16-bit type.
