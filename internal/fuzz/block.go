@@ -6,8 +6,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// block is a kernel whose threads work together: they exchange values through
-// shared memory, between barriers.
+// block generates a kernel whose threads cooperate: they exchange values through shared
+// memory between barriers.
 func (k *kernelGenerator) block() {
 	blocks, threads := k.size()
 	k.c.Grid, k.c.Block = kernel.Dim3{X: blocks, Y: 1, Z: 1}, kernel.Dim3{X: threads, Y: 1, Z: 1}
@@ -67,7 +67,8 @@ func (k *kernelGenerator) block() {
 	k.finish(k.options(fmt.Sprint(threads)), "", f.b.String(), "")
 }
 
-// exchange declares a function that stores a value, waits and reads another.
+// exchange declares a function that stores a value, waits at a barrier and reads another
+// thread's value.
 func (k *kernelGenerator) exchange(cells *variable) string {
 	name := k.global("exchange")
 	k.decls = append(k.decls, fmt.Sprintf(`func %s(t kernel.Thread, cells *%s, v %s, by int) %s {
@@ -81,8 +82,8 @@ func (k *kernelGenerator) exchange(cells *variable) string {
 	return name
 }
 
-// phases generates steps that the threads of a block take together. All control
-// flow around them is the same for the block.
+// phases generates steps that all threads of a block execute together. All control flow
+// around them is uniform across the block.
 type phases struct {
 	*frame
 	cells    []*variable
@@ -91,7 +92,7 @@ type phases struct {
 	threads  int
 }
 
-// plain generates statements whose variables stay visible.
+// plain generates n statements. The variables they declare stay visible.
 func (f *frame) plain(n int) {
 	outer := f.inScope()
 	for range n {
@@ -171,7 +172,7 @@ func (p *phases) phase() {
 	}
 }
 
-// swap lets each thread store a value and read another's.
+// swap generates an exchange: each thread stores a value and reads that of another thread.
 func (p *phases) swap(c *variable) {
 	g := p.g
 	p.line("%s[tid] = %s", c.name, p.value(c.t.elem))
@@ -185,7 +186,7 @@ func (p *phases) swap(c *variable) {
 	p.line("t.Sync()")
 }
 
-// other is the number of a thread of the block.
+// other returns the index of some thread of the block.
 func (p *phases) other() string {
 	return pick(p.g, []string{
 		fmt.Sprintf("(tid+%d)%%t.BlockDim.X", p.g.IntN(40)),
@@ -197,7 +198,7 @@ func (p *phases) other() string {
 	})
 }
 
-// count lets threads count with atomics.
+// count generates counting with atomics.
 func (p *phases) count() {
 	g := p.g
 	n, t := p.counts.t.n, p.counts.t.elem
@@ -214,7 +215,7 @@ func (p *phases) count() {
 	p.line("t.Sync()")
 }
 
-// reduce combines the values of the threads in a tree.
+// reduce generates a tree reduction of the threads' values.
 func (p *phases) reduce(c *variable) {
 	text, t := "%[1]s[%[2]s]", c.t.elem
 	if t.form != integer {
@@ -233,8 +234,8 @@ func (p *phases) reduce(c *variable) {
 	p.line("t.Sync()")
 }
 
-// warp is an operation of the lanes of a warp. Where a thread may stop, there is
-// none: what the others get is open then.
+// warp generates a warp operation. It generates nothing where a thread may stop, because
+// the results of the other threads are then unspecified.
 func (p *phases) warp() {
 	g := p.g
 	*p.fresh++

@@ -11,39 +11,39 @@ import (
 	"time"
 )
 
-// Campaign is a run over many seeds.
+// Campaign checks the programs of many seeds.
 type Campaign struct {
 	First, Count uint64        // seeds
-	Duration     time.Duration // at most; 0 for no limit
+	Duration     time.Duration // upper limit; 0 for no limit
 	Workers      int
-	Open         func() ([]*Device, error) // the devices of a worker
-	Native       *Native                   // nil: neither plain Go nor cpu
+	Open         func() ([]*Device, error) // opens the devices of one worker
+	Native       *Native                   // nil to skip plain Go and the cpu device
 	Metamorphic  bool
-	Keep         string    // directory for programs that fail, minimised; "" for none
-	Progress     io.Writer // nil: none
+	Keep         string    // directory for minimized failing programs; "" to keep none
+	Progress     io.Writer // nil for no progress output
 }
 
-// chunk is the number of programs that one binary has.
+// chunk is the number of programs per binary.
 const chunk = 150
 
-// mostKept is how many failures of one class are minimised.
+// mostKept is the largest number of failures of one class that are minimized.
 const mostKept = 2
 
-// Summary is what a campaign has found.
+// Summary is the result of a campaign.
 type Summary struct {
 	Programs   uint64
 	Faults     uint64 // programs in which a check failed
 	Elapsed    time.Duration
-	Mismatches []*Mismatch // minimised
-	Failed     uint64      // programs
+	Mismatches []*Mismatch // minimized
+	Failed     uint64      // number of programs with a mismatch
 }
 
 func (s *Summary) String() string {
-	return fmt.Sprintf("%d programs in %v (%.0f a second), %d with a failed check, %d mismatches",
+	return fmt.Sprintf("%d programs in %v (%.0f per second), %d with a failed check, %d mismatches",
 		s.Programs, s.Elapsed.Round(time.Second), float64(s.Programs)/s.Elapsed.Seconds(), s.Faults, s.Failed)
 }
 
-// Run runs the campaign until it is done, or ctx ends, which is no error.
+// Run runs the campaign until it is done or ctx ends, which is not an error.
 func (c *Campaign) Run(ctx context.Context) (*Summary, error) {
 	if c.Duration > 0 {
 		var cancel context.CancelFunc
@@ -143,7 +143,7 @@ func (c *Campaign) Run(ctx context.Context) (*Summary, error) {
 	return summary, failure
 }
 
-// chunk checks the programs of some seeds.
+// chunk checks the programs with seeds from from to to.
 func (c *Campaign) chunk(ctx context.Context, ch *Checker, from, to uint64) (programs, faults uint64, list []*Mismatch, err error) {
 	var cases []*Case
 	for seed := from; seed < to && ctx.Err() == nil; seed++ {
@@ -174,11 +174,11 @@ func (c *Campaign) chunk(ctx context.Context, ch *Checker, from, to uint64) (pro
 	return programs, faults, list, nil
 }
 
-// patience is how long a program is minimised.
-const patience = 2 * time.Minute
+// minimizeTimeout is the time limit for minimizing one program.
+const minimizeTimeout = 2 * time.Minute
 
 func (c *Campaign) reduce(ctx context.Context, ch *Checker, m *Mismatch) *Mismatch {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, minimizeTimeout)
 	defer cancel()
 	if native := strings.HasPrefix(m.Where, "cpu") || strings.HasPrefix(m.Where, "go"); native {
 		return c.Native.Reduce(ctx, ch, m)
@@ -186,7 +186,7 @@ func (c *Campaign) reduce(ctx context.Context, ch *Checker, m *Mismatch) *Mismat
 	return ch.Reduce(ctx, m)
 }
 
-// keep writes a program that fails into the directory for them.
+// keep writes a failing program to the directory c.Keep.
 func (c *Campaign) keep(m *Mismatch) error {
 	if c.Keep == "" {
 		return nil
@@ -197,8 +197,8 @@ func (c *Campaign) keep(m *Mismatch) error {
 	return os.WriteFile(filepath.Join(c.Keep, name), []byte(text), 0o644)
 }
 
-// One runs a program that was kept and returns its mismatch, nil if there is none.
-func (c *Campaign) One(ctx context.Context, source string, minimise bool) (*Mismatch, error) {
+// One runs a kept program. It returns the mismatch, or nil if there is none.
+func (c *Campaign) One(ctx context.Context, source string, minimize bool) (*Mismatch, error) {
 	p, err := Parse(source)
 	if err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (c *Campaign) One(ctx context.Context, source string, minimise bool) (*Mism
 		}
 		m = list[0]
 	}
-	if m != nil && minimise {
+	if m != nil && minimize {
 		m = c.reduce(ctx, ch, m)
 	}
 	return m, nil

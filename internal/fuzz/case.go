@@ -15,21 +15,21 @@ import (
 	"quern.dev/kernel"
 )
 
-// Case is a program and how it is launched. Its arguments follow from the seed
+// Case is a program and the parameters of its launch. Its arguments follow from the seed
 // and the types of the kernel's parameters.
 type Case struct {
 	Seed        uint64
-	Source      string // of one file, which begins with the header
+	Source      string // one file, which begins with the header
 	Grid, Block kernel.Dim3
 
-	// Values are the values of number parameters and the lengths of slices, by
-	// name. Other parameters are random.
+	// Values holds, by name, the values of number parameters and the lengths of slices.
+	// Other parameters are random.
 	Values map[string]int64
 }
 
 const headerPrefix = "//fuzz:launch "
 
-// header is the line that says how the program is launched.
+// header returns the line that describes the launch.
 func (c *Case) header() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%sseed=%d grid=%s block=%s", headerPrefix, c.Seed, extent(c.Grid), extent(c.Block))
@@ -46,13 +46,13 @@ func (c *Case) header() string {
 
 func extent(d kernel.Dim3) string { return fmt.Sprintf("%dx%dx%d", d.X, d.Y, d.Z) }
 
-// Parse reads a program that was kept as source text.
+// Parse parses the source text of a kept program.
 func Parse(source string) (*Case, error) {
 	c := &Case{Source: source, Values: map[string]int64{}}
 	line, _, _ := strings.Cut(source, "\n")
 	text, ok := strings.CutPrefix(line, headerPrefix)
 	if !ok {
-		return nil, fmt.Errorf("the program does not begin with %q", headerPrefix)
+		return nil, fmt.Errorf("fuzz: parse: the program does not begin with %q", headerPrefix)
 	}
 	for _, word := range strings.Fields(text) {
 		name, value, _ := strings.Cut(word, "=")
@@ -68,21 +68,21 @@ func Parse(source string) (*Case, error) {
 			c.Values[name], err = strconv.ParseInt(value, 10, 64)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("launch: %s: %w", word, err)
+			return nil, fmt.Errorf("fuzz: parse: launch: %s: %w", word, err)
 		}
 	}
 	return c, nil
 }
 
-// names matches the names of a program's package-level declarations.
+// names matches the names of package-level declarations in a program.
 var names = regexp.MustCompile(`\b([a-z]+[0-9]*)` + suffix + `\b`)
 
-// renamed is the program's source with another suffix of its names.
+// renamed returns the program's source with a different suffix for its names.
 func (c *Case) renamed(id int) string {
 	return names.ReplaceAllString(c.Source, "${1}P"+strconv.Itoa(id))
 }
 
-// lower type-checks the program and returns its kernel as the front end makes it.
+// lower type-checks the program and returns the front end's IR of its kernel.
 func lower(file, source string) (_ *ir.Kernel, err error) {
 	defer frontend.Catch(&err, file, "")
 	p, err := frontend.Text(file, source)
@@ -94,12 +94,12 @@ func lower(file, source string) (_ *ir.Kernel, err error) {
 		return nil, err
 	}
 	if len(prog.Kernels) != 1 {
-		return nil, fmt.Errorf("%d kernels", len(prog.Kernels))
+		return nil, fmt.Errorf("fuzz: the program has %d kernels; want 1", len(prog.Kernels))
 	}
 	return prog.Kernels[0], nil
 }
 
-// arguments are the contents of the kernel's arguments in memory: values, or the
+// arguments returns the initial contents of the kernel's arguments: values, or the
 // elements of slices.
 func (c *Case) arguments(k *ir.Kernel) [][]byte {
 	r := rand.New(rand.NewPCG(c.Seed, 3))
@@ -131,7 +131,7 @@ func putInteger(b []byte, v uint64) {
 	}
 }
 
-// fill writes a random value, often a special one. Padding stays zero.
+// fill writes a random value of type t, often a special one, to b. Padding stays zero.
 func fill(r *rand.Rand, t *ir.Type, b []byte) {
 	switch {
 	case t.Kind == ir.Array:

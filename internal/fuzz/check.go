@@ -12,32 +12,33 @@ import (
 	"quern.dev/internal/limits"
 )
 
-// Mismatch is a program that something gets wrong.
+// Mismatch is a program with a wrong result.
 type Mismatch struct {
 	*Case
-	Where string // what gets it wrong: "sim narrow", "cpu", "compile"
-	What  string // and how
+	Where string // what is wrong: "sim narrow", "cpu", "compile"
+	What  string // how it is wrong
 }
 
 func (m *Mismatch) Error() string {
 	return fmt.Sprintf("seed %d: %s: %s", m.Seed, m.Where, m.What)
 }
 
-// Checker runs programs in this process: interpreted, and on devices.
+// Checker runs programs in this process: in the interpreter and on devices.
 type Checker struct {
 	Devices []*Device
-	// Metamorphic asks for other forms of the kernel, beside its own variants.
+	// Metamorphic adds other forms of the kernel besides its own variants.
 	Metamorphic bool
-	AllForms    bool // rather than one that the seed chooses
+	AllForms    bool // check all forms, not only one that the seed selects
 }
 
-// Check runs the program and returns the first mismatch, nil if there is none.
+// Check runs the program. It returns the first mismatch, or nil if there is none.
 func (ch *Checker) Check(c *Case) *Mismatch {
 	_, m := ch.check(c)
 	return m
 }
 
-// check is Check; the reference is nil if the program does not compile.
+// check is Check and also returns the reference, which is nil if the program does not
+// compile.
 func (ch *Checker) check(c *Case) (*reference, *Mismatch) {
 	fail := func(where, format string, args ...any) *Mismatch {
 		return &Mismatch{c, where, fmt.Sprintf(format, args...)}
@@ -61,13 +62,13 @@ func (ch *Checker) check(c *Case) (*reference, *Mismatch) {
 		if diff := ref.changed(c, variants[0].written); diff != "" {
 			return ref, fail("compile", "%s: %s", form.name, diff)
 		}
-		// Compiling in the driver takes longer than all else: a GPU runs one of the
-		// variants, and the seed says where to begin to look for it.
+		// Compilation in the driver takes longer than everything else, so a GPU runs only
+		// one of the variants. The seed says where the search for it begins.
 		first := int(c.Seed % uint64(len(variants)))
 		for _, v := range slices.Concat(variants[first:], variants[:first]) {
 			for _, d := range ch.Devices {
 				if checked[module{d.Name, v.Text}] {
-					continue // a pass that had nothing to do is left out
+					continue // a pass that had nothing to do can be omitted
 				}
 				if onGPU && d.Name != "sim" && !ch.AllForms {
 					continue
@@ -91,12 +92,12 @@ func (ch *Checker) check(c *Case) (*reference, *Mismatch) {
 	return ref, nil
 }
 
-// form is a way to compile a kernel.
+// form is one way to compile a kernel.
 type form struct {
 	name    string
 	options opt.Config
-	target  int                // of the PTX; 0 for the lowest that the kernel needs
-	change  func(k *ir.Kernel) // before the passes; nil if it stays as it is
+	target  int                // PTX target; 0 for the lowest one that the kernel needs
+	change  func(k *ir.Kernel) // runs before the passes; nil for no change
 }
 
 type compiled struct {
@@ -128,8 +129,8 @@ func (f *form) compile(k *ir.Kernel) (_ []compiled, err error) {
 	return out, nil
 }
 
-// forms are the ways to compile that must give the same answer: the compiler's
-// own and, of the others, one that the seed chooses.
+// forms returns the ways to compile that must give the same result: the compiler's own and
+// one other that the seed selects, or all with AllForms.
 func (ch *Checker) forms(c *Case, ref *reference) []form {
 	own := form{options: opt.Config{Small: true}}
 	if !ch.Metamorphic {

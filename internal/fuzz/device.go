@@ -12,14 +12,14 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Device runs modules on a device of the machine.
+// Device runs modules on one device of the machine.
 type Device struct {
 	Name   string
 	dev    driver.Device
 	stream driver.Stream
 }
 
-// OpenDevice opens a device for one goroutine.
+// OpenDevice opens a device. Only one goroutine may use it.
 func OpenDevice(name string, c driver.Candidate) (*Device, error) {
 	if c.Err != nil {
 		return nil, c.Err
@@ -38,15 +38,15 @@ func OpenDevice(name string, c driver.Candidate) (*Device, error) {
 // Close releases the device.
 func (d *Device) Close() error { return errors.Join(d.stream.Close(), d.dev.Close()) }
 
-// SimSteps bounds what a program executes on the simulator, some hundred times
-// what generated ones need.
+// SimSteps is the step budget of a program on the simulator, several hundred times what
+// generated programs need.
 const SimSteps = 1 << 24
 
-// timeout is how long a program may take on a device.
+// timeout is the time limit of a program on a device.
 const timeout = 30 * time.Second
 
-// run runs a compiled form of the case's kernel. The outcome is nil if the launch
-// does not meet its limits.
+// run runs a compiled form of the case's kernel. The outcome is nil if the launch does not
+// meet the limits of this form.
 func (d *Device) run(c *Case, k *ir.Kernel, m *compiled) (_ *Outcome, err error) {
 	params := make([]driver.Param, len(k.Func.Params))
 	for i, p := range k.Func.Params {
@@ -122,8 +122,8 @@ func (d *Device) run(c *Case, k *ir.Kernel, m *compiled) (_ *Outcome, err error)
 	return out, nil
 }
 
-// skew is where in its allocation slice i begins, in bytes: in one program of
-// four not where vectors are aligned.
+// skew returns the offset of slice i in its allocation in bytes. In one of four programs
+// it breaks the alignment of vector accesses.
 func (c *Case) skew(i int, size int64) int64 {
 	if c.Seed%4 > 0 || i%2 > 0 {
 		return 0
@@ -131,7 +131,7 @@ func (c *Case) skew(i int, size int64) int64 {
 	return size
 }
 
-// integerValue is an integer as limits read it.
+// integerValue returns the integer in b as limits interpret it.
 func integerValue(t *ir.Type, b []byte) int64 {
 	if !t.IsInteger() {
 		return 0

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// variable is something that expressions can read.
+// variable is a value that expressions can read.
 type variable struct {
 	name   string
 	t      *typ
-	fixed  bool      // not to be assigned
-	limit  int       // of an integer: 0 <= v < limit; 0 if nothing is known
-	within *variable // of an integer: an index of that slice
-	at     string    // of a slice: an index that is in range
-	length int       // of a slice: its least length
-	base   string    // of a slice: where the thread's own elements begin
-	own    int       // of a slice: the number of the thread's own elements, 0 if all may be used
-	read   bool      // of a slice: shared by threads, and not to be written
+	fixed  bool      // not assignable
+	limit  int       // of an integer: 0 <= v < limit; 0 if unknown
+	within *variable // of an integer: it is a valid index of this slice
+	at     string    // of a slice: an index in range
+	length int       // of a slice: its minimum length
+	base   string    // of a slice: the index of the thread's first own element
+	own    int       // of a slice: the number of the thread's own elements; 0 if the thread may use all
+	read   bool      // of a slice: shared between threads and not writable
 }
 
-// place is an element, field or variable of basic type, reached from v.
+// place returns an element, field or variable of basic type within v.
 func (f *frame) place(v *variable) (string, *typ) {
 	text, t := v.name, v.t
 	for !t.isBasic() {
@@ -41,11 +41,11 @@ func (f *frame) place(v *variable) (string, *typ) {
 	return text, t
 }
 
-// element is an index of a slice that the thread may use.
+// element returns an index of slice v that the thread may use.
 func (f *frame) element(v *variable) string {
 	if v.own > 0 {
 		saved := f.noFaults
-		f.noFaults = true // beyond are elements of other threads
+		f.noFaults = true // elements past them belong to other threads
 		i := f.index(v.own)
 		f.noFaults = saved
 		if v.base == "" {
@@ -65,12 +65,12 @@ func (f *frame) element(v *variable) string {
 		}
 	}
 	if v.length == 0 {
-		return f.leaf(tInt) // its length is not known: the program is a faulty one
+		return f.leaf(tInt) // its length is unknown, so the program is faulty
 	}
 	return f.index(v.length)
 }
 
-// asInt makes an index an operand of int.
+// asInt converts an index to an operand of type int.
 func (f *frame) asInt(i string) string {
 	if strings.IndexFunc(i, func(r rune) bool { return r < '0' || r > '9' }) < 0 {
 		return i
@@ -78,7 +78,7 @@ func (f *frame) asInt(i string) string {
 	return "int(" + i + ")"
 }
 
-// index is an index below n, of any integer type; in faulty programs mostly.
+// index returns an index of any integer type, below n except in faulty programs.
 func (f *frame) index(n int) string {
 	g := f.g
 	if f.faulty() && f.nested == 0 && g.IntN(12) == 0 {
@@ -114,7 +114,7 @@ func (f *frame) index(n int) string {
 	f.nested++
 	defer func() { f.nested-- }()
 	d := g.IntN(2)
-	if n > 100 { // which not every type holds
+	if n > 100 { // some types do not hold n
 		return fmt.Sprintf("%s %% %d", f.expr(tUint, d), n)
 	}
 	switch g.IntN(6) {
@@ -133,8 +133,8 @@ func (f *frame) index(n int) string {
 
 func (f *frame) faulty() bool { return f.g.faulty && !f.noFaults }
 
-// variable picks one to read, often a recent one. Slices that may be empty are
-// left out where nothing may fail.
+// variable picks a variable to read, often a recent one. It omits slices that may be empty
+// where nothing may fail.
 func (f *frame) variable() *variable {
 	for {
 		v := pick(f.g, f.vars)
@@ -147,7 +147,7 @@ func (f *frame) variable() *variable {
 	}
 }
 
-// leaf reads a variable or part of one and makes it a t; never a constant.
+// leaf reads a variable or part of one and converts it to t. It is never a constant.
 func (f *frame) leaf(t *typ) string {
 	for range 4 {
 		v := f.variable()
@@ -161,7 +161,7 @@ func (f *frame) leaf(t *typ) string {
 	return f.convert(text, have, t)
 }
 
-// convert makes a value of a basic type one of another, with a defined result.
+// convert converts a value of one basic type to another, with a defined result.
 func (f *frame) convert(text string, from, to *typ) string {
 	g := f.g
 	switch {
@@ -187,7 +187,7 @@ func (f *frame) convert(text string, from, to *typ) string {
 	return fmt.Sprintf("%s(%s)", to.text, text)
 }
 
-// expr is a pure expression of basic type that is no constant.
+// expr returns a pure expression of basic type that is not a constant.
 func (f *frame) expr(t *typ, depth int) string {
 	if depth <= 0 || f.g.IntN(6) == 0 {
 		return f.leaf(t)
@@ -201,7 +201,7 @@ func (f *frame) expr(t *typ, depth int) string {
 	return f.intExpr(t, depth-1)
 }
 
-// operand is an expression or a constant.
+// operand returns an expression or a constant.
 func (f *frame) operand(t *typ, depth int) string {
 	if f.g.IntN(3) == 0 {
 		return f.g.constant(t)
@@ -244,13 +244,13 @@ func (f *frame) intExpr(t *typ, d int) string {
 	return f.convert(f.condition(d), tBool, t)
 }
 
-// coordinate is a coordinate of the thread.
+// coordinate returns a coordinate of the thread.
 func (f *frame) coordinate() string {
 	return pick(f.g, []string{"t.ThreadIdx.X", "t.BlockIdx.X", "t.BlockDim.X", "t.GridDim.X", "t.Global()", "t.Stride()",
 		"t.ThreadIdx.Y", "t.BlockIdx.Y", "t.BlockDim.Y", "t.GridDim.Z", "t.Lane()", "t.Warp()"})
 }
 
-// divisor is not zero, but in faulty programs.
+// divisor returns a divisor, which is nonzero except in faulty programs.
 func (f *frame) divisor(t *typ, d int) string {
 	g := f.g
 	if f.faulty() && g.IntN(6) == 0 {
@@ -267,7 +267,7 @@ func (f *frame) divisor(t *typ, d int) string {
 	return g.nonzero(t)
 }
 
-// count is a shift count that is not negative, but in faulty programs.
+// count returns a shift count, which is not negative except in faulty programs.
 func (f *frame) count(d int) string {
 	g := f.g
 	if f.faulty() && g.IntN(6) == 0 {
@@ -282,7 +282,7 @@ func (f *frame) count(d int) string {
 	return fmt.Sprint(g.IntN(70))
 }
 
-// bitsExpr calls a function of math/bits.
+// bitsExpr returns a call of a function of math/bits.
 func (f *frame) bitsExpr(t *typ, d int) string {
 	g := f.g
 	from := pick(g, unsigned)
@@ -323,14 +323,14 @@ func (f *frame) condition(d int) string {
 	return fmt.Sprintf("(%s %s %s)", f.expr(t, d), g.comparison(), f.operand(t, d))
 }
 
-// equatable reports whether kernels compare values of a composite type.
+// equatable reports whether kernels may compare values of composite type t.
 func equatable(t *typ) bool { return (t.form == structure || t.form == array) && t.leaves() <= 64 }
 
 func (g *generator) comparison() string {
 	return pick(g, []string{"<", "<=", ">", ">=", "==", "!="})
 }
 
-// twoOf picks two variables of the same type, which may be one.
+// twoOf picks two variables of the same type. They may be the same variable.
 func (f *frame) twoOf(want func(t *typ) bool) (a, b *variable) {
 	for range 5 {
 		a, b = f.variable(), f.variable()
@@ -341,7 +341,8 @@ func (f *frame) twoOf(want func(t *typ) bool) (a, b *variable) {
 	return nil, nil
 }
 
-// floatExpr rounds every product, so that there is nothing to fuse.
+// floatExpr returns a floating-point expression that rounds every product, so that nothing
+// can be fused.
 func (f *frame) floatExpr(t *typ, d int) string {
 	g := f.g
 	switch g.IntN(12) {
@@ -369,7 +370,7 @@ func (f *frame) floatExpr(t *typ, d int) string {
 		case 1:
 			return fmt.Sprintf("kernel.Sqrt(kernel.Abs(%s))", f.expr(t, d))
 		case 2:
-			// The sign of a NaN is not specified.
+			// The sign of a NaN is unspecified.
 			return fmt.Sprintf("kernel.Copysign(%s, %s(%s))", f.expr(t, d), t.text, f.expr(g.integerType(), d))
 		}
 		return fmt.Sprintf("kernel.%s(%s)", pick(g, []string{"Abs", "Floor", "Ceil", "Trunc", "RoundToEven", "Sqrt"}), f.expr(t, d))
@@ -378,7 +379,7 @@ func (f *frame) floatExpr(t *typ, d int) string {
 	return fmt.Sprintf("%s(%s)", t.text, f.expr(from, d))
 }
 
-// halfExpr computes with 16-bit floats.
+// halfExpr returns an expression of 16-bit floats.
 func (f *frame) halfExpr(t *typ, d int) string {
 	g := f.g
 	name := pick(g, []string{"kernel.ToFloat16", "kernel.ToBFloat16"})
@@ -393,7 +394,7 @@ func (f *frame) halfExpr(t *typ, d int) string {
 	return half() + pick(g, []string{".Add(", ".Sub(", ".Mul(", ".Div(", ".Min(", ".Max("}) + half() + ")" + result
 }
 
-// number picks a type of numbers.
+// number picks a numeric type.
 func (g *generator) number() *typ {
 	if g.IntN(2) == 0 {
 		return pick(g, floats)
@@ -401,7 +402,7 @@ func (g *generator) number() *typ {
 	return g.integerType()
 }
 
-// fusedExpr is a sum of products, and the sum of their magnitudes.
+// fusedExpr returns a sum of products and the sum of their magnitudes.
 func (f *frame) fusedExpr(t *typ, d int) (value, bound string) {
 	g := f.g
 	if d == 0 {
@@ -416,8 +417,8 @@ func (f *frame) fusedExpr(t *typ, d int) (value, bound string) {
 	return fmt.Sprintf("(%s %s %s)", x, pick(g, []string{"+", "-"}), y), fmt.Sprintf("(%s + %s)", xb, yb)
 }
 
-// cut is a function that converts a float to an integer, which may be beyond the
-// integer's range.
+// cut declares a function that converts a float to an integer, which may not be able to
+// hold it.
 func (g *generator) cut(from, to *typ) string {
 	name := "cutf"
 	if from.bits == 64 {

@@ -9,40 +9,40 @@ import (
 // callable is a function or method of the generated program.
 type callable struct {
 	name    string
-	recv    *typ // of a method: structure or pointer to one
+	recv    *typ // of a method: a struct or a pointer to one
 	generic bool
 	params  []*typ
 	results []*typ
-	pure    bool // writes nothing but its own variables
-	thread  bool // takes the thread
-	cost    int  // of a call, in statements
+	pure    bool // writes only its own variables
+	thread  bool // takes the thread as a parameter
+	cost    int  // of one call, in statements
 }
 
-// frame is the function being generated and what is visible at one place of it.
+// frame is the function being generated and the variables visible at the current position.
 type frame struct {
 	g        *generator
 	b        *strings.Builder
 	vars     []*variable
-	labels   []string // of enclosing loops, "" for those that need none
-	breaks   int      // enclosing statements that break leaves
+	labels   []string // of enclosing loops; "" for those without a label
+	breaks   int      // number of enclosing statements that break leaves
 	results  []*typ
 	named    bool // the results have names
 	thread   bool // t is a kernel.Thread
-	noFaults bool // what comes must not fail
+	noFaults bool // the code that follows must not fail
 	leave    bool // may return or panic
-	digest   bool // acc takes up the values of variables
+	digest   bool // acc accumulates the values of variables
 	kernel   bool
-	trips    int // of the enclosing loops, multiplied
+	trips    int // product of the trip counts of the enclosing loops
 	cost     *int
-	depth    int // of statements
-	nested   int // of indices
+	depth    int // nesting depth of statements
+	nested   int // nesting depth of indices
 	fresh    *int
 	atomics  []*variable
 	closures []*callable
-	declared map[string]bool // short names of this block
+	declared map[string]bool // short names declared in this block
 }
 
-// most is how many statements a thread may run, about.
+// most is the approximate maximum number of statements that a thread executes.
 const most = 700
 
 func (f *frame) line(format string, args ...any) {
@@ -51,7 +51,7 @@ func (f *frame) line(format string, args ...any) {
 	*f.cost += f.trips
 }
 
-// scope is a frame for a nested block, which takes part in b.
+// scope returns a frame for a nested block that writes to b.
 func (f *frame) scope() *frame {
 	in := *f
 	in.vars = f.vars[:len(f.vars):len(f.vars)]
@@ -62,8 +62,8 @@ func (f *frame) scope() *frame {
 	return &in
 }
 
-// name is a name for a variable: a new one or, in the way of people, a short one
-// that may hide another variable.
+// name returns a name for a variable: a new one or, as in code written by people, a short
+// one that may shadow another variable.
 func (f *frame) name() string {
 	if f.depth > 0 && f.g.IntN(8) == 0 {
 		name := pick(f.g, []string{"r", "l", "s", "g", "j", "err", "ok", "host", "run", "k", "e", "block", "thread"})
@@ -76,7 +76,7 @@ func (f *frame) name() string {
 	return fmt.Sprintf("v%d", *f.fresh)
 }
 
-// add makes a variable visible, which hides others of its name.
+// add makes a variable visible. It shadows others with its name.
 func (f *frame) add(v *variable) *variable {
 	kept := make([]*variable, 0, len(f.vars)+1)
 	for _, w := range f.vars {
@@ -88,7 +88,7 @@ func (f *frame) add(v *variable) *variable {
 	return v
 }
 
-// inScope is the set of the visible variables.
+// inScope returns the set of visible variables.
 func (f *frame) inScope() map[*variable]bool {
 	set := map[*variable]bool{}
 	for _, v := range f.vars {
@@ -97,7 +97,7 @@ func (f *frame) inScope() map[*variable]bool {
 	return set
 }
 
-// callExpr calls a pure function with one result, in an expression.
+// callExpr returns a call of a pure function with one result.
 func (f *frame) callExpr(t *typ, d int) string {
 	g := f.g
 	if f.nested > 0 {
@@ -136,7 +136,7 @@ func (f *frame) affordable(c *callable) bool {
 	return (!c.thread || f.thread) && *f.cost+f.trips*c.cost < most
 }
 
-// callText writes a call; ok is false if there is nothing to call it with.
+// callText returns a call of c. ok is false if there are no suitable arguments.
 func (f *frame) callText(c *callable, d int) (text string, ok bool) {
 	var args []string
 	if c.thread {
@@ -144,7 +144,7 @@ func (f *frame) callText(c *callable, d int) (text string, ok bool) {
 	}
 	for _, p := range c.params {
 		if p.form == slice || p.form == pointer {
-			d = 0 // arguments are evaluated in an order that matters
+			d = 0 // the order of evaluation of the arguments matters
 		}
 	}
 	for _, p := range c.params {
@@ -166,8 +166,8 @@ func (f *frame) callText(c *callable, d int) (text string, ok bool) {
 	return x + "." + call, true
 }
 
-// operandOf is a variable or part of one that has the type, or points to it; "" if
-// there is none.
+// operandOf returns a variable or part of one that has type t, or points to a t. It
+// returns "" if there is none.
 func (f *frame) operandOf(t *typ) string {
 	var fit []string
 	for _, v := range f.vars {
@@ -186,7 +186,7 @@ func (f *frame) operandOf(t *typ) string {
 	return pick(f.g, fit)
 }
 
-// argument is an argument for a parameter.
+// argument returns an argument for a parameter of type t.
 func (f *frame) argument(t *typ, d int) (string, bool) {
 	g := f.g
 	if t.isBasic() {
@@ -234,7 +234,7 @@ func (g *generator) function() {
 	g.decls = append(g.decls, f.b.String())
 }
 
-// genericFunction is func f[T constraint](x, y T) T.
+// genericFunction declares func f[T constraint](x, y T) T.
 func (g *generator) genericFunction(f *frame, c *callable) {
 	c.name, c.generic, c.pure = g.global("gen"), true, true
 	t := &typ{form: integer, text: "T", bits: 8, small: true}
@@ -256,7 +256,7 @@ func (g *generator) genericFunction(f *frame, c *callable) {
 	f.line("return %s\n}", f.expr(t, 2))
 }
 
-// scalarFunction is func f(numbers) number.
+// scalarFunction declares func f(numbers) number.
 func (g *generator) scalarFunction(f *frame, c *callable) {
 	c.name, c.pure, c.results = g.global("fun"), true, []*typ{g.basic()}
 	var params []string
@@ -283,9 +283,9 @@ func (g *generator) scalarFunction(f *frame, c *callable) {
 	f.line("%s\n}", f.returning())
 }
 
-// method is a method with a value or a pointer as its receiver.
+// method declares a method with a value or pointer receiver.
 func (g *generator) method(f *frame, c *callable) {
-	t := g.structs[0] // of the program's own, of which there is one at least
+	t := g.structs[0] // the program's own; there is at least one
 	for range 3 {
 		if other := pick(g, g.structs); !strings.Contains(other.text, ".") {
 			t = other
@@ -304,8 +304,8 @@ func (g *generator) method(f *frame, c *callable) {
 	t.methods = append(t.methods, c)
 }
 
-// memoryFunction takes pointers, slices, structs and arrays, and has one or two
-// results.
+// memoryFunction declares a function that takes pointers, slices, structs and arrays and
+// has one or two results.
 func (g *generator) memoryFunction(f *frame, c *callable) {
 	c.name = g.global("mem")
 	var params []string
@@ -343,7 +343,7 @@ func (g *generator) memoryFunction(f *frame, c *callable) {
 	f.line("%s\n}", f.returning())
 }
 
-// returning is a return statement of the function.
+// returning returns a return statement for the function.
 func (f *frame) returning() string {
 	if f.named && f.g.IntN(2) == 0 && f.visible("res") {
 		return "return"
@@ -355,7 +355,7 @@ func (f *frame) returning() string {
 	return strings.TrimSpace("return " + strings.Join(values, ", "))
 }
 
-// visible reports whether the variable of that name is the function's result.
+// visible reports whether the variable with that name is the function's result.
 func (f *frame) visible(name string) bool {
 	for _, v := range f.vars {
 		if v.name == name {
@@ -365,7 +365,7 @@ func (f *frame) visible(name string) bool {
 	return false
 }
 
-// value is an expression of any type but slice and pointer.
+// value returns an expression of any type except slices and pointers.
 func (f *frame) value(t *typ) string {
 	g := f.g
 	if t.isBasic() {
@@ -397,7 +397,7 @@ func (f *frame) value(t *typ) string {
 	return t.text + "{" + strings.Join(elems, ", ") + "}"
 }
 
-// pointed reports whether the variable is a pointer to a t rather than a t.
+// pointed reports whether the variable is a pointer to a t, not a t.
 func (f *frame) pointed(name string, t *typ) bool {
 	for _, v := range f.vars {
 		if v.name == name {
@@ -407,7 +407,7 @@ func (f *frame) pointed(name string, t *typ) bool {
 	return false
 }
 
-// closure defines a function in a function, which reads the variables around it.
+// closure declares a closure that reads the variables around it.
 func (f *frame) closure() {
 	g := f.g
 	*f.fresh++

@@ -19,7 +19,7 @@ var (
 	native   = flag.Int("native", 60, "number of programs for plain Go and cpu")
 )
 
-// devices are the simulator and, where there is one, a GPU.
+// devices opens the simulator and, if there is one, a GPU.
 func devices(t *testing.T) []*Device {
 	candidates := map[string]func() (*Device, error){
 		"sim": func() (*Device, error) { return OpenDevice("sim", sim.Candidate(sim.Options{Steps: SimSteps})) },
@@ -27,7 +27,7 @@ func devices(t *testing.T) []*Device {
 	if c := cuda.Candidates()[0]; c.Err == nil {
 		candidates["cuda"] = func() (*Device, error) { return OpenDevice("cuda", c) }
 	} else {
-		t.Logf("without cuda: %v", c.Err)
+		t.Logf("no cuda device: %v", c.Err)
 	}
 	var list []*Device
 	for _, open := range candidates {
@@ -70,7 +70,7 @@ func TestGeneratedProgramsGiveTheSameResultsAsGo(t *testing.T) {
 	checkNative(t, cases)
 }
 
-// checkNative checks programs as plain Go and on the cpu.
+// checkNative checks programs as plain Go and on the cpu device.
 func checkNative(t *testing.T, cases []*Case) {
 	t.Helper()
 	n := &Native{Root: testmodule.Root(t)}
@@ -85,7 +85,7 @@ func checkNative(t *testing.T, cases []*Case) {
 	}
 }
 
-func TestProgramsThatFailedGiveTheSameResultsEverywhere(t *testing.T) {
+func TestKeptProgramsGiveTheSameResultsEverywhere(t *testing.T) {
 	testmodule.NeedSource(t)
 	names, err := filepath.Glob("testdata/*.go")
 	if err != nil || len(names) == 0 {
@@ -110,9 +110,8 @@ func TestProgramsThatFailedGiveTheSameResultsEverywhere(t *testing.T) {
 	checkNative(t, cases)
 }
 
-// A mismatch is of use only if it is found: a kernel whose code was changed behind
-// the checker's back must not pass.
-func TestAWrongResultIsFound(t *testing.T) {
+// TestWrongResultIsFound flips one bit of a result and expects a mismatch.
+func TestWrongResultIsFound(t *testing.T) {
 	testmodule.NeedGo(t)
 	c := Generate(*first)
 	k, err := lower("p.go", c.Source)
@@ -136,11 +135,11 @@ func TestAWrongResultIsFound(t *testing.T) {
 		}
 	}
 	if ref.compare(got) == "" {
-		t.Error("one bit of sums was changed, and no difference is found")
+		t.Error("one bit of sums was changed, but no difference was found")
 	}
 }
 
-func TestAFailingProgramIsMinimised(t *testing.T) {
+func TestFailingProgramIsMinimized(t *testing.T) {
 	testmodule.NeedGo(t)
 	c := Generate(*first)
 	small := Reduce(t.Context(), c, 8, func(list []*Case) []bool {
@@ -152,10 +151,10 @@ func TestAFailingProgramIsMinimised(t *testing.T) {
 		return out
 	})
 	if len(small.Source) > len(c.Source)/3 {
-		t.Errorf("any program that compiles is wanted, and of %d bytes %d are left:\n%s", len(c.Source), len(small.Source), small.Source)
+		t.Errorf("minimizing for any program that compiles left %d of %d bytes:\n%s", len(c.Source), len(small.Source), small.Source)
 	}
 	again, err := Parse(small.Source)
 	if err != nil || again.Seed != c.Seed || again.Grid != c.Grid {
-		t.Errorf("the minimised program is launched as %+v, %v, want %+v", again, err, c)
+		t.Errorf("the minimized program is launched as %+v, %v, want %+v", again, err, c)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// generator makes one program.
+// generator generates one program.
 type generator struct {
 	*rand.Rand
 	decls     []string
@@ -22,11 +22,11 @@ type generator struct {
 
 	faulty   bool // checks may fail
 	noFloats bool
-	large    bool // with more and longer functions
-	thread   bool // functions may take the thread
+	large    bool // generate more and longer functions
+	thread   bool // functions may take the thread as a parameter
 }
 
-// amount is a random number below small or, in large programs, below large.
+// amount returns a random number below small or, in large programs, below large.
 func (g *generator) amount(small, large int) int {
 	if g.large {
 		return g.IntN(large)
@@ -34,8 +34,8 @@ func (g *generator) amount(small, large int) int {
 	return g.IntN(small)
 }
 
-// suffix ends the names of all package-level declarations of a program, so that
-// many programs fit one package.
+// suffix ends the names of all package-level declarations in a program, so that many
+// programs can share a package.
 const suffix = "P0"
 
 func (g *generator) global(stem string) string {
@@ -43,7 +43,7 @@ func (g *generator) global(stem string) string {
 	return fmt.Sprintf("%s%d%s", stem, g.names, suffix)
 }
 
-// helpers are functions with defined results where Go leaves some open.
+// helpers are functions that define results that Go leaves unspecified.
 var helpers = map[string]string{
 	"truth": `func truthP0(b bool) int {
 	if b {
@@ -57,7 +57,7 @@ var helpers = map[string]string{
 	}
 	return 7
 }`,
-	// The payload of a NaN is not specified.
+	// The payload of a NaN is unspecified.
 	"image": `func imageP0(x float64) uint64 {
 	if x != x {
 		return 1
@@ -71,7 +71,7 @@ func (g *generator) helper(name string) string {
 	return name + suffix
 }
 
-// Generate makes the program of a seed.
+// Generate returns the program for a seed.
 func Generate(seed uint64) *Case {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), helpers: map[string]bool{}}
 	g.faulty = g.IntN(4) == 0
@@ -105,7 +105,7 @@ func Generate(seed uint64) *Case {
 	return c
 }
 
-// kernelGenerator makes the kernel of a program.
+// kernelGenerator generates the kernel of a program.
 type kernelGenerator struct {
 	*generator
 	c       *Case
@@ -146,7 +146,7 @@ func (k *kernelGenerator) generate() {
 	}
 }
 
-// table declares a package-level variable that is only read.
+// table declares a package-level variable that is never written.
 func (g *generator) table() {
 	t := arrayOf(2+g.IntN(7), g.basic())
 	v := &variable{name: g.global("tab"), t: t, fixed: true, read: true}
@@ -158,8 +158,8 @@ func (g *generator) table() {
 	g.tables = append(g.tables, v)
 }
 
-// inputs adds parameters that all threads read: numbers and slices of at least
-// least elements.
+// inputs adds parameters that all threads read: numbers, and slices of at least least
+// elements.
 func (k *kernelGenerator) inputs(least int, at string) {
 	for i := range k.IntN(4) {
 		t := k.basic()
@@ -182,8 +182,8 @@ func (k *kernelGenerator) inputs(least int, at string) {
 	}
 }
 
-// results adds slices of which each thread has elements of its own, numbered
-// from own times index.
+// results adds slices in which each thread has its own elements, starting at index times
+// their number.
 func (k *kernelGenerator) results(threads int, index string) {
 	for i := range 1 + k.IntN(3) {
 		t := k.basic()
@@ -207,7 +207,7 @@ func (k *kernelGenerator) results(threads int, index string) {
 	k.param("sums", sliceOf(tUint64), threads)
 }
 
-// atomicBuffers adds slices that threads change with one commutative operation.
+// atomicBuffers adds slices that threads update with one commutative operation each.
 func (k *kernelGenerator) atomicBuffers() {
 	for _, op := range [...]string{"Add", "Min", "Max", "And", "Or", "Xor"} {
 		if k.IntN(5) > 0 {
@@ -223,7 +223,7 @@ func (k *kernelGenerator) atomicBuffers() {
 	}
 }
 
-// atomic changes an element of one of the slices for atomics.
+// atomic generates an atomic update of an element.
 func (f *frame) atomic() {
 	if len(f.atomics) == 0 {
 		f.assignment()
@@ -244,22 +244,22 @@ func (f *frame) atomic() {
 	f.line("kernel.Atomic%s(&%s[%s], %s)", op, v.name, f.index(v.length), operand)
 }
 
-// finish writes the kernel around what the frame holds.
+// finish writes the kernel around the statements in the frame.
 func (k *kernelGenerator) finish(options string, head, body, tail string) {
 	name := "kernel" + suffix
 	k.decls = append(k.decls, fmt.Sprintf("//quern:kernel%s\nfunc %s(t kernel.Thread, %s) {\n%s%s%s}\n",
 		options, name, strings.Join(k.params, ", "), head, body, tail))
 }
 
-// main generates the statements of a thread whose number is in the variable
-// index.
+// main generates the statements of a thread. index names the variable with the thread's
+// number.
 func (k *kernelGenerator) main(index string, statements int) string {
 	f := k.f
 	for _, v := range k.outputs {
 		if k.IntN(2) == 0 {
 			continue
 		}
-		// A window of the thread's own elements.
+		// A window on the thread's own elements.
 		f.line("w%s := %s[%s:%s+%d:%s+%d]", v.name, v.name, v.base, v.base, v.own, v.base, v.own)
 		f.add(&variable{name: "w" + v.name, t: v.t, fixed: true, length: v.own})
 		f.line("_ = w%s", v.name)
@@ -277,7 +277,7 @@ func (k *kernelGenerator) main(index string, statements int) string {
 	return ""
 }
 
-// store writes what a thread has computed.
+// store generates the stores of a thread's results.
 func (k *kernelGenerator) store(index string) {
 	f := k.f
 	f.noFaults = true
@@ -295,7 +295,7 @@ func (k *kernelGenerator) store(index string) {
 	f.line("sums[%s] = acc", index)
 }
 
-// size picks a number of blocks and of threads of a block.
+// size picks the numbers of blocks and of threads per block.
 func (k *kernelGenerator) size() (blocks, threads int) {
 	blocks = pick(k.generator, []int{1, 1, 2, 3})
 	threads = pick(k.generator, []int{1, 4, 7, 8, 16, 31, 32, 33})
@@ -312,7 +312,7 @@ func (k *kernelGenerator) options(block string) string {
 	return ""
 }
 
-// flat is a kernel over elements along X.
+// flat generates a kernel over elements along X.
 func (k *kernelGenerator) flat() {
 	blocks, threads := k.size()
 	k.c.Grid, k.c.Block = kernel.Dim3{X: blocks, Y: 1, Z: 1}, kernel.Dim3{X: threads, Y: 1, Z: 1}
@@ -347,7 +347,7 @@ func (k *kernelGenerator) flat() {
 	k.finish(k.options(fmt.Sprint(threads)), head, k.f.b.String(), tail)
 }
 
-// plane is a kernel over elements along X and Y.
+// plane generates a kernel over elements along X and Y.
 func (k *kernelGenerator) plane() {
 	block := kernel.Dim3{X: 1 + k.IntN(8), Y: 1 + k.IntN(4), Z: 1}
 	grid := kernel.Dim3{X: 1 + k.IntN(2), Y: 1 + k.IntN(2), Z: 1}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// loop generates one of many forms of loops; each ends.
+// loop generates one of many forms of loops. All of them terminate.
 func (f *frame) loop() {
 	g := f.g
 	trips := 1 + g.IntN(6)
@@ -28,7 +28,7 @@ func (f *frame) loop() {
 		from, step := g.IntN(3), 1+g.IntN(2)
 		v := in.add(&variable{name: f.name(), t: t, fixed: g.IntN(5) > 0, limit: from + trips*step})
 		if !v.fixed {
-			v.limit = 0 // the body may count on; it never counts back
+			v.limit = 0 // the body may also increment it, but never decrements it
 			v.fixed = true
 			in.counter(v)
 		}
@@ -134,12 +134,12 @@ func (f *frame) loop() {
 	f.loopBody(in, label, head, "")
 }
 
-// counter adds a statement that counts a loop's variable on.
+// counter generates a statement that also increments a loop's variable.
 func (f *frame) counter(v *variable) {
 	f.g.pending = append(f.g.pending, fmt.Sprintf("if %s < 20 {\n%s++\n}", v.name, v.name))
 }
 
-// loopBody writes a loop; the label goes before it if something uses it.
+// loopBody writes a loop. The label precedes it if something uses it.
 func (f *frame) loopBody(in *frame, label, head, first string, ranged ...*variable) {
 	saved := f.b
 	var b strings.Builder
@@ -164,7 +164,7 @@ func (f *frame) loopBody(in *frame, label, head, first string, ranged ...*variab
 	fmt.Fprintf(saved, "%s {\n%s}\n", head, b.String())
 }
 
-// jump leaves or continues a loop under a condition.
+// jump generates a conditional break or continue.
 func (f *frame) jump() {
 	g := f.g
 	if len(f.labels) == 0 {

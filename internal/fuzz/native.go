@@ -25,17 +25,17 @@ import (
 	"quern.dev/internal/fuzz/batch"
 )
 
-// Native runs programs as plain Go and as the cpu device's Go, many in one binary,
-// since building one costs more than running it. It needs the go command and this
-// repository.
+// Native runs programs as plain Go and as the Go of the cpu device. It puts many programs
+// into one binary, because building one takes longer than running it. It needs the go
+// command and this repository.
 type Native struct {
-	Root string // directory of the repository
+	Root string // root directory of the repository
 }
 
-// programsPath is where the go command is told that the programs are.
+// programsPath is the import path that the go command sees for the programs.
 const programsPath = "internal/fuzz/programs"
 
-// Check runs programs and returns the mismatch of each, nil where there is none.
+// Check runs programs. It returns the mismatch of each, nil if there is none.
 func (n *Native) Check(ctx context.Context, cases []*Case) ([]*Mismatch, error) {
 	out := make([]*Mismatch, len(cases))
 	refs := make([]*reference, len(cases))
@@ -69,8 +69,8 @@ func (n *Native) Check(ctx context.Context, cases []*Case) ([]*Mismatch, error) 
 			defer os.RemoveAll(filepath.Dir(binary))
 			return out, n.run(ctx, binary, cases, refs, out)
 		}
-		// The compiler stops after some errors: leave out the programs that it
-		// names, and build the others.
+		// The compiler stops after several errors. Omit the programs that it names, and
+		// build the others.
 		found := false
 		for _, m := range blamed.FindAllStringSubmatch(log, -1) {
 			i, _ := strconv.Atoi(m[2])
@@ -81,7 +81,7 @@ func (n *Native) Check(ctx context.Context, cases []*Case) ([]*Mismatch, error) 
 				delete(files, "h"+m[2]+".go")
 			}
 			if m[1] == "p" && m[3] != "" {
-				out[i] = &Mismatch{cases[i], "go build", m[4]} // no valid program to begin with
+				out[i] = &Mismatch{cases[i], "go build", m[4]} // the program was never valid
 			}
 		}
 		for _, m := range unencodable.FindAllStringSubmatch(log, -1) {
@@ -99,24 +99,25 @@ func (n *Native) Check(ctx context.Context, cases []*Case) ([]*Mismatch, error) 
 	}
 }
 
-// cuts matches the conversions of floats to integers in functions of their own. In
-// Go the result of those beyond the range is not defined.
+// cuts matches the functions that only convert a float to an integer. In Go the result for
+// values out of range is unspecified.
 var cuts = regexp.MustCompile(`(func cut[a-z]+[0-9]*P[0-9]+\(x float[0-9]+\) (\w+) \{\s+return )\w+\(x\)`)
 
-// defined makes conversions in a program what they are in kernels.
+// defined replaces the conversions in a program by those that kernels define.
 func defined(source string) string {
 	return cuts.ReplaceAllString(source, "${1}kernel.ToInteger[${2}](x)")
 }
 
-// blamed matches an error of the Go compiler in the files of a program. One without
-// a column is in what a line directive names: the Go for the CPU.
+// blamed matches a Go compiler error in the files of a program. An error without a column
+// comes from a line directive, that is, from the Go code for the CPU.
 var blamed = regexp.MustCompile(`\b([ph])(\d+)\.go:\d+:(\d+:)? (.*)`)
 
-// unencodable matches what the Go compiler says of an index so large that it has
-// no instruction for it without optimisation: such a program cannot be run.
+// unencodable matches the Go compiler's error about an index so large that no instruction
+// can encode it without optimization. Such a program cannot be run.
 var unencodable = regexp.MustCompile(`offset too large in .*\bp(\d+)\.go:`)
 
-// hostFile is the program's kernel compiled for the CPU, and what calls both forms.
+// hostFile returns the program's kernel compiled for the CPU, with the functions that call
+// both forms.
 func hostFile(id int, k *ir.Kernel) (_ string, err error) {
 	defer frontend.Catch(&err, k.Name, k.Name)
 	im := gohost.NewImports("main")
@@ -133,7 +134,7 @@ func hostFile(id int, k *ir.Kernel) (_ string, err error) {
 	return b.String(), nil
 }
 
-// mainFile calls the programs in files.
+// mainFile returns a main program that runs the programs in files.
 func mainFile(files map[string]string) (string, error) {
 	var b strings.Builder
 	b.WriteString(`package main
@@ -183,8 +184,7 @@ func main() {
 	return b.String(), nil
 }
 
-// build builds a binary of programs. The log is what the compiler says against
-// them.
+// build builds a binary of programs. log holds the compiler's errors about them.
 func (n *Native) build(ctx context.Context, files map[string]string) (binary, log string, err error) {
 	dir, err := os.MkdirTemp("", "quernfuzz")
 	if err != nil {
@@ -210,8 +210,8 @@ func (n *Native) build(ctx context.Context, files map[string]string) (binary, lo
 		return "", "", err
 	}
 	binary = filepath.Join(dir, "programs.exe")
-	// Neither optimisation nor inlining: it is the programs that are tested, and
-	// building takes the time.
+	// Without optimization and inlining, because the programs are under test and building
+	// takes most of the time.
 	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", at, "-gcflags=-N -l -dwarf=false -e", "-ldflags=-s -w", "-o", binary, "./"+programsPath)
 	cmd.Dir = n.Root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -228,7 +228,7 @@ func (n *Native) build(ctx context.Context, files map[string]string) (binary, lo
 	return binary, "", nil
 }
 
-// run sends the programs' arguments to the binary and compares what comes back.
+// run sends the programs' arguments to the binary and compares its results.
 func (n *Native) run(ctx context.Context, binary string, cases []*Case, refs []*reference, out []*Mismatch) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -280,7 +280,7 @@ func (n *Native) run(ctx context.Context, binary string, cases []*Case, refs []*
 	// It crashed or hung in the first program without a result.
 	for i := range cases {
 		if out[i] == nil && refs[i] != nil && !done[i] {
-			out[i] = &Mismatch{cases[i], "cpu", fmt.Sprintf("the binary ends: %v: %.2000s", ended, &stderr)}
+			out[i] = &Mismatch{cases[i], "cpu", fmt.Sprintf("the binary ended: %v: %.2000s", ended, &stderr)}
 			return ctx.Err()
 		}
 	}

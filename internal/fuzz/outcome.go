@@ -11,9 +11,9 @@ import (
 	"quern.dev/kernel"
 )
 
-// Outcome is what a run of a program leaves.
+// Outcome is the result of running a program.
 type Outcome struct {
-	Args [][]byte // contents of the arguments afterwards
+	Args [][]byte // contents of the arguments after the run
 
 	// Fault is the failed check that was reported; nil if there was none.
 	Fault *Fault
@@ -31,15 +31,15 @@ func (f *Fault) String() string {
 	return fmt.Sprintf("%s at line %d in thread %v of block %v", f.Text, f.Line, f.Thread, f.Block)
 }
 
-// reference is what the program has to leave, and every thread that has to fail.
+// reference is the expected outcome, with every thread that must fail.
 type reference struct {
 	kernel *ir.Kernel
 	args   [][]byte
 	faults []irtest.ThreadFault
 }
 
-// maxSteps is more than any generated program needs; a minimised one may need
-// more, and is none then.
+// maxSteps is more than any generated program needs. A minimized candidate that needs more
+// is rejected.
 const maxSteps = 50000
 
 // refer interprets the program.
@@ -72,7 +72,7 @@ func (c *Case) refer(k *ir.Kernel) (*reference, error) {
 	return r, nil
 }
 
-// compare says how an outcome differs from what has to be; "" if it does not.
+// compare describes how an outcome differs from the reference; "" if it does not.
 func (r *reference) compare(got *Outcome) string {
 	switch {
 	case got.Fault == nil && len(r.faults) > 0:
@@ -109,8 +109,8 @@ func (r *reference) compare(got *Outcome) string {
 	return ""
 }
 
-// changed reports a slice that has other contents afterwards, although the compiler
-// says that the kernel writes none of it; "" if there is none.
+// changed describes a change of a slice that the kernel does not write according to the
+// compiler; "" if there is none.
 func (r *reference) changed(c *Case, written []bool) string {
 	before := c.arguments(r.kernel)
 	for i, p := range r.kernel.Func.Params {
@@ -121,7 +121,7 @@ func (r *reference) changed(c *Case, written []bool) string {
 		for j := range int64(len(before[i])) / t.Size() {
 			was, is := before[i][j*t.Size():][:t.Size()], r.args[i][j*t.Size():][:t.Size()]
 			if !same(t, was, is) {
-				return fmt.Sprintf("%s counts as only read, but %s[%d] was %s and is %s", p.Name, p.Name, j, show(t, was), show(t, is))
+				return fmt.Sprintf("%s is read-only for the compiler, but %s[%d] was %s and is %s", p.Name, p.Name, j, show(t, was), show(t, is))
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func (r *reference) expected() string {
 	return fmt.Sprintf("%s at line %d in thread %v of block %v, or one of %d others", f.Kind, f.Pos.Line, f.Thread, f.Block, len(r.faults)-1)
 }
 
-// values are the numbers of a slice of floats.
+// values returns the numbers of a slice of floats.
 func (r *reference) values(name string) []float64 {
 	for i, p := range r.kernel.Func.Params {
 		if p.Name != name {
@@ -153,7 +153,8 @@ func (r *reference) values(name string) []float64 {
 	return nil
 }
 
-// same reports whether two values are equal bit for bit, NaNs and padding apart.
+// same reports whether two values are equal bit for bit, ignoring NaN payloads and
+// padding.
 func same(t *ir.Type, a, b []byte) bool {
 	switch {
 	case t.Kind == ir.Array:
@@ -184,8 +185,8 @@ func number(t *ir.Type, b []byte) float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b))
 }
 
-// tolerance is the largest error of a sum of products that may be fused, relative
-// to the sum of their magnitudes.
+// tolerance returns the largest error of a sum of products that may be fused, relative to
+// the sum of their magnitudes.
 func tolerance(t *ir.Type) float64 {
 	if t.Kind == ir.Float32 {
 		return 0x1p-20
@@ -193,8 +194,7 @@ func tolerance(t *ir.Type) float64 {
 	return 0x1p-48
 }
 
-// near compares sums of products. Where their magnitudes overflow, anything may
-// come of them.
+// near compares sums of products. If the magnitudes overflow, it accepts any result.
 func near(t *ir.Type, want, got []byte, bound float64) bool {
 	largest, least := math.MaxFloat64, 0x1p-1060
 	if t.Kind == ir.Float32 {
@@ -206,7 +206,7 @@ func near(t *ir.Type, want, got []byte, bound float64) bool {
 	return math.Abs(number(t, want)-number(t, got)) <= bound*tolerance(t)+least
 }
 
-// show writes a value for people.
+// show formats a value.
 func show(t *ir.Type, b []byte) string {
 	switch {
 	case t.IsFloat():

@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// window is a part of memory that holds several elements, and is the thread's own.
+// window is a region of several elements that belongs to the thread.
 type window struct {
 	v    *variable
-	base string // of its first element in the variable, "" for 0
+	base string // index of its first element in the variable, "" for 0
 	n    int
 }
 
-// windows are the arrays and slices of which parts may overlap when they are
-// assigned.
+// windows returns the arrays and slices whose parts may overlap when they are assigned.
 func (f *frame) windows() []window {
 	var fit []window
 	for _, v := range f.vars {
@@ -30,8 +29,8 @@ func (f *frame) windows() []window {
 	return fit
 }
 
-// at is an index of the window below n. What lies beyond is another thread's where
-// the window has a base.
+// at returns an index below n in the window. If the window has a base, elements outside of
+// it belong to other threads.
 func (f *frame) at(w window, n int) string {
 	if w.base == "" {
 		return f.index(n)
@@ -46,19 +45,19 @@ func (f *frame) at(w window, n int) string {
 	return w.base + " + " + f.asInt(i)
 }
 
-// part is an array of m elements of the window, as what the conversion of a slice
-// points to.
+// part returns m elements of the window as an array, by conversion of a slice to an array
+// pointer.
 func (f *frame) part(w window, m int) string {
 	return fmt.Sprintf("(*%s)(%s[%s:])", arrayOf(m, w.v.t.elem).text, w.v.name, f.at(w, w.n-m+1))
 }
 
-// slice is the m elements of a part as a slice.
+// slice returns the m elements of a part as a slice.
 func (f *frame) slice(w window, m int) string {
 	return fmt.Sprintf("%s[%s:][:%d]", w.v.name, f.at(w, w.n-m+1), m)
 }
 
-// overlap assigns a part of an array or slice to another that may overlap it, or an
-// element to another.
+// overlap generates an assignment between parts of an array or slice that may overlap, or
+// between elements.
 func (f *frame) overlap() {
 	g := f.g
 	fit := f.windows()
@@ -70,7 +69,7 @@ func (f *frame) overlap() {
 	elem := w.v.t.elem
 	m := 2 + g.IntN(min(w.n-2, 6))
 	if w.n > 12 {
-		m = w.n - 1 - g.IntN(8) // more than fit the registers
+		m = w.n - 1 - g.IntN(8) // too many for registers
 	}
 	*f.cost += f.trips * m * elem.leaves() / 4
 	f.noCalls(func() {
@@ -131,7 +130,7 @@ func (f *frame) overlap() {
 	})
 }
 
-// large declares an array that is copied in a loop, now and then.
+// large sometimes declares an array that is large enough to be copied in a loop.
 func (f *frame) large() {
 	if f.trips > 1 || f.g.IntN(3) > 0 {
 		f.copyStatement()
@@ -145,7 +144,7 @@ func (f *frame) large() {
 	f.overlap()
 }
 
-// segments gives each thread a part of shared memory of its own.
+// segments gives each thread its own part of shared memory.
 func (k *kernelGenerator) segments(threads int) {
 	f := k.f
 	t := k.basic()

@@ -13,10 +13,9 @@ import (
 	"strings"
 )
 
-// Reduce returns a smaller program that fails in the same way, by deleting
-// statements, declarations and parts of expressions as long as fails says so of
-// what is left. It asks about several candidates at a time, batch at most, and
-// stops early when ctx ends.
+// Reduce returns a smaller program that fails in the same way. It deletes statements,
+// declarations and parts of expressions as long as fails reports true for the rest. It
+// passes at most batch candidates at a time to fails, and stops early when ctx ends.
 func Reduce(ctx context.Context, c *Case, batch int, fails func(candidates []*Case) []bool) *Case {
 	for {
 		smaller := reduceOnce(ctx, c, batch, fails)
@@ -27,8 +26,8 @@ func Reduce(ctx context.Context, c *Case, batch int, fails func(candidates []*Ca
 	}
 }
 
-// reduceOnce goes through the edits of a program once, the largest first, and
-// keeps each that leaves a failing program; nil if there is none.
+// reduceOnce tries each edit of a program once, the largest first, and keeps those that
+// leave a failing program. It returns nil if there are none.
 func reduceOnce(ctx context.Context, c *Case, batch int, fails func([]*Case) []bool) *Case {
 	progress := false
 	for next := 0; ctx.Err() == nil; {
@@ -59,13 +58,13 @@ func reduceOnce(ctx context.Context, c *Case, batch int, fails func([]*Case) []b
 	return c
 }
 
-// edit replaces a part of the source text.
+// edit replaces part of the source text.
 type edit struct {
 	from, to int
 	text     string
 }
 
-// apply makes the edit; ok is false if the result does not parse or is no smaller.
+// apply makes the edit. ok is false if the result does not parse or is not smaller.
 func (e edit) apply(source string) (text string, ok bool) {
 	text = source[:e.from] + e.text + source[e.to:]
 	text = imports(text)
@@ -76,7 +75,7 @@ func (e edit) apply(source string) (text string, ok bool) {
 	return string(out), true
 }
 
-// imports makes a program import what it uses.
+// imports adjusts the imports of a program to what it uses.
 func imports(source string) string {
 	from := strings.Index(source, "\nimport (")
 	if from < 0 {
@@ -93,7 +92,7 @@ func imports(source string) string {
 	return source[:from] + "\nimport (\n" + b.String() + ")\n" + rest
 }
 
-// edits lists what may be left out of a program, the largest first.
+// edits returns the possible deletions in a program, the largest first.
 func edits(source string) []edit {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "p.go", source, parser.ParseComments|parser.SkipObjectResolution)
@@ -126,7 +125,7 @@ func edits(source string) []edit {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			// What makes results defined stays as it is.
+			// Keep the functions that make results defined.
 			return helpers[strings.TrimSuffix(n.Name.Name, suffix)] == ""
 		case *ast.BlockStmt:
 			statements(n.List)
@@ -200,7 +199,7 @@ func edits(source string) []edit {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// class is what two failures have in common if their cause may be the same.
+// class returns a string that is equal for two failures if they may have the same cause.
 func (m *Mismatch) class() string {
 	device, _, _ := strings.Cut(m.Where, " ")
 	for _, kind := range [...]string{", want no fault", "no fault, want", "data race", "uninitialised", "] = ", "faulty", "fault of its own", "does not end"} {
@@ -229,10 +228,11 @@ func (ch *Checker) Reduce(ctx context.Context, m *Mismatch) *Mismatch {
 	return found
 }
 
-// Reduce returns a smaller program that fails in the same way as plain Go or on
-// the cpu, and that the checker has nothing against, such as a data race.
+// Reduce returns a smaller program that fails in the same way as plain Go or on the cpu
+// device. The checker must not find anything else wrong with the program, such as a data
+// race.
 func (n *Native) Reduce(ctx context.Context, ch *Checker, m *Mismatch) *Mismatch {
-	const candidates = 24 // that one binary has
+	const candidates = 24 // per binary
 	class := m.class()
 	found := m
 	Reduce(ctx, m.Case, candidates, func(list []*Case) []bool {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// body generates statements and, where values are collected, what takes up the
-// variables that they declare.
+// body generates n statements and, if f.digest is set, code that accumulates the variables
+// that they declare.
 func (f *frame) body(n int) {
 	outer := f.inScope()
 	for range n {
@@ -22,7 +22,7 @@ func (f *frame) body(n int) {
 	}
 }
 
-// collect makes the value of a variable count.
+// collect generates code that accumulates the value of a variable.
 func (f *frame) collect(v *variable) {
 	if !f.digest || v.name == "acc" || !f.has("acc") {
 		f.line("_ = %s", v.name)
@@ -61,7 +61,7 @@ func (f *frame) has(name string) bool {
 	return false
 }
 
-// allLeaves are the basic parts of a variable, at most n.
+// allLeaves returns up to n parts of basic type of a variable.
 func allLeaves(text string, t *typ, n int) []*variable {
 	switch {
 	case t.isBasic():
@@ -84,7 +84,7 @@ func allLeaves(text string, t *typ, n int) []*variable {
 	return out
 }
 
-// hash is a value of basic type as a uint64.
+// hash returns a value of basic type as a uint64 expression.
 func (f *frame) hash(text string, t *typ) string {
 	switch t.form {
 	case float:
@@ -153,7 +153,7 @@ func (f *frame) statement() {
 	}
 }
 
-// unlikely is a condition that mostly does not hold.
+// unlikely returns a condition that is usually false.
 func (f *frame) unlikely() string {
 	return fmt.Sprintf("%s && %s", f.condition(1), f.condition(0))
 }
@@ -173,7 +173,7 @@ func (f *frame) declaration() {
 	f.add(v)
 }
 
-// assignable are the variables that have parts which may be assigned.
+// assignable returns the variables with assignable parts.
 func (f *frame) assignable() []*variable {
 	var fit []*variable
 	for _, v := range f.vars {
@@ -201,7 +201,7 @@ func (f *frame) assignment() {
 	f.assignOf(pick(f.g, fit))
 }
 
-// assignOf assigns to v or a part of it.
+// assignOf generates an assignment to v or a part of it.
 func (f *frame) assignOf(v *variable) {
 	g := f.g
 	text, t := f.place(v)
@@ -228,7 +228,7 @@ func (f *frame) assignOf(v *variable) {
 	}
 }
 
-// parallel assigns two places at once.
+// parallel generates an assignment to two places at once.
 func (f *frame) parallel(fit []*variable) {
 	f.noCalls(func() {
 		a, at := f.place(pick(f.g, fit))
@@ -237,7 +237,7 @@ func (f *frame) parallel(fit []*variable) {
 	})
 }
 
-// noCalls runs what must not generate calls.
+// noCalls calls do, which then generates no calls.
 func (f *frame) noCalls(do func()) {
 	f.nested++
 	do()
@@ -269,7 +269,7 @@ func (f *frame) branch() {
 	f.line("}")
 }
 
-// conditionOn is a condition on a variable of basic type.
+// conditionOn returns a condition on a variable of basic type.
 func (f *frame) conditionOn(v *variable) string {
 	if v.t.form == boolean {
 		return v.name
@@ -313,7 +313,7 @@ func (f *frame) switching() {
 			f.line("case %s:", strings.Join(values, ", "))
 		}
 		in := f.scope()
-		in.labels = nil // a plain break would leave the switch
+		in.labels = nil // an unlabeled break would leave the switch
 		for _, l := range f.labels {
 			if l != "" {
 				in.labels = append(in.labels, l)
@@ -330,7 +330,7 @@ func (f *frame) switching() {
 	f.line("}")
 }
 
-// callStatement calls any function and keeps its results.
+// callStatement generates a call of any function and stores its results.
 func (f *frame) callStatement() {
 	g := f.g
 	var fit []*callable
@@ -366,7 +366,7 @@ func (f *frame) callStatement() {
 	}
 }
 
-// pointerStatement makes a pointer, and sometimes lets it point elsewhere.
+// pointerStatement declares a pointer and sometimes reassigns it.
 func (f *frame) pointerStatement() {
 	g := f.g
 	var fit []*variable
@@ -398,7 +398,7 @@ func (f *frame) pointerStatement() {
 	f.assignOf(p)
 }
 
-// sliceStatement makes a slice of an array or of a slice.
+// sliceStatement slices an array or a slice.
 func (f *frame) sliceStatement() {
 	g := f.g
 	var fit []*variable
@@ -447,10 +447,10 @@ func (f *frame) sliceStatement() {
 	f.add(s)
 }
 
-// shares reports whether other threads have parts of a slice.
+// shares reports whether a slice also has elements of other threads.
 func (f *frame) shares(v *variable) bool { return v.t.form == slice && v.read }
 
-// copyStatement copies a composite.
+// copyStatement copies a value of composite type.
 func (f *frame) copyStatement() {
 	a, b := f.twoOf(func(t *typ) bool { return t.form == array || t.form == structure })
 	if a == nil || a.fixed {
@@ -464,7 +464,7 @@ func (f *frame) copyStatement() {
 	f.line("%s = %s", a.name, b.name)
 }
 
-// forward jumps ahead with goto.
+// forward generates a forward jump with goto.
 func (f *frame) forward() {
 	*f.fresh++
 	label := fmt.Sprintf("G%d", *f.fresh)
@@ -475,7 +475,7 @@ func (f *frame) forward() {
 	f.line("}")
 }
 
-// guarded uses an index where a condition allows it.
+// guarded generates a use of an index under a condition that makes it valid.
 func (f *frame) guarded() {
 	g := f.g
 	var fit []*variable

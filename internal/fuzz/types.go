@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// shape is the structure of a type.
+// shape is the kind of a type.
 type shape uint8
 
 const (
@@ -22,12 +22,12 @@ const (
 // typ is a type of the generated program.
 type typ struct {
 	form   shape
-	text   string // as Go source
-	bits   int    // of a number
+	text   string // Go source
+	bits   int    // size of a number
 	signed bool
-	small  bool // a type parameter: constants must fit its smallest instance
+	small  bool // a type parameter, whose smallest instance must hold all constants
 	elem   *typ
-	n      int // elements of an array
+	n      int // number of elements of an array
 	fields []field
 
 	methods []*callable // of a struct
@@ -62,7 +62,7 @@ var (
 
 func (t *typ) isBasic() bool { return t.form <= boolean }
 
-// leaves is the number of basic values in a value of the type.
+// leaves returns the number of basic values in a value of the type.
 func (t *typ) leaves() int {
 	switch t.form {
 	case array:
@@ -96,10 +96,10 @@ func (g *generator) basic() *typ {
 	return tBool
 }
 
-// integerType picks an integer type, mostly int.
+// integerType picks an integer type, usually int.
 func (g *generator) integerType() *typ { return pick(g, integers) }
 
-// composite picks or makes an array or struct type.
+// composite picks or declares an array or struct type.
 func (g *generator) composite() *typ {
 	if len(g.structs) > 0 && g.IntN(2) == 0 {
 		return pick(g, g.structs)
@@ -136,7 +136,7 @@ func (g *generator) declareStruct() {
 	g.structs = append(g.structs, t)
 }
 
-// vector makes a vector type of package kernel available.
+// vector adds a vector type of package kernel to the program.
 func (g *generator) vector() {
 	elem := pick(g, []*typ{tInt32, tInt32, tUint8, tInt64, tUint16, tFloat32, tFloat32, tFloat64})
 	if g.noFloats && elem.form == float {
@@ -156,7 +156,7 @@ func (g *generator) vector() {
 	method("Min", t, t)
 	method("Max", t, t)
 	method("Neg", t)
-	if elem.form == integer { // products of floats might fuse
+	if elem.form == integer { // products of floats might be fused
 		method("Mul", t, t)
 		method("Scale", t, elem)
 		method("Dot", elem, t)
@@ -164,7 +164,7 @@ func (g *generator) vector() {
 	}
 }
 
-// constant is a constant of a basic type that fits it.
+// constant returns a constant of basic type t.
 func (g *generator) constant(t *typ) string {
 	switch t.form {
 	case boolean:
@@ -200,7 +200,7 @@ func (g *generator) constant(t *typ) string {
 	return fmt.Sprint(v)
 }
 
-// nonzero is a constant that can be divided by.
+// nonzero returns a nonzero constant.
 func (g *generator) nonzero(t *typ) string {
 	for {
 		if c := g.constant(t); c != "0" {

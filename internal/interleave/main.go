@@ -1,13 +1,13 @@
-// Command interleave runs tests with random yields and sleeps between the statements
-// of packages whose correctness depends on how goroutines interleave. It reproduces on
-// two cores what otherwise needs a larger machine.
+// Command interleave runs tests with random yields and sleeps between the statements of
+// packages whose correctness depends on how goroutines interleave. On two cores, it
+// reproduces failures that otherwise need a larger machine.
 //
 //	go run ./internal/interleave -count 20 -- ./internal/conformance/routing -run TestRepliesFanOut
 //
-// The arguments after -- go to go test. The instrumented files are copies that go test
-// reads through an overlay; the source tree does not change. The seed chooses a few
-// places where goroutines often sleep (probabilistic concurrency testing, Burckhardt
-// and others, 2010); a seed makes a failure likely again, not certain.
+// It passes the arguments after -- to go test. The instrumented files are copies that go
+// test reads through an overlay; the source tree does not change. The seed selects a few
+// places where goroutines often sleep (probabilistic concurrency testing, Burckhardt and
+// others, 2010). The same seed makes a failure likely to recur, but not certain.
 package main
 
 import (
@@ -26,12 +26,12 @@ import (
 	"strings"
 )
 
-// defaults lists the packages to instrument. A list of functions after a colon limits
-// the instrumentation of a package to them.
+// defaults lists the packages to instrument. Function names after a colon limit the
+// instrumentation of a package to these functions.
 const defaults = "ring internal/driver/sim internal/ptxvm:pointer"
 
 func main() {
-	packages := flag.String("packages", defaults, "folders to instrument, optionally as folder:function,function")
+	packages := flag.String("packages", defaults, "directories to instrument, optionally as directory:function,function")
 	count := flag.Int("count", 10, "number of runs, each with its own seed")
 	seed := flag.Uint64("seed", 0, "seed of the first run; 0 chooses one at random")
 	keep := flag.Bool("keep-going", false, "continue after a failed run")
@@ -45,7 +45,7 @@ func main() {
 
 func run(packages []string, count int, seed uint64, keep bool, out string, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("no package to test: name it after --")
+		return fmt.Errorf("no package to test; name it after --")
 	}
 	dir, err := os.MkdirTemp("", "interleave")
 	if err != nil {
@@ -99,8 +99,8 @@ func command(dir string, env []string, name string, args ...string) error {
 	return c.Run()
 }
 
-// instrument writes instrumented copies of the packages to dir and returns the path of
-// the overlay for go test.
+// instrument writes instrumented copies of the packages to dir. It returns the path of the
+// overlay file for go test.
 func instrument(dir string, packages []string) (string, error) {
 	replace := map[string]string{}
 	add := func(path string, text []byte) error {
@@ -152,8 +152,8 @@ func instrument(dir string, packages []string) (string, error) {
 	return overlay, os.WriteFile(overlay, text, 0o600)
 }
 
-// insert returns the file with calls before each statement and before the second
-// operand of && and ||. Line numbers stay the same.
+// insert returns the file with a call before each statement and before the second operand
+// of && and ||. Line numbers do not change.
 func insert(fset *token.FileSet, file *ast.File, text []byte, only string, sites *int) []byte {
 	type call struct {
 		at   int
@@ -220,8 +220,8 @@ func comments(g *ast.CommentGroup) string {
 }
 
 // yield is added to each instrumented package. Goroutines often sleep for up to a
-// millisecond at the few places that the seed chooses, and rarely yield or sleep at
-// the others.
+// millisecond at the few places that the seed selects, and rarely yield or sleep
+// elsewhere.
 const yield = `
 
 import (

@@ -1,7 +1,7 @@
-// Package interop tests that other libraries understand what packages gpu and npy
-// hand them, and the other way round: NumPy, PyTorch and CuPy, in a Python
-// interpreter that the test opens in its own process, and in other processes.
+// Package interop tests that packages gpu and npy exchange data correctly with other
+// libraries, in both directions: with NumPy, PyTorch and CuPy, in a Python interpreter
+// that the test loads into its own process, and in other processes.
 //
-// The interpreter is the one of the command python3, or of what the environment
-// variable QUERN_TEST_PYTHON names. What is not there is skipped.
+// The interpreter is python3, or the command named by the environment variable
+// QUERN_TEST_PYTHON. Tests skip libraries that are not installed.
 package interop

@@ -1,4 +1,4 @@
-"""What the tests in Go use in their Python interpreter."""
+"""Helpers that the Go tests use in their Python interpreter."""
 import ctypes
 import gc
 import json
@@ -16,7 +16,7 @@ _used = {False: b"used_dltensor", True: b"used_dltensor_versioned"}
 
 
 class Tensor:
-    """A tensor that Go has exported, as from_dlpack of a library takes it."""
+    """A tensor exported by Go, in the form that from_dlpack accepts."""
 
     def __init__(self, address, versioned, device):
         self.address, self.versioned, self.device = address, versioned, device
@@ -29,7 +29,7 @@ class Tensor:
 
 
 def give(array, versioned, result):
-    """Exports an array, and puts the tensor's address where Go wants it."""
+    """Exports an array and stores the address of the tensor at address result."""
     capsule = array.__dlpack__(max_version=(1, 0)) if versioned else array.__dlpack__()
     address = _api.PyCapsule_GetPointer(capsule, _names[versioned])
     _api.PyCapsule_SetName(capsule, _used[versioned])
@@ -37,7 +37,7 @@ def give(array, versioned, result):
 
 
 class Array:
-    """An array whose dictionary Go has written."""
+    """An array whose interface dictionary comes from Go."""
 
     def __init__(self, text):
         self.__cuda_array_interface__ = interface = json.loads(text)
@@ -46,14 +46,14 @@ class Array:
 
 
 def on_thread(function):
-    """Runs a function on a thread of its own."""
+    """Runs a function on a new thread and waits for it."""
     thread = threading.Thread(target=function)
     thread.start()
     thread.join()
 
 
 def values(array):
-    """The elements of an array of any library, in a list."""
+    """Returns the elements of an array of any library as a list."""
     return [float(v) for v in array.reshape(-1).tolist()]
 
 

@@ -20,13 +20,13 @@ import (
 	"quern.dev/npy"
 )
 
-// peers are the libraries and the devices whose memory they take.
+// peers lists the libraries and the devices whose memory they accept.
 var peers = []struct {
 	module  string
 	backend gpu.Backend
-	device  string // in Python, of what arange makes
+	device  string // the device argument of arange, in Python
 	wait    string
-	counts  bool // an exported array has a Python reference
+	counts  bool // an exported array holds a Python reference
 }{
 	{"numpy", gpu.CPU, "", "", true},
 	{"torch", gpu.CPU, "", "", false},
@@ -48,7 +48,7 @@ func openDevice(t *testing.T, backend gpu.Backend) *gpu.Device {
 	return d
 }
 
-// each runs a test with every library and both structures of DLPack.
+// each runs a test with every library and both DLPack structures.
 func each(t *testing.T, test func(t *testing.T, i int, p *python, d *gpu.Device, f gpu.DLPackFormat)) {
 	for i, peer := range peers {
 		for _, f := range []gpu.DLPackFormat{gpu.DLManagedTensor, gpu.DLManagedTensorVersioned} {
@@ -89,27 +89,27 @@ func TestLibrariesReadAndWriteBuffers(t *testing.T) {
 		p.do(t, "check(tuple(x.shape), (2, 3)); check(values(x), [0, 1, 2, 3, 4, 5])")
 		p.do(t, "check(str(x.dtype).split('.')[-1], 'float32')")
 		want := []float32{9, 0, 1, 2, 3, 4, 5, 9}
-		if peer.module != "numpy" || f == gpu.DLManagedTensorVersioned { // else NumPy takes it as read-only
+		if peer.module != "numpy" || f == gpu.DLManagedTensorVersioned { // otherwise NumPy treats the array as read-only
 			p.do(t, "x *= 2\n%s", peer.wait)
 			want = []float32{9, 0, 2, 4, 6, 8, 10, 9}
 		}
 		if got := gputest.Download(t, d, b); !slices.Equal(got, want) {
-			t.Errorf("after Python: %v", got)
+			t.Errorf("read after Python: %v", got)
 		}
-		// The library keeps the memory, and lets go of it on another thread.
+		// The library keeps the memory alive and releases it on another thread.
 		do(t, b.Close())
 		p.do(t, "check(values(x)[1:3], [%v, %v])", want[2], want[3])
 		if n := dlpack.Outstanding(); n != 1 {
-			t.Errorf("Python has %d tensors", n)
+			t.Errorf("Python holds %d tensors", n)
 		}
 		p.do(t, "def forget():\n  global x\n  del x\n  gc.collect()\non_thread(forget)")
 		if n := dlpack.Outstanding(); n != 0 {
-			t.Errorf("Python has not let go of %d tensors", n)
+			t.Errorf("Python has not released %d tensors", n)
 		}
 	})
 }
 
-func TestBuffersOfLibraries(t *testing.T) {
+func TestImportsBuffersOfLibraries(t *testing.T) {
 	each(t, func(t *testing.T, i int, p *python, d *gpu.Device, f gpu.DLPackFormat) {
 		peer := peers[i]
 		p.do(t, "x = %[1]s.arange(6, dtype=%[1]s.float32%[2]s).reshape(2, 3)\n%[3]s", peer.module, peer.device, peer.wait)
@@ -118,7 +118,7 @@ func TestBuffersOfLibraries(t *testing.T) {
 		p.do(t, "give(x, %s, %d)", truth(f == gpu.DLManagedTensorVersioned), r.at())
 		runtime.KeepAlive(r)
 		if _, _, err := gpu.ImportDLPack[float64](d, f, r.p); err == nil || !strings.Contains(err.Error(), "not {2 64 1} of float64") {
-			t.Errorf("imported as another type: %v", err)
+			t.Errorf("import as another type: %v", err)
 		}
 		b, shape, err := gpu.ImportDLPack[float32](d, f, r.p)
 		do(t, err)
@@ -136,7 +136,7 @@ func TestBuffersOfLibraries(t *testing.T) {
 		p.do(t, "y = x.T")
 		p.do(t, "give(y, %s, %d)", truth(f == gpu.DLManagedTensorVersioned), r.at())
 		if _, _, err := gpu.ImportDLPack[float32](d, f, r.p); err == nil || !strings.Contains(err.Error(), "make the elements contiguous") {
-			t.Errorf("imported with strides: %v", err)
+			t.Errorf("import with strides: %v", err)
 		}
 	})
 }
@@ -160,14 +160,14 @@ func TestArrayInterface(t *testing.T) {
 			p.do(t, "x = %s(Array(%q)%s)", peer.from, text, device)
 			p.do(t, "check(tuple(x.shape), (2, 3)); check(values(x), [0, 1, 2, 3, 4, 5])\nx += 1\n%s", peer.wait)
 			if got := gputest.Download(t, d, b); !slices.Equal(got, []float32{9, 1, 2, 3, 4, 5, 6, 9}) {
-				t.Errorf("after Python: %v", got)
+				t.Errorf("read after Python: %v", got)
 			}
 			p.do(t, "del x; gc.collect()")
 		})
 	}
 }
 
-func TestFilesOfNumPy(t *testing.T) {
+func TestNumPyFiles(t *testing.T) {
 	p := with(t, "numpy")
 	dir := t.TempDir()
 	theirs, ours := filepath.Join(dir, "theirs"), filepath.Join(dir, "ours.npz")
@@ -197,7 +197,7 @@ func TestFilesOfNumPy(t *testing.T) {
 //go:embed ipc.py
 var ipc string
 
-func TestAnotherProcessOpensOurMemory(t *testing.T) {
+func TestExportedMemoryOpensInAnotherProcess(t *testing.T) {
 	d := openDevice(t, gpu.CUDA)
 	with(t, "cupy")
 	b := gputest.Upload(t, d, []float32{9, 0, 1, 2, 9})
@@ -212,11 +212,11 @@ func TestAnotherProcessOpensOurMemory(t *testing.T) {
 		t.Errorf("the process read %s", got)
 	}
 	if got := gputest.Download(t, d, b); !slices.Equal(got, []float32{9, 0, 3, 6, 9}) {
-		t.Errorf("after the process: %v", got)
+		t.Errorf("read after the process: %v", got)
 	}
 }
 
-func TestMemoryOfAnotherProcess(t *testing.T) {
+func TestImportsMemoryOfAnotherProcess(t *testing.T) {
 	d := openDevice(t, gpu.CUDA)
 	with(t, "cupy")
 	other := exec.Command(interpreter(), "-c", ipc, "name")
@@ -239,13 +239,13 @@ func TestMemoryOfAnotherProcess(t *testing.T) {
 	var after []float32
 	do(t, lines.Decode(&after))
 	if !slices.Equal(after, []float32{8, 8, 2, 3, 4, 5}) {
-		t.Errorf("the process then has %v", after)
+		t.Errorf("the process then prints %v", after)
 	}
 	io.Copy(io.Discard, out)
 	do(t, other.Wait())
 }
 
-// explain adds what a process has printed.
+// explain adds the error output of a process to its error.
 func explain(err error) error {
 	if e, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: %s", err, e.Stderr)

@@ -1,4 +1,4 @@
-"""Another process: opens memory that Go has named, or names some for Go."""
+"""Runs in another process: opens memory exported by Go, or exports memory to Go."""
 import base64
 import json
 import sys
@@ -28,5 +28,5 @@ else:
     cupy.cuda.Device().synchronize()
     handle = base64.b64encode(runtime.ipcGetMemHandle(memory.ptr)).decode()
     print(json.dumps({"memory": handle, "offset": 32, "size": 24}), flush=True)
-    sys.stdin.read()  # until Go is done
+    sys.stdin.read()  # Go closes stdin when it is done
     print(json.dumps(x.tolist()))

@@ -16,7 +16,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// python is the interpreter in this process.
+// python is a Python interpreter in this process.
 type python struct {
 	run        func(code string) int32 // PyRun_SimpleString
 	ensure     func() int32            // PyGILState_Ensure
@@ -24,13 +24,13 @@ type python struct {
 	initialize func(signals int32)     // Py_InitializeEx
 	saveThread func() uintptr          // PyEval_SaveThread
 
-	modules []string // that there are
+	modules []string // installed modules
 }
 
 //go:embed interop.py
 var prelude string
 
-// interpreter is the name of the command.
+// interpreter returns the name of the Python command.
 func interpreter() string {
 	if name := os.Getenv("QUERN_TEST_PYTHON"); name != "" {
 		return name
@@ -38,7 +38,7 @@ func interpreter() string {
 	return "python3"
 }
 
-// where makes the command say where its library and its modules are.
+// where is a Python program that prints the paths of the library and the modules.
 const where = `import importlib.util, json, os, sys, sysconfig
 v = sysconfig.get_config_var
 print(json.dumps({
@@ -47,7 +47,7 @@ print(json.dumps({
 	"modules": [m for m in ("numpy", "torch", "cupy") if importlib.util.find_spec(m)],
 }))`
 
-// open opens the interpreter once for the process.
+// open loads the interpreter into the process once.
 var open = sync.OnceValues(func() (*python, error) {
 	out, err := exec.Command(interpreter(), "-c", where).Output()
 	if err != nil {
@@ -77,7 +77,7 @@ var open = sync.OnceValues(func() (*python, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	p.initialize(0)
-	p.saveThread() // so that any thread can run code
+	p.saveThread() // release the GIL so that any thread can run code
 	path, err := json.Marshal(at.Path)
 	if err != nil {
 		return nil, err
@@ -88,8 +88,7 @@ var open = sync.OnceValues(func() (*python, error) {
 	return p, nil
 })
 
-// execute runs code in the module that all code shares. Python itself prints what
-// went wrong.
+// execute runs code in the module __main__. Python itself prints errors.
 func (p *python) execute(code string) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -101,16 +100,17 @@ func (p *python) execute(code string) error {
 	return nil
 }
 
-// with returns the interpreter once it has loaded modules, or skips the test.
+// with returns the interpreter after importing modules in it. It skips the test if one is
+// missing.
 func with(t *testing.T, modules ...string) *python {
 	t.Helper()
 	p, err := open()
 	if err != nil {
-		t.Skipf("needs a Python with a shared library, which QUERN_TEST_PYTHON can name: %v", err)
+		t.Skipf("needs a Python with a shared library; QUERN_TEST_PYTHON can name one: %v", err)
 	}
 	for _, m := range modules {
 		if !slices.Contains(p.modules, m) {
-			t.Skipf("Python has no module %s: install it, or name a Python that has it in QUERN_TEST_PYTHON", m)
+			t.Skipf("Python has no module %s; install it, or set QUERN_TEST_PYTHON to a Python that has it", m)
 		}
 		p.do(t, "import %s", m)
 	}
@@ -124,7 +124,7 @@ func (p *python) do(t *testing.T, format string, args ...any) {
 	}
 }
 
-// tensor is where Python puts the address of a tensor.
+// tensor holds the address that Python's give stores.
 type tensor struct{ p unsafe.Pointer }
 
 func (r *tensor) at() uintptr { return uintptr(unsafe.Pointer(r)) }

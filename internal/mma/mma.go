@@ -5,10 +5,11 @@ import "math"
 // Lanes is the number of threads that share a fragment.
 const Lanes = 32
 
-// Format is the format of the elements of A or B.
+// Format is the element format of A or B.
 type Format uint8
 
-// The formats. TF32 is float32 of which the operation uses 11 significant bits.
+// The formats. TF32 elements are float32 values; the operation uses 11 significant bits of
+// them.
 const (
 	Float16 Format = iota
 	BFloat16
@@ -17,39 +18,38 @@ const (
 	Uint8
 )
 
-// Size is the number of bytes of an element.
+// Size returns the number of bytes per element.
 func (f Format) Size() int {
 	return [...]int{Float16: 2, BFloat16: 2, TF32: 4, Int8: 1, Uint8: 1}[f]
 }
 
-// K is the number of columns of A and rows of B.
+// K returns the number of columns of A and rows of B.
 func (f Format) K() int { return 32 / f.Size() }
 
-// The parts of the lanes in A, B and C.
+// The parts of A, B and C that each lane holds.
 type (
 	A          [Lanes][4]uint32
 	B          [Lanes][2]uint32
 	C[T Value] [Lanes][4]T
 )
 
-// Value is an element of C.
+// Value is the element type of C.
 type Value interface{ float32 | int32 }
 
-// Bound is the largest difference between two devices' results of one operation
-// on elements of format f, where magnitude is the sum of the magnitudes of c and
-// of the products.
+// Bound returns the largest difference between two devices' results of one operation on
+// elements of format f. magnitude is the sum of the magnitudes of c and of the products.
 func Bound(f Format, magnitude float64) float64 {
 	return float64(f.K()+1) * magnitude * 0x1p-23
 }
 
-// Multiply adds the product of a and b to c, for all lanes.
+// Multiply adds the product of a and b to c for all lanes.
 func Multiply[T Value](fa, fb Format, a *A, b *B, c *C[T]) {
 	if fa.Size() == 2 && fa == fb {
 		multiply16(fa, a, b, c)
 		return
 	}
 	var columns [8][32]float64
-	var lines [32][8]float64 // of b
+	var lines [32][8]float64 // rows of b
 	for i := range columns {
 		b.column(fb, i, &columns[i])
 		for k, v := range columns[i] {
@@ -63,11 +63,10 @@ func Multiply[T Value](fa, fb Format, a *A, b *B, c *C[T]) {
 	}
 }
 
-// multiply16 is Multiply for elements of 16 bits, whose words it decodes one lane
-// after the other.
+// multiply16 is Multiply for 16-bit elements. It decodes the words one lane at a time.
 func multiply16[T Value](f Format, a *A, b *B, c *C[T]) {
-	var rows [16][16]float64 // of a
-	var lines [16][8]float64 // of b
+	var rows [16][16]float64 // rows of a
+	var lines [16][8]float64 // rows of b
 	for lane := range Lanes {
 		x, y := &a[lane], &b[lane]
 		i, k := lane/4, lane%4*2
@@ -93,8 +92,8 @@ func multiply16[T Value](f Format, a *A, b *B, c *C[T]) {
 	}
 }
 
-// add adds a row of A times the lines of B to row i. Four sums at a time take
-// turns, so that none waits long for its last addition and all are in registers.
+// add adds the product of a row of A and the matrix B to row i of C. It computes four sums
+// at a time, so that additions overlap and all sums stay in registers.
 func (c *C[T]) add(i int, row []float64, lines [][8]float64) {
 	lines = lines[:len(row)]
 	e := i / 8 * 2
@@ -124,8 +123,8 @@ func (c *C[T]) add(i int, row []float64, lines [][8]float64) {
 	}
 }
 
-// rounded is a sum as an element of C. Sums of integers are exact in float64;
-// they wrap around.
+// rounded converts a sum to an element of C. Sums of integers are exact in float64; they
+// wrap around.
 func rounded[T Value](sum float64) T {
 	if T(1)/T(2) == 0 {
 		return T(int64(sum))
@@ -133,7 +132,7 @@ func rounded[T Value](sum float64) T {
 	return T(sum)
 }
 
-// MultiplyLane returns what lane has of a·b + c.
+// MultiplyLane returns the elements of a·b + c that lane holds.
 func MultiplyLane[T Value](fa, fb Format, lane int, a *A, b *B, c [4]T) [4]T {
 	var rows, columns [2][32]float64
 	for i := range 2 {
@@ -146,7 +145,7 @@ func MultiplyLane[T Value](fa, fb Format, lane int, a *A, b *B, c [4]T) [4]T {
 	return c
 }
 
-// Position is the row and column of element i of a lane's part of C.
+// Position returns the row and column of element i of a lane's part of C.
 func Position(lane, i int) (row, column int) {
 	return lane/4 + i/2*8, lane%4*2 + i%2
 }
@@ -177,7 +176,7 @@ func (b *B) column(f Format, column int, out *[32]float64) {
 	}
 }
 
-// decode stores the elements of word i of 16 bytes.
+// decode stores the elements of word i of 16 bytes in out.
 func (f Format) decode(word uint32, out []float64, i int) {
 	switch f {
 	case Float16:
@@ -197,8 +196,8 @@ func (f Format) decode(word uint32, out []float64, i int) {
 	}
 }
 
-// RoundTF32 rounds the bits of a float32 to 11 significant bits, halves away
-// from zero, as PTX's cvt.rna.tf32.f32 does.
+// RoundTF32 rounds the bits of a float32 to 11 significant bits, with ties away from zero,
+// like PTX's cvt.rna.tf32.f32.
 func RoundTF32(bits uint32) uint32 {
 	const dropped = 1<<13 - 1
 	if bits&0x7fffffff > 0x7f800000 {
@@ -213,23 +212,23 @@ func bfloat16(b uint32) float64 { return float64(math.Float32frombits(b << 16)) 
 // float16 decodes the lower half of a word.
 func float16(b uint32) float64 {
 	v := b & 0x7fff << 13
-	if v >= 0x7c00<<13 { // an infinity or NaN
+	if v >= 0x7c00<<13 { // infinity or NaN
 		v |= 0x7f800000
 	} else {
-		// As a float32 the bits mean a number 2**112 times smaller, also where
-		// they are subnormal.
+		// As a float32, the bits represent a number 2**112 times smaller, even if they are
+		// subnormal.
 		v = math.Float32bits(math.Float32frombits(v) * 0x1p112)
 	}
 	return float64(math.Float32frombits(v | b&0x8000<<16))
 }
 
-// Lines are the 16 bytes that each lane points to, as four words: those of lane
-// l are line l%8 of matrix l/8.
+// Lines holds the 16 bytes that each lane points to, as four words. Lane l points to row
+// l%8 of matrix l/8.
 type Lines [Lanes][4]uint32
 
-// Load returns lane's words of the four 8x8 matrices of 16-bit elements that the
-// lanes point to the lines of, as PTX's ldmatrix does: of each matrix the lane
-// gets two neighbours in a line or, transposed, in a column.
+// Load returns lane's words of the four 8x8 matrices of 16-bit elements, like PTX's
+// ldmatrix. From each matrix the lane gets two adjacent elements of a row or, if
+// transposed is set, of a column.
 func (m *Lines) Load(lane int, transposed bool) [4]uint32 {
 	var out [4]uint32
 	for i := range out {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// The layouts of the PTX ISA, one formula for each shape, apart from the code
-// under test.
+// The layouts of the PTX ISA, one formula per shape, independent of the code under test.
 
 func placeA(size, lane, element int) (row, k int) {
 	group, thread := lane>>2, lane&3
@@ -62,11 +61,11 @@ func placeB(size, lane, element int) (k, column int) {
 	return k, group
 }
 
-func TestMultiplyFollowsTheLayoutsOfPTX(t *testing.T) {
+func TestMultiplyFollowsPTXLayouts(t *testing.T) {
 	for _, f := range []Format{Float16, BFloat16, TF32, Int8, Uint8} {
 		t.Run([]string{"float16", "bfloat16", "tf32", "int8", "uint8"}[f], func(t *testing.T) {
 			size, rng := f.Size(), rand.New(rand.NewPCG(1, uint64(f)))
-			var ma, mb [16][32]float64 // b by column
+			var ma, mb [16][32]float64 // mb is indexed by column
 			var a A
 			var b B
 			put := func(word *uint32, element int) float64 {
@@ -113,7 +112,7 @@ func TestMultiplyFollowsTheLayoutsOfPTX(t *testing.T) {
 						want = float64(float32(want))
 					}
 					if got != want || alone != want {
-						t.Fatalf("element %d of lane %d is %v, and %v computed alone; want %v", i, lane, got, alone, want)
+						t.Fatalf("element %d of lane %d is %v, computed alone %v; want %v", i, lane, got, alone, want)
 					}
 				}
 			}
@@ -121,11 +120,11 @@ func TestMultiplyFollowsTheLayoutsOfPTX(t *testing.T) {
 	}
 }
 
-// randomElement returns an element of a format, as bits and as a number.
+// randomElement returns a random element of format f, as bits and as a number.
 func randomElement(f Format, rng *rand.Rand) (uint32, float64) {
 	v := rng.IntN(255) - 127
 	switch f {
-	case Float16: // an integer of 7 bits, and a shift of the exponent
+	case Float16: // 7-bit integer scaled by a power of two
 		bits, value := uint32(0), float64(v)/8
 		if v != 0 {
 			exponent := int(math.Floor(math.Log2(math.Abs(value))))
@@ -165,7 +164,7 @@ func TestIntegerSumsWrapAround(t *testing.T) {
 	}
 }
 
-func TestMixedIntegersKeepTheirSigns(t *testing.T) {
+func TestMixedSignednessIntegers(t *testing.T) {
 	var a A
 	var b B
 	var c C[int32]
@@ -195,13 +194,13 @@ func TestFloat16Decodes(t *testing.T) {
 	}
 }
 
-func TestTF32RoundsHalvesAwayFromZero(t *testing.T) {
+func TestTF32RoundsTiesAwayFromZero(t *testing.T) {
 	for _, c := range []struct{ in, want uint32 }{
 		{0x3f800000, 0x3f800000},
 		{0x3f800fff, 0x3f800000},
 		{0x3f801000, 0x3f802000},
 		{0xbf801000, 0xbf802000},
-		{0x7f7fffff, 0x7f800000}, // becomes infinite
+		{0x7f7fffff, 0x7f800000}, // becomes infinity
 		{0x7f800000, 0x7f800000},
 		{0x7f800001, 0x7fffffff},
 		{0xffffffff, 0x7fffffff},
@@ -212,10 +211,10 @@ func TestTF32RoundsHalvesAwayFromZero(t *testing.T) {
 	}
 }
 
-func TestLoadHandsOutMatricesAsLdmatrixDoes(t *testing.T) {
+func TestLoadMatchesLdmatrix(t *testing.T) {
 	var lines Lines
 	for lane := range lines {
-		for w := range lines[lane] { // element (line, i) of matrix m is m<<8 | line<<4 | i
+		for w := range lines[lane] { // element (row, i) of matrix m is m<<8 | row<<4 | i
 			e := uint32(lane/8<<8 | lane%8<<4 | 2*w)
 			lines[lane][w] = e | (e+1)<<16
 		}

@@ -1,10 +1,10 @@
-// Package ptxas runs NVIDIA's PTX assembler: it proves that PTX text is valid for
-// an architecture, without a GPU, and tells what a kernel uses.
+// Package ptxas runs NVIDIA's PTX assembler. It checks, without a GPU, that PTX text is
+// valid for an architecture, and it reports what a kernel uses.
 //
 //	path, err := ptxas.Find()   // $PTXAS, else ptxas on PATH
 //	info, err := ptxas.Assemble(text, "sm_90")
 //
-// Tests and quern vet --perf use it where it is there; nothing depends on it: the
+// Tests and quern vet --perf use it if it is available. Nothing depends on it, because the
 // driver assembles PTX itself.
 package ptxas
 
@@ -20,24 +20,24 @@ import (
 	"sync"
 )
 
-// Architectures are the ones that every kernel should assemble for, oldest
+// Architectures lists the architectures that every kernel should assemble for, oldest
 // first.
 var Architectures = []string{"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"}
 
-// ErrNotFound reports that there is no assembler on this machine.
-var ErrNotFound = errors.New("ptxas not found: set PTXAS or put it on PATH")
+// ErrNotFound means that there is no assembler on this machine.
+var ErrNotFound = errors.New("ptxas: not found; set PTXAS to its path or put it on PATH")
 
-// Info is what one entry uses, as the assembler reports it.
+// Info holds the resources that one entry uses, as the assembler reports them.
 type Info struct {
-	Registers   int // 32-bit registers a thread
+	Registers   int // 32-bit registers per thread
 	SpillStores int // bytes
 	SpillLoads  int // bytes
-	Stack       int // bytes of local memory a thread
-	Shared      int // bytes of static shared memory a block
-	Constant    int // bytes in the bank of parameters
+	Stack       int // bytes of local memory per thread
+	Shared      int // bytes of static shared memory per block
+	Constant    int // bytes of constant memory for parameters
 }
 
-// Find returns the path of the assembler; the error is ErrNotFound.
+// Find returns the path of the assembler. The error is ErrNotFound.
 var Find = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("PTXAS"); path != "" {
 		return path, nil
@@ -49,8 +49,8 @@ var Find = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// Assemble assembles PTX text with one entry for an architecture such as
-// "sm_90". The error holds the assembler's messages.
+// Assemble assembles PTX text with one entry for an architecture such as "sm_90". The
+// error contains the assembler's messages.
 func Assemble(text, architecture string) (Info, error) {
 	path, err := Find()
 	if err != nil {
@@ -68,12 +68,12 @@ func Assemble(text, architecture string) (Info, error) {
 	out, err := exec.Command(path, "-v", "-arch="+architecture, source, "-o", filepath.Join(dir, "module.cubin")).CombinedOutput()
 	if err != nil {
 		messages := strings.ReplaceAll(strings.TrimSpace(string(out)), source, "module.ptx")
-		return Info{}, fmt.Errorf("ptxas for %s: %w\n%s", architecture, err, messages)
+		return Info{}, fmt.Errorf("ptxas: assemble for %s: %w\n%s", architecture, err, messages)
 	}
 	return parse(string(out)), nil
 }
 
-// reports are the phrases of ptxas -v and the numbers that they hold.
+// reports maps phrases of ptxas -v to the fields for the numbers in them.
 var reports = []struct {
 	phrase *regexp.Regexp
 	number func(*Info) *int
@@ -86,7 +86,7 @@ var reports = []struct {
 	{regexp.MustCompile(`(\d+) bytes cmem\[0\]`), func(i *Info) *int { return &i.Constant }},
 }
 
-// parse reads the assembler's verbose output; what it does not mention is 0.
+// parse reads the assembler's verbose output. Numbers that the output omits are 0.
 func parse(output string) Info {
 	var info Info
 	for _, r := range reports {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestParseReadsTheNumbersOfVerboseOutput(t *testing.T) {
+func TestParseReadsVerboseOutput(t *testing.T) {
 	const output = `ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'k' for 'sm_75'
 ptxas info    : Function properties for k
@@ -30,7 +30,7 @@ const empty = `.version 6.0
 }
 `
 
-func TestAssembleReportsWhatAnEntryUses(t *testing.T) {
+func TestAssembleReportsResources(t *testing.T) {
 	needAssembler(t)
 	for _, arch := range Architectures {
 		info, err := Assemble(empty, arch)
@@ -44,7 +44,7 @@ func TestAssembleReportsWhatAnEntryUses(t *testing.T) {
 	}
 }
 
-func TestAssembleReportsErrorsWithTheirLine(t *testing.T) {
+func TestAssembleReportsErrorLines(t *testing.T) {
 	needAssembler(t)
 	_, err := Assemble(strings.Replace(empty, "mov.u32", "mvo.u32", 1), "sm_90")
 	if err == nil || !strings.Contains(err.Error(), "line 7") {

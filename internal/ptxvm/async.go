@@ -6,19 +6,19 @@ import (
 	"unsafe"
 )
 
-// Asynchronous copies. With checks a copy reads its source when it is begun and
-// writes its destination when the thread waits for it; until then the
-// destination counts as never written. Without, it is done at once.
+// Asynchronous copies. With checks, a copy reads its source when it starts and writes its
+// destination when the thread waits for it. Until then the destination counts as never
+// written. Without checks, the copy runs at once.
 
-// pendingCopy is a copy to shared memory that has been begun.
+// pendingCopy is a copy to shared memory that has started but not been waited for.
 type pendingCopy struct {
-	in    *instr // of the write
+	in    *instr // the write
 	off   uint64
 	data  [16]byte
-	group int // number of the thread's group that it belongs to
+	group int // number of the thread's copy group
 }
 
-// decodeCopy decodes cp.async and what belongs to it.
+// decodeCopy decodes cp.async, its group and wait instructions, and bulk copies.
 func decodeCopy(d *decoder) {
 	switch {
 	case d.mod("async") == "":
@@ -49,7 +49,7 @@ func decodeAsyncCopy(d *decoder) {
 	d.want(3, 3)
 	size := d.immediate(2)
 	if size != 16 && (cache == "cg" || size != 4 && size != 8) {
-		d.p.fail("%s: a copy of %d bytes", d.text, size)
+		d.p.fail("%s: a copy of %d bytes is not supported", d.text, size)
 	}
 	d.in.access = access{read: true, size: uint8(size)}
 	d.address(d.args[1], globalSpace)
@@ -59,7 +59,7 @@ func decodeAsyncCopy(d *decoder) {
 	d.emit(func(t *thread, in *instr) { t.copyAsync(in, &from) })
 }
 
-// copyAsync begins the copy whose write is in.
+// copyAsync starts a copy. in is its write, from its read.
 func (t *thread) copyAsync(in, from *instr) {
 	src := t.pointer(from)
 	if src == nil {
@@ -81,8 +81,8 @@ func (t *thread) copyAsync(in, from *instr) {
 	t.copies = append(t.copies, p)
 }
 
-// copyWords copies aligned memory that others may write meanwhile: each word of it is
-// read in one piece.
+// copyWords copies aligned memory that other threads may write concurrently. It reads each
+// word atomically.
 func copyWords(dst []byte, src unsafe.Pointer) {
 	if len(dst) == 4 {
 		binary.NativeEndian.PutUint32(dst, atomic.LoadUint32((*uint32)(src)))
@@ -93,7 +93,7 @@ func copyWords(dst []byte, src unsafe.Pointer) {
 	}
 }
 
-// arriveCopies makes the copies of the groups below a number arrive.
+// arriveCopies writes the data of all pending copies whose group is less than below.
 func (t *thread) arriveCopies(below int) {
 	kept := t.copies[:0]
 	for i := range t.copies {
@@ -111,8 +111,8 @@ func (t *thread) arriveCopies(below int) {
 	t.copies = kept
 }
 
-// copying reports whether a copy is still to write some of the bytes at off of
-// the shared memory.
+// copying reports whether a pending copy will write any of the size bytes at off in shared
+// memory.
 func (b *block) copying(off uint64, size uint8) bool {
 	for i := range b.threads {
 		for j := range b.threads[i].copies {
@@ -132,6 +132,6 @@ func (b *block) copying(off uint64, size uint8) bool {
 	return false
 }
 
-func (m initialised) unset(off uint64, size uint8) {
+func (m initialized) unset(off uint64, size uint8) {
 	m[off>>6] &^= (1<<size - 1) << (off & 63)
 }

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// decodeAtomic decodes atom and red, which is atom without a result.
+// decodeAtomic decodes atom, and red, which is atom without a result.
 func decodeAtomic(d *decoder) {
 	a := &d.in.access
 	a.read, a.write, a.strong = true, true, true
@@ -66,7 +66,7 @@ func atomicExec(op string, t dataType) exec {
 	return nil
 }
 
-// update32 replaces a word by a function of it and the operand.
+// update32 returns the execution that atomically replaces a word with f(word, operand).
 func update32(f func(old, operand uint32) uint32) exec {
 	return func(t *thread, in *instr) {
 		p := (*uint32)(t.pointer(in))
@@ -132,7 +132,8 @@ func compareAndSwap64(t *thread, in *instr) {
 	}
 }
 
-// atomicInt32 returns what operation op of the 32-bit type t computes, or nil.
+// atomicInt32 returns the function of operation op on the 32-bit type t, or nil if there
+// is none.
 func atomicInt32(op string, t dataType) func(old, operand uint32) uint32 {
 	switch t {
 	case f32:
@@ -158,7 +159,7 @@ func atomicInt32(op string, t dataType) func(old, operand uint32) uint32 {
 	return atomicUnsigned[uint32](op)
 }
 
-// atomicInt64 is atomicInt32 for 64 bits.
+// atomicInt64 is atomicInt32 for 64-bit types.
 func atomicInt64(op string, t dataType) func(old, operand uint64) uint64 {
 	switch t {
 	case f64:
@@ -218,7 +219,8 @@ func atomicUnsigned[T unsigned](op string) func(old, operand T) T {
 	return nil
 }
 
-// atomicHalf adds pairs of 16-bit floats.
+// atomicHalf returns the function that adds pairs of 16-bit floats, or nil if there is
+// none.
 func atomicHalf(op string, t dataType) func(old, operand uint32) uint32 {
 	if op != "add" {
 		return nil
@@ -232,7 +234,8 @@ func atomicHalf(op string, t dataType) func(old, operand uint32) uint32 {
 	}
 }
 
-// addHalf adds to a 16-bit float. The word around it is replaced.
+// addHalf returns the execution that atomically adds to one 16-bit float. It replaces the
+// aligned word that contains the float.
 func addHalf(t dataType) exec {
 	format := halfFormats[t]
 	return func(t *thread, in *instr) {
@@ -255,7 +258,7 @@ func addHalf(t dataType) exec {
 	}
 }
 
-// decodeFence decodes membar and fence. Every fence orders everything.
+// decodeFence decodes membar and fence. Every fence is a full fence.
 func decodeFence(d *decoder) {
 	d.drop("gl", "sc", "acq_rel", "acquire", "release", "proxy", "alias", "async", "mbarrier_init")
 	d.drop(scopeModifiers...)
@@ -265,7 +268,7 @@ func decodeFence(d *decoder) {
 			t.fence()
 			return
 		}
-		// An atomic access orders the plain accesses around it on the host.
+		// On the host, an atomic access orders the plain accesses around it.
 		atomic.AddUint32(&t.b.fences, 1)
 	})
 }

@@ -2,14 +2,14 @@ package ptxvm
 
 // barrier is one of the 16 barriers of a block.
 type barrier struct {
-	parked  int   // threads that wait
-	arrived int   // threads that wait or passed with bar.arrive
-	count   int   // threads to wait for; zero for all of the block
-	pc      int32 // behind the instruction of the first thread that waits
-	trues   int   // predicates of bar.red that hold
+	parked  int   // waiting threads
+	arrived int   // threads that wait or have executed bar.arrive
+	count   int   // threads to wait for; zero means all of the block
+	pc      int32 // after the instruction of the first waiting thread
+	trues   int   // number of true bar.red predicates
 }
 
-// reduction is what bar.red computes; instr.e holds it.
+// What bar.red computes, in instr.e.
 const (
 	noReduction = iota
 	reducePopulation
@@ -69,8 +69,8 @@ func decodeBarrier(d *decoder) {
 // noOperand marks an absent operand of a barrier.
 const noOperand = -1
 
-// barrierOperands decodes the barrier number and the optional thread count,
-// operands from up to to.
+// barrierOperands decodes the barrier number and the optional thread count, which are
+// operands [from, to).
 func (d *decoder) barrierOperands(from, to int) {
 	d.in.a = d.source(from, b32)
 	if to-from > 1 {
@@ -104,7 +104,7 @@ func barrierArrive(t *thread, in *instr) {
 	}
 }
 
-// arrive counts t at the barrier that in names.
+// arrive counts t at the barrier that in names. ok is false if t has faulted.
 func (t *thread) arrive(in *instr) (id int, ok bool) {
 	b := t.b
 	id = int(uint32(t.regs[in.a]))
@@ -112,17 +112,17 @@ func (t *thread) arrive(in *instr) (id int, ok bool) {
 	if in.b != noOperand {
 		count = int(uint32(t.regs[in.b]))
 		if count == 0 || count%warpSize != 0 || count > (len(b.threads)+warpSize-1)/warpSize*warpSize {
-			t.fault(IllegalOperand, in, 0, "barrier for %d threads", count)
+			t.fault(IllegalOperand, in, 0, "barrier for %d threads: want a positive multiple of 32, at most the threads of the block", count)
 			return 0, false
 		}
 	}
 	if id >= len(b.barriers) {
-		t.fault(IllegalOperand, in, 0, "barrier %d", id)
+		t.fault(IllegalOperand, in, 0, "barrier %d: a block has barriers 0 to 15", id)
 		return 0, false
 	}
 	bar := &b.barriers[id]
 	if bar.arrived > 0 && bar.count != count {
-		t.fault(DivergentBarrier, in, 0, "thread count %d, other threads have %d", count, bar.count)
+		t.fault(DivergentBarrier, in, 0, "thread count %d: other threads at this barrier have %d", count, bar.count)
 		return 0, false
 	}
 	bar.count = count
@@ -130,8 +130,8 @@ func (t *thread) arrive(in *instr) (id int, ok bool) {
 	return id, true
 }
 
-// complete releases the threads that wait at barrier id, if all have arrived.
-// Threads that exited are not waited for.
+// complete releases the threads that wait at barrier id if all have arrived. It does not
+// wait for threads that have exited.
 func (bar *barrier) complete(b *block, id int) {
 	want := b.live
 	if bar.count > 0 {
@@ -141,7 +141,7 @@ func (bar *barrier) complete(b *block, id int) {
 	if bar.arrived < want {
 		return
 	}
-	b.synchroniseBlock()
+	b.synchronizeBlock()
 	for i := range b.threads {
 		t := &b.threads[i]
 		if t.state != parked || t.mask != uint32(id) {
@@ -161,7 +161,7 @@ func (bar *barrier) complete(b *block, id int) {
 	*bar = barrier{}
 }
 
-// truth is the value of a predicate.
+// truth returns the register value of a predicate.
 func truth(v bool) uint64 {
 	if v {
 		return 1

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// registerLoop is arithmetic on registers with one branch in eight
-// instructions.
+// registerLoop is register arithmetic with one branch per eight instructions.
 const registerLoop = `
 .version 6.0
 .target sm_50

@@ -53,8 +53,7 @@ func logicalNot[T unsigned](t *thread, in *instr) {
 	t.regs[in.d] = truth(T(t.regs[in.a]) == 0)
 }
 
-// decodeShift decodes shl and shr. Amounts of the width or more shift
-// everything out.
+// decodeShift decodes shl and shr. A shift by the width or more shifts out all bits.
 func decodeShift(d *decoder) {
 	t := d.typ()
 	d.want(3, 3)
@@ -118,7 +117,7 @@ func decodeLop3(d *decoder) {
 	d.in.c = d.source(3, b32)
 	table := d.immediate(4)
 	if table > 0xff {
-		d.p.fail("%s: look-up table %#x has more than 8 bits", d.text, table)
+		d.p.fail("%s: lookup table %#x has more than 8 bits", d.text, table)
 	}
 	d.emit(func(t *thread, in *instr) {
 		a, b, c := t.regs[in.a], t.regs[in.b], t.regs[in.c]
@@ -160,8 +159,8 @@ func decodeCount(d *decoder) {
 		func(t *thread, in *instr) { t.regs[in.d] = uint64(bits.LeadingZeros64(t.regs[in.a])) }))
 }
 
-// decodeFind decodes bfind, which finds the highest bit that is not a copy of
-// the sign, or all ones if there is none.
+// decodeFind decodes bfind, which finds the highest bit that differs from the sign. The
+// result is all ones if there is none.
 func decodeFind(d *decoder) {
 	shift := d.mod("shiftamt") != ""
 	t := d.typ()
@@ -186,8 +185,7 @@ func decodeFind(d *decoder) {
 	})
 }
 
-// field returns the position and length operands of bfe and bfi: their low
-// eight bits.
+// field returns the low eight bits of the position and length operands of bfe and bfi.
 func field(position, length uint64) (pos, n uint64) { return position & 0xff, length & 0xff }
 
 func decodeExtract(d *decoder) {
@@ -232,8 +230,7 @@ func decodeInsert(d *decoder) {
 	})
 }
 
-// decodePermute decodes prmt, which picks four of the eight bytes of two
-// registers.
+// decodePermute decodes prmt, which selects four of the eight bytes of two registers.
 func decodePermute(d *decoder) {
 	mode := d.mod("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
 	if t := d.typ(); t != b32 {
@@ -251,7 +248,7 @@ func decodePermute(d *decoder) {
 		for i := range 4 {
 			s := selectors >> (4 * i) & 0xf
 			b := v >> (8 * (s & 7)) & 0xff
-			if s&8 != 0 { // copies of the sign
+			if s&8 != 0 { // replicate the sign
 				b = uint64(uint8(int8(b) >> 7))
 			}
 			result |= b << (8 * i)

@@ -1,24 +1,25 @@
 package ptxvm
 
-// warpSize is the number of threads of a warp.
+// warpSize is the number of threads in a warp.
 const warpSize = 32
 
-// threadState says whether a thread can run, and if not, what it waits for.
+// threadState says whether a thread can run and, if not, what it waits for.
 type threadState uint8
 
 const (
 	ready     threadState = iota
 	parked                // at a block barrier
 	gathered              // at a warp operation
-	merging               // at activemask, until its warp can go no further
-	clustered             // at a barrier of the cluster
+	merging               // at activemask, until no other thread of its warp can run
+	clustered             // at a cluster barrier
 	paused                // until the other blocks have had a turn
-	polling               // at a barrier in shared memory whose phase has not ended
+	polling               // at an mbarrier whose phase has not ended
 	halted                // exited, or stopped by a fault
 )
 
-// quantum is the number of instructions between two looks at the context and the
-// step budget, and about that between two turns of the other threads of the block.
+// quantum is the number of instructions after which a thread checks the context and the
+// step budget. It is also about how long a thread runs before the other threads of its
+// block get a turn.
 const quantum = 4096
 
 // thread is one thread of the block that a machine runs.
@@ -29,64 +30,63 @@ type thread struct {
 	pc    int32
 	index int32 // x + y*blockDim.x + z*blockDim.x*blockDim.y
 	state threadState
-	carry uint64 // condition code of add.cc and its like, 0 or 1
+	carry uint64 // condition code of add.cc and similar instructions, 0 or 1
 	mask  uint32 // operand of the warp operation or barrier that t waits at
 
-	// Copies that the thread has begun, and the number of its current group of
-	// them; see async.go.
+	// Pending copies, and the number of the current copy group; see async.go.
 	copies []pendingCopy
 	groups int
 
-	// Times of the race checker; see shadow.go.
+	// Timestamps of the race checker; see shadow.go.
 	acquired, observed, fenced uint32
 
-	phase uint32 // of the cluster's barrier that t has arrived at
+	phase uint32 // phase of the cluster barrier at which t has arrived
 }
 
 // warp is 32 consecutive threads.
 type warp struct {
 	threads []thread
 	present uint32 // lanes that have not exited
-	waiting uint32 // lanes at a warp operation
-	barrier uint32 // time of the last bar.warp.sync
+	waiting uint32 // lanes waiting at a warp operation
+	barrier uint32 // timestamp of the last bar.warp.sync
 }
 
-// block is a machine: it runs the blocks of a launch one after another. A
-// machine belongs to one worker at a time.
+// block is a machine that runs the blocks of a launch one after another. One worker uses
+// it at a time.
 type block struct {
 	entry  *Entry
 	launch *launch
 	code   []instr
-	table  []*allocation // of the memory
+	table  []*allocation // allocations of the memory
 	direct bool
 	checks bool
 
 	index   [3]int   // of the current block
 	linear  uint64   // its linear index
-	cluster *cluster // nil unless blocks run together; see together.go
+	cluster *cluster // nil unless several blocks take turns; see together.go
 	threads []thread
 	warps   []warp
-	slots   []uint64 // of all threads
+	slots   []uint64 // registers of all threads
 	initial []uint64 // slots of a thread before its first instruction
 	live    int      // threads that have not exited
 
 	params     []byte
 	shared     []byte
-	sharedInit initialised
+	sharedInit initialized
 	sharedRace shadow
 	local      []byte // of all threads
-	localInit  []initialised
+	localInit  []initialized
 	barriers   [16]barrier
-	mbarriers  map[uint64]*mbarrier // by offset in the shared memory
+	mbarriers  map[uint64]*mbarrier // by offset in shared memory
 
 	*clock            // of the race checker
-	blockStart uint32 // times of the block's start, of its last barrier, and of its cluster's
+	blockStart uint32 // timestamps of the start of the block, its last barrier, and its cluster's last barrier
 	barrier    uint32
 	clusterAt  uint32
-	granted    uint64 // instructions of all quanta so far
-	fuel       int    // instructions left of the quantum
+	granted    uint64 // instructions granted in all quanta so far
+	fuel       int    // instructions left in the quantum
 	err        error
-	fences     uint32 // fences executed; see decodeFence
+	fences     uint32 // number of fences executed; see decodeFence
 }
 
 // coordinates returns the x, y and z of the thread with the given linear index.
@@ -103,7 +103,7 @@ func (b *block) blockIndex(linear uint64) [3]int {
 	return [3]int{int(linear % x), int(linear / x % y), int(linear / (x * y))}
 }
 
-// start prepares the machine for the block with the given linear index.
+// start prepares the machine to run the block with the given linear index.
 func (b *block) start(linear uint64) {
 	b.index, b.linear = b.blockIndex(linear), linear
 	b.live = len(b.threads)
@@ -138,7 +138,7 @@ func (b *block) start(linear uint64) {
 	}
 }
 
-// run runs the current block to its end.
+// run runs the current block to completion.
 func (b *block) run() {
 	for b.live > 0 {
 		progress, _ := b.pass()
@@ -152,8 +152,8 @@ func (b *block) run() {
 	}
 }
 
-// pass runs each thread that can run up to where it waits. It reports whether
-// there were any, and whether some of them wait for other blocks.
+// pass runs each ready thread until it waits. It reports whether any thread ran, and
+// whether any thread waits for other blocks.
 func (b *block) pass() (progress, pauses bool) {
 	for i := range b.threads {
 		t := &b.threads[i]
@@ -166,8 +166,8 @@ func (b *block) pass() (progress, pauses bool) {
 		granted, fuel := b.granted, b.fuel
 		t.run()
 		progress = progress || t.state != polling || b.granted+uint64(fuel)-granted-uint64(b.fuel) > pollSteps
-		// Threads that were waited for are released here, not by the
-		// instruction, so that they continue in the order of their index.
+		// Release waiting threads here, not in the instruction, so that they continue in
+		// index order.
 		switch t.state {
 		case parked:
 			b.barriers[t.mask].complete(b, int(t.mask))
@@ -185,11 +185,11 @@ func (b *block) pass() (progress, pauses bool) {
 	return progress, pauses
 }
 
-// pollSteps is how many instructions a thread may take to look at a barrier once
-// more: one that takes no more gets nowhere.
+// pollSteps is the largest number of instructions in one iteration of a loop that polls a
+// barrier. A thread that executes no more than this per turn makes no progress.
 const pollSteps = 4
 
-// run runs t until it waits, exits or has used up the quantum.
+// run runs t until it waits, exits or uses up its quantum.
 func (t *thread) run() {
 	b := t.b
 	code := b.code
@@ -205,16 +205,16 @@ func (t *thread) run() {
 		}
 		in.exec(t, in)
 		if b.fuel == 0 {
-			t.straightOn()
-			return // other threads may have to move for t to get on
+			t.runStraightLine()
+			return // t may depend on other threads
 		}
 	}
 }
 
-// straightOn runs t up to its next jump backwards: a thread that gets on without
-// others is not interrupted, so that none comes between a check of the kernel's own
-// that fails and the record of it.
-func (t *thread) straightOn() {
+// runStraightLine runs t until it waits, exits or jumps backward. No other thread runs in
+// between, so a thread that fails one of the kernel's own checks always completes its
+// record.
+func (t *thread) runStraightLine() {
 	b := t.b
 	for t.state == ready && (b.fuel > 0 || b.refuel(t)) {
 		b.fuel--
@@ -231,7 +231,7 @@ func (t *thread) straightOn() {
 	}
 }
 
-// refuel starts the next quantum. It reports false when the launch is over.
+// refuel starts the next quantum. It returns false if the launch has ended.
 func (b *block) refuel(t *thread) bool {
 	n, err := b.launch.grant()
 	if err == errStopped {
@@ -275,7 +275,7 @@ func exit(t *thread, in *instr) {
 	}
 }
 
-// deadlock reports that no thread of the block can go on.
+// deadlock reports the fault of a block in which no thread can continue.
 func (b *block) deadlock() {
 	var first *thread
 	for i := range b.threads {
@@ -305,7 +305,7 @@ func (b *block) deadlock() {
 	}
 	for i := 0; first == nil; i++ {
 		if t := &b.threads[i]; t.state == ready {
-			t.fault(DivergentBarrier, &b.code[t.pc-1], 0, "waits at a barrier in shared memory for arrivals or copies that never come")
+			t.fault(DivergentBarrier, &b.code[t.pc-1], 0, "waits at an mbarrier for arrivals or copies that never come")
 			return
 		}
 	}

@@ -342,7 +342,7 @@ st.global.u32 [%rd1+8], %r5;`, 1, 3)
 	wantWords(t, got, func(i int) uint32 { return []uint32{11, 22, 5}[i] })
 }
 
-func TestLoadsExtendToTheRegister(t *testing.T) {
+func TestLoadsExtendToRegisterWidth(t *testing.T) {
 	got := runWords(t, `st.global.u32 [%rd1], 0x8081;
 ld.global.s8 %r5, [%rd1];
 ld.global.u8 %r6, [%rd1];
@@ -482,7 +482,7 @@ ret;
 	wantWords(t, launch(), func(i int) uint32 { return want[i] })
 }
 
-func TestDirectMemoryIsTheMemoryOfTheProcess(t *testing.T) {
+func TestDirectMemoryIsProcessMemory(t *testing.T) {
 	src := header + `.global .align 4 .u32 factor = 3;
 .visible .entry k(.param .u64 out, .param .u64 total)
 {
@@ -552,7 +552,7 @@ func TestParallelBlocksUpdateAtomically(t *testing.T) {
 	wantWords(t, out.words(), func(int) uint32 { return 8000 })
 }
 
-func TestAFaultStopsAllWorkers(t *testing.T) {
+func TestFaultStopsAllWorkers(t *testing.T) {
 	const body = "setp.eq.s32 %p1, %r2, 3;\nloop:\n@!%p1 bra loop;\ntrap;"
 	m := mustParse(t, kernel(body))
 	memory := NewMemory()
@@ -566,9 +566,10 @@ func TestAFaultStopsAllWorkers(t *testing.T) {
 	}
 }
 
-// What a thread writes in a row, such as the record of a check that failed, is there
-// as a whole when another thread stops the launch.
-func TestAThreadIsNotInterruptedWhereItDoesNotRepeat(t *testing.T) {
+// TestStraightLineCodeIsNotInterrupted checks that everything a thread writes without a
+// loop, such as the record of a failed check, is complete when another thread stops the
+// launch.
+func TestStraightLineCodeIsNotInterrupted(t *testing.T) {
 	const body = `
 setp.ne.u32 %p1, %r1, 0;
 @%p1 bra others;

@@ -12,7 +12,7 @@ func decodeNanosleep(d *decoder) {
 	decodeNothing(d)
 }
 
-// decodeHint decodes an instruction that only speaks to caches.
+// decodeHint decodes a cache hint. It has no effect.
 func decodeHint(d *decoder) { decodeNothing(d) }
 
 func decodeBra(d *decoder) {
@@ -22,7 +22,7 @@ func decodeBra(d *decoder) {
 	d.emit(func(t *thread, in *instr) { t.pc = in.target })
 }
 
-// branch asks for the pc of the label name.
+// branch decodes a branch to the label name.
 func (d *decoder) branch(name string, s *scope, table int) {
 	d.f.branches = append(d.f.branches, branchFixup{
 		instr: int32(len(d.f.code)), table: table, name: name, scope: s, line: d.in.line,
@@ -44,7 +44,7 @@ func decodeBrx(d *decoder) {
 	d.emit(func(t *thread, in *instr) {
 		i := uint32(t.regs[in.a])
 		if i >= uint32(len(in.slots)) {
-			t.fault(IllegalOperand, in, 0, "branch index %d of %d", i, len(in.slots))
+			t.fault(IllegalOperand, in, 0, "branch index %d: the table has %d entries", i, len(in.slots))
 			return
 		}
 		t.pc = in.slots[i]

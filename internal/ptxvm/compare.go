@@ -8,8 +8,8 @@ var comparisons = []string{
 	"equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
 }
 
-// comparison decodes operator, .ftz and type of setp and set, and returns the
-// execution that puts the truth into slot d, and the type.
+// comparison decodes operator, .ftz and type of setp and set. It returns the type and the
+// execution that writes the result of the comparison to slot d.
 func (d *decoder) comparison() (exec, dataType) {
 	op := d.mod(comparisons...)
 	flush := d.mod("ftz") != ""
@@ -61,7 +61,7 @@ func comparisonExec(op string, t dataType) exec {
 	return nil
 }
 
-// unsigned returns the unsigned integer type of the size of t.
+// unsigned returns the unsigned integer type with the size of t.
 func (t dataType) unsigned() dataType {
 	if t.signed() {
 		return t - s8 + u8
@@ -99,7 +99,7 @@ func greaterEqual[T integerType](t *thread, in *instr) {
 	r[in.d] = truth(T(r[in.a]) >= T(r[in.b]))
 }
 
-// ordering is the outcome of comparing two floating values.
+// ordering is a set of possible outcomes of comparing two floating-point values.
 type ordering uint8
 
 const (
@@ -109,7 +109,7 @@ const (
 	isUnordered
 )
 
-// holdsFor has the outcomes for which each floating comparison holds.
+// holdsFor maps each floating-point comparison to the outcomes for which it is true.
 var holdsFor = map[string]ordering{
 	"eq": isEqual, "ne": isLess | isGreater, "lt": isLess, "le": isLess | isEqual, "gt": isGreater, "ge": isGreater | isEqual,
 	"equ": isUnordered | isEqual, "neu": isUnordered | isLess | isGreater,
@@ -130,8 +130,7 @@ func compareFloats[T float32 | float64](a, b T) ordering {
 	return isUnordered
 }
 
-// floatComparison returns the execution of operator op on operands that at
-// reads.
+// floatComparison returns the execution of operator op. at reads the operands.
 func floatComparison(op string, at func(t *thread, slot int32) float64) exec {
 	holds, ok := holdsFor[op]
 	if !ok {
@@ -142,7 +141,7 @@ func floatComparison(op string, at func(t *thread, slot int32) float64) exec {
 	}
 }
 
-// comparisonF32 and comparisonF64 do the same without a call for each operand.
+// comparisonF32 and comparisonF64 are floatComparison without a call per operand.
 func comparisonF32(op string) exec {
 	holds, ok := holdsFor[op]
 	if !ok {
@@ -163,7 +162,7 @@ func comparisonF64(op string) exec {
 	}
 }
 
-// boolOps combine a comparison with a predicate.
+// boolOps maps the operators that combine a comparison with a predicate.
 var boolOps = map[string]func(a, b uint64) uint64{
 	"and": func(a, b uint64) uint64 { return a & b },
 	"or":  func(a, b uint64) uint64 { return a | b },
@@ -210,7 +209,7 @@ func decodeSetp(d *decoder) {
 	}
 }
 
-// decodeSet decodes set, which gives all ones or 1.0 for true.
+// decodeSet decodes set, whose result for true is all ones or 1.0.
 func decodeSet(d *decoder) {
 	combine := boolOps[d.mod("and", "or", "xor")]
 	op := d.mod(comparisons...)
@@ -302,7 +301,7 @@ func decodeSlct(d *decoder) {
 	})
 }
 
-// decodeTestp decodes testp, which asks for the class of a floating value.
+// decodeTestp decodes testp, which tests the class of a floating-point value.
 func decodeTestp(d *decoder) {
 	class := d.mod("finite", "infinite", "number", "notanumber", "normal", "subnormal")
 	t := d.typ()

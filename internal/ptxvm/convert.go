@@ -5,8 +5,7 @@ import (
 	"math/big"
 )
 
-// decodeCvt decodes cvt. The register of either operand may be wider than its
-// type.
+// decodeCvt decodes cvt. Operand registers may be wider than their types.
 func decodeCvt(d *decoder) {
 	if len(d.mods) > 1 && d.mods[1] == "tf32" {
 		decodeTF32(d)
@@ -39,8 +38,8 @@ func decodeCvt(d *decoder) {
 	d.emit(run)
 }
 
-// register returns the type that an operand register of type t has: 16-bit
-// floats are held in untyped registers.
+// register returns the type of the register that holds a t. Registers of 16-bit floats are
+// untyped.
 func (t dataType) register() dataType {
 	switch t {
 	case f16, bf16:
@@ -140,7 +139,7 @@ func resize[S, D anyInteger](t *thread, in *instr) {
 	t.regs[in.d] = uint64(D(S(t.regs[in.a])))
 }
 
-// extend returns the value of the integer type t in v, as an int64 if t is
+// extend returns the value of integer type t in the low bits of v, sign-extended if t is
 // signed.
 func extend(v uint64, t dataType) uint64 {
 	shift := 64 - 8*t.size()
@@ -169,7 +168,7 @@ func saturateInteger(to, from dataType) exec {
 	}
 }
 
-// floatAt returns the function that reads a slot as the floating type t.
+// floatAt returns a function that reads a slot as floating-point type t.
 func floatAt(t dataType, flush bool) func(t *thread, slot int32) float64 {
 	switch t {
 	case f32:
@@ -184,8 +183,8 @@ func floatAt(t dataType, flush bool) func(t *thread, slot int32) float64 {
 	return func(t *thread, slot int32) float64 { return format.decode(uint16(t.regs[slot])) }
 }
 
-// floatToInteger rounds and then clamps to the range of the integer type. The
-// result of NaN is zero, or the value with only the highest bit set if either
+// floatToInteger returns the execution that rounds and then clamps to the range of the
+// integer type. NaN becomes zero, or the value with only the highest bit set if either
 // type has 64 bits.
 func floatToInteger(to, from dataType, m floatMode) exec {
 	read := floatAt(from, m.flush)
@@ -228,7 +227,8 @@ func floatToInteger(to, from dataType, m floatMode) exec {
 	}
 }
 
-// integerToFloat rounds once, to the floating type.
+// integerToFloat returns the execution that rounds an integer once to the floating-point
+// type.
 func integerToFloat(to, from dataType, m floatMode) exec {
 	signed := from.signed()
 	nearest := m.round == toNearestEven && !m.sat
@@ -266,8 +266,8 @@ func integerToFloat(to, from dataType, m floatMode) exec {
 	}
 }
 
-// floatStore returns the function that rounds a value to the type and puts it
-// into a slot. The value is exact or rounded to odd.
+// floatStore returns a function that rounds a value to the type and stores it in a slot.
+// The value must be exact or rounded to odd.
 func floatStore(to dataType, m floatMode) func(t *thread, slot int32, v float64) {
 	switch to {
 	case f64:

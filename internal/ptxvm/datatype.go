@@ -26,9 +26,8 @@ const (
 	f64
 )
 
-// typeClass says which types of one size may stand for each other: bits for
-// any, integers for integers whatever their sign, a floating type only for
-// itself.
+// typeClass says which types of the same size are compatible: untyped bits with every
+// type, integers with integers of either sign, and a floating-point type only with itself.
 type typeClass uint8
 
 const (
@@ -82,8 +81,8 @@ func (t dataType) signed() bool { return t >= s8 && t <= s64 }
 // integral reports whether t holds plain bits or integers.
 func (t dataType) integral() bool { return t >= b8 && t <= s64 }
 
-// accepts reports whether a register of type r may be an operand of
-// instruction type t.
+// accepts reports whether a register of type r may be an operand of an instruction of type
+// t.
 func (t dataType) accepts(r dataType) bool {
 	if t == pred || r == pred {
 		return t == r
@@ -94,8 +93,8 @@ func (t dataType) accepts(r dataType) bool {
 	return t.class() == bitsClass || r.class() == bitsClass || t.class() == r.class() && (t.class() == integerClass || t == r)
 }
 
-// acceptsWide reports whether r may be the register operand of a load, store
-// or conversion of type t, where the register may be wider than the value.
+// acceptsWide reports whether a register of type r may be the operand of a load, store or
+// conversion of type t. The register may be wider than the value.
 func (t dataType) acceptsWide(r dataType) bool {
 	if t.accepts(r) {
 		return true
@@ -111,7 +110,7 @@ func (t dataType) acceptsWide(r dataType) bool {
 	}
 }
 
-// wide returns the type of twice the size of the integer type t.
+// wide returns the integer type with twice the size of t.
 func (t dataType) wide() dataType {
 	switch t {
 	case u16:

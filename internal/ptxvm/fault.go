@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Kind says what a Fault is.
+// Kind is the kind of a Fault.
 type Kind uint8
 
 const (
-	OutOfBounds      Kind = iota + 1 // access outside every allocation, shared or local memory
-	Misaligned                       // address not a multiple of the size of the access
+	OutOfBounds      Kind = iota + 1 // access outside all allocations or outside shared or local memory
+	Misaligned                       // address is not a multiple of the access size
 	UseAfterFree                     // access to freed global memory
 	ReadOnly                         // write to constant memory
 	Uninitialised                    // read of bytes never written
-	SharedRace                       // unordered accesses of two threads to shared memory
-	GlobalRace                       // unordered accesses of two threads to global memory
+	SharedRace                       // unordered accesses to shared memory by two threads
+	GlobalRace                       // unordered accesses to global memory by two threads
 	DivergentBarrier                 // threads of a block wait at different barriers
-	DivergentWarp                    // a warp operation that its threads cannot complete together
-	StepBudget                       // Config.MaxSteps instructions were run
+	DivergentWarp                    // warp operation that its threads cannot complete together
+	StepBudget                       // the launch executed Config.MaxSteps instructions
 	Trap                             // the kernel executed trap
-	IllegalOperand                   // an operand that the hardware does not define, such as barrier 16
-	GivenUp                          // the launch's context has ended
+	IllegalOperand                   // operand that the hardware does not define, such as barrier 16
+	GivenUp                          // the context of the launch ended
 )
 
 var kindNames = [...]string{
@@ -47,15 +47,16 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// Fault is the error of a launch that a thread ended by doing something that
-// the checks, or the machine itself, do not allow.
+// Fault is the error of a launch that one of its threads ended, by violating a check or a
+// rule of the machine.
 type Fault struct {
 	Kind   Kind
 	Kernel string
 	Site
-	Address uint64 // of the access; zero for faults that are none
-	Detail  string // size and space of the access, allocation, what the block waits for
-	// Global is set for accesses to the global memory of a checked Memory.
+	Address uint64 // of the access; zero for faults without an access
+	Detail  string // size and space of the access, the allocation, or what the block waits for
+	// Global describes an access to the global memory of a checked Memory; nil for other
+	// faults.
 	Global *GlobalAccess
 	// Other is the access that races with this one; nil for other faults.
 	Other *Site
@@ -66,23 +67,24 @@ type Fault struct {
 // Unwrap returns the cause of a launch that was given up.
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// GlobalAccess is where an access is in global memory.
+// GlobalAccess locates an access in global memory.
 type GlobalAccess struct {
-	Size  int  // of the access, bytes
-	Write bool // it is a store or an atomic access
-	// Lo and Hi are the first byte of the allocation that the address belongs to, which
-	// need not be in it, and the one behind its last. Both are zero if there is none.
+	Size  int  // bytes
+	Write bool // store or atomic access
+	// Lo and Hi are the address of the first byte of the nearest allocation and the
+	// address after its last byte. The access may lie outside of it. Both are zero if
+	// there is no allocation.
 	Lo, Hi uint64
-	Where  string // the part of Fault.Detail that says where the address is: byte 4 of "y" (64 bytes)
+	Where  string // the part of Fault.Detail that locates the address: byte 4 of "y" (64 bytes)
 }
 
 // Site is a thread at an instruction.
 type Site struct {
-	// File, Line and Col are the Go source position; Line is zero where the
-	// PTX has no .loc for the instruction.
+	// File, Line and Col are the Go source position. Line is zero if the PTX has no .loc
+	// for the instruction.
 	File      string
 	Line, Col int
-	// PTXLine is the line in the PTX text; zero where it is unknown.
+	// PTXLine is the line in the PTX text; zero if unknown.
 	PTXLine int
 	Block   [3]int // X, Y, Z
 	Thread  [3]int
@@ -116,7 +118,7 @@ func (f *Fault) Error() string {
 	return text
 }
 
-// site describes thread index of block, at instruction in.
+// site returns the Site of the given thread and block at instruction in.
 func (e *Entry) site(in *instr, block, thread [3]int) Site {
 	loc := e.locations[in.loc]
 	return Site{
@@ -125,8 +127,8 @@ func (e *Entry) site(in *instr, block, thread [3]int) Site {
 	}
 }
 
-// fault stops the block with a fault of t at in, which it returns; nil if the block
-// has been stopped before.
+// fault stops the block with a fault of t at in and returns the fault. It returns nil if
+// the block has already stopped.
 func (t *thread) fault(kind Kind, in *instr, address uint64, format string, args ...any) *Fault {
 	t.state = halted
 	b := t.b
@@ -144,7 +146,7 @@ func (t *thread) fault(kind Kind, in *instr, address uint64, format string, args
 	return f
 }
 
-// inGlobal adds to a fault of an access to global memory where that is.
+// inGlobal adds the location of a global memory access to f, which may be nil.
 func (f *Fault) inGlobal(a *allocation, in *instr, address uint64) {
 	if f == nil {
 		return
@@ -155,7 +157,8 @@ func (f *Fault) inGlobal(a *allocation, in *instr, address uint64) {
 	}
 }
 
-// describe says what kind of access in makes.
+// describe returns a description of the access in space sp, such as "global load of 4
+// bytes".
 func (a access) describe(sp space) string {
 	verb := "load"
 	switch {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// own puts the address of the thread's own word of out into %rd3, of its own
-// word of tile into %r3.
+// own puts the address of the thread's word of out into %rd3, and that of its word of tile
+// into %r3.
 const own = `
 mul.wide.u32 %rd3, %r1, 4;
 add.s64 %rd3, %rd1, %rd3;
@@ -23,22 +23,22 @@ func TestMemoryFaultsNameTheLine(t *testing.T) {
 		kind           Kind
 		detail         string
 	}{
-		{"global load behind the end", "ld.global.u32 %r5, [%rd2+4096];", "ld.global", OutOfBounds, `0 bytes after the end of "in" (4096 bytes)`},
+		{"global load past the end", "ld.global.u32 %r5, [%rd2+4096];", "ld.global", OutOfBounds, `0 bytes after the end of "in" (4096 bytes)`},
 		{"global store before the start", "st.global.u32 [%rd1+-4], 7;", "st.global", OutOfBounds, `4 bytes before "out"`},
 		{"global vector load across the end", "ld.global.v4.u32 {%r5,%r6,%r7,%r8}, [%rd2+4096];", "ld.global.v4", OutOfBounds, "16 bytes"},
 		{"atomic on the null pointer", "mov.u64 %rd3, 0;\natom.global.add.u32 %r5, [%rd3], 1;", "atom", OutOfBounds, "no allocation there"},
 		{"wild pointer", "mov.u64 %rd3, 0x7000000000000000;\nld.global.u32 %r5, [%rd3];", "ld.global", OutOfBounds, "no allocation there"},
 		{"generic address above all windows", "mov.u64 %rd3, 0xff00000000000000;\nld.u32 %r5, [%rd3];", "ld.u32", OutOfBounds, "no memory there"},
-		{"shared load behind the end", "ld.shared.u32 %r5, [tile+4096];", "ld.shared", OutOfBounds, "byte 4096 of 4096"},
+		{"shared load past the end", "ld.shared.u32 %r5, [tile+4096];", "ld.shared", OutOfBounds, "byte 4096 of 4096"},
 		{"shared store through a generic address", "mov.u64 %rd3, tile;\ncvta.shared.u64 %rd3, %rd3;\nst.u32 [%rd3+8192], 1;", "st.u32", OutOfBounds, "byte 8192 of 4096"},
-		{"local store behind the end", "st.local.u64 [depot+64], %rd1;", "st.local", OutOfBounds, "byte 64 of 64"},
-		{"parameter load behind the end", "ld.param.u64 %rd3, [in+8];", "ld.param.u64 %rd3", OutOfBounds, "byte 16 of 16"},
+		{"local store past the end", "st.local.u64 [depot+64], %rd1;", "st.local", OutOfBounds, "byte 64 of 64"},
+		{"parameter load past the end", "ld.param.u64 %rd3, [in+8];", "ld.param.u64 %rd3", OutOfBounds, "byte 16 of 16"},
 		{"misaligned global load", "ld.global.u32 %r5, [%rd2+2];", "ld.global", Misaligned, "load of 4 bytes"},
 		{"misaligned vector store", "st.global.v2.u32 [%rd1+4], {%r1,%r2};", "st.global", Misaligned, "store of 8 bytes"},
 		{"misaligned shared atomic", "atom.shared.add.u32 %r5, [tile+1], 1;", "atom", Misaligned, "atomic access of 4 bytes"},
-		{"shared load of what nobody wrote", "ld.shared.u32 %r5, [tile+8];", "ld.shared", Uninitialised, "byte 8 of 4096"},
-		{"shared load of what is written in part", "st.shared.u16 [tile+8], %h1;\nld.shared.u32 %r5, [tile+8];", "ld.shared", Uninitialised, ""},
-		{"local load of what nobody wrote", "ld.local.u32 %r5, [depot];", "ld.local", Uninitialised, ""},
+		{"shared load of bytes never written", "ld.shared.u32 %r5, [tile+8];", "ld.shared", Uninitialised, "byte 8 of 4096"},
+		{"shared load of partly written bytes", "st.shared.u16 [tile+8], %h1;\nld.shared.u32 %r5, [tile+8];", "ld.shared", Uninitialised, ""},
+		{"local load of bytes never written", "ld.local.u32 %r5, [depot];", "ld.local", Uninitialised, ""},
 		{"trap", "trap;", "trap", Trap, ""},
 		{"barrier that does not exist", "mov.u32 %r5, 16;\nbar.sync %r5;", "bar.sync", IllegalOperand, "barrier 16"},
 		{"barrier for half a warp", "mov.u32 %r5, 16;\nbar.sync 1, %r5;", "bar.sync", IllegalOperand, "16 threads"},
@@ -101,7 +101,7 @@ done: ret;
 	}
 }
 
-func TestGlobalMemoryNeedsToBeWrittenBeforeItIsRead(t *testing.T) {
+func TestReadOfUnwrittenGlobalMemoryFaults(t *testing.T) {
 	const load = "ld.global.u32 %r5, [%rd2+8];"
 	memory := NewMemory()
 	out := newBuffer(t, memory, 64, "out")
@@ -114,11 +114,11 @@ func TestGlobalMemoryNeedsToBeWrittenBeforeItIsRead(t *testing.T) {
 	}
 	_, err = runKernel(t, load, 1, config)
 	wantFault(t, err, Uninitialised, bodyLine(t, load, "ld.global.u32"))
-	// What a kernel writes is initialised too.
+	// Bytes that a kernel writes become initialized.
 	if _, err := runKernel(t, "st.global.u8 [%rd2+11], 1;\n"+load, 1, config); err != nil {
 		t.Error(err)
 	}
-	// A copy of uninitialised bytes is uninitialised.
+	// Copying uninitialized bytes makes the destination uninitialized.
 	if err := memory.Copy(in.address+16, in.address+4, 8); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestGlobalMemoryNeedsToBeWrittenBeforeItIsRead(t *testing.T) {
 	wantFault(t, err, Uninitialised, bodyLine(t, load, "ld.global.u32"))
 }
 
-func TestWritesOfAnUncheckedLaunchCountAsInitialisation(t *testing.T) {
+func TestWritesOfAnUncheckedLaunchInitializeMemory(t *testing.T) {
 	m := mustParse(t, kernel("st.global.u32 [%rd1], 5;"))
 	memory := NewMemory()
 	out := newBuffer(t, memory, 64, "out")
@@ -197,7 +197,7 @@ func TestStepBudgetIsExact(t *testing.T) {
 	wantFault(t, err, StepBudget, bodyLine(t, body, "ret;"))
 }
 
-func TestCancelledContextEndsALaunch(t *testing.T) {
+func TestCanceledContextEndsLaunch(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cause := errors.New("enough")
 	cancel(cause)

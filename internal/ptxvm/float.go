@@ -2,8 +2,7 @@ package ptxvm
 
 import "math"
 
-// Results that are NaN are canonical, as on the hardware and the same on every
-// host.
+// NaN results are canonical: the same as on the hardware, and the same on every host.
 const (
 	canonicalNaN32 = 0x7fffffff
 	canonicalNaN64 = 0x7ff8000000000000
@@ -29,7 +28,7 @@ func setFloat64(t *thread, slot int32, v float64) {
 	t.regs[slot] = math.Float64bits(v)
 }
 
-// flush32 is .ftz: subnormal values become zero of their sign.
+// flush32 implements .ftz: subnormal values become zero with the same sign.
 func flush32(v float32) float32 {
 	if v > -0x1p-126 && v < 0x1p-126 {
 		return float32(math.Copysign(0, float64(v)))
@@ -37,7 +36,7 @@ func flush32(v float32) float32 {
 	return v
 }
 
-// saturate is .sat: the range is 0 to 1 and NaN becomes 0.
+// saturate implements .sat: it clamps to [0, 1], and NaN becomes 0.
 func saturate[T float32 | float64](v T) T {
 	if !(v > 0) {
 		return 0
@@ -45,7 +44,7 @@ func saturate[T float32 | float64](v T) T {
 	return min(v, 1)
 }
 
-// floatMode is what the modifiers of a floating instruction ask for.
+// floatMode holds the modifiers of a floating-point instruction.
 type floatMode struct {
 	round      rounding
 	flush, sat bool
@@ -62,7 +61,7 @@ func (d *decoder) floatMode() floatMode {
 }
 
 func decodeFloatArithmetic(d *decoder) {
-	d.drop("approx", "full") // of div: correctly rounded here
+	d.drop("approx", "full") // of div, which is correctly rounded here
 	m := d.floatMode()
 	t := d.typ()
 	sources := operandCount[d.opcode]
@@ -87,7 +86,7 @@ func decodeFloatArithmetic(d *decoder) {
 	}
 }
 
-// floatExec32 returns the execution of an arithmetic operation on f32.
+// floatExec32 returns the execution of an f32 arithmetic operation.
 func floatExec32(name string, m floatMode) exec {
 	if (m == floatMode{}) {
 		switch name {
@@ -125,7 +124,7 @@ func floatExec32(name string, m floatMode) exec {
 	}
 }
 
-// floatExec64 returns the execution of an arithmetic operation on f64.
+// floatExec64 returns the execution of an f64 arithmetic operation.
 func floatExec64(name string, m floatMode) exec {
 	if (m == floatMode{}) {
 		switch name {
@@ -188,7 +187,7 @@ func operation64(name string, m floatMode) func(a, b, c float64) float64 {
 	return selection[float64](name, m.nan)
 }
 
-// selection returns the operations that do not round.
+// selection returns the function of an operation that does not round, or nil.
 func selection[T float32 | float64](name string, nan bool) func(a, b, c T) T {
 	switch name {
 	case "min":
@@ -203,8 +202,8 @@ func selection[T float32 | float64](name string, nan bool) func(a, b, c T) T {
 	return nil
 }
 
-// pick returns m, the minimum or maximum of a and b, or the operand that is a
-// number if the other is none and nan does not ask for NaN.
+// pick returns m, the minimum or maximum of a and b, if both are numbers. If one is NaN,
+// pick returns the other one or, with nan set, NaN.
 func pick[T float32 | float64](a, b, m T, nan bool) T {
 	switch {
 	case nan:
@@ -216,8 +215,8 @@ func pick[T float32 | float64](a, b, m T, nan bool) T {
 	return m
 }
 
-// approximations has the functions that the hardware approximates. Here they
-// are the exact value rounded once.
+// approximations maps the functions that the hardware approximates. Here each is the exact
+// value rounded once.
 var approximations = map[string]func(x float64) float64{
 	"rsqrt": func(x float64) float64 { return 1 / math.Sqrt(x) },
 	"sin":   math.Sin,
@@ -276,8 +275,7 @@ func decodeFloatFunction(d *decoder) {
 	})
 }
 
-// decodeCopysign decodes copysign, which gives its second operand the sign of
-// the first.
+// decodeCopysign decodes copysign, which gives its second operand the sign of the first.
 func decodeCopysign(d *decoder) {
 	t := d.typ()
 	if t != f32 && t != f64 {

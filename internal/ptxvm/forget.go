@@ -1,7 +1,7 @@
 package ptxvm
 
-// Forget makes the n bytes at address uninitialised again, as the checks see it.
-// Whatever lies outside of an allocation is left alone.
+// Forget marks the n bytes at address as uninitialized again. It ignores bytes outside of
+// any allocation.
 func (m *Memory) Forget(address uint64, n int) {
 	if m.direct {
 		return

@@ -2,20 +2,20 @@ package ptxvm
 
 import "strings"
 
-// function collects what is known of an entry while its body is parsed.
+// function is the state of parsing the body of an entry.
 type function struct {
 	*Entry
 	p        *parser
 	location int32 // of the instructions that follow
-	sink     int32 // slot behind the operand "_", -1 before its first use
+	sink     int32 // slot of operand "_"; -1 before its first use
 	branches []branchFixup
-	dynamic  []slotReloc // addresses of dynamic shared memory
+	dynamic  []slotReloc // slots that hold addresses in dynamic shared memory
 
-	constants    map[uint64]int32 // slots by value
-	specialSlots map[string]int32 // slots of special registers by name
+	constants    map[uint64]int32 // slot of each constant, by its bits
+	specialSlots map[string]int32 // slot of each special register, by name
 }
 
-// branchFixup is a branch to a label that may be defined further down.
+// branchFixup is a branch to a label that may be defined later.
 type branchFixup struct {
 	instr int32
 	table int // index in instr.slots, or -1 for instr.target
@@ -31,7 +31,7 @@ type branchTable struct {
 	line  int32
 }
 
-// entry parses a kernel behind the word .entry.
+// entry parses a kernel after the word .entry.
 func (p *parser) entry() {
 	e := &Entry{module: p.module, Name: p.expect(identifier, "a kernel name").text}
 	if p.module.Entry(e.Name) != nil {
@@ -99,7 +99,7 @@ func (p *parser) dimension3() [3]int {
 	for i := range d {
 		n := p.constant()
 		if n == 0 || n > maxThreads {
-			p.fail("bad block size %d", n)
+			p.fail("invalid block size %d: want 1 to 1024", n)
 		}
 		d[i] = int(n)
 		if !p.accept(",") {
@@ -109,8 +109,8 @@ func (p *parser) dimension3() [3]int {
 	return d
 }
 
-// body parses statements up to the brace that closes the function, and
-// reports whether there is one.
+// body parses statements up to the brace that closes the function. It returns false if
+// there is no such brace.
 func (f *function) body() bool {
 	p := f.p
 	depth := 1
@@ -204,7 +204,7 @@ func (f *function) registers() {
 	p.expectPunctuation(";")
 }
 
-// loc makes the instructions that follow belong to a position of the source.
+// loc parses a .loc and sets the source position of the instructions that follow.
 func (f *function) loc(line int32) {
 	p := f.p
 	file := p.expect(integer, "a file number").value
@@ -232,8 +232,7 @@ func (f *function) branchTargets(name token) {
 	p.declare(name.text, table)
 }
 
-// instruction parses and decodes one instruction, of which first is the first
-// token.
+// instruction parses and decodes one instruction. first is its first token.
 func (f *function) instruction(first token) {
 	p := f.p
 	d := decoder{p: p, f: f}
@@ -277,8 +276,8 @@ func (f *function) instruction(first token) {
 	}
 }
 
-// finish completes the code: a final exit, branch targets, and the addresses
-// that depend on the amount of static shared memory.
+// finish completes the code: it adds a final exit and resolves branch targets and the
+// addresses that depend on the amount of static shared memory.
 func (f *function) finish() {
 	f.code = append(f.code, instr{exec: exit, guard: noGuard, loc: f.location})
 	for _, b := range f.branches {
@@ -302,7 +301,7 @@ func (f *function) finish() {
 // dynamicStart returns the offset of the dynamic shared memory of a block.
 func (e *Entry) dynamicStart() int { return (e.SharedSize + 15) &^ 15 }
 
-// newSlot gives a thread one more slot, with the given initial value.
+// newSlot adds a slot with the given initial value to every thread and returns its index.
 func (f *function) newSlot(initial uint64) int32 {
 	if len(f.initial) == maxRegisters {
 		f.p.fail("%s uses more than %d registers", f.Name, maxRegisters)
@@ -321,8 +320,7 @@ func (f *function) constant(bits uint64) int32 {
 	return slot
 }
 
-// address returns the slot that holds the address of v, in v's own space, plus
-// addend.
+// address returns the slot that holds the address of v plus addend, in v's state space.
 func (f *function) address(v *variable, addend uint64) int32 {
 	switch {
 	case v.space == globalSpace || v.space == constSpace:
@@ -337,13 +335,13 @@ func (f *function) address(v *variable, addend uint64) int32 {
 	return f.constant(v.offset + addend)
 }
 
-// operandKind tells the forms of an operand apart.
+// operandKind is the form of an operand.
 type operandKind uint8
 
 const (
-	nameOperand    operandKind = iota // register, variable, label, special register
+	nameOperand    operandKind = iota // register, variable, label or special register
 	constOperand                      // integer constant
-	floatOperand                      // floating constant
+	floatOperand                      // floating-point constant
 	vectorOperand                     // {a, b}
 	addressOperand                    // [a+n], [a, {b, c}]
 	pairOperand                       // a|b
@@ -354,9 +352,9 @@ type operand struct {
 	kind    operandKind
 	name    string
 	symbol  any
-	value   uint64 // of a constant; what is added to a name or address
-	number  token  // of a floating constant
-	negated bool   // !p, or a negative floating constant
+	value   uint64 // value of a constant, or the offset added to a name or address
+	number  token  // of a floating-point constant
+	negated bool   // !p, or a negative floating-point constant
 	list    []operand
 }
 

@@ -23,8 +23,8 @@ func fuzzSeeds() []string {
 	}
 }
 
-// FuzzParse feeds text to the parser, which must return a module or a list of
-// errors with their lines.
+// FuzzParse passes text to Parse, which must return a module or a list of errors with
+// their lines.
 func FuzzParse(f *testing.F) {
 	for _, src := range fuzzSeeds() {
 		f.Add(src)
@@ -49,7 +49,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// fuzzLines are what programs are made of.
+// fuzzLines are the statements that fuzz programs consist of.
 var fuzzLines = []string{
 	"ld.param.u64 %rd3, [in];", "mov.u32 %r3, tile;", "mov.u64 %rd4, tile;", "cvta.shared.u64 %rd4, %rd4;", "cvta.local.u64 %rd5, %rd1;",
 	"mov.u32 %r4, %tid.y;", "mov.u32 %r4, %laneid;", "mov.u32 %r4, %lanemask_lt;", "mov.u32 %r4, %clock;", "mov.u32 %r4, 64;", "mov.u32 %r5, -1;",
@@ -70,8 +70,8 @@ var fuzzLines = []string{
 	"@%p1 bra here;", "@!%p2 bra here;", "@%p3 bra done;", "bra here;", "brx.idx %r4, targets;", "@%p1 exit;", "@%p2 trap;", "add.cc.u32 %r5, %r4, %r1;", "addc.u32 %r6, %r5, %r4;",
 }
 
-// fuzzProgram makes a kernel of the lines that picks names. One in the middle
-// is the target of branches.
+// fuzzProgram builds a kernel from the lines that picks selects. One in the middle is the
+// target of branches.
 func fuzzProgram(picks []byte) string {
 	var body strings.Builder
 	body.WriteString("targets: .branchtargets here, done;\n")
@@ -87,9 +87,9 @@ func fuzzProgram(picks []byte) string {
 	return kernel(body.String() + "done:")
 }
 
-// FuzzRun runs a program made of lines, or the kernels of src where there are
-// no picks, twice with checks and once without. The two checked runs must end
-// the same way.
+// FuzzRun runs a program twice with checks and once without. It builds the program from
+// picks or, if there are none, uses the kernels of src. Both checked runs must end the
+// same way.
 func FuzzRun(f *testing.F) {
 	for i, src := range fuzzSeeds() {
 		f.Add(src, []byte{}, uint8(i*17), uint64(i))
@@ -144,7 +144,7 @@ func fuzzLaunch(t *testing.T, m *Module, e *Entry, shape uint8, param uint64, ch
 		Workers:       2,
 	}
 	if raceEnabled {
-		c.Workers = 1 // the programs race with themselves
+		c.Workers = 1 // the programs have data races
 	}
 	if r := e.RequiredThreads; r[0] != 0 {
 		c.Block = r

@@ -2,7 +2,7 @@ package ptxvm
 
 import "math"
 
-// halfFormat is a 16-bit floating format.
+// halfFormat is a 16-bit floating-point format.
 type halfFormat struct {
 	mantissa int // explicit bits of the significand
 	low      int // exponent of the smallest normal value
@@ -39,7 +39,7 @@ func (f halfFormat) decode(bits uint16) float64 {
 	return v
 }
 
-// encode rounds x.
+// encode returns the bits of x, rounded with m.
 func (f halfFormat) encode(x float64, m rounding) uint16 {
 	if x != x {
 		return canonicalNaN16
@@ -78,8 +78,7 @@ func (f halfFormat) encode(x float64, m rounding) uint16 {
 	return sign | (uint16(exponent-f.low)<<f.mantissa + uint16(q))
 }
 
-// decodeHalfArithmetic decodes arithmetic on 16-bit floats and on pairs of
-// them.
+// decodeHalfArithmetic decodes arithmetic on 16-bit floats and on pairs of them.
 func decodeHalfArithmetic(d *decoder) {
 	m := d.floatMode()
 	relu := d.mod("relu") != ""
@@ -132,7 +131,7 @@ func decodeHalfArithmetic(d *decoder) {
 	})
 }
 
-// flush is .ftz for values of the format.
+// flush applies .ftz to a value of the format.
 func (f halfFormat) flush(x float64) float64 {
 	if math.Abs(x) < math.Ldexp(1, f.low) {
 		return math.Copysign(0, x)
@@ -140,8 +139,8 @@ func (f halfFormat) flush(x float64) float64 {
 	return x
 }
 
-// bits returns the untyped type of the size of t: registers of 16-bit floats
-// are declared as such.
+// bits returns the untyped type with the size of t. Registers of 16-bit floats are
+// declared with it.
 func (t dataType) bits() dataType {
 	switch t.size() {
 	case 1:
@@ -154,7 +153,7 @@ func (t dataType) bits() dataType {
 	return b64
 }
 
-// halfOperation returns an operation whose result may be rounded once more.
+// halfOperation returns an operation whose result may safely be rounded a second time.
 func halfOperation(name string, m floatMode) func(a, b, c float64) float64 {
 	switch name {
 	case "add":

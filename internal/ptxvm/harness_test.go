@@ -19,7 +19,7 @@ func le64(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 func bits32(v float32) uint64 { return uint64(math.Float32bits(v)) }
 func bits64(v float64) uint64 { return math.Float64bits(v) }
 
-// header is the head of a module; its three lines count in PTX line numbers.
+// header starts a module. Its three lines count in PTX line numbers.
 const header = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 func mustParse(t testing.TB, src string) *Module {
@@ -31,7 +31,7 @@ func mustParse(t testing.TB, src string) *Module {
 	return m
 }
 
-// assembles has ptxas confirm that src is valid PTX, where ptxas is found.
+// assembles checks that src is valid PTX, if ptxas is available.
 func assembles(t *testing.T, src string) {
 	t.Helper()
 	ptxas := os.Getenv("PTXAS")
@@ -50,7 +50,7 @@ func assembles(t *testing.T, src string) {
 	}
 }
 
-// buffer is an allocation that a test kernel gets as a parameter.
+// buffer is an allocation that a test kernel takes as a parameter.
 type buffer struct {
 	t       testing.TB
 	m       *Memory
@@ -90,7 +90,8 @@ func (b buffer) words() []uint32 {
 	return words
 }
 
-// kernel is a test kernel with parameter out, and registers of all types.
+// kernel returns a module with a kernel that has parameters out and in, registers of all
+// types, and the given body.
 func kernel(body string) string {
 	return header + `.visible .entry k(.param .u64 out, .param .u64 in)
 {
@@ -108,7 +109,7 @@ mov.u32 %r2, %ctaid.x;
 ` + body + "\nret;\n}\n"
 }
 
-// bodyLine returns the line of text in the kernel that kernel makes of body.
+// bodyLine returns the line number of text in the module that kernel returns for body.
 func bodyLine(t *testing.T, body, text string) int {
 	t.Helper()
 	before, _, ok := strings.Cut(kernel(body), text)
@@ -118,8 +119,8 @@ func bodyLine(t *testing.T, body, text string) int {
 	return strings.Count(before, "\n") + 1
 }
 
-// runKernel runs kernel(body) with checks on one block of threads, or as
-// config says. Without a memory, out and in are buffers of 4096 zero bytes.
+// runKernel runs kernel(body) with checks on one block of threads, or as config says. If
+// config has no memory, out and in are buffers of 4096 zero bytes.
 func runKernel(t *testing.T, body string, threads int, config Config) (out buffer, err error) {
 	t.Helper()
 	src := kernel(body)
@@ -152,8 +153,8 @@ func wantFault(t *testing.T, err error, kind Kind, line int) *Fault {
 	return f
 }
 
-// instructionCase is an instruction with the values of its operands. Its
-// operands are %d and %a, %b, %c, %e; widths lists theirs, p for predicates.
+// instructionCase is an instruction with the values of its operands. The operands are %d
+// and %a, %b, %c, %e. widths lists their widths in bits, or p for a predicate.
 type instructionCase struct {
 	text   string
 	widths string
@@ -161,7 +162,7 @@ type instructionCase struct {
 	want   uint64
 }
 
-// instructionModule makes a module with a kernel for each case.
+// instructionModule returns a module with one kernel per case.
 func instructionModule(cases []instructionCase) string {
 	var b strings.Builder
 	b.WriteString(header)

@@ -1,7 +1,7 @@
 package ptxvm
 
-// Bytes returns the n bytes at address themselves, for a host that shares them
-// with kernels. They count as initialised from then on.
+// Bytes returns the n bytes at address without copying them, for a host that shares memory
+// with kernels. It marks them as initialized.
 func (m *Memory) Bytes(address uint64, n int) ([]byte, error) {
 	b, mark, err := m.span("share", address, n)
 	if err != nil {

@@ -1,26 +1,26 @@
 package ptxvm
 
-// exec carries out one instruction of a thread.
+// exec executes one instruction of a thread.
 //
-// Slots hold raw bits. The bits of a slot above the width of its register are
-// unspecified: whoever reads a slot truncates to the width of its own type.
+// Slots hold raw bits. Bits above the width of a register are unspecified: every reader
+// truncates a slot to the width of its own type.
 type exec func(t *thread, in *instr)
 
-// instr is a decoded instruction. Operands are indices of slots; constants,
-// special registers and addresses of variables have slots too, so that no
-// instruction tells kinds of operands apart when it runs.
+// instr is a decoded instruction. Operands are slot indices. Constants, special registers
+// and addresses of variables have slots too, so execution does not distinguish kinds of
+// operands.
 type instr struct {
 	exec       exec
 	d, a, b, c int32
 	guard      int32 // slot of the guard predicate, or noGuard
-	unless     bool  // the guard must be false
+	unless     bool  // run if the guard is false
 	access     access
 	target     int32      // pc of a branch
 	e          int32      // second destination, or a small immediate
-	collective collective // what a warp operation does once its lanes have met
+	collective collective // the operation that runs once all lanes of a warp operation have arrived
 	slots      []int32    // elements of a vector, targets of brx.idx
 	offset     uint64     // added to an address; a large immediate
-	line       int32      // in the PTX text
+	line       int32      // line in the PTX text
 	loc        int32      // index in Entry.locations
 }
 
@@ -29,16 +29,16 @@ const noGuard = -1
 // access describes the memory access of an instruction.
 type access struct {
 	space   space
-	size    uint8 // bytes, all elements of a vector together
+	size    uint8 // bytes, of all vector elements together
 	read    bool
 	write   bool
-	strong  bool // atomic, volatile, relaxed, acquire or release: never part of a race with another strong access
+	strong  bool // atomic, volatile, relaxed, acquire or release; two strong accesses never race
 	acquire bool
 	release bool
 	narrow  bool // the address is a 32-bit register
 }
 
-// decoder turns one parsed instruction into an instr.
+// decoder decodes one parsed instruction into an instr.
 type decoder struct {
 	p      *parser
 	f      *function
@@ -49,7 +49,7 @@ type decoder struct {
 	in     instr
 }
 
-// opcodes has the decoder of every supported instruction.
+// opcodes maps every supported instruction to its decoder.
 var opcodes map[string]func(*decoder)
 
 func init() {
@@ -80,7 +80,7 @@ func init() {
 		"prefetch": decodeHint, "prefetchu": decodeHint, "applypriority": decodeHint,
 		"membar": decodeFence, "fence": decodeFence,
 		"cp": decodeCopy, "mbarrier": decodeMbarrier, // async.go, mbarrier.go
-		// synchronisation: barrier.go, warp.go
+		// synchronization: barrier.go, warp.go
 		"bar": decodeBarrier, "barrier": decodeBarrier,
 		"vote": decodeVote, "shfl": decodeShuffle, "match": decodeMatch, "redux": decodeRedux,
 		"activemask": decodeActivemask,
@@ -94,7 +94,7 @@ func init() {
 	}
 }
 
-// emit appends the instruction with the given execution.
+// emit appends the instruction with the given execution. It fails if run is nil.
 func (d *decoder) emit(run exec) {
 	if run == nil {
 		d.p.unsupported("%s is not supported", d.text)
@@ -104,7 +104,7 @@ func (d *decoder) emit(run exec) {
 	d.f.code = append(d.f.code, in)
 }
 
-// mod consumes the first modifier that is one of names; "" if there is none.
+// mod consumes the first modifier that is one of names. It returns "" if there is none.
 func (d *decoder) mod(names ...string) string {
 	for i, m := range d.mods {
 		for _, n := range names {
@@ -117,8 +117,7 @@ func (d *decoder) mod(names ...string) string {
 	return ""
 }
 
-// drop consumes all modifiers that are among names, which do not change the
-// result.
+// drop consumes all modifiers in names. They do not affect the result.
 func (d *decoder) drop(names ...string) {
 	for d.mod(names...) != "" {
 	}
@@ -148,13 +147,13 @@ func (d *decoder) want(lo, hi int) {
 	}
 }
 
-// destination returns the slot of operand i, a register of type t.
+// destination returns the slot of operand i, which must be a register of type t.
 func (d *decoder) destination(i int, t dataType) int32 {
 	return d.target(d.args[i], t, false)
 }
 
-// target returns the slot of the register or sink o that receives a value of
-// type t; a wide register may be wider than t.
+// target returns the slot of o, a register or sink that receives a value of type t. If
+// wide is set, the register may be wider than t.
 func (d *decoder) target(o operand, t dataType, wide bool) int32 {
 	if o.kind == sinkOperand {
 		if d.f.sink < 0 {
@@ -165,7 +164,7 @@ func (d *decoder) target(o operand, t dataType, wide bool) int32 {
 	return d.register(o, t, wide)
 }
 
-// register returns the slot of o, which must be a register that suits t.
+// register returns the slot of o, which must be a register compatible with t.
 func (d *decoder) register(o operand, t dataType, wide bool) int32 {
 	r, ok := o.symbol.(*register)
 	if o.kind != nameOperand || !ok || o.negated {
@@ -188,11 +187,11 @@ func (d *decoder) register(o operand, t dataType, wide bool) int32 {
 	return r.slot
 }
 
-// source returns the slot of operand i read as type t.
+// source returns the slot of operand i, read as type t.
 func (d *decoder) source(i int, t dataType) int32 { return d.value(d.args[i], t, false) }
 
-// value returns the slot of o read as type t: a register, a constant, a
-// special register or the address of a variable.
+// value returns the slot of o read as type t. o is a register, a constant, a special
+// register or the address of a variable.
 func (d *decoder) value(o operand, t dataType, wide bool) int32 {
 	switch o.kind {
 	case constOperand:
@@ -225,8 +224,7 @@ func (d *decoder) value(o operand, t dataType, wide bool) int32 {
 	return d.register(o, t, wide)
 }
 
-// negated returns a slot that holds the complement of predicate o at this
-// point.
+// negated returns a slot that holds the complement of predicate o at this point.
 func (d *decoder) negated(o operand) int32 {
 	o.negated = false
 	in := instr{exec: notPred, guard: noGuard, line: d.in.line, loc: d.in.loc}
@@ -236,7 +234,7 @@ func (d *decoder) negated(o operand) int32 {
 	return in.d
 }
 
-// immediate returns the value of operand i, an integer constant.
+// immediate returns the value of operand i, which must be an integer constant.
 func (d *decoder) immediate(i int) uint64 {
 	if d.args[i].kind != constOperand {
 		d.p.fail("%s: operand %d must be a constant", d.text, i+1)
@@ -244,7 +242,8 @@ func (d *decoder) immediate(i int) uint64 {
 	return d.args[i].value
 }
 
-// elements returns the slots of a vector operand of n elements of type t.
+// elements returns the slots of o, a vector operand with n elements. slot returns the slot
+// of one element.
 func (d *decoder) elements(o operand, n int, slot func(operand) int32) []int32 {
 	if o.kind != vectorOperand || len(o.list) != n {
 		d.p.fail("%s: want a vector of %d operands", d.text, n)
@@ -256,8 +255,8 @@ func (d *decoder) elements(o operand, n int, slot func(operand) int32) []int32 {
 	return slots
 }
 
-// address decodes the address operand o of an access to the given space into
-// in.a, in.offset and in.access.
+// address decodes the address operand o of an access in space sp into in.a, in.offset and
+// in.access.
 func (d *decoder) address(o operand, sp space) {
 	if o.kind != addressOperand {
 		d.p.fail("%s: want an address in brackets", d.text)
@@ -288,8 +287,8 @@ func (d *decoder) address(o operand, sp space) {
 	d.in.a = d.register(base, b64, false)
 }
 
-// selectBySize returns the execution for integers of the size of t whose sign
-// does not matter.
+// selectBySize returns the execution for the size of integer type t, for operations that
+// ignore the sign.
 func selectBySize(t dataType, e16, e32, e64 exec) exec {
 	if t.integral() {
 		switch t.size() {
@@ -304,7 +303,7 @@ func selectBySize(t dataType, e16, e32, e64 exec) exec {
 	return nil
 }
 
-// selectBySign returns the execution for the integer type t.
+// selectBySign returns the execution for integer type t.
 func selectBySign(t dataType, eu16, eu32, eu64, es16, es32, es64 exec) exec {
 	if t.signed() {
 		return selectBySize(t, es16, es32, es64)

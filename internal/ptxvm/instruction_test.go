@@ -173,7 +173,7 @@ func TestFloatArithmetic(t *testing.T) {
 		{"div.rz.f64 %d, %a, %b;", "64 64 64", []uint64{bits64(1), bits64(3)}, 0x3fd5555555555555},
 		{"div.rp.f64 %d, %a, %b;", "64 64 64", []uint64{bits64(1), bits64(3)}, 0x3fd5555555555556},
 		{"fma.rn.f32 %d, %a, %b, %c;", "32 32 32 32", []uint64{bits32(0x1.000002p0), bits32(0x1.000002p0), bits32(-1)}, bits32(0x1.000001p-22)},
-		// The product is halfway between two float32; the addend breaks the tie.
+		// The product is halfway between two float32 values; the addend breaks the tie.
 		{"fma.rn.f32 %d, %a, %b, %c;", "32 32 32 32", []uint64{bits32(0x1.001p0), bits32(0x1.001p0), bits32(0x1p-60)}, bits32(0x1.002002p0)},
 		{"fma.rn.f32 %d, %a, %b, %c;", "32 32 32 32", []uint64{bits32(0x1.001p0), bits32(0x1.001p0), bits32(-0x1p-60)}, bits32(0x1.002p0)},
 		{"fma.rz.f32 %d, %a, %b, %c;", "32 32 32 32", []uint64{bits32(0x1.001p0), bits32(0x1.001p0), bits32(0x1p-60)}, bits32(0x1.002p0)},
@@ -227,7 +227,7 @@ func TestHalfArithmetic(t *testing.T) {
 	})
 }
 
-func TestApproximationsAreTheExactValueRounded(t *testing.T) {
+func TestApproximationsAreCorrectlyRounded(t *testing.T) {
 	testInstructions(t, []instructionCase{
 		{"sin.approx.f32 %d, %a;", "32 32", []uint64{bits32(1)}, bits32(float32(math.Sin(1)))},
 		{"cos.approx.f32 %d, %a;", "32 32", []uint64{bits32(1)}, bits32(float32(math.Cos(1)))},

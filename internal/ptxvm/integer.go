@@ -11,8 +11,8 @@ type signed interface{ ~int16 | ~int32 | ~int64 }
 
 type integerType interface{ unsigned | signed }
 
-// decodeArithmetic decodes the arithmetic instructions that exist for
-// integers and for floating types.
+// decodeArithmetic decodes the arithmetic instructions that exist for integers and for
+// floating-point types.
 func decodeArithmetic(d *decoder) {
 	if len(d.mods) > 0 {
 		switch d.mods[len(d.mods)-1] {
@@ -32,7 +32,7 @@ func decodeArithmetic(d *decoder) {
 	decodeIntegerArithmetic(d)
 }
 
-// operandCount has the number of sources of an arithmetic instruction.
+// operandCount maps an arithmetic instruction to its number of sources.
 var operandCount = map[string]int{
 	"abs": 1, "neg": 1,
 	"add": 2, "sub": 2, "mul": 2, "mul24": 2, "div": 2, "rem": 2, "min": 2, "max": 2,
@@ -68,7 +68,7 @@ func decodeIntegerArithmetic(d *decoder) {
 	d.emit(integerExec(d.opcode, part, t))
 }
 
-// saturating returns the execution of the .sat forms, which exist for .s32.
+// saturating returns the execution of the .sat forms, which exist only for .s32.
 func (d *decoder) saturating(part string, t dataType) exec {
 	if t != s32 {
 		return nil
@@ -204,8 +204,8 @@ func highS64(a, b uint64) uint64 {
 	return high - uint64(int64(a)>>63)&b - uint64(int64(b)>>63)&a
 }
 
-// div and rem give all ones for a zero divisor, as the hardware does; PTX
-// leaves it undefined.
+// div and rem return all ones for a zero divisor, as the hardware does. PTX leaves the
+// result undefined.
 func div[T integerType](t *thread, in *instr) {
 	r := t.regs
 	if b := T(r[in.b]); b != 0 {
@@ -249,8 +249,8 @@ func sad[T integerType](t *thread, in *instr) {
 	r[in.d] = uint64(max(a, b) - min(a, b) + T(r[in.c]))
 }
 
-// exec24 is 24-bit multiplication: bits 0 to 31 or 16 to 47 of the 48-bit
-// product.
+// exec24 returns the execution of a 24-bit multiplication: bits 0 to 31 or 16 to 47 of the
+// 48-bit product.
 func exec24(opcode, part string, t dataType) exec {
 	if t != u32 && t != s32 {
 		return nil
@@ -275,8 +275,8 @@ func exec24(opcode, part string, t dataType) exec {
 	}
 }
 
-// decodeCarry decodes the extended-precision instructions: those with .cc,
-// which write the carry, and addc, subc and madc, which read it.
+// decodeCarry decodes the extended-precision instructions: those with .cc, which write the
+// carry, and addc, subc and madc, which read it.
 func decodeCarry(d *decoder) {
 	writes := d.mod("cc") != ""
 	part := d.mod("lo", "hi")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// otherOpcodes are the instructions of PTX that this package does not execute
-// (PTX ISA 8.8, chapter 9).
+// otherOpcodes are the PTX instructions that this package does not support (PTX ISA 8.8,
+// chapter 9).
 var otherOpcodes = setOf(`
 	alloca bmsk call clusterlaunchcontrol createpolicy discard dp2a elect fns
 	getctarank griddepcontrol istypep movmatrix multimem setmaxnreg stackrestore
@@ -14,8 +14,8 @@ var otherOpcodes = setOf(`
 	vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4
 	vmin vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4`)
 
-// otherRegisters begin the names of special registers of PTX that this package
-// does not have (PTX ISA 8.8, chapter 10).
+// otherRegisters are prefixes of the special registers that this package does not support
+// (PTX ISA 8.8, chapter 10).
 var otherRegisters = [...]string{
 	"%aggr_smem_size", "%cluster", "%current_graph_exec", "%envreg", "%is_explicit_cluster",
 	"%nclusterid", "%pm", "%reserved_smem_offset",
@@ -29,7 +29,8 @@ func setOf(words string) map[string]bool {
 	return set
 }
 
-// exists reports whether PTX has a special register that this package lacks.
+// exists reports whether PTX defines register, a special register that this package does
+// not support.
 func exists(register string) bool {
 	return slices.ContainsFunc(otherRegisters[:], func(prefix string) bool { return strings.HasPrefix(register, prefix) })
 }

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// Limits of a launch, those of the hardware since compute capability 3.0.
+// Limits of a launch: those of the hardware since compute capability 3.0.
 const (
-	maxThreads = 1 << 10 // of a block
+	maxThreads = 1 << 10 // per block
 	maxBlockZ  = 1 << 6
 	maxGridX   = 1<<31 - 1
 	maxGridYZ  = 1<<16 - 1
@@ -19,30 +19,29 @@ const (
 	maxLocalTotal = 1 << 28
 )
 
-// Config says how to launch a kernel.
+// Config describes a launch of a kernel.
 type Config struct {
 	Grid, Block   [3]int // X, Y, Z; blocks and threads
-	DynamicShared int    // bytes of dynamic shared memory of a block
-	// Params has the value of each .param of the kernel, little-endian.
+	DynamicShared int    // bytes of dynamic shared memory per block
+	// Params holds the value of each .param of the kernel, little-endian.
 	Params [][]byte
 	Memory *Memory
-	// Checks makes the launch report races, divergent barriers and reads of
-	// uninitialised memory. It runs the blocks one after another, and gives
-	// the same answer every time.
+	// Checks makes the launch report races, divergent barriers and reads of uninitialized
+	// memory. Blocks then run one after another, and the result is deterministic.
 	Checks bool
-	// MaxSteps is the number of instructions that all threads together may
-	// execute; zero is no limit. Without Checks each worker takes them in
-	// portions, of which it may use the last in part only.
+	// MaxSteps is the number of instructions that all threads together may execute; zero
+	// means no limit. Without Checks each worker reserves them in portions and may not use
+	// its last portion completely, so the launch may end earlier.
 	MaxSteps int64
-	// Cooperative makes all blocks run by turns, so that they can wait for each
-	// other. There are at most MaxTogether.
+	// Cooperative makes all blocks take turns, so that they can wait for each other. There
+	// may be at most MaxTogether blocks.
 	Cooperative bool
-	// Workers is the number of blocks that run at a time without Checks; zero
-	// stands for GOMAXPROCS.
+	// Workers is the number of blocks that run concurrently without Checks; zero means
+	// GOMAXPROCS.
 	Workers int
 }
 
-// LaunchError reports a Config that does not suit the kernel.
+// LaunchError reports a Config that is not valid for the kernel.
 type LaunchError struct {
 	Kernel  string
 	Message string
@@ -50,28 +49,29 @@ type LaunchError struct {
 
 func (e *LaunchError) Error() string { return fmt.Sprintf("launch of %s: %s", e.Kernel, e.Message) }
 
-// launch is one launch in progress, shared by its workers.
+// launch is the state of one launch, shared by its workers.
 type launch struct {
 	entry   *Entry
 	config  Config
 	ctx     context.Context
-	initial []uint64 // slots of a thread, with the addresses of variables
+	initial []uint64 // slots of a thread, including the addresses of variables
 	table   []*allocation
 	params  []byte
 	blocks  uint64
 
-	next      atomic.Uint64 // block to run next
-	remaining atomic.Int64  // steps
+	next      atomic.Uint64 // next block to run
+	remaining atomic.Int64  // instructions
 	stopped   atomic.Bool
 }
 
 // errStopped ends a worker because another one failed.
 var errStopped = errors.New("ptxvm: another block failed")
 
-// Launch runs the kernel named entry and waits for it to end. The error is a
-// *Fault if the kernel did something wrong or ctx has ended, whose cause it then
-// wraps, a *LaunchError if c does not suit it, or wraps ErrOutOfMemory. Launches may run
-// concurrently; those with Checks on one Memory take turns.
+// Launch runs the kernel named entry and waits for it to end. The error is a *Fault if the
+// kernel did something wrong, a *Fault that wraps the cause of ctx if ctx ended, or a
+// *LaunchError if c is not valid for the kernel; it wraps ErrOutOfMemory if there is no
+// memory for the module's variables. Launches may run concurrently. Launches with Checks
+// on the same Memory run one at a time.
 func (m *Module) Launch(ctx context.Context, entry string, c Config) error {
 	e := m.Entry(entry)
 	if e == nil {
@@ -101,15 +101,14 @@ func (m *Module) Launch(ctx context.Context, entry string, c Config) error {
 	return l.run()
 }
 
-// snapshot returns the allocations as they are now, with shadows if checks ask
-// for them.
+// snapshot returns the current allocations, with shadow memory if checks is set.
 func (m *Memory) snapshot(checks bool) []*allocation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !checks || m.direct {
 		return m.table
 	}
-	// Half of the range of the clock is left to one launch.
+	// Each launch may use half of the range of the clock.
 	rewind := m.raceClock > 1<<31
 	if rewind {
 		m.raceClock = 0
@@ -133,7 +132,7 @@ func (e *Entry) validate(c *Config) error {
 		return &LaunchError{e.Name, fmt.Sprintf(format, args...)}
 	}
 	if c.Memory == nil {
-		return fail("no memory")
+		return fail("Config.Memory is nil; set it to the memory of the device")
 	}
 	for i, limit := range [3]int{maxGridX, maxGridYZ, maxGridYZ} {
 		if c.Grid[i] < 1 || c.Grid[i] > limit {
@@ -150,7 +149,7 @@ func (e *Entry) validate(c *Config) error {
 		return fail("block %v has %d threads, the limit is %d", c.Block, threads, maxThreads)
 	}
 	if r := e.RequiredThreads; r[0] != 0 && r != c.Block {
-		return fail("block %v, the kernel requires %v", c.Block, r)
+		return fail("block %v: the kernel requires %v", c.Block, r)
 	}
 	if m := e.MaxThreads; m[0] != 0 && threads > m[0]*m[1]*m[2] {
 		return fail("block %v has %d threads, the kernel allows %d", c.Block, threads, m[0]*m[1]*m[2])
@@ -162,23 +161,23 @@ func (e *Entry) validate(c *Config) error {
 		return fail("%d bytes of local memory for each of %d threads: the limit is %d in all", e.LocalSize, threads, maxLocalTotal)
 	}
 	if len(c.Params) != len(e.Params) {
-		return fail("%d parameters, want %d", len(c.Params), len(e.Params))
+		return fail("%d parameters: want %d", len(c.Params), len(e.Params))
 	}
 	for i, p := range e.Params {
 		if len(c.Params[i]) != p.Size {
-			return fail("parameter %d (%s) has %d bytes, want %d", i, p.Name, len(c.Params[i]), p.Size)
+			return fail("parameter %d (%s) has %d bytes: want %d", i, p.Name, len(c.Params[i]), p.Size)
 		}
 	}
 	for i, n := range e.Cluster {
 		if n > 1 && c.Grid[i]%n != 0 {
-			return fail("grid %v is not made of clusters of %v blocks", c.Grid, e.Cluster)
+			return fail("grid %v is not a multiple of the cluster dimensions %v", c.Grid, e.Cluster)
 		}
 	}
 	if n := c.Grid[0] * c.Grid[1] * c.Grid[2]; c.Cooperative && n > MaxTogether {
-		return fail("%d blocks run together, the limit is %d", n, MaxTogether)
+		return fail("%d blocks must run together: the limit is %d", n, MaxTogether)
 	}
 	if c.MaxSteps < 0 {
-		return fail("%d steps", c.MaxSteps)
+		return fail("MaxSteps is %d: want zero or more", c.MaxSteps)
 	}
 	return nil
 }
@@ -226,7 +225,7 @@ func (l *launch) run() error {
 	return nil
 }
 
-// work runs blocks on one machine until there are none left.
+// work runs blocks on one machine until none are left.
 func (l *launch) work() error {
 	b := l.entry.machine()
 	b.prepare(l)
@@ -246,8 +245,8 @@ func (l *launch) work() error {
 	return err
 }
 
-// grant hands out the instructions of the next quantum: none when the budget
-// is used up.
+// grant returns the number of instructions in the next quantum: zero when the budget is
+// used up.
 func (l *launch) grant() (int, error) {
 	if l.stopped.Load() {
 		return 0, errStopped
@@ -272,7 +271,7 @@ func (e *Entry) machine() *block {
 	return &block{entry: e, code: e.code, clock: new(clock)}
 }
 
-// prepare fits the machine to a launch.
+// prepare sets up the machine for a launch.
 func (b *block) prepare(l *launch) {
 	c := &l.config
 	threads := c.Block[0] * c.Block[1] * c.Block[2]
@@ -312,22 +311,22 @@ func (b *block) prepare(l *launch) {
 		return
 	}
 	if b.sharedInit == nil {
-		b.sharedInit = newInitialised(len(b.shared))
+		b.sharedInit = newInitialized(len(b.shared))
 		b.sharedRace = newShadow(len(b.shared))
 	} else {
-		// Times of another memory's clock mean nothing on this one's.
+		// Timestamps of another memory's clock have no meaning here.
 		clear(b.sharedRace)
 	}
 	if b.localInit == nil {
-		b.localInit = make([]initialised, threads)
+		b.localInit = make([]initialized, threads)
 		for i := range b.localInit {
-			b.localInit[i] = newInitialised(b.entry.LocalSize)
+			b.localInit[i] = newInitialized(b.entry.LocalSize)
 		}
 	}
 	b.beginLaunch(c.Memory.raceClock)
 }
 
-// localStride is the distance of the local memories of two threads.
+// localStride returns the distance in bytes between the local memories of two threads.
 func (e *Entry) localStride() int { return (e.LocalSize + 15) &^ 15 }
 
 // release makes the machine available to other launches.

@@ -11,12 +11,12 @@ type tokenKind uint8
 
 const (
 	endOfText   tokenKind = iota
-	identifier            // name, with $, % and _
-	dotted                // .word: a directive or modifier; text lacks the dot
-	integer               // value holds it
+	identifier            // name, may contain $, % and _
+	dotted                // .word: a directive or modifier; text omits the dot
+	integer               // in value
 	float32Text           // 0f...: value holds the bits of a float32
 	float64Text           // 0d... or decimal: value holds the bits of a float64
-	quoted                // text lacks the quotes
+	quoted                // text omits the quotes
 	punctuation           // one character
 )
 
@@ -39,7 +39,7 @@ func (t token) String() string {
 	return t.text
 }
 
-// lex splits PTX text into tokens, the last of which is endOfText.
+// lex splits PTX text into tokens. The last one is endOfText.
 func lex(src string) ([]token, error) {
 	l := lexer{src: src, line: 1}
 	for {
@@ -115,7 +115,7 @@ func (l *lexer) skipSpace() *SyntaxError {
 			l.line++
 			l.pos++
 		case c == ' ' || c == '\t' || c == '\r' || c == 0 && l.pos == len(l.src)-1:
-			// The driver takes PTX as a C string: a final NUL is allowed.
+			// The driver takes PTX as a C string, so a final NUL is allowed.
 			l.pos++
 		case strings.HasPrefix(rest, "//"):
 			end := strings.IndexByte(rest, '\n')
@@ -169,14 +169,14 @@ func (l *lexer) number(t token) (token, *SyntaxError) {
 		}
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return t, l.errorf("bad number %s", text)
+			return t, l.errorf("invalid number %s", text)
 		}
 		t.kind, t.text, t.value = float64Text, text, math.Float64bits(v)
 		return t, nil
 	}
 	v, err := strconv.ParseUint(strings.TrimSuffix(text, "U"), 0, 64)
 	if err != nil || strings.Contains(text, "_") {
-		return t, l.errorf("bad number %s", text)
+		return t, l.errorf("invalid number %s", text)
 	}
 	t.kind, t.text, t.value = integer, text, v
 	return t, nil
@@ -188,7 +188,7 @@ func (l *lexer) hexFloat(t token, kind tokenKind, digits int) (token, *SyntaxErr
 	t.kind, t.text = kind, l.src[start:l.pos]
 	v, err := strconv.ParseUint(t.text[2:], 16, 64)
 	if err != nil || len(t.text) != digits+2 {
-		return t, l.errorf("bad number %s: want %d hexadecimal digits", t.text, digits)
+		return t, l.errorf("invalid number %s: want %d hexadecimal digits", t.text, digits)
 	}
 	t.value = v
 	return t, nil

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Modifiers that say how far a memory operation is visible, or speak to
-// caches. All accesses here are visible to all threads.
+// Modifiers for the scope of a memory operation and for caches. Here all accesses are
+// visible to all threads.
 var (
 	scopeModifiers = []string{"cta", "cluster", "gpu", "sys"}
 	cacheModifiers = []string{
@@ -49,8 +49,8 @@ func decodeStore(d *decoder) {
 	d.emit(storeVectorExec(t))
 }
 
-// memoryModifiers decodes the modifiers of a load or store into in.access and
-// returns the type and number of the elements.
+// memoryModifiers decodes the modifiers of a load or store into in.access. It returns the
+// type and number of the elements.
 func (d *decoder) memoryModifiers() (t dataType, n int) {
 	a := &d.in.access
 	switch d.mod("weak", "volatile", "relaxed", "acquire", "release", "mmio") {
@@ -121,8 +121,8 @@ func loadExec(t dataType, strong bool) exec {
 	}
 }
 
-// load extends the value to the slot by the sign of T, as PTX does for
-// registers wider than the access.
+// load sign-extends or zero-extends the value to the whole slot, as T says. PTX does this
+// for registers wider than the access.
 func load[T anyInteger](t *thread, in *instr) {
 	if p := t.pointer(in); p != nil {
 		t.regs[in.d] = uint64(*(*T)(p))
@@ -212,8 +212,8 @@ func storeVector[T anyInteger](t *thread, in *instr) {
 	}
 }
 
-// address is that of the operand of the access in. The sum of a 32-bit register
-// and an offset has 32 bits, as the hardware has it in shared and local memory.
+// address returns the address of the access in. The sum of a 32-bit register and an offset
+// wraps around at 32 bits, as on the hardware for shared and local memory.
 func (t *thread) address(in *instr) uint64 {
 	sum := t.regs[in.a] + in.offset
 	if in.access.narrow {
@@ -222,8 +222,8 @@ func (t *thread) address(in *instr) uint64 {
 	return sum
 }
 
-// pointer returns where the operand of the access in lies in the host's
-// memory, after all checks; nil means that t is stopped by a fault.
+// pointer performs all checks of the access in and returns a host pointer to its memory.
+// It returns nil if a fault has stopped t.
 func (t *thread) pointer(in *instr) unsafe.Pointer {
 	address := t.address(in)
 	if address&uint64(in.access.size-1) != 0 {
@@ -291,7 +291,7 @@ func (t *thread) globalPointer(in *instr, address uint64) unsafe.Pointer {
 	return unsafe.Pointer(&a.bytes[off])
 }
 
-// blockPointer is pointer for the memories of a block and its threads.
+// blockPointer is pointer for shared, local and parameter memory.
 func (t *thread) blockPointer(in *instr, sp space, off uint64) unsafe.Pointer {
 	b := t.b
 	var memory []byte
@@ -336,10 +336,9 @@ func (t *thread) blockPointer(in *instr, sp space, off uint64) unsafe.Pointer {
 	return unsafe.Pointer(&memory[off])
 }
 
-// check reports whether the checks allow an access at off of a memory; if
-// not, because of the access other or, if that is zero, because it reads what
-// was never written.
-func (t *thread) check(in *instr, init initialised, race shadow, off uint64, floor uint32) (other record, ok bool) {
+// check reports whether the checks allow an access at off. If it is not ok, other is the
+// access that races with it, or zero if the access reads bytes that were never written.
+func (t *thread) check(in *instr, init initialized, race shadow, off uint64, floor uint32) (other record, ok bool) {
 	size := in.access.size
 	if in.access.read && !init.has(off, size) {
 		return 0, false
@@ -353,7 +352,7 @@ func (t *thread) check(in *instr, init initialised, race shadow, off uint64, flo
 	return 0, true
 }
 
-// violation stops t because of a failed check; where says where in the memory.
+// violation stops t because of a failed check. where locates the access in its memory.
 func (t *thread) violation(in *instr, sp space, address uint64, other record, where string) *Fault {
 	detail := in.access.describe(sp) + ": " + where
 	switch {
@@ -372,8 +371,7 @@ func (t *thread) outOfBounds(in *instr, sp space, address uint64, where string) 
 	return t.fault(OutOfBounds, in, address, "%s: %s", in.access.describe(sp), where)
 }
 
-// misaligned stops t because of an access at an address that is not a multiple of its
-// size.
+// misaligned stops t because of an access whose address is not a multiple of its size.
 func (t *thread) misaligned(in *instr, address uint64) {
 	const text = "%s at an address that is not a multiple of it"
 	b := t.b

@@ -6,8 +6,8 @@ import (
 	"quern.dev/internal/mma"
 )
 
-// joinWhole makes a thread wait for all lanes of its warp. PTX leaves it open
-// what happens where some are missing: their part is zero here.
+// joinWhole makes a thread wait for all lanes of its warp. PTX leaves the result undefined
+// if some are missing; here their elements are zero.
 func joinWhole(t *thread, _ *instr) {
 	t.mask = ^uint32(0)
 	t.state = gathered
@@ -33,7 +33,7 @@ func decodeLoadMatrix(d *decoder) {
 	d.in.collective = func(w *warp, in *instr, members uint32) {
 		var lines mma.Lines
 		w.each(members, func(t *thread, lane int) {
-			if lane >= 8*n { // these give no addresses
+			if lane >= 8*n { // these lanes provide no addresses
 				return
 			}
 			if p := t.pointer(in); p != nil {
@@ -50,7 +50,7 @@ func decodeLoadMatrix(d *decoder) {
 	d.emit(joinWhole)
 }
 
-// mmaFormats are the formats of factors, and the shapes that multiply them.
+// mmaFormats maps the element types of A and B to their formats and shapes.
 var mmaFormats = map[string]struct {
 	format mma.Format
 	shape  string
@@ -62,7 +62,7 @@ var mmaFormats = map[string]struct {
 	"u8":   {mma.Uint8, "m16n8k32"},
 }
 
-// decodeMMA decodes mma.sync of factors of 32 bytes a row with sums of 32 bits.
+// decodeMMA decodes mma.sync for matrices with 32 bytes per row and 32-bit accumulators.
 func decodeMMA(d *decoder) {
 	d.requireSync()
 	if len(d.mods) != 8 || d.mod("aligned") == "" || d.mod("row") == "" || d.mod("col") == "" {
@@ -101,7 +101,7 @@ func decodeMMA(d *decoder) {
 	d.emit(joinWhole)
 }
 
-// multiply returns the multiplication. The slots are those of d, a, b and c.
+// multiply returns the collective that multiplies. The slots are those of d, a, b and c.
 func multiply[T mma.Value](fa, fb mma.Format, value func(uint64) T, bits func(T) uint64) collective {
 	return func(w *warp, in *instr, members uint32) {
 		var a mma.A

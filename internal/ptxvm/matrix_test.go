@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// linesOfThreads stores the number of each thread four times, as a line of 16 bytes, and
+// rowsOfThreads stores the number of each thread four times, as a row of 16 bytes, and
 // leaves its address in %r3.
-const linesOfThreads = `mov.u32 %r4, tile;
+const rowsOfThreads = `mov.u32 %r4, tile;
 mad.lo.u32 %r3, %r1, 16, %r4;
 st.shared.v4.u32 [%r3], {%r1, %r1, %r1, %r1};
 bar.sync 0;
@@ -18,13 +18,13 @@ func TestMatrixOperations(t *testing.T) {
 		name, body string
 		want       func(i int) uint32
 	}{
-		{"a matrix is 8 lines of 8 elements", linesOfThreads + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r3];",
+		{"a matrix is 8 rows of 8 elements", rowsOfThreads + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r3];",
 			func(i int) uint32 { return uint32(i&^31 + i%32/4) }},
-		{"the fourth matrix is that of the last lanes", linesOfThreads + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r6, %r7, %r8, %r5}, [%r3];",
+		{"the last lanes address the fourth matrix", rowsOfThreads + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r6, %r7, %r8, %r5}, [%r3];",
 			func(i int) uint32 { return uint32(i&^31 + 24 + i%32/4) }},
-		{"one matrix", linesOfThreads + "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r3];",
+		{"one matrix", rowsOfThreads + "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r3];",
 			func(i int) uint32 { return uint32(i&^31 + i%32/4) }},
-		{"transposed, a thread gets two lines", linesOfThreads + "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r6, %r5}, [%r3];", func(i int) uint32 {
+		{"transposed, a thread gets two lines", rowsOfThreads + "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r6, %r5}, [%r3];", func(i int) uint32 {
 			if i%32/4%2 == 1 { // the upper halves of the numbers
 				return 0
 			}
@@ -58,14 +58,14 @@ mov.b32 %r5, %f2;`, func(int) uint32 {
 	}
 }
 
-func TestMatrixLinesAreChecked(t *testing.T) {
+func TestMatrixRowsAreChecked(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
 		kind       Kind
 	}{
-		{"a line that does not begin at a multiple of 16 bytes", linesOfThreads + "add.u32 %r3, %r3, 8;\nldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r3];", Misaligned},
-		{"a line behind the end", linesOfThreads + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r3+4096];", OutOfBounds},
-		{"a line that nobody wrote", linesOfThreads + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r3+2048];", Uninitialised},
+		{"a row that does not begin at a multiple of 16 bytes", rowsOfThreads + "add.u32 %r3, %r3, 8;\nldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r3];", Misaligned},
+		{"a row past the end", rowsOfThreads + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r3+4096];", OutOfBounds},
+		{"a row that was never written", rowsOfThreads + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r3+2048];", Uninitialised},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := runKernel(t, c.body, 32, Config{})
@@ -74,7 +74,7 @@ func TestMatrixLinesAreChecked(t *testing.T) {
 	}
 }
 
-func TestMatrixInstructionsThatAreNotSupported(t *testing.T) {
+func TestUnsupportedMatrixInstructions(t *testing.T) {
 	for _, body := range []string{
 		"ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%r5, %r6, %r7}, [%r3];",
 		"ldmatrix.sync.aligned.m8n16.x1.shared.b8 {%r5}, [%r3];",

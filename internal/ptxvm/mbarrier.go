@@ -2,30 +2,30 @@ package ptxvm
 
 import "unsafe"
 
-// mbarrier is a barrier in shared memory. Its phase ends when all arrivals that
-// it expects have come and so have all bytes of the copies that it tracks. Its
-// state is kept beside the memory: the 64 bits there are opaque. With checks,
-// copies arrive when nothing else keeps the phase from ending.
+// mbarrier is a barrier in shared memory. Its phase ends when all expected arrivals and
+// all bytes of the copies it tracks have come. Its state is kept outside shared memory;
+// the 64 bits in shared memory are opaque. With checks, copies complete only when nothing
+// else prevents the end of the phase.
 type mbarrier struct {
-	count   int64 // arrivals of a phase
-	pending int64 // arrivals to come
-	bytes   int64 // that copies are to bring
+	count   int64 // expected arrivals per phase
+	pending int64 // missing arrivals
+	bytes   int64 // missing bytes of copies
 	phase   uint64
 	copies  []bulkCopy
 }
 
-// bulkCopy is a copy that has been begun.
+// bulkCopy is a bulk copy that has started.
 type bulkCopy struct {
 	t    *thread
-	in   *instr // of the write, 16 bytes at a time
+	in   *instr // the write, 16 bytes at a time
 	off  uint64
 	data []byte
 }
 
-// mbarrierSize is the size of a barrier in memory.
+// mbarrierSize is the size of an mbarrier in bytes.
 const mbarrierSize = 8
 
-// decodeMbarrier decodes operations on barriers in shared memory.
+// decodeMbarrier decodes operations on an mbarrier.
 func decodeMbarrier(d *decoder) {
 	op := d.mod("init", "inval", "expect_tx", "arrive", "test_wait", "try_wait")
 	expect := op == "arrive" && d.mod("expect_tx") != ""
@@ -77,7 +77,7 @@ func decodeMbarrier(d *decoder) {
 		}
 		d.emit(arriveAtBarrier)
 	case "test_wait", "try_wait":
-		d.want(3, 4) // a time limit does not count here
+		d.want(3, 4) // the time limit is ignored
 		d.in.d = d.destination(0, pred)
 		at(1)
 		d.in.b = d.source(2, b64)
@@ -90,8 +90,8 @@ func decodeMbarrier(d *decoder) {
 	}
 }
 
-// mbarrier returns the barrier that in names and its offset; nil means that t is
-// stopped by a fault.
+// mbarrier returns the barrier of instruction in and its offset in shared memory. It
+// returns nil if a fault has stopped t.
 func (t *thread) mbarrier(in *instr) (*mbarrier, uint64) {
 	off := t.address(in)
 	if t.pointer(in) == nil {
@@ -99,7 +99,7 @@ func (t *thread) mbarrier(in *instr) (*mbarrier, uint64) {
 	}
 	b := t.b.mbarriers[off]
 	if b == nil {
-		t.fault(IllegalOperand, in, off, "a barrier that has not been initialised")
+		t.fault(IllegalOperand, in, off, "a barrier that has not been initialized")
 	}
 	return b, off
 }
@@ -139,7 +139,7 @@ func arriveAtBarrier(t *thread, in *instr) {
 	b.complete(t.b)
 }
 
-// waitAtBarrier tells whether a phase has ended. If not, it is another thread's
+// waitAtBarrier tests whether a phase has ended. If it has not, another thread gets a
 // turn.
 func waitAtBarrier(t *thread, in *instr) {
 	b, _ := t.mbarrier(in)
@@ -160,7 +160,7 @@ func waitAtBarrier(t *thread, in *instr) {
 	}
 }
 
-// complete ends the phase if nothing is to come but copies, which then arrive.
+// complete ends the phase if only copies are missing, and completes those copies.
 func (m *mbarrier) complete(b *block) {
 	if m.pending > 0 {
 		return
@@ -181,7 +181,7 @@ func (m *mbarrier) complete(b *block) {
 	}
 }
 
-// arrive writes what a copy brings.
+// arrive writes the data of the copy to shared memory. It returns false after a fault.
 func (c *bulkCopy) arrive() bool {
 	for i := 0; i < len(c.data); i += int(c.in.access.size) {
 		dst := c.t.blockPointer(c.in, sharedSpace, c.off+uint64(i))
@@ -193,8 +193,7 @@ func (c *bulkCopy) arrive() bool {
 	return true
 }
 
-// decodeBulkCopy decodes a bulk copy from global to shared memory whose bytes a
-// barrier counts.
+// decodeBulkCopy decodes a bulk copy from global to shared memory that an mbarrier tracks.
 func decodeBulkCopy(d *decoder) {
 	if d.mod("shared::cluster", "shared::cta") == "" || d.mod("global") == "" || d.mod("mbarrier::complete_tx::bytes") == "" {
 		d.p.fail("%s: want a copy from global to shared memory with a barrier", d.text)
@@ -213,7 +212,7 @@ func decodeBulkCopy(d *decoder) {
 	d.emit(func(t *thread, in *instr) { t.copyBulk(in, &from, &bar) })
 }
 
-// bulkUnit is what sizes and addresses of bulk copies are multiples of.
+// bulkUnit divides all sizes and addresses of bulk copies.
 const bulkUnit = 16
 
 func (t *thread) copyBulk(in, from, bar *instr) {

@@ -9,19 +9,18 @@ import (
 	"unsafe"
 )
 
-// The address space of a checked memory gives each allocation a slot of
-// 64 GiB of its own and places it in the middle, so that an address tells its
-// allocation and a stray access between two allocations belongs to the nearer.
+// In a checked memory each allocation is in the middle of its own 64 GiB slot. An address
+// therefore identifies its allocation, and a stray access between two allocations is
+// attributed to the nearer one.
 const (
 	slotShift      = 36
 	slotBase       = 1 << (slotShift - 1)
 	maxAllocation  = slotBase
-	quarantineSize = 1 << 12 // freed slots that are not used again
+	quarantineSize = 1 << 12 // freed slots that are not yet reused
 )
 
-// Generic addresses of the shared, local and parameter windows. No host has
-// user memory there, so that they are told apart from the host pointers of a
-// direct memory too.
+// Generic addresses of the shared, local and parameter windows. No host has user memory
+// there, so they never collide with the host pointers of a direct memory.
 const (
 	windowShift  = 56
 	sharedWindow = 0xf1 << windowShift
@@ -31,14 +30,13 @@ const (
 	windowOffset = 1<<windowShift - 1
 )
 
-// DefaultLimit is the size of a device memory whose limit was not set.
+// DefaultLimit is the size in bytes of a device memory if SetLimit is not called.
 const DefaultLimit = 8 << 30
 
 // ErrOutOfMemory is returned when an allocation exceeds the limit of a Memory.
 var ErrOutOfMemory = errors.New("ptxvm: out of memory")
 
-// AddressError reports host access to a range that is not within one
-// allocation.
+// AddressError reports a host access to a range that is not within one allocation.
 type AddressError struct {
 	Op      string // read, write, fill, copy, free
 	Address uint64
@@ -50,21 +48,20 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("ptxvm: %s of %d bytes at %#x: %s", e.Op, e.Size, e.Address, e.Detail)
 }
 
-// Memory is the global address space of one device. Its methods are safe for
-// concurrent use; access to the contents, by the host and by launches, is
-// ordered by the caller.
+// Memory is the global address space of one device. Its methods are safe for concurrent
+// use. The caller must order accesses to the contents, by the host and by launches.
 type Memory struct {
 	direct bool
 
 	mu     sync.Mutex
 	limit  int64
 	used   int64
-	table  []*allocation          // by slot; never changed in place, launches hold on to it
-	free   []int                  // freed slots, longest ago first
-	owned  map[uint64]*allocation // of a direct memory
+	table  []*allocation          // by slot; immutable, because launches keep a reference
+	free   []int                  // freed slots, oldest first
+	owned  map[uint64]*allocation // allocations of a direct memory, by address
 	images map[*Module]map[*variable]uint64
 
-	checked   sync.Mutex // one checked launch at a time: the shadow has one clock
+	checked   sync.Mutex // held by a checked launch: the shadow has only one clock
 	raceClock uint32
 }
 
@@ -73,14 +70,14 @@ type allocation struct {
 	base     uint64
 	name     string
 	bytes    []byte // 16-byte aligned
-	size     uint64 // len(bytes), also after free
+	size     uint64 // len(bytes), also after Free
 	freed    bool
 	readOnly bool
-	adopted  bool // the caller's bytes, which are beyond the limit
-	init     initialised
+	adopted  bool // bytes belong to the caller and do not count toward the limit
+	init     initialized
 	race     shadow
-	// untracked is set by unchecked launches that write: what they wrote is
-	// not in init.
+	// untracked is set by unchecked launches that write: init does not include their
+	// writes.
 	untracked atomic.Bool
 }
 
@@ -89,30 +86,30 @@ func NewMemory() *Memory {
 	return &Memory{limit: DefaultLimit, table: make([]*allocation, 1)}
 }
 
-// NewDirectMemory returns an address space whose addresses are pointers into
-// the process's own memory: kernels access what the pointers in their
-// parameters point to, unchecked. The caller keeps that memory alive, outside
-// of any stack, until the launch has returned.
+// NewDirectMemory returns an address space whose addresses are pointers into the process's
+// own memory. Kernels access the memory that pointers in their parameters point to,
+// unchecked. The caller must keep that memory alive and off goroutine stacks until the
+// launch has returned.
 func NewDirectMemory() *Memory {
 	return &Memory{direct: true, limit: DefaultLimit, owned: make(map[uint64]*allocation)}
 }
 
-// SetLimit sets the number of bytes that may be allocated at a time.
+// SetLimit sets the number of bytes that may be allocated at the same time.
 func (m *Memory) SetLimit(bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.limit = bytes
 }
 
-// Used returns the number of bytes allocated.
+// Used returns the number of bytes currently allocated.
 func (m *Memory) Used() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.used
 }
 
-// Alloc allocates size bytes, zero but not initialised as the checks see it,
-// aligned to 16 bytes or more. The name appears in faults.
+// Alloc allocates size zero bytes, which the checks treat as uninitialized, and returns
+// their address. The address is a multiple of 16 or more. Faults show name.
 func (m *Memory) Alloc(size int, name string) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -125,24 +122,24 @@ func (m *Memory) Alloc(size int, name string) (uint64, error) {
 
 func (m *Memory) alloc(size int, name string) (*allocation, error) {
 	if size <= 0 || uint64(size) > maxAllocation {
-		return nil, fmt.Errorf("ptxvm: allocation of %d bytes", size)
+		return nil, fmt.Errorf("ptxvm: alloc: %d bytes: the size is negative or too large", size)
 	}
 	if int64(size) > m.limit-m.used {
-		return nil, fmt.Errorf("%w: %d bytes asked for, %d of %d in use", ErrOutOfMemory, size, m.used, m.limit)
+		return nil, fmt.Errorf("%w: %d bytes requested, %d of %d in use", ErrOutOfMemory, size, m.used, m.limit)
 	}
 	a := &allocation{name: name, size: uint64(size), bytes: alignedBytes(size)}
 	m.used += int64(size)
 	if m.direct {
-		a.base = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(a.bytes)))) // owned keeps the memory, which does not move
+		a.base = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(a.bytes)))) // owned keeps the memory alive; it does not move
 		m.owned[a.base] = a
 		return a, nil
 	}
-	a.init = newInitialised(size)
+	a.init = newInitialized(size)
 	m.place(a)
 	return a, nil
 }
 
-// place gives an allocation of a checked memory its slot.
+// place assigns a slot to an allocation of a checked memory.
 func (m *Memory) place(a *allocation) {
 	slot := len(m.table)
 	if len(m.free) > quarantineSize {
@@ -156,7 +153,7 @@ func (m *Memory) place(a *allocation) {
 	a.base = uint64(slot)<<slotShift | slotBase
 }
 
-// alignedBytes returns n zero bytes at a multiple of 16.
+// alignedBytes returns n zero bytes, aligned to 16.
 func alignedBytes(n int) []byte {
 	type line [2]uint64
 	lines := make([]line, (n+15)/16+1)
@@ -165,8 +162,8 @@ func alignedBytes(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(start, skip)), n)
 }
 
-// Free ends the allocation that begins at address. Its address is not given
-// out again soon, so that the checks recognise late uses.
+// Free ends the allocation that begins at address. The address is not reused soon, so that
+// the checks detect uses after the free.
 func (m *Memory) Free(address uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,7 +172,7 @@ func (m *Memory) Free(address uint64) error {
 		return &AddressError{Op: "free", Address: address, Detail: "not the address of an allocation"}
 	}
 	if a.freed {
-		return &AddressError{Op: "free", Address: address, Size: int(a.size), Detail: fmt.Sprintf("%q is freed already", a.name)}
+		return &AddressError{Op: "free", Address: address, Size: int(a.size), Detail: fmt.Sprintf("%q is already freed", a.name)}
 	}
 	m.release(a)
 	return nil
@@ -197,8 +194,8 @@ func (m *Memory) release(a *allocation) {
 	m.free = append(m.free, int(slot))
 }
 
-// find returns the allocation whose slot address lies in or, in a direct
-// memory, that begins there; nil if there is none.
+// find returns the allocation whose slot contains address, or nil. In a direct memory it
+// returns the allocation that begins at address.
 func (m *Memory) find(address uint64) *allocation {
 	if m.direct {
 		return m.owned[address]
@@ -210,7 +207,7 @@ func (m *Memory) find(address uint64) *allocation {
 	return m.table[slot]
 }
 
-// Read copies len(dst) bytes at address to dst. Bytes never written are zero.
+// Read copies len(dst) bytes at address to dst. Bytes that were never written are zero.
 func (m *Memory) Read(address uint64, dst []byte) error {
 	src, _, err := m.span("read", address, len(dst))
 	if err != nil {
@@ -220,7 +217,7 @@ func (m *Memory) Read(address uint64, dst []byte) error {
 	return nil
 }
 
-// Write copies src to address and marks the bytes initialised.
+// Write copies src to address and marks the bytes as initialized.
 func (m *Memory) Write(address uint64, src []byte) error {
 	dst, mark, err := m.span("write", address, len(src))
 	if err != nil {
@@ -231,10 +228,10 @@ func (m *Memory) Write(address uint64, src []byte) error {
 	return nil
 }
 
-// Fill repeats pattern over n bytes at address.
+// Fill fills n bytes at address with copies of pattern, whose length must divide n.
 func (m *Memory) Fill(address uint64, n int, pattern []byte) error {
 	if len(pattern) == 0 || n%len(pattern) != 0 {
-		return &AddressError{Op: "fill", Address: address, Size: n, Detail: fmt.Sprintf("not a multiple of the %d bytes of the pattern", len(pattern))}
+		return &AddressError{Op: "fill", Address: address, Size: n, Detail: fmt.Sprintf("the size is not a multiple of the %d bytes of the pattern", len(pattern))}
 	}
 	dst, mark, err := m.span("fill", address, n)
 	if err != nil {
@@ -247,8 +244,8 @@ func (m *Memory) Fill(address uint64, n int, pattern []byte) error {
 	return nil
 }
 
-// Copy copies n bytes from src to dst. Bytes of src never written stay
-// uninitialised in dst.
+// Copy copies n bytes from src to dst. Uninitialized bytes of src make those of dst
+// uninitialized.
 func (m *Memory) Copy(dst, src uint64, n int) error {
 	to, _, err := m.span("copy", dst, n)
 	if err != nil {
@@ -277,8 +274,7 @@ func (m *Memory) lookup(address uint64) *allocation {
 	return m.find(address)
 }
 
-// span returns the n bytes at address and a function that marks them
-// initialised.
+// span returns the n bytes at address and a function that marks them as initialized.
 func (m *Memory) span(op string, address uint64, n int) ([]byte, func(), error) {
 	if n == 0 {
 		return nil, func() {}, nil
@@ -304,11 +300,11 @@ func (m *Memory) span(op string, address uint64, n int) ([]byte, func(), error) 
 	return a.bytes[off : off+uint64(n)], func() { a.init.setRange(off, uint64(n)) }, nil
 }
 
-// freedSuffix follows what describeAddress says of memory that is freed.
+// freedSuffix follows the result of describeAddress for freed memory.
 const freedSuffix = ", which is freed"
 
-// describeAddress says where address lies in relation to a, the allocation
-// of its slot or nil.
+// describeAddress describes where address is in relation to a, the allocation in its slot
+// or nil.
 func describeAddress(a *allocation, address uint64) string {
 	switch {
 	case a == nil:
@@ -321,17 +317,17 @@ func describeAddress(a *allocation, address uint64) string {
 	return fmt.Sprintf("byte %d of %q (%d bytes)", address-a.base, a.name, a.size)
 }
 
-// pageZero bounds the addresses that no process has memory at.
+// pageZero is the end of the lowest addresses, where no process has memory.
 const pageZero = 1 << 12
 
-// hostPointer turns an address that a kernel computed into a pointer. It
-// reinterprets the bits: the address is not derived from a Go pointer here.
+// hostPointer converts an address that a kernel computed to a pointer. It reinterprets the
+// bits, because the address is not derived from a Go pointer.
 func hostPointer(address uint64) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
 }
 
-// load gives the variables of module their memory and initial values, once,
-// and returns their addresses.
+// load allocates and initializes the variables of module on first use and returns their
+// addresses.
 func (m *Memory) load(module *Module) (map[*variable]uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -371,8 +367,8 @@ func (m *Memory) load(module *Module) (map[*variable]uint64, error) {
 	return image, nil
 }
 
-// Unload frees the variables of module. The next launch of one of its kernels
-// gives them new memory with their initial values.
+// Unload frees the variables of module. The next launch of one of its kernels allocates
+// and initializes them again.
 func (m *Memory) Unload(module *Module) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

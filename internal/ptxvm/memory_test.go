@@ -53,17 +53,17 @@ func TestHostAccess(t *testing.T) {
 		name, detail string
 		err          error
 	}{
-		{"read behind the end", `1 bytes after the end`, m.Read(x.address+11, got[:1])},
+		{"read past the end", `1 bytes after the end`, m.Read(x.address+11, got[:1])},
 		{"read across the end", `byte 5 of "x"`, m.Read(x.address+5, got[:6])},
 		{"write before the start", `8 bytes before "x"`, m.Write(x.address-8, got)},
-		{"fill of nowhere", "no allocation there", m.Fill(64, 4, []byte{0})},
+		{"fill outside of allocations", "no allocation there", m.Fill(64, 4, []byte{0})},
 		{"fill with half a pattern", "not a multiple", m.Fill(x.address, 3, []byte{0, 0})},
 		{"fill of negative size", "negative", m.Fill(x.address, -2, []byte{0, 0})},
 		{"copy to freed memory", "freed", m.Copy(freed.address, x.address, 4)},
 		{"copy from freed memory", "freed", m.Copy(x.address, freed.address, 4)},
-		{"free twice", "freed already", m.Free(freed.address)},
+		{"free twice", "already freed", m.Free(freed.address)},
 		{"free inside an allocation", "not the address", m.Free(x.address + 1)},
-		{"free of nowhere", "not the address", m.Free(1 << 60)},
+		{"free outside of allocations", "not the address", m.Free(1 << 60)},
 	} {
 		var address *AddressError
 		if !errors.As(c.err, &address) || !strings.Contains(c.err.Error(), c.detail) {
@@ -94,7 +94,7 @@ func TestMemoryIsLimited(t *testing.T) {
 	}
 }
 
-func TestModuleVariablesThatDoNotFitLeaveNothingBehind(t *testing.T) {
+func TestFailedLoadOfModuleVariablesFreesMemory(t *testing.T) {
 	m := mustParse(t, header+".global .b8 a[64];\n.global .b8 b[64];\n.entry k() { ret; }")
 	memory := NewMemory()
 	memory.SetLimit(100)
@@ -107,7 +107,7 @@ func TestModuleVariablesThatDoNotFitLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-func TestSlotsAreUsedAgainAfterAQuarantine(t *testing.T) {
+func TestSlotsAreReusedAfterQuarantine(t *testing.T) {
 	m := NewMemory()
 	first := newBuffer(t, m, 8, "first")
 	if err := m.Free(first.address); err != nil {
@@ -129,7 +129,7 @@ func TestSlotsAreUsedAgainAfterAQuarantine(t *testing.T) {
 	}
 }
 
-func TestLaunchRejectsABadConfig(t *testing.T) {
+func TestLaunchRejectsInvalidConfig(t *testing.T) {
 	m := mustParse(t, header+`.visible .entry k(.param .u32 n) .maxntid 64 { ret; }
 .visible .entry r() .reqntid 32, 2 { ret; }
 .visible .entry l() { .local .b8 depot[524288]; ret; }
@@ -147,7 +147,7 @@ func TestLaunchRejectsABadConfig(t *testing.T) {
 		message      string
 	}{
 		{"no kernel", "absent", func(c *Config) {}, "no such kernel"},
-		{"no memory", "k", func(c *Config) { c.Memory = nil }, "no memory"},
+		{"no memory", "k", func(c *Config) { c.Memory = nil }, "Memory is nil"},
 		{"empty grid", "k", func(c *Config) { c.Grid[1] = 0 }, "dimension 1"},
 		{"large grid", "k", func(c *Config) { c.Grid[2] = 1 << 16 }, "dimension 2"},
 		{"empty block", "k", func(c *Config) { c.Block[0] = 0 }, "dimension 0"},
@@ -155,12 +155,12 @@ func TestLaunchRejectsABadConfig(t *testing.T) {
 		{"large block", "s", func(c *Config) { c.Block = [3]int{512, 4, 1}; c.Params = nil }, "2048 threads"},
 		{"block over maxntid", "k", func(c *Config) { c.Block[0] = 65 }, "the kernel allows 64"},
 		{"block other than reqntid", "r", func(c *Config) { c.Params = nil }, "the kernel requires"},
-		{"no parameter", "k", func(c *Config) { c.Params = nil }, "0 parameters, want 1"},
-		{"parameter of the wrong size", "k", func(c *Config) { c.Params[0] = le64(1) }, "parameter 0 (n) has 8 bytes, want 4"},
+		{"no parameter", "k", func(c *Config) { c.Params = nil }, "0 parameters: want 1"},
+		{"parameter of the wrong size", "k", func(c *Config) { c.Params[0] = le64(1) }, "parameter 0 (n) has 8 bytes: want 4"},
 		{"too much dynamic shared memory", "s", func(c *Config) { c.Params = nil; c.DynamicShared = maxShared - 900 }, "the limit is"},
 		{"negative dynamic shared memory", "s", func(c *Config) { c.Params = nil; c.DynamicShared = -1 }, "the limit is"},
 		{"too much local memory", "l", func(c *Config) { c.Params = nil; c.Block[0] = 1024 }, "of local memory for each of 1024 threads"},
-		{"negative budget", "k", func(c *Config) { c.MaxSteps = -1 }, "-1 steps"},
+		{"negative budget", "k", func(c *Config) { c.MaxSteps = -1 }, "MaxSteps is -1"},
 	} {
 		config := good()
 		c.change(&config)
@@ -172,7 +172,7 @@ func TestLaunchRejectsABadConfig(t *testing.T) {
 	}
 }
 
-func TestAMachineIsUsedAgainWithAnotherShape(t *testing.T) {
+func TestMachineIsReusedWithAnotherShape(t *testing.T) {
 	m := mustParse(t, kernel(own+"st.shared.u32 [%r3], %r1;\nbar.sync 0;\nld.shared.u32 %r5, [%r3];"+storeOwn))
 	memory := NewMemory()
 	out := newBuffer(t, memory, 4096, "out").zero()

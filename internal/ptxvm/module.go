@@ -9,8 +9,8 @@ import (
 
 // Module is a parsed PTX module. It is immutable and safe for concurrent use.
 type Module struct {
-	// Version and Target are the arguments of the .version and .target
-	// directives, such as "6.0" and "sm_50".
+	// Version and Target are the arguments of the .version and .target directives, such as
+	// "6.0" and "sm_50".
 	Version, Target string
 
 	files     map[uint64]string // .file table
@@ -22,14 +22,15 @@ type Module struct {
 type Entry struct {
 	Name   string
 	Params []Param
-	// Cluster holds .reqnctapercluster, the blocks of a cluster; zero if not given.
+	// Cluster holds .reqnctapercluster, the dimensions of a cluster in blocks; zero if
+	// absent.
 	Cluster [3]int
-	// MaxThreads holds .maxntid, RequiredThreads .reqntid; zero where not given.
+	// MaxThreads holds .maxntid, RequiredThreads .reqntid; zero if absent.
 	MaxThreads, RequiredThreads [3]int
-	// SharedSize is the static shared memory of a block and LocalSize the
-	// local memory of a thread, in bytes.
+	// SharedSize is the static shared memory per block and LocalSize the local memory per
+	// thread, in bytes.
 	SharedSize, LocalSize int
-	// Registers counts the virtual registers in use.
+	// Registers is the number of virtual registers in use.
 	Registers int
 
 	module    *Module
@@ -50,14 +51,14 @@ type Param struct {
 	Offset int // in the parameter buffer
 }
 
-// location is a position in the Go source, given by .loc.
+// location is a Go source position from a .loc directive.
 type location struct {
 	file      string
 	line, col int32
 }
 
-// slotReloc asks for the address of a module variable in a slot. The address
-// is known only once the module is in a Memory.
+// slotReloc asks for the address of a module variable in a slot. The address is unknown
+// until the module is loaded into a Memory.
 type slotReloc struct {
 	slot     int32
 	variable *variable
@@ -81,14 +82,13 @@ func (m *Module) Entry(name string) *Entry {
 type SyntaxError struct {
 	Line    int
 	Message string
-	// Unsupported: what the message names may be PTX that this package lacks.
+	// Unsupported means that the text may be valid PTX that this package does not support.
 	Unsupported bool
 }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("ptx:%d: %s", e.Line, e.Message) }
 
-// ErrorList is what Parse returns for PTX with errors, in the order of the
-// text.
+// ErrorList holds the errors of a PTX text in the order of the text. Parse returns it.
 type ErrorList []*SyntaxError
 
 func (l ErrorList) Error() string {
@@ -99,7 +99,7 @@ func (l ErrorList) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives errors.As access to each error.
+// Unwrap gives errors.Is and errors.As access to each error.
 func (l ErrorList) Unwrap() []error {
 	errs := make([]error, len(l))
 	for i, e := range l {

@@ -1,13 +1,13 @@
 package ptxvm
 
-// specialSlot is a slot that holds a special register from the start.
+// specialSlot is a slot that holds a special register from the start of a thread.
 type specialSlot struct {
 	slot  int32
 	value func(t *thread) uint64
 }
 
-// specialRegister is a predefined, read-only register. Its value is constant
-// for a thread, or read when it is moved.
+// specialRegister is a predefined, read-only register. Its value is constant for a thread,
+// or is read by each mov if changes is set.
 type specialRegister struct {
 	typ     dataType
 	value   func(t *thread) uint64
@@ -31,8 +31,7 @@ var specialRegisters = func() map[string]specialRegister {
 			return uint64(t.b.launch.config.DynamicShared)
 		}},
 		"%total_smem_size": {typ: u32, value: func(t *thread) uint64 { return uint64(len(t.b.shared)) }},
-		// Clocks count instructions of the machine, so that they are
-		// deterministic.
+		// Clocks count instructions of the machine, so they are deterministic.
 		"%clock":          {typ: u32, value: ticks, changes: true},
 		"%clock_hi":       {typ: u32, value: func(t *thread) uint64 { return ticks(t) >> 32 }, changes: true},
 		"%clock64":        {typ: u64, value: ticks, changes: true},
@@ -53,7 +52,7 @@ func (t *thread) lane() uint64 { return uint64(t.index % warpSize) }
 
 func ticks(t *thread) uint64 { return t.b.granted - uint64(t.b.fuel) }
 
-// special returns the slot of special register r read as type t.
+// special returns the slot of special register r, read as type t.
 func (d *decoder) special(r specialRegister, name string, t dataType) int32 {
 	if !t.accepts(r.typ) && !(t.size() < 4 && r.typ == u32) && !(t.size() == 8 && t.integral() && r.typ == u32) {
 		d.p.fail("%s: register %s has type .%s, want .%s", d.text, name, r.typ, t)
@@ -93,7 +92,7 @@ func move(t *thread, in *instr) {
 	r[in.d] = r[in.a]
 }
 
-// part returns the type of one of n parts of t.
+// part returns the type of one of n equal parts of t.
 func (d *decoder) part(t dataType, n int) dataType {
 	if n == 2 || n == 4 {
 		switch t.size() / n {
@@ -105,7 +104,7 @@ func (d *decoder) part(t dataType, n int) dataType {
 			return b32
 		}
 	}
-	d.p.fail("%s: a vector of %d parts of type .%s", d.text, n, t)
+	d.p.fail("%s: a vector of %d parts of type .%s is not supported", d.text, n, t)
 	return noType
 }
 
@@ -138,8 +137,8 @@ func (d *decoder) unpackVector(t dataType) {
 	})
 }
 
-// windows has the generic address of the start of each space. Global and
-// constant addresses are generic addresses.
+// windows maps each space to the generic address of its start. Global and constant
+// addresses are generic addresses.
 var windows = map[space]uint64{
 	globalSpace: 0,
 	constSpace:  0,
@@ -148,7 +147,7 @@ var windows = map[space]uint64{
 	paramSpace:  paramWindow,
 }
 
-// space consumes the modifier that names a state space.
+// space consumes the modifier that names a state space. ok is false if there is none.
 func (d *decoder) space() (space, bool) {
 	for name, sp := range spaceByModifier {
 		if d.mod(name) != "" {
@@ -189,7 +188,7 @@ func decodeIsspacep(d *decoder) {
 	d.emit(func(t *thread, in *instr) { t.regs[in.d] = truth(t.b.spaceOf(t.regs[in.a]) == sp) })
 }
 
-// spaceOf returns the space that a generic address points into.
+// spaceOf returns the state space that a generic address points into.
 func (b *block) spaceOf(address uint64) space {
 	switch address >> windowShift {
 	case sharedWindow >> windowShift:

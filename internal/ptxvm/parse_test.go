@@ -62,23 +62,23 @@ func TestParseReportsErrorsWithTheirLines(t *testing.T) {
 	}{
 		{"nothing", "", 1, "no .version directive"},
 		{"another language", "#include <stdio.h>", 1, `unexpected character '#'`},
-		{"string that does not end", header + ".file 1 \"abc\n", 4, "string is not closed"},
-		{"comment that does not end", "\n/* abc", 2, "comment is not closed"},
-		{"bad number", header + ".shared .b8 a[12ab];", 4, "bad number 12ab"},
-		{"bad float", header + ".global .f32 a = 0f123;", 4, "want 8 hexadecimal digits"},
+		{"unterminated string", header + ".file 1 \"abc\n", 4, "string is not closed"},
+		{"unterminated comment", "\n/* abc", 2, "comment is not closed"},
+		{"invalid number", header + ".shared .b8 a[12ab];", 4, "invalid number 12ab"},
+		{"invalid float", header + ".global .f32 a = 0f123;", 4, "want 8 hexadecimal digits"},
 		{"32-bit addresses", ".version 6.0\n.address_size 32\n", 2, "address size 32"},
 		{"unknown directive", header + ".texref t;", 4, ".texref is not supported"},
 		{"device function", header + "\n.func f() { ret; }", 5, "device functions"},
 		{"kernel twice", header + ".entry k() { ret; }\n.entry k() { ret; }", 5, "defined twice"},
-		{"body that does not end", header + ".entry k()\n{ ret;", 5, "not closed"},
+		{"unterminated body", header + ".entry k()\n{ ret;", 5, "not closed"},
 		{"variable twice", header + ".global .u32 a;\n.global .u32 a;", 5, "declared twice"},
 		{"too much shared memory", header + ".shared .b8 a[300000];", 4, "the limit is"},
 		{"too many parameters", header + ".entry k(.param .u32 n,\n.param .align 8 .b8 a[4352]) { ret; }", 5, "4360 bytes of parameter memory: the limit is 4352"},
-		{"array too large", header + ".global .b8 a[99999999999];", 4, "bad dimension"},
-		{"nested arrays too large", header + ".global .b8 a[1000000][1000000];", 4, "bad dimension"},
+		{"array too large", header + ".global .b8 a[99999999999];", 4, "invalid dimension"},
+		{"nested arrays too large", header + ".global .b8 a[1000000][1000000];", 4, "invalid dimension"},
 		{"too many initial values", header + ".global .u8 a[2] = {1, 2, 3};", 4, "too many initial values"},
-		{"initialiser of shared memory", header + ".shared .u32 a = 1;", 4, "cannot be initialised"},
-		{"bad alignment", header + ".global .align 3 .u32 a;", 4, "bad alignment 3"},
+		{"initializer of shared memory", header + ".shared .u32 a = 1;", 4, "cannot be initialized"},
+		{"invalid alignment", header + ".global .align 3 .u32 a;", 4, "invalid alignment 3"},
 		{"unknown instruction", kernel("wmma.load.a.sync %r1;"), 17, "wmma.load.a.sync is not supported"},
 		{"instruction that does not exist", kernel("dpa4.u32 %r1;"), 17, "there is no instruction dpa4"},
 		{"unknown modifier", kernel("add.foo.s32 %r3, %r1, %r2;"), 17, "modifier .foo is not supported"},
@@ -90,8 +90,8 @@ func TestParseReportsErrorsWithTheirLines(t *testing.T) {
 		{"register of another size", kernel("add.s32 %r3, %r1, %rd1;"), 17, "has type .b64, want .s32"},
 		{"float register for an integer", kernel("add.s32 %r3, %r1, %f1;"), 17, "has type .f32, want .s32"},
 		{"integer constant for a float", kernel("mov.f32 %f1, 1;"), 17, "1 is not a value of type .f32"},
-		{"predicate that is none", kernel("@%r1 ret;"), 17, "want .pred"},
-		{"label that is not there", kernel("bra nowhere;"), 17, "no label nowhere"},
+		{"register that is not a predicate", kernel("@%r1 ret;"), 17, "want .pred"},
+		{"undefined label", kernel("bra nowhere;"), 17, "no label nowhere"},
 		{"label twice", kernel("here:\nhere:"), 18, "declared twice"},
 		{"missing semicolon", kernel("mov.u32 %r3, 1\nmov.u32 %r4, 2;"), 18, `want ","`},
 		{"variable of another space", kernel("ld.local.u32 %r3, [tile];"), 17, "tile is in shared memory"},
@@ -117,7 +117,7 @@ func TestParseReportsErrorsWithTheirLines(t *testing.T) {
 	}
 }
 
-func TestParseTellsWhatMayBePTXElsewhere(t *testing.T) {
+func TestParseMarksUnsupportedPTX(t *testing.T) {
 	for op := range otherOpcodes {
 		if opcodes[op] != nil {
 			t.Errorf("%s is listed, but supported", op)
@@ -127,12 +127,12 @@ func TestParseTellsWhatMayBePTXElsewhere(t *testing.T) {
 		name, instruction string
 		want              bool
 	}{
-		{"an instruction that is not executed here", "vadd4.u32.u32.u32 %r1, %r2, %r3, %r4;", true},
-		{"one that does not exist", "dpa4.u32 %r1;", false},
-		{"a modifier", "add.foo.s32 %r3, %r1, %r2;", true},
-		{"a type", "rem.f32 %f1, %f2, %f3;", true},
+		{"an unsupported instruction", "vadd4.u32.u32.u32 %r1, %r2, %r3, %r4;", true},
+		{"an instruction that does not exist", "dpa4.u32 %r1;", false},
+		{"an unsupported modifier", "add.foo.s32 %r3, %r1, %r2;", true},
+		{"an unsupported type", "rem.f32 %f1, %f2, %f3;", true},
 		{"a type that does not exist", "add.u33 %r3, %r1, %r2;", false},
-		{"a special register", "mov.u32 %r3, %cluster_ctarank;", true},
+		{"an unsupported special register", "mov.u32 %r3, %cluster_ctarank;", true},
 		{"a register that is not declared", "mov.u32 %r3, %q1;", false},
 		{"too few operands", "add.s32 %r3, %r1;", false},
 	} {

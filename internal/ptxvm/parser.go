@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxErrors bounds the errors that Parse reports at once.
+// maxErrors is the largest number of errors that Parse reports.
 const maxErrors = 10
 
-// Parse translates PTX text into a module that can be launched. The error is
-// an ErrorList.
+// Parse parses PTX text into a module whose kernels can be launched. The error is an
+// ErrorList.
 func Parse(src string) (*Module, error) {
 	tokens, err := lex(src)
 	if err != nil {
@@ -29,8 +29,8 @@ func Parse(src string) (*Module, error) {
 	return p.module, nil
 }
 
-// parser turns tokens into a module in one pass; branch targets are resolved
-// at the end of each function.
+// parser turns tokens into a module in one pass. It resolves branch targets at the end of
+// each function.
 type parser struct {
 	tokens []token
 	pos    int
@@ -41,7 +41,7 @@ type parser struct {
 	shared int // bytes of module-level shared memory
 }
 
-// syntaxFailure unwinds the parser to recovering; the error itself is in
+// syntaxFailure is the panic value that unwinds to recovering. The error itself is in
 // parser.errors.
 type syntaxFailure struct{}
 
@@ -51,13 +51,13 @@ func (p *parser) errorAt(line int32, format string, args ...any) {
 	}
 }
 
-// fail records an error at the token last read and abandons the statement.
+// fail records an error at the last token read and abandons the statement.
 func (p *parser) fail(format string, args ...any) {
 	p.errorAt(p.tokens[max(p.pos-1, 0)].line, format, args...)
 	panic(syntaxFailure{})
 }
 
-// unsupported is fail for what may be PTX all the same.
+// unsupported is fail for text that may be valid PTX.
 func (p *parser) unsupported(format string, args ...any) {
 	n := len(p.errors)
 	defer func() {
@@ -68,8 +68,7 @@ func (p *parser) unsupported(format string, args ...any) {
 	p.fail(format, args...)
 }
 
-// recovering runs parse; after an error it continues behind the next
-// semicolon or brace.
+// recovering runs parse. After an error it continues after the next semicolon or brace.
 func (p *parser) recovering(parse func()) {
 	start := p.pos
 	defer func() {
@@ -77,7 +76,7 @@ func (p *parser) recovering(parse func()) {
 		case nil:
 		case syntaxFailure{}:
 			if last := p.tokens[max(p.pos-1, 0)]; p.pos > start && last.kind == punctuation && last.text == ";" {
-				return // what was read is wrong, not where it ends
+				return // the contents are wrong, but the end of the statement is not
 			}
 			for {
 				t := p.peek()
@@ -133,8 +132,7 @@ func (p *parser) expectPunctuation(punct string) {
 	}
 }
 
-// constant parses an integer constant: a literal or WARP_SZ, with signs and
-// sums.
+// constant parses an integer constant: a literal or WARP_SZ, with signs and sums.
 func (p *parser) constant() uint64 {
 	n := p.term()
 	for {
@@ -165,7 +163,7 @@ func (p *parser) term() uint64 {
 	return p.expect(integer, "an integer").value
 }
 
-// skipParentheses skips a balanced (...), if there is one.
+// skipParentheses skips a balanced (...), if present.
 func (p *parser) skipParentheses() {
 	if !p.accept("(") {
 		return
@@ -183,8 +181,8 @@ func (p *parser) skipParentheses() {
 	}
 }
 
-// skipLine skips the tokens left on the given line: the ends of .file and
-// .loc, which no semicolon closes.
+// skipLine skips the remaining tokens on the given line. It ends .file and .loc, which
+// have no semicolon.
 func (p *parser) skipLine(line int32) {
 	for p.peek().kind != endOfText && p.peek().line == line {
 		p.pos++
@@ -203,7 +201,7 @@ func (p *parser) moduleItem() {
 		p.module.Target = p.rawLine(t.line)
 	case "address_size":
 		if n := p.expect(integer, "64").value; n != 64 {
-			p.fail("address size %d is not supported: want 64", n)
+			p.fail("address size %d is not supported; want 64", n)
 		}
 	case "file":
 		p.file(t.line)
@@ -212,7 +210,7 @@ func (p *parser) moduleItem() {
 	case "section":
 		p.skipSection()
 	case "visible", "extern", "weak", "common":
-		// Linkage: one module is the whole program.
+		// Ignore linkage: one module is the whole program.
 	case "global":
 		p.moduleVariables(globalSpace)
 	case "const":
@@ -226,7 +224,7 @@ func (p *parser) moduleItem() {
 	case "entry":
 		p.entry()
 	case "func":
-		p.fail("device functions (.func) are not supported: calls must be inlined")
+		p.fail("device functions (.func) are not supported; inline the calls")
 	default:
 		p.fail("directive .%s is not supported", t.text)
 	}
@@ -238,7 +236,7 @@ func (p *parser) checkSize(sp space, size, limit int) {
 	}
 }
 
-// rawLine joins the tokens left on a line, as in ".target sm_50, debug".
+// rawLine joins the remaining tokens on a line, as in ".target sm_50, debug".
 func (p *parser) rawLine(line int32) string {
 	var text strings.Builder
 	for p.peek().kind != endOfText && p.peek().line == line {
@@ -290,14 +288,14 @@ func (p *parser) declare(name string, symbol any) {
 	}
 }
 
-// scope maps the names of one { } block.
+// scope maps the names declared in one { } block.
 type scope struct {
 	outer  *scope
 	names  map[string]any // *register, *variable, *label or *branchTable
 	ranges []registerRange
 }
 
-// registerRange is a declaration like %r<10>: names prefix0 to prefix9.
+// registerRange is a declaration such as %r<10>, which names prefix0 to prefix9.
 type registerRange struct {
 	prefix string
 	count  uint64
@@ -309,7 +307,7 @@ type register struct {
 	typ  dataType
 }
 
-// label is a branch target; pc is -1 until its definition is seen.
+// label is a branch target. pc is -1 until the definition is parsed.
 type label struct{ pc int32 }
 
 func newScope(outer *scope) *scope { return &scope{outer: outer, names: make(map[string]any)} }
@@ -322,8 +320,8 @@ func (s *scope) add(name string, symbol any) bool {
 	return true
 }
 
-// lookup returns what name stands for, or nil. A register of a range comes
-// without a slot when it is met for the first time.
+// lookup returns the meaning of name, or nil. A register in a range has no slot when it is
+// first looked up.
 func (s *scope) lookup(name string) any {
 	for ; s != nil; s = s.outer {
 		if symbol, ok := s.names[name]; ok {

@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// rounding is a rounding direction of floating arithmetic and conversions.
+// rounding is a rounding direction of floating-point arithmetic and conversions.
 type rounding uint8
 
 const (
@@ -33,9 +33,9 @@ func (m rounding) toIntegral(x float64) float64 {
 	return math.RoundToEven(x)
 }
 
-// correct returns what nearest, the value nearest to the exact result, becomes
-// in direction m. side is the sign of the exact result minus nearest; below
-// and above return the neighbours of nearest.
+// correct adjusts nearest, the value nearest to the exact result, to direction m. side is
+// the sign of the exact result minus nearest. below and above return the neighbors of
+// nearest.
 func (m rounding) correct(nearest float64, side int, below, above func() float64) float64 {
 	switch {
 	case side < 0 && (m == toNegative || m == toZero && nearest > 0):
@@ -46,29 +46,28 @@ func (m rounding) correct(nearest float64, side int, below, above func() float64
 	return nearest
 }
 
-// correct32 is correct for a result of type f32.
+// correct32 is correct for an f32 result.
 func (m rounding) correct32(nearest float32, side int) float32 {
 	return float32(m.correct(float64(nearest), side,
 		func() float64 { return float64(math.Nextafter32(nearest, float32(math.Inf(-1)))) },
 		func() float64 { return float64(math.Nextafter32(nearest, float32(math.Inf(1)))) }))
 }
 
-// correct64 is correct for a result of type f64.
+// correct64 is correct for an f64 result.
 func (m rounding) correct64(nearest float64, side int) float64 {
 	return m.correct(nearest, side,
 		func() float64 { return math.Nextafter(nearest, math.Inf(-1)) },
 		func() float64 { return math.Nextafter(nearest, math.Inf(1)) })
 }
 
-// exactPrecision is enough for a*b + c of any three float64 values.
+// exactPrecision is enough for a*b + c with any three float64 values.
 const exactPrecision = 4400
 
 func exactly(x float64) *big.Float {
 	return new(big.Float).SetPrec(exactPrecision).SetFloat64(x)
 }
 
-// side returns the sign of the exact result of op on finite operands minus
-// nearest.
+// side returns the sign of the exact result of op on finite operands, minus nearest.
 func side(op string, a, b, c, nearest float64) int {
 	z := new(big.Float).SetPrec(exactPrecision)
 	switch op {
@@ -102,8 +101,8 @@ func side(op string, a, b, c, nearest float64) int {
 	return z.Cmp(exactly(nearest))
 }
 
-// directed32 returns op, which computes the named operation in the nearest
-// direction, in direction m.
+// directed32 returns an operation that computes the named operation in direction m. op
+// computes it with rounding to nearest.
 func directed32(name string, m rounding, op func(a, b, c float32) float32) func(a, b, c float32) float32 {
 	if m == toNearestEven {
 		return op
@@ -140,14 +139,14 @@ func directed64(name string, m rounding, op func(a, b, c float64) float64) func(
 	}
 }
 
-// directable reports whether the result is a rounded one: neither NaN nor of
-// infinite operands or a division by zero.
+// directable reports whether the result is rounded: the result is not NaN, the operands
+// are finite, and it is not a division by zero.
 func directable(name string, a, b, c, nearest float64) bool {
 	return nearest == nearest && !math.IsInf(a, 0) && !math.IsInf(b, 0) && !math.IsInf(c, 0) && !(name == "div" && b == 0)
 }
 
-// negativeZero reports whether an exact sum of zero is -0: rounding downwards,
-// unless both addends are +0.
+// negativeZero reports whether an exact sum of zero is -0: when rounding down, unless both
+// addends are +0.
 func negativeZero(name string, m rounding, a, b, c, nearest float64) bool {
 	if m != toNegative || nearest != 0 {
 		return false
@@ -164,10 +163,10 @@ func negativeZero(name string, m rounding, a, b, c, nearest float64) bool {
 	return math.Signbit(a) || math.Signbit(b)
 }
 
-// sumToOdd returns a + b rounded to odd: the nearer float64 if exact, else the
-// neighbour with an odd significand. Rounding the result once more, to a
-// format of at most 51 bits, gives the correctly rounded sum (Boldo and
-// Melquiond, Emulation of FMA and correctly rounded sums, 2008).
+// sumToOdd returns a + b rounded to odd: the nearest float64 if it is exact, else the
+// neighbor with an odd significand. Rounding the result again, to a format with at most 51
+// bits, gives the correctly rounded sum (Boldo and Melquiond, Emulation of FMA and
+// correctly rounded sums, 2008).
 func sumToOdd(a, b float64) float64 {
 	s := a + b
 	if math.IsInf(s, 0) || s != s {
@@ -191,7 +190,7 @@ func sumToOdd(a, b float64) float64 {
 func fma32(a, b, c float32) float32 {
 	p := float64(a) * float64(b) // exact
 	s := p + float64(c)
-	// The first rounding matters only if it made s a tie of the second.
+	// The first rounding matters only if s becomes a tie of the second rounding.
 	const tail, tie = 1<<29 - 1, 1 << 28
 	if math.Float64bits(s)&tail != tie && math.Abs(s) >= 0x1p-125 {
 		return float32(s)

@@ -2,25 +2,25 @@ package ptxvm
 
 import "sort"
 
-// initialised has one bit for each byte of a memory: whether it was written.
-type initialised []uint64
+// initialized has one bit per byte of a memory. The bit is set if the byte was written.
+type initialized []uint64
 
-func newInitialised(size int) initialised { return make(initialised, (size+63)/64) }
+func newInitialized(size int) initialized { return make(initialized, (size+63)/64) }
 
-func (m initialised) clear() { clear(m) }
+func (m initialized) clear() { clear(m) }
 
-// has reports whether the size bytes at off are written. Accesses are aligned
-// and have at most 32 bytes, so that they never straddle words.
-func (m initialised) has(off uint64, size uint8) bool {
+// has reports whether all size bytes at off are written. Accesses are aligned and have at
+// most 32 bytes, so they never straddle words.
+func (m initialized) has(off uint64, size uint8) bool {
 	bits := uint64(1)<<size - 1
 	return m[off>>6]>>(off&63)&bits == bits
 }
 
-func (m initialised) set(off uint64, size uint8) {
+func (m initialized) set(off uint64, size uint8) {
 	m[off>>6] |= (1<<size - 1) << (off & 63)
 }
 
-func (m initialised) setRange(off, n uint64) {
+func (m initialized) setRange(off, n uint64) {
 	for ; n > 0 && off&63 != 0; off, n = off+1, n-1 {
 		m[off>>6] |= 1 << (off & 63)
 	}
@@ -32,8 +32,8 @@ func (m initialised) setRange(off, n uint64) {
 	}
 }
 
-// copyRange copies n bits at from of src to off.
-func (m initialised) copyRange(off uint64, src *initialised, from, n uint64) {
+// copyRange copies n bits of src, starting at from, to off.
+func (m initialized) copyRange(off uint64, src *initialized, from, n uint64) {
 	s := *src
 	if off&63 == 0 && from&63 == 0 {
 		whole := n / 64
@@ -53,50 +53,49 @@ func (m initialised) copyRange(off uint64, src *initialised, from, n uint64) {
 
 // The race checker.
 //
-// Blocks run one after another and so do the threads of a block between two
-// barriers, but no order of threads other than that of barriers counts: two
-// accesses to the same bytes by different threads, at least one a write and
-// not both strong, are a race unless something orders them. That two threads
-// write the same value does not excuse them.
+// Blocks run one after another, and so do the threads of a block between two barriers, but
+// the checker counts only the order that barriers establish: two accesses to the same
+// bytes by different threads race if at least one is a write and not both are strong,
+// unless something orders them. They race even if both threads write the same value.
 //
-// Time is a counter that advances at every barrier, start of a block, and
-// release. An access is recorded with its time. It is ordered before another
-// access
+// Time is a counter that advances at every barrier, at the start of every block, and at
+// every release. The checker records each access with its time. An access is ordered
+// before another access
 //   - of the same thread;
-//   - of the same block, when the block has passed a barrier since;
-//   - of the same warp, when the warp has passed a bar.warp.sync since;
+//   - of the same block, if the block has passed a barrier since;
+//   - of the same warp, if the warp has passed a bar.warp.sync since;
 //   - of a thread that has acquired, itself or across a barrier, what some
 //     thread released since the access. A fence before a strong write
-//     releases, and so does a .release; a fence behind a strong read acquires,
-//     and so does an .acquire.
+//     releases, and so does .release; a fence after a strong read acquires,
+//     and so does .acquire.
 //
-// Which location a release and an acquire meet at, and which threads take part
-// in a partial barrier, is not looked at: the checker may miss a race but does
-// not report accesses that are ordered.
+// The checker ignores which location a release and an acquire use, and which threads take
+// part in a partial barrier. It may therefore miss a race, but it never reports ordered
+// accesses.
 
-// clock is the state of the race checker that a machine keeps.
+// clock is the state of the race checker in one machine.
 type clock struct {
 	now         uint32
 	launchStart uint32
 	released    uint32   // accesses up to this time are released
-	starts      []uint32 // of the stretches of time in which one block runs
-	owners      []uint64 // the blocks that do
+	starts      []uint32 // start of each interval in which one block runs
+	owners      []uint64 // block that runs in each interval
 }
 
-// record is an access in the shadow memory: time in the high 32 bits, then 10
-// bits of thread, one for strong, and 21 bits of pc.
+// record is an access in shadow memory: the time in the high 32 bits, then 10 bits for the
+// thread, one for strong, and 21 bits for the pc.
 type record uint64
 
 const (
 	recordPCBits  = 21
-	recordUnknown = 1<<recordPCBits - 1 // pc beyond the range
+	recordUnknown = 1<<recordPCBits - 1 // the pc does not fit
 )
 
 func (r record) time() uint32  { return uint32(r >> 32) }
 func (r record) thread() int32 { return int32(r >> 22 & (maxThreads - 1)) }
 func (r record) strong() bool  { return r>>recordPCBits&1 != 0 }
 
-// sameAs reports whether both records are of one thread at one time.
+// sameAs reports whether both records are of the same thread at the same time.
 func (r record) sameAs(o record) bool { return r>>22 == o>>22 }
 
 func (t *thread) record(in *instr) record {
@@ -107,25 +106,25 @@ func (t *thread) record(in *instr) record {
 	return r
 }
 
-// granule is the shadow of one or four bytes: the last write and, of the reads
-// since, two by different threads, so that whoever writes next meets one of
-// another thread.
+// granule is the shadow of one or four bytes: the last write, and two reads since then by
+// different threads. Every later writer therefore finds a read by another thread, if there
+// was one.
 type granule struct{ write, read, otherRead record }
 
-// shadow is the shadow of a memory, in chunks made at the first access. A
-// chunk has a granule for each four bytes until the first narrower access.
+// shadow is the shadow of a memory, in chunks that are allocated on first access. A chunk
+// has one granule per four bytes until the first narrower access.
 type shadow []*shadowChunk
 
 const chunkBytes = 1 << 12
 
 type shadowChunk struct {
-	shift    uint8 // log2 of the bytes of a granule
+	shift    uint8 // log2 of the bytes per granule
 	granules []granule
 }
 
 func newShadow(size int) shadow { return make(shadow, (size+chunkBytes-1)/chunkBytes) }
 
-// chunk returns the shadow of the chunk that holds off, fine enough for an
+// chunk returns the shadow of the chunk that holds off, with granules fine enough for an
 // access of size bytes.
 func (s shadow) chunk(off uint64, size uint8) *shadowChunk {
 	c := s[off/chunkBytes]
@@ -143,8 +142,8 @@ func (s shadow) chunk(off uint64, size uint8) *shadowChunk {
 	return c
 }
 
-// check records the access of t and returns an access it races with, or zero.
-// Records before floor do not count.
+// check records the access of t and returns an access that races with it, or zero. It
+// ignores records before floor.
 func (s shadow) check(t *thread, in *instr, off uint64, floor uint32) record {
 	size := in.access.size
 	c := s.chunk(off, size)
@@ -180,8 +179,8 @@ func (s shadow) check(t *thread, in *instr, off uint64, floor uint32) record {
 	return 0
 }
 
-// orPlain returns old instead of r if old is the plain access of the same
-// thread and r a strong one: the plain one is what other threads race with.
+// orPlain returns old instead of r if old is a plain access of the same thread and r a
+// strong one. Other threads race with the plain access.
 func (r record) orPlain(old record) record {
 	if old.sameAs(r) && !old.strong() {
 		return old
@@ -193,8 +192,8 @@ func (t *thread) conflicts(r, self record, floor uint32) bool {
 	return !(r.strong() && self.strong()) && !t.precedes(r, floor)
 }
 
-// precedes reports whether the access r is ordered before what t does now, or
-// there is none.
+// precedes reports whether access r is ordered before what t does now. It returns true if
+// r is empty.
 func (t *thread) precedes(r record, floor uint32) bool {
 	at := r.time()
 	if at < floor {
@@ -226,25 +225,24 @@ func (b *block) beginBlock() {
 	b.blockStart, b.barrier, b.clusterAt = b.now, b.now, b.now
 }
 
-// beginTurn makes the time from now on the block's.
+// beginTurn attributes the time from now on to the block.
 func (b *block) beginTurn() {
 	b.now++
 	b.starts, b.owners = append(b.starts, b.now), append(b.owners, b.linear)
 }
 
-// owner returns the linear index of the block whose time it was.
+// owner returns the linear index of the block that ran at the given time.
 func (c *clock) owner(at uint32) uint64 {
 	return c.owners[sort.Search(len(c.starts), func(i int) bool { return c.starts[i] > at })-1]
 }
 
-// mine reports whether a time of the launch is the block's.
+// mine reports whether the block ran at the given time of the launch.
 func (b *block) mine(at uint32) bool {
 	return at >= b.blockStart && (b.cluster == nil || b.owner(at) == b.linear)
 }
 
-// synchroniseBlock orders what the threads of the block did before what they
-// do from now on.
-func (b *block) synchroniseBlock() {
+// synchronizeBlock orders all earlier accesses of the block before all later ones.
+func (b *block) synchronizeBlock() {
 	if !b.checks {
 		return
 	}
@@ -259,8 +257,8 @@ func (b *block) synchroniseBlock() {
 	}
 }
 
-// synchroniseWarp does the same for the threads of a warp.
-func (b *block) synchroniseWarp(w *warp) {
+// synchronizeWarp does the same for the threads of a warp.
+func (b *block) synchronizeWarp(w *warp) {
 	b.now++
 	w.barrier = b.now
 	var acquired uint32
@@ -272,7 +270,7 @@ func (b *block) synchroniseWarp(w *warp) {
 	}
 }
 
-// publish notes what a strong access releases and acquires.
+// publish records what a strong access releases and acquires.
 func (t *thread) publish(a access) {
 	b := t.b
 	if a.write {
@@ -290,7 +288,7 @@ func (t *thread) publish(a access) {
 	}
 }
 
-// fence is the effect of a fence of t on the race checker.
+// fence applies a fence of t to the race checker.
 func (t *thread) fence() {
 	t.fenced = t.b.tick()
 	t.acquired = max(t.acquired, t.observed)
@@ -302,7 +300,7 @@ func (c *clock) tick() uint32 {
 	return c.now - 1
 }
 
-// raceFault stops the block because of the race of t with the access r.
+// raceFault stops the block because t races with access r.
 func (t *thread) raceFault(kind Kind, in *instr, address uint64, r record, detail string) *Fault {
 	f := t.fault(kind, in, address, "%s", detail)
 	if f == nil {

@@ -6,8 +6,8 @@ import (
 	images "quern.dev/kernel"
 )
 
-// decodeTexture decodes tex of a two-dimensional texture object at floating
-// coordinates. Objects are the images that package kernel knows.
+// decodeTexture decodes tex for a two-dimensional texture object and floating-point
+// coordinates. Texture objects are images registered with package kernel.
 func decodeTexture(d *decoder) {
 	if d.mod("2d") == "" || d.mod("v4") == "" {
 		d.emit(nil)

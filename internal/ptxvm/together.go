@@ -1,18 +1,18 @@
 package ptxvm
 
-// MaxTogether is the number of blocks that can run by turns.
+// MaxTogether is the largest number of blocks that can take turns.
 const MaxTogether = 1 << 10
 
-// cluster is blocks that run by turns and see each other's shared memory. In a
-// cooperative launch of a kernel without clusters each block is one of its own.
+// cluster is a set of blocks that take turns and can access each other's shared memory. In
+// a cooperative launch of a kernel without clusters, every block is a cluster of one.
 type cluster struct {
 	members []*block // by rank
-	phase   uint32   // barriers that all threads have passed
-	arrived int      // threads at the next one
+	phase   uint32   // number of barriers that all threads have passed
+	arrived int      // threads that have arrived at the next barrier
 }
 
-// together runs the blocks of each cluster by turns, in a cooperative launch
-// those of the whole grid, on one worker.
+// together runs the blocks of each cluster, or of the whole grid in a cooperative launch.
+// The blocks take turns on one worker.
 func (l *launch) together() error {
 	grid := l.config.Grid
 	extent := l.entry.Cluster
@@ -65,7 +65,7 @@ func (l *launch) together() error {
 	return nil
 }
 
-// takeTurns runs blocks to their end.
+// takeTurns runs blocks to completion.
 func takeTurns(blocks []*block) error {
 	for {
 		var live *block
@@ -93,8 +93,8 @@ func takeTurns(blocks []*block) error {
 	}
 }
 
-// turn runs the block up to where it can go no further without others, or a
-// thread may wait for them. It reports whether some thread ran.
+// turn runs the block until it depends on other blocks, or may. It reports whether any
+// thread ran.
 func (b *block) turn() bool {
 	ran := false
 	for b.live > 0 {
@@ -110,8 +110,8 @@ func (b *block) turn() bool {
 	return ran
 }
 
-// pause gives the other blocks that run by turns one, after an access that may
-// be part of a wait for them.
+// pause gives the other blocks a turn, after an access that may be part of a wait for
+// them.
 func (t *thread) pause() {
 	if t.b.cluster != nil {
 		t.state = paused
@@ -143,8 +143,7 @@ func (d *decoder) clusterBarrier() {
 	}
 }
 
-// complete ends the phase if all threads of the cluster that have not exited
-// have arrived.
+// complete ends the phase if all threads of the cluster that have not exited have arrived.
 func (c *cluster) complete() {
 	live := 0
 	for _, b := range c.members {
@@ -178,8 +177,8 @@ func (c *cluster) complete() {
 	}
 }
 
-// clusterPrecedes reports whether an access was by a block of the cluster,
-// before its last barrier.
+// clusterPrecedes reports whether a block of the cluster made an access before the
+// cluster's last barrier.
 func (b *block) clusterPrecedes(at uint32) bool {
 	if at >= b.clusterAt {
 		return false
@@ -193,8 +192,8 @@ func (b *block) clusterPrecedes(at uint32) bool {
 	return false
 }
 
-// rankShift is where a generic address in the shared window has the rank plus
-// one of a block of the cluster, zero for the thread's own.
+// rankShift is the position in a generic shared address of a block's rank in the cluster
+// plus one. Zero means the thread's own block.
 const rankShift = 40
 
 // decodeMapAddress decodes mapa with generic addresses.
@@ -216,15 +215,15 @@ func decodeMapAddress(d *decoder) {
 		case address>>windowShift != sharedWindow>>windowShift:
 			t.fault(IllegalOperand, in, address, "the address is not in shared memory")
 		case rank >= size:
-			t.fault(IllegalOperand, in, address, "block %d of a cluster of %d", rank, size)
+			t.fault(IllegalOperand, in, address, "block %d: the cluster has %d blocks", rank, size)
 		default:
 			t.regs[in.d] = sharedWindow | (rank+1)<<rankShift | address&(1<<rankShift-1)
 		}
 	})
 }
 
-// peer returns the block that an offset with a rank names, and the offset
-// within it.
+// peer returns the block that an offset with a rank refers to, and the offset in its
+// shared memory.
 func (t *thread) peer(in *instr, off uint64) (*block, uint64) {
 	rank, within := off>>rankShift-1, off&(1<<rankShift-1)
 	if t.b.cluster == nil {

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// inClusters is kernel in clusters of two blocks.
+// inClusters returns kernel(body) with clusters of two blocks.
 func inClusters(body string) string {
 	return strings.Replace(kernel(body), ")\n{", ")\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n{", 1)
 }
 
-// leader writes the block's number plus ten to shared memory, in one thread, and
-// leaves the address in the cluster's other block in %rd5.
+// leader writes the block's number plus ten to shared memory in one thread. It leaves the
+// address in the cluster's other block in %rd5.
 const leader = `
 add.u32 %r3, %r2, 10;
 st.shared.u32 [tile], %r3;
@@ -26,7 +26,7 @@ mapa.u64 %rd5, %rd4, %r4;
 
 const meet = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"
 
-// storeRemote writes what %rd5 points to to the block's element of out.
+// storeRemote stores the word that %rd5 points to in the block's element of out.
 const storeRemote = `
 ld.u32 %r5, [%rd5];
 mad.wide.u32 %rd6, %r2, 4, %rd1;
@@ -46,7 +46,7 @@ func launchClustered(t *testing.T, body string, blocks int) ([]uint32, error) {
 	return out.words(), err
 }
 
-func TestBlocksOfAClusterReadEachOthersMemory(t *testing.T) {
+func TestClusterBlocksReadEachOthersMemory(t *testing.T) {
 	out, err := launchClustered(t, leader+meet+storeRemote+meet, 4)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestBlocksOfAClusterReadEachOthersMemory(t *testing.T) {
 	}
 }
 
-func TestFaultsOfClusters(t *testing.T) {
+func TestClusterFaults(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
 		kind       Kind
@@ -65,7 +65,7 @@ func TestFaultsOfClusters(t *testing.T) {
 		{"a read that nothing orders after the write", leader + storeRemote + meet, Uninitialised, "shared load"},
 		{"a write that nothing orders after a read", leader + meet + storeRemote + "st.shared.u32 [tile], 1;\n" + meet, SharedRace, "shared"},
 		{"memory of a block that has ended", leader + meet + "setp.eq.u32 %p1, %r4, 0;\n@%p1 exit;\n" + storeRemote + "bar.sync 0;\n" + storeRemote, OutOfBounds, "which has ended"},
-		{"a rank beyond the cluster", "mov.u64 %rd3, tile;\ncvta.shared.u64 %rd4, %rd3;\nmapa.u64 %rd5, %rd4, 2;\n", IllegalOperand, "block 2 of a cluster of 2"},
+		{"a rank beyond the cluster", "mov.u64 %rd3, tile;\ncvta.shared.u64 %rd4, %rd3;\nmapa.u64 %rd5, %rd4, 2;\n", IllegalOperand, "block 2: the cluster has 2 blocks"},
 		{"an address elsewhere", "mapa.u64 %rd5, %rd1, 0;\n", IllegalOperand, "not in shared memory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -89,8 +89,8 @@ setp.lt.u64 %p1, %rd7, 4;
 membar.gl;
 `
 
-func TestBlocksOfACooperativeLaunchWaitForEachOther(t *testing.T) {
-	// Each block writes its element, and reads the next one's.
+func TestCooperativeBlocksWaitForEachOther(t *testing.T) {
+	// Each block writes its element and reads the next block's.
 	body := `
 mad.wide.u32 %rd6, %r2, 4, %rd1;
 st.global.u32 [%rd6], %r2;

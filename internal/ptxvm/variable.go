@@ -27,10 +27,9 @@ var spaceByModifier = map[string]space{
 	"param":       paramSpace,
 }
 
-// Limits of what a module may declare. Those on shared and local memory are
-// the hardware's (227 KiB a block, 512 KiB a thread), that on parameters is
-// PTX's before version 8.1; the others keep a damaged module from exhausting the
-// host.
+// Limits on the declarations of a module. Those on shared and local memory are the
+// hardware's (227 KiB per block, 512 KiB per thread). The limit on parameters is that of
+// PTX before version 8.1. The others protect the host from a damaged module.
 const (
 	maxShared    = 227 << 10
 	maxLocal     = 512 << 10
@@ -39,35 +38,34 @@ const (
 	maxRegisters = 1 << 16
 )
 
-// variable is a declared variable of any space but .reg.
+// variable is a declared variable in any state space but .reg.
 type variable struct {
 	name   string
 	space  space
 	typ    dataType
 	align  int
 	size   int    // bytes
-	offset uint64 // in the shared, local or parameter memory
+	offset uint64 // in shared, local or parameter memory
 	init   []byte // leading bytes; the rest is zero
 	relocs []dataReloc
 }
 
-// dataReloc asks for the address of a variable in an initialiser.
+// dataReloc asks for the address of a variable in an initializer.
 type dataReloc struct {
 	offset   int
 	variable *variable
 	addend   uint64
 }
 
-// declaration parses what follows the space directive of a variable:
-// alignment, type, and one or more names with dimensions and initialisers.
-// terminated says whether a semicolon ends it, as it does everywhere but in a
-// parameter list.
+// declaration parses a variable after its space directive: alignment, type, and one or
+// more names with dimensions and initializers. terminated says whether a semicolon
+// follows, as it does everywhere but in a parameter list.
 func (p *parser) declaration(sp space, terminated bool) []*variable {
 	proto := variable{space: sp}
 	align, vector := 0, 1
 	for p.peek().kind == dotted {
 		switch word := p.next().text; word {
-		case "align": // also of what a .ptr parameter points to, which is no matter here
+		case "align": // for a .ptr parameter, the alignment of the memory it points to, which is ignored
 			if n := p.alignment(); proto.typ == noType {
 				align = n
 			}
@@ -107,9 +105,9 @@ func (p *parser) declaration(sp space, terminated bool) []*variable {
 		v.size = count * element
 		if p.accept("=") {
 			if sp != globalSpace && sp != constSpace {
-				p.fail("variable %s in %s memory cannot be initialised", v.name, sp)
+				p.fail("variable %s in %s memory cannot be initialized", v.name, sp)
 			}
-			p.initialiser(&v)
+			p.initializer(&v)
 		}
 		vars = append(vars, &v)
 		if !terminated || !p.accept(",") {
@@ -125,13 +123,13 @@ func (p *parser) declaration(sp space, terminated bool) []*variable {
 func (p *parser) alignment() int {
 	n := p.expect(integer, "an alignment").value
 	if n == 0 || n > 1<<12 || n&(n-1) != 0 {
-		p.fail("bad alignment %d", n)
+		p.fail("invalid alignment %d", n)
 	}
 	return int(n)
 }
 
-// dimensions parses [n][m]... and returns the number of elements. An empty
-// first dimension, of dynamic shared memory, counts none.
+// dimensions parses [n][m]... and returns the number of elements. An empty first dimension
+// counts as zero if dynamic is set.
 func (p *parser) dimensions(v *variable, dynamic bool) int {
 	count := 1
 	for first := true; p.accept("["); first = false {
@@ -142,29 +140,29 @@ func (p *parser) dimensions(v *variable, dynamic bool) int {
 			if dynamic {
 				count = 0
 			} else {
-				count = -1 // set by the initialiser
+				count = -1 // the initializer sets it
 			}
 			continue
 		}
 		n := p.constant()
 		p.expectPunctuation("]")
 		if n == 0 || n > maxVariable || count > 0 && uint64(count) > maxVariable/n {
-			p.fail("bad dimension %d of %s", n, v.name)
+			p.fail("invalid dimension %d of %s", n, v.name)
 		}
 		if count < 0 {
-			p.fail("array %s needs its size", v.name)
+			p.fail("array %s has no size", v.name)
 		}
 		count *= int(n)
 	}
 	if count < 0 {
-		p.fail("array %s needs its size", v.name)
+		p.fail("array %s has no size", v.name)
 	}
 	return count
 }
 
-// initialiser parses the value or the braced, possibly nested, list of values
-// of v. Nested lists are taken as written out in full.
-func (p *parser) initialiser(v *variable) {
+// initializer parses the value of v, or its braced and possibly nested list of values. It
+// assumes that nested lists are complete.
+func (p *parser) initializer(v *variable) {
 	if !p.accept("{") {
 		p.initialValue(v)
 		return
@@ -238,7 +236,7 @@ func (p *parser) immediate(t dataType) uint64 {
 	return n
 }
 
-// floatBits converts the floating constant tok to the bits of type t.
+// floatBits converts the floating-point constant tok to the bits of type t.
 func floatBits(tok token, t dataType, negative bool) (uint64, bool) {
 	bits, single := tok.value, tok.kind == float32Text
 	if negative {
@@ -263,8 +261,8 @@ func floatBits(tok token, t dataType, negative bool) (uint64, bool) {
 	return 0, false
 }
 
-// place gives v the next aligned offset of a memory of which used bytes are
-// taken, and returns the bytes then taken.
+// place assigns v the next aligned offset in a memory with used occupied bytes. It returns
+// the number of bytes that are then occupied.
 func (v *variable) place(used int) int {
 	used = (used + v.align - 1) &^ (v.align - 1)
 	v.offset = uint64(used)

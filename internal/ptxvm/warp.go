@@ -2,12 +2,12 @@ package ptxvm
 
 import "math/bits"
 
-// collective carries out a warp operation for its members, given as lanes,
-// once all of them are at it.
+// collective executes a warp operation once all of its members have reached it. members is
+// a mask of lanes.
 type collective func(w *warp, in *instr, members uint32)
 
-// joinWarp makes a thread wait for the lanes of its warp that slot a names.
-// PTX leaves it open what happens when a thread is not in its own mask.
+// joinWarp makes a thread wait for the lanes in slot a. PTX leaves the result undefined if
+// a thread is not in its own mask; here it is a fault.
 func joinWarp(t *thread, in *instr) {
 	t.mask = uint32(t.regs[in.a])
 	lane := t.index % warpSize
@@ -19,8 +19,8 @@ func joinWarp(t *thread, in *instr) {
 	t.warp.waiting |= 1 << lane
 }
 
-// gather performs the operations that wait for nobody any more after a thread
-// of the warp exited.
+// gather performs the operations that no longer wait for anyone, after a thread of the
+// warp has exited.
 func (w *warp) gather(b *block) {
 	for lanes := w.waiting; lanes != 0; lanes &= lanes - 1 {
 		if t := &w.threads[bits.TrailingZeros32(lanes)]; t.state == gathered {
@@ -29,9 +29,9 @@ func (w *warp) gather(b *block) {
 	}
 }
 
-// perform carries out the operation at which t waits if all members that have
-// not exited wait at the same instruction with the same mask. Only
-// bar.warp.sync may be reached at different instructions.
+// perform executes the operation at which t waits, if all members that have not exited
+// wait at the same instruction with the same mask. Only bar.warp.sync may be reached at
+// different instructions.
 func (w *warp) perform(b *block, t *thread) {
 	members := t.mask & w.present
 	if members&^w.waiting != 0 {
@@ -52,10 +52,10 @@ func (w *warp) perform(b *block, t *thread) {
 	}
 }
 
-// warpBarrier in instr.e tells bar.warp.sync from the other warp operations.
+// warpBarrier in instr.e marks bar.warp.sync.
 const warpBarrier = -1
 
-func syncWarp(w *warp, _ *instr, _ uint32) { w.threads[0].b.synchroniseWarp(w) }
+func syncWarp(w *warp, _ *instr, _ uint32) { w.threads[0].b.synchronizeWarp(w) }
 
 // each calls f for every member.
 func (w *warp) each(members uint32, f func(t *thread, lane int)) {
@@ -65,7 +65,8 @@ func (w *warp) each(members uint32, f func(t *thread, lane int)) {
 	}
 }
 
-// ballot returns the members for which the predicate in slot holds.
+// ballot returns the members for which the predicate in slot is true, or false if unless
+// is set.
 func (w *warp) ballot(members uint32, slot int32, unless bool) uint32 {
 	var set uint32
 	w.each(members, func(t *thread, lane int) {
@@ -102,8 +103,8 @@ func decodeVote(d *decoder) {
 	d.emit(joinWarp)
 }
 
-// requireSync fails for the forms without .sync, which PTX ISA 6.0 deprecated
-// and which sm_70 does not have.
+// requireSync rejects the forms without .sync. PTX ISA 6.0 deprecated them, and sm_70 and
+// later do not have them.
 func (d *decoder) requireSync() {
 	if d.mod("sync") == "" {
 		d.p.fail("%s: want the form %s.sync", d.text, d.opcode)
@@ -146,13 +147,13 @@ func decodeShuffle(d *decoder) {
 	d.emit(joinWarp)
 }
 
-// destinationPair decodes a destination d or d|p, where p is a predicate.
+// destinationPair decodes a destination d or d|p. p is a predicate.
 func (d *decoder) destinationPair(i int, t dataType) {
 	d.in.d, d.in.e = d.pair(d.args[i], t)
 }
 
-// pair returns the slots of the destination o, a register of type t or such a
-// register and a predicate as in d|p. The second slot is a sink if not given.
+// pair returns the slots of destination o: a register of type t, optionally with a
+// predicate as in d|p. The second slot is a sink if there is no predicate.
 func (d *decoder) pair(o operand, t dataType) (first, second int32) {
 	if o.kind == pairOperand {
 		return d.target(o.list[0], t, false), d.target(o.list[1], pred, false)
@@ -160,9 +161,8 @@ func (d *decoder) pair(o operand, t dataType) (first, second int32) {
 	return d.target(o, t, false), d.target(operand{kind: sinkOperand}, pred, false)
 }
 
-// shuffle follows the pseudocode of shfl.sync in the PTX ISA. A lane that
-// reads from one that is not a member gets its own value: PTX leaves it
-// undefined.
+// shuffle implements the pseudocode of shfl.sync in the PTX ISA. A lane that reads from a
+// non-member gets its own value; PTX leaves that undefined.
 func shuffle(source func(lane, b, segment int) (from int, up bool)) collective {
 	return func(w *warp, in *instr, members uint32) {
 		var values [warpSize]uint64
@@ -228,7 +228,7 @@ func decodeMatch(d *decoder) {
 	d.emit(joinWarp)
 }
 
-// equal returns the members whose operand b is v in the bits of keep.
+// equal returns the members whose operand b equals v in the bits of keep.
 func (w *warp) equal(in *instr, members uint32, v, keep uint64) uint32 {
 	var set uint32
 	w.each(members, func(t *thread, lane int) {
@@ -271,11 +271,10 @@ func decodeActivemask(d *decoder) {
 	d.emit(func(t *thread, _ *instr) { t.state = merging })
 }
 
-// merge lets the threads that wait at activemask go on, those of each warp
-// that are at the same instruction together, and reports whether there were
-// any. As it happens when no thread of the block can run, the mask holds all
-// threads that get to the instruction on this path: divergent threads meet
-// again here as late as possible.
+// merge releases the threads that wait at activemask and reports whether there were any.
+// Threads of a warp at the same instruction continue together. merge runs only when no
+// other thread of the block can, so the mask holds all threads that reach the instruction
+// on this path: divergent threads reconverge as late as possible.
 func (b *block) merge() bool {
 	merged := false
 	for i := range b.warps {

@@ -1,6 +1,6 @@
-// Package batch runs generated programs natively: as plain Go and as the Go that
-// the compiler makes of them for the CPU. Package fuzz builds a binary of it and
-// some hundred programs, sends it jobs and gets back results.
+// Package batch runs generated programs natively: as plain Go and as the Go that the
+// compiler generates for the CPU. Package fuzz links it with many programs into a binary,
+// sends it jobs and receives results.
 package batch
 
 import (
@@ -21,50 +21,50 @@ type Program struct {
 	Host  host.Func
 }
 
-// Args are the contents of a kernel's arguments.
+// Args holds the contents of a kernel's arguments.
 type Args []Arg
 
-// Arg is the memory of a value, or of the elements of a slice.
+// Arg is the memory of a value or of the elements of a slice.
 type Arg struct {
-	Words []uint64 // so that it is aligned
-	Size  int      // bytes in all
-	Elem  int      // bytes of an element, 0 of a value
+	Words []uint64 // words, for alignment
+	Size  int      // total bytes
+	Elem  int      // bytes per element; 0 for a value
 }
 
-// NewArg copies contents.
+// NewArg returns an Arg with a copy of b.
 func NewArg(b []byte, elem int) Arg {
 	a := Arg{Words: make([]uint64, len(b)/8+1), Size: len(b), Elem: elem}
 	copy(a.Bytes(), b)
 	return a
 }
 
-// Bytes is the memory.
+// Bytes returns the memory.
 func (a Arg) Bytes() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(a.Words))), a.Size)
 }
 
-// Value is argument i as a T.
+// Value returns argument i as a T.
 func Value[T any](a Args, i int) T { return *(*T)(unsafe.Pointer(unsafe.SliceData(a[i].Words))) }
 
-// Slice is argument i as a slice of T.
+// Slice returns argument i as a slice of T.
 func Slice[T any](a Args, i int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(a[i].Words))), a[i].Size/a[i].Elem)
 }
 
-// Job asks for a run of a program.
+// Job is a request to run a program.
 type Job struct {
 	ID          int
 	Grid, Block kernel.Dim3
 	Args        Args
 }
 
-// Result is what the runs of a program have left.
+// Result holds the outcomes of a program's runs.
 type Result struct {
 	ID          int
 	Plain, Host Outcome
 }
 
-// Outcome is what a run has left.
+// Outcome is the result of one run.
 type Outcome struct {
 	Args          Args
 	Failed        bool
@@ -73,7 +73,7 @@ type Outcome struct {
 	Text          string
 }
 
-// Main runs jobs until there are no more.
+// Main reads jobs from in until it ends, and writes results to out.
 func Main(programs []Program, in io.Reader, out io.Writer) error {
 	byID := map[int]Program{}
 	for _, p := range programs {

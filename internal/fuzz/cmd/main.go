@@ -1,13 +1,12 @@
-// Command cmd generates random kernels and compares what everything that can run
-// them makes of them; see package fuzz.
+// Command cmd generates random kernels, runs them with everything that can run them, and
+// compares the results; see package fuzz.
 //
 //	go run ./internal/fuzz/cmd -count 100000              plain Go, cpu and sim
 //	go run ./internal/fuzz/cmd -cuda -native=false -workers 16
 //	go run ./internal/fuzz/cmd -show -first 17            print the program of a seed
-//	go run ./internal/fuzz/cmd -run failing.go            run one that was kept
+//	go run ./internal/fuzz/cmd -run failing.go            run a kept program
 //
-// An interrupt ends it with a summary. The exit status is 1 if there are
-// mismatches.
+// An interrupt ends the run with a summary. The exit status is 1 if there are mismatches.
 package main
 
 import (
@@ -35,18 +34,18 @@ func run(ctx context.Context) int {
 	var (
 		first    = flag.Uint64("first", 1, "seed of the first program")
 		count    = flag.Uint64("count", 1000, "number of programs")
-		duration = flag.Duration("duration", 0, "how long to run at most; 0 is no limit")
-		workers  = flag.Int("workers", 1, "programs to run at a time")
-		gpu      = flag.Bool("cuda", false, "run PTX on the first GPU too, not only on the simulator")
-		native   = flag.Bool("native", true, "run plain Go and cpu too, which needs the go command and the repository in the current directory")
+		duration = flag.Duration("duration", 0, "time limit; 0 for none")
+		workers  = flag.Int("workers", 1, "number of programs to run concurrently")
+		gpu      = flag.Bool("cuda", false, "also run PTX on the first GPU, not only on the simulator")
+		native   = flag.Bool("native", true, "also run plain Go and cpu; needs the go command and the repository in the current directory")
 		forms    = flag.Bool("metamorphic", true, "also compile with fewer passes")
-		keep     = flag.String("keep", ".", "directory for programs that fail")
+		keep     = flag.String("keep", ".", "directory for failing programs")
 		show     = flag.Bool("show", false, "print the program of the first seed and exit")
-		minimise = flag.Bool("minimise", false, "with -run: minimise the program")
-		file     = flag.String("run", "", "run the program in a file and exit")
+		minimize = flag.Bool("minimize", false, "with -run: minimize the program")
+		file     = flag.String("run", "", "run the program in this file and exit")
 	)
 	flag.Parse()
-	debug.SetGCPercent(400) // programs are small, and each is garbage at once
+	debug.SetGCPercent(400) // programs are small and immediately become garbage
 	if *show {
 		fmt.Print(fuzz.Generate(*first).Source)
 		return 0
@@ -60,7 +59,7 @@ func run(ctx context.Context) int {
 		c.Native = &fuzz.Native{Root: "."}
 	}
 	if *file != "" {
-		return one(ctx, c, *file, *minimise)
+		return one(ctx, c, *file, *minimize)
 	}
 	start := time.Now()
 	summary, err := c.Run(ctx)
@@ -78,8 +77,8 @@ func run(ctx context.Context) int {
 	return 0
 }
 
-// open opens the simulator and, behind it, a GPU: what the simulator has something
-// against, such as a data race, tells nothing about a GPU.
+// open opens the simulator and, if gpu is set, a GPU after it. A program that the
+// simulator rejects, for example because of a data race, says nothing about a GPU.
 func open(gpu bool) ([]*fuzz.Device, error) {
 	d, err := fuzz.OpenDevice("sim", sim.Candidate(sim.Options{Steps: fuzz.SimSteps}))
 	if err != nil || !gpu {
@@ -92,21 +91,21 @@ func open(gpu bool) ([]*fuzz.Device, error) {
 	return []*fuzz.Device{d, c}, nil
 }
 
-// one runs a program that was kept.
-func one(ctx context.Context, c *fuzz.Campaign, name string, minimise bool) int {
+// one runs a kept program.
+func one(ctx context.Context, c *fuzz.Campaign, name string, minimize bool) int {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		return 2
 	}
-	m, err := c.One(ctx, string(text), minimise)
+	m, err := c.One(ctx, string(text), minimize)
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		return 2
 	case m != nil:
 		fmt.Println(m)
-		if minimise {
+		if minimize {
 			fmt.Print(m.Source)
 		}
 		return 1

@@ -28,5 +28,5 @@ func kernelP0(t kernel.Thread, n int, in0 []int, sums []uint64) {
 	}
 }
 
-// cpu build: constant 256 overflows uint8; invalid argument: index 4 out of bounds:
-// Go takes the text of a dimension for a constant.
+// cpu build: constant 256 overflows uint8; invalid argument: index 4 out of bounds: Go
+// treats the text of a dimension as a constant.

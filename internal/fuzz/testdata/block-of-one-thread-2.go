@@ -59,4 +59,4 @@ func wholeP0(x float64) int {
 	return 7
 }
 
-// cpu build: undefined: t1: a coordinate was taken out of the loop that defines it.
+// cpu build: undefined: t1: a coordinate was moved out of the loop that defines it.

@@ -46,4 +46,4 @@ func truthP0(b bool) int {
 	return 0
 }
 
-// cpu build: undefined: t1: a coordinate was taken out of the loop that defines it.
+// cpu build: undefined: t1: a coordinate was moved out of the loop that defines it.

@@ -71,5 +71,5 @@ func imageP0(x float64) uint64 {
 	return math.Float64bits(x)
 }
 
-// sim proven: out-of-bounds access: a check was moved in front of the joined read
-// of what it checks.
+// sim proven: out-of-bounds access: a check was moved before the joined read that loads
+// its operand.

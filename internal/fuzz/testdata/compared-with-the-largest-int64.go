@@ -38,6 +38,5 @@ func kernelP0(t kernel.Thread, n int, p uint64, q float32, r uint64, in0 []uint,
 	sums[i] = acc
 }
 
-// sim without fold proven: sums[0] = 18446744073709551614, want
-// 18446744073709551615: MaxInt64 - acc was taken for known not to be negative,
-// because nothing was known of it.
+// sim without fold proven: sums[0] = 18446744073709551614, want 18446744073709551615:
+// MaxInt64 - acc was assumed to be nonnegative although nothing is known about it.

@@ -13,4 +13,4 @@ func kernelP0(t kernel.Thread, in0 []int, sums []uint64) {
 	}
 }
 
-// sim narrow: no fault, want shift: the check of a constant count was left out.
+// sim narrow: no fault, want shift: the check of a constant count was omitted.

@@ -24,5 +24,5 @@ func kernelP0(t kernel.Thread, n int, in0 []uint64, sums []uint64) {
 	sums[t.ThreadIdx.X] = cells[31-t.ThreadIdx.X] + takeP0(&v1)
 }
 
-// cpu build: declared and not used: v1: a pointer to it was declared where only a
-// value that is not needed reads it.
+// cpu build: declared and not used: v1: a pointer to it was declared although only an
+// unused value reads it.

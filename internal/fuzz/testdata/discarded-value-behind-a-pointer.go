@@ -20,5 +20,5 @@ func kernelP0(t kernel.Thread, n int, in0 []uint64, sums []uint64) {
 	sums[t.ThreadIdx.X] = v1 + v2
 }
 
-// cpu build: undefined: acc: what may fail was found otherwise for what is read than
-// for what is printed.
+// cpu build: undefined: acc: the analysis of reads and the printer disagreed about which
+// expressions may fail.

@@ -62,5 +62,5 @@ func wholeP0(x float64) int {
 	return 7
 }
 
-// cpu build: declared and not used: result03: the discarded expression that reads
-// it was left out where its index is known to be in range.
+// cpu build: declared and not used: result03: the discarded expression that reads it was
+// omitted because its index is known to be in range.

@@ -98,5 +98,5 @@ func wholeP0(x float64) int {
 	return 7
 }
 
-// cpu: out0[63] = 0, want 1: an assignment of a parameter was dropped that a
-// pointer reads in another region.
+// cpu: out0[63] = 0, want 1: an assignment to a parameter was dropped although a pointer
+// reads the parameter in another region.

@@ -18,5 +18,5 @@ func kernelP0(t kernel.Thread, w int, h int, p uint32, q bool, r int, in0 []uint
 	}
 }
 
-// compile: the walk of the loop did not end: uint32(t.Stride()) fits by a launch
-// condition, of which its range says nothing.
+// compile: the analysis of the loop did not terminate: uint32(t.Stride()) fits because of
+// a launch condition, which its range does not reflect.

@@ -33,5 +33,5 @@ func kernelP0(t kernel.Thread, n int, in0 []bool, in1 []uint, out0 []int32, out1
 	}
 }
 
-// sim narrow: sums[0] = 0, want 7: the read of v17 moved in front of the store,
-// with the check of sums[i].
+// sim narrow: sums[0] = 0, want 7: the read of v17 moved before the store, together with
+// the check of sums[i].

@@ -19,5 +19,4 @@ func kernelP0(t kernel.Thread, n int, in0 []uint64, sums []uint64) {
 	sums[t.ThreadIdx.X] = v3
 }
 
-// cpu build: declared and not used: v1: the slice, which nothing reads, kept a
-// pointer to the array.
+// cpu build: declared and not used: v1: the unused slice kept a pointer to the array.

@@ -28,5 +28,5 @@ func kernelP0(t kernel.Thread, n int, p int32, q uint16, sums []uint64) {
 	q, p = uint16(v4.a), 0
 }
 
-// cpu build: declared and not used: t4: q, which is not read behind the loop, was
-// left out, but not the value that it is given.
+// cpu build: declared and not used: t4: q, which is unused after the loop, was removed,
+// but not the value that is assigned to it.

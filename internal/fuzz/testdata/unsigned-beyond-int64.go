@@ -15,5 +15,5 @@ func kernelP0(t kernel.Thread, n int, p bool, q int, r bool, in0 []int, out0 []b
 	sums[i] = acc
 }
 
-// sim coarse: sums[0] = 0, want 1: what has no upper bound was taken to be at most
-// 1<<63 - 1.
+// sim coarse: sums[0] = 0, want 1: a value without an upper bound was assumed to be at
+// most 1<<63 - 1.

@@ -14,5 +14,5 @@ func kernelP0(t kernel.Thread, n int, p int64, q int32, in0 []int64, sums []uint
 	q, p = 0, in0[t.ThreadIdx.X]<<(*v1&3)
 }
 
-// cpu build: undefined: t1: p was kept, because of the pointer, but not the value
-// that it is given.
+// cpu build: undefined: t1: p was kept because of the pointer, but not the value that is
+// assigned to it.
