@@ -129,6 +129,12 @@
 //
 // All types but [Launch] may be used by several goroutines at once.
 //
+// # Generated code
+//
+// [Launch], [Arg], [SliceArg] and [TextureArg] are for the launchers that quern gen
+// writes. What they say about kernels is in package [quern.dev/gpu/compiled]. Programs
+// use neither.
+//
 // # What it does not do
 //
 // It does not collect what a program forgot to close.

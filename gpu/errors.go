@@ -29,7 +29,7 @@ var (
 
 	// ErrClosed means that what is used was closed, or what it belongs to: a
 	// device, stream, event, buffer, host buffer, managed or unified array,
-	// texture, pool, scope, kernel, call or executable graph.
+	// texture, pool, scope, kernel, inline launch or executable graph.
 	ErrClosed = errors.New("closed")
 
 	// ErrReadOnly means that a buffer would be written that is for reading: a view of

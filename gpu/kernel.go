@@ -46,7 +46,7 @@ func faultKind(k compiled.SiteKind) FaultKind {
 // concurrent use.
 type Kernel struct {
 	launches sync.Pool   // of *Launch
-	lease    lease.Lease // held by launches, and by graphs and calls with one
+	lease    lease.Lease // held by launches, and by graphs and inline launches
 	err      error       // why it cannot be launched
 	limited  bool        // some variant has limits
 

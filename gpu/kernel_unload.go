@@ -6,7 +6,7 @@ import (
 )
 
 // Close unloads the kernel from every device that has it, after the work of these
-// devices. Launches under way end first, and graphs and calls keep the kernel until
+// devices. Launches under way end first, and graphs and inline launches keep the kernel until
 // they are closed. Every later use is an error that matches [ErrClosed]. Closing again
 // does nothing.
 //
