@@ -49,7 +49,7 @@ func (b *Buffer[T]) CUDAArrayInterface(s *Stream, shape ...int) ([]byte, error) 
 		if s.dev != d {
 			return nil, driverError(doing, otherDevice("stream", s.dev, d))
 		}
-		handle := s.drv.(driver.Native).Handle()
+		handle := s.drv.(driver.NativeStream).Handle()
 		dictionary.Stream = &handle
 	}
 	var text bytes.Buffer
@@ -67,7 +67,7 @@ func (s *Stream) Handle() uintptr {
 		return 0
 	}
 	defer s.release()
-	if n, ok := s.drv.(driver.Native); ok {
+	if n, ok := s.drv.(driver.NativeStream); ok {
 		return n.Handle()
 	}
 	return 0

@@ -20,10 +20,9 @@ type Backend string
 
 // The back ends.
 const (
-	CUDA   Backend = "cuda"   // NVIDIA GPUs, through the driver library
-	OpenCL Backend = "opencl" // not in this version
-	CPU    Backend = "cpu"    // all cores of the processor; always there
-	Sim    Backend = "sim"    // interprets and checks the code for GPUs; always there
+	CUDA Backend = "cuda" // NVIDIA GPUs, through the driver library
+	CPU  Backend = "cpu"  // all cores of the processor; always there
+	Sim  Backend = "sim"  // interprets and checks the code for GPUs; always there
 )
 
 // DeviceVariable is the environment variable that chooses the device which
@@ -95,7 +94,6 @@ type backend struct {
 // backends in order of preference. Tests replace it.
 var backends = []backend{
 	{name: CUDA, list: listCUDA},
-	{name: OpenCL, list: listOpenCL},
 	{name: CPU, list: listCPU},
 	{name: Sim, list: listSim, explicit: true},
 }
@@ -106,10 +104,6 @@ func listCPU(Config) []driver.Candidate { return []driver.Candidate{cpu.Candidat
 
 func listSim(c Config) []driver.Candidate {
 	return []driver.Candidate{sim.Candidate(sim.Options(c.Sim))}
-}
-
-func listOpenCL(Config) []driver.Candidate {
-	return []driver.Candidate{{ID: "opencl", Err: fmt.Errorf("no OpenCL back end in this version")}}
 }
 
 // Devices returns all devices of the machine, best first. A back end that has no

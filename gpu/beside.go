@@ -26,10 +26,10 @@ type beside struct {
 // keptBeside is how much memory is kept, in bytes, of each of the two kinds.
 const keptBeside = 64 << 20
 
-// besideResidents reports whether freeing memory has residents make way.
-func (d *Device) besideResidents() bool { return d.info().Async && d.drv.HasResidents() }
+// besidePersistent reports whether freeing memory has persistent kernels end.
+func (d *Device) besidePersistent() bool { return d.info().Async && d.able.persistent.HasPersistent() }
 
-// allocBeside is alloc while there are residents.
+// allocBeside is alloc while there are persistent kernels.
 func (d *Device) allocBeside(doing string, size int64) (*memory, error) {
 	p, s, err := d.beside.open(d)
 	if err != nil {
@@ -50,7 +50,7 @@ func (d *Device) allocBeside(doing string, size int64) (*memory, error) {
 	return m, nil
 }
 
-// has reports whether a pool is the one of memory beside residents.
+// has reports whether a pool is the one of memory beside persistent kernels.
 func (b *beside) has(p *Pool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,10 +82,10 @@ type pages struct {
 	size int64
 }
 
-// lockPages returns page-locked memory of at least size bytes. Beside residents it
-// is of a size that others will ask for.
+// lockPages returns page-locked memory of at least size bytes. Beside persistent
+// kernels it is of a size that others will ask for.
 func (d *Device) lockPages(size int64) (pages, error) {
-	if d.besideResidents() {
+	if d.besidePersistent() {
 		size = pagesFor(size)
 		if p, ok := d.beside.take(size); ok {
 			return p, nil
@@ -98,7 +98,7 @@ func (d *Device) lockPages(size int64) (pages, error) {
 // pageLock is the driver's AllocHost. If that fails, what is kept is given back and
 // it is called again.
 func (d *Device) pageLock(size int64) (unsafe.Pointer, error) {
-	at, err := d.drv.AllocHost(size)
+	at, err := d.able.pages.AllocHost(size)
 	if err == nil {
 		return at, nil
 	}
@@ -109,7 +109,7 @@ func (d *Device) pageLock(size int64) (unsafe.Pointer, error) {
 	if freed := d.freePages(kept); freed != nil {
 		return nil, errors.Join(err, freed)
 	}
-	return d.drv.AllocHost(size)
+	return d.able.pages.AllocHost(size)
 }
 
 // unlockPages gives back what lockPages returned, or keeps it.
@@ -117,13 +117,13 @@ func (d *Device) unlockPages(p pages) error {
 	if d.beside.keep(d, p) {
 		return nil
 	}
-	return d.drv.FreeHost(p.at)
+	return d.able.pages.FreeHost(p.at)
 }
 
 func (d *Device) freePages(list []pages) error {
 	var errs []error
 	for _, p := range list {
-		errs = append(errs, d.drv.FreeHost(p.at))
+		errs = append(errs, d.able.pages.FreeHost(p.at))
 	}
 	return errors.Join(errs...)
 }
@@ -166,7 +166,7 @@ func (b *beside) keep(d *Device, p pages) bool {
 	class := pagesOf(p.size)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if class == 0 || b.kept+p.size > keptBeside || !d.besideResidents() {
+	if class == 0 || b.kept+p.size > keptBeside || !d.besidePersistent() {
 		return false
 	}
 	if b.pages == nil {

@@ -17,7 +17,7 @@ import (
 func withResident(t *testing.T, lib *fakecuda.Library) (*Device, *watcher) {
 	t.Helper()
 	d, w := openFake(t, lib), new(watcher)
-	d.AddResident(w)
+	d.AddPersistent(w)
 	return d, w
 }
 
@@ -46,7 +46,7 @@ func TestMemoryThatComesAndGoesBesideResidents(t *testing.T) {
 	before, s := alloc[float32](t, d, 1<<10), d.DefaultStream()
 	hostBefore := allocHost[float32](t, d, 1<<12)
 	w := new(watcher)
-	d.AddResident(w)
+	d.AddPersistent(w)
 	closeAll(t, alloc[float32](t, d, 1000)) // makes the pool
 	free, _ := d.Memory()
 	var at uint64
@@ -121,7 +121,7 @@ func TestWhatIsKeptBesideResidentsIsBounded(t *testing.T) {
 	if free, _ := d.Memory(); empty-free > 2*keptBeside+1<<10 {
 		t.Errorf("%d MiB are kept", (empty-free)>>20)
 	}
-	d.RemoveResident(w)
+	d.RemovePersistent(w)
 	if free, _ := d.Memory(); empty-free > 1<<10 {
 		t.Errorf("%d bytes are kept without residents", empty-free)
 	}
@@ -172,7 +172,7 @@ func TestDroppedMemoryIsGivenBackWhenMemoryIsShort(t *testing.T) {
 	if free, _ := d.Memory(); free > 50<<20 {
 		t.Fatalf("%d MiB are free: the driver has kept nothing", free>>20)
 	}
-	d.drv.RemoveResident(neighbour{w, d}) // as that of another device of the GPU
+	d.able.persistent.RemovePersistent(owner{w, d}) // as that of another device of the GPU
 	b := alloc[byte](t, d, 90<<20)
 	closeAll(t, b, small)
 	nothingLeft(t, lib, d)
@@ -275,7 +275,7 @@ func TestMemoryOfDetachedStreamsIsFreedOnceTheyAreDone(t *testing.T) {
 		for range lib.Waits {
 		}
 	}()
-	d.RemoveResident(w)
+	d.RemovePersistent(w)
 	do(t, d.Close())
 	for lib.Left() != "" { // the goroutine that has waited frees the memory, and then the device
 		time.Sleep(time.Millisecond)
@@ -289,7 +289,7 @@ func TestResidentsThatGoInBetween(t *testing.T) {
 	b, h := upload[float32](t, s, 1, 2, 3), allocHost[byte](t, d, 1<<16)
 	kept := allocHost[byte](t, d, 1<<16)
 	closeAll(t, kept)
-	d.RemoveResident(w)
+	d.RemovePersistent(w)
 	if got := download(t, s, b); !slices.Equal(got, []float32{1, 2, 3}) {
 		t.Errorf("read %v", got)
 	}
@@ -298,9 +298,9 @@ func TestResidentsThatGoInBetween(t *testing.T) {
 	if plain.mem.block != nil {
 		t.Error("memory is taken from the pool without residents")
 	}
-	d.AddResident(w)
+	d.AddPersistent(w)
 	again := alloc[byte](t, d, 100)
-	d.RemoveResident(w)
+	d.RemovePersistent(w)
 	closeAll(t, plain, again)
 	if w.quiesced > 0 {
 		t.Errorf("the resident made way %d times", w.quiesced)
@@ -347,7 +347,7 @@ func TestMemoryBesideResidentsAndOtherLibraries(t *testing.T) {
 func TestDevicesWithoutResidentKernelsKeepNothing(t *testing.T) {
 	for _, backend := range []Backend{CPU, Sim} {
 		d := must[*Device](t)(Open(Config{Require: backend}))
-		d.AddResident(new(watcher))
+		d.AddPersistent(new(watcher))
 		b := alloc[byte](t, d, 1<<16)
 		closeAll(t, b, allocHost[byte](t, d, 1<<16))
 		if b.mem.block != nil || d.beside.kept > 0 {

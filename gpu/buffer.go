@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/lease"
 )
 
 // Buffer is an array in the memory of a device. T holds no pointers: it is a
@@ -28,7 +29,7 @@ type Buffer[T any] struct {
 // memory is one allocation, shared by a buffer and its sub-buffers, or a texture,
 // or memory of the host.
 type memory struct {
-	lease  lease
+	lease  lease.Lease
 	dev    *Device
 	drv    driver.Memory // zero if size is 0
 	block  *block        // of a pool, which gets it back
@@ -92,7 +93,7 @@ func sizeOf[T any](n int) (int64, error) {
 }
 
 func (d *Device) alloc(doing string, size int64) (*memory, error) {
-	if size > 0 && d.besideResidents() {
+	if size > 0 && d.besidePersistent() {
 		return d.allocBeside(doing, size)
 	}
 	if err := d.acquire(); err != nil {
@@ -180,7 +181,7 @@ func (b *Buffer[T]) check(d *Device) error {
 		return invalid("buffer was not made by Alloc or Upload")
 	case b.closed.Load():
 		return closedError(b.mem.noun())
-	case b.mem.lease.closed():
+	case b.mem.lease.Closed():
 		return b.mem.closedError()
 	case b.mem.dev != d:
 		return otherDevice("buffer", b.mem.dev, d)
@@ -220,7 +221,7 @@ func (b *Buffer[T]) acquireOf(d *Device, s *Stream, a access) error {
 // acquireFor begins a use of the memory by a launch on s, which visits it when it is
 // handed to the device. release ends the use.
 func (m *memory) acquireFor(s *Stream, a access) error {
-	if m.parent == nil && m.lease.acquire() {
+	if m.parent == nil && m.lease.Acquire() {
 		return nil
 	}
 	if err := m.acquire(); err != nil {
@@ -239,10 +240,10 @@ func (b *Buffer[T]) bytes() int64 {
 }
 
 func (m *memory) acquire() error {
-	if !m.lease.acquire() {
+	if !m.lease.Acquire() {
 		return m.closedError()
 	}
-	if m.parent != nil && !m.parent.lease.acquire() {
+	if m.parent != nil && !m.parent.lease.Acquire() {
 		m.leave()
 		return closedError(m.noun())
 	}
@@ -291,7 +292,7 @@ func (m *memory) admits(s *Stream, a access) error {
 		return invalid("a graph cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
 	case s.dev != m.dev:
 		return invalid("the view of the unified array is for work on a stream of its own device; use the one that it was taken for")
-	case m.stream != s && s.noted == nil:
+	case m.stream != s && s.kernels == nil:
 		return invalid("the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice")
 	case a == writes && m.readOnly:
 		return &failure{"the buffer is a view of a unified array for reading; use WriteDevice", ErrReadOnly}
@@ -316,13 +317,13 @@ func (m *memory) release() {
 }
 
 func (m *memory) leave() {
-	if m.lease.release() {
+	if m.lease.Release() {
 		m.free() // its error has nobody left to go to: Close has returned
 	}
 }
 
 func (m *memory) close() error {
-	first, destroy := m.lease.close()
+	first, destroy := m.lease.Close()
 	if first && m.block == nil {
 		m.dev.mu.Lock()
 		delete(m.dev.memory, m)

@@ -33,7 +33,7 @@ func (s *Stream) Call(f func() error) error {
 	if c != nil {
 		return driverError("call", c.call(s, f))
 	}
-	return driverError("call", s.drv.Call(func() {
+	return driverError("call", callHost(s.drv, func() {
 		err := onGoroutine(func() error {
 			defer s.callers.enter()()
 			return f()

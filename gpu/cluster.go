@@ -7,19 +7,19 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// ResidencyError is why a launch of a kernel that calls SyncGrid fails: its
+// CooperativeLaunchError is why a launch of a kernel that calls SyncGrid fails: its
 // blocks cannot all be resident at once. Nothing has run. A smaller grid whose
 // threads each do more, in a loop with steps of t.Stride(), does the same work.
-type ResidencyError struct {
+type CooperativeLaunchError struct {
 	Blocks int // of the grid
 	Limit  int // at most, of the block size and shared memory of the launch
 }
 
 // Error tells how many blocks there were and may be.
-func (e *ResidencyError) Error() string { return (*driver.ResidencyError)(e).Error() }
+func (e *CooperativeLaunchError) Error() string { return (*driver.CooperativeLaunchError)(e).Error() }
 
 // Unwrap makes the error match ErrInvalid.
-func (e *ResidencyError) Unwrap() error { return ErrInvalid }
+func (e *CooperativeLaunchError) Unwrap() error { return ErrInvalid }
 
 // CapabilityError is why a kernel cannot run on a device that lacks what it
 // uses. Nothing has run. It matches errors.ErrUnsupported.
@@ -39,7 +39,7 @@ func (e *CapabilityError) Unwrap() error { return errors.ErrUnsupported }
 
 // supported reports what the kernel uses and a device lacks. Devices without a
 // compute capability have everything.
-func (k *KernelInfo) supported(d *driver.Info) error {
+func (k *kernelInfo) supported(d *driver.Info) error {
 	switch {
 	case d.Major == 0:
 	case k.Cluster.X > 0 && d.Major < 9:

@@ -78,7 +78,7 @@ func TestKernelsCompiledAtRunTimeWaitForOtherBlocks(t *testing.T) {
 					t.Errorf("%s on %v: %v", c.kernel, c.grid, got)
 				}
 				err = k.Launch(s, Blocks(Dim3{X: 30001}, Dim3{X: 32}), b)
-				if e, ok := errors.AsType[*ResidencyError](err); c.kernel == "turn" && (!ok || e.Blocks != 30001 || !errors.Is(err, ErrInvalid)) {
+				if e, ok := errors.AsType[*CooperativeLaunchError](err); c.kernel == "turn" && (!ok || e.Blocks != 30001 || !errors.Is(err, ErrInvalid)) {
 					t.Errorf("too many blocks: %v", err)
 				}
 				if c.kernel == "swap" && (err == nil || !strings.Contains(err.Error(), "multiple of the kernel's clusters of 2x1x1")) {

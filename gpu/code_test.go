@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/archive"
 )
 
@@ -26,7 +27,7 @@ func TestCodeIsTiedToTheGoFile(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			info := saxpyInfo
-			info.Code = &Code{Package: "example.com/vectors", Archive: test.file, Sum: saxpyInfo.Code.Sum}
+			info.Code = &compiled.Code{Package: "example.com/vectors", Archive: test.file, Sum: saxpyInfo.Code.Sum}
 			k, other := NewKernel(info), NewKernel(info)
 			everyDevice(t, func(t *testing.T, d *Device) {
 				s := d.DefaultStream()
@@ -38,7 +39,7 @@ func TestCodeIsTiedToTheGoFile(t *testing.T) {
 						do(t, err)
 						continue
 					}
-					e, ok := errors.AsType[*CodeError](err)
+					e, ok := errors.AsType[*compiled.CodeError](err)
 					if !ok || e.Package != "example.com/vectors" || e.Kernel != "" {
 						t.Fatalf("got %v, want a CodeError of the package", err)
 					}
@@ -60,23 +61,24 @@ func TestDamagedModulesAreErrors(t *testing.T) {
 	is := saxpyInfo.Code.Archive
 	at := strings.Index(is, "saxpy/narrow.ptx") + len("saxpy/narrow.ptx") + 40
 	info := saxpyInfo
-	info.Code = &Code{Package: "example.com/vectors", Archive: is[:at] + string(is[at]^4) + is[at+1:], Sum: saxpyInfo.Code.Sum}
-	_, err := info.module("narrow", 0)
-	if e, ok := errors.AsType[*CodeError](err); !ok || e.Variant != "narrow" || !strings.Contains(err.Error(), "quern_gen.zip is damaged (") {
+	info.Code = &compiled.Code{Package: "example.com/vectors", Archive: is[:at] + string(is[at]^4) + is[at+1:], Sum: saxpyInfo.Code.Sum}
+	k := kernelInfo{Kernel: info}
+	_, err := k.module("narrow", 0)
+	if e, ok := errors.AsType[*compiled.CodeError](err); !ok || e.Variant != "narrow" || !strings.Contains(err.Error(), "quern_gen.zip is damaged (") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := info.module("wide", 0); err != nil {
+	if _, err := k.module("wide", 0); err != nil {
 		t.Errorf("the other module: %v", err)
 	}
 }
 
 func TestMissingCodeNamesFileKernelAndVariant(t *testing.T) {
-	info := KernelInfo{Name: "scale[float32]", Code: codeOf(module("other", "narrow", "x"), module("scale[float32]", "narrow", "y"), forOlder(module("scale[float32]", "narrow", "z")))}
+	info := kernelInfo{Kernel: compiled.Kernel{Name: "scale[float32]", Code: codeOf(module("other", "narrow", "x"), module("scale[float32]", "narrow", "y"), forOlder(module("scale[float32]", "narrow", "z")))}}
 	if got, err := info.module("narrow", 0); err != nil || got != "y" {
 		t.Errorf("%q, %v", got, err)
 	}
 	_, err := info.module("wide", 0)
-	e, ok := errors.AsType[*CodeError](err)
+	e, ok := errors.AsType[*compiled.CodeError](err)
 	if !ok || e.Kernel != "scale[float32]" || e.Variant != "wide" {
 		t.Fatalf("got %v, want a CodeError of the kernel", err)
 	}
@@ -98,8 +100,8 @@ func BenchmarkCodeOpen(b *testing.B) {
 	b.SetBytes(int64(len(code.Archive)))
 	b.ReportAllocs()
 	for b.Loop() {
-		c := &Code{Archive: code.Archive, Sum: code.Sum}
-		if _, err := c.module("kernel50", "narrow", false, "kernel50"); err != nil {
+		c := &compiled.Code{Archive: code.Archive, Sum: code.Sum}
+		if _, err := c.Module("kernel50", "narrow", false, "kernel50"); err != nil {
 			b.Fatal(err)
 		}
 	}

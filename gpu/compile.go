@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/internal/compiler/ptx"
@@ -67,13 +68,13 @@ func compileText(ctx context.Context, src, name string) (*compiler.Kernel, error
 }
 
 // textInfo describes a kernel that was compiled from a text.
-func textInfo(k *compiler.Kernel) KernelInfo {
-	info := KernelInfo{
+func textInfo(k *compiler.Kernel) compiled.Kernel {
+	info := compiled.Kernel{
 		Name:    k.IR.Name,
 		Entry:   k.Variants[0].Entry,
 		Package: compiledPackage,
 		Pos:     k.IR.Func.Pos.String(),
-		Code:    &Code{Modules: k.Modules()},
+		Code:    &compiled.Code{Modules: k.Modules()},
 		Block:   Dim3{X: k.IR.Options.Block[0], Y: k.IR.Options.Block[1], Z: k.IR.Options.Block[2]},
 		Shared:  k.Variants[0].SharedBytes,
 		Cluster: Dim3{X: k.IR.Options.Cluster[0], Y: k.IR.Options.Cluster[1], Z: k.IR.Options.Cluster[2]},
@@ -82,13 +83,13 @@ func textInfo(k *compiler.Kernel) KernelInfo {
 	}
 	info.Variants = variants(k)
 	for _, s := range k.Special {
-		info.Special = append(info.Special, Special{
+		info.Special = append(info.Special, compiled.Special{
 			Name: s.Name, Section: s.IR.Name, Entry: s.Variants[0].Entry, Limits: s.Limits,
 			Variants: variants(s.Kernel), Shared: s.Variants[0].SharedBytes,
 		})
 	}
 	for _, f := range k.IR.Formats {
-		format := Format{Text: f.Text}
+		format := compiled.Format{Text: f.Text}
 		for _, a := range f.Args {
 			format.Args = append(format.Args, a.String())
 		}
@@ -101,16 +102,16 @@ func textInfo(k *compiler.Kernel) KernelInfo {
 		return strings.ReplaceAll(t.FullName(), k.IR.Func.Go.Package+".", own+".")
 	}
 	for i, v := range k.IR.Func.Params {
-		p := Param{Name: v.Name, Kind: Scalar, Type: v.Type.Kind.String(), Size: int(v.Type.Size())}
+		p := compiled.Param{Name: v.Name, Kind: compiled.Scalar, Type: v.Type.Kind.String(), Size: int(v.Type.Size())}
 		switch {
 		case v.Type.Kind == ir.Slice:
-			p.Kind, p.Type, p.Size = Slice, shown(v.Type.Elem), int(v.Type.Elem.Size())
+			p.Kind, p.Type, p.Size = compiled.Slice, shown(v.Type.Elem), int(v.Type.Elem.Size())
 			p.Layout = v.Type.Elem.Layout()
 			p.ReadOnly = !k.Written[i]
 		case strings.HasPrefix(v.Type.Name, textureName):
-			p.Kind, p.Type = Texture, strings.TrimSuffix(strings.TrimPrefix(v.Type.Name, textureName), "]")
+			p.Kind, p.Type = compiled.Texture, strings.TrimSuffix(strings.TrimPrefix(v.Type.Name, textureName), "]")
 		case v.Type.IsAggregate() || v.Type.IsHalf():
-			p.Kind, p.Type, p.Layout = Struct, shown(v.Type), v.Type.Layout()
+			p.Kind, p.Type, p.Layout = compiled.Struct, shown(v.Type), v.Type.Layout()
 		}
 		if p.Layout == p.Type {
 			p.Layout = ""
@@ -126,18 +127,18 @@ const compiledPackage = "main"
 // textureName begins the name of the type of every texture.
 const textureName = "quern.dev/kernel.Texture2D["
 
-func variants(k *compiler.Kernel) []Variant {
-	var list []Variant
+func variants(k *compiler.Kernel) []compiled.Variant {
+	var list []compiled.Variant
 	for _, v := range k.Variants {
-		list = append(list, Variant{Name: v.Name, Limits: v.Limits, Sites: sites(v.Module), Threads: v.Threads, Adjacent: v.Adjacent})
+		list = append(list, compiled.Variant{Name: v.Name, Limits: v.Limits, Sites: sites(v.Module), Threads: v.Threads, Adjacent: v.Adjacent})
 	}
 	return list
 }
 
-func sites(m *ptx.Module) []Site {
-	out := make([]Site, len(m.Sites))
+func sites(m *ptx.Module) []compiled.Site {
+	out := make([]compiled.Site, len(m.Sites))
 	for i, s := range m.Sites {
-		out[i] = Site{Kind: SiteKind(s.Kind), File: s.File, Line: s.Line, Col: s.Col, Text: s.Text}
+		out[i] = compiled.Site{Kind: compiled.SiteKind(s.Kind), File: s.File, Line: s.Line, Col: s.Col, Text: s.Text}
 	}
 	return out
 }

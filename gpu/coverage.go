@@ -12,7 +12,7 @@ import (
 
 // hostForm is the form of a kernel that the CPU device runs. In a package that is
 // built with -cover it is the kernel's own function: the counters are in it.
-func (k *KernelInfo) hostForm() host.Func {
+func (k *kernelInfo) hostForm() host.Func {
 	if k.Plain != nil && k.Host != nil && countsCoverage(k.Package) {
 		return k.Plain
 	}

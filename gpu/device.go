@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/lease"
 )
 
 // Device is an opened device. It is safe for concurrent use. Every call of
@@ -19,7 +20,8 @@ type Device struct {
 	id      string
 	passed  []string
 	drv     driver.Device
-	async   bool // of drv
+	able    capabilities // of drv
+	async   bool         // of drv
 	def     *Stream
 	output  *output
 	staging staging
@@ -30,7 +32,7 @@ type Device struct {
 
 	// lease is held by every stream, event, buffer and loaded kernel, so that
 	// the driver's device is closed after them.
-	lease lease
+	lease lease.Lease
 
 	mu      sync.Mutex
 	streams []*Stream
@@ -43,9 +45,9 @@ type Device struct {
 
 	managed managedTotal
 
-	kernels    sync.Map             // *Kernel -> *resident
-	loaded     map[uint32]*resident // by ID, guarded by mu
-	lastLoaded uint32               // the ID that was given last
+	kernels    sync.Map                 // *Kernel -> *loadedKernel
+	loaded     map[uint32]*loadedKernel // by ID, guarded by mu
+	lastLoaded uint32                   // the ID that was given last
 }
 
 // Attributes are the limits and properties of a device.
@@ -72,10 +74,11 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string, c Co
 		id:      id,
 		passed:  passed,
 		drv:     drv,
+		able:    capabilitiesOf(drv),
 		async:   drv.Info().Async,
 		output:  newOutput(c.Output),
 		events:  make(map[*Event]struct{}),
-		loaded:  make(map[uint32]*resident),
+		loaded:  make(map[uint32]*loadedKernel),
 		memory:  make(map[*memory]struct{}),
 	}
 	d.launchTimeout = c.LaunchTimeout
@@ -129,7 +132,7 @@ func (d *Device) ComputeCapability() (major, minor int) {
 func (d *Device) DriverVersion() string { return d.info().DriverVersion }
 
 // Attributes returns the device's limits and properties.
-func (d *Device) Attributes() Attributes { return Attributes(d.info().Attributes) }
+func (d *Device) Attributes() Attributes { return Attributes(d.info().Limits) }
 
 // PassedOver says why each better device was not opened, such as
 // "cuda: libcuda.so.1 was not found".
@@ -195,7 +198,7 @@ func (d *Device) Synchronize(ctx context.Context) error {
 // Close waits for the device's work and releases the device and all that it
 // made. It returns the faults of kernels that no wait has returned, and a
 // [LeakError] if buffers were not closed. Closing again does nothing. If a
-// [Resident] does not make way, the device cannot be released before the process
+// [Persistent] does not make way, the device cannot be released before the process
 // ends.
 func (d *Device) Close() error {
 	if !d.opened() {
@@ -204,11 +207,11 @@ func (d *Device) Close() error {
 	if err := d.notCalled(); err != nil {
 		return driverError("close", err)
 	}
-	first, destroy := d.lease.close()
+	first, destroy := d.lease.Close()
 	if !first {
 		return nil
 	}
-	if err := d.drv.EndResidents(); err != nil {
+	if err := d.able.persistent.EndPersistent(); err != nil {
 		return driverError("close", err) // waiting for their kernels would not end
 	}
 	d.beside.giveBack(d)
@@ -254,7 +257,7 @@ func (d *Device) destroy() error {
 
 // release ends the hold of one object on the device.
 func (d *Device) release() error {
-	if d.lease.release() {
+	if d.lease.Release() {
 		return d.destroy()
 	}
 	return nil
@@ -278,7 +281,7 @@ func (d *Device) check() error {
 		return invalid("device is nil")
 	case d.drv == nil:
 		return invalid("device was not made by Open")
-	case d.lease.closed():
+	case d.lease.Closed():
 		return closedError("device " + d.id)
 	default:
 		return nil
@@ -290,7 +293,7 @@ func (d *Device) acquire() error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	if !d.lease.acquire() {
+	if !d.lease.Acquire() {
 		return closedError("device " + d.id)
 	}
 	return nil

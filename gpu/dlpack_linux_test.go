@@ -47,7 +47,7 @@ func TestCReadsBuffers(t *testing.T) {
 		if got := int64(callC(t, lib, consume, uintptr(p))); got != want {
 			t.Errorf("%s: the sum is %d, want %d", consume, got, want)
 		}
-		if b.mem.lease.acquire() || b.mem.drv.Host != nil {
+		if b.mem.lease.Acquire() || b.mem.drv.Host != nil {
 			t.Errorf("%s: the memory is not free after the deleter", consume)
 		}
 	}

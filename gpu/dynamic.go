@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"unsafe"
+
+	"quern.dev/gpu/compiled"
 )
 
 // integer is how the limits of a kernel read an integer parameter.
@@ -43,8 +45,8 @@ var basicTypes = map[string]struct {
 // integerOf returns how to read a parameter. The name of a defined type does not
 // tell its sign: it is read as unsigned of its size, which read then doubts if
 // the highest bit is set.
-func integerOf(p Param) integer {
-	if p.Kind != Scalar {
+func integerOf(p compiled.Param) integer {
+	if p.Kind != compiled.Scalar {
 		return notInteger
 	}
 	if b, ok := basicTypes[p.Type]; ok {
@@ -138,7 +140,7 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 	}
 	for i, arg := range args {
 		if i < len(k.info.Params) {
-			l.passAny(arg, &k.info.Params[i])
+			l.passAny(arg, k.info.param(i))
 		} else {
 			l.next++
 		}
@@ -147,7 +149,7 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 }
 
 // passAny sets the next argument, the one for p.
-func (l *Launch) passAny(arg any, p *Param) {
+func (l *Launch) passAny(arg any, p *param) {
 	// An interface holds its type and the address of its value, or the pointer.
 	words := (*[2]unsafe.Pointer)(unsafe.Pointer(&arg))
 	s := &l.params[l.next]
@@ -165,7 +167,7 @@ func (l *Launch) passAny(arg any, p *Param) {
 		if a := l.argument(); a != nil {
 			l.pass(a, (*Buffer[byte])(words[1]))
 		}
-	case p.Kind == Texture:
+	case p.Kind == compiled.Texture:
 		arg.(textureArgument).pass(l)
 	default:
 		l.passValue(words[1])
@@ -191,17 +193,17 @@ func (l *Launch) passValue(at unsafe.Pointer) {
 }
 
 // accepts returns an error if arg is no argument for p.
-func (p *Param) accepts(arg any) error {
+func (p *param) accepts(arg any) error {
 	t, have := reflect.TypeOf(arg), "%s" // the type of the elements, or of the value
-	sameKind := arg != nil && p.Kind != Slice && p.Kind != Texture
+	sameKind := arg != nil && p.Kind != compiled.Slice && p.Kind != compiled.Texture
 	switch x := arg.(type) {
 	case bufferArgument:
 		if !bufferType(t) {
 			return invalid("have %s, want %s", fullName(t), p.describe())
 		}
-		t, have, sameKind = x.element(), "*gpu.Buffer[%s]", p.Kind == Slice
+		t, have, sameKind = x.element(), "*gpu.Buffer[%s]", p.Kind == compiled.Slice
 	case textureArgument:
-		t, have, sameKind = x.texel(), "*gpu.Texture2D[%s]", p.Kind == Texture
+		t, have, sameKind = x.texel(), "*gpu.Texture2D[%s]", p.Kind == compiled.Texture
 	}
 	if !sameKind || p.mismatch(t) != "" {
 		return p.mistyped(fmt.Sprintf(have, fullName(t)), t, sameKind)
@@ -211,14 +213,14 @@ func (p *Param) accepts(arg any) error {
 
 // mistyped is the error for an argument of type have, which has values or elements of
 // type t. sameKind: it is a value, a buffer or a texture as the parameter wants it.
-func (p *Param) mistyped(have string, t reflect.Type, sameKind bool) error {
+func (p *param) mistyped(have string, t reflect.Type, sameKind bool) error {
 	want := p.describe()
 	if have == want {
 		want = "another " + want
 	}
 	composite := func(k reflect.Kind) bool { return k == reflect.Struct || k == reflect.Array }
 	known, ok := parseLayout(p.layout())
-	if !sameKind || p.Kind == Texture || !composite(t.Kind()) && ok && known.name != "" {
+	if !sameKind || p.Kind == compiled.Texture || !composite(t.Kind()) && ok && known.name != "" {
 		return invalid("have %s, want %s", have, want)
 	}
 	return invalid("have %s, want %s: %s", have, want, p.mismatch(t))
@@ -226,12 +228,12 @@ func (p *Param) mistyped(have string, t reflect.Type, sameKind bool) error {
 
 // layout is the layout of the parameter's value or elements, or their type if that is
 // all that is known.
-func (p *Param) layout() string { return cmp.Or(p.Layout, p.Type) }
+func (p *param) layout() string { return cmp.Or(p.Layout, p.Type) }
 
 // mismatch says what about t is not as in the values or elements of p, "" if nothing
 // is.
-func (p *Param) mismatch(t reflect.Type) string {
-	if p.Kind == Texture {
+func (p *param) mismatch(t reflect.Type) string {
+	if p.Kind == compiled.Texture {
 		if fullName(t) == p.Type {
 			return ""
 		}
@@ -240,7 +242,7 @@ func (p *Param) mismatch(t reflect.Type) string {
 	why := ""
 	if l, known := parseLayout(p.layout()); known {
 		why = l.differs(t, "")
-	} else if inner, _ := notData(t); inner != nil || p.Kind == Struct && t.Kind() != reflect.Struct && t.Kind() != reflect.Array {
+	} else if inner, _ := notData(t); inner != nil || p.Kind == compiled.Struct && t.Kind() != reflect.Struct && t.Kind() != reflect.Array {
 		why = fullName(t) + " is not " + p.Type
 	}
 	switch {

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"quern.dev/gpu/compiled"
 )
 
 func readAs[T any](name string, v T) (int64, bool) {
-	p := Param{Kind: Scalar, Type: name, Size: int(unsafe.Sizeof(v))}
+	p := compiled.Param{Kind: compiled.Scalar, Type: name, Size: int(unsafe.Sizeof(v))}
 	return integerOf(p).read(unsafe.Pointer(&v))
 }
 
@@ -47,7 +49,7 @@ func TestLimitsReadIntegersByTheirType(t *testing.T) {
 
 func TestAnIntegerThatLimitsCannotJudgeTakesTheWideModule(t *testing.T) {
 	info := saxpyInfo
-	info.Params = append([]Param(nil), info.Params...)
+	info.Params = append([]compiled.Param(nil), info.Params...)
 	info.Params[1].Type = "uint"
 	k := NewKernel(info)
 	d := must[*Device](t)(Open(Config{Device: "sim"}))
@@ -71,8 +73,8 @@ func TestDynamicLaunchesKnowTheirTypes(t *testing.T) {
 		B int32
 	}
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
-	k := NewKernel(KernelInfo{
-		Name: "k", Params: []Param{{Name: "p", Kind: Struct, Type: "p.rows", Layout: "struct{A [4]struct{X float32; Y float32}; B int32}", Size: 36}},
+	k := NewKernel(compiled.Kernel{
+		Name: "k", Params: []compiled.Param{{Name: "p", Kind: compiled.Struct, Type: "p.rows", Layout: "struct{A [4]struct{X float32; Y float32}; B int32}", Size: 36}},
 		Code: onlyCode(ptxHeader + ".visible .entry k(.param .align 4 .b8 p[36], .param .u64 quern_fault, .param .u32 quern_kernel) { exit; }"),
 	})
 	var arg any = rows{}
@@ -81,7 +83,7 @@ func TestDynamicLaunchesKnowTheirTypes(t *testing.T) {
 	plain := testing.AllocsPerRun(100, launch)
 	l := must[*Launch](t)(k.Begin(d.DefaultStream(), Linear(1)))
 	if compared := testing.AllocsPerRun(100, func() {
-		do(t, k.info.Params[0].accepts(arg))
+		do(t, k.info.param(0).accepts(arg))
 	}); plain >= compared {
 		t.Errorf("a launch allocates %v times, comparing alone %v", plain, compared)
 	}

@@ -40,7 +40,7 @@ var (
 	// another device, a range outside a buffer, an empty or oversized grid, a
 	// block that the kernel or the device does not allow, a wrong type or
 	// number of arguments.
-	ErrInvalid = errors.New("invalid argument")
+	ErrInvalid = driver.ErrInvalid
 )
 
 // Error is an error that a device's driver returned. Some match a sentinel
@@ -147,8 +147,8 @@ func (e *operationError) Unwrap() error { return e.err }
 
 // public makes a driver's error the public one.
 func public(err error) error {
-	if e, ok := errors.AsType[*driver.ResidencyError](err); ok {
-		err = (*ResidencyError)(e)
+	if e, ok := errors.AsType[*driver.CooperativeLaunchError](err); ok {
+		err = (*CooperativeLaunchError)(e)
 	}
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		err = &failure{err.Error(), (*Error)(e)}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/lease"
 )
 
 // Event is a point in the work of a stream, to wait for and to measure time
@@ -14,7 +15,7 @@ import (
 type Event struct {
 	dev    *Device
 	drv    driver.Event
-	lease  lease
+	lease  lease.Lease
 	stream atomic.Pointer[Stream] // that recorded it last
 	mark   atomic.Pointer[mark]   // where it was recorded last, if in a graph
 
@@ -26,7 +27,7 @@ func (d *Device) NewEvent() (*Event, error) {
 	if err := d.acquire(); err != nil {
 		return nil, driverError("new event", err)
 	}
-	drv, err := d.drv.NewEvent()
+	drv, err := d.drv.NewEvent(true)
 	if err != nil {
 		return nil, errors.Join(driverError("new event", err), d.release())
 	}
@@ -113,7 +114,7 @@ func (e *Event) Close() error {
 	if e == nil || e.dev == nil {
 		return nil
 	}
-	first, destroy := e.lease.close()
+	first, destroy := e.lease.Close()
 	if first {
 		e.dev.mu.Lock()
 		delete(e.dev.events, e)
@@ -139,7 +140,7 @@ func (e *Event) acquire(dev *Device) error {
 		return invalid("event was not made by NewEvent")
 	case dev != nil && e.dev != dev:
 		return otherDevice("event", e.dev, dev)
-	case !e.lease.acquire():
+	case !e.lease.Acquire():
 		return closedError("event")
 	default:
 		return nil
@@ -147,7 +148,7 @@ func (e *Event) acquire(dev *Device) error {
 }
 
 func (e *Event) release() {
-	if e.lease.release() {
+	if e.lease.Release() {
 		e.destroy() // its error has nobody left to go to: Close has returned
 	}
 }

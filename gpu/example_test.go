@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"quern.dev/gpu"
+	"quern.dev/gpu/compiled"
 	"quern.dev/kernel/host"
 )
 
@@ -19,11 +20,11 @@ import (
 //	}
 //
 // without the code for GPUs.
-var scale = gpu.NewKernel(gpu.KernelInfo{
+var scale = gpu.NewKernel(compiled.Kernel{
 	Name: "scale",
-	Params: []gpu.Param{
-		{Name: "factor", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "factor", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Block: gpu.Dim3{X: 4},
 	Host: func(r *host.Run) {
@@ -116,11 +117,13 @@ func ExampleOpen() {
 
 func ExampleDevices() {
 	for _, d := range gpu.Devices() {
-		if d.Err != nil && d.Backend == gpu.OpenCL {
-			fmt.Printf("%s: %v\n", d.ID, d.Err)
+		if d.Backend == gpu.CPU || d.Backend == gpu.Sim {
+			fmt.Println(d.ID, d.Err)
 		}
 	}
-	// Output: opencl: no OpenCL back end in this version
+	// Output:
+	// cpu <nil>
+	// sim <nil>
 }
 
 func ExampleBuffer_Slice() {

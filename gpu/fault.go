@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver"
 	"quern.dev/kernel"
 )
@@ -123,7 +124,7 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 		Reason: f.Reason,
 		Err:    f.Cause,
 	}
-	r, variant := d.residentByID(f.ID)
+	r, variant := d.loadedByID(f.ID)
 	if r == nil {
 		return e
 	}
@@ -147,11 +148,11 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 		return e
 	}
 	s := &sites[f.Site]
-	e.Kind, e.File, e.Line = s.Kind.fault(), info.sourceFile(s.File, ""), s.Line
+	e.Kind, e.File, e.Line = faultKind(s.Kind), info.sourceFile(s.File, ""), s.Line
 	switch s.Kind {
-	case SliceSite:
+	case compiled.SliceSite:
 		e.explain(true, "slice bounds out of range")
-	case PanicSite:
+	case compiled.PanicSite:
 		e.explain(false, s.Text)
 	default:
 		e.explain(true, "")
@@ -185,7 +186,7 @@ func (e *KernelError) explain(hasIndex bool, reason string) {
 }
 
 // declared returns the place of the kernel's declaration.
-func (k *KernelInfo) declared() (file string, line int) {
+func (k *kernelInfo) declared() (file string, line int) {
 	file, number, _ := strings.Cut(k.Pos, ":")
 	line, _ = strconv.Atoi(number)
 	return file, line
@@ -196,7 +197,7 @@ func (k *KernelInfo) declared() (file string, line int) {
 // of Go knows the full path of a file, and pkg, the package of the function: what
 // was put into a function of the kernel's package from another has the name that
 // it has in GPU code.
-func (k *KernelInfo) sourceFile(name, pkg string) string {
+func (k *kernelInfo) sourceFile(name, pkg string) string {
 	name = filepath.ToSlash(name)
 	switch base := path.Base(name); {
 	case name == "":

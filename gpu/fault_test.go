@@ -1,12 +1,13 @@
 package gpu
 
+import "quern.dev/gpu/compiled"
 import "testing"
 
 func TestFilesOfFaultsAreNamedByTheirPackages(t *testing.T) {
-	info := KernelInfo{Package: "example.com/app/filters", Variants: []Variant{
-		{Name: "narrow", Sites: []Site{{File: "blur.go"}}},
-		{Name: "wide", Sites: []Site{{File: "blur.go"}, {File: "example.com/app/math/clamp.go"}}},
-	}}
+	info := kernelInfo{Kernel: compiled.Kernel{Package: "example.com/app/filters", Variants: []compiled.Variant{
+		{Name: "narrow", Sites: []compiled.Site{{File: "blur.go"}}},
+		{Name: "wide", Sites: []compiled.Site{{File: "blur.go"}, {File: "example.com/app/math/clamp.go"}}},
+	}}}
 	const own, other = "example.com/app/filters/blur.go", "example.com/app/math/clamp.go"
 	for _, test := range []struct{ what, file, pkg, want string }{
 		{"GPU code of the package", "blur.go", "", own},

@@ -5,12 +5,13 @@ import (
 	"math"
 	"strings"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver"
 )
 
 // locate says in the words of the kernel's parameters where an access was that the
 // simulator has refused, if it was to one of them.
-func (e *KernelError) locate(a *driver.Access, params []Param) {
+func (e *KernelError) locate(a *driver.Access, params []compiled.Param) {
 	found := accessed(a, params)
 	if len(found) == 0 {
 		return
@@ -39,11 +40,11 @@ type element struct {
 // accessed returns the elements of slice arguments that an access is to: of several
 // slices if they overlap. If it is to none, it returns those of the nearest slices in
 // the same allocation, which have negative indices or such beyond the slice's end.
-func accessed(a *driver.Access, params []Param) []element {
+func accessed(a *driver.Access, params []compiled.Param) []element {
 	var found []element
 	least := uint64(math.MaxUint64) // bytes from a slice that was found to the access
 	for _, s := range a.Slices {
-		p := &params[s.Param]
+		p := (*param)(&params[s.Param])
 		if s.Addr < a.Lo || s.Addr > a.Hi || s.Length == 0 || a.Write && p.ReadOnly {
 			continue
 		}
@@ -92,7 +93,7 @@ func (e *element) String() string {
 }
 
 // name is the parameter's, for messages.
-func (p *Param) name(number int) string {
+func (p *param) name(number int) string {
 	if p.Name == "" || p.Name == "_" {
 		return fmt.Sprintf("parameter %d", number)
 	}

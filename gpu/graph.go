@@ -252,7 +252,7 @@ func (g *Graph) Instantiate() (*GraphExec, error) {
 			return nil, errors.Join(driverError(doing, fmt.Errorf("%v: %w", n, err)), d.release())
 		}
 	}
-	drv, err := d.drv.NewGraphExec(e.bind(worksOf(nodes)), e.failed)
+	drv, err := newGraphExec(d.drv, e.bind(worksOf(nodes)), e.failed)
 	if err != nil {
 		e.drop()
 		return nil, errors.Join(driverError(doing, err), d.release())

@@ -149,8 +149,12 @@ func (c *capture) add(s *Stream, w driver.GraphNode, what string, holds ...hold)
 
 var errEnded = invalid("the recording of the graph has ended")
 
-// launch records a launch that has been checked.
-func (c *capture) launch(l *Launch, v *variant) error {
+// launch records a launch.
+func (c *capture) launch(l *Launch) error {
+	v, err := l.place()
+	if err != nil {
+		return err
+	}
 	holds := []hold{l.kernel}
 	for i := range l.params {
 		if m := l.params[i].memory; m != nil {
@@ -248,23 +252,4 @@ func (e *Event) outside() error {
 		return invalid("the event was recorded in a graph, where the host cannot see it; record it on a stream that runs the graph")
 	}
 	return nil
-}
-
-// enter begins a use of the stream for work that graphs can hold, which release
-// ends. If c is not nil, the work is to be recorded there instead of done.
-func (s *Stream) enter() (c *capture, err error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if err := s.notCalled(); err != nil {
-		return nil, err
-	}
-	switch {
-	case s.lease.acquire():
-		return s.capture.Load(), nil
-	case s.dev.lease.closed():
-		return nil, closedError("device " + s.dev.id)
-	default:
-		return nil, closedError("stream")
-	}
 }

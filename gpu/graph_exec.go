@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/lease"
 )
 
 // GraphExec is a graph that is ready to run. Its runs follow each other, also on
@@ -16,7 +17,7 @@ import (
 type GraphExec struct {
 	dev   *Device
 	drv   driver.GraphExec
-	lease lease
+	lease lease.Lease
 	last  atomic.Pointer[Stream] // that ran the graph
 	stand *Kernel                // for the graph, in errors of waits
 
@@ -255,7 +256,7 @@ func (e *GraphExec) Close() error {
 	if err := e.notCalled(); err != nil {
 		return driverError("close graph", err)
 	}
-	first, destroy := e.lease.close()
+	first, destroy := e.lease.Close()
 	if first {
 		e.dev.mu.Lock()
 		delete(e.dev.graphs, e)
@@ -296,7 +297,7 @@ func (e *GraphExec) acquire(dev *Device) error {
 		return otherDevice("executable graph", e.dev, dev)
 	case e.callers.here():
 		return e.notCalled()
-	case !e.lease.acquire():
+	case !e.lease.Acquire():
 		return closedError("executable graph")
 	default:
 		return nil
@@ -304,7 +305,7 @@ func (e *GraphExec) acquire(dev *Device) error {
 }
 
 func (e *GraphExec) release() {
-	if e.lease.release() {
+	if e.lease.Release() {
 		e.destroy() // its error has nobody left to go to: Close has returned
 	}
 }

@@ -314,7 +314,7 @@ func TestManyUpdatesLetGoOfBuffers(t *testing.T) {
 			x, all = next, append(all, x)
 		}
 		for i, b := range all[:mostPast-1] {
-			if n := b.mem.lease.users.Load(); n != leaseGone {
+			if !b.mem.lease.Gone() {
 				t.Fatalf("buffer %d is held after %d updates", i, len(all))
 			}
 		}

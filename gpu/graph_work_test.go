@@ -109,7 +109,7 @@ func TestBlocksThatWaitForEachOtherInAGraph(t *testing.T) {
 			err = huge.Launch(s)
 			do(t, huge.Close())
 		}
-		if _, ok := errors.AsType[*ResidencyError](err); !ok || !errors.Is(err, ErrInvalid) {
+		if _, ok := errors.AsType[*CooperativeLaunchError](err); !ok || !errors.Is(err, ErrInvalid) {
 			t.Errorf("too many blocks for a barrier of the grid: %v", err)
 		}
 		closeAll(t, e, side, fork, x, y)

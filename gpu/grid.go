@@ -113,39 +113,35 @@ func chooseBlocks(declared Dim3, p driver.Properties, resident func(threads int)
 	}
 }
 
-// resolve returns the blocks of the grid and the threads of a block, for a kernel
-// with the given clusters, zero if it has none.
-func (g Grid) resolve(sizes *blockSizes, cluster Dim3) (blocks, block Dim3, err error) {
+// statesBlock reports whether the grid says how many threads a block has.
+func (g Grid) statesBlock() bool { return g.rank == 0 || g.block != (Dim3{}) }
+
+// blocksOf returns the blocks of the grid, each of the given threads, for a kernel with
+// the given clusters, zero if it has none.
+func (g Grid) blocksOf(block, cluster Dim3) (blocks Dim3, err error) {
 	if g.rank == 0 {
-		return g.blocks, g.block, g.checkExtents(g.blocks, g.block)
+		return g.blocks, g.checkExtents(g.blocks, block)
 	}
 	t := g.threads
-	if err := g.checkExtents(t); err != nil {
-		return blocks, block, err
-	}
-	block = sizes[g.rank-1]
-	if g.block != (Dim3{}) {
-		block = g.block
-		if err := g.checkExtents(block); err != nil {
-			return blocks, block, err
-		}
+	if err := g.checkExtents(t, block); err != nil {
+		return blocks, err
 	}
 	switch {
 	case !g.isFlatterThan(block):
-	case g.block != Dim3{}:
-		return blocks, block, invalid("grid %v has fewer dimensions than its block; use %s", g, gridOf(block))
+	case g.statesBlock():
+		return blocks, invalid("grid %v has fewer dimensions than its block; use %s", g, gridOf(block))
 	default:
-		return blocks, block, invalid("grid %v has fewer dimensions than the kernel's block of %v; use %s", g, block, gridOf(block))
+		return blocks, invalid("grid %v has fewer dimensions than the kernel's block of %v; use %s", g, block, gridOf(block))
 	}
 	blocks = Dim3{X: divideUp(t.X, block.X), Y: divideUp(t.Y, block.Y), Z: divideUp(t.Z, block.Z)}
 	if cluster.X == 0 {
-		return blocks, block, nil
+		return blocks, nil
 	}
 	c := filled(cluster)
 	if g.isFlatterThan(c) {
-		return blocks, block, invalid("grid %v has fewer dimensions than the kernel's clusters of %v; use %s", g, c, gridOf(c))
+		return blocks, invalid("grid %v has fewer dimensions than the kernel's clusters of %v; use %s", g, c, gridOf(c))
 	}
-	return Dim3{X: roundUp(blocks.X, c.X), Y: roundUp(blocks.Y, c.Y), Z: roundUp(blocks.Z, c.Z)}, block, nil
+	return Dim3{X: roundUp(blocks.X, c.X), Y: roundUp(blocks.Y, c.Y), Z: roundUp(blocks.Z, c.Z)}, nil
 }
 
 // gridOf names the function for grids that have the dimensions of d.
@@ -193,7 +189,7 @@ func roundUp(n, to int) int {
 func within(d, most Dim3) bool { return d.X <= most.X && d.Y <= most.Y && d.Z <= most.Z }
 
 // checkSize reports why a device cannot run the grid.
-func checkSize(g Grid, blocks, block Dim3, staticShared int, p *driver.Properties, a *driver.Attributes) error {
+func checkSize(g Grid, blocks, block Dim3, staticShared int, p *driver.Properties, a *driver.Limits) error {
 	switch {
 	case !within(blocks, a.Grid):
 		return invalid("grid %v is too large: %v blocks, at most %v", g, blocks, a.Grid)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver"
 )
 
@@ -36,12 +37,12 @@ func TestGridsPickBlocksFromTheKernel(t *testing.T) {
 		{"the largest line", Linear(1 << 38), Dim3{}, any, dim(1<<30, 1, 1), dim(256, 1, 1), 0},
 	}
 	for _, test := range tests {
-		a := driver.Defaults()
+		a := driver.DefaultLimits()
 		sizes := chooseBlocks(test.declared, test.props, func(threads int) int {
-			blocks, _ := a.Resident(test.props.Registers, threads, test.shared)
+			blocks, _ := a.ResidentBlocks(test.props.Registers, threads, test.shared)
 			return blocks
 		})
-		blocks, block, err := test.grid.resolve(&sizes, Dim3{})
+		blocks, block, err := resolve(test.grid, sizes, Dim3{})
 		if err != nil || blocks != test.blocks || block != test.block {
 			t.Errorf("%s: %v blocks of %v, error %v; want %v of %v", test.name, blocks, block, err, test.blocks, test.block)
 		}
@@ -53,7 +54,7 @@ func one(int) int { return 1 }
 
 func TestGridRefusesABlockOfMoreDimensions(t *testing.T) {
 	sizes := chooseBlocks(Dim3{X: 16, Y: 16}, driver.Properties{MaxThreads: 1024}, one)
-	_, _, err := Linear(100).resolve(&sizes, Dim3{})
+	_, _, err := resolve(Linear(100), sizes, Dim3{})
 	if want := "grid Linear(100) has fewer dimensions than the kernel's block of 16x16x1; use gpu.Plane"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -76,7 +77,7 @@ func TestGridsHaveWholeClusters(t *testing.T) {
 		{"clusters of more dimensions", Linear(100), Dim3{X: 32}, Dim3{X: 1, Y: 2}, Dim3{}, "grid Linear(100) has fewer dimensions than the kernel's clusters of 1x2x1; use gpu.Plane"},
 	} {
 		sizes := chooseBlocks(test.block, driver.Properties{MaxThreads: 1024}, one)
-		blocks, _, err := test.grid.resolve(&sizes, test.cluster)
+		blocks, _, err := resolve(test.grid, sizes, test.cluster)
 		switch {
 		case test.err != "":
 			if err == nil || err.Error() != test.err {
@@ -89,7 +90,7 @@ func TestGridsHaveWholeClusters(t *testing.T) {
 }
 
 func TestBlocksBeyondTheDeviceAreNamedWithTheirExtents(t *testing.T) {
-	attributes := driver.Defaults()
+	attributes := driver.DefaultLimits()
 	props := driver.Properties{MaxThreads: 512, Registers: 128}
 	one := Dim3{X: 1, Y: 1, Z: 1}
 	for _, test := range []struct {
@@ -128,4 +129,10 @@ func TestABlockOfMoreDimensionsThanTheGrid(t *testing.T) {
 		}
 	}
 	closeAll(t, x, d)
+}
+
+// resolve resolves a grid for a kernel with these block sizes and clusters.
+func resolve(g Grid, sizes blockSizes, cluster Dim3) (blocks, block Dim3, err error) {
+	v := &variant{sizes: sizes, info: &kernelInfo{Kernel: compiled.Kernel{Cluster: cluster}}}
+	return v.resolve(g)
 }

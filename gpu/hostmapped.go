@@ -28,7 +28,7 @@ func (h *hostMemory) mapped(m *memory) (err error) {
 	if h.mappedSize < m.size { // the first time, or memory of a pool in its next use
 		err = h.unmap(m.dev)
 		if err == nil {
-			h.device, err = m.dev.drv.MapHost(h.at, m.size)
+			h.device, err = mapHost(m.dev.drv, h.at, m.size)
 		}
 		if err == nil {
 			h.mappedSize = m.size
@@ -45,7 +45,7 @@ func (h *hostMemory) unmap(d *Device) error {
 	if h.device == (driver.Memory{}) {
 		return nil
 	}
-	err := d.drv.UnmapHost(h.device)
+	err := unmapHost(d.drv, h.device)
 	h.device, h.mappedSize = driver.Memory{}, 0
 	return err
 }

@@ -114,9 +114,8 @@ func (p *Pool) locking(size int64) (driver.Memory, error) {
 // Free is not called: blocks of the host's memory free themselves.
 func (h hostDriver) Free(driver.Stream, driver.Memory) error { return errors.ErrUnsupported }
 
-func (h hostDriver) Forget(driver.Memory, int64) {}
-func (h hostDriver) Trim() error                 { return nil }
-func (h hostDriver) Close() error                { return nil }
+func (h hostDriver) Trim() error  { return nil }
+func (h hostDriver) Close() error { return nil }
 
 // idle reports whether all streams have passed their last use of the memory.
 func (h *hostMemory) idle() bool {

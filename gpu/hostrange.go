@@ -65,7 +65,7 @@ func (t *rangeTable) find(at unsafe.Pointer, size int64) *memory {
 	if i == len(t.ranges) || t.ranges[i].lo > lo || t.ranges[i].hi < lo+uintptr(size) {
 		return nil
 	}
-	if m := t.ranges[i].mem; m != nil && m.lease.acquire() {
+	if m := t.ranges[i].mem; m != nil && m.lease.Acquire() {
 		return m
 	}
 	return nil

@@ -31,7 +31,7 @@ func (b *Buffer[T]) IPCHandle() (IPCHandle, error) {
 		return IPCHandle{}, driverError(doing, err)
 	}
 	defer b.mem.release()
-	d, ok := b.mem.dev.drv.(driver.Shared)
+	d, ok := b.mem.dev.drv.(driver.SharedMemory)
 	if !ok {
 		return IPCHandle{}, driverError(doing, cannotShare(b.mem.dev))
 	}
@@ -70,7 +70,7 @@ func OpenIPC[T any](d *Device, h IPCHandle) (*Buffer[T], error) {
 	if err := d.check(); err != nil {
 		return nil, driverError(doing, err)
 	}
-	shared, ok := d.drv.(driver.Shared)
+	shared, ok := d.drv.(driver.SharedMemory)
 	if !ok {
 		return nil, driverError(doing, cannotShare(d))
 	}

@@ -12,64 +12,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver"
+	"quern.dev/internal/lease"
 	"quern.dev/internal/limits"
-	"quern.dev/kernel/host"
 )
-
-// KernelInfo is what quern gen knows about a kernel. Programs do not write it
-// themselves.
-type KernelInfo struct {
-	Name    string // of an instance of a generic kernel with its type arguments: "scale[float32]"
-	Entry   string // of the kernel in its PTX; empty if it is Name
-	Package string // import path
-	Handler string // of an actor, that the kernel was made for; else empty
-	Pos     string // "saxpy.go:14"
-	Params  []Param
-
-	// Code is the GPU code of the package. Without it the kernel runs on the CPU
-	// only.
-	Code *Code
-
-	// Variants are the forms of the kernel, fastest first. A launch uses the
-	// first whose limits it meets; the last one has none. No variants means one
-	// without checks that can fail.
-	Variants []Variant
-
-	// Special are forms of the kernel for particular arguments. A launch uses the
-	// first whose limits it meets.
-	Special []Special
-
-	Block  Dim3 // that the kernel must be launched with, zero if any will do
-	Shared int  // static shared memory of a block in bytes
-
-	Formats []Format // calls of kernel.Printf
-
-	Cooperative bool // it waits for the whole grid: all blocks have to be resident at once
-	Cluster     Dim3 // blocks in a cluster, zero if it has none
-
-	// Host is the kernel compiled to Go. Without it the CPU interprets the PTX.
-	Host host.Func
-	// Plain is the kernel's own function, which the CPU runs in its place where
-	// coverage is counted.
-	Plain host.Func
-
-	modules string // name of the modules in Code, if not Name
-}
-
-// Variant is a form of a kernel that is exact for launches which meet its limits.
-type Variant struct {
-	Name   string  // "coarse", "proven", "narrow" or "wide"
-	Limits []int64 // conditions on the arguments; see package internal/limits
-	Sites  []Site  // the checks that can fail
-
-	// Threads is how many threads of the kernel, along X, one thread runs: as
-	// many blocks fewer are launched, with a last one for the rest. Zero is one.
-	Threads int
-	// Adjacent: these threads have numbers in the grid that follow each other;
-	// otherwise they are the same thread of blocks that do.
-	Adjacent bool
-}
 
 // VariantVariable is the environment variable that names the first variant which
 // launches may use, "proven", "narrow" or "wide" instead of "coarse": for
@@ -80,64 +27,15 @@ const VariantVariable = "QUERN_VARIANT"
 // maxVariants is how many variants a kernel can have.
 const maxVariants = 4
 
-// Param is a parameter of a kernel.
-type Param struct {
-	Name string
-	Kind ParamKind
-	Type string // Go type of the value or of the elements, with the paths of packages
-	Size int    // of the value or of an element, bytes
-
-	// Layout is Type with what it is defined as in place of every defined type, such
-	// as "struct{X float32; Y [2]int32}": it says where each number is. It is empty if
-	// it is Type.
-	Layout string
-
-	// ReadOnly: the kernel writes no element of the slice. Otherwise it may, and the
-	// argument cannot be a view for reading; see [Unified.ReadDevice].
-	ReadOnly bool
-}
-
-// ParamKind is the form of a parameter.
-type ParamKind uint8
-
-// Forms of parameters.
-const (
-	Scalar  ParamKind = iota // a number or bool
-	Slice                    // a slice; the argument is a Buffer
-	Struct                   // a struct or array
-	Texture                  // a texture; the argument is a Texture2D
-)
-
-// Site is a check in a kernel that can fail.
-type Site struct {
-	Kind      SiteKind
-	File      string // with the import path of its package if that is another
-	Line, Col int
-	Text      string // the reason of a panic
-}
-
-// SiteKind is the kind of a check.
-type SiteKind uint8
-
-// Kinds of checks.
-const (
-	IndexSite  SiteKind = iota // an index
-	SliceSite                  // a bound of a slice expression
-	DivideSite                 // a divisor
-	ShiftSite                  // a shift count
-	PanicSite                  // a call of panic
-	NilSite                    // a pointer
-)
-
-func (k SiteKind) fault() FaultKind {
+func faultKind(k compiled.SiteKind) FaultKind {
 	switch k {
-	case IndexSite, SliceSite:
+	case compiled.IndexSite, compiled.SliceSite:
 		return OutOfRange
-	case DivideSite:
+	case compiled.DivideSite:
 		return DivideByZero
-	case ShiftSite:
+	case compiled.ShiftSite:
 		return BadShift
-	case NilSite:
+	case compiled.NilSite:
 		return NilPointer
 	default:
 		return Panic
@@ -147,33 +45,47 @@ func (k SiteKind) fault() FaultKind {
 // Kernel is a kernel that can be launched on any device. It is safe for
 // concurrent use.
 type Kernel struct {
-	launches sync.Pool // of *Launch
-	lease    lease     // held by launches, and by graphs and calls with one
-	err      error     // why it cannot be launched
-	limited  bool      // some variant has limits
+	launches sync.Pool   // of *Launch
+	lease    lease.Lease // held by launches, and by graphs and calls with one
+	err      error       // why it cannot be launched
+	limited  bool        // some variant has limits
 
-	info    KernelInfo
+	info    kernelInfo
 	params  []driver.Param
 	special []specialForm
 	first   int // variant that launches may use; see VariantVariable
 	base    int // the first of these with a thread for each of the kernel's
 
-	mu        sync.Mutex
-	residents map[*resident]struct{}
+	mu     sync.Mutex
+	places map[*loadedKernel]struct{}
 }
+
+// kernelInfo is what is known about a kernel.
+type kernelInfo struct {
+	compiled.Kernel
+	modules string // name of the modules in Code, if not Name
+}
+
+// param returns parameter i.
+func (k *kernelInfo) param(i int) *param { return (*param)(&k.Params[i]) }
+
+// param is a parameter as launches and messages need it.
+type param compiled.Param
 
 // NewKernel makes a kernel of what quern gen has written. If that is damaged,
 // every launch returns an error that says so.
-func NewKernel(info KernelInfo) *Kernel {
+func NewKernel(info compiled.Kernel) *Kernel { return newKernel(kernelInfo{Kernel: info}) }
+
+func newKernel(info kernelInfo) *Kernel {
 	if len(info.Variants) == 0 {
-		info.Variants = []Variant{{Name: "wide"}}
+		info.Variants = []compiled.Variant{{Name: "wide"}}
 	}
-	k := &Kernel{info: info, residents: make(map[*resident]struct{})}
+	k := &Kernel{info: info, places: make(map[*loadedKernel]struct{})}
 	for _, p := range info.Params {
-		if p.Size < 0 || p.Size == 0 && p.Kind == Slice {
+		if p.Size < 0 || p.Size == 0 && p.Kind == compiled.Slice {
 			k.err = invalid("parameter %s has a size of %d bytes", p.Name, p.Size)
 		}
-		k.params = append(k.params, driver.Param{Slice: p.Kind == Slice, Size: p.Size})
+		k.params = append(k.params, driver.Param{Slice: p.Kind == compiled.Slice, Size: p.Size})
 	}
 	n := len(info.Variants)
 	if n > maxVariants || len(info.Variants[n-1].Limits) > 0 {
@@ -186,7 +98,7 @@ func NewKernel(info KernelInfo) *Kernel {
 		}
 	}
 	if name := os.Getenv(VariantVariable); name != "" {
-		k.first = slices.IndexFunc(info.Variants, func(v Variant) bool { return v.Name == name })
+		k.first = slices.IndexFunc(info.Variants, func(v compiled.Variant) bool { return v.Name == name })
 		if k.first < 0 {
 			k.first = n - 1
 		}
@@ -209,7 +121,7 @@ func (k *Kernel) Name() string {
 }
 
 // Params returns the kernel's parameters but the first, the thread.
-func (k *Kernel) Params() []Param {
+func (k *Kernel) Params() []compiled.Param {
 	if k == nil {
 		return nil
 	}
@@ -231,7 +143,7 @@ func (k *Kernel) check() error {
 		return invalid("kernel is nil")
 	case k.launches.New == nil:
 		return invalid("kernel was not made by NewKernel")
-	case k.lease.closed():
+	case k.lease.Closed():
 		return closedError("kernel")
 	default:
 		return k.err
@@ -252,7 +164,7 @@ func (k *Kernel) prepare(d *Device) error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	r, err := d.resident(k)
+	r, err := d.load(k)
 	if err != nil {
 		return err
 	}
@@ -280,13 +192,13 @@ func (k *Kernel) failed(doing string, err error) error {
 // module returns the PTX of a variant for a device of the given compute
 // capability, times ten, 0 if it has none. Of a variant that needs a newer one
 // there may be a module with replacements; if there is none for the device, the error is a *CapabilityError.
-func (k *KernelInfo) module(variant string, capability int) (string, error) {
+func (k *kernelInfo) module(variant string, capability int) (string, error) {
 	name := cmp.Or(k.modules, k.Name)
-	text, err := k.Code.module(name, variant, false, k.Name)
+	text, err := k.Code.Module(name, variant, false, k.Name)
 	if err != nil || capability == 0 || targetOf(text) <= capability {
 		return text, err
 	}
-	older, err := k.Code.module(name, variant, true, k.Name)
+	older, err := k.Code.Module(name, variant, true, k.Name)
 	if err != nil {
 		return "", err
 	}
@@ -313,15 +225,15 @@ func targetOf(ptx string) int {
 
 // placed returns the bytes of the kernel's shared variables if they are in
 // dynamic shared memory; see [driver.Kernel].
-func (k *KernelInfo) placed() int {
+func (k *kernelInfo) placed() int {
 	if k.Shared <= driver.MaxStaticShared {
 		return 0
 	}
 	return k.Shared
 }
 
-// resident is a kernel on a device. It holds the device's lease.
-type resident struct {
+// loadedKernel is a kernel on a device. It holds the device's lease.
+type loadedKernel struct {
 	dev    *Device
 	kernel *Kernel
 	id     uint32 // in Device.loaded
@@ -332,46 +244,46 @@ type resident struct {
 }
 
 // frameID is what fault records call the kernel: its number and the variant's.
-func (r *resident) frameID(variant int) uint32 {
+func (r *loadedKernel) frameID(variant int) uint32 {
 	return r.id*maxVariants + uint32(variant)
 }
 
-// residentByID returns the kernel with a frame's ID, nil if there is none.
-func (d *Device) residentByID(id uint32) (r *resident, variant int) {
+// loadedByID returns the kernel with a frame's ID, nil if there is none.
+func (d *Device) loadedByID(id uint32) (r *loadedKernel, variant int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.loaded[id/maxVariants], int(id % maxVariants)
 }
 
-// newResident returns a place for the kernel with a number that no other has. d.mu is
+// newLoaded returns a place for the kernel with a number that no other has. d.mu is
 // held.
-func (d *Device) newResident(k *Kernel) *resident {
+func (d *Device) newLoaded(k *Kernel) *loadedKernel {
 	for {
 		d.lastLoaded = (d.lastLoaded + 1) % (math.MaxUint32 / maxVariants)
 		if d.loaded[d.lastLoaded] == nil {
-			return &resident{dev: d, kernel: k, id: d.lastLoaded}
+			return &loadedKernel{dev: d, kernel: k, id: d.lastLoaded}
 		}
 	}
 }
 
-// resident returns the place of kernel k on the device.
-func (d *Device) resident(k *Kernel) (*resident, error) {
+// load returns the place of kernel k on the device.
+func (d *Device) load(k *Kernel) (*loadedKernel, error) {
 	if r, ok := d.kernels.Load(k); ok {
-		return r.(*resident), nil
+		return r.(*loadedKernel), nil
 	}
 	if err := d.acquire(); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
-	r := d.newResident(k)
+	r := d.newLoaded(k)
 	if other, ok := d.kernels.LoadOrStore(k, r); ok {
 		d.mu.Unlock()
-		return other.(*resident), d.release()
+		return other.(*loadedKernel), d.release()
 	}
 	d.loaded[r.id] = r
 	d.mu.Unlock()
 	k.mu.Lock()
-	k.residents[r] = struct{}{}
+	k.places[r] = struct{}{}
 	k.mu.Unlock()
 	if err := d.check(); err != nil {
 		return nil, errors.Join(err, r.close("unload"))
@@ -380,7 +292,7 @@ func (d *Device) resident(k *Kernel) (*resident, error) {
 }
 
 // variant returns the loaded module, and loads it first if need be.
-func (r *resident) variant(i int) (*variant, error) {
+func (r *loadedKernel) variant(i int) (*variant, error) {
 	slot := &r.variants[i]
 	if v := slot.Load(); v != nil {
 		return v, nil
@@ -409,7 +321,7 @@ func (r *resident) variant(i int) (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &variant{function: f, props: f.Properties(), attributes: &device.Attributes, info: info}
+	v := &variant{function: f, props: f.Properties(), attributes: &device.Limits, info: info}
 	if v.sizes, err = v.chooseSizes(0); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -418,7 +330,7 @@ func (r *resident) variant(i int) (*variant, error) {
 }
 
 // close unloads the modules, for an operation.
-func (r *resident) close(doing string) error {
+func (r *loadedKernel) close(doing string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -426,7 +338,7 @@ func (r *resident) close(doing string) error {
 	}
 	r.closed = true
 	r.kernel.mu.Lock()
-	delete(r.kernel.residents, r)
+	delete(r.kernel.places, r)
 	r.kernel.mu.Unlock()
 	var errs []error
 	for i := range r.variants {

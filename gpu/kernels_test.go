@@ -3,6 +3,7 @@ package gpu
 import (
 	"strings"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/archive"
 	"quern.dev/kernel/host"
 )
@@ -17,27 +18,27 @@ import (
 //			y[i] += a * x[i]
 //		}
 //	}
-var saxpyInfo = KernelInfo{
+var saxpyInfo = compiled.Kernel{
 	Name: "saxpy",
 	Pos:  "saxpy.go:14",
-	Params: []Param{
-		{Name: "a", Kind: Scalar, Type: "float32", Size: 4},
-		{Name: "n", Kind: Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: Slice, Type: "float32", Size: 4},
-		{Name: "y", Kind: Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
+		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: codeOf(module("other", "narrow", ""), module("saxpy", "narrow", saxpyPTX("")),
 		module("saxpy", "wide", saxpyPTX("add.rn.f32 %f4, %f4, 0f42C80000;")), module("other", "wide", "")),
 	// n <= 1<<20: the wide module, which adds 100 more, is for more.
-	Variants: []Variant{
+	Variants: []compiled.Variant{
 		{
 			Name:   "narrow",
 			Limits: []int64{1, 1, 9, 1 << 20},
-			Sites:  []Site{{Kind: IndexSite, File: "saxpy.go", Line: 16, Col: 12}, {Kind: IndexSite, File: "saxpy.go", Line: 16, Col: 3}},
+			Sites:  []compiled.Site{{Kind: compiled.IndexSite, File: "saxpy.go", Line: 16, Col: 12}, {Kind: compiled.IndexSite, File: "saxpy.go", Line: 16, Col: 3}},
 		},
 		{
 			Name:  "wide",
-			Sites: []Site{{Kind: IndexSite, File: "saxpy.go", Line: 161, Col: 12}, {Kind: IndexSite, File: "saxpy.go", Line: 161, Col: 3}},
+			Sites: []compiled.Site{{Kind: compiled.IndexSite, File: "saxpy.go", Line: 161, Col: 12}, {Kind: compiled.IndexSite, File: "saxpy.go", Line: 161, Col: 3}},
 		},
 	},
 	Host: saxpyHost,
@@ -48,7 +49,7 @@ func module(kernel, variant, text string) archive.Module {
 }
 
 // codeOf is the code of a package as quern gen writes it.
-func codeOf(modules ...archive.Module) *Code {
+func codeOf(modules ...archive.Module) *compiled.Code {
 	data, err := archive.Write(modules)
 	if err != nil {
 		panic(err)
@@ -57,11 +58,13 @@ func codeOf(modules ...archive.Module) *Code {
 	if err != nil {
 		panic(err)
 	}
-	return &Code{Package: "example.com/vectors", Archive: string(data), Sum: a.Sum()}
+	return &compiled.Code{Package: "example.com/vectors", Archive: string(data), Sum: a.Sum()}
 }
 
 // onlyCode is a module for every variant.
-func onlyCode(ptx string) *Code { return &Code{Modules: []archive.Module{{Text: ptx}}} }
+func onlyCode(ptx string) *compiled.Code {
+	return &compiled.Code{Modules: []archive.Module{{Text: ptx}}}
+}
 
 func saxpyPTX(extra string) string {
 	return ptxHeader + `
@@ -119,11 +122,11 @@ func saxpyHost(r *host.Run) {
 // outcome ends in every way in which a kernel's own checks can end it.
 //
 //	func outcome(t kernel.Thread, p params, out []int64)
-var outcomeInfo = KernelInfo{
+var outcomeInfo = compiled.Kernel{
 	Name: "outcome",
-	Params: []Param{
-		{Name: "p", Kind: Struct, Type: "params", Size: 24},
-		{Name: "out", Kind: Slice, Type: "int64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "p", Kind: compiled.Struct, Type: "params", Size: 24},
+		{Name: "out", Kind: compiled.Slice, Type: "int64", Size: 8},
 	},
 	Code: onlyCode(ptxHeader + `
 .visible .entry outcome(.param .align 8 .b8 p[24], .param .u64 out_ptr, .param .u64 out_len, .param .u64 quern_fault, .param .u32 quern_kernel)
@@ -140,13 +143,13 @@ var outcomeInfo = KernelInfo{
 	exit;
 ` + ptxFault + `}
 `),
-	Variants: []Variant{{Name: "wide", Sites: []Site{
-		IndexSite:  {Kind: IndexSite, File: "outcome.go", Line: 10},
-		SliceSite:  {Kind: SliceSite, File: "outcome.go", Line: 11},
-		DivideSite: {Kind: DivideSite, File: "outcome.go", Line: 12},
-		ShiftSite:  {Kind: ShiftSite, File: "outcome.go", Line: 13},
-		PanicSite:  {Kind: PanicSite, File: "outcome.go", Line: 14, Text: "no such thing"},
-		NilSite:    {Kind: NilSite, File: "outcome.go", Line: 15},
+	Variants: []compiled.Variant{{Name: "wide", Sites: []compiled.Site{
+		compiled.IndexSite:  {Kind: compiled.IndexSite, File: "outcome.go", Line: 10},
+		compiled.SliceSite:  {Kind: compiled.SliceSite, File: "outcome.go", Line: 11},
+		compiled.DivideSite: {Kind: compiled.DivideSite, File: "outcome.go", Line: 12},
+		compiled.ShiftSite:  {Kind: compiled.ShiftSite, File: "outcome.go", Line: 13},
+		compiled.PanicSite:  {Kind: compiled.PanicSite, File: "outcome.go", Line: 14, Text: "no such thing"},
+		compiled.NilSite:    {Kind: compiled.NilSite, File: "outcome.go", Line: 15},
 	}}},
 }
 
@@ -159,9 +162,9 @@ type params struct {
 
 // block64 must be launched with blocks of 64; each thread stores the size of the
 // grid along X at its place.
-var block64Info = KernelInfo{
+var block64Info = compiled.Kernel{
 	Name:   "block64",
-	Params: []Param{{Name: "out", Kind: Slice, Type: "int32", Size: 4}},
+	Params: []compiled.Param{{Name: "out", Kind: compiled.Slice, Type: "int32", Size: 4}},
 	Code: onlyCode(ptxHeader + `
 .visible .entry block64(.param .u64 out_ptr, .param .u64 out_len, .param .u64 quern_fault, .param .u32 quern_kernel)
 .reqntid 64, 1, 1

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"unsafe"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/limits"
 )
@@ -61,7 +62,7 @@ func newLaunch(k *Kernel) *Launch {
 	}
 	for i := range l.params {
 		p := &k.info.Params[i]
-		l.params[i] = launchParam{size: p.Size, slice: p.Kind == Slice, readOnly: p.ReadOnly}
+		l.params[i] = launchParam{size: p.Size, slice: p.Kind == compiled.Slice, readOnly: p.ReadOnly}
 		if k.limited {
 			l.params[i].integer = integerOf(*p)
 		}
@@ -77,7 +78,7 @@ func (k *Kernel) Begin(s *Stream, g Grid) (*Launch, error) {
 	if err := s.check(); err != nil {
 		return nil, k.failed("launch", err)
 	}
-	if !k.lease.acquire() {
+	if !k.lease.Acquire() {
 		return nil, k.failed("launch", closedError("kernel"))
 	}
 	l := k.launches.Get().(*Launch)
@@ -113,7 +114,7 @@ func Arg[T any](l *Launch, v T) {
 		return
 	}
 	if a.Value == nil || a.Size != int(unsafe.Sizeof(v)) {
-		l.fail(l.kernel.info.Params[l.next-1].mistyped(fullName(reflect.TypeFor[T]()), reflect.TypeFor[T](), a.Value != nil))
+		l.fail(l.kernel.info.param(l.next-1).mistyped(fullName(reflect.TypeFor[T]()), reflect.TypeFor[T](), a.Value != nil))
 		return
 	}
 	*(*T)(a.Value) = v
@@ -139,7 +140,7 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 	}
 	var zero T
 	if s := &l.params[l.next-1]; !s.slice || s.size != int(unsafe.Sizeof(zero)) {
-		l.fail(l.kernel.info.Params[l.next-1].mistyped("*gpu.Buffer["+fullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), s.slice))
+		l.fail(l.kernel.info.param(l.next-1).mistyped("*gpu.Buffer["+fullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), s.slice))
 		return
 	}
 	l.pass(a, b.bytesOf())
@@ -168,11 +169,11 @@ func (l *Launch) pass(a *driver.Arg, b *Buffer[byte]) {
 }
 
 // describe returns the Go type of the argument for p.
-func (p *Param) describe() string {
-	if p.Kind == Slice {
+func (p *param) describe() string {
+	if p.Kind == compiled.Slice {
 		return "*gpu.Buffer[" + p.Type + "]"
 	}
-	if p.Kind == Texture {
+	if p.Kind == compiled.Texture {
 		return "*gpu.Texture2D[" + p.Type + "]"
 	}
 	return p.Type
@@ -215,16 +216,12 @@ func (l *Launch) submit() error {
 			return fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
 		}
 	}
-	if n := l.stream.noted; n != nil {
-		n.add(l.kernel)
-		return nil
+	if r := l.stream.recorder(c); r != nil {
+		return r.launch(l)
 	}
 	v, err := l.place()
 	if err != nil {
 		return err
-	}
-	if c != nil {
-		return c.launch(l, v)
 	}
 	if err := l.stream.bounded(); err != nil {
 		return err
@@ -242,7 +239,7 @@ func (l *Launch) place() (*variant, error) {
 	for i := range l.params {
 		l.values[i], l.places[i] = l.params[i].value, l.params[i].place
 	}
-	r, err := l.stream.dev.resident(l.form())
+	r, err := l.stream.dev.load(l.form())
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +253,7 @@ func (l *Launch) place() (*variant, error) {
 
 // decide is place for the form of the kernel that is launched. It returns the
 // variant and its number, and puts the blocks in the frame.
-func (l *Launch) decide(r *resident) (number int, v *variant, err error) {
+func (l *Launch) decide(r *loadedKernel) (number int, v *variant, err error) {
 	k, dev := r.kernel, r.dev
 	if v, err = r.variant(k.base); err != nil {
 		return 0, nil, err
@@ -289,8 +286,15 @@ func (l *Launch) decide(r *resident) (number int, v *variant, err error) {
 		if v, err = r.variant(chosen); err != nil {
 			return 0, nil, err
 		}
-		if f.Grid, f.Block, err = v.resolve(l.grid); err != nil {
+		block, err := v.block(l.grid)
+		if err != nil {
 			return 0, nil, err
+		}
+		if block != f.Block { // few variants want other blocks than the base
+			if f.Grid, err = l.grid.blocksOf(block, k.info.Cluster); err != nil {
+				return 0, nil, err
+			}
+			f.Block = block
 		}
 	}
 	f.Shared, f.ID = l.grid.shared, r.frameID(chosen)
@@ -302,7 +306,7 @@ func (l *Launch) decide(r *resident) (number int, v *variant, err error) {
 	if err := checkClusters(k.info.Cluster, f.Grid); err != nil {
 		return 0, nil, err
 	}
-	return chosen, v, checkSize(l.grid, f.Grid, f.Block, k.info.Shared, &v.props, &dev.drv.Info().Attributes)
+	return chosen, v, checkSize(l.grid, f.Grid, f.Block, k.info.Shared, &v.props, &dev.drv.Info().Limits)
 }
 
 // choose returns the number of the first variant whose limits the launch meets.

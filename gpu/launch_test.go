@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
@@ -141,18 +142,18 @@ func TestKernelFaultIsReportedOnceByTheNextWait(t *testing.T) {
 
 func TestKernelErrorsReadAlikeForAllChecks(t *testing.T) {
 	tests := []struct {
-		site          SiteKind
+		site          compiled.SiteKind
 		index, length int64
 		kind          FaultKind
 		want          string
 	}{
-		{IndexSite, -1, 5, OutOfRange, "outcome.go:10: kernel outcome: index -1 out of range [0,5)"},
-		{SliceSite, 9, 8, OutOfRange, "outcome.go:11: kernel outcome: slice bound 9 out of range [0,8]"},
-		{DivideSite, 0, 0, DivideByZero, "outcome.go:12: kernel outcome: integer divide by zero"},
-		{ShiftSite, -3, 0, BadShift, "outcome.go:13: kernel outcome: negative shift amount"},
-		{PanicSite, 0, 0, Panic, "outcome.go:14: kernel outcome: panic: no such thing"},
-		{NilSite, 0, 0, NilPointer, "outcome.go:15: kernel outcome: nil pointer dereference"},
-		{SiteKind(99), 0, 0, FaultKind(0), "kernel outcome: failed check number 99"},
+		{compiled.IndexSite, -1, 5, OutOfRange, "outcome.go:10: kernel outcome: index -1 out of range [0,5)"},
+		{compiled.SliceSite, 9, 8, OutOfRange, "outcome.go:11: kernel outcome: slice bound 9 out of range [0,8]"},
+		{compiled.DivideSite, 0, 0, DivideByZero, "outcome.go:12: kernel outcome: integer divide by zero"},
+		{compiled.ShiftSite, -3, 0, BadShift, "outcome.go:13: kernel outcome: negative shift amount"},
+		{compiled.PanicSite, 0, 0, Panic, "outcome.go:14: kernel outcome: panic: no such thing"},
+		{compiled.NilSite, 0, 0, NilPointer, "outcome.go:15: kernel outcome: nil pointer dereference"},
+		{compiled.SiteKind(99), 0, 0, FaultKind(0), "kernel outcome: failed check number 99"},
 	}
 	k := NewKernel(outcomeInfo)
 	oneThread := Blocks(Dim3{X: 1}, Dim3{X: 1})
@@ -268,13 +269,15 @@ func TestBadLaunchesNameKernelAndArgument(t *testing.T) {
 
 func TestDamagedKernelsAreErrors(t *testing.T) {
 	damage := map[string]struct {
-		change func(*KernelInfo)
+		change func(*compiled.Kernel)
 		want   string
 	}{
-		"limits":        {func(i *KernelInfo) { i.Variants = []Variant{{Name: "narrow", Limits: []int64{3}}, {Name: "wide"}} }, "limits"},
-		"no module":     {func(i *KernelInfo) { i.Code = codeOf(module("other", "narrow", "")) }, "quern_gen.zip has no code for variant narrow of kernel saxpy: the file is damaged or out of date; run go generate"},
-		"syntax":        {func(i *KernelInfo) { i.Code = onlyCode(ptxHeader + ".visible .entry saxpy(") }, "gpu: launch saxpy: "},
-		"negative size": {func(i *KernelInfo) { i.Params = []Param{{Name: "a", Size: -4}} }, "parameter a has a size of -4 bytes"},
+		"limits": {func(i *compiled.Kernel) {
+			i.Variants = []compiled.Variant{{Name: "narrow", Limits: []int64{3}}, {Name: "wide"}}
+		}, "limits"},
+		"no module":     {func(i *compiled.Kernel) { i.Code = codeOf(module("other", "narrow", "")) }, "quern_gen.zip has no code for variant narrow of kernel saxpy: the file is damaged or out of date; run go generate"},
+		"syntax":        {func(i *compiled.Kernel) { i.Code = onlyCode(ptxHeader + ".visible .entry saxpy(") }, "gpu: launch saxpy: "},
+		"negative size": {func(i *compiled.Kernel) { i.Params = []compiled.Param{{Name: "a", Size: -4}} }, "parameter a has a size of -4 bytes"},
 	}
 	for name, test := range damage {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
 )
 
@@ -219,8 +220,8 @@ func must[T any](t *testing.T) func(v T, err error) T {
 func TestAnotherTypeOfTheSameNameIsCalledAnother(t *testing.T) {
 	d := must[*gpu.Device](t)(gpu.Open(gpu.Config{Device: "cpu"}))
 	defer d.Close()
-	k := gpu.NewKernel(gpu.KernelInfo{Name: "k", Params: []gpu.Param{
-		{Name: "p", Kind: gpu.Struct, Type: "quern.dev/gpu_test.swapped", Layout: "struct{X float32; Y float32}", Size: 8},
+	k := gpu.NewKernel(compiled.Kernel{Name: "k", Params: []compiled.Param{
+		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/gpu_test.swapped", Layout: "struct{X float32; Y float32}", Size: 8},
 	}})
 	err := k.Launch(d.DefaultStream(), gpu.Linear(1), swapped{})
 	want := "gpu: launch k: argument p: have quern.dev/gpu_test.swapped, want another quern.dev/gpu_test.swapped: the layouts differ: .X is at offset 4, want 0"
@@ -234,7 +235,7 @@ func TestDamagedLayouts(t *testing.T) {
 	d := must[*gpu.Device](t)(gpu.Open(gpu.Config{Device: "cpu"}))
 	defer d.Close()
 	for _, layout := range []string{"", "struct{", "struct{X float32", "struct{X float32;Y float32}", "struct{X}", "[", "[2", "[x]int32", "[2]", "[-1]int8", "Pixel", "float32 ", "}"} {
-		k := gpu.NewKernel(gpu.KernelInfo{Name: "k", Params: []gpu.Param{{Name: "p", Kind: gpu.Struct, Type: "pixel", Layout: layout, Size: 8}}})
+		k := gpu.NewKernel(compiled.Kernel{Name: "k", Params: []compiled.Param{{Name: "p", Kind: compiled.Struct, Type: "pixel", Layout: layout, Size: 8}}})
 		for _, arg := range []any{larger{}, 3.0} {
 			if err := k.Launch(d.DefaultStream(), gpu.Linear(1), arg); !errors.Is(err, gpu.ErrInvalid) {
 				t.Errorf("layout %q takes a %T: %v", layout, arg, err)

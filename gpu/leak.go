@@ -181,7 +181,7 @@ func (b *block) asked() int64 { return b.owner.size }
 func (p *Pool) allocations(size func(*block) int64) []allocation {
 	var all []allocation
 	for b := p.inUse.first; b != nil; b = b.next {
-		if !b.owner.lease.closed() {
+		if !b.owner.lease.Closed() {
 			a := allocation{[]uintptr{b.site}, size(b)}
 			if s := b.owner.site; s != nil {
 				a.site = s[:]

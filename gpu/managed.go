@@ -107,7 +107,7 @@ func (d *Device) reserveManaged(size int64) (driver.Memory, unsafe.Pointer, erro
 			Text: fmt.Sprintf("%d bytes of %d are free, and managed arrays that are not there yet need %d of them", free, total, promised),
 		}
 	}
-	m, p, err := d.drv.AllocManaged(size)
+	m, p, err := allocManaged(d.drv, size)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return m, nil, fmt.Errorf("the device has no managed memory: %w", err)
 	}
@@ -226,8 +226,10 @@ func (x *Managed[T]) prefetch(doing string, s *Stream, toHost bool) error {
 	if b.length == 0 {
 		return nil
 	}
-	if err := s.drv.Prefetch(b.at(), b.bytes(), toHost); err != nil {
-		return driverError(doing, err)
+	if m, ok := s.dev.drv.(driver.ManagedMover); ok {
+		if err := m.Prefetch(s.drv, b.at(), b.bytes(), toHost); err != nil {
+			return driverError(doing, err)
+		}
 	}
 	b.mem.managed.moved(b.mem, !toHost)
 	return nil
@@ -251,7 +253,10 @@ func (x *Managed[T]) Advise(a Advice) error {
 	if b.length == 0 {
 		return nil
 	}
-	return driverError(doing, b.mem.dev.drv.Advise(b.at(), b.bytes(), driver.Advice(a)))
+	if m, ok := b.mem.dev.drv.(driver.ManagedMover); ok {
+		return driverError(doing, m.Advise(b.at(), b.bytes(), driver.Advice(a)))
+	}
+	return nil
 }
 
 // Close frees the memory once the work that uses it is done. Closing again does

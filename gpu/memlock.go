@@ -8,7 +8,7 @@ import (
 // pinnedError makes an error of the driver one that matches ErrPinned, with what
 // can be done about size bytes, if page-locking has a limit on the device.
 func (d *Device) pinnedError(size int64, err error) error {
-	if _, ok := errors.AsType[*Error](err); !ok || d.drv.DirectHost() {
+	if _, ok := errors.AsType[*Error](err); !ok || d.able.direct {
 		return err
 	}
 	advice := "close host buffers that are not in use, or make smaller ones"

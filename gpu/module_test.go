@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/archive"
 )
 
@@ -14,7 +15,7 @@ func forOlder(m archive.Module) archive.Module {
 
 func TestOlderDevicesGetTheModuleMadeForThem(t *testing.T) {
 	const modern, older, other = ".version 7.0\n.target sm_80\nmodern", ".version 6.0\n.target sm_50\nolder", ".version 6.0\n.target sm_80\nother"
-	info := KernelInfo{Name: "k", Code: codeOf(module("k", "narrow", modern), forOlder(module("k", "narrow", older)), module("k", "wide", other))}
+	info := kernelInfo{Kernel: compiled.Kernel{Name: "k", Code: codeOf(module("k", "narrow", modern), forOlder(module("k", "narrow", older)), module("k", "wide", other))}}
 	for _, test := range []struct {
 		name       string
 		variant    string
@@ -34,11 +35,11 @@ func TestOlderDevicesGetTheModuleMadeForThem(t *testing.T) {
 }
 
 func TestAKernelThatNeedsANewerDeviceIsACapabilityError(t *testing.T) {
-	for _, code := range []*Code{
+	for _, code := range []*compiled.Code{
 		codeOf(module("k", "wide", ".version 7.0\n.target sm_80\n")),
 		codeOf(module("k", "wide", ".version 8.0\n.target sm_90\n"), forOlder(module("k", "wide", ".version 7.0\n.target sm_80\n"))),
 	} {
-		info := KernelInfo{Name: "k", Code: code}
+		info := kernelInfo{Kernel: compiled.Kernel{Name: "k", Code: code}}
 		_, err := info.module("wide", 75)
 		e, ok := errors.AsType[*CapabilityError](err)
 		if !ok || e.Major != 7 || e.Minor != 5 || e.Need != "8.0" || !errors.Is(err, errors.ErrUnsupported) {

@@ -53,15 +53,15 @@ func (k *Kernel) Occupancy(d *Device, block Dim3, shared int) (Occupancy, error)
 		return Occupancy{}, k.failed("occupancy of", err)
 	}
 	threads := block.X * block.Y * block.Z
-	a := &d.drv.Info().Attributes
+	a := &d.drv.Info().Limits
 	warp := max(1, a.WarpSize)
-	n, err := v.resident(threads, shared)
+	n, err := v.residentBlocks(threads, shared)
 	if err != nil {
 		return Occupancy{}, k.failed("occupancy of", err)
 	}
 	o := Occupancy{Blocks: n, Most: a.ThreadsPerMultiprocessor}
 	o.Threads = o.Blocks * divideUp(threads, warp) * warp
-	_, o.Limit = a.Resident(v.registers(), threads, v.info.Shared+shared)
+	_, o.Limit = a.ResidentBlocks(v.registers(), threads, v.info.Shared+shared)
 	return o, nil
 }
 
@@ -91,7 +91,7 @@ func (k *Kernel) baseOn(d *Device) (*variant, error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
-	r, err := d.resident(k)
+	r, err := d.load(k)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (k *Kernel) checkBlock(d *Device, v *variant, g Grid, blocks, block Dim3) e
 	if want := k.info.Block; want.X > 0 && block != filled(want) {
 		return invalid("block %v, but the kernel is declared with block %v", block, filled(want))
 	}
-	return checkSize(g, blocks, block, k.info.Shared, &v.props, &d.drv.Info().Attributes)
+	return checkSize(g, blocks, block, k.info.Shared, &v.props, &d.drv.Info().Limits)
 }
 
 // defaultThreads is the size of a block that neither the kernel nor the caller
@@ -143,16 +143,16 @@ func preferredThreads(most int, resident func(threads int) int) int {
 	return n
 }
 
-// resident returns the number of resident blocks, 0 if there can be none.
-func (v *variant) resident(threads, shared int) (int, error) {
+// residentBlocks returns the number of resident blocks, 0 if there can be none.
+func (v *variant) residentBlocks(threads, shared int) (int, error) {
 	a := v.attributes
 	if shared < 0 || shared > a.SharedPerBlock-v.info.Shared {
 		return 0, nil
 	}
 	if f, ok := v.function.(driver.Occupier); ok {
-		return f.Resident(threads, shared)
+		return f.ResidentBlocks(threads, shared)
 	}
-	n, _ := a.Resident(v.registers(), threads, v.info.Shared+shared)
+	n, _ := a.ResidentBlocks(v.registers(), threads, v.info.Shared+shared)
 	return n, nil
 }
 
@@ -201,31 +201,40 @@ func (v *variant) sizesWith(shared int) (*blockSizes, error) {
 
 func (v *variant) chooseSizes(shared int) (sizes blockSizes, err error) {
 	sizes = chooseBlocks(v.info.Block, v.props, func(threads int) int {
-		n, failed := v.resident(threads, shared)
+		n, failed := v.residentBlocks(threads, shared)
 		err = cmp.Or(err, failed)
 		return n
 	})
 	return sizes, err
 }
 
-// resolve returns the blocks of a grid of the variant and the threads of a block.
-func (v *variant) resolve(g Grid) (blocks, block Dim3, err error) {
-	if g.rank == 0 {
-		return g.resolve(nil, v.info.Cluster)
+// block returns the threads of a block of a launch of the variant.
+func (v *variant) block(g Grid) (Dim3, error) {
+	if g.statesBlock() {
+		return g.block, nil
 	}
 	sizes, err := v.sizesWith(g.shared)
 	if err != nil {
+		return Dim3{}, err
+	}
+	return sizes[g.rank-1], nil
+}
+
+// resolve returns the blocks of a grid of the variant and the threads of a block.
+func (v *variant) resolve(g Grid) (blocks, block Dim3, err error) {
+	if block, err = v.block(g); err != nil {
 		return blocks, block, err
 	}
-	return g.resolve(sizes, v.info.Cluster)
+	blocks, err = g.blocksOf(block, v.info.Cluster)
+	return blocks, block, err
 }
 
 // variant is a loaded module.
 type variant struct {
 	function   driver.Function
 	props      driver.Properties
-	attributes *driver.Attributes // of the device
-	info       *KernelInfo
+	attributes *driver.Limits // of the device
+	info       *kernelInfo
 	sizes      blockSizes // for launches without dynamic shared memory
 	known      atomic.Pointer[[]sharedSizes]
 }

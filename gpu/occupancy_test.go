@@ -50,7 +50,7 @@ func TestOccupancyIsWithinTheLimitsOfTheDevice(t *testing.T) {
 				}
 				v, err := k.baseOn(d)
 				do(t, err)
-				if n, limit := v.attributes.Resident(v.registers(), threads, shared); n != o.Blocks {
+				if n, limit := v.attributes.ResidentBlocks(v.registers(), threads, shared); n != o.Blocks {
 					t.Errorf("%d threads, %d bytes: %+v, calculated %d (%s)", threads, shared, o, n, limit)
 				}
 			}

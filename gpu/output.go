@@ -12,14 +12,6 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Format is a call of kernel.Printf in a kernel.
-type Format struct {
-	Text string // the format
-	// Args are the predeclared Go types of the arguments. A constant string is
-	// there as a Go literal.
-	Args []string
-}
-
 // output is where a device's kernels print. Several streams may write to it.
 type output struct {
 	mu sync.Mutex
@@ -61,7 +53,7 @@ func (d *Device) message(m driver.Message) string {
 	if m.Text != "" {
 		return m.Text
 	}
-	r, _ := d.residentByID(m.ID)
+	r, _ := d.loadedByID(m.ID)
 	if r == nil || m.Format >= len(r.kernel.info.Formats) {
 		return ""
 	}

@@ -85,7 +85,7 @@ func RegisterHost[T any](d *Device, data []T) (*HostBuffer[T], error) {
 			return err
 		}
 		h.pins.Pin(h.at)
-		err := d.drv.RegisterHost(h.at, size)
+		err := d.able.pages.RegisterHost(h.at, size)
 		if err != nil {
 			h.pins.Unpin()
 			hostRanges.remove(h.at)
@@ -123,12 +123,12 @@ func (h *hostMemory) free(d *Device) error {
 	hostRanges.remove(h.at)
 	switch {
 	case h.registered:
-		err = errors.Join(err, d.drv.UnregisterHost(h.at))
+		err = errors.Join(err, d.able.pages.UnregisterHost(h.at))
 		h.pins.Unpin()
 	case h.size > 0 && !reached:
 		err = errors.Join(err, d.unlockPages(pages{h.at, h.size}))
 	default:
-		err = errors.Join(err, d.drv.FreeHost(h.at))
+		err = errors.Join(err, d.able.pages.FreeHost(h.at))
 	}
 	h.at = nil
 	return err
@@ -233,9 +233,9 @@ func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], k
 		return driverError(doing, c.hostCopy(s, kind, b.at(), h.at(), b.bytes(), b.mem, h.part.mem))
 	}
 	if kind == driver.GraphIn {
-		err = s.drv.CopyInAsync(b.at(), h.at(), b.bytes())
+		err = copyInAsync(s.drv, b.at(), h.at(), b.bytes())
 	} else {
-		err = s.drv.CopyOutAsync(h.at(), b.at(), b.bytes())
+		err = copyOutAsync(s.drv, h.at(), b.at(), b.bytes())
 	}
 	if err != nil {
 		return driverError(doing, err)
@@ -264,17 +264,17 @@ func (h *hostMemory) fence(s *Stream) (fence, error) {
 		return f, nil
 	}
 	for s, f := range h.passed {
-		if s.lease.closed() {
+		if s.lease.Closed() {
 			if done, err := f.drv.Done(); done && err == nil {
 				f.close()
 				delete(h.passed, s)
 			}
 		}
 	}
-	if !s.dev.lease.acquire() {
+	if !s.dev.lease.Acquire() {
 		return fence{}, closedError("device " + s.dev.id)
 	}
-	drv, err := s.dev.drv.NewFence()
+	drv, err := s.dev.drv.NewEvent(false)
 	if err != nil {
 		return fence{}, errors.Join(err, s.dev.release())
 	}

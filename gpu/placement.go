@@ -5,9 +5,9 @@ package gpu
 // sizes, and evaluating a kernel's limits takes longer than everything else that
 // the package does for a launch, so each Launch remembers its last placement.
 type placement struct {
-	resident *resident // of the form that was launched; nil: nothing is remembered
-	number   int       // of the variant
-	variant  *variant
+	loaded  *loadedKernel // of the form that was launched; nil: nothing is remembered
+	number  int           // of the variant
+	variant *variant
 
 	// What the decision depended on, besides the kernel.
 	dev  *Device
@@ -21,7 +21,7 @@ const placeAlignment = 16
 // holds reports whether l would be placed again as it was. A kernel that was
 // unloaded meanwhile is loaded anew.
 func (p *placement) holds(l *Launch) bool {
-	if p.resident == nil || p.dev != l.stream.dev || p.grid != l.grid || p.wide != l.wide {
+	if p.loaded == nil || p.dev != l.stream.dev || p.grid != l.grid || p.wide != l.wide {
 		return false
 	}
 	for i := range l.params {
@@ -29,15 +29,15 @@ func (p *placement) holds(l *Launch) bool {
 			return false
 		}
 	}
-	return p.resident.variants[p.number].Load() == p.variant
+	return p.loaded.variants[p.number].Load() == p.variant
 }
 
 // forget makes the next launch decide anew.
-func (p *placement) forget() { p.resident, p.variant, p.dev = nil, nil, nil }
+func (p *placement) forget() { p.loaded, p.variant, p.dev = nil, nil, nil }
 
 // remember keeps the decision that was made for l.
-func (p *placement) remember(l *Launch, r *resident, number int, v *variant) {
-	p.resident, p.number, p.variant = r, number, v
+func (p *placement) remember(l *Launch, r *loadedKernel, number int, v *variant) {
+	p.loaded, p.number, p.variant = r, number, v
 	p.dev, p.grid, p.wide = l.stream.dev, l.grid, l.wide
 	for i := range l.params {
 		s := &l.params[i]

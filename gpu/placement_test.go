@@ -1,11 +1,12 @@
 package gpu
 
+import "quern.dev/gpu/compiled"
 import "testing"
 
 // What a launch remembers of the one before must not decide about another one.
 func TestEveryLaunchTakesTheVariantForItsArguments(t *testing.T) {
 	info := saxpyInfo
-	info.Variants = append([]Variant(nil), info.Variants...)
+	info.Variants = append([]compiled.Variant(nil), info.Variants...)
 	// n is 1, x begins at a multiple of 16, there is one block along X.
 	info.Variants[0].Limits = []int64{1, 1, 9, 1, 10, 2, 9, 0, 2, 0, 9, 1}
 	k := NewKernel(info)

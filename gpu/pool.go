@@ -279,7 +279,9 @@ func (p *Pool) put(b *block) error {
 			return nil
 		}
 	}
-	p.drv.Forget(b.mem, b.size)
+	if f := p.dev.able.forgetter; f != nil && !p.host {
+		f.Forget(b.mem, b.size)
+	}
 
 	p.mu.Lock()
 	b.owner = nil

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unsafe"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
@@ -151,8 +152,8 @@ func TestMemoryIsGivenOutInTheOrderOfWork(t *testing.T) {
 
 // launchOn launches a kernel that takes b.
 func launchOn(s *Stream, b *Buffer[byte]) error {
-	k := NewKernel(KernelInfo{
-		Name: "touch", Params: []Param{{Name: "x", Kind: Slice, Type: "uint8", Size: 1}},
+	k := NewKernel(compiled.Kernel{
+		Name: "touch", Params: []compiled.Param{{Name: "x", Kind: compiled.Slice, Type: "uint8", Size: 1}},
 		Code: onlyCode(".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry touch(.param .u64 x, .param .u64 n, .param .u64 fault, .param .u32 id)\n{\n\tret;\n}\n"),
 	})
 	return k.Launch(s, Linear(1), b)

@@ -203,26 +203,6 @@ func (k *idleness) of(s *Stream) bool {
 	return idle
 }
 
-// idle reports whether all work of the stream is done.
-func (s *Stream) idle() bool {
-	if s.lease.acquire() {
-		idle, err := s.drv.Idle()
-		s.release()
-		return idle && err == nil
-	}
-	return s.isDrained()
-}
-
-// isDrained reports whether the stream is closed and its work done.
-func (s *Stream) isDrained() bool {
-	select {
-	case <-s.drained:
-		return true
-	default:
-		return false
-	}
-}
-
 // acquireBlock returns a block for work on s: one that other streams are done
 // with, or one that the device has memory for.
 func (p *Pool) acquireBlock(s *Stream, class int, size int64) (*block, error) {
@@ -278,7 +258,7 @@ func (p *Pool) driver() (driver.Pool, error) {
 		if keep == 0 {
 			keep = 1<<63 - 1
 		}
-		drv, err := p.dev.drv.NewPool(keep)
+		drv, err := newDriverPool(p.dev.drv, keep)
 		if err != nil {
 			return nil, err
 		}
@@ -330,7 +310,7 @@ func (p *Pool) dropOne(b *block) error {
 		})
 		return nil
 	}
-	if b.home.lease.acquire() {
+	if b.home.lease.Acquire() {
 		defer b.home.release()
 		var errs []error
 		for _, e := range b.pending {
@@ -372,7 +352,7 @@ func (p *Pool) settle(blocks []*block) error {
 	var homes []*Stream
 	var errs []error
 	for _, b := range blocks {
-		if slices.Contains(homes, b.home) || !b.home.lease.acquire() {
+		if slices.Contains(homes, b.home) || !b.home.lease.Acquire() {
 			continue
 		}
 		homes = append(homes, b.home)
@@ -392,7 +372,7 @@ func (p *Pool) event() (driver.Event, error) {
 		return e, nil
 	}
 	p.mu.Unlock()
-	return p.dev.drv.NewEvent()
+	return p.dev.drv.NewEvent(false)
 }
 
 // reuse keeps events for later.

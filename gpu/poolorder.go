@@ -48,7 +48,7 @@ func (b *block) follow(s *Stream) error {
 	if b.settled {
 		return nil
 	}
-	if !b.home.lease.acquire() {
+	if !b.home.lease.Acquire() {
 		<-b.home.drained
 		return nil
 	}
@@ -86,7 +86,7 @@ func (b *block) settle(*Stream) error {
 	if b.settled {
 		return nil
 	}
-	if b.home.lease.acquire() {
+	if b.home.lease.Acquire() {
 		defer b.home.release()
 		if err := b.home.drv.Synchronize(context.Background()); err != nil {
 			return err
@@ -116,7 +116,7 @@ func (p *Pool) orderRelease(b *block) (wait func()) {
 		b.visitors[last] = nil
 		b.visitors = b.visitors[:last]
 		switch {
-		case !s.lease.acquire():
+		case !s.lease.Acquire():
 			if !s.isDrained() {
 				return func() { <-s.drained }
 			}

@@ -212,28 +212,28 @@ func DownloadBox[T any](ctx context.Context, s *Stream, dst []T, to Box, src *Bu
 func (s *Stream) boxIn(c *driver.BoxCopy, fill func(chunk []byte, at int64)) error {
 	if m := hostRanges.find(c.Src.Go, 1); m != nil {
 		defer m.release()
-		return s.drv.CopyBox(c)
+		return copyBox(s.drv, c)
 	}
 	if c.Dst.Dense(c.Width, c.Height, c.Depth) {
 		if staged, err := s.stageIn(c.Dst.Memory, c.Width*c.Height*c.Depth, fill); staged {
 			return err
 		}
 	}
-	return s.drv.CopyBox(c)
+	return copyBox(s.drv, c)
 }
 
 // boxOut is boxIn the other way: take reads the bytes.
 func (s *Stream) boxOut(c *driver.BoxCopy, take func(chunk []byte, at int64)) error {
 	if m := hostRanges.find(c.Dst.Go, 1); m != nil {
 		defer m.release()
-		return s.drv.CopyBox(c)
+		return copyBox(s.drv, c)
 	}
 	if c.Src.Dense(c.Width, c.Height, c.Depth) {
 		if staged, err := s.stageOut(c.Src.Memory, c.Width*c.Height*c.Depth, take); staged {
 			return err
 		}
 	}
-	return s.drv.CopyBox(c)
+	return copyBox(s.drv, c)
 }
 
 // CopyBox copies a box of src to a box of dst that is as wide, high and deep. Both
@@ -268,7 +268,7 @@ func CopyBox[T any](s *Stream, dst *Buffer[T], to Box, src *Buffer[T], from Box)
 	if record != nil {
 		return driverError(doing, record.copyBox(s, c, dst.mem, src.mem))
 	}
-	return driverError(doing, s.drv.CopyBox(c))
+	return driverError(doing, copyBox(s.drv, c))
 }
 
 // CopyInBoxAsync is [CopyInBox] from page-locked memory. It returns at once. The
@@ -313,7 +313,7 @@ func copyBoxAsync[T any](doing string, s *Stream, b *Buffer[T], inB Box, h *Host
 		c = newBoxCopy[T](inB, device, host)
 	}
 	c.Async = true
-	if err := s.drv.CopyBox(c); err != nil {
+	if err := copyBox(s.drv, c); err != nil {
 		return driverError(doing, err)
 	}
 	return driverError(doing, h.part.mem.host.used(s))

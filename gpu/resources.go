@@ -24,7 +24,7 @@ func (k *Kernel) resources(d *Device) ([]Resources, error) {
 	if err := k.prepare(d); err != nil {
 		return nil, err
 	}
-	r, err := d.resident(k)
+	r, err := d.load(k)
 	if err != nil {
 		return nil, err
 	}

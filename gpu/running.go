@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver"
 )
 
@@ -103,7 +104,7 @@ func standFor(nodes []*Node) *Kernel {
 	if len(kernels) > 4 {
 		name += ", ..."
 	}
-	return &Kernel{info: KernelInfo{Name: name}}
+	return &Kernel{info: kernelInfo{Kernel: compiled.Kernel{Name: name}}}
 }
 
 // place returns the kernel's name and where it is declared.

@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
 // named is a kernel of the fake driver that does nothing.
 func named(name, pos string) *Kernel {
-	return NewKernel(KernelInfo{
+	return NewKernel(compiled.Kernel{
 		Name: name, Pos: pos,
 		Code: onlyCode(".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry " + name + "(.param .u64 fault, .param .u32 id)\n{\n\tret;\n}\n"),
 	})

@@ -2,21 +2,7 @@ package gpu
 
 import (
 	"quern.dev/internal/limits"
-	"quern.dev/kernel/host"
 )
-
-// Special is a form of a kernel in which parameters are constants, exact for
-// launches that meet its limits: that their arguments have these values.
-type Special struct {
-	Name    string  // "radius=1"
-	Section string  // the kernel's name in the package's Code
-	Entry   string  // of the kernel in its PTX
-	Limits  []int64 // conditions on the arguments; see package internal/limits
-
-	Variants []Variant // as those of KernelInfo
-	Shared   int       // static shared memory of a block in bytes
-	Host     host.Func // the form compiled to Go
-}
 
 // maxSpecial is how many special forms a kernel can have.
 const maxSpecial = 16
@@ -37,7 +23,7 @@ func (k *Kernel) specialise() {
 	for _, s := range k.info.Special {
 		info := k.info
 		info.modules, info.Entry, info.Variants, info.Special, info.Shared, info.Host = s.Section, s.Entry, s.Variants, nil, s.Shared, s.Host
-		form := specialForm{s.Name, s.Limits, NewKernel(info)}
+		form := specialForm{s.Name, s.Limits, newKernel(info)}
 		if err := form.limits.Validate(len(info.Params)); err != nil && k.err == nil {
 			k.err = err
 		}

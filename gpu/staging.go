@@ -71,7 +71,7 @@ type slot struct {
 // Waiting for another stream could be waiting for work that waits for this one.
 func (s *Stream) takeStager(n int64) *stager {
 	d := s.dev
-	if n < stagingMinimum || d.drv.DirectHost() {
+	if n < stagingMinimum || d.able.direct {
 		return nil
 	}
 	g := &d.staging
@@ -118,7 +118,7 @@ func (d *Device) newStager(workers int) (*stager, error) {
 		return nil, err
 	}
 	for i := range n {
-		e, err := d.drv.NewFence()
+		e, err := d.drv.NewEvent(false)
 		if err != nil {
 			return nil, errors.Join(err, t.close())
 		}
@@ -133,7 +133,7 @@ func (t *stager) close() error {
 	for i := range t.slots {
 		errs = append(errs, t.slots[i].passed.Close())
 	}
-	return errors.Join(append(errs, t.dev.drv.FreeHost(t.at))...)
+	return errors.Join(append(errs, t.dev.able.pages.FreeHost(t.at))...)
 }
 
 // closeStaging frees what staging has. The device is in no use.
@@ -183,12 +183,12 @@ func (c *slot) bytes(n int64) []byte { return unsafe.Slice((*byte)(c.at), n) }
 // copyIn copies n > 0 bytes of Go memory, in the order of the stream. It returns
 // when src may be changed again.
 func (s *Stream) copyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {
-	if s.dev.drv.DirectHost() {
+	if s.dev.able.direct {
 		return s.drv.CopyIn(dst, src, n)
 	}
 	if m := hostRanges.find(src, n); m != nil {
 		defer m.release()
-		return errors.Join(s.drv.CopyInAsync(dst, src, n), s.drv.Synchronize(context.Background()))
+		return errors.Join(copyInAsync(s.drv, dst, src, n), s.drv.Synchronize(context.Background()))
 	}
 	from := unsafe.Slice((*byte)(src), n)
 	if staged, err := s.stageIn(dst, n, func(chunk []byte, at int64) { copy(chunk, from[at:]) }); staged {
@@ -230,7 +230,7 @@ func (s *Stream) stageIn(dst driver.Memory, n int64, fill func(chunk []byte, at 
 				return err
 			}
 			fill(c.bytes(size), at)
-			if err := s.drv.CopyInAsync(dst.Offset(at), c.at, size); err != nil {
+			if err := copyInAsync(s.drv, dst.Offset(at), c.at, size); err != nil {
 				return err
 			}
 			if err := c.sent(s); err != nil {
@@ -278,7 +278,7 @@ func (s *Stream) stageOut(src driver.Memory, n int64, take func(chunk []byte, at
 			if err := c.wait(); err != nil {
 				return err
 			}
-			if err := s.drv.CopyOutAsync(c.at, src.Offset(at), size); err != nil {
+			if err := copyOutAsync(s.drv, c.at, src.Offset(at), size); err != nil {
 				return err
 			}
 			if err := c.sent(s); err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/lease"
 )
 
 // Stream is a queue of work for a device, done in the order in which it was
@@ -22,10 +23,10 @@ import (
 // [Stream.Synchronize], [Device.Synchronize], [Download], [Event.Synchronize] of
 // an event of the stream, or Close.
 type Stream struct {
-	dev   *Device
-	drv   driver.Stream
-	lease lease
-	noted *noted // if set, launches are noted instead of made
+	dev     *Device
+	drv     driver.Stream
+	lease   lease.Lease
+	kernels *kernelList // if set, it records the launches
 
 	capture atomic.Pointer[capture] // if set, work is recorded there instead of done
 	drained chan struct{}           // closed when the stream is closed and its work done
@@ -68,10 +69,10 @@ func (d *Device) newStream(ctx context.Context, options ...StreamOption) (*Strea
 		return nil, driverError("new stream", err)
 	}
 	if o.priority != 0 {
-		least, greatest := d.drv.Priorities()
+		least, greatest := priorities(d.drv)
 		o.priority = min(max(o.priority, least), greatest)
 	}
-	drv, err := d.drv.NewPriorityStream(o.priority)
+	drv, err := d.drv.NewStream(o.priority)
 	if err != nil {
 		return nil, errors.Join(driverError("new stream", err), d.release())
 	}
@@ -218,7 +219,7 @@ func (s *Stream) Close() error {
 	if err := s.notCalled(); err != nil {
 		return driverError("close stream", err)
 	}
-	first, destroy := s.lease.close()
+	first, destroy := s.lease.Close()
 	if first {
 		s.dev.mu.Lock()
 		s.dev.streams = slices.DeleteFunc(s.dev.streams, func(o *Stream) bool { return o == s })
@@ -259,6 +260,43 @@ func (s *Stream) check() error {
 	}
 }
 
+// enter begins a use of the stream for work that graphs can hold, which release
+// ends. If c is not nil, the work is to be recorded there instead of done.
+func (s *Stream) enter() (c *capture, err error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if err := s.notCalled(); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.lease.Acquire():
+		return s.capture.Load(), nil
+	case s.dev.lease.Closed():
+		return nil, closedError("device " + s.dev.id)
+	default:
+		return nil, closedError("stream")
+	}
+}
+
+// recorder takes the launches of a stream in place of the device.
+type recorder interface {
+	launch(l *Launch) error
+}
+
+// recorder returns what records the stream's launches, nil if they are to run. c is the
+// capture that enter returned.
+func (s *Stream) recorder(c *capture) recorder {
+	switch {
+	case c != nil:
+		return c
+	case s.kernels != nil:
+		return s.kernels
+	default:
+		return nil
+	}
+}
+
 // acquire begins a use of the stream, which release ends, for what a graph cannot
 // hold.
 func (s *Stream) acquire() error {
@@ -271,8 +309,35 @@ func (s *Stream) acquire() error {
 }
 
 func (s *Stream) release() {
-	if s.lease.release() {
+	if s.lease.Release() {
 		s.destroy() // its error has nobody left to go to: Close has returned
+	}
+}
+
+// idle reports whether all work of the stream is done.
+func (s *Stream) idle() bool {
+	if !s.lease.Acquire() {
+		return s.isDrained()
+	}
+	defer s.release()
+	if !s.dev.async {
+		return true
+	}
+	i, ok := s.drv.(driver.Idler)
+	if !ok {
+		return false
+	}
+	idle, err := i.Idle()
+	return idle && err == nil
+}
+
+// isDrained reports whether the stream is closed and its work done.
+func (s *Stream) isDrained() bool {
+	select {
+	case <-s.drained:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -26,7 +26,7 @@ func (d *Device) Priorities() (least, greatest int) {
 		return 0, 0
 	}
 	defer d.release()
-	return d.drv.Priorities()
+	return priorities(d.drv)
 }
 
 // Priority returns the priority of the stream.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver"
 	"quern.dev/kernel"
 )
@@ -126,7 +127,7 @@ func (d *Device) newTexture(doing string, i driver.TextureInfo) (*memory, error)
 	if err := d.acquire(); err != nil {
 		return nil, driverError(doing, err)
 	}
-	t, err := d.drv.NewTexture(i)
+	t, err := newTexture(d.drv, i)
 	if err != nil {
 		return nil, errors.Join(driverError(doing, err), d.release())
 	}
@@ -192,7 +193,7 @@ func (x *Texture2D[T]) check(d *Device) error {
 		return invalid("texture is nil")
 	case x.mem == nil:
 		return invalid("texture was not made by NewTexture2D")
-	case x.closed.Load() || x.mem.lease.closed():
+	case x.closed.Load() || x.mem.lease.Closed():
 		return closedError("texture")
 	case x.mem.dev != d:
 		return otherDevice("texture", x.mem.dev, d)
@@ -207,8 +208,8 @@ func TextureArg[T kernel.Texel](l *Launch, x *Texture2D[T]) {
 	if a == nil {
 		return
 	}
-	p := &l.kernel.info.Params[l.next-1]
-	if p.Kind != Texture || a.Size != int(unsafe.Sizeof(x.value)) {
+	p := l.kernel.info.param(l.next - 1)
+	if p.Kind != compiled.Texture || a.Size != int(unsafe.Sizeof(x.value)) {
 		l.fail(invalid("have %T, want %s", x, p.describe()))
 		return
 	}

@@ -24,17 +24,17 @@ func (t *Tuning) cache() *diskcache.Cache {
 	return diskcache.User("tune", tuneEntries)
 }
 
-// noted are the kernels that were launched on a stream which notes launches
-// instead of making them.
-type noted struct {
+// kernelList records the kernels of a stream's launches. They are not launched.
+type kernelList struct {
 	mu      sync.Mutex
 	kernels []*Kernel
 }
 
-func (n *noted) add(k *Kernel) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.kernels = append(n.kernels, k)
+func (r *kernelList) launch(l *Launch) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kernels = append(r.kernels, l.kernel)
+	return nil
 }
 
 // key is the hash of all that the answer depends on.
@@ -45,12 +45,12 @@ func (t *Tuning) key(s *Stream) diskcache.Key {
 	fields(h, "tune 1", t.Name, t.Problem, string(d.backend), d.Name(), d.DriverVersion(), fmt.Sprint(major, minor, d.Attributes()))
 	for _, c := range t.Candidates {
 		fields(h, "candidate", c.Name)
-		n := &noted{}
+		list := &kernelList{}
 		// What fails now fails in the measurement, where it is recorded.
-		if err := c.Launch(&Stream{dev: d, drv: s.drv, noted: n}); err != nil {
+		if err := c.Launch(&Stream{dev: d, drv: s.drv, kernels: list}); err != nil {
 			fields(h, "failed")
 		}
-		for _, k := range n.kernels {
+		for _, k := range list.kernels {
 			k.fingerprint(h)
 		}
 	}

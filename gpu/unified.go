@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"quern.dev/internal/lease"
 )
 
 // Unified is an array that host and device share: each has its memory, and what
@@ -84,7 +86,7 @@ type UnifiedStats struct {
 type unified[T any] struct {
 	dev    *Device
 	length int
-	lease  lease
+	lease  lease.Lease
 
 	pinned bool
 
@@ -170,7 +172,7 @@ func (u *Unified[T]) Close() error {
 		return nil
 	}
 	c := u.core
-	_, destroy := c.lease.close()
+	_, destroy := c.lease.Close()
 	if destroy {
 		return partOf("close unified array", c.destroy())
 	}
@@ -198,7 +200,7 @@ func (u *Unified[T]) acquire() (*unified[T], error) {
 		return nil, u.err
 	case u.core == nil:
 		return nil, invalid("unified array was not made by NewUnified")
-	case u.closed.Load() || !u.core.lease.acquire():
+	case u.closed.Load() || !u.core.lease.Acquire():
 		return nil, closedError("unified array")
 	default:
 		return u.core, nil
@@ -206,7 +208,7 @@ func (u *Unified[T]) acquire() (*unified[T], error) {
 }
 
 func (c *unified[T]) release() {
-	if c.lease.release() {
+	if c.lease.Release() {
 		c.destroy() // its error has nobody left to go to: Close has returned
 	}
 }

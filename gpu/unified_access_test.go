@@ -172,8 +172,8 @@ func TestACallHoldsNoView(t *testing.T) {
 	Arg(l, 8)
 	SliceArg(l, view)
 	SliceArg(l, view)
-	_, err := l.Keep()
-	if want := "gpu: keep launch of saxpy: argument x: a call cannot hold a view of a unified array, which ends when the host takes one; use a Buffer"; !errors.Is(err, ErrInvalid) || err.Error() != want {
+	_, err := l.Inline()
+	if want := "gpu: prepare inline launch of saxpy: argument x: an inline launch cannot hold a view of a unified array, which ends when the host takes one; use a Buffer"; !errors.Is(err, ErrInvalid) || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	readHost(t, u) // does not wait

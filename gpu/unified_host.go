@@ -89,7 +89,7 @@ func (c *unified[T]) acquireHost() error {
 			return err
 		}
 	}
-	if c.page != nil && !c.page.part.mem.lease.acquire() {
+	if c.page != nil && !c.page.part.mem.lease.Acquire() {
 		return closedError("device " + c.dev.id)
 	}
 	return nil

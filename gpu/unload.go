@@ -24,7 +24,7 @@ func (k *Kernel) Close() error {
 			return k.failed("close kernel", err)
 		}
 	}
-	if _, destroy := k.lease.close(); destroy {
+	if _, destroy := k.lease.Close(); destroy {
 		return k.unload()
 	}
 	return nil
@@ -35,23 +35,23 @@ func (k *Kernel) acquire() error {
 	if err := k.check(); err != nil {
 		return err
 	}
-	if !k.lease.acquire() {
+	if !k.lease.Acquire() {
 		return closedError("kernel")
 	}
 	return nil
 }
 
 func (k *Kernel) release() {
-	if k.lease.release() {
+	if k.lease.Release() {
 		k.unload() // its error has nobody left to go to: Close has returned
 	}
 }
 
 // loaded returns the kernel's places on devices, with those of its special forms.
-func (k *Kernel) loaded() []*resident {
+func (k *Kernel) loaded() []*loadedKernel {
 	k.mu.Lock()
-	var all []*resident
-	for r := range k.residents {
+	var all []*loadedKernel
+	for r := range k.places {
 		all = append(all, r)
 	}
 	k.mu.Unlock()
@@ -73,7 +73,7 @@ func (k *Kernel) unload() error {
 // unload takes a kernel from a device, which goes on. The device's streams may still
 // run it: the driver unloads a module when they are done, but a fault or a message of
 // the kernel that no wait has delivered needs to know what it is of.
-func (r *resident) unload() error {
+func (r *loadedKernel) unload() error {
 	d := r.dev
 	needed := false
 	for _, s := range d.openStreams() {
@@ -93,7 +93,7 @@ func (r *resident) unload() error {
 	if needed {
 		rest := r.kernel.info
 		rest.Code, rest.Host = nil, nil
-		d.loaded[r.id] = &resident{dev: d, kernel: &Kernel{info: rest}, id: r.id, closed: true}
+		d.loaded[r.id] = &loadedKernel{dev: d, kernel: &Kernel{info: rest}, id: r.id, closed: true}
 	}
 	d.mu.Unlock()
 	d.kernels.CompareAndDelete(r.kernel, r)

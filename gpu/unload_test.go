@@ -86,7 +86,7 @@ func TestClosingAKernelUnloadsItFromAllDevices(t *testing.T) {
 	if left := lib.Left(); left != "" {
 		t.Errorf("left in the driver: %s", left)
 	}
-	if len(kept.residents) > 0 {
+	if len(kept.places) > 0 {
 		t.Error("the kernel keeps devices that are closed")
 	}
 	do(t, kept.Close())
@@ -160,7 +160,7 @@ func TestGraphsAndCallsKeepTheirKernel(t *testing.T) {
 	Arg(l, 8)
 	SliceArg(l, x)
 	SliceArg(l, x)
-	c := must[*Call](t)(l.Keep())
+	c := must[*InlineLaunch](t)(l.Inline())
 	do(t, errors.Join(k.Close(), c.Run()))
 	c.Close()
 	if len(d.loaded) > 0 {
@@ -210,7 +210,7 @@ func TestClosingAKernelBesideOtherWork(t *testing.T) {
 		t.Errorf("while a resident does not make way: %v", err)
 	}
 	*w = watcher{}
-	d.RemoveResident(w)
+	d.RemovePersistent(w)
 	nothingLeft(t, lib, d)
 }
 

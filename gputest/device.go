@@ -55,7 +55,6 @@ func Open(t testing.TB, config gpu.Config) *gpu.Device {
 
 // chosen returns those of the devices that a list names, all of them if it is empty.
 func chosen(infos []gpu.DeviceInfo, list string) ([]gpu.DeviceInfo, error) {
-	infos = slices.DeleteFunc(slices.Clone(infos), func(i gpu.DeviceInfo) bool { return i.Backend == gpu.OpenCL })
 	if strings.TrimSpace(list) == "" {
 		return infos, nil
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // remove gives up a message in the queue. The queue's lock is held.
@@ -38,7 +38,7 @@ func (c *core) bounce(e *envelope, msg unsafe.Pointer) {
 func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
 	reason, err, at := ReasonFailed, error(nil), int64(0)
 	switch outcome {
-	case actor.Expired:
+	case mail.Expired:
 		reason = ReasonExpired
 		c.meter.expired.Add(1)
 	case discarded:
@@ -55,7 +55,7 @@ func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
 	msg := c.queue.types.blank()
 	m.message(ticket, msg)
 	e := m.envelope(ticket)
-	e.deadline = deadlineOf(uint32(load(m.inbox(ticket), actor.Deadline)), c.rt.clock())
+	e.deadline = deadlineOf(uint32(load(m.inbox(ticket), mail.Deadline)), c.rt.clock())
 	c.letter(e, c.idOf(&e, m.source, ticket), reason, err, at, c.queue.types.value(msg))
 }
 

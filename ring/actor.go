@@ -185,7 +185,7 @@ func (a *Actor[In, Out]) ReceiveMessage(ctx context.Context) (Message[Out], erro
 	if _, err := a.receive(ctx, unsafe.Pointer(&m.Body), 1, &head); err != nil {
 		return Message[Out]{}, err
 	}
-	m.ID, m.Correlation, m.Priority, m.Sender = head.id, head.correlation, int(head.priority), a.core.rt.mail.nameOf(head.sender)
+	m.ID, m.Correlation, m.Priority, m.Sender = head.id, head.correlation, int(head.priority), a.core.rt.messages.nameOf(head.sender)
 	return m, nil
 }
 

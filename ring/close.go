@@ -8,6 +8,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"quern.dev/ring/internal/backoff"
+	"quern.dev/ring/internal/watchdog"
 )
 
 // LeftError is what a runtime had left when it was closed, of actors that nobody had
@@ -140,9 +143,9 @@ func (rt *Runtime) close() error {
 	}
 	rt.recountBags()
 	if !slices.ContainsFunc(errs[:len(cohorts)], isStuck) { // else the device has to know
-		rt.dev.RemoveResident(rt)
+		rt.dev.RemovePersistent(rt)
 	}
-	v := rt.patient()
+	v := rt.watchdog()
 	for i, c := range cohorts {
 		if isStuck(errs[i]) {
 			rt.lingering = append(rt.lingering, c) // its memory, and the mailboxes, are in use
@@ -173,17 +176,17 @@ func (rt *Runtime) supervised() bool {
 		rt.supervisors.Wait()
 		close(done)
 	}()
-	return rt.patient().await(done)
+	return rt.watchdog().Await(done)
 }
 
 // visitors waits until nobody looks at the rings of the cohort's actors any more,
 // all of which have ended, as long as there is patience. It returns how many still do.
-func (c *cohort) visitors(v *vigil) (n int) {
+func (c *cohort) visitors(v *watchdog.Timer) (n int) {
 	for _, a := range c.actors {
 		a.detach()
-		var p patience
-		for a.asking() && (p.turns < looking || !v.look(time.Now(), 0)) {
-			p.pause()
+		var wait backoff.Wait
+		for a.asking() && (wait.Spins() || !v.Check(time.Now(), 0)) {
+			wait.Pause()
 			runtime.Gosched()
 		}
 		if a.asking() {

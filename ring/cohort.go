@@ -11,7 +11,8 @@ import (
 	"unsafe"
 
 	"quern.dev/gpu"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/loop"
+	"quern.dev/ring/internal/mail"
 )
 
 // cohort is actors with one handler that share a launch, a block each. Its memory
@@ -23,7 +24,7 @@ import (
 type cohort struct {
 	rt       *Runtime
 	program  *Program
-	shape    actor.Shape
+	shape    loop.Shape
 	resident bool
 	size     int // actors that there is room for
 
@@ -97,7 +98,7 @@ func (s stateBuffer[S]) set(on *gpu.Stream, i int, v any) error {
 }
 
 // newCohort makes one for size actors.
-func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, size int) (_ *cohort, err error) {
+func newCohort[State, In, Out any](rt *Runtime, p *Program, shape loop.Shape, size int) (_ *cohort, err error) {
 	c := &cohort{rt: rt, program: p, shape: shape, size: size, resident: rt.resident}
 	defer func() {
 		if err != nil {
@@ -119,7 +120,7 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, s
 	for i, b := range [...]struct {
 		to    **gpu.HostBuffer[uint64]
 		words int
-	}{{&c.control, size * actor.ControlWords}, {&c.in, size * slots * int(shape.InStep)}, {&c.out, size * slots * int(shape.OutStep)}} {
+	}{{&c.control, size * mail.ControlWords}, {&c.in, size * slots * int(shape.InStep)}, {&c.out, size * slots * int(shape.OutStep)}} {
 		if *b.to, err = gpu.AllocHost[uint64](rt.dev, b.words); err != nil {
 			return nil, err
 		}
@@ -168,8 +169,8 @@ func (c *cohort) free() error {
 }
 
 // control words of an actor.
-func (c *cohort) command(i int) *uint64 { return &c.words[i*actor.ControlWords+actor.Command] }
-func (c *cohort) left(i int) *uint64    { return &c.words[i*actor.ControlWords+actor.Left] }
+func (c *cohort) command(i int) *uint64 { return &c.words[i*mail.ControlWords+mail.Command] }
+func (c *cohort) left(i int) *uint64    { return &c.words[i*mail.ControlWords+mail.Left] }
 
 // add gives an actor a block. The mailbox is that block's.
 func (c *cohort) add(a *core, active bool) (err error) {
@@ -191,12 +192,12 @@ func (c *cohort) add(a *core, active bool) (err error) {
 	inStep, outStep := uintptr(8*c.shape.InStep), uintptr(8*c.shape.OutStep)
 	// The rings have size times slotsOf(shape) slots of these steps, and i is less than size.
 	in, out := unsafe.Pointer(unsafe.SliceData(c.in.Data())), unsafe.Pointer(unsafe.SliceData(c.out.Data()))
-	for level := range actor.Levels {
+	for level := range mail.Levels {
 		from, slots := ringAt(c.shape, level)
 		ring := uintptr(i*slotsOf(c.shape) + from)
 		m := newMailbox(unsafe.Add(in, ring*inStep), unsafe.Add(out, ring*outStep), inStep, outStep, a.inSize, a.outSize, slots, c.firstTicket(i, level))
 		m.owner, m.source = a, level
-		if level != actor.MiddleLevel {
+		if level != mail.MiddleLevel {
 			m.hint = c.command(i)
 		}
 		m.shared = raceEnabled
@@ -232,7 +233,7 @@ func (c *cohort) begin() error {
 	for i, a := range c.actors {
 		t := &c.tenants[i]
 		t.runs = a.runs() && !t.stuck
-		t.vigil, t.asked = *c.rt.patient(), false
+		t.timer, t.asked = *c.rt.watchdog(), false
 		if t.runs {
 			atomic.AndUint64(c.command(i), ^uint64(leave))
 		} else {
@@ -264,11 +265,11 @@ func (c *cohort) begin() error {
 }
 
 // arguments sets those of the loops of some blocks.
-func (c *cohort) arguments(l *gpu.Launch, shape actor.Shape, from, to int) {
+func (c *cohort) arguments(l *gpu.Launch, shape loop.Shape, from, to int) {
 	gpu.Arg(l, shape)
 	slots := slotsOf(shape)
-	gpu.SliceArg(l, span(c.mapped[0], from, to, actor.ControlWords))
-	gpu.SliceArg(l, span(c.cursors, from, to, actor.CursorWords))
+	gpu.SliceArg(l, span(c.mapped[0], from, to, mail.ControlWords))
+	gpu.SliceArg(l, span(c.cursors, from, to, mail.CursorWords))
 	c.states.arg(l, from, to)
 	gpu.SliceArg(l, span(c.mapped[1], from, to, slots*int(shape.InStep)))
 	gpu.SliceArg(l, span(c.mapped[2], from, to, slots*int(shape.OutStep)))
@@ -313,9 +314,9 @@ func (c *cohort) account(i int, fault *gpu.KernelError) error {
 	case left>>32 != uint64(c.epoch):
 		// None of its threads was left to say so.
 		return c.settle(i, fault)
-	case uint32(left) == actor.Stopped:
+	case uint32(left) == mail.Stopped:
 		a.stopped()
-	case uint32(left) == actor.Failed:
+	case uint32(left) == mail.Failed:
 		return c.failed(i, c.cause(i, fault))
 	}
 	return nil
@@ -325,9 +326,9 @@ func (c *cohort) account(i int, fault *gpu.KernelError) error {
 // held.
 func (c *cohort) failed(i int, why error) error {
 	a := c.actors[i]
-	mail, err := c.failedOn(i, why)
+	byActor, err := c.failedOn(i, why)
 	a.fail(why)
-	if mail {
+	if byActor {
 		err = a.failedMail(true, why)
 	}
 	return err
@@ -335,9 +336,9 @@ func (c *cohort) failed(i int, why error) error {
 
 // failedOn notes why the handler of a block has failed on the message before the
 // cursor, and reports whether that is of another actor. c.mu is held.
-func (c *cohort) failedOn(i int, why error) (mail bool, err error) {
-	cursors := make([]uint32, actor.CursorWords)
-	at := c.cursors.Slice(i*actor.CursorWords, (i+1)*actor.CursorWords)
+func (c *cohort) failedOn(i int, why error) (byActor bool, err error) {
+	cursors := make([]uint32, mail.CursorWords)
+	at := c.cursors.Slice(i*mail.CursorWords, (i+1)*mail.CursorWords)
 	// Not behind a launch that goes on for actors that are stuck.
 	if err := gpu.Download(context.Background(), c.rt.post.stream, cursors, at); err != nil {
 		return false, err
@@ -347,9 +348,9 @@ func (c *cohort) failedOn(i int, why error) (mail bool, err error) {
 
 // failedBefore notes why the handler has failed on the message before the cursor of the
 // source that the loop was at, and reports whether that is of another actor.
-func (c *core) failedBefore(cursors []uint32, why error) (mail bool) {
-	source := cursors[actor.AtSource]
-	if source == actor.Post {
+func (c *core) failedBefore(cursors []uint32, why error) (byActor bool) {
+	source := cursors[mail.AtSource]
+	if source == mail.Post {
 		return true
 	}
 	m := c.mailboxes[source]
@@ -385,14 +386,14 @@ func (c *cohort) explain(fault *gpu.KernelError) *gpu.KernelError {
 // settle answers, in place of a loop that has ended without a word, the message
 // that it was at.
 func (c *cohort) settle(i int, fault *gpu.KernelError) error {
-	cursors := make([]uint32, actor.CursorWords)
-	at := c.cursors.Slice(i*actor.CursorWords, (i+1)*actor.CursorWords)
+	cursors := make([]uint32, mail.CursorWords)
+	at := c.cursors.Slice(i*mail.CursorWords, (i+1)*mail.CursorWords)
 	if err := gpu.Download(context.Background(), c.stream, cursors, at); err != nil {
 		return err
 	}
 	a, why := c.actors[i], c.cause(i, fault)
-	source := cursors[actor.AtSource]
-	if source == actor.Post {
+	source := cursors[mail.AtSource]
+	if source == mail.Post {
 		a.fail(why)
 		return a.failedMail(false, why)
 	}
@@ -403,24 +404,24 @@ func (c *cohort) settle(i int, fault *gpu.KernelError) error {
 
 // address tells an actor its number and its mailbox for messages of other actors.
 func (c *cohort) address(i int, a *core) error {
-	cursors := make([]uint32, actor.CursorWords)
+	cursors := make([]uint32, mail.CursorWords)
 	for level, m := range a.mailboxes {
 		cursors[level] = uint32(m.first)
 	}
-	cursors[actor.Box], cursors[actor.Number] = a.box.box, a.number
-	return gpu.CopyIn(c.stream, c.cursors.Slice(i*actor.CursorWords, (i+1)*actor.CursorWords), cursors)
+	cursors[mail.Box], cursors[mail.Number] = a.box.box, a.number
+	return gpu.CopyIn(c.stream, c.cursors.Slice(i*mail.CursorWords, (i+1)*mail.CursorWords), cursors)
 }
 
 // slotsOf is the number of slots of an actor's rings together.
-func slotsOf(s actor.Shape) int { return int(s.Slots + (actor.Levels-1)*s.SideSlots) }
+func slotsOf(s loop.Shape) int { return int(s.Slots + (mail.Levels-1)*s.SideSlots) }
 
 // ringAt is where the ring of a level begins among those of an actor, in slots, and
 // how many it has.
-func ringAt(s actor.Shape, level int) (from, slots int) {
+func ringAt(s loop.Shape, level int) (from, slots int) {
 	switch {
-	case level == actor.MiddleLevel:
+	case level == mail.MiddleLevel:
 		return 0, int(s.Slots)
-	case level < actor.MiddleLevel:
+	case level < mail.MiddleLevel:
 		return int(s.Slots) + level*int(s.SideSlots), int(s.SideSlots)
 	}
 	return int(s.Slots) + (level-1)*int(s.SideSlots), int(s.SideSlots)

@@ -6,17 +6,18 @@ import (
 	"time"
 	"unsafe"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/backoff"
+	"quern.dev/ring/internal/mail"
 )
 
 // collect waits for what becomes of a message that is asked for. It is an error if
 // there is no reply.
 func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.Pointer) error {
 	begin := c.meter.begin(p.ticket)
-	wait, among := c.patience(), false
+	wait, among := c.backoff(), false
 	defer func() {
 		if among {
-			c.rt.mail.waiting.Add(-1)
+			c.rt.messages.waiting.Add(-1)
 		}
 	}()
 	for {
@@ -49,9 +50,9 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 		}
 		if !among {
 			among = true
-			wait.among(int(c.rt.mail.waiting.Add(1)))
+			wait.Join(int(c.rt.messages.waiting.Add(1)))
 		}
-		if wait.pause() {
+		if wait.Pause() {
 			c.refill()
 			c.server.kick()
 			if err := c.patient(ctx, op, &p); err != nil {
@@ -61,13 +62,12 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 	}
 }
 
-// patience is that of those who wait for the actor. A handler in Go runs once they
-// let it.
-func (c *core) patience() patience {
+// backoff is how to wait for the actor. A handler in Go runs once the processor is free.
+func (c *core) backoff() backoff.Wait {
 	if c.pulls {
-		return patience{turns: looking}
+		return backoff.Yielding()
 	}
-	return patience{}
+	return backoff.Wait{}
 }
 
 // locate looks whether a message has left the queue, and reports whether it is in
@@ -190,8 +190,8 @@ func (c *core) withdraw(op string, p *pending) error {
 func (m *mailbox) passOver() {
 	for t, tail := m.oldest(), m.next(); t < tail; t++ {
 		if m.slot(t).Load() == t<<useBits|withdrawn && !m.handled(t) {
-			past := max(1, uint32(m.owner.rt.clock()>>actor.DeadlineShift)-2)
-			store(m.inbox(t), actor.Deadline, tag(t)|uint64(past))
+			past := max(1, uint32(m.owner.rt.clock()>>mail.DeadlineShift)-2)
+			store(m.inbox(t), mail.Deadline, tag(t)|uint64(past))
 		}
 	}
 }
@@ -199,14 +199,14 @@ func (m *mailbox) passOver() {
 // unanswered is the error of a message that has no reply.
 func (c *core) unanswered(op string, m *mailbox, ticket uint64, outcome uint32) error {
 	switch outcome {
-	case actor.HandlerFailed:
+	case mail.HandlerFailed:
 		if c.runs() || !m.explained(ticket) { // perhaps nobody has taken note of the failure yet
 			if err := restart(c.server); err != nil && !m.explained(ticket) {
 				return err
 			}
 		}
 		return c.handlerError(m, ticket)
-	case actor.Expired:
+	case mail.Expired:
 		return c.about(op, ErrExpired)
 	case discarded:
 		return c.denied(op, false)

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"quern.dev/gpu"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // Connect has the replies of an actor go on to others as messages, each to all of
@@ -99,8 +99,8 @@ func (c *core) passOn(at router) error {
 	if unsent == 0 || err != nil {
 		return err
 	}
-	words := make([]uint64, actor.InHeader+r.values)
-	if err := c.rt.post.read(r.saved, words[actor.InHeader:]); err != nil {
+	words := make([]uint64, mail.InHeader+r.values)
+	if err := c.rt.post.read(r.saved, words[mail.InHeader:]); err != nil {
 		return err
 	}
 	e := envelope{priority: DefaultPriority, sender: c.number, correlation: words[len(words)-1]}
@@ -172,8 +172,8 @@ func (r *routing) free(p *post) {
 func (p *place) route(routes, saved uint32) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := p.block * actor.CursorWords
-	for _, word := range [][2]uint32{{actor.Routes, routes}, {actor.Saved, saved}} {
+	at := p.block * mail.CursorWords
+	for _, word := range [][2]uint32{{mail.Routes, routes}, {mail.Saved, saved}} {
 		err = errors.Join(err, gpu.CopyIn(p.stream, p.cursors.Slice(at+int(word[0]), at+int(word[0])+1), []uint32{word[1]}))
 	}
 	return errors.Join(err, p.stream.Synchronize(context.Background()))
@@ -182,14 +182,14 @@ func (p *place) route(routes, saved uint32) (err error) {
 func (l *local) route(routes, saved uint32) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	l.cursors[actor.Routes], l.cursors[actor.Saved] = routes, saved
+	l.cursors[mail.Routes], l.cursors[mail.Saved] = routes, saved
 	return nil
 }
 
 func (p *place) unsent() (uint32, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := p.block*actor.CursorWords + actor.Pending
+	at := p.block*mail.CursorWords + mail.Pending
 	word, in := make([]uint32, 1), p.cursors.Slice(at, at+1)
 	if err := gpu.Download(context.Background(), p.stream, word, in); err != nil || word[0] == 0 {
 		return 0, err
@@ -200,7 +200,7 @@ func (p *place) unsent() (uint32, error) {
 func (l *local) unsent() (uint32, error) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	unsent := l.cursors[actor.Pending]
-	l.cursors[actor.Pending] = 0
+	unsent := l.cursors[mail.Pending]
+	l.cursors[mail.Pending] = 0
 	return unsent, nil
 }

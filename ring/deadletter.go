@@ -81,7 +81,7 @@ func (rt *Runtime) DeadLetters() *DeadLetters {
 	if !rt.made() {
 		return nil
 	}
-	return &rt.mail.letters
+	return &rt.messages.letters
 }
 
 // made reports whether a runtime has made the dead letters. Others are none.
@@ -243,12 +243,12 @@ func (c *core) letter(e envelope, id uint64, reason Reason, err error, at int64,
 	if reason == ReasonExpired && e.deadline != 0 {
 		at = min(at, e.deadline)
 	}
-	c.rt.mail.letters.add(DeadLetter{Actor: c.name, ID: id, Correlation: e.correlation, Priority: int(e.priority), Sender: c.rt.mail.nameOf(e.sender),
-		Reason: reason, Err: cmp.Or(err, reasonErrors[reason]), Body: body, Time: c.rt.mail.born.Add(time.Duration(at))})
+	c.rt.messages.letters.add(DeadLetter{Actor: c.name, ID: id, Correlation: e.correlation, Priority: int(e.priority), Sender: c.rt.messages.nameOf(e.sender),
+		Reason: reason, Err: cmp.Or(err, reasonErrors[reason]), Body: body, Time: c.rt.messages.born.Add(time.Duration(at))})
 }
 
-// mail is what a runtime knows of messages.
-type mail struct {
+// messages is what a runtime knows of messages.
+type messages struct {
 	born    time.Time
 	letters DeadLetters
 
@@ -264,20 +264,20 @@ type mail struct {
 // may still be on their way.
 const keptNames = 1024
 
-func (m *mail) open(rt *Runtime, letters int) {
+func (m *messages) open(rt *Runtime, letters int) {
 	m.born, m.names = time.Now(), map[uint32]string{}
 	m.letters.rt, m.letters.limit, m.letters.arrived = rt, letters, make(chan struct{}, 1)
 }
 
 // name says which actor has a number.
-func (m *mail) name(number uint32, name string) {
+func (m *messages) name(number uint32, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.names[number] = name
 }
 
 // forget notes that the actor with a number has ended.
-func (m *mail) forget(number uint32) {
+func (m *messages) forget(number uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.gone) < keptNames {
@@ -291,7 +291,7 @@ func (m *mail) forget(number uint32) {
 
 // nameOf is the name of the actor with a number, "" for the program and for an actor
 // that ended long ago.
-func (m *mail) nameOf(number uint32) string {
+func (m *messages) nameOf(number uint32) string {
 	if number == 0 {
 		return ""
 	}
@@ -301,7 +301,7 @@ func (m *mail) nameOf(number uint32) string {
 }
 
 // clock is the time since the runtime was made in nanoseconds.
-func (rt *Runtime) clock() int64 { return int64(time.Since(rt.mail.born)) }
+func (rt *Runtime) clock() int64 { return int64(time.Since(rt.messages.born)) }
 
 // letterRoom is how many dead letters are kept.
-func (rt *Runtime) letterRoom() int { return rt.mail.letters.limit }
+func (rt *Runtime) letterRoom() int { return rt.messages.letters.limit }

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"quern.dev/kernel"
+	"quern.dev/ring/internal/backoff"
 )
 
 // delivery is how messages come to an actor and replies from it: through rings
@@ -103,7 +104,7 @@ func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, ms
 			return p, nil
 		}
 	}
-	wait := patience{turns: looking}
+	wait := backoff.Yielding()
 	for {
 		if e.deadline != 0 && e.expired(c.rt.clock()) {
 			return pending{}, c.about(op, ErrExpired)
@@ -116,12 +117,12 @@ func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, ms
 			c.meter.rejected.Add(1)
 			return pending{}, c.queueFull()
 		}
-		if wait.crowd == 0 {
-			wait.among(int(c.rt.mail.waiting.Add(1)))
-			defer c.rt.mail.waiting.Add(-1)
+		if !wait.Joined() {
+			wait.Join(int(c.rt.messages.waiting.Add(1)))
+			defer c.rt.messages.waiting.Add(-1)
 		}
 		c.server.kick()
-		if wait.pause() {
+		if wait.Pause() {
 			if err := ctx.Err(); err != nil {
 				return pending{}, c.about(op, err)
 			}

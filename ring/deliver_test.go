@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"quern.dev/kernel"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 type numbered struct{ Number, Priority uint32 }
@@ -275,7 +275,7 @@ func TestContextsThatAreNilTakeNothing(t *testing.T) {
 }
 
 func TestDeadlinesInRings(t *testing.T) {
-	const unit = 1 << actor.DeadlineShift
+	const unit = 1 << mail.DeadlineShift
 	for _, now := range []int64{1 << 20, 1 << 42, 1<<42 + 1<<30} {
 		for _, ago := range []int64{unit, int64(time.Second), int64(20 * time.Minute)} {
 			e := envelope{deadline: now - ago}
@@ -379,7 +379,7 @@ func TestNothingIsLost(t *testing.T) {
 	for _, policy := range []Policy{Block, Reject, DropOldest} {
 		for _, capacity := range []int{1, 7, 100, 2000} {
 			a, d := newDouble[numbered](t, Options{Capacity: capacity, Full: policy})
-			a.core.rt.mail.letters.limit = 1 << 17
+			a.core.rt.messages.letters.limit = 1 << 17
 			var handled, expired atomic.Uint64
 			seen := map[uint32]int{}
 			d.handle = func(_ int, ticket uint64, in, out []uint32) uint32 {
@@ -387,7 +387,7 @@ func TestNothingIsLost(t *testing.T) {
 				copy(out, in)
 				if in[0]%11 == 0 {
 					expired.Add(1)
-					return actor.Expired
+					return mail.Expired
 				}
 				handled.Add(1)
 				if in[0]%7 == 0 {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // ErrNoMembers means that a group has nobody to send to.
@@ -235,7 +236,7 @@ func (g *Group[M]) replace(members []Member[M]) error {
 	}
 	err := g.rt.post.write(at, words...)
 	if err == nil {
-		err = g.rt.post.write(g.at, actor.GroupWord(at, len(members)))
+		err = g.rt.post.write(g.at, mail.GroupWord(at, len(members)))
 	}
 	if err == nil {
 		g.members.Store(&members)

@@ -12,7 +12,9 @@ import (
 	"unsafe"
 
 	"quern.dev/kernel"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/backoff"
+	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/watchdog"
 )
 
 // SpawnHost makes an actor whose handler is an ordinary Go function. It is used as
@@ -97,7 +99,7 @@ func (c *HostContext) Sender() string {
 	if c == nil || c.core == nil {
 		return ""
 	}
-	return c.core.rt.mail.nameOf(c.envelope.sender)
+	return c.core.rt.messages.nameOf(c.envelope.sender)
 }
 
 // Deadline returns when the message expires, if it does.
@@ -160,15 +162,15 @@ type hostActor struct {
 	context HostContext
 	ticket  uint64
 	slot    int
-	kept    bool // the message stays: the handler wants to have it again
-	naps    int
+	kept    bool         // the message stays: the handler wants to have it again
+	again   backoff.Wait // between calls with one message
 
 	bagging sync.Mutex
 	bag     atomic.Pointer[bag] // for messages from actors on the device; made with bagging held
 
 	began atomic.Int64 // when the handler was called, by the runtime's clock; 0 while it is not
-	armed atomic.Bool  // the watchdog, whose vigil is
-	vigil vigil
+	armed atomic.Bool  // the watchdog, whose timer is
+	timer watchdog.Timer
 	alarm alarm
 }
 
@@ -180,15 +182,15 @@ const (
 )
 
 func newHost(ctx context.Context, c *core, o *Options) *hostActor {
-	h := &hostActor{actor: c, vigil: vigil{patience: o.Patience}, base: context.WithoutCancel(ctx)}
+	h := &hostActor{actor: c, timer: *watchdog.New(o.Patience), base: context.WithoutCancel(ctx)}
 	h.work = h.run
 	h.alarm.host = new(atomic.Pointer[hostActor])
 	h.context.core = c
 	h.refresh()
 	slots := min(o.slots(), hostSlots)
-	const inStep, outStep = 8 * actor.InHeader, 8 * actor.OutHeader
+	const inStep, outStep = 8 * mail.InHeader, 8 * mail.OutHeader
 	// Pointers to where the messages would begin are made for the last slots, too.
-	in, out := make([]uint64, slots*actor.InHeader+1), make([]uint64, slots*actor.OutHeader+1)
+	in, out := make([]uint64, slots*mail.InHeader+1), make([]uint64, slots*mail.OutHeader+1)
 	m := newMailbox(unsafe.Pointer(unsafe.SliceData(in)), unsafe.Pointer(unsafe.SliceData(out)), inStep, outStep, 0, 0, slots, 0)
 	m.owner, m.shared, m.arrivals = c, true, newArrivals(slots)
 	h.mailbox = m
@@ -338,13 +340,14 @@ func (h *hostActor) step() bool {
 	began := max(c.rt.clock(), 1)
 	if !h.kept {
 		h.mailbox.begin(h.ticket, 1, began)
+		h.again = backoff.Yielding()
 	}
 	h.began.Store(began)
 	h.watch()
 	action, err := h.handle(h.kept)
 	h.done(action, err)
 	if h.kept {
-		h.nap()
+		h.again.Pause()
 	}
 	return true
 }
@@ -362,7 +365,7 @@ func (h *hostActor) done(action kernel.Action, err error) {
 	h.kept = err == nil && action == kernel.Again
 	switch {
 	case err != nil:
-		if h.answer(actor.HandlerFailed, err, took) {
+		if h.answer(mail.HandlerFailed, err, took) {
 			c.fail(err)
 		}
 	case h.kept:
@@ -387,11 +390,11 @@ func (h *hostActor) answer(outcome uint32, err error, took int64) bool {
 		h.mailbox.failedOn(h.ticket, err)
 	}
 	at, tag := h.mailbox.outbox(h.ticket), tag(h.ticket)
-	for i := uintptr(actor.Outcome + 1); i < actor.OutHeader; i++ {
+	for i := uintptr(mail.Outcome + 1); i < mail.OutHeader; i++ {
 		store(at, i, tag)
 	}
-	store(at, actor.Cycles, tag|uint64(min(uint64(max(took, 1)), 1<<32-1)))
-	store(at, actor.Outcome, tag|uint64(outcome))
+	store(at, mail.Cycles, tag|uint64(min(uint64(max(took, 1)), 1<<32-1)))
+	store(at, mail.Outcome, tag|uint64(outcome))
 	return true
 }
 
@@ -406,25 +409,16 @@ func (h *hostActor) over() {
 	}
 }
 
-// nap passes some time before the handler is called with the same message again.
-func (h *hostActor) nap() {
-	if h.naps++; h.naps < 64 {
-		runtime.Gosched()
-		return
-	}
-	time.Sleep(min(time.Duration(h.naps)*time.Microsecond, time.Millisecond))
-}
-
 // watch sees to it that a handler is noticed that does not return.
 func (h *hostActor) watch() {
 	if !h.armed.Load() && h.armed.CompareAndSwap(false, true) {
-		h.vigil.rest()
-		h.vigil.look(time.Now(), uint64(h.began.Load()))
-		h.alarm.set(h.vigil.pause(), h)
+		h.timer.Stop()
+		h.timer.Check(time.Now(), uint64(h.began.Load()))
+		h.alarm.set(h.timer.Interval(), h)
 	}
 }
 
-// alarm is the time of the watchdog's next look. Go's timers keep what they call for a
+// alarm is the time of the watchdog's next check. Go's timers keep what they call for a
 // while, also once they were stopped, so that this is not the host itself.
 type alarm struct{ host *atomic.Pointer[hostActor] }
 
@@ -433,7 +427,7 @@ func (a *alarm) set(after time.Duration, h *hostActor) {
 	host := a.host
 	time.AfterFunc(after, func() {
 		if h := host.Load(); h != nil {
-			h.look()
+			h.check()
 		}
 	})
 }
@@ -445,8 +439,8 @@ func (h *hostActor) unwatch() {
 	}
 }
 
-// look finds out whether the handler has been called for too long.
-func (h *hostActor) look() {
+// check finds out whether the handler has been called for too long.
+func (h *hostActor) check() {
 	runtime.Gosched()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -457,14 +451,14 @@ func (h *hostActor) look() {
 		if h.began.Load() != 0 && !h.closed {
 			h.watch()
 		}
-	case !h.vigil.look(time.Now(), uint64(began)):
-		h.alarm.set(h.vigil.pause(), h)
+	case !h.timer.Check(time.Now(), uint64(began)):
+		h.alarm.set(h.timer.Interval(), h)
 	default:
 		h.armed.Store(false)
 		if !h.stuck {
 			h.stuck = true
 			h.cancel()
-			h.actor.stall(h.overdue(h.vigil.patience))
+			h.actor.stall(h.overdue(h.timer.Timeout))
 		}
 	}
 }
@@ -489,14 +483,14 @@ func (h *hostActor) hold() error {
 	if h.actor.current() == Terminated {
 		h.cancel()
 	}
-	v := h.actor.rt.patient()
-	for patience := true; patience && h.calling && !h.stuck; {
+	v := h.actor.rt.watchdog()
+	for inTime := true; inTime && h.calling && !h.stuck; {
 		if h.idle == nil {
 			h.idle = make(chan struct{})
 		}
 		idle := h.idle
 		h.mu.Unlock()
-		patience = v.await(idle)
+		inTime = v.Await(idle)
 		h.mu.Lock()
 	}
 	if h.calling {
@@ -505,7 +499,7 @@ func (h *hostActor) hold() error {
 			h.given = true
 		}
 		if h.stuck {
-			return h.overdue(h.vigil.patience)
+			return h.overdue(h.timer.Timeout)
 		}
 		return h.overdue(h.actor.rt.config.Patience)
 	}

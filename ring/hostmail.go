@@ -4,14 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/backoff"
+	"quern.dev/ring/internal/mail"
 )
 
 // bag is the mailbox of a host actor that actors on the device put messages into: a
@@ -57,27 +57,27 @@ func (h *hostActor) makeBag() (*bag, error) {
 	}
 	p := c.rt.post
 	b := &bag{host: h, slots: maxBoxSlots, msg: c.queue.types.blank()}
-	b.step = (actor.InHeader + uint32(c.inSize+3)/4 + sectorWords - 1) / sectorWords * sectorWords
+	b.step = (mail.InHeader + uint32(c.inSize+3)/4 + sectorWords - 1) / sectorWords * sectorWords
 	for b.slots > minBoxSlots && int(b.slots*b.step)*8 > boxBytes {
 		b.slots /= 2
 	}
-	b.words = actor.BoxWords + int(b.slots*b.step)
+	b.words = mail.BoxWords + int(b.slots*b.step)
 	b.mail = mailbox{inStep: 8 * uintptr(b.step), inSize: c.inSize, mask: uint64(b.slots - 1)}
 	at, err := p.reserveHost(b.words)
 	if err != nil {
 		return nil, err
 	}
-	b.at, b.ring = at, at+actor.BoxWords
-	place, err := p.reserve(actor.BoxWords)
+	b.at, b.ring = at, at+mail.BoxWords
+	place, err := p.reserve(mail.BoxWords)
 	if err != nil {
 		p.releaseHost(at, b.words)
 		return nil, err
 	}
-	b.box = place / actor.BoxWords
-	words := make([]uint64, actor.BoxWords)
-	words[actor.BoxSlots], words[actor.BoxStep] = uint64(b.slots), uint64(b.step)
-	words[actor.BoxKind], words[actor.BoxRing] = actor.HostBox, uint64(b.ring)
-	words[actor.BoxBell], words[actor.BoxOwner] = uint64(b.at), uint64(c.number)
+	b.box = place / mail.BoxWords
+	words := make([]uint64, mail.BoxWords)
+	words[mail.BoxSlots], words[mail.BoxStep] = uint64(b.slots), uint64(b.step)
+	words[mail.BoxKind], words[mail.BoxRing] = mail.HostBox, uint64(b.ring)
+	words[mail.BoxBell], words[mail.BoxOwner] = uint64(b.at), uint64(c.number)
 	if err := p.write(place, words...); err != nil {
 		return nil, err
 	}
@@ -183,27 +183,15 @@ func (c *core) refuse(e *envelope, msg unsafe.Pointer) {
 	q.removed++
 }
 
-// Looks at empty bags: first without a pause, then with one that doubles.
-const (
-	bagLooks    = 2000
-	shortestNap = 20 * time.Microsecond
-	longestNap  = 2 * time.Millisecond
-)
-
 // pollBags collects messages as long as the runtime is open.
 func (rt *Runtime) pollBags() {
-	looks, nap := 0, shortestNap
+	wait := backoff.Yielding()
 	for !rt.ending() {
 		if rt.collectBags() > 0 {
-			looks, nap = 0, shortestNap
+			wait = backoff.Yielding()
 			continue
 		}
-		if looks++; looks < bagLooks {
-			runtime.Gosched()
-			continue
-		}
-		time.Sleep(nap)
-		nap = min(nap+nap/4, longestNap)
+		wait.Pause()
 	}
 }
 
@@ -223,7 +211,7 @@ func (h *hostActor) shutBag() error {
 	if b == nil {
 		return nil
 	}
-	return h.actor.rt.post.write(b.box*actor.BoxWords+actor.BoxOwner, 0)
+	return h.actor.rt.post.write(b.box*mail.BoxWords+mail.BoxOwner, 0)
 }
 
 // bagged moves what has come from actors on the device to the queue, as far as there
@@ -267,7 +255,7 @@ func (h *hostActor) dropBag() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, rt.Resume()) }()
-	if err := rt.post.write(b.box*actor.BoxWords+actor.BoxOwner, 0); err != nil {
+	if err := rt.post.write(b.box*mail.BoxWords+mail.BoxOwner, 0); err != nil {
 		return err
 	}
 	for rt.collectBags() > 0 {
@@ -299,7 +287,7 @@ func (rt *Runtime) recountBags() {
 	rt.bags.mu.Unlock()
 	for _, r := range gone {
 		var refused [1]uint64
-		if err := rt.post.read(r.box*actor.BoxWords+actor.BoxRefused, refused[:]); err != nil {
+		if err := rt.post.read(r.box*mail.BoxWords+mail.BoxRefused, refused[:]); err != nil {
 			return // the memory has been given back
 		}
 		rt.departed.add(Info{Refused: refused[0] - r.counted.Swap(refused[0])})

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"quern.dev/ring/internal/backoff"
 )
 
 // life is what a core knows of its actor's beginning and end.
@@ -180,18 +182,18 @@ func (c *core) drain(ctx context.Context) (handled int, err error) {
 	}
 	mail, err := c.mailed()
 	begin := mail
-	var p patience
-	v := c.rt.patient()
+	var wait backoff.Wait
+	v := c.rt.watchdog()
 	for left := c.queued() + mail; left > 0 && c.runs() && err == nil; {
 		c.server.kick()
-		if !p.pause() {
+		if !wait.Pause() {
 			continue
 		}
 		runtime.Gosched()
 		if mail, err = c.mailed(); err == nil {
 			left = c.queued() + mail
 		}
-		if ctx.Err() != nil || c.rt.ending() || v.look(time.Now(), uint64(left)) {
+		if ctx.Err() != nil || c.rt.ending() || v.Check(time.Now(), uint64(left)) {
 			break
 		}
 	}

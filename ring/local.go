@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"quern.dev/gpu"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/backoff"
+	"quern.dev/ring/internal/loop"
+	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/watchdog"
 )
 
 // local is an actor's block on a device whose kernels run in their caller: the
@@ -27,9 +30,9 @@ type local struct {
 	halting atomic.Int32 // callers that wait for the turn to hold the block; nobody else takes it meanwhile
 
 	// Guarded by turn. The watchdog reads call.
-	call    atomic.Pointer[gpu.Call]
-	grown   uint64       // of the post memory when call was made
-	shape   *actor.Shape // argument of call
+	call    atomic.Pointer[gpu.InlineLaunch]
+	grown   uint64      // of the post memory when call was made
+	shape   *loop.Shape // argument of call
 	cursors []uint32
 	holds   int // that keep it from running
 	closed  bool
@@ -43,9 +46,9 @@ type local struct {
 	waiters []*waiter // guarded by door
 	waiting atomic.Int32
 
-	epoch atomic.Uint32 // of the run
-	stuck atomic.Bool   // a message has taken longer than the runtime's patience
-	vigil vigil         // the watchdog's
+	epoch atomic.Uint32  // of the run
+	stuck atomic.Bool    // a message has taken longer than the runtime's patience
+	timer watchdog.Timer // the watchdog's
 	_     [cacheLine]byte
 }
 
@@ -205,7 +208,7 @@ func (l *local) pending() uint32 {
 	for level, m := range l.actor.mailboxes {
 		n += uint32(m.next()) - l.cursors[level]
 	}
-	if l.cursors[actor.Pending] != 0 {
+	if l.cursors[mail.Pending] != 0 {
 		n++
 	}
 	return n + l.cohort.rt.post.waiting(l.actor.box)
@@ -245,7 +248,7 @@ func (l *local) run(w *worker) error {
 			c.rt.workers.find()
 		}
 	}
-	if err == nil && uint32(atomic.LoadUint64(c.left(l.block))) == actor.Bounded {
+	if err == nil && uint32(atomic.LoadUint64(c.left(l.block))) == mail.Bounded {
 		return nil
 	}
 	return l.end(err)
@@ -260,14 +263,14 @@ func (l *local) wakeReceivers(w *worker) {
 		rt.collectBags()
 		return
 	}
-	words := l.cohort.control.Data()[l.block*actor.ControlWords:][:actor.ControlWords]
-	n := words[actor.Rung]
+	words := l.cohort.control.Data()[l.block*mail.ControlWords:][:mail.ControlWords]
+	n := words[mail.Rung]
 	if n == 0 {
 		return
 	}
-	words[actor.Rung] = 0
-	for i := range min(n, actor.MostRung) {
-		box := uint32(words[actor.Rung+1+i/2] >> (32 * (i & 1)))
+	words[mail.Rung] = 0
+	for i := range min(n, mail.MostRung) {
+		box := uint32(words[mail.Rung+1+i/2] >> (32 * (i & 1)))
 		known, ok := rt.post.owners.Load(box)
 		if !ok {
 			continue
@@ -279,7 +282,7 @@ func (l *local) wakeReceivers(w *worker) {
 			to.actor.rt.collectBags()
 		}
 	}
-	if n > actor.MostRung {
+	if n > mail.MostRung {
 		rt.answerBells()
 		rt.collectBags()
 	}
@@ -303,11 +306,11 @@ func (l *local) prepare() error {
 	shape := c.shape
 	shape.Leaves, shape.Wakes, shape.Alone = 1, 1, 1
 	c.arguments(launch, shape, l.block, l.block+1)
-	call, err := launch.Keep()
+	call, err := launch.Inline()
 	if err != nil {
 		return err
 	}
-	if l.shape, err = gpu.CallArg[actor.Shape](call, 0); err != nil {
+	if l.shape, err = gpu.InlineArg[loop.Shape](call, 0); err != nil {
 		call.Close()
 		return err
 	}
@@ -332,17 +335,17 @@ func (l *local) end(err error) error {
 	left := atomic.LoadUint64(l.cohort.left(l.block))
 	silent := left>>32 != uint64(l.shape.Epoch) // none of its threads was left to say so
 	switch {
-	case !silent && uint32(left) == actor.Stopped:
+	case !silent && uint32(left) == mail.Stopped:
 		l.actor.stopped()
 		return nil
-	case !silent && uint32(left) != actor.Failed:
+	case !silent && uint32(left) != mail.Failed:
 		return nil
 	case !silent:
 		l.actor.failedBefore(l.cursors, why)
 	}
 	// The loop has not said that it sleeps. Actors that send to it after a restart are to
 	// ring.
-	if err := l.cohort.rt.post.write(l.actor.box.box*actor.BoxWords+actor.BoxAsleep, 1); err != nil {
+	if err := l.cohort.rt.post.write(l.actor.box.box*mail.BoxWords+mail.BoxAsleep, 1); err != nil {
 		return err
 	}
 	switch {
@@ -353,7 +356,7 @@ func (l *local) end(err error) error {
 	default:
 		l.actor.fail(why)
 	}
-	if l.cursors[actor.AtSource] == actor.Post {
+	if l.cursors[mail.AtSource] == mail.Post {
 		return l.actor.failedMail(!silent, why)
 	}
 	return nil
@@ -363,9 +366,9 @@ func (l *local) end(err error) error {
 // message that it was at. It reports whether there was one: that of a handler which
 // did not return is given up when the actor ends.
 func (l *local) settle(why error) (found bool) {
-	atomic.StoreUint64(l.cohort.left(l.block), uint64(l.shape.Epoch)<<32|actor.Failed)
-	source := l.cursors[actor.AtSource]
-	if source == actor.Post {
+	atomic.StoreUint64(l.cohort.left(l.block), uint64(l.shape.Epoch)<<32|mail.Failed)
+	source := l.cursors[mail.AtSource]
+	if source == mail.Post {
 		p := l.actor.meter.posted.Load()
 		return p == nil || !p.last
 	}
@@ -385,12 +388,6 @@ func (l *local) hold() error {
 	return nil
 }
 
-// Pauses between looks whether a block has ended.
-const (
-	haltYields = 200 // before the first pause
-	haltPause  = 50 * time.Microsecond
-)
-
 // halt takes the turns of blocks, each at the end of the message that its handler is at.
 // All are asked to leave before it waits for any. It returns those whose handlers
 // do not return within the runtime's patience: their turns it does not have. A block
@@ -399,11 +396,11 @@ func halt(list []*local) (stuck []*local) {
 	for _, l := range list {
 		l.halting.Add(1)
 	}
-	vigils := make([]vigil, len(list))
+	timers := make([]watchdog.Timer, len(list))
 	left := len(list)
 	done := make([]bool, len(list))
-	for i := 0; left > 0; i++ {
-		looks := i > haltYields
+	wait, checks := backoff.Yielding(), false
+	for left > 0 {
 		for k, l := range list {
 			if done[k] {
 				continue
@@ -415,25 +412,23 @@ func halt(list []*local) (stuck []*local) {
 				continue
 			}
 			atomic.OrUint64(l.cohort.command(l.block), leave)
-			if !looks {
+			if !checks {
 				continue
 			}
-			v, call := &vigils[k], l.call.Load()
-			v.patience = l.cohort.rt.config.Patience
+			t, call := &timers[k], l.call.Load()
+			t.Timeout = l.cohort.rt.config.Patience
 			switch {
-			case l.stuck.Load(), call != nil && call.Running() && v.look(time.Now(), l.far()):
+			case l.stuck.Load(), call != nil && call.Running() && t.Check(time.Now(), l.far()):
 				l.release()
 				stuck = append(stuck, l)
 				done[k] = true
 				left--
 			case call == nil || !call.Running():
-				v.rest()
+				t.Stop()
 			}
 		}
-		if looks && left > 0 {
-			time.Sleep(haltPause)
-		} else if left > 0 {
-			runtime.Gosched()
+		if left > 0 {
+			checks = wait.Pause()
 		}
 	}
 	return stuck
@@ -469,8 +464,8 @@ func (l *local) room() error { return nil }
 
 // newLocal makes the server of an actor in a block. c.mu is held.
 func (c *cohort) newLocal(i int, a *core) *local {
-	l := &local{cohort: c, actor: a, block: i, holds: int(c.holds.Load()), vigil: *c.rt.patient()}
-	l.cursors = c.hostCursors.Data()[i*actor.CursorWords:][:actor.CursorWords]
+	l := &local{cohort: c, actor: a, block: i, holds: int(c.holds.Load()), timer: *c.rt.watchdog()}
+	l.cursors = c.hostCursors.Data()[i*mail.CursorWords:][:mail.CursorWords]
 	if i == len(c.locals) {
 		c.locals = append(c.locals, l)
 		return l
@@ -497,7 +492,7 @@ func (l *local) shut() {
 // newCursors makes the cursors of all blocks. Those of local actors are in memory
 // of the host, which looks at them between runs.
 func (c *cohort) newCursors() (*gpu.Buffer[uint32], error) {
-	n := c.size * actor.CursorWords
+	n := c.size * mail.CursorWords
 	if c.resident {
 		return gpu.Upload(c.stream, make([]uint32, n))
 	}
@@ -607,7 +602,7 @@ func (l *local) overdue() error { return stuckOf([]*local{l}) }
 
 // watchLocal looks for handlers that do not return.
 func (rt *Runtime) watchLocal() {
-	ticker := time.NewTicker(max(rt.patient().pause(), time.Millisecond))
+	ticker := time.NewTicker(max(rt.watchdog().Interval(), time.Millisecond))
 	defer ticker.Stop()
 	for {
 		select {
@@ -618,20 +613,20 @@ func (rt *Runtime) watchLocal() {
 		runtime.Gosched()
 		for _, c := range rt.all() {
 			for _, l := range c.blocks() {
-				l.look(time.Now())
+				l.check(time.Now())
 			}
 		}
 	}
 }
 
-// look finds out whether the block has been at one message for too long.
-func (l *local) look(now time.Time) {
+// check finds out whether the block has been at one message for too long.
+func (l *local) check(now time.Time) {
 	call := l.call.Load()
 	running := call != nil && l.epoch.Load() != 0 && atomic.LoadUint64(l.cohort.left(l.block)) == 0 && call.Running()
 	switch {
 	case !running:
-		l.vigil.rest()
-	case l.vigil.look(now, l.far()) && !l.stuck.Swap(true):
+		l.timer.Stop()
+	case l.timer.Check(now, l.far()) && !l.stuck.Swap(true):
 		if l.byWorker.Load() {
 			l.cohort.rt.workers.lose()
 		}

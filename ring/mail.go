@@ -3,38 +3,38 @@ package ring
 import (
 	"unsafe"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // letterbox is a copy of an actor's mailbox in the post memory, for messages of other
 // actors on the device that the actor does not handle.
 type letterbox struct {
 	owner *core
-	words [actor.BoxWords]uint64
+	words [mail.BoxWords]uint64
 	slots mailbox
 }
 
 func (c *core) letterbox() (*letterbox, error) {
 	b := &letterbox{owner: c}
-	return b, c.rt.post.read(c.box.box*actor.BoxWords, b.words[:])
+	return b, c.rt.post.read(c.box.box*mail.BoxWords, b.words[:])
 }
 
 // open copies the messages.
 func (b *letterbox) open() error {
 	c := b.owner
-	ring := make([]uint64, c.box.words-actor.BoxWords)
+	ring := make([]uint64, c.box.words-mail.BoxWords)
 	// A copy that b.slots keeps, with BoxSlots slots of BoxStep words.
-	b.slots = mailbox{in: unsafe.Pointer(&ring[0]), inStep: 8 * uintptr(b.words[actor.BoxStep]), inSize: c.inSize, mask: uint64(c.box.slots - 1)}
-	return c.rt.post.read(uint32(b.words[actor.BoxRing]), ring)
+	b.slots = mailbox{in: unsafe.Pointer(&ring[0]), inStep: 8 * uintptr(b.words[mail.BoxStep]), inSize: c.inSize, mask: uint64(c.box.slots - 1)}
+	return c.rt.post.read(uint32(b.words[mail.BoxRing]), ring)
 }
 
 // head is the ticket of the first message that is not handled, tail that of the next
 // one to come. The mailbox has the lower half of head.
 func (b *letterbox) head() uint64 {
-	return b.tail() - uint64(uint32(b.tail())-uint32(b.words[actor.BoxHead]))
+	return b.tail() - uint64(uint32(b.tail())-uint32(b.words[mail.BoxHead]))
 }
 
-func (b *letterbox) tail() uint64 { return b.words[actor.BoxTail] }
+func (b *letterbox) tail() uint64 { return b.words[mail.BoxTail] }
 
 // fail makes a dead letter of a message that the handler failed on. The next one may
 // be in its place already.
@@ -43,14 +43,14 @@ func (b *letterbox) fail(ticket uint64, why error) {
 	if b.slots.arrived(ticket) {
 		e, body = b.slots.envelope(ticket), b.body(ticket)
 	}
-	c.letter(e, c.id(actor.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.first, Err: why}, 0, body)
+	c.letter(e, c.id(mail.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.first, Err: why}, 0, body)
 }
 
 // end makes a dead letter of a message that the actor ended before. A sender that was
 // ended in the middle of one leaves none.
 func (b *letterbox) end(ticket uint64) {
 	if c := b.owner; b.slots.arrived(ticket) {
-		c.letter(b.slots.envelope(ticket), c.id(actor.Post, ticket), ReasonTerminated, c.endedFor(), 0, b.body(ticket))
+		c.letter(b.slots.envelope(ticket), c.id(mail.Post, ticket), ReasonTerminated, c.endedFor(), 0, b.body(ticket))
 	}
 }
 
@@ -93,7 +93,7 @@ func (c *core) failedMail(taken bool, why error) error {
 		return nil
 	}
 	b.fail(b.head(), why)
-	return c.rt.post.write(c.box.box*actor.BoxWords+actor.BoxHead, uint64(uint32(b.head())+1))
+	return c.rt.post.write(c.box.box*mail.BoxWords+mail.BoxHead, uint64(uint32(b.head())+1))
 }
 
 // returnMail makes dead letters of what is in the mailbox of an actor that has ended,
@@ -110,7 +110,7 @@ func (c *core) returnMail() (next uint64, err error) {
 		b.end(t)
 	}
 	// From now on the mailbox says nothing of this actor.
-	last := &posted{taken: b.tail() - c.box.first, waiting: b.tail() - b.head(), refused: b.words[actor.BoxRefused], last: true}
+	last := &posted{taken: b.tail() - c.box.first, waiting: b.tail() - b.head(), refused: b.words[mail.BoxRefused], last: true}
 	if before := c.meter.posted.Load(); before != nil && before.last {
 		last.waiting += before.waiting
 	}

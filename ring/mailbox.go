@@ -3,10 +3,9 @@ package ring
 import (
 	"runtime"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // What a slot of a mailbox is in use for: the lower bits of its state.
@@ -27,14 +26,14 @@ const (
 const closed = 1 << 63
 
 // discarded is the outcome of a message of an actor that has ended before it
-// handled it, beside those of package actor. The host writes it.
+// handled it, beside those of package mail. The host writes it.
 const discarded = 0x1ff
 
 // gaveUp is what became of a message whose caller of Ask was told that the actor does not
 // handle it, as lost sees it.
 const gaveUp = 0x1fe
 
-// mailbox is the host's half of a mailbox; package actor describes the rings. It
+// mailbox is the host's half of a mailbox; package mail describes the rings. It
 // is safe for concurrent use. Tickets count in 64 bits, of which the rings know 32.
 //
 // The state of a slot is a ticket and what it is used for. A slot goes from
@@ -141,7 +140,7 @@ func (m *mailbox) vacate(ticket uint64) bool {
 func (m *mailbox) retire(v uint64, heard bool) bool {
 	ticket := v >> useBits
 	outcome, done := m.outcome(ticket)
-	failed := outcome == actor.HandlerFailed
+	failed := outcome == mail.HandlerFailed
 	switch {
 	case !done, heard && (replies(outcome) || failed), failed && !m.explained(ticket):
 		return false
@@ -192,7 +191,7 @@ func (m *mailbox) settled(ticket uint64, outcome uint32) {
 
 // count counts a message that the handler did not handle to its end.
 func (m *mailbox) count(ticket uint64, outcome uint32) {
-	if outcome >= actor.HandlerFailed {
+	if outcome >= mail.HandlerFailed {
 		m.owner.lost(m, ticket, outcome)
 	}
 }
@@ -203,7 +202,7 @@ func (m *mailbox) free(ticket uint64) {
 	case m.values != nil:
 		m.values.clear(int(ticket & m.mask))
 	case m.owner.refs != nil:
-		m.owner.refs.releaseSlot(unsafe.Add(m.inbox(ticket), 8*actor.InHeader))
+		m.owner.refs.releaseSlot(unsafe.Add(m.inbox(ticket), 8*mail.InHeader))
 	}
 	if ids := m.ids.Load(); ids != nil {
 		(*ids)[ticket&m.mask].Store(0)
@@ -240,7 +239,7 @@ func (m *mailbox) sweep() {
 		switch use := v & useMask; {
 		case use == unheard, use == withdrawn:
 			m.retire(v, false)
-		case use == sent && outcome != actor.HandlerFailed:
+		case use == sent && outcome != mail.HandlerFailed:
 			m.retire(v, true)
 		case use == sent && m.explained(t) && m.slot(t).CompareAndSwap(v, t<<useBits|closing):
 			m.count(t, outcome)
@@ -292,19 +291,19 @@ func (m *mailbox) put(ticket uint64, e *envelope, msg unsafe.Pointer) {
 		fallthrough
 	case m.shared:
 		m.putShared(at, msg, tag)
-		store(at, actor.CorrelationHigh, tag|high)
-		store(at, actor.CorrelationLow, tag|low)
-		store(at, actor.Deadline, tag|uint64(deadline))
-		store(at, actor.Urgency, tag|urgency)
+		store(at, mail.CorrelationHigh, tag|high)
+		store(at, mail.CorrelationLow, tag|low)
+		store(at, mail.Deadline, tag|uint64(deadline))
+		store(at, mail.Urgency, tag|urgency)
 	default:
 		// A GPU sees aligned words of 64 bits as wholes, which is all that the rings
 		// need; atomic stores would cost ten times as much.
-		head := (*[actor.InHeader]uint64)(at)
-		head[actor.Urgency] = tag | urgency
-		head[actor.Deadline] = tag | uint64(deadline)
-		head[actor.CorrelationLow] = tag | low
-		head[actor.CorrelationHigh] = tag | high
-		m.putWords(unsafe.Add(at, 8*actor.InHeader), msg, tag)
+		head := (*[mail.InHeader]uint64)(at)
+		head[mail.Urgency] = tag | urgency
+		head[mail.Deadline] = tag | uint64(deadline)
+		head[mail.CorrelationLow] = tag | low
+		head[mail.CorrelationHigh] = tag | high
+		m.putWords(unsafe.Add(at, 8*mail.InHeader), msg, tag)
 	}
 	if e.id != 0 {
 		m.keepID(ticket, e.id)
@@ -346,10 +345,10 @@ func (m *mailbox) putWords(at, msg unsafe.Pointer, tag uint64) {
 func (m *mailbox) putShared(at, msg unsafe.Pointer, tag uint64) {
 	n := m.inSize / 4
 	for i := range n {
-		store(at, actor.InHeader+i, tag|uint64(*(*uint32)(unsafe.Add(msg, 4*i))))
+		store(at, mail.InHeader+i, tag|uint64(*(*uint32)(unsafe.Add(msg, 4*i))))
 	}
 	if m.inSize%4 != 0 {
-		store(at, actor.InHeader+n, tag|uint64(rest(msg, m.inSize)))
+		store(at, mail.InHeader+n, tag|uint64(rest(msg, m.inSize)))
 	}
 }
 
@@ -374,12 +373,12 @@ func store(p unsafe.Pointer, word uintptr, v uint64) {
 
 // handled reports whether all words of what became of a ticket have arrived.
 func (m *mailbox) handled(ticket uint64) bool {
-	return whole(m.outbox(ticket), actor.OutHeader+(m.outSize+3)/4, ticket)
+	return whole(m.outbox(ticket), mail.OutHeader+(m.outSize+3)/4, ticket)
 }
 
 // arrived reports whether all words of the message with a ticket are there.
 func (m *mailbox) arrived(ticket uint64) bool {
-	return whole(m.inbox(ticket), actor.InHeader+(m.inSize+3)/4, ticket)
+	return whole(m.inbox(ticket), mail.InHeader+(m.inSize+3)/4, ticket)
 }
 
 // whole reports whether all words are those of a ticket.
@@ -428,7 +427,7 @@ func (m *mailbox) unhandled() (first, tail uint64) {
 
 // outcome is what became of a ticket, if that word of it has arrived.
 func (m *mailbox) outcome(ticket uint64) (uint32, bool) {
-	v := load(m.outbox(ticket), actor.Outcome)
+	v := load(m.outbox(ticket), mail.Outcome)
 	return uint32(v), uint32(v>>32) == uint32(ticket)+1
 }
 
@@ -441,14 +440,14 @@ type result struct {
 // take copies the reply of a ticket, and reports whether all of it has arrived.
 func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (result, bool) {
 	at, want := m.outbox(ticket), tag(ticket)
-	head := load(at, actor.Outcome)
+	head := load(at, mail.Outcome)
 	if head&^(1<<32-1) != want {
 		return result{}, false
 	}
-	cycles, waited := load(at, actor.Cycles), load(at, actor.Waited)
+	cycles, waited := load(at, mail.Cycles), load(at, mail.Waited)
 	wrong := (cycles ^ want) | (waited ^ want)
 	r := result{outcome: uint32(head), cycles: uint32(cycles)}
-	at = unsafe.Add(at, 8*actor.OutHeader)
+	at = unsafe.Add(at, 8*mail.OutHeader)
 	n := m.outSize / 4
 	i := uintptr(0)
 	for ; i+4 <= n; i += 4 {
@@ -489,8 +488,8 @@ func putRest(p unsafe.Pointer, size uintptr, word uint32) {
 // envelope is that of a ticket whose slot is in use.
 func (m *mailbox) envelope(ticket uint64) envelope {
 	at := m.inbox(ticket)
-	urgency := uint32(load(at, actor.Urgency))
-	low, high := uint32(load(at, actor.CorrelationLow)), uint32(load(at, actor.CorrelationHigh))
+	urgency := uint32(load(at, mail.Urgency))
+	low, high := uint32(load(at, mail.CorrelationLow)), uint32(load(at, mail.CorrelationHigh))
 	e := envelope{priority: uint8(urgency), sender: urgency >> senderShift, correlation: uint64(high)<<32 | uint64(low)}
 	if ids := m.ids.Load(); ids != nil {
 		e.id = (*ids)[ticket&m.mask].Load()
@@ -504,7 +503,7 @@ func (m *mailbox) message(ticket uint64, msg unsafe.Pointer) {
 		m.values.message(int(ticket&m.mask), msg)
 		return
 	}
-	at := unsafe.Add(m.inbox(ticket), 8*actor.InHeader)
+	at := unsafe.Add(m.inbox(ticket), 8*mail.InHeader)
 	n := m.inSize / 4
 	for i := range n {
 		*(*uint32)(unsafe.Add(msg, 4*i)) = uint32(load(at, i))
@@ -540,10 +539,10 @@ func (m *mailbox) discard() (n int) {
 // at work on the mailbox.
 func (m *mailbox) settle(ticket uint64, outcome uint32) {
 	at := m.outbox(ticket)
-	end := actor.OutHeader + (m.outSize+3)/4
+	end := mail.OutHeader + (m.outSize+3)/4
 	for i := range end {
 		v := tag(ticket)
-		if i == actor.Outcome {
+		if i == mail.Outcome {
 			v |= uint64(outcome)
 		}
 		store(at, i, v)
@@ -564,59 +563,6 @@ func (m *mailbox) settleNext(why error) (cursor uint32, found bool) {
 		return uint32(tail), false
 	}
 	m.failedOn(ticket, why)
-	m.settle(ticket, actor.HandlerFailed)
+	m.settle(ticket, mail.HandlerFailed)
 	return uint32(ticket + 1), true
 }
-
-// patience is how a wait goes from looking again at once, over letting other
-// goroutines run, to sleeping.
-type patience struct {
-	turns int
-	crowd int // goroutines that wait, as far as that is known
-}
-
-// Turns of each kind: looking takes some tens of microseconds, yielding around a
-// millisecond. Sleeps become longer after dozing more turns.
-const (
-	looking  = 4000
-	yielding = 8000
-	dozing   = 2000
-
-	shortSleep = 50 * time.Microsecond
-	longSleep  = time.Millisecond
-)
-
-// spin is how many goroutines for each processor may look without a pause.
-const spin = 2
-
-// among begins a wait beside others: if they are many only those that sleep leave
-// time for the rest.
-func (p *patience) among(crowd int) {
-	switch p.crowd = crowd; {
-	case crowd > 64*runtime.GOMAXPROCS(0):
-		p.turns = looking + yielding
-	case crowd > spin*runtime.GOMAXPROCS(0):
-		p.turns = looking
-	}
-}
-
-// pause waits before the next look. It reports whether that is also the time to
-// look at what is rare: cancelled contexts, actors that have failed.
-func (p *patience) pause() bool {
-	p.turns++
-	switch {
-	case p.turns < looking:
-		return p.turns&255 == 0
-	case p.turns < looking+yielding:
-		runtime.Gosched()
-		return p.turns&15 == 0
-	case p.turns < looking+yielding+dozing:
-		time.Sleep(max(shortSleep, time.Duration(p.crowd)*time.Microsecond))
-	default:
-		time.Sleep(max(longSleep, time.Duration(p.crowd)*time.Microsecond))
-	}
-	return true
-}
-
-// asleep reports whether pauses have become sleeps.
-func (p *patience) asleep() bool { return p.turns >= looking+yielding }

@@ -8,7 +8,8 @@ import (
 	"unsafe"
 
 	"quern.dev/kernel"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/backoff"
+	"quern.dev/ring/internal/mail"
 )
 
 // double stands for a device: it is the other half of an actor's mailboxes.
@@ -36,15 +37,15 @@ func newDouble[M any](t testing.TB, o Options) (*Actor[M, M], *double) {
 		t.Fatal(err)
 	}
 	rt := &Runtime{actors: map[string]*core{}, done: make(chan struct{})}
-	rt.mail.open(rt, 16)
+	rt.messages.open(rt, 16)
 	c := newCore[M, M](rt, o)
 	if err := rt.reserve(c, "double"); err != nil {
 		t.Fatal(err)
 	}
 	rt.actors[c.name] = c
 	words := int(c.inSize+3) / 4
-	in, out := uintptr(8*(actor.InHeader+words)), uintptr(8*(actor.OutHeader+words))
-	for level := range actor.Levels {
+	in, out := uintptr(8*(mail.InHeader+words)), uintptr(8*(mail.OutHeader+words))
+	for level := range mail.Levels {
 		slots := o.sideSlots()
 		if level == DefaultPriority>>levelBits {
 			slots = o.slots()
@@ -55,7 +56,7 @@ func newDouble[M any](t testing.TB, o Options) (*Actor[M, M], *double) {
 		m.shared = raceEnabled
 		c.mailboxes = append(c.mailboxes, m)
 	}
-	d := &double{core: c, cursors: make([]uint64, actor.Levels), in: make([]uint32, words), out: make([]uint32, words)}
+	d := &double{core: c, cursors: make([]uint64, mail.Levels), in: make([]uint32, words), out: make([]uint32, words)}
 	d.handle = func(_ int, _ uint64, in, out []uint32) uint32 {
 		for i, w := range in {
 			out[i] = w + 1
@@ -96,7 +97,7 @@ func (d *double) serve(level, n int) (done int) {
 			break
 		}
 		for i := range d.in {
-			v := load(in, uintptr(actor.InHeader+i))
+			v := load(in, uintptr(mail.InHeader+i))
 			if v&^(1<<32-1) != want {
 				return done
 			}
@@ -104,15 +105,15 @@ func (d *double) serve(level, n int) (done int) {
 		}
 		outcome := d.handle(level, t, d.in, d.out)
 		out := m.outbox(t)
-		for i := range actor.OutHeader {
+		for i := range mail.OutHeader {
 			v := want
-			if i == actor.Outcome {
+			if i == mail.Outcome {
 				v |= uint64(outcome)
 			}
 			store(out, uintptr(i), v)
 		}
 		for i, w := range d.out {
-			store(out, uintptr(actor.OutHeader+i), want|uint64(w))
+			store(out, uintptr(mail.OutHeader+i), want|uint64(w))
 		}
 		d.cursors[level]++
 	}
@@ -130,10 +131,9 @@ func (d *double) run(t testing.TB) {
 				return
 			default:
 			}
-			var p patience
-			p.turns = looking
-			for d.step(32) == 0 && !p.asleep() {
-				p.pause()
+			wait := backoff.Yielding()
+			for d.step(32) == 0 && !wait.Sleeps() {
+				wait.Pause()
 				select {
 				case <-stop:
 					return

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"time"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // Priorities: higher ones come first.
@@ -172,16 +172,16 @@ func (e *envelope) word(now int64) uint32 {
 	if e.deadline == 0 || e.deadline-now > farAhead {
 		return 0
 	}
-	return max(1, uint32(e.deadline>>actor.DeadlineShift))
+	return max(1, uint32(e.deadline>>mail.DeadlineShift))
 }
 
 // deadlineOf is the deadline that has passed of a word in a ring, 0 if there is none.
 func deadlineOf(word uint32, now int64) int64 {
-	ago := int32(uint32(now>>actor.DeadlineShift) - word)
+	ago := int32(uint32(now>>mail.DeadlineShift) - word)
 	if word == 0 || ago < 0 {
 		return 0
 	}
-	return (now>>actor.DeadlineShift - int64(ago)) << actor.DeadlineShift
+	return (now>>mail.DeadlineShift - int64(ago)) << mail.DeadlineShift
 }
 
 // An id is the number of the actor that the message is for, the number of the

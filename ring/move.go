@@ -3,7 +3,8 @@ package ring
 import (
 	"math"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/backoff"
+	"quern.dev/ring/internal/mail"
 )
 
 // waiting counts the messages that count for the capacity. The queue's lock is
@@ -120,7 +121,7 @@ func (c *core) stash(m *mailbox, most int) (made bool) {
 			m.stash.bodies, c.scratch = c.newStash()
 		}
 		r, ok := m.take(t, c.scratch)
-		if !ok || r.outcome == actor.HandlerFailed && !m.explained(t) {
+		if !ok || r.outcome == mail.HandlerFailed && !m.explained(t) {
 			break
 		}
 		made = true
@@ -128,7 +129,7 @@ func (c *core) stash(m *mailbox, most int) (made bool) {
 		one := stashed{heading: heading{e, c.idOf(&e, m.source, t)}, result: r}
 		switch {
 		case replies(r.outcome):
-		case r.outcome == actor.HandlerFailed:
+		case r.outcome == mail.HandlerFailed:
 			one.err = c.handlerError(m, t)
 		default:
 			m.pass(t, r.outcome)
@@ -182,7 +183,7 @@ func (c *core) keepMoving() {
 }
 
 func (c *core) moveAll() {
-	wait := patience{turns: looking}
+	wait := backoff.Yielding()
 	for {
 		c.queue.mu.Lock()
 		before := c.queue.length.Load()
@@ -196,9 +197,9 @@ func (c *core) moveAll() {
 		}
 		c.queue.mu.Unlock()
 		if left != before {
-			wait.turns = looking
+			wait = backoff.Yielding()
 		}
 		c.server.kick()
-		wait.pause()
+		wait.Pause()
 	}
 }

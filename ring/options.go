@@ -4,7 +4,8 @@ import (
 	"math/bits"
 	"time"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/loop"
+	"quern.dev/ring/internal/mail"
 )
 
 // Policy is what happens to a message for a mailbox that is full.
@@ -109,7 +110,7 @@ func (o *Options) sideSlots() int { return min(o.slots(), maxSideSlots) }
 
 // ringed is how many messages the rings of an actor take.
 func ringed(slots int) int {
-	return slots + (actor.Levels-1)*min(slots, maxSideSlots)
+	return slots + (mail.Levels-1)*min(slots, maxSideSlots)
 }
 
 // roomy reports whether there is always room for as many messages as the rings
@@ -143,8 +144,8 @@ func (o *Options) normalise() error {
 		return invalid("MaxRestarts is %d and RestartWindow %v; neither may be negative", o.MaxRestarts, o.RestartWindow)
 	case o.Capacity < 1 || o.Capacity > MaxCapacity:
 		return invalid("a capacity of %d messages; it is 1 to %d", o.Capacity, MaxCapacity)
-	case o.Batch < 0 || o.Batch > actor.MaxBatch:
-		return invalid("a batch of %d messages; it is 1 to %d", o.Batch, actor.MaxBatch)
+	case o.Batch < 0 || o.Batch > loop.MaxBatch:
+		return invalid("a batch of %d messages; it is 1 to %d", o.Batch, loop.MaxBatch)
 	case o.Full > DropOldest:
 		return invalid("unknown policy %d for a full mailbox", o.Full)
 	case o.Spin < 0 || o.Nap < 0 || o.Nap > time.Millisecond:

@@ -15,7 +15,7 @@ import (
 	"unsafe"
 
 	"quern.dev/gpu"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // Sizes of the payload memory.
@@ -196,7 +196,7 @@ func (m *PayloadMemory) hold(e *payloadEntry, bytes int64) *hold {
 
 // grow makes entries. It may have actors make way, so that m.mu is not held.
 func (m *PayloadMemory) grow() error {
-	at, err := m.post.reserve(entryChunk * actor.PayloadWords)
+	at, err := m.post.reserve(entryChunk * mail.PayloadWords)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (m *PayloadMemory) grow() error {
 		known[at] = e
 	}
 	for i := range uint32(entryChunk) {
-		e := &payloadEntry{at: at + i*actor.PayloadWords, chunk: at}
+		e := &payloadEntry{at: at + i*mail.PayloadWords, chunk: at}
 		known[e.at] = e
 		m.unused = append(m.unused, e)
 	}
@@ -387,17 +387,17 @@ func (m *PayloadMemory) actors(e *payloadEntry, read map[uint32][]uint64) (int, 
 	if read == nil {
 		var words [2]uint64
 		err := m.post.read(e.at, words[:])
-		return int(uint32(words[actor.PayloadActors])) - int(e.taken), err
+		return int(uint32(words[mail.PayloadActors])) - int(e.taken), err
 	}
 	words := read[e.chunk]
 	if words == nil {
-		words = make([]uint64, entryChunk*actor.PayloadWords)
+		words = make([]uint64, entryChunk*mail.PayloadWords)
 		if err := m.post.read(e.chunk, words); err != nil {
 			return 0, err
 		}
 		read[e.chunk] = words
 	}
-	return int(uint32(words[e.at-e.chunk+actor.PayloadActors])) - int(e.taken), nil
+	return int(uint32(words[e.at-e.chunk+mail.PayloadActors])) - int(e.taken), nil
 }
 
 // reclaim frees the payloads that nobody holds any more. m.mu is held.

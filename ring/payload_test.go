@@ -13,6 +13,7 @@ import (
 
 	"quern.dev/gpu"
 	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // wordsOfTheHost is a post memory that no device shares.
@@ -47,14 +48,14 @@ func (w *wordsOfTheHost) read(at uint32, words []uint64) error {
 func (w *wordsOfTheHost) add(r payloadRef, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.words[r.entry+actor.PayloadActors] += uint64(n)
+	w.words[r.entry+mail.PayloadActors] += uint64(n)
 }
 
 // live is what an actor checks before it opens a payload.
 func (w *wordsOfTheHost) live(r payloadRef) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	host, actors := w.words[r.entry], w.words[r.entry+actor.PayloadActors]
+	host, actors := w.words[r.entry], w.words[r.entry+mail.PayloadActors]
 	return uint32(host>>32) == r.generation && (host&1 != 0 || uint32(actors) > uint32(host)>>1)
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"quern.dev/gpu"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // post is the memory in which actors reach each other without the host: a
@@ -72,7 +72,7 @@ func newPost(rt *Runtime) (*post, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
-	p.device.used, p.host.used = actor.BoxWords, actor.BoxWords // nobody's mailbox and bell
+	p.device.used, p.host.used = mail.BoxWords, mail.BoxWords // nobody's mailbox and bell
 	p.share()
 	return p, nil
 }
@@ -115,14 +115,14 @@ func (p *post) close() error {
 }
 
 // reserve gives out words of the device's region, zero, at a multiple of
-// actor.BoxWords.
+// mail.BoxWords.
 func (p *post) reserve(words int) (at uint32, err error) { return p.take(&p.device, words) }
 
 // reserveHost gives out words of the host's region, which are zero.
 func (p *post) reserveHost(words int) (at uint32, err error) { return p.take(&p.host, words) }
 
 func (p *post) take(r *region, words int) (uint32, error) {
-	words = (words + actor.BoxWords - 1) / actor.BoxWords * actor.BoxWords
+	words = (words + mail.BoxWords - 1) / mail.BoxWords * mail.BoxWords
 	p.mu.Lock()
 	list := r.free[words]
 	if len(list) > 0 {
@@ -152,7 +152,7 @@ func (p *post) release(at uint32, words int)     { p.giveBack(&p.device, at, wor
 func (p *post) releaseHost(at uint32, words int) { p.giveBack(&p.host, at, words) }
 
 func (p *post) giveBack(r *region, at uint32, words int) {
-	words = (words + actor.BoxWords - 1) / actor.BoxWords * actor.BoxWords
+	words = (words + mail.BoxWords - 1) / mail.BoxWords * mail.BoxWords
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r.free[words] = append(r.free[words], at)
@@ -290,18 +290,18 @@ func (p *post) newBox(step int, owner uint32) (postbox, error) {
 	for b.slots > minBoxSlots && b.slots*step*8 > boxBytes {
 		b.slots /= 2
 	}
-	b.words = actor.BoxWords + b.slots*step
+	b.words = mail.BoxWords + b.slots*step
 	at, err := p.reserve(b.words)
 	if err != nil {
 		return postbox{}, err
 	}
-	b.box = at / actor.BoxWords
+	b.box = at / mail.BoxWords
 	if b.bell, err = p.reserveHost(2); err == nil {
-		words := make([]uint64, actor.BoxWords)
-		words[actor.BoxAsleep], words[actor.BoxOwner] = 1, uint64(owner)
-		words[actor.BoxSlots], words[actor.BoxStep] = uint64(b.slots), uint64(step)
-		words[actor.BoxKind], words[actor.BoxRing] = actor.DeviceBox, uint64(at)+actor.BoxWords
-		words[actor.BoxBell] = uint64(b.bell)
+		words := make([]uint64, mail.BoxWords)
+		words[mail.BoxAsleep], words[mail.BoxOwner] = 1, uint64(owner)
+		words[mail.BoxSlots], words[mail.BoxStep] = uint64(b.slots), uint64(step)
+		words[mail.BoxKind], words[mail.BoxRing] = mail.DeviceBox, uint64(at)+mail.BoxWords
+		words[mail.BoxBell] = uint64(b.bell)
 		err = p.write(at, words...)
 	}
 	if err != nil {
@@ -319,7 +319,7 @@ func (c *core) shutBox() error {
 	if c.box.box == 0 || !c.rt.referred.Load() {
 		return nil // nobody can send one
 	}
-	return c.rt.post.write(c.box.box*actor.BoxWords+actor.BoxOwner, 0)
+	return c.rt.post.write(c.box.box*mail.BoxWords+mail.BoxOwner, 0)
 }
 
 // waiting counts the messages in a mailbox that are not handled, where the host
@@ -329,9 +329,9 @@ func (p *post) waiting(b postbox) uint32 {
 	if w == nil {
 		return 0
 	}
-	box := w.device[b.box*actor.BoxWords:][:actor.BoxWords]
-	tail := atomic.LoadUint64(&box[actor.BoxTail])
-	return uint32(tail) - uint32(atomic.LoadUint64(&box[actor.BoxHead]))
+	box := w.device[b.box*mail.BoxWords:][:mail.BoxWords]
+	tail := atomic.LoadUint64(&box[mail.BoxTail])
+	return uint32(tail) - uint32(atomic.LoadUint64(&box[mail.BoxHead]))
 }
 
 // head is the ticket of the first of them.
@@ -340,12 +340,12 @@ func (p *post) head(b postbox) uint32 {
 	if w == nil {
 		return 0
 	}
-	return uint32(atomic.LoadUint64(&w.device[b.box*actor.BoxWords+actor.BoxHead]))
+	return uint32(atomic.LoadUint64(&w.device[b.box*mail.BoxWords+mail.BoxHead]))
 }
 
 // answerBells has the actors served whose bells have rung.
 func (rt *Runtime) answerBells() {
-	if !rt.post.rung(actor.AnyBell) {
+	if !rt.post.rung(mail.AnyBell) {
 		return
 	}
 	rt.post.owners.Range(func(_, known any) bool {

@@ -40,7 +40,7 @@ func TestListsOfRoutesAreGivenBack(t *testing.T) {
 }
 
 func TestNamesOfActorsThatEndedLongAgoAreForgotten(t *testing.T) {
-	m := mail{names: map[uint32]string{}}
+	m := messages{names: map[uint32]string{}}
 	const n = 3 * keptNames
 	for i := range uint32(n) {
 		m.name(i+1, fmt.Sprint(i+1))

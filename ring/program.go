@@ -4,14 +4,15 @@ import (
 	"unsafe"
 
 	"quern.dev/gpu"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/loop"
+	"quern.dev/ring/internal/mail"
 )
 
 // Program is a compiled handler. Those that quern gen writes for functions marked
 // //quern:actor are used by the constructors beside them.
 type Program struct {
 	Name    string      // of the handler
-	Kernel  *gpu.Kernel // the loop around it; see package actor
+	Kernel  *gpu.Kernel // the loop around it
 	Threads int         // of a block
 
 	// Payload adds the payload memory to the arguments of a launch, as elements of
@@ -23,12 +24,12 @@ type Program struct {
 const sectorWords = 4
 
 // shapeOf is what launches of actors with these types have in common.
-func shapeOf[In, Out any](o *Options) actor.Shape {
-	var cell actor.Cell[In, Out]
+func shapeOf[In, Out any](o *Options) loop.Shape {
+	var cell loop.Cell[In, Out]
 	words := func(bytes uintptr) uint32 { return uint32((bytes + 3) / 4) }
-	s := actor.Shape{
+	s := loop.Shape{
 		Slots: uint32(o.slots()), SideSlots: uint32(o.sideSlots()),
-		In: actor.InHeader + words(unsafe.Sizeof(cell.In)), Out: actor.OutHeader + words(unsafe.Sizeof(cell.Out)),
+		In: mail.InHeader + words(unsafe.Sizeof(cell.In)), Out: mail.OutHeader + words(unsafe.Sizeof(cell.Out)),
 		Stride: words(unsafe.Sizeof(cell)), OutAt: words(unsafe.Offsetof(cell.Out)),
 		Spin: int64(o.Spin), Nap: uint32(o.Nap.Nanoseconds()),
 	}
@@ -48,17 +49,17 @@ const (
 )
 
 // batchOf is how many messages an actor takes at once.
-func batchOf(asked int, s *actor.Shape) int {
+func batchOf(asked int, s *loop.Shape) int {
 	if asked != 0 {
 		return asked
 	}
-	return min(max(batchBytes/cellBytes(s), leastBatch), actor.MaxBatch)
+	return min(max(batchBytes/cellBytes(s), leastBatch), loop.MaxBatch)
 }
 
 // cellBytes is the shared memory that a message takes with its reply, and with the
 // words as which it comes.
-func cellBytes(s *actor.Shape) int { return 4*int(s.Stride) + 8*int(s.InStep) }
+func cellBytes(s *loop.Shape) int { return 4*int(s.Stride) + 8*int(s.InStep) }
 
 // rawAt is where messages are copied to in the shared memory of a block, behind the
 // cells, in units of 16 bytes.
-func rawAt(s *actor.Shape) uint32 { return (s.Batch*s.Stride + 3) / 4 }
+func rawAt(s *loop.Shape) uint32 { return (s.Batch*s.Stride + 3) / 4 }

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unsafe"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // heading is what is known of a message that is handled.
@@ -51,7 +51,8 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 		return 0, c.about("receive", err)
 	}
 	defer c.receiving.unlock()
-	wait, over := c.patience(), false
+	wait, over := c.backoff(), false
+	handled := 0 // turns in which there was something
 	for {
 		got, err := 0, error(nil)
 		var first *mailbox // with messages that are not handled
@@ -80,12 +81,12 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 				return 0, err
 			}
 			if done {
-				if wait.turns++; wait.turns&1023 != 0 {
+				if handled++; handled&1023 != 0 {
 					continue
 				}
 			}
 		}
-		if !wait.pause() {
+		if !wait.Pause() {
 			continue
 		}
 		c.refill()
@@ -94,7 +95,7 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 			return 0, c.about("receive", err)
 		}
 		over = c.handlesNoMore() // before the next look, which finds all that it has done
-		if first == nil && !over && wait.asleep() && c.queue.length.Load() == 0 {
+		if first == nil && !over && wait.Sleeps() && c.queue.length.Load() == 0 {
 			c.park(ctx)
 		}
 	}
@@ -107,7 +108,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 	defer counts.flush(&c.meter)
 	for m.stash.heads.len() > 0 && got < n {
 		s := &m.stash.heads.items[m.stash.heads.first]
-		if s.outcome == actor.HandlerFailed && (got > 0 || others) {
+		if s.outcome == mail.HandlerFailed && (got > 0 || others) {
 			return got, nil
 		}
 		m.stash.bodies.take(noescape(unsafe.Add(to, uintptr(got)*c.outSize))) // assigns an Out; got < n of them fit
@@ -149,7 +150,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 			got++
 			continue
 		}
-		if r.outcome == actor.HandlerFailed {
+		if r.outcome == mail.HandlerFailed {
 			if got > 0 || others {
 				break
 			}

@@ -169,7 +169,7 @@ func (rt *Runtime) reserve(c *core, handler string) error {
 	}
 	rt.actors[c.name] = nil
 	c.number = uint32(rt.spawned)
-	rt.mail.name(c.number, c.name)
+	rt.messages.name(c.number, c.name)
 	return nil
 }
 
@@ -186,6 +186,6 @@ func (rt *Runtime) strike(c *core) {
 	defer rt.mu.Unlock()
 	if known := rt.actors[c.name]; known == nil || known == c {
 		delete(rt.actors, c.name)
-		rt.mail.forget(c.number)
+		rt.messages.forget(c.number)
 	}
 }

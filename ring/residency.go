@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"quern.dev/gpu"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/loop"
 )
 
 // ResidencyError means that an actor has no room on a GPU beside those that are
@@ -49,7 +49,7 @@ const fewCells = 4 << 10
 
 // fitBatch lowers the number of messages that an actor takes at once to what its
 // block has shared memory for.
-func (rt *Runtime) fitBatch(p *Program, s *actor.Shape) error {
+func (rt *Runtime) fitBatch(p *Program, s *loop.Shape) error {
 	cell := cellBytes(s)
 	if int(s.Batch)*cell <= fewCells {
 		return nil

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"quern.dev/gpu"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/backoff"
+	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/watchdog"
 )
 
 // leave is the command to a loop to leave.
@@ -23,7 +25,7 @@ type tenant struct {
 	left  *orphan
 
 	// The watchdog's.
-	vigil vigil
+	timer watchdog.Timer
 	asked bool // it is to leave, to show that it can
 }
 
@@ -102,11 +104,11 @@ func (c *cohort) halt() error {
 
 // haltOthers is halt of a launch that does not end. c.mu is held.
 func (c *cohort) haltOthers() error {
-	v := c.rt.patient()
+	v := c.rt.watchdog()
 	for i := range c.tenants {
-		var p patience
-		for t := &c.tenants[i]; t.runs && !t.stuck && !c.hasLeft(i); p.pause() {
-			if c.stuck == 0 || v.look(time.Now(), 0) { // those of end have had their time
+		var wait backoff.Wait
+		for t := &c.tenants[i]; t.runs && !t.stuck && !c.hasLeft(i); wait.Pause() {
+			if c.stuck == 0 || v.Check(time.Now(), 0) { // those of end have had their time
 				c.strike(i)
 			}
 		}
@@ -188,7 +190,7 @@ func (c *cohort) returned() {
 // reckon counts the message of a handler that was stuck and has failed after all, in a
 // launch that others were begun beside. c.mu is held.
 func (c *cohort) reckon(i int) {
-	if uint32(atomic.LoadUint64(c.left(i))) == actor.Failed {
+	if uint32(atomic.LoadUint64(c.left(i))) == mail.Failed {
 		a := c.actors[i]
 		if _, err := c.failedOn(i, cmp.Or(a.failure(), errHandler)); err != nil {
 			c.rt.note(err)
@@ -310,7 +312,7 @@ func (c *cohort) absent(i int) bool {
 		return false
 	}
 	why := uint32(atomic.LoadUint64(c.left(i)))
-	if why == actor.Bounded || why == actor.Aged && c.crowded {
+	if why == mail.Bounded || why == mail.Aged && c.crowded {
 		return slices.ContainsFunc(a.mailboxes, (*mailbox).pending) || c.rt.post.rung(a.box.bell)
 	}
 	return true
@@ -335,10 +337,10 @@ func (c *cohort) guard(now time.Time) {
 		accepted, queued := a.traffic()
 		switch {
 		case queued == 0:
-			t.vigil.rest()
-		case t.vigil.look(now, accepted-queued):
+			t.timer.Stop()
+		case t.timer.Check(now, accepted-queued):
 			c.strike(i)
-		case t.vigil.spent >= t.vigil.patience/2 && !t.asked:
+		case t.timer.Halfway() && !t.asked:
 			t.asked = true
 			atomic.OrUint64(c.command(i), leave)
 		}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/driver"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/loop"
+	"quern.dev/ring/internal/watchdog"
 )
 
 // Config says how a runtime works. The zero value has the defaults.
@@ -74,14 +74,14 @@ type Runtime struct {
 
 	quiescing sync.Mutex  // from Quiesce to Resume
 	quiesced  atomic.Bool // between them
-	pausedFor gpu.ResidentOperation
+	pausedFor gpu.Operation
 	pausing   pausing
 	quiet     bool // between them; guarded by mu, as held is
 	held      []*cohort
 	crowded   atomic.Bool // more actors are active than can be resident
 
 	payloads *PayloadMemory
-	mail     mail
+	messages messages
 	groups   groups
 
 	hosts    atomic.Bool // there have been host actors
@@ -130,7 +130,7 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		config.Life = min(config.Life, limitedLife)
 	}
 	rt := &Runtime{number: runtimes.Add(1), dev: dev, config: config, resident: dev.Backend() == gpu.CUDA, actors: map[string]*core{}, done: make(chan struct{})}
-	rt.mail.open(rt, config.DeadLetters)
+	rt.messages.open(rt, config.DeadLetters)
 	rt.perCycle = 1
 	if rate := dev.Attributes().ClockRate; rt.resident && rate > 0 {
 		rt.perCycle = 1e6 / float64(rate)
@@ -144,7 +144,7 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		return nil, during("new runtime", err)
 	}
 	rt.payloads = newPayloadMemory(dev, rt.post, config.PayloadBytes)
-	dev.AddResident(rt) // closing the device closes the runtime first
+	dev.AddPersistent(rt) // closing the device closes the runtime first
 	if rt.resident {
 		rt.pumps.Go(rt.watch)
 	} else {
@@ -165,8 +165,8 @@ func (rt *Runtime) Number() uint64 {
 	return rt.number
 }
 
-// patient returns a vigil with the runtime's patience.
-func (rt *Runtime) patient() *vigil { return &vigil{patience: rt.config.Patience} }
+// watchdog returns a timer of Config.Patience.
+func (rt *Runtime) watchdog() *watchdog.Timer { return watchdog.New(rt.config.Patience) }
 
 // Device returns the device of the actors.
 func (rt *Runtime) Device() *gpu.Device {
@@ -177,7 +177,7 @@ func (rt *Runtime) Device() *gpu.Device {
 }
 
 // place finds a cohort with room, nil if there is none.
-func (rt *Runtime) place(p *Program, shape actor.Shape) *cohort {
+func (rt *Runtime) place(p *Program, shape loop.Shape) *cohort {
 	for _, c := range rt.all() { // not under rt.mu, which who holds a cohort may want
 		if c.program == p && c.shape == shape && c.spacious() {
 			return c
@@ -195,7 +195,7 @@ const (
 )
 
 // sizeOf is the size of the next cohort of a handler.
-func (rt *Runtime) sizeOf(p *Program, shape actor.Shape) int {
+func (rt *Runtime) sizeOf(p *Program, shape loop.Shape) int {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	size := firstCohort
@@ -219,11 +219,11 @@ func (rt *Runtime) all() []*cohort {
 // The device calls it around what waits for everything that runs on a GPU, such as
 // freeing memory; programs need not. It fails, and stops no actor, while some
 // handler does not return. If the device is being closed, the runtime is closed first.
-func (rt *Runtime) Quiesce(op gpu.ResidentOperation) error {
+func (rt *Runtime) Quiesce(op gpu.Operation) error {
 	if err := rt.usable("quiesce"); err != nil {
 		return err
 	}
-	if op == driver.CloseDevice {
+	if op == gpu.CloseDevice {
 		return rt.vanish()
 	}
 	rt.quiescing.Lock()
@@ -329,7 +329,7 @@ func (rt *Runtime) watch() {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	var guarded time.Time
-	often := rt.patient().pause() / 2 // so that looks come on time in spite of the other work
+	often := rt.watchdog().Interval() / 2 // so that looks come on time in spite of the other work
 	for {
 		select {
 		case <-rt.done:

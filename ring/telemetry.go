@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // Info is what is known of an actor at a time. Every message that its mailbox has
@@ -200,15 +200,15 @@ func (c *core) posted() posted {
 	if before != nil && before.last {
 		return *before
 	}
-	var w [actor.BoxWords]uint64
-	switch err := c.rt.post.read(box*actor.BoxWords, w[:]); {
+	var w [mail.BoxWords]uint64
+	switch err := c.rt.post.read(box*mail.BoxWords, w[:]); {
 	case err != nil:
 	case h != nil:
-		c.meter.posted.Store(&posted{refused: w[actor.BoxRefused]})
+		c.meter.posted.Store(&posted{refused: w[mail.BoxRefused]})
 	default:
 		// The words may be of different times.
-		waiting := max(int32(uint32(w[actor.BoxTail])-uint32(w[actor.BoxHead])), 0)
-		c.meter.posted.CompareAndSwap(before, &posted{taken: w[actor.BoxTail] - c.box.first, waiting: uint64(waiting), refused: w[actor.BoxRefused]})
+		waiting := max(int32(uint32(w[mail.BoxTail])-uint32(w[mail.BoxHead])), 0)
+		c.meter.posted.CompareAndSwap(before, &posted{taken: w[mail.BoxTail] - c.box.first, waiting: uint64(waiting), refused: w[mail.BoxRefused]})
 	}
 	if last := c.meter.posted.Load(); last != nil {
 		return *last

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // Blocks of actors that have terminated are given to others. The new actor goes on
@@ -73,10 +73,10 @@ func (c *core) bequeath(heir *core) (b postbox, err error) {
 	if err != nil {
 		return b, err
 	}
-	p, at := c.rt.post, c.box.box*actor.BoxWords
+	p, at := c.rt.post, c.box.box*mail.BoxWords
 	b = c.box
 	b.first = next
-	return b, errors.Join(p.write(at+actor.BoxRefused, 0), p.write(at+actor.BoxHead, uint64(uint32(next)), 1, uint64(heir.number))) // asleep
+	return b, errors.Join(p.write(at+mail.BoxRefused, 0), p.write(at+mail.BoxHead, uint64(uint32(next)), 1, uint64(heir.number))) // asleep
 }
 
 // vacate gives the rings of an actor that has ended up, if no caller of Ask has a use

@@ -11,6 +11,7 @@ import (
 	"quern.dev/bench/parity/kernels"
 	"quern.dev/bench/parity/suite"
 	"quern.dev/gpu"
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/archive"
 )
 
@@ -62,7 +63,7 @@ func (r *runner) measure(entry suite.Entry, cubin func() (string, error)) (*resu
 		return nil, err
 	}
 	small := entry.New(suite.Small)
-	cuda := gpu.NewKernel(gpu.KernelInfo{Name: small.Name, Package: "twins", Params: small.TwinParams(), Code: &gpu.Code{Modules: []archive.Module{{Text: code}}}, Shared: small.TwinShared})
+	cuda := gpu.NewKernel(compiled.Kernel{Name: small.Name, Package: "twins", Params: small.TwinParams(), Code: &compiled.Code{Modules: []archive.Module{{Text: code}}}, Shared: small.TwinShared})
 	small.ByHand()
 	err = r.with(small, func(b *suite.Bound) error { return r.agree(b, cuda, false) })
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 var someDevices = []gpu.DeviceInfo{
 	{ID: "cuda:0", Backend: gpu.CUDA, Name: "NVIDIA H200", Memory: 150 << 30, DriverVersion: "13.0", ComputeMajor: 9},
 	{ID: "cuda:1", Backend: gpu.CUDA, Name: "NVIDIA K80", ComputeMajor: 3, ComputeMinor: 7, Err: errors.New("the device has compute capability 3.7, needed is 5.0")},
-	{ID: "opencl", Backend: gpu.OpenCL, Err: errors.New("no OpenCL back end in this version")},
 	{ID: "cpu", Backend: gpu.CPU, Name: "AMD EPYC", Memory: 24 << 30, DriverVersion: "go1.26"},
 }
 
@@ -29,7 +28,6 @@ cpu     AMD EPYC     24.0 GiB   -           go1.26
 
 Not usable:
   cuda:1: the device has compute capability 3.7, needed is 5.0
-  opencl: no OpenCL back end in this version
 
 Run 'quern doctor' for what to do about it.
 `
@@ -60,7 +58,6 @@ func TestDevicesJSON(t *testing.T) {
 	want := []map[string]any{
 		{"id": "cuda:0", "backend": "cuda", "usable": true, "name": "NVIDIA H200", "memory_bytes": float64(150 << 30), "compute_capability": "9.0", "driver": "13.0"},
 		{"id": "cuda:1", "backend": "cuda", "usable": false, "name": "NVIDIA K80", "compute_capability": "3.7", "reason": "the device has compute capability 3.7, needed is 5.0"},
-		{"id": "opencl", "backend": "opencl", "usable": false, "reason": "no OpenCL back end in this version"},
 		{"id": "cpu", "backend": "cpu", "usable": true, "name": "AMD EPYC", "memory_bytes": float64(24 << 30), "driver": "go1.26"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

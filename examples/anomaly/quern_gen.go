@@ -7,19 +7,19 @@ import (
 
 	"context"
 	"quern.dev/gpu"
+	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
 	host2 "quern.dev/kernel/host"
 	"quern.dev/ring"
-	"quern.dev/ring/actor"
 )
 
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &gpu.Code{
+var quernCode = &compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: quern_gen_zip,
-	Sum:     "1cb660200b5a62f8c5717578f6a3f6ee74b7d0e805030a7430bd9f957e1c9a40",
+	Sum:     "8d220f0e18a5e67dd4d6f9b0fbba6d123db041f497cbf20f6bd4802202a8890d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -62,47 +62,47 @@ var (
 	_                                            = (*quern_gen_is_stale__run_go_generate__finding)((*finding)(nil))
 )
 
-var quernWatchActor = gpu.NewKernel(gpu.KernelInfo{
+var quernWatchActor = gpu.NewKernel(compiled.Kernel{
 	Name: "watchActor", Package: "quern.dev/examples/anomaly", Pos: "detector.go:73",
 	Handler: "watch",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "main.detector", Size: 4144, Layout: "struct{Sensor int32; Period int32; Threshold float64; Seen int64; Strange int64; Level float64; Squares float64; Season [512]float64}"},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: compiled.Slice, Type: "main.detector", Size: 4144, Layout: "struct{Sensor int32; Period int32; Threshold float64; Seen int64; Strange int64; Level float64; Squares float64; Season [512]float64}"},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.DivideSite, File: "detector.go", Line: 99, Col: 38},
-			{Kind: gpu.IndexSite, File: "detector.go", Line: 99, Col: 19},
-			{Kind: gpu.DivideSite, File: "detector.go", Line: 67, Col: 45},
-			{Kind: gpu.DivideSite, File: "detector.go", Line: 117, Col: 27},
-			{Kind: gpu.DivideSite, File: "detector.go", Line: 117, Col: 52},
-			{Kind: gpu.IndexSite, File: "detector.go", Line: 123, Col: 3},
-			{Kind: gpu.IndexSite, File: "detector.go", Line: 129, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.DivideSite, File: "detector.go", Line: 99, Col: 38},
+			{Kind: compiled.IndexSite, File: "detector.go", Line: 99, Col: 19},
+			{Kind: compiled.DivideSite, File: "detector.go", Line: 67, Col: 45},
+			{Kind: compiled.DivideSite, File: "detector.go", Line: 117, Col: 27},
+			{Kind: compiled.DivideSite, File: "detector.go", Line: 117, Col: 52},
+			{Kind: compiled.IndexSite, File: "detector.go", Line: 123, Col: 3},
+			{Kind: compiled.IndexSite, File: "detector.go", Line: 129, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -121,7 +121,10 @@ func SpawnWatch(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Ac
 }
 
 func quernBlockWatch(t kernel.Thread, state *detector, in *reading, out *finding, action *kernel.Action) {
-	result := actor.Known(watch(t, state, in, out))
+	result := watch(t, state, in, out)
+	if result > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
 	if t.ThreadIdx.X == 0 {
 		*action = result
 	}
@@ -212,10 +215,11 @@ func quernRow1Watch(r *host2.Run, in *reading, state *detector, out *finding, ac
 			}
 		}
 //line detector.go:73
-		t5 := result0
+		result := result0
+		if result > 4 {
 //line detector.go:73
-		result02 := actor.Known(t5)
-		result := result02
+			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		}
 		if threadX == 0 {
 //line detector.go:73
 			*action = result

@@ -8,7 +8,7 @@ import (
 	"quern.dev/ring"
 )
 
-// samples is a message: readings of a sensor.
+// samples is a message with sensor readings.
 type samples struct{ Values [64]float32 }
 
 // summary is the state of summarise, and its reply.
@@ -17,7 +17,7 @@ type summary struct {
 	Count int
 }
 
-// summarise adds up all samples that it is sent. Its threads handle a message
+// summarise adds up all samples it receives. Its threads handle each message
 // together.
 //
 //quern:actor block=64
@@ -36,7 +36,7 @@ func summarise(t kernel.Thread, state *summary, in *samples, out *summary) kerne
 	return kernel.Reply
 }
 
-// summaryOf sends messages to an actor, one after the other, and returns its last
+// summaryOf sends messages to an actor, one after another, and returns the last
 // reply.
 func summaryOf(ctx context.Context, d *gpu.Device, messages []samples) (last summary, err error) {
 	rt, err := ring.New(d, ring.Config{})

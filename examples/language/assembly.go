@@ -13,7 +13,7 @@ func dot4(a, b, c uint32) (sum uint32) {
 	return c
 }
 
-// dots computes scalar products of rows of four bytes.
+// dots computes dot products of rows of four bytes.
 //
 //quern:kernel
 func dots(t kernel.Thread, a, b, out []uint32) {

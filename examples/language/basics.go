@@ -6,8 +6,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// adler computes a checksum of each row. Integers wrap around, and have the
-// sizes that Go gives them.
+// adler computes a checksum of each row. Integers wrap around and have the same
+// sizes as in Go.
 //
 //quern:kernel
 func adler(t kernel.Thread, width int, data []uint8, sums []uint32) {
@@ -32,7 +32,7 @@ func population(t kernel.Thread, words []uint64, ones, highest []int) {
 	}
 }
 
-// midpoints keeps a product from being fused with the sum that it is part of.
+// midpoints prevents products from being fused with the sum they are part of.
 //
 //quern:kernel
 func midpoints(t kernel.Thread, a, b, middle []float64) {
@@ -41,7 +41,7 @@ func midpoints(t kernel.Thread, a, b, middle []float64) {
 	}
 }
 
-// reverseBlocks reverses the elements within each block of 256: what a thread
+// reverseBlocks reverses the elements within each block of 256. What a thread
 // writes before the barrier, all threads of its block can read after it.
 //
 //quern:kernel block=256

@@ -2,7 +2,7 @@ package language
 
 import "quern.dev/kernel"
 
-// diffuse takes steps of diffusion, each of which needs the whole of the last.
+// diffuse simulates diffusion. Each step needs the whole result of the last one.
 //
 //quern:kernel
 func diffuse(t kernel.Thread, steps int, x, y []float32) {
@@ -19,8 +19,8 @@ func diffuse(t kernel.Thread, steps int, x, y []float32) {
 	}
 }
 
-// clusterHistogram counts bytes in clusters of two blocks, each of which holds
-// one half of the counters in its shared memory.
+// clusterHistogram counts bytes in clusters of two blocks. Each block holds half
+// of the counters in its shared memory.
 //
 //quern:kernel cluster=2 block=128
 func clusterHistogram(t kernel.Thread, data []uint8, counts []int32) {

@@ -29,7 +29,7 @@ func convertAll[From kernel.Float, To kernel.Integer](t kernel.Thread, scale Fro
 	}
 }
 
-// reduce calls a function that it is given.
+// reduce combines elements with the function f.
 func reduce[T any](x []T, first T, f func(a, b T) T) T {
 	for _, v := range x {
 		first = f(first, v)
@@ -37,8 +37,8 @@ func reduce[T any](x []T, first T, f func(a, b T) T) T {
 	return first
 }
 
-// extremes passes functions to a function: a built-in one in a literal, and a
-// literal that captures and changes a variable.
+// extremes passes two function literals to a function: one that calls a built-in,
+// and one that captures and changes a variable.
 //
 //quern:kernel
 func extremes(t kernel.Thread, width int, x []int32, most, negatives []int32) {
@@ -79,7 +79,7 @@ func returnedFunctions(t kernel.Thread, x []float32) {
 	}
 }
 
-// methodValues uses a bound method, and a method as a function of its receiver.
+// methodValues uses a method value and a method expression.
 //
 //quern:kernel
 func methodValues(t kernel.Thread, x []meters) {
@@ -89,7 +89,7 @@ func methodValues(t kernel.Thread, x []meters) {
 	}
 }
 
-// positions searches a sorted slice with a function of the standard library.
+// positions searches a sorted slice with a standard library function.
 //
 //quern:kernel
 func positions(t kernel.Thread, sorted, x []float32, at []int32) {
@@ -98,8 +98,8 @@ func positions(t kernel.Thread, sorted, x []float32, at []int32) {
 	}
 }
 
-// boxBlur is compiled once for any radius, and once more for the radii 1, 2 and
-// 3, where the loop has a constant number of iterations.
+// boxBlur is compiled once for any radius, and once each for the radii 1, 2 and 3,
+// where the loop has a constant number of iterations.
 //
 //quern:kernel specialise=radius:1,2,3
 func boxBlur(t kernel.Thread, radius int, in, out []float32) {

@@ -2,12 +2,12 @@ package language
 
 import "quern.dev/kernel"
 
-// tileSide is the side of the tiles that transpose moves, and of its blocks.
+// tileSide is the width and height of transpose's tiles and blocks.
 const tileSide = 32
 
 // transpose writes the transpose of a matrix of h rows and w columns. A tile in
-// shared memory lets threads read and write side by side; its odd width spreads
-// its columns over the banks.
+// shared memory makes reads and writes coalesced; its odd width spreads its
+// columns over the banks.
 //
 //quern:kernel block=tileSide,tileSide
 func transpose(t kernel.Thread, w, h int, in, out []float32) {
@@ -53,7 +53,7 @@ func extent(t kernel.Thread, x []float32, low, high []float32) {
 }
 
 // mark sets the bit of each value of x in a set of bits, clears it in another,
-// and turns it over in a third.
+// and flips it in a third.
 //
 //quern:kernel
 func mark(t kernel.Thread, x []uint16, set, left, odd []uint32) {
@@ -65,8 +65,8 @@ func mark(t kernel.Thread, x []uint16, set, left, odd []uint32) {
 	}
 }
 
-// insert puts keys other than 0 into a hash table, in which 0 is a free place.
-// What pushes into newest stands before what it finds there.
+// insert puts nonzero keys into a hash table, in which 0 marks a free slot. newest
+// and previous link the threads' indices in a list, newest first.
 //
 //quern:kernel
 func insert(t kernel.Thread, keys, table []uint32, newest []int32, previous []int32) {
@@ -86,7 +86,7 @@ func insert(t kernel.Thread, keys, table []uint32, newest []int32, previous []in
 	previous[i] = kernel.AtomicExchange(&newest[0], int32(i))
 }
 
-// take counts down the stock once for each thread that still gets something.
+// take decrements the stock; a thread gets an item if the stock was positive.
 //
 //quern:kernel
 func take(t kernel.Thread, stock []int32, got []bool) {
@@ -95,8 +95,8 @@ func take(t kernel.Thread, stock []int32, got []bool) {
 	}
 }
 
-// relay adds up what blocks before have: a block takes a number, waits for the
-// sum of the block with the number before, and hands on its own.
+// relay computes running sums over blocks: each block takes a number, waits for
+// the sum of the block with the previous number, and publishes its own.
 //
 //quern:kernel
 func relay(t kernel.Thread, x, sums []int64, ready, ticket []uint32) {
@@ -114,7 +114,7 @@ func relay(t kernel.Thread, x, sums []int64, ready, ticket []uint32) {
 	kernel.StoreRelease(&ready[n], 1)
 }
 
-// total adds up x. The last block to be done adds up the blocks' sums.
+// total adds up x. The last block to finish adds up the sums of all blocks.
 //
 //quern:kernel block=128
 func total(t kernel.Thread, x, partial []float64, done []uint32, out []float64) {
@@ -146,8 +146,8 @@ func total(t kernel.Thread, x, partial []float64, done []uint32, out []float64) 
 	}
 }
 
-// spread lets the first block set a flag that the others look at. Which of them
-// see it is not certain.
+// spread lets the first block set a flag that the others read. Which of them see
+// it is unspecified.
 //
 //quern:kernel
 func spread(t kernel.Thread, flag []uint32, saw []bool) {
@@ -159,8 +159,8 @@ func spread(t kernel.Thread, flag []uint32, saw []bool) {
 	}
 }
 
-// rows adds up each row of a matrix of 256 columns, one block a row at a time.
-// While a row is added up, the next one is on its way.
+// rows adds up each row of a matrix of 256 columns. A block adds up one row while
+// the next one is in flight.
 //
 //quern:kernel block=64
 func rows(t kernel.Thread, a []float32, out []float32) {
@@ -190,8 +190,8 @@ func rows(t kernel.Thread, a []float32, out []float32) {
 	}
 }
 
-// blur averages each element with its neighbours, of which a block copies its
-// part with a margin.
+// blur averages each element with its neighbors. Each block copies its part of x
+// with a margin.
 //
 //quern:kernel block=256
 func blur(t kernel.Thread, x, out []float32) {

@@ -2,8 +2,8 @@ package language
 
 import "quern.dev/kernel"
 
-// increment says how it is launched: in blocks of 256 threads, of which a
-// multiprocessor is to hold four at once, which bounds their registers.
+// increment is launched in blocks of 256 threads. A multiprocessor should hold
+// four of them at once, which limits the registers per thread.
 //
 //quern:kernel block=256 minblocks=4
 func increment(t kernel.Thread, x []int32) {
@@ -12,7 +12,7 @@ func increment(t kernel.Thread, x []int32) {
 	}
 }
 
-// magnitudes trades checks and the last bits for speed.
+// magnitudes trades checks and the last bits of precision for speed.
 //
 //quern:kernel unchecked fastmath maxregs=64
 func magnitudes(t kernel.Thread, x, y, out []float32) {
@@ -21,8 +21,8 @@ func magnitudes(t kernel.Thread, x, y, out []float32) {
 	}
 }
 
-// columnSums adds the rows of a matrix. The loop has four copies of its body and
-// is followed by one for the rows that remain.
+// columnSums adds the rows of a matrix. The loop gets four copies of its body; a
+// second loop adds the remaining rows.
 //
 //quern:kernel
 func columnSums(t kernel.Thread, width int, matrix, sums []float32) {
@@ -37,7 +37,7 @@ func columnSums(t kernel.Thread, width int, matrix, sums []float32) {
 }
 
 // polynomials evaluates the polynomial with eight coefficients at each x. The
-// inner loop becomes eight statements, the outer one stays a loop.
+// inner loop becomes eight statements; the outer one stays a loop.
 //
 //quern:kernel
 func polynomials(t kernel.Thread, coefficients [8]float32, x []float32) {

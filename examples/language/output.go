@@ -2,7 +2,7 @@ package language
 
 import "quern.dev/kernel"
 
-// trace prints the elements that are out of bounds.
+// trace prints the elements that exceed the limit.
 //
 //quern:kernel
 func trace(t kernel.Thread, limit float32, x []float32) {
@@ -11,7 +11,7 @@ func trace(t kernel.Thread, limit float32, x []float32) {
 	}
 }
 
-// roots replaces each element by its square root.
+// roots replaces each element with its square root.
 //
 //quern:kernel
 func roots(t kernel.Thread, x []float64) {

@@ -9,20 +9,20 @@ import (
 	"math"
 	"math/bits"
 	"quern.dev/gpu"
+	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
 	host2 "quern.dev/kernel/host"
 	"quern.dev/ring"
-	"quern.dev/ring/actor"
 	"sync/atomic"
 )
 
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &gpu.Code{
+var quernCode = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "28d91f3ba7f280075e5b116ce7e82608157a7ef75219974e1d4ab4999370d710",
+	Sum:     "98bde0bed540a357f78e20b0b8f33d0d69ae5e0f750ec42d950c5d9ccc6328b9",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -183,23 +183,23 @@ var (
 	_                                                                                            = (*quern_gen_is_stale__run_go_generate__samples)((*samples)(nil))
 )
 
-var quernDots = gpu.NewKernel(gpu.KernelInfo{
+var quernDots = gpu.NewKernel(compiled.Kernel{
 	Name: "dots", Package: "quern.dev/examples/language", Pos: "assembly.go:19",
-	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "a", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "assembly.go", Line: 21, Col: 17},
-			{Kind: gpu.IndexSite, File: "assembly.go", Line: 21, Col: 23},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "assembly.go", Line: 21, Col: 17},
+			{Kind: compiled.IndexSite, File: "assembly.go", Line: 21, Col: 23},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "assembly.go", Line: 21, Col: 17},
-			{Kind: gpu.IndexSite, File: "assembly.go", Line: 21, Col: 23},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "assembly.go", Line: 21, Col: 17},
+			{Kind: compiled.IndexSite, File: "assembly.go", Line: 21, Col: 23},
 		}},
 	},
 	Host:  quernHostDots,
@@ -208,7 +208,7 @@ var quernDots = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchDots runs dots on the grid g.
 //
-// dots computes scalar products of rows of four bytes.
+// dots computes dot products of rows of four bytes.
 func LaunchDots(s *gpu.Stream, g gpu.Grid, a, b, out *gpu.Buffer[uint32]) error {
 	l, err := quernDots.Begin(s, g)
 	if err != nil {
@@ -220,21 +220,21 @@ func LaunchDots(s *gpu.Stream, g gpu.Grid, a, b, out *gpu.Buffer[uint32]) error 
 	return l.End()
 }
 
-var quernAdler = gpu.NewKernel(gpu.KernelInfo{
+var quernAdler = gpu.NewKernel(compiled.Kernel{
 	Name: "adler", Package: "quern.dev/examples/language", Pos: "basics.go:13",
-	Params: []gpu.Param{
-		{Name: "width", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "sums", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "data", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "sums", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "basics.go", Line: 19, Col: 20},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.SliceSite, File: "basics.go", Line: 19, Col: 20},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "basics.go", Line: 19, Col: 20},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.SliceSite, File: "basics.go", Line: 19, Col: 20},
 		}},
 	},
 	Host:  quernHostAdler,
@@ -243,8 +243,8 @@ var quernAdler = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchAdler runs adler on the grid g.
 //
-// adler computes a checksum of each row. Integers wrap around, and have the
-// sizes that Go gives them.
+// adler computes a checksum of each row. Integers wrap around and have the same
+// sizes as in Go.
 func LaunchAdler(s *gpu.Stream, g gpu.Grid, width int, data *gpu.Buffer[uint8], sums *gpu.Buffer[uint32]) error {
 	l, err := quernAdler.Begin(s, g)
 	if err != nil {
@@ -256,24 +256,24 @@ func LaunchAdler(s *gpu.Stream, g gpu.Grid, width int, data *gpu.Buffer[uint8], 
 	return l.End()
 }
 
-var quernPopulation = gpu.NewKernel(gpu.KernelInfo{
+var quernPopulation = gpu.NewKernel(compiled.Kernel{
 	Name: "population", Package: "quern.dev/examples/language", Pos: "basics.go:29",
-	Params: []gpu.Param{
-		{Name: "words", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "ones", Kind: gpu.Slice, Type: "int", Size: 8},
-		{Name: "highest", Kind: gpu.Slice, Type: "int", Size: 8},
+	Params: []compiled.Param{
+		{Name: "words", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "ones", Kind: compiled.Slice, Type: "int", Size: 8},
+		{Name: "highest", Kind: compiled.Slice, Type: "int", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "basics.go", Line: 31, Col: 3},
-			{Kind: gpu.IndexSite, File: "basics.go", Line: 31, Col: 12},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "basics.go", Line: 31, Col: 3},
+			{Kind: compiled.IndexSite, File: "basics.go", Line: 31, Col: 12},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "basics.go", Line: 31, Col: 3},
-			{Kind: gpu.IndexSite, File: "basics.go", Line: 31, Col: 12},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "basics.go", Line: 31, Col: 3},
+			{Kind: compiled.IndexSite, File: "basics.go", Line: 31, Col: 12},
 		}},
 	},
 	Host:  quernHostPopulation,
@@ -294,24 +294,24 @@ func LaunchPopulation(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], ones
 	return l.End()
 }
 
-var quernMidpoints = gpu.NewKernel(gpu.KernelInfo{
+var quernMidpoints = gpu.NewKernel(compiled.Kernel{
 	Name: "midpoints", Package: "quern.dev/examples/language", Pos: "basics.go:38",
-	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "middle", Kind: gpu.Slice, Type: "float64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "middle", Kind: compiled.Slice, Type: "float64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "basics.go", Line: 40, Col: 27},
-			{Kind: gpu.IndexSite, File: "basics.go", Line: 40, Col: 47},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "basics.go", Line: 40, Col: 27},
+			{Kind: compiled.IndexSite, File: "basics.go", Line: 40, Col: 47},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "basics.go", Line: 40, Col: 27},
-			{Kind: gpu.IndexSite, File: "basics.go", Line: 40, Col: 47},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "basics.go", Line: 40, Col: 27},
+			{Kind: compiled.IndexSite, File: "basics.go", Line: 40, Col: 47},
 		}},
 	},
 	Host:  quernHostMidpoints,
@@ -320,7 +320,7 @@ var quernMidpoints = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchMidpoints runs midpoints on the grid g.
 //
-// midpoints keeps a product from being fused with the sum that it is part of.
+// midpoints prevents products from being fused with the sum they are part of.
 func LaunchMidpoints(s *gpu.Stream, g gpu.Grid, a, b, middle *gpu.Buffer[float64]) error {
 	l, err := quernMidpoints.Begin(s, g)
 	if err != nil {
@@ -332,13 +332,13 @@ func LaunchMidpoints(s *gpu.Stream, g gpu.Grid, a, b, middle *gpu.Buffer[float64
 	return l.End()
 }
 
-var quernReverseBlocks = gpu.NewKernel(gpu.KernelInfo{
+var quernReverseBlocks = gpu.NewKernel(compiled.Kernel{
 	Name: "reverseBlocks", Package: "quern.dev/examples/language", Pos: "basics.go:48",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -350,7 +350,7 @@ var quernReverseBlocks = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchReverseBlocks runs reverseBlocks on the grid g.
 //
-// reverseBlocks reverses the elements within each block of 256: what a thread
+// reverseBlocks reverses the elements within each block of 256. What a thread
 // writes before the barrier, all threads of its block can read after it.
 func LaunchReverseBlocks(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) error {
 	l, err := quernReverseBlocks.Begin(s, g)
@@ -361,23 +361,23 @@ func LaunchReverseBlocks(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) erro
 	return l.End()
 }
 
-var quernDiffuse = gpu.NewKernel(gpu.KernelInfo{
+var quernDiffuse = gpu.NewKernel(compiled.Kernel{
 	Name: "diffuse", Package: "quern.dev/examples/language", Pos: "cluster.go:8",
-	Params: []gpu.Param{
-		{Name: "steps", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "steps", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
+		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 1, 2, 4, 9, 0, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "cluster.go", Line: 12, Col: 4},
-			{Kind: gpu.IndexSite, File: "cluster.go", Line: 16, Col: 11},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "cluster.go", Line: 12, Col: 4},
+			{Kind: compiled.IndexSite, File: "cluster.go", Line: 16, Col: 11},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "cluster.go", Line: 12, Col: 4},
-			{Kind: gpu.IndexSite, File: "cluster.go", Line: 16, Col: 11},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "cluster.go", Line: 12, Col: 4},
+			{Kind: compiled.IndexSite, File: "cluster.go", Line: 16, Col: 11},
 		}},
 	},
 	Cooperative: true,
@@ -387,7 +387,7 @@ var quernDiffuse = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchDiffuse runs diffuse on the grid g.
 //
-// diffuse takes steps of diffusion, each of which needs the whole of the last.
+// diffuse simulates diffusion. Each step needs the whole result of the last one.
 func LaunchDiffuse(s *gpu.Stream, g gpu.Grid, steps int, x, y *gpu.Buffer[float32]) error {
 	l, err := quernDiffuse.Begin(s, g)
 	if err != nil {
@@ -399,20 +399,20 @@ func LaunchDiffuse(s *gpu.Stream, g gpu.Grid, steps int, x, y *gpu.Buffer[float3
 	return l.End()
 }
 
-var quernClusterHistogram = gpu.NewKernel(gpu.KernelInfo{
+var quernClusterHistogram = gpu.NewKernel(compiled.Kernel{
 	Name: "clusterHistogram", Package: "quern.dev/examples/language", Pos: "cluster.go:26",
-	Params: []gpu.Param{
-		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "counts", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "data", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "counts", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 0, 256, 4, 1, 1, 0, 128, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "cluster.go", Line: 36, Col: 20},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "cluster.go", Line: 36, Col: 20},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "cluster.go", Line: 36, Col: 20},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "cluster.go", Line: 36, Col: 20},
 		}},
 	},
 	Block:   gpu.Dim3{X: 128, Y: 1, Z: 1},
@@ -424,8 +424,8 @@ var quernClusterHistogram = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchClusterHistogram runs clusterHistogram on the grid g.
 //
-// clusterHistogram counts bytes in clusters of two blocks, each of which holds
-// one half of the counters in its shared memory.
+// clusterHistogram counts bytes in clusters of two blocks. Each block holds half
+// of the counters in its shared memory.
 func LaunchClusterHistogram(s *gpu.Stream, g gpu.Grid, data *gpu.Buffer[uint8], counts *gpu.Buffer[int32]) error {
 	l, err := quernClusterHistogram.Begin(s, g)
 	if err != nil {
@@ -436,16 +436,16 @@ func LaunchClusterHistogram(s *gpu.Stream, g gpu.Grid, data *gpu.Buffer[uint8], 
 	return l.End()
 }
 
-var quernClampAll_float32 = gpu.NewKernel(gpu.KernelInfo{
+var quernClampAll_float32 = gpu.NewKernel(compiled.Kernel{
 	Name: "clampAll[float32]", Package: "quern.dev/examples/language", Pos: "functions.go:17",
 	Entry: "clampAll_float32",
-	Params: []gpu.Param{
-		{Name: "lo", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "hi", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "lo", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "hi", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -454,16 +454,16 @@ var quernClampAll_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Plain: quernPlainClampAll_float32,
 })
 
-var quernClampAll_int32 = gpu.NewKernel(gpu.KernelInfo{
+var quernClampAll_int32 = gpu.NewKernel(compiled.Kernel{
 	Name: "clampAll[int32]", Package: "quern.dev/examples/language", Pos: "functions.go:17",
 	Entry: "clampAll_int32",
-	Params: []gpu.Param{
-		{Name: "lo", Kind: gpu.Scalar, Type: "int32", Size: 4},
-		{Name: "hi", Kind: gpu.Scalar, Type: "int32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "lo", Kind: compiled.Scalar, Type: "int32", Size: 4},
+		{Name: "hi", Kind: compiled.Scalar, Type: "int32", Size: 4},
+		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -472,16 +472,16 @@ var quernClampAll_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Plain: quernPlainClampAll_int32,
 })
 
-var quernClampAll_meters = gpu.NewKernel(gpu.KernelInfo{
+var quernClampAll_meters = gpu.NewKernel(compiled.Kernel{
 	Name: "clampAll[meters]", Package: "quern.dev/examples/language", Pos: "functions.go:17",
 	Entry: "clampAll_meters",
-	Params: []gpu.Param{
-		{Name: "lo", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "hi", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
+	Params: []compiled.Param{
+		{Name: "lo", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "hi", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -513,46 +513,46 @@ func LaunchClampAll[T float32 | int32 | meters](s *gpu.Stream, g gpu.Grid, lo, h
 	return l.End()
 }
 
-var quernConvertAll_float32_int16 = gpu.NewKernel(gpu.KernelInfo{
+var quernConvertAll_float32_int16 = gpu.NewKernel(compiled.Kernel{
 	Name: "convertAll[float32,int16]", Package: "quern.dev/examples/language", Pos: "functions.go:26",
 	Entry: "convertAll_float32_int16",
-	Params: []gpu.Param{
-		{Name: "scale", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "from", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "to", Kind: gpu.Slice, Type: "int16", Size: 2},
+	Params: []compiled.Param{
+		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "from", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "to", Kind: compiled.Slice, Type: "int16", Size: 2},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 28, Col: 22},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 28, Col: 22},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 28, Col: 22},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 28, Col: 22},
 		}},
 	},
 	Host:  quernHostConvertAll_float32_int16,
 	Plain: quernPlainConvertAll_float32_int16,
 })
 
-var quernConvertAll_float64_int32 = gpu.NewKernel(gpu.KernelInfo{
+var quernConvertAll_float64_int32 = gpu.NewKernel(compiled.Kernel{
 	Name: "convertAll[float64,int32]", Package: "quern.dev/examples/language", Pos: "functions.go:26",
 	Entry: "convertAll_float64_int32",
-	Params: []gpu.Param{
-		{Name: "scale", Kind: gpu.Scalar, Type: "float64", Size: 8},
-		{Name: "from", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "to", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "scale", Kind: compiled.Scalar, Type: "float64", Size: 8},
+		{Name: "from", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "to", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 28, Col: 22},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 28, Col: 22},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 28, Col: 22},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 28, Col: 22},
 		}},
 	},
 	Host:  quernHostConvertAll_float64_int32,
@@ -570,7 +570,7 @@ func LaunchConvertAll[From float32 | float64, To int16 | int32](s *gpu.Stream, g
 	case func(float64, int32):
 		k = quernConvertAll_float64_int32
 	default:
-		return gpu.NoInstance("convertAll", (func(From, To))(nil))
+		return compiled.NoInstance("convertAll", (func(From, To))(nil))
 	}
 	l, err := k.Begin(s, g)
 	if err != nil {
@@ -582,26 +582,26 @@ func LaunchConvertAll[From float32 | float64, To int16 | int32](s *gpu.Stream, g
 	return l.End()
 }
 
-var quernExtremes = gpu.NewKernel(gpu.KernelInfo{
+var quernExtremes = gpu.NewKernel(compiled.Kernel{
 	Name: "extremes", Package: "quern.dev/examples/language", Pos: "functions.go:44",
-	Params: []gpu.Param{
-		{Name: "width", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "most", Kind: gpu.Slice, Type: "int32", Size: 4},
-		{Name: "negatives", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "most", Kind: compiled.Slice, Type: "int32", Size: 4},
+		{Name: "negatives", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "functions.go", Line: 49, Col: 12},
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 50, Col: 29},
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 58, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.SliceSite, File: "functions.go", Line: 49, Col: 12},
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 50, Col: 29},
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 58, Col: 2},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "functions.go", Line: 49, Col: 12},
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 50, Col: 29},
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 58, Col: 2},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.SliceSite, File: "functions.go", Line: 49, Col: 12},
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 50, Col: 29},
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 58, Col: 2},
 		}},
 	},
 	Host:  quernHostExtremes,
@@ -610,8 +610,8 @@ var quernExtremes = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchExtremes runs extremes on the grid g.
 //
-// extremes passes functions to a function: a built-in one in a literal, and a
-// literal that captures and changes a variable.
+// extremes passes two function literals to a function: one that calls a built-in,
+// and one that captures and changes a variable.
 func LaunchExtremes(s *gpu.Stream, g gpu.Grid, width int, x, most, negatives *gpu.Buffer[int32]) error {
 	l, err := quernExtremes.Begin(s, g)
 	if err != nil {
@@ -624,13 +624,13 @@ func LaunchExtremes(s *gpu.Stream, g gpu.Grid, width int, x, most, negatives *gp
 	return l.End()
 }
 
-var quernReturnedFunctions = gpu.NewKernel(gpu.KernelInfo{
+var quernReturnedFunctions = gpu.NewKernel(compiled.Kernel{
 	Name: "returnedFunctions", Package: "quern.dev/examples/language", Pos: "functions.go:75",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -651,13 +651,13 @@ func LaunchReturnedFunctions(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) 
 	return l.End()
 }
 
-var quernMethodValues = gpu.NewKernel(gpu.KernelInfo{
+var quernMethodValues = gpu.NewKernel(compiled.Kernel{
 	Name: "methodValues", Package: "quern.dev/examples/language", Pos: "functions.go:85",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -668,7 +668,7 @@ var quernMethodValues = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchMethodValues runs methodValues on the grid g.
 //
-// methodValues uses a bound method, and a method as a function of its receiver.
+// methodValues uses a method value and a method expression.
 func LaunchMethodValues(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[meters]) error {
 	l, err := quernMethodValues.Begin(s, g)
 	if err != nil {
@@ -678,21 +678,21 @@ func LaunchMethodValues(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[meters]) error 
 	return l.End()
 }
 
-var quernPositions = gpu.NewKernel(gpu.KernelInfo{
+var quernPositions = gpu.NewKernel(compiled.Kernel{
 	Name: "positions", Package: "quern.dev/examples/language", Pos: "functions.go:95",
-	Params: []gpu.Param{
-		{Name: "sorted", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "at", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "sorted", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "at", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 97, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 97, Col: 3},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 97, Col: 3},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 97, Col: 3},
 		}},
 	},
 	Host:  quernHostPositions,
@@ -701,7 +701,7 @@ var quernPositions = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchPositions runs positions on the grid g.
 //
-// positions searches a sorted slice with a function of the standard library.
+// positions searches a sorted slice with a standard library function.
 func LaunchPositions(s *gpu.Stream, g gpu.Grid, sorted, x *gpu.Buffer[float32], at *gpu.Buffer[int32]) error {
 	l, err := quernPositions.Begin(s, g)
 	if err != nil {
@@ -713,36 +713,36 @@ func LaunchPositions(s *gpu.Stream, g gpu.Grid, sorted, x *gpu.Buffer[float32], 
 	return l.End()
 }
 
-var quernBoxBlur = gpu.NewKernel(gpu.KernelInfo{
+var quernBoxBlur = gpu.NewKernel(compiled.Kernel{
 	Name: "boxBlur", Package: "quern.dev/examples/language", Pos: "functions.go:105",
-	Params: []gpu.Param{
-		{Name: "radius", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "radius", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 1, 4, 0, 8, 1, 0, 5, 1, 2, 3, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 4, 3, 7, 0, 7, 1, 0, 5, 1, 2, 3, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 4, 3, 7, 0, 6, 1, 0, 5, 1, 2, 3, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 3, 3, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 112, Col: 10},
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 112, Col: 10},
+			{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
 		}},
 	},
-	Special: []gpu.Special{
+	Special: []compiled.Special{
 		{
 			Name: "radius=1", Section: "boxBlur[radius=1]", Entry: "boxBlur_radius_1",
 			Limits: []int64{1, 0, 9, 1, 0, 0, 1, 0, 4, 9, -1},
-			Variants: []gpu.Variant{
+			Variants: []compiled.Variant{
 				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 2, 1, 1, 4, 0, 1, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 12, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 11, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 9, 3, 7, 5, 9, 0}, Threads: 4},
 				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 2, 1, 1, 4, 0, 1, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 12, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 11, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 9, 3, 7, 5, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
-					{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
 				}},
-				{Name: "wide", Sites: []gpu.Site{
-					{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+				{Name: "wide", Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
 				}},
 			},
 			Host: quernHostBoxBlur_radius_1,
@@ -750,14 +750,14 @@ var quernBoxBlur = gpu.NewKernel(gpu.KernelInfo{
 		{
 			Name: "radius=2", Section: "boxBlur[radius=2]", Entry: "boxBlur_radius_2",
 			Limits: []int64{1, 0, 9, 2, 0, 0, 1, 0, 4, 9, -2},
-			Variants: []gpu.Variant{
+			Variants: []compiled.Variant{
 				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646, 0, -1, 1, 2, 1, 1, 4, 0, 2, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 20, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 18, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 15, 3, 7, 5, 9, 0}, Threads: 4},
 				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646, 0, -1, 1, 2, 1, 1, 4, 0, 2, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 20, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 18, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 15, 3, 7, 5, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646}, Sites: []gpu.Site{
-					{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646}, Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
 				}},
-				{Name: "wide", Sites: []gpu.Site{
-					{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+				{Name: "wide", Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
 				}},
 			},
 			Host: quernHostBoxBlur_radius_2,
@@ -765,14 +765,14 @@ var quernBoxBlur = gpu.NewKernel(gpu.KernelInfo{
 		{
 			Name: "radius=3", Section: "boxBlur[radius=3]", Entry: "boxBlur_radius_3",
 			Limits: []int64{1, 0, 9, 3, 0, 0, 1, 0, 4, 9, -3},
-			Variants: []gpu.Variant{
+			Variants: []compiled.Variant{
 				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645, 0, -1, 1, 2, 1, 1, 4, 0, 3, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 28, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 25, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 21, 3, 7, 5, 9, 0}, Threads: 4},
 				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645, 0, -1, 1, 2, 1, 1, 4, 0, 3, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 28, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 25, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 21, 3, 7, 5, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645}, Sites: []gpu.Site{
-					{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645}, Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
 				}},
-				{Name: "wide", Sites: []gpu.Site{
-					{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+				{Name: "wide", Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
 				}},
 			},
 			Host: quernHostBoxBlur_radius_3,
@@ -784,8 +784,8 @@ var quernBoxBlur = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchBoxBlur runs boxBlur on the grid g.
 //
-// boxBlur is compiled once for any radius, and once more for the radii 1, 2 and
-// 3, where the loop has a constant number of iterations.
+// boxBlur is compiled once for any radius, and once each for the radii 1, 2 and 3,
+// where the loop has a constant number of iterations.
 func LaunchBoxBlur(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernBoxBlur.Begin(s, g)
 	if err != nil {
@@ -797,14 +797,14 @@ func LaunchBoxBlur(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[fl
 	return l.End()
 }
 
-var quernScale = gpu.NewKernel(gpu.KernelInfo{
+var quernScale = gpu.NewKernel(compiled.Kernel{
 	Name: "scale", Package: "quern.dev/examples/language", Pos: "kernels.go:8",
-	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -826,24 +826,24 @@ func LaunchScale(s *gpu.Stream, g gpu.Grid, a float32, x *gpu.Buffer[float32]) e
 	return l.End()
 }
 
-var quernTranspose = gpu.NewKernel(gpu.KernelInfo{
+var quernTranspose = gpu.NewKernel(compiled.Kernel{
 	Name: "transpose", Package: "quern.dev/examples/language", Pos: "memory.go:13",
-	Params: []gpu.Param{
-		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 32, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 17, Col: 40},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 22, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 17, Col: 40},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 22, Col: 3},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 17, Col: 40},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 22, Col: 3},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 17, Col: 40},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 22, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 32, Z: 1},
@@ -855,8 +855,8 @@ var quernTranspose = gpu.NewKernel(gpu.KernelInfo{
 // LaunchTranspose runs transpose on the grid g.
 //
 // transpose writes the transpose of a matrix of h rows and w columns. A tile in
-// shared memory lets threads read and write side by side; its odd width spreads
-// its columns over the banks.
+// shared memory makes reads and writes coalesced; its odd width spreads its
+// columns over the banks.
 func LaunchTranspose(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernTranspose.Begin(s, g)
 	if err != nil {
@@ -869,24 +869,24 @@ func LaunchTranspose(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[fl
 	return l.End()
 }
 
-var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
+var quernHistogram = gpu.NewKernel(compiled.Kernel{
 	Name: "histogram", Package: "quern.dev/examples/language", Pos: "memory.go:30",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 1, 2, 0, 4, 8, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "memory.go", Line: 37, Col: 35},
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 1, 2, 0, 4, 8, 1, 1, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "memory.go", Line: 37, Col: 35},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "memory.go", Line: 37, Col: 35},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 41, Col: 21},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "memory.go", Line: 37, Col: 35},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 41, Col: 21},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "memory.go", Line: 37, Col: 35},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 41, Col: 21},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "memory.go", Line: 37, Col: 35},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 41, Col: 21},
 		}},
 	},
 	Host:  quernHostHistogram,
@@ -907,24 +907,24 @@ func LaunchHistogram(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint8], out *gpu.B
 	return l.End()
 }
 
-var quernExtent = gpu.NewKernel(gpu.KernelInfo{
+var quernExtent = gpu.NewKernel(compiled.Kernel{
 	Name: "extent", Package: "quern.dev/examples/language", Pos: "memory.go:48",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "low", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "high", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "low", Kind: compiled.Slice, Type: "float32", Size: 4},
+		{Name: "high", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 50, Col: 21},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 51, Col: 21},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 50, Col: 21},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 51, Col: 21},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 50, Col: 21},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 51, Col: 21},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 50, Col: 21},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 51, Col: 21},
 		}},
 	},
 	Host:  quernHostExtent,
@@ -945,27 +945,27 @@ func LaunchExtent(s *gpu.Stream, g gpu.Grid, x, low, high *gpu.Buffer[float32]) 
 	return l.End()
 }
 
-var quernMark = gpu.NewKernel(gpu.KernelInfo{
+var quernMark = gpu.NewKernel(compiled.Kernel{
 	Name: "mark", Package: "quern.dev/examples/language", Pos: "memory.go:59",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint16", Size: 2, ReadOnly: true},
-		{Name: "set", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "left", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "odd", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "uint16", Size: 2, ReadOnly: true},
+		{Name: "set", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "left", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "odd", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}, Threads: 8, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 62, Col: 20},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 63, Col: 21},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 64, Col: 21},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 62, Col: 20},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 63, Col: 21},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 64, Col: 21},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 62, Col: 20},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 63, Col: 21},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 64, Col: 21},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 62, Col: 20},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 63, Col: 21},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 64, Col: 21},
 		}},
 	},
 	Host:  quernHostMark,
@@ -975,7 +975,7 @@ var quernMark = gpu.NewKernel(gpu.KernelInfo{
 // LaunchMark runs mark on the grid g.
 //
 // mark sets the bit of each value of x in a set of bits, clears it in another,
-// and turns it over in a third.
+// and flips it in a third.
 func LaunchMark(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint16], set, left, odd *gpu.Buffer[uint32]) error {
 	l, err := quernMark.Begin(s, g)
 	if err != nil {
@@ -988,30 +988,30 @@ func LaunchMark(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint16], set, left, odd
 	return l.End()
 }
 
-var quernInsert = gpu.NewKernel(gpu.KernelInfo{
+var quernInsert = gpu.NewKernel(compiled.Kernel{
 	Name: "insert", Package: "quern.dev/examples/language", Pos: "memory.go:72",
-	Params: []gpu.Param{
-		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "table", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "newest", Kind: gpu.Slice, Type: "int32", Size: 4},
-		{Name: "previous", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "keys", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "table", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "newest", Kind: compiled.Slice, Type: "int32", Size: 4},
+		{Name: "previous", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2147483647, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "memory.go", Line: 78, Col: 29},
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2147483647, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "memory.go", Line: 78, Col: 29},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "memory.go", Line: 78, Col: 29},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 80, Col: 39},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 86, Col: 39},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 86, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "memory.go", Line: 78, Col: 29},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 80, Col: 39},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 86, Col: 39},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 86, Col: 2},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "memory.go", Line: 78, Col: 29},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 80, Col: 39},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 86, Col: 39},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 86, Col: 2},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "memory.go", Line: 78, Col: 29},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 80, Col: 39},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 86, Col: 39},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 86, Col: 2},
 		}},
 	},
 	Host:  quernHostInsert,
@@ -1020,8 +1020,8 @@ var quernInsert = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchInsert runs insert on the grid g.
 //
-// insert puts keys other than 0 into a hash table, in which 0 is a free place.
-// What pushes into newest stands before what it finds there.
+// insert puts nonzero keys into a hash table, in which 0 marks a free slot. newest
+// and previous link the threads' indices in a list, newest first.
 func LaunchInsert(s *gpu.Stream, g gpu.Grid, keys, table *gpu.Buffer[uint32], newest, previous *gpu.Buffer[int32]) error {
 	l, err := quernInsert.Begin(s, g)
 	if err != nil {
@@ -1034,21 +1034,21 @@ func LaunchInsert(s *gpu.Stream, g gpu.Grid, keys, table *gpu.Buffer[uint32], ne
 	return l.End()
 }
 
-var quernTake = gpu.NewKernel(gpu.KernelInfo{
+var quernTake = gpu.NewKernel(compiled.Kernel{
 	Name: "take", Package: "quern.dev/examples/language", Pos: "memory.go:92",
-	Params: []gpu.Param{
-		{Name: "stock", Kind: gpu.Slice, Type: "int32", Size: 4},
-		{Name: "got", Kind: gpu.Slice, Type: "bool", Size: 1},
+	Params: []compiled.Param{
+		{Name: "stock", Kind: compiled.Slice, Type: "int32", Size: 4},
+		{Name: "got", Kind: compiled.Slice, Type: "bool", Size: 1},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 94, Col: 30},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 94, Col: 30},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 94, Col: 30},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 94, Col: 30},
 		}},
 	},
 	Host:  quernHostTake,
@@ -1057,7 +1057,7 @@ var quernTake = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchTake runs take on the grid g.
 //
-// take counts down the stock once for each thread that still gets something.
+// take decrements the stock; a thread gets an item if the stock was positive.
 func LaunchTake(s *gpu.Stream, g gpu.Grid, stock *gpu.Buffer[int32], got *gpu.Buffer[bool]) error {
 	l, err := quernTake.Begin(s, g)
 	if err != nil {
@@ -1068,34 +1068,34 @@ func LaunchTake(s *gpu.Stream, g gpu.Grid, stock *gpu.Buffer[int32], got *gpu.Bu
 	return l.End()
 }
 
-var quernRelay = gpu.NewKernel(gpu.KernelInfo{
+var quernRelay = gpu.NewKernel(compiled.Kernel{
 	Name: "relay", Package: "quern.dev/examples/language", Pos: "memory.go:102",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
-		{Name: "sums", Kind: gpu.Slice, Type: "int64", Size: 8},
-		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "int64", Size: 8, ReadOnly: true},
+		{Name: "sums", Kind: compiled.Slice, Type: "int64", Size: 8},
+		{Name: "ready", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "ticket", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 3, 5, 9, -1, 0, -1, 1, 2, 5, 9, -2147483647, 0, -1, 1, 1, 5, 9, -2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 107, Col: 9},
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 3, 5, 9, -1, 0, -1, 1, 2, 5, 9, -2147483647, 0, -1, 1, 1, 5, 9, -2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 107, Col: 9},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 106, Col: 29},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 107, Col: 9},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 109, Col: 27},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 111, Col: 10},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 113, Col: 2},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 114, Col: 23},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 106, Col: 29},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 107, Col: 9},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 109, Col: 27},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 111, Col: 10},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 113, Col: 2},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 114, Col: 23},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 106, Col: 29},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 107, Col: 9},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 109, Col: 27},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 111, Col: 10},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 113, Col: 2},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 114, Col: 23},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 106, Col: 29},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 107, Col: 9},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 109, Col: 27},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 111, Col: 10},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 113, Col: 2},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 114, Col: 23},
 		}},
 	},
 	Host:  quernHostRelay,
@@ -1104,8 +1104,8 @@ var quernRelay = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchRelay runs relay on the grid g.
 //
-// relay adds up what blocks before have: a block takes a number, waits for the
-// sum of the block with the number before, and hands on its own.
+// relay computes running sums over blocks: each block takes a number, waits for
+// the sum of the block with the previous number, and publishes its own.
 func LaunchRelay(s *gpu.Stream, g gpu.Grid, x, sums *gpu.Buffer[int64], ready, ticket *gpu.Buffer[uint32]) error {
 	l, err := quernRelay.Begin(s, g)
 	if err != nil {
@@ -1118,28 +1118,28 @@ func LaunchRelay(s *gpu.Stream, g gpu.Grid, x, sums *gpu.Buffer[int64], ready, t
 	return l.End()
 }
 
-var quernTotal = gpu.NewKernel(gpu.KernelInfo{
+var quernTotal = gpu.NewKernel(compiled.Kernel{
 	Name: "total", Package: "quern.dev/examples/language", Pos: "memory.go:120",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "partial", Kind: gpu.Slice, Type: "float64", Size: 8},
-		{Name: "done", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8},
+		{Name: "done", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "out", Kind: compiled.Slice, Type: "float64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 134, Col: 3},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 136, Col: 29},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 143, Col: 9},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 145, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 134, Col: 3},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 136, Col: 29},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 143, Col: 9},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 145, Col: 3},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 134, Col: 3},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 136, Col: 29},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 143, Col: 9},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 145, Col: 3},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 134, Col: 3},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 136, Col: 29},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 143, Col: 9},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 145, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
@@ -1150,7 +1150,7 @@ var quernTotal = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchTotal runs total on the grid g.
 //
-// total adds up x. The last block to be done adds up the blocks' sums.
+// total adds up x. The last block to finish adds up the sums of all blocks.
 func LaunchTotal(s *gpu.Stream, g gpu.Grid, x, partial *gpu.Buffer[float64], done *gpu.Buffer[uint32], out *gpu.Buffer[float64]) error {
 	l, err := quernTotal.Begin(s, g)
 	if err != nil {
@@ -1163,22 +1163,22 @@ func LaunchTotal(s *gpu.Stream, g gpu.Grid, x, partial *gpu.Buffer[float64], don
 	return l.End()
 }
 
-var quernSpread = gpu.NewKernel(gpu.KernelInfo{
+var quernSpread = gpu.NewKernel(compiled.Kernel{
 	Name: "spread", Package: "quern.dev/examples/language", Pos: "memory.go:153",
-	Params: []gpu.Param{
-		{Name: "flag", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "saw", Kind: gpu.Slice, Type: "bool", Size: 1},
+	Params: []compiled.Param{
+		{Name: "flag", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "saw", Kind: compiled.Slice, Type: "bool", Size: 1},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 156, Col: 25},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 158, Col: 32},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 156, Col: 25},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 158, Col: 32},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 156, Col: 25},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 158, Col: 32},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 156, Col: 25},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 158, Col: 32},
 		}},
 	},
 	Host:  quernHostSpread,
@@ -1187,8 +1187,8 @@ var quernSpread = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchSpread runs spread on the grid g.
 //
-// spread lets the first block set a flag that the others look at. Which of them
-// see it is not certain.
+// spread lets the first block set a flag that the others read. Which of them see
+// it is unspecified.
 func LaunchSpread(s *gpu.Stream, g gpu.Grid, flag *gpu.Buffer[uint32], saw *gpu.Buffer[bool]) error {
 	l, err := quernSpread.Begin(s, g)
 	if err != nil {
@@ -1199,27 +1199,27 @@ func LaunchSpread(s *gpu.Stream, g gpu.Grid, flag *gpu.Buffer[uint32], saw *gpu.
 	return l.End()
 }
 
-var quernRows = gpu.NewKernel(gpu.KernelInfo{
+var quernRows = gpu.NewKernel(compiled.Kernel{
 	Name: "rows", Package: "quern.dev/examples/language", Pos: "memory.go:166",
-	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 176, Col: 38},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 183, Col: 22},
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 183, Col: 22},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 176, Col: 38},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 183, Col: 22},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 186, Col: 4},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 183, Col: 22},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 186, Col: 4},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 176, Col: 38},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 183, Col: 22},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 186, Col: 4},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 183, Col: 22},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 186, Col: 4},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -1230,8 +1230,8 @@ var quernRows = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchRows runs rows on the grid g.
 //
-// rows adds up each row of a matrix of 256 columns, one block a row at a time.
-// While a row is added up, the next one is on its way.
+// rows adds up each row of a matrix of 256 columns. A block adds up one row while
+// the next one is in flight.
 func LaunchRows(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[float32]) error {
 	l, err := quernRows.Begin(s, g)
 	if err != nil {
@@ -1242,22 +1242,22 @@ func LaunchRows(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[float32]) error {
 	return l.End()
 }
 
-var quernBlur = gpu.NewKernel(gpu.KernelInfo{
+var quernBlur = gpu.NewKernel(compiled.Kernel{
 	Name: "blur", Package: "quern.dev/examples/language", Pos: "memory.go:197",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 0, 260, 4, 0, 0, 7, 1, 0, 4, 9, 0, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "memory.go", Line: 201, Col: 39},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 205, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.SliceSite, File: "memory.go", Line: 201, Col: 39},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 205, Col: 3},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "memory.go", Line: 201, Col: 39},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 205, Col: 3},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.SliceSite, File: "memory.go", Line: 201, Col: 39},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 205, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1268,8 +1268,8 @@ var quernBlur = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchBlur runs blur on the grid g.
 //
-// blur averages each element with its neighbours, of which a block copies its
-// part with a margin.
+// blur averages each element with its neighbors. Each block copies its part of x
+// with a margin.
 func LaunchBlur(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[float32]) error {
 	l, err := quernBlur.Begin(s, g)
 	if err != nil {
@@ -1280,26 +1280,26 @@ func LaunchBlur(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[float32]) error {
 	return l.End()
 }
 
-var quernTimed = gpu.NewKernel(gpu.KernelInfo{
+var quernTimed = gpu.NewKernel(compiled.Kernel{
 	Name: "timed", Package: "quern.dev/examples/language", Pos: "memory.go:213",
-	Params: []gpu.Param{
-		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "cycles", Kind: gpu.Slice, Type: "int64", Size: 8},
-		{Name: "nanoseconds", Kind: gpu.Slice, Type: "int64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
+		{Name: "cycles", Kind: compiled.Slice, Type: "int64", Size: 8},
+		{Name: "nanoseconds", Kind: compiled.Slice, Type: "int64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 2, 3, 2, 0, 5, 1, 2, 4, 9, 0, 2, 3, 2, 0, 5, 1, 3, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 216, Col: 7},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 221, Col: 2},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 222, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 216, Col: 7},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 221, Col: 2},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 222, Col: 2},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 216, Col: 7},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 221, Col: 2},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 222, Col: 2},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 216, Col: 7},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 221, Col: 2},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 222, Col: 2},
 		}},
 	},
 	Host:  quernHostTimed,
@@ -1322,13 +1322,13 @@ func LaunchTimed(s *gpu.Stream, g gpu.Grid, n int, x *gpu.Buffer[float32], cycle
 	return l.End()
 }
 
-var quernIncrement = gpu.NewKernel(gpu.KernelInfo{
+var quernIncrement = gpu.NewKernel(compiled.Kernel{
 	Name: "increment", Package: "quern.dev/examples/language", Pos: "options.go:9",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1340,8 +1340,8 @@ var quernIncrement = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchIncrement runs increment on the grid g.
 //
-// increment says how it is launched: in blocks of 256 threads, of which a
-// multiprocessor is to hold four at once, which bounds their registers.
+// increment is launched in blocks of 256 threads. A multiprocessor should hold
+// four of them at once, which limits the registers per thread.
 func LaunchIncrement(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	l, err := quernIncrement.Begin(s, g)
 	if err != nil {
@@ -1351,15 +1351,15 @@ func LaunchIncrement(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	return l.End()
 }
 
-var quernMagnitudes = gpu.NewKernel(gpu.KernelInfo{
+var quernMagnitudes = gpu.NewKernel(compiled.Kernel{
 	Name: "magnitudes", Package: "quern.dev/examples/language", Pos: "options.go:18",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1370,7 +1370,7 @@ var quernMagnitudes = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchMagnitudes runs magnitudes on the grid g.
 //
-// magnitudes trades checks and the last bits for speed.
+// magnitudes trades checks and the last bits of precision for speed.
 func LaunchMagnitudes(s *gpu.Stream, g gpu.Grid, x, y, out *gpu.Buffer[float32]) error {
 	l, err := quernMagnitudes.Begin(s, g)
 	if err != nil {
@@ -1382,22 +1382,22 @@ func LaunchMagnitudes(s *gpu.Stream, g gpu.Grid, x, y, out *gpu.Buffer[float32])
 	return l.End()
 }
 
-var quernColumnSums = gpu.NewKernel(gpu.KernelInfo{
+var quernColumnSums = gpu.NewKernel(compiled.Kernel{
 	Name: "columnSums", Package: "quern.dev/examples/language", Pos: "options.go:28",
-	Params: []gpu.Param{
-		{Name: "width", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "matrix", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "sums", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "matrix", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "sums", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "options.go", Line: 35, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "options.go", Line: 35, Col: 3},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "options.go", Line: 33, Col: 11},
-			{Kind: gpu.IndexSite, File: "options.go", Line: 35, Col: 3},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "options.go", Line: 33, Col: 11},
+			{Kind: compiled.IndexSite, File: "options.go", Line: 35, Col: 3},
 		}},
 	},
 	Host:  quernHostColumnSums,
@@ -1406,8 +1406,8 @@ var quernColumnSums = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchColumnSums runs columnSums on the grid g.
 //
-// columnSums adds the rows of a matrix. The loop has four copies of its body and
-// is followed by one for the rows that remain.
+// columnSums adds the rows of a matrix. The loop gets four copies of its body; a
+// second loop adds the remaining rows.
 func LaunchColumnSums(s *gpu.Stream, g gpu.Grid, width int, matrix, sums *gpu.Buffer[float32]) error {
 	l, err := quernColumnSums.Begin(s, g)
 	if err != nil {
@@ -1419,14 +1419,14 @@ func LaunchColumnSums(s *gpu.Stream, g gpu.Grid, width int, matrix, sums *gpu.Bu
 	return l.End()
 }
 
-var quernPolynomials = gpu.NewKernel(gpu.KernelInfo{
+var quernPolynomials = gpu.NewKernel(compiled.Kernel{
 	Name: "polynomials", Package: "quern.dev/examples/language", Pos: "options.go:43",
-	Params: []gpu.Param{
-		{Name: "coefficients", Kind: gpu.Struct, Type: "[8]float32", Size: 32},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "coefficients", Kind: compiled.Struct, Type: "[8]float32", Size: 32},
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -1437,7 +1437,7 @@ var quernPolynomials = gpu.NewKernel(gpu.KernelInfo{
 // LaunchPolynomials runs polynomials on the grid g.
 //
 // polynomials evaluates the polynomial with eight coefficients at each x. The
-// inner loop becomes eight statements, the outer one stays a loop.
+// inner loop becomes eight statements; the outer one stays a loop.
 func LaunchPolynomials(s *gpu.Stream, g gpu.Grid, coefficients [8]float32, x *gpu.Buffer[float32]) error {
 	l, err := quernPolynomials.Begin(s, g)
 	if err != nil {
@@ -1448,18 +1448,18 @@ func LaunchPolynomials(s *gpu.Stream, g gpu.Grid, coefficients [8]float32, x *gp
 	return l.End()
 }
 
-var quernTrace = gpu.NewKernel(gpu.KernelInfo{
+var quernTrace = gpu.NewKernel(compiled.Kernel{
 	Name: "trace", Package: "quern.dev/examples/language", Pos: "output.go:8",
-	Params: []gpu.Param{
-		{Name: "limit", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+	Params: []compiled.Param{
+		{Name: "limit", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Formats: []gpu.Format{
+	Formats: []compiled.Format{
 		{Text: "x[%d] = %.1f > %g\n", Args: []string{"int", "float32", "float32"}},
 	},
 	Host:  quernHostTrace,
@@ -1468,7 +1468,7 @@ var quernTrace = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchTrace runs trace on the grid g.
 //
-// trace prints the elements that are out of bounds.
+// trace prints the elements that exceed the limit.
 func LaunchTrace(s *gpu.Stream, g gpu.Grid, limit float32, x *gpu.Buffer[float32]) error {
 	l, err := quernTrace.Begin(s, g)
 	if err != nil {
@@ -1479,18 +1479,18 @@ func LaunchTrace(s *gpu.Stream, g gpu.Grid, limit float32, x *gpu.Buffer[float32
 	return l.End()
 }
 
-var quernRoots = gpu.NewKernel(gpu.KernelInfo{
+var quernRoots = gpu.NewKernel(compiled.Kernel{
 	Name: "roots", Package: "quern.dev/examples/language", Pos: "output.go:17",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
 		}},
 	},
 	Host:  quernHostRoots,
@@ -1499,7 +1499,7 @@ var quernRoots = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchRoots runs roots on the grid g.
 //
-// roots replaces each element by its square root.
+// roots replaces each element with its square root.
 func LaunchRoots(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float64]) error {
 	l, err := quernRoots.Begin(s, g)
 	if err != nil {
@@ -1509,24 +1509,24 @@ func LaunchRoots(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float64]) error {
 	return l.End()
 }
 
-var quernDecode = gpu.NewKernel(gpu.KernelInfo{
+var quernDecode = gpu.NewKernel(compiled.Kernel{
 	Name: "decode", Package: "quern.dev/examples/language", Pos: "output.go:27",
-	Params: []gpu.Param{
-		{Name: "text", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "values", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "text", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "values", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "output.go", Line: 34, Col: 3},
-			{Kind: gpu.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "output.go", Line: 34, Col: 3},
+			{Kind: compiled.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "output.go", Line: 34, Col: 3},
-			{Kind: gpu.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "output.go", Line: 34, Col: 3},
+			{Kind: compiled.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
 		}},
 	},
 	Host:  quernHostDecode,
@@ -1546,15 +1546,15 @@ func LaunchDecode(s *gpu.Stream, g gpu.Grid, text *gpu.Buffer[uint8], values *gp
 	return l.End()
 }
 
-var quernPiHits = gpu.NewKernel(gpu.KernelInfo{
+var quernPiHits = gpu.NewKernel(compiled.Kernel{
 	Name: "piHits", Package: "quern.dev/examples/language", Pos: "random.go:9",
-	Params: []gpu.Param{
-		{Name: "seed", Kind: gpu.Scalar, Type: "uint64", Size: 8},
-		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "hits", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "seed", Kind: compiled.Scalar, Type: "uint64", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "hits", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -1564,8 +1564,8 @@ var quernPiHits = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchPiHits runs piHits on the grid g.
 //
-// piHits counts, for each thread, how many of n random points lie in the quarter
-// of a circle.
+// piHits counts, for each thread, how many of n random points lie in a quarter
+// circle.
 func LaunchPiHits(s *gpu.Stream, g gpu.Grid, seed uint64, n int, hits *gpu.Buffer[int32]) error {
 	l, err := quernPiHits.Begin(s, g)
 	if err != nil {
@@ -1577,15 +1577,15 @@ func LaunchPiHits(s *gpu.Stream, g gpu.Grid, seed uint64, n int, hits *gpu.Buffe
 	return l.End()
 }
 
-var quernNoise = gpu.NewKernel(gpu.KernelInfo{
+var quernNoise = gpu.NewKernel(compiled.Kernel{
 	Name: "noise", Package: "quern.dev/examples/language", Pos: "random.go:29",
-	Params: []gpu.Param{
-		{Name: "seed", Kind: gpu.Scalar, Type: "uint64", Size: 8},
-		{Name: "sigma", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "signal", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "seed", Kind: compiled.Scalar, Type: "uint64", Size: 8},
+		{Name: "sigma", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "signal", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -1595,8 +1595,8 @@ var quernNoise = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchNoise runs noise on the grid g.
 //
-// noise adds normally distributed numbers to a signal. A value depends on its
-// index alone, however many threads there are.
+// noise adds normally distributed numbers to a signal. A value depends only on its
+// index, not on the number of threads.
 func LaunchNoise(s *gpu.Stream, g gpu.Grid, seed uint64, sigma float32, signal *gpu.Buffer[float32]) error {
 	l, err := quernNoise.Begin(s, g)
 	if err != nil {
@@ -1608,14 +1608,14 @@ func LaunchNoise(s *gpu.Stream, g gpu.Grid, seed uint64, sigma float32, signal *
 	return l.End()
 }
 
-var quernShuffledKeys = gpu.NewKernel(gpu.KernelInfo{
+var quernShuffledKeys = gpu.NewKernel(compiled.Kernel{
 	Name: "shuffledKeys", Package: "quern.dev/examples/language", Pos: "random.go:40",
-	Params: []gpu.Param{
-		{Name: "key", Kind: gpu.Struct, Type: "[2]uint32", Size: 8},
-		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "key", Kind: compiled.Struct, Type: "[2]uint32", Size: 8},
+		{Name: "keys", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1626,7 +1626,7 @@ var quernShuffledKeys = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchShuffledKeys runs shuffledKeys on the grid g.
 //
-// shuffledKeys gives every element a random key, with the generator itself.
+// shuffledKeys gives every element a random key, using the generator directly.
 func LaunchShuffledKeys(s *gpu.Stream, g gpu.Grid, key [2]uint32, keys *gpu.Buffer[uint32]) error {
 	l, err := quernShuffledKeys.Begin(s, g)
 	if err != nil {
@@ -1637,27 +1637,27 @@ func LaunchShuffledKeys(s *gpu.Stream, g gpu.Grid, key [2]uint32, keys *gpu.Buff
 	return l.End()
 }
 
-var quernTensorProduct = gpu.NewKernel(gpu.KernelInfo{
+var quernTensorProduct = gpu.NewKernel(compiled.Kernel{
 	Name: "tensorProduct", Package: "quern.dev/examples/language", Pos: "tensor.go:13",
-	Params: []gpu.Param{
-		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "quern.dev/examples/language.Eight", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
-		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/examples/language.Eight", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
-		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "a", Kind: compiled.Slice, Type: "quern.dev/examples/language.Eight", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "quern.dev/examples/language.Eight", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, -1, 1, 2, 0, 16, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 3, 0, 16, 2, 1, 1, 1, 5, 5, 4, 0, 2147483646, 4, 7, 5, 9, 0, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 1, 3, 4, 9, 0, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 72, 1, 0, 5, 4, 1, 4, 4, 9, 9, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 0, 8, 1, 0, 5, 1, 4, 3, 0, 64, 2, 0, 5, 4, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 8, 1, 0, 5, 1, 4, 3, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 21, Col: 50},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 22, Col: 50},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 34, Col: 4},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 21, Col: 50},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 22, Col: 50},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 34, Col: 4},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 21, Col: 50},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 22, Col: 50},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 34, Col: 4},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 21, Col: 50},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 22, Col: 50},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 34, Col: 4},
 		}},
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
@@ -1669,8 +1669,8 @@ var quernTensorProduct = gpu.NewKernel(gpu.KernelInfo{
 // LaunchTensorProduct runs tensorProduct on the grid g.
 //
 // tensorProduct computes c = a*b, where a has k chunks of eight elements in a row
-// and b has n. Each warp computes 16 rows and 16 columns of c; a block's four
-// warps stand side by side. Tiles of a and b go through shared memory.
+// and b has n. Each warp computes 16 rows and 16 columns of c; the four warps of a
+// block are side by side. Tiles of a and b go through shared memory.
 func LaunchTensorProduct(s *gpu.Stream, g gpu.Grid, n, k int, a, b *gpu.Buffer[Eight], c *gpu.Buffer[float32]) error {
 	l, err := quernTensorProduct.Begin(s, g)
 	if err != nil {
@@ -1684,24 +1684,24 @@ func LaunchTensorProduct(s *gpu.Stream, g gpu.Grid, n, k int, a, b *gpu.Buffer[E
 	return l.End()
 }
 
-var quernSimilarities = gpu.NewKernel(gpu.KernelInfo{
+var quernSimilarities = gpu.NewKernel(compiled.Kernel{
 	Name: "similarities", Package: "quern.dev/examples/language", Pos: "tensor.go:44",
-	Params: []gpu.Param{
-		{Name: "vectors", Kind: gpu.Slice, Type: "[16]int8", Size: 16, ReadOnly: true},
-		{Name: "c", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "vectors", Kind: compiled.Slice, Type: "[16]int8", Size: 16, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -2147483633, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 50, Col: 22},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 59, Col: 3},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 59, Col: 10},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 50, Col: 22},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 59, Col: 3},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 59, Col: 10},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 50, Col: 22},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 59, Col: 3},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 59, Col: 10},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 50, Col: 22},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 59, Col: 3},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 59, Col: 10},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -1712,9 +1712,9 @@ var quernSimilarities = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchSimilarities runs similarities on the grid g.
 //
-// similarities computes the products of all pairs of 16 vectors of int8 with
-// each other: c = v * vᵀ. A vector's bytes are side by side, so that v is read as
-// A, and as the transpose of B.
+// similarities computes the products of all pairs of 16 vectors of int8:
+// c = v * vᵀ. A vector's bytes are contiguous, so v is read as A, and as the
+// transpose of B.
 func LaunchSimilarities(s *gpu.Stream, g gpu.Grid, vectors *gpu.Buffer[[16]int8], c *gpu.Buffer[int32]) error {
 	l, err := quernSimilarities.Begin(s, g)
 	if err != nil {
@@ -1725,24 +1725,24 @@ func LaunchSimilarities(s *gpu.Stream, g gpu.Grid, vectors *gpu.Buffer[[16]int8]
 	return l.End()
 }
 
-var quernMoments = gpu.NewKernel(gpu.KernelInfo{
+var quernMoments = gpu.NewKernel(compiled.Kernel{
 	Name: "moments", Package: "quern.dev/examples/language", Pos: "tensor.go:68",
-	Params: []gpu.Param{
-		{Name: "samples", Kind: gpu.Slice, Type: "[2][8]quern.dev/kernel.Float16", Size: 32, ReadOnly: true},
-		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "samples", Kind: compiled.Slice, Type: "[2][8]quern.dev/kernel.Float16", Size: 32, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 16, 1, 0, 0, 1, 4, 0, 16, 8, 5, 1, 0, 4, 9, -16, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 9, 2147483632, 10, 0, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 73, Col: 22},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 82, Col: 3},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 82, Col: 10},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 9, 2147483632, 10, 0, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 73, Col: 22},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 82, Col: 10},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 73, Col: 22},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 82, Col: 3},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 82, Col: 10},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 73, Col: 22},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 82, Col: 10},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -1754,8 +1754,8 @@ var quernMoments = gpu.NewKernel(gpu.KernelInfo{
 // LaunchMoments runs moments on the grid g.
 //
 // moments computes xᵀ * x for samples of 16 numbers: the sums of the products of
-// each number with each other. A sample's numbers are side by side: x is read as
-// the transpose of A, and as B.
+// all pairs of numbers. A sample's numbers are contiguous, so x is read as the
+// transpose of A, and as B.
 func LaunchMoments(s *gpu.Stream, g gpu.Grid, samples *gpu.Buffer[[2][8]kernel.Float16], c *gpu.Buffer[float32]) error {
 	l, err := quernMoments.Begin(s, g)
 	if err != nil {
@@ -1766,29 +1766,29 @@ func LaunchMoments(s *gpu.Stream, g gpu.Grid, samples *gpu.Buffer[[2][8]kernel.F
 	return l.End()
 }
 
-var quernSmallProduct = gpu.NewKernel(gpu.KernelInfo{
+var quernSmallProduct = gpu.NewKernel(compiled.Kernel{
 	Name: "smallProduct", Package: "quern.dev/examples/language", Pos: "tensor.go:90",
-	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1073741823, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 56, 4, 1, 1, 0, 1073741872, 4, 7, 5, 9, 0, 0, -1, 1, 2, 5, 9, -128}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 94, Col: 9},
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1073741823, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 56, 4, 1, 1, 0, 1073741872, 4, 7, 5, 9, 0, 0, -1, 1, 2, 5, 9, -128}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 94, Col: 9},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 94, Col: 9},
-			{Kind: gpu.SliceSite, File: "tensor.go", Line: 95, Col: 31},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 95, Col: 9},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 99, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 94, Col: 9},
+			{Kind: compiled.SliceSite, File: "tensor.go", Line: 95, Col: 31},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 95, Col: 9},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 99, Col: 3},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 94, Col: 9},
-			{Kind: gpu.SliceSite, File: "tensor.go", Line: 95, Col: 31},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 95, Col: 9},
-			{Kind: gpu.IndexSite, File: "tensor.go", Line: 99, Col: 3},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 94, Col: 9},
+			{Kind: compiled.SliceSite, File: "tensor.go", Line: 95, Col: 31},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 95, Col: 9},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 99, Col: 3},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -1798,8 +1798,8 @@ var quernSmallProduct = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchSmallProduct runs smallProduct on the grid g.
 //
-// smallProduct multiplies a 16xK matrix by a Kx8 one, straight from global
-// memory, in the format TF32.
+// smallProduct multiplies a 16xK matrix by a Kx8 matrix, directly from global
+// memory, in TF32.
 func LaunchSmallProduct(s *gpu.Stream, g gpu.Grid, a, b, c *gpu.Buffer[float32]) error {
 	l, err := quernSmallProduct.Begin(s, g)
 	if err != nil {
@@ -1811,23 +1811,23 @@ func LaunchSmallProduct(s *gpu.Stream, g gpu.Grid, a, b, c *gpu.Buffer[float32])
 	return l.End()
 }
 
-var quernZoom = gpu.NewKernel(gpu.KernelInfo{
+var quernZoom = gpu.NewKernel(compiled.Kernel{
 	Name: "zoom", Package: "quern.dev/examples/language", Pos: "texture.go:8",
-	Params: []gpu.Param{
-		{Name: "factor", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
-		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "factor", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "image", Kind: compiled.Texture, Type: "float32", Size: 24},
+		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 2, 1, 3, 5, 4, 1, 2, 1, 4, 3, 1, 2, 1, 3, 5, 4, 2, 4, 1, 2, 5, 4, 7, 1, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 1, 4, 2, 4, 1, 2, 5, 3, 0, 1024, 1, 2, 5, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "texture.go", Line: 15, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "texture.go", Line: 15, Col: 2},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "texture.go", Line: 15, Col: 2},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "texture.go", Line: 15, Col: 2},
 		}},
 	},
 	Host:  quernHostZoom,
@@ -1836,7 +1836,7 @@ var quernZoom = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchZoom runs zoom on the grid g.
 //
-// zoom draws the middle of an image enlarged.
+// zoom magnifies the center of an image.
 func LaunchZoom(s *gpu.Stream, g gpu.Grid, factor float32, image *gpu.Texture2D[float32], w, h int, out *gpu.Buffer[float32]) error {
 	l, err := quernZoom.Begin(s, g)
 	if err != nil {
@@ -1850,19 +1850,19 @@ func LaunchZoom(s *gpu.Stream, g gpu.Grid, factor float32, image *gpu.Texture2D[
 	return l.End()
 }
 
-var quernEdges = gpu.NewKernel(gpu.KernelInfo{
+var quernEdges = gpu.NewKernel(compiled.Kernel{
 	Name: "edges", Package: "quern.dev/examples/language", Pos: "texture.go:21",
-	Params: []gpu.Param{
-		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "image", Kind: compiled.Texture, Type: "float32", Size: 24},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "texture.go", Line: 24, Col: 3},
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "texture.go", Line: 24, Col: 3},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "texture.go", Line: 24, Col: 3},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "texture.go", Line: 24, Col: 3},
 		}},
 	},
 	Host:  quernHostEdges,
@@ -1871,7 +1871,7 @@ var quernEdges = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchEdges runs edges on the grid g.
 //
-// edges takes differences of neighbours, which exist beyond the image too.
+// edges subtracts the left neighbor from the right one, even beyond the image.
 func LaunchEdges(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], out *gpu.Buffer[float32]) error {
 	l, err := quernEdges.Begin(s, g)
 	if err != nil {
@@ -1882,14 +1882,14 @@ func LaunchEdges(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], out *
 	return l.End()
 }
 
-var quernAddHalves = gpu.NewKernel(gpu.KernelInfo{
+var quernAddHalves = gpu.NewKernel(compiled.Kernel{
 	Name: "addHalves", Package: "quern.dev/examples/language", Pos: "types.go:12",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
-		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
+		{Name: "y", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1900,7 +1900,7 @@ var quernAddHalves = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchAddHalves runs addHalves on the grid g.
 //
-// addHalves adds numbers of 16 bits, each sum rounded once.
+// addHalves adds 16-bit floats. Each sum is rounded once.
 func LaunchAddHalves(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[kernel.Float16]) error {
 	l, err := quernAddHalves.Begin(s, g)
 	if err != nil {
@@ -1911,14 +1911,14 @@ func LaunchAddHalves(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[kernel.Float16]
 	return l.End()
 }
 
-var quernNorm = gpu.NewKernel(gpu.KernelInfo{
+var quernNorm = gpu.NewKernel(compiled.Kernel{
 	Name: "norm", Package: "quern.dev/examples/language", Pos: "types.go:21",
-	Params: []gpu.Param{
-		{Name: "rows", Kind: gpu.Slice, Type: "[64]quern.dev/kernel.BFloat16", Size: 128, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
+	Params: []compiled.Param{
+		{Name: "rows", Kind: compiled.Slice, Type: "[64]quern.dev/kernel.BFloat16", Size: 128, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}},
 		{Name: "wide"},
 	},
@@ -1928,7 +1928,7 @@ var quernNorm = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchNorm runs norm on the grid g.
 //
-// norm keeps the sum of many products in float32 and rounds the result.
+// norm accumulates many products in float32 and rounds the result.
 func LaunchNorm(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[64]kernel.BFloat16], out *gpu.Buffer[kernel.BFloat16]) error {
 	l, err := quernNorm.Begin(s, g)
 	if err != nil {
@@ -1939,14 +1939,14 @@ func LaunchNorm(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[64]kernel.BFloat16]
 	return l.End()
 }
 
-var quernLimitHalves = gpu.NewKernel(gpu.KernelInfo{
+var quernLimitHalves = gpu.NewKernel(compiled.Kernel{
 	Name: "limitHalves", Package: "quern.dev/examples/language", Pos: "types.go:34",
-	Params: []gpu.Param{
-		{Name: "limit", Kind: gpu.Struct, Type: "quern.dev/kernel.Float16", Size: 2},
-		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
+	Params: []compiled.Param{
+		{Name: "limit", Kind: compiled.Struct, Type: "quern.dev/kernel.Float16", Size: 2},
+		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1957,7 +1957,7 @@ var quernLimitHalves = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchLimitHalves runs limitHalves on the grid g.
 //
-// limitHalves uses comparisons, which the operators of Go do not make.
+// limitHalves compares with methods, because Go's operators do not apply.
 func LaunchLimitHalves(s *gpu.Stream, g gpu.Grid, limit kernel.Float16, x *gpu.Buffer[kernel.Float16]) error {
 	l, err := quernLimitHalves.Begin(s, g)
 	if err != nil {
@@ -1968,15 +1968,15 @@ func LaunchLimitHalves(s *gpu.Stream, g gpu.Grid, limit kernel.Float16, x *gpu.B
 	return l.End()
 }
 
-var quernScaleAny_float32 = gpu.NewKernel(gpu.KernelInfo{
+var quernScaleAny_float32 = gpu.NewKernel(compiled.Kernel{
 	Name: "scaleAny[float32]", Package: "quern.dev/examples/language", Pos: "types.go:55",
 	Entry: "scaleAny_float32",
-	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1985,15 +1985,15 @@ var quernScaleAny_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Plain: quernPlainScaleAny_float32,
 })
 
-var quernScaleAny_kernel_Float16 = gpu.NewKernel(gpu.KernelInfo{
+var quernScaleAny_kernel_Float16 = gpu.NewKernel(compiled.Kernel{
 	Name: "scaleAny[kernel.Float16]", Package: "quern.dev/examples/language", Pos: "types.go:55",
 	Entry: "scaleAny_kernel_Float16",
-	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
+	Params: []compiled.Param{
+		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -2002,15 +2002,15 @@ var quernScaleAny_kernel_Float16 = gpu.NewKernel(gpu.KernelInfo{
 	Plain: quernPlainScaleAny_kernel_Float16,
 })
 
-var quernScaleAny_kernel_BFloat16 = gpu.NewKernel(gpu.KernelInfo{
+var quernScaleAny_kernel_BFloat16 = gpu.NewKernel(compiled.Kernel{
 	Name: "scaleAny[kernel.BFloat16]", Package: "quern.dev/examples/language", Pos: "types.go:55",
 	Entry: "scaleAny_kernel_BFloat16",
-	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
+	Params: []compiled.Param{
+		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -2021,7 +2021,7 @@ var quernScaleAny_kernel_BFloat16 = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchScaleAny runs scaleAny on the grid g.
 //
-// scaleAny is compiled for each type that it lists.
+// scaleAny is compiled for each type that its directive lists.
 func LaunchScaleAny[T float32 | kernel.Float16 | kernel.BFloat16](s *gpu.Stream, g gpu.Grid, a float32, x *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
@@ -2041,15 +2041,15 @@ func LaunchScaleAny[T float32 | kernel.Float16 | kernel.BFloat16](s *gpu.Stream,
 	return l.End()
 }
 
-var quernJulia = gpu.NewKernel(gpu.KernelInfo{
+var quernJulia = gpu.NewKernel(compiled.Kernel{
 	Name: "julia", Package: "quern.dev/examples/language", Pos: "types.go:64",
-	Params: []gpu.Param{
-		{Name: "c", Kind: gpu.Struct, Type: "complex128", Size: 16},
-		{Name: "z", Kind: gpu.Slice, Type: "complex128", Size: 16, ReadOnly: true},
-		{Name: "steps", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "c", Kind: compiled.Struct, Type: "complex128", Size: 16},
+		{Name: "z", Kind: compiled.Slice, Type: "complex128", Size: 16, ReadOnly: true},
+		{Name: "steps", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}},
 		{Name: "wide"},
 	},
@@ -2071,14 +2071,14 @@ func LaunchJulia(s *gpu.Stream, g gpu.Grid, c complex128, z *gpu.Buffer[complex1
 	return l.End()
 }
 
-var quernImpedance = gpu.NewKernel(gpu.KernelInfo{
+var quernImpedance = gpu.NewKernel(compiled.Kernel{
 	Name: "impedance", Package: "quern.dev/examples/language", Pos: "types.go:77",
-	Params: []gpu.Param{
-		{Name: "omega", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "z", Kind: gpu.Slice, Type: "complex64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "omega", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "z", Kind: compiled.Slice, Type: "complex64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
 	},
@@ -2099,15 +2099,15 @@ func LaunchImpedance(s *gpu.Stream, g gpu.Grid, omega float32, z *gpu.Buffer[com
 	return l.End()
 }
 
-var quernPush = gpu.NewKernel(gpu.KernelInfo{
+var quernPush = gpu.NewKernel(compiled.Kernel{
 	Name: "push", Package: "quern.dev/examples/language", Pos: "types.go:86",
-	Params: []gpu.Param{
-		{Name: "dt", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "position", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
-		{Name: "velocity", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
+	Params: []compiled.Param{
+		{Name: "dt", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "position", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
+		{Name: "velocity", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
 		{Name: "wide"},
@@ -2118,7 +2118,7 @@ var quernPush = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchPush runs push on the grid g.
 //
-// push moves particles; each of the slices is read and written 16 bytes at a time.
+// push moves particles. It accesses each slice 16 bytes at a time.
 func LaunchPush(s *gpu.Stream, g gpu.Grid, dt float32, position, velocity *gpu.Buffer[kernel.Vec4[float32]]) error {
 	l, err := quernPush.Begin(s, g)
 	if err != nil {
@@ -2130,15 +2130,15 @@ func LaunchPush(s *gpu.Stream, g gpu.Grid, dt float32, position, velocity *gpu.B
 	return l.End()
 }
 
-var quernShade = gpu.NewKernel(gpu.KernelInfo{
+var quernShade = gpu.NewKernel(compiled.Kernel{
 	Name: "shade", Package: "quern.dev/examples/language", Pos: "types.go:95",
-	Params: []gpu.Param{
-		{Name: "light", Kind: gpu.Struct, Type: "quern.dev/kernel.Vec3[float32]", Size: 12, Layout: "struct{X float32; Y float32; Z float32}"},
-		{Name: "normals", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec3[float32]", Size: 12, Layout: "struct{X float32; Y float32; Z float32}", ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "light", Kind: compiled.Struct, Type: "quern.dev/kernel.Vec3[float32]", Size: 12, Layout: "struct{X float32; Y float32; Z float32}"},
+		{Name: "normals", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec3[float32]", Size: 12, Layout: "struct{X float32; Y float32; Z float32}", ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -2149,7 +2149,7 @@ var quernShade = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchShade runs shade on the grid g.
 //
-// shade is the light on surfaces with these normals.
+// shade computes the light on surfaces with the given normals.
 func LaunchShade(s *gpu.Stream, g gpu.Grid, light kernel.Vec3[float32], normals *gpu.Buffer[kernel.Vec3[float32]], out *gpu.Buffer[float32]) error {
 	l, err := quernShade.Begin(s, g)
 	if err != nil {
@@ -2161,14 +2161,14 @@ func LaunchShade(s *gpu.Stream, g gpu.Grid, light kernel.Vec3[float32], normals 
 	return l.End()
 }
 
-var quernWidest = gpu.NewKernel(gpu.KernelInfo{
+var quernWidest = gpu.NewKernel(compiled.Kernel{
 	Name: "widest", Package: "quern.dev/examples/language", Pos: "types.go:116",
-	Params: []gpu.Param{
-		{Name: "rows", Kind: gpu.Slice, Type: "[4]quern.dev/examples/language.sample", Size: 96, Layout: "[4]struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}", ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/examples/language.sample", Size: 24, Layout: "struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}"},
+	Params: []compiled.Param{
+		{Name: "rows", Kind: compiled.Slice, Type: "[4]quern.dev/examples/language.sample", Size: 96, Layout: "[4]struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}", ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/examples/language.sample", Size: 24, Layout: "struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}"},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -2189,22 +2189,22 @@ func LaunchWidest(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[4]sample], out *g
 	return l.End()
 }
 
-var quernFilter = gpu.NewKernel(gpu.KernelInfo{
+var quernFilter = gpu.NewKernel(compiled.Kernel{
 	Name: "filter", Package: "quern.dev/examples/language", Pos: "types.go:148",
-	Params: []gpu.Param{
-		{Name: "radius", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "radius", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2147483645}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "types.go", Line: 155, Col: 10},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2147483645}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "types.go", Line: 155, Col: 10},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "types.go", Line: 155, Col: 10},
-			{Kind: gpu.IndexSite, File: "types.go", Line: 155, Col: 22},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "types.go", Line: 155, Col: 10},
+			{Kind: compiled.IndexSite, File: "types.go", Line: 155, Col: 22},
 		}},
 	},
 	Host:  quernHostFilter,
@@ -2213,7 +2213,7 @@ var quernFilter = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchFilter runs filter on the grid g.
 //
-// filter smooths and weighs by level.
+// filter smooths the input and weights it by level.
 func LaunchFilter(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernFilter.Begin(s, g)
 	if err != nil {
@@ -2225,23 +2225,23 @@ func LaunchFilter(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[flo
 	return l.End()
 }
 
-var quernWarpSums = gpu.NewKernel(gpu.KernelInfo{
+var quernWarpSums = gpu.NewKernel(compiled.Kernel{
 	Name: "warpSums", Package: "quern.dev/examples/language", Pos: "warp.go:12",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "all", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "upTo", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "all", Kind: compiled.Slice, Type: "float32", Size: 4},
+		{Name: "upTo", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 20, Col: 3},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 20, Col: 11},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 20, Col: 3},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 20, Col: 11},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 20, Col: 3},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 20, Col: 11},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 20, Col: 3},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 20, Col: 11},
 		}},
 	},
 	Host:  quernHostWarpSums,
@@ -2262,20 +2262,20 @@ func LaunchWarpSums(s *gpu.Stream, g gpu.Grid, x, all, upTo *gpu.Buffer[float32]
 	return l.End()
 }
 
-var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
+var quernBlockSum = gpu.NewKernel(compiled.Kernel{
 	Name: "blockSum", Package: "quern.dev/examples/language", Pos: "warp.go:28",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "sum", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "sum", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 46, Col: 22},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 46, Col: 22},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 46, Col: 22},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 46, Col: 22},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2286,8 +2286,8 @@ var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchBlockSum runs blockSum on the grid g.
 //
-// blockSum adds the elements of x to sum[0]: each warp its own, then the first
-// warp the sums of all.
+// blockSum adds the elements of x to sum[0]. Each warp reduces its own elements,
+// then the first warp reduces the sums of all warps.
 func LaunchBlockSum(s *gpu.Stream, g gpu.Grid, x, sum *gpu.Buffer[float32]) error {
 	l, err := quernBlockSum.Begin(s, g)
 	if err != nil {
@@ -2298,25 +2298,25 @@ func LaunchBlockSum(s *gpu.Stream, g gpu.Grid, x, sum *gpu.Buffer[float32]) erro
 	return l.End()
 }
 
-var quernCompact = gpu.NewKernel(gpu.KernelInfo{
+var quernCompact = gpu.NewKernel(compiled.Kernel{
 	Name: "compact", Package: "quern.dev/examples/language", Pos: "warp.go:55",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
-		{Name: "count", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "int32", Size: 4},
+		{Name: "count", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 66, Col: 3},
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, -1}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 66, Col: 3},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 61, Col: 28},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 66, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 61, Col: 28},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 66, Col: 3},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 61, Col: 28},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 66, Col: 3},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 61, Col: 28},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 66, Col: 3},
 		}},
 	},
 	Host:  quernHostCompact,
@@ -2325,8 +2325,8 @@ var quernCompact = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchCompact runs compact on the grid g.
 //
-// compact writes the elements of x that are not negative to out, in any order,
-// and their number to count[0]. A warp makes room with one atomic operation.
+// compact writes the nonnegative elements of x to out, in any order, and their
+// number to count[0]. Each warp reserves space with one atomic operation.
 func LaunchCompact(s *gpu.Stream, g gpu.Grid, x, out, count *gpu.Buffer[int32]) error {
 	l, err := quernCompact.Begin(s, g)
 	if err != nil {
@@ -2338,32 +2338,32 @@ func LaunchCompact(s *gpu.Stream, g gpu.Grid, x, out, count *gpu.Buffer[int32]) 
 	return l.End()
 }
 
-var quernShuffles = gpu.NewKernel(gpu.KernelInfo{
+var quernShuffles = gpu.NewKernel(compiled.Kernel{
 	Name: "shuffles", Package: "quern.dev/examples/language", Pos: "warp.go:73",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -160}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 74, Col: 10},
-			{Kind: gpu.SliceSite, File: "warp.go", Line: 74, Col: 28},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 75, Col: 2},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 76, Col: 2},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 77, Col: 2},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 78, Col: 2},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 79, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 74, Col: 10},
+			{Kind: compiled.SliceSite, File: "warp.go", Line: 74, Col: 28},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 75, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 76, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 77, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 78, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 79, Col: 2},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 74, Col: 10},
-			{Kind: gpu.SliceSite, File: "warp.go", Line: 74, Col: 28},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 75, Col: 2},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 76, Col: 2},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 77, Col: 2},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 78, Col: 2},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 79, Col: 2},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 74, Col: 10},
+			{Kind: compiled.SliceSite, File: "warp.go", Line: 74, Col: 28},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 75, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 76, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 77, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 78, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 79, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -2373,7 +2373,7 @@ var quernShuffles = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchShuffles runs shuffles on the grid g.
 //
-// shuffles hands values around in each warp.
+// shuffles exchanges values within each warp.
 func LaunchShuffles(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[int32]) error {
 	l, err := quernShuffles.Begin(s, g)
 	if err != nil {
@@ -2384,28 +2384,28 @@ func LaunchShuffles(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[int32]) error 
 	return l.End()
 }
 
-var quernAgreements = gpu.NewKernel(gpu.KernelInfo{
+var quernAgreements = gpu.NewKernel(compiled.Kernel{
 	Name: "agreements", Package: "quern.dev/examples/language", Pos: "warp.go:86",
-	Params: []gpu.Param{
-		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "count", Kind: gpu.Slice, Type: "int32", Size: 4},
-		{Name: "single", Kind: gpu.Slice, Type: "bool", Size: 1},
-		{Name: "zero", Kind: gpu.Slice, Type: "bool", Size: 1},
+	Params: []compiled.Param{
+		{Name: "keys", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "count", Kind: compiled.Slice, Type: "int32", Size: 4},
+		{Name: "single", Kind: compiled.Slice, Type: "bool", Size: 1},
+		{Name: "zero", Kind: compiled.Slice, Type: "bool", Size: 1},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0, 0, 64, 2, 0, 5, 1, 1, 4, 9, 0, 0, 64, 2, 0, 5, 1, 2, 4, 9, 0, 0, 64, 2, 0, 5, 1, 3, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 88, Col: 55},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 88, Col: 2},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 89, Col: 5},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 90, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 88, Col: 55},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 88, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 89, Col: 5},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 90, Col: 2},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 88, Col: 55},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 88, Col: 2},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 89, Col: 5},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 90, Col: 2},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 88, Col: 55},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 88, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 89, Col: 5},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 90, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -2415,8 +2415,8 @@ var quernAgreements = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchAgreements runs agreements on the grid g.
 //
-// agreements counts, in each warp, how often each key occurs, and notes which
-// warps have one key only and which have a zero.
+// agreements counts how often each key occurs in a warp, and records which warps
+// have a single key and which have some zero keys.
 func LaunchAgreements(s *gpu.Stream, g gpu.Grid, keys *gpu.Buffer[uint32], count *gpu.Buffer[int32], single, zero *gpu.Buffer[bool]) error {
 	l, err := quernAgreements.Begin(s, g)
 	if err != nil {
@@ -2429,32 +2429,32 @@ func LaunchAgreements(s *gpu.Stream, g gpu.Grid, keys *gpu.Buffer[uint32], count
 	return l.End()
 }
 
-var quernBounds = gpu.NewKernel(gpu.KernelInfo{
+var quernBounds = gpu.NewKernel(compiled.Kernel{
 	Name: "bounds", Package: "quern.dev/examples/language", Pos: "warp.go:96",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -6, 10, 1, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 1, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 97, Col: 7},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 3},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 11},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 19},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 27},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 35},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 43},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 1, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 97, Col: 7},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 3},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 11},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 19},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 27},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 35},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 43},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 97, Col: 7},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 3},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 11},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 19},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 27},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 35},
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 43},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 97, Col: 7},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 3},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 11},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 19},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 27},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 35},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 43},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -2464,7 +2464,7 @@ var quernBounds = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchBounds runs bounds on the grid g.
 //
-// bounds reduces in the other ways that there are.
+// bounds uses the other reductions and the exclusive scan.
 func LaunchBounds(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[uint32]) error {
 	l, err := quernBounds.Begin(s, g)
 	if err != nil {
@@ -2475,19 +2475,19 @@ func LaunchBounds(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[uint32]) error {
 	return l.End()
 }
 
-var quernReversed = gpu.NewKernel(gpu.KernelInfo{
+var quernReversed = gpu.NewKernel(compiled.Kernel{
 	Name: "reversed", Package: "quern.dev/examples/language", Pos: "warp.go:109",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 112, Col: 24},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 112, Col: 24},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "warp.go", Line: 112, Col: 24},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 112, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
@@ -2498,7 +2498,7 @@ var quernReversed = gpu.NewKernel(gpu.KernelInfo{
 
 // LaunchReversed runs reversed on the grid g.
 //
-// reversed turns each warp's elements round, through shared memory.
+// reversed reverses each warp's elements through shared memory.
 func LaunchReversed(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	l, err := quernReversed.Begin(s, g)
 	if err != nil {
@@ -2508,41 +2508,41 @@ func LaunchReversed(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	return l.End()
 }
 
-var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
+var quernSummariseActor = gpu.NewKernel(compiled.Kernel{
 	Name: "summariseActor", Package: "quern.dev/examples/language", Pos: "actor.go:24",
 	Handler: "summarise",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "quern.dev/examples/language.summary", Size: 16, Layout: "struct{Sum float64; Count int}"},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: compiled.Slice, Type: "quern.dev/examples/language.summary", Size: 16, Layout: "struct{Sum float64; Count int}"},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/look.go", Line: 67, Col: 27},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/poll.go", Line: 70, Col: 27},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -2555,7 +2555,7 @@ var quernSummariseProgram = &ring.Program{Name: "summarise", Kernel: quernSummar
 
 // SpawnSummarise makes an actor with the handler summarise.
 //
-// summarise adds up all samples that it is sent. Its threads handle a message
+// summarise adds up all samples it receives. Its threads handle each message
 // together.
 func SpawnSummarise(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[samples, summary], error) {
 	return ring.Spawn[summary, samples, summary](ctx, rt, quernSummariseProgram, o)
@@ -10793,7 +10793,10 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 
 //line quern_gen.go:10795:1
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
-	result := actor.Known(summarise(t, state, in, out))
+	result := summarise(t, state, in, out)
+	if result > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
 	if t.ThreadIdx.X == 0 {
 		*action = result
 	}
@@ -10847,7 +10850,7 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 }
 
 //go:noinline
-//line quern_gen.go:10851:1
+//line quern_gen.go:10854:1
 func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) {
 	givenRow := givens[first:][:64]
 	for threadX := range 64 {
@@ -10862,7 +10865,7 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 }
 
 //go:noinline
-//line quern_gen.go:10866:1
+//line quern_gen.go:10869:1
 func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
 	reduceAddRow := reduceAdds[first2:][:64]
 	for threadX := range 64 {
@@ -10882,7 +10885,7 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 }
 
 //go:noinline
-//line quern_gen.go:10886:1
+//line quern_gen.go:10889:1
 func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *summary, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -10897,13 +10900,15 @@ func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *sum
 //line actor.go:35:140000
 		}
 //line actor.go:24:140000
-		result02 := actor.Known(result0)
+		if result0 > 4 {
+//line actor.go:24:140000
+			host2.Fail(r, "the handler returned an action that package kernel does not have")
 //line actor.go:25:140000
-		result := result02
+		}
 //line actor.go:26:140000
 		if threadX == 0 {
 //line actor.go:24:140000
-			*action = result
+			*action = result0
 //line actor.go:25:140000
 		}
 //line actor.go:26:140000

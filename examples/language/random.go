@@ -2,8 +2,8 @@ package language
 
 import "quern.dev/kernel"
 
-// piHits counts, for each thread, how many of n random points lie in the quarter
-// of a circle.
+// piHits counts, for each thread, how many of n random points lie in a quarter
+// circle.
 //
 //quern:kernel
 func piHits(t kernel.Thread, seed uint64, n int, hits []int32) {
@@ -22,8 +22,8 @@ func piHits(t kernel.Thread, seed uint64, n int, hits []int32) {
 	hits[i] = count
 }
 
-// noise adds normally distributed numbers to a signal. A value depends on its
-// index alone, however many threads there are.
+// noise adds normally distributed numbers to a signal. A value depends only on its
+// index, not on the number of threads.
 //
 //quern:kernel
 func noise(t kernel.Thread, seed uint64, sigma float32, signal []float32) {
@@ -34,7 +34,7 @@ func noise(t kernel.Thread, seed uint64, sigma float32, signal []float32) {
 	}
 }
 
-// shuffledKeys gives every element a random key, with the generator itself.
+// shuffledKeys gives every element a random key, using the generator directly.
 //
 //quern:kernel
 func shuffledKeys(t kernel.Thread, key [2]uint32, keys []uint32) {

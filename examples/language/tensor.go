@@ -6,8 +6,8 @@ import "quern.dev/kernel"
 type Eight = [8]kernel.BFloat16
 
 // tensorProduct computes c = a*b, where a has k chunks of eight elements in a row
-// and b has n. Each warp computes 16 rows and 16 columns of c; a block's four
-// warps stand side by side. Tiles of a and b go through shared memory.
+// and b has n. Each warp computes 16 rows and 16 columns of c; the four warps of a
+// block are side by side. Tiles of a and b go through shared memory.
 //
 //quern:kernel block=128
 func tensorProduct(t kernel.Thread, n, k int, a, b []Eight, c []float32) {
@@ -36,9 +36,9 @@ func tensorProduct(t kernel.Thread, n, k int, a, b []Eight, c []float32) {
 	}
 }
 
-// similarities computes the products of all pairs of 16 vectors of int8 with
-// each other: c = v * vᵀ. A vector's bytes are side by side, so that v is read as
-// A, and as the transpose of B.
+// similarities computes the products of all pairs of 16 vectors of int8:
+// c = v * vᵀ. A vector's bytes are contiguous, so v is read as A, and as the
+// transpose of B.
 //
 //quern:kernel block=32
 func similarities(t kernel.Thread, vectors [][16]int8, c []int32) {
@@ -61,8 +61,8 @@ func similarities(t kernel.Thread, vectors [][16]int8, c []int32) {
 }
 
 // moments computes xᵀ * x for samples of 16 numbers: the sums of the products of
-// each number with each other. A sample's numbers are side by side: x is read as
-// the transpose of A, and as B.
+// all pairs of numbers. A sample's numbers are contiguous, so x is read as the
+// transpose of A, and as B.
 //
 //quern:kernel block=32
 func moments(t kernel.Thread, samples [][2][8]kernel.Float16, c []float32) {
@@ -83,8 +83,8 @@ func moments(t kernel.Thread, samples [][2][8]kernel.Float16, c []float32) {
 	}
 }
 
-// smallProduct multiplies a 16xK matrix by a Kx8 one, straight from global
-// memory, in the format TF32.
+// smallProduct multiplies a 16xK matrix by a Kx8 matrix, directly from global
+// memory, in TF32.
 //
 //quern:kernel block=32
 func smallProduct(t kernel.Thread, a, b, c []float32) {

@@ -2,7 +2,7 @@ package language
 
 import "quern.dev/kernel"
 
-// zoom draws the middle of an image enlarged.
+// zoom magnifies the center of an image.
 //
 //quern:kernel
 func zoom(t kernel.Thread, factor float32, image kernel.Texture2D[float32], w, h int, out []float32) {
@@ -15,7 +15,7 @@ func zoom(t kernel.Thread, factor float32, image kernel.Texture2D[float32], w, h
 	out[y*w+x] = image.Sample(u, v)
 }
 
-// edges takes differences of neighbours, which exist beyond the image too.
+// edges subtracts the left neighbor from the right one, even beyond the image.
 //
 //quern:kernel
 func edges(t kernel.Thread, image kernel.Texture2D[float32], out []float32) {

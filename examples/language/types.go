@@ -6,7 +6,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// addHalves adds numbers of 16 bits, each sum rounded once.
+// addHalves adds 16-bit floats. Each sum is rounded once.
 //
 //quern:kernel
 func addHalves(t kernel.Thread, x, y []kernel.Float16) {
@@ -15,7 +15,7 @@ func addHalves(t kernel.Thread, x, y []kernel.Float16) {
 	}
 }
 
-// norm keeps the sum of many products in float32 and rounds the result.
+// norm accumulates many products in float32 and rounds the result.
 //
 //quern:kernel
 func norm(t kernel.Thread, rows [][64]kernel.BFloat16, out []kernel.BFloat16) {
@@ -28,7 +28,7 @@ func norm(t kernel.Thread, rows [][64]kernel.BFloat16, out []kernel.BFloat16) {
 	}
 }
 
-// limitHalves uses comparisons, which the operators of Go do not make.
+// limitHalves compares with methods, because Go's operators do not apply.
 //
 //quern:kernel
 func limitHalves(t kernel.Thread, limit kernel.Float16, x []kernel.Float16) {
@@ -44,12 +44,12 @@ func limitHalves(t kernel.Thread, limit kernel.Float16, x []kernel.Float16) {
 	}
 }
 
-// scaled is a*x for any type of number, computed in float32.
+// scaled returns a*x for any number type, computed in float32.
 func scaled[T kernel.Scalar](a float32, x T) T {
 	return kernel.FromFloat32[T](a * kernel.ToFloat32(x))
 }
 
-// scaleAny is compiled for each type that it lists.
+// scaleAny is compiled for each type that its directive lists.
 //
 //quern:kernel instantiate=float32,kernel.Float16,kernel.BFloat16
 func scaleAny[T kernel.Scalar](t kernel.Thread, a float32, x []T) {
@@ -80,7 +80,7 @@ func impedance(t kernel.Thread, omega float32, z []complex64) {
 	}
 }
 
-// push moves particles; each of the slices is read and written 16 bytes at a time.
+// push moves particles. It accesses each slice 16 bytes at a time.
 //
 //quern:kernel
 func push(t kernel.Thread, dt float32, position, velocity []kernel.Vec4[float32]) {
@@ -89,7 +89,7 @@ func push(t kernel.Thread, dt float32, position, velocity []kernel.Vec4[float32]
 	}
 }
 
-// shade is the light on surfaces with these normals.
+// shade computes the light on surfaces with the given normals.
 //
 //quern:kernel
 func shade(t kernel.Thread, light kernel.Vec3[float32], normals []kernel.Vec3[float32], out []float32) {
@@ -100,7 +100,7 @@ func shade(t kernel.Thread, light kernel.Vec3[float32], normals []kernel.Vec3[fl
 	}
 }
 
-// sample is laid out as Go lays it out, on the host and on the device.
+// sample has Go's layout, on the host and on the device.
 type sample struct {
 	Valid  bool
 	Counts [3]uint16
@@ -128,8 +128,8 @@ func widest(t kernel.Thread, rows [][4]sample, out []sample) {
 	out[i].Counts[2]++
 }
 
-// taps are read at the same place by all threads of a warp: they are in constant
-// memory.
+// taps is in constant memory, because all threads of a warp read the same element
+// at a time.
 var taps = [5]float32{1. / 16, 4. / 16, 6. / 16, 4. / 16, 1. / 16}
 
 // levels is a table of structs.
@@ -142,7 +142,7 @@ var levels = [...]struct {
 	{2, kernel.ToFloat16(0.1)},
 }
 
-// filter smooths and weighs by level.
+// filter smooths the input and weights it by level.
 //
 //quern:kernel
 func filter(t kernel.Thread, radius int, in, out []float32) {

@@ -21,8 +21,8 @@ func warpSums(t kernel.Thread, x, all, upTo []float32) {
 	}
 }
 
-// blockSum adds the elements of x to sum[0]: each warp its own, then the first
-// warp the sums of all.
+// blockSum adds the elements of x to sum[0]. Each warp reduces its own elements,
+// then the first warp reduces the sums of all warps.
 //
 //quern:kernel block=256
 func blockSum(t kernel.Thread, x, sum []float32) {
@@ -48,8 +48,8 @@ func blockSum(t kernel.Thread, x, sum []float32) {
 	}
 }
 
-// compact writes the elements of x that are not negative to out, in any order,
-// and their number to count[0]. A warp makes room with one atomic operation.
+// compact writes the nonnegative elements of x to out, in any order, and their
+// number to count[0]. Each warp reserves space with one atomic operation.
 //
 //quern:kernel
 func compact(t kernel.Thread, x, out, count []int32) {
@@ -67,7 +67,7 @@ func compact(t kernel.Thread, x, out, count []int32) {
 	}
 }
 
-// shuffles hands values around in each warp.
+// shuffles exchanges values within each warp.
 //
 //quern:kernel block=32
 func shuffles(t kernel.Thread, x, out []int32) {
@@ -75,12 +75,12 @@ func shuffles(t kernel.Thread, x, out []int32) {
 	o[0] = kernel.Shuffle(t, v, 5)         // of lane 5
 	o[1] = kernel.ShuffleUp(t, v, 1)       // of the lane below
 	o[2] = kernel.ShuffleDown(t, v, 2)     // of the lane 2 above
-	o[3] = kernel.ShuffleXor(t, v, 1)      // of the neighbour in the pair
+	o[3] = kernel.ShuffleXor(t, v, 1)      // of the other lane of the pair
 	o[4] = kernel.Shuffle(t, v, int(v)%32) // of a lane of the thread's choice
 }
 
-// agreements counts, in each warp, how often each key occurs, and notes which
-// warps have one key only and which have a zero.
+// agreements counts how often each key occurs in a warp, and records which warps
+// have a single key and which have some zero keys.
 //
 //quern:kernel block=64
 func agreements(t kernel.Thread, keys []uint32, count []int32, single, zero []bool) {
@@ -90,7 +90,7 @@ func agreements(t kernel.Thread, keys []uint32, count []int32, single, zero []bo
 	zero[i] = kernel.Any(t, keys[i] == 0) && !kernel.All(t, keys[i] == 0)
 }
 
-// bounds reduces in the other ways that there are.
+// bounds uses the other reductions and the exclusive scan.
 //
 //quern:kernel block=32
 func bounds(t kernel.Thread, x []uint32, out []uint32) {
@@ -103,7 +103,7 @@ func bounds(t kernel.Thread, x []uint32, out []uint32) {
 	}
 }
 
-// reversed turns each warp's elements round, through shared memory.
+// reversed reverses each warp's elements through shared memory.
 //
 //quern:kernel block=128
 func reversed(t kernel.Thread, x []int32) {

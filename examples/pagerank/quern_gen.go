@@ -7,6 +7,7 @@ import (
 
 	"context"
 	"quern.dev/gpu"
+	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
 	host2 "quern.dev/kernel/host"
 	"quern.dev/ring"
@@ -17,10 +18,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &gpu.Code{
+var quernCode = &compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: quern_gen_zip,
-	Sum:     "d14e316c4ac8ea4bd070fed0283cfa7abec7800efdcf74dac3cd1f723357f9c2",
+	Sum:     "1ca8796b12c3a60ed64c0b245cb6992ec9149283f1edb8126af894ad859595b2",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -90,58 +91,58 @@ var (
 	_                                           = (*quern_gen_is_stale__run_go_generate__ranks)((*ranks)(nil))
 )
 
-var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
+var quernRankActor = gpu.NewKernel(compiled.Kernel{
 	Name: "rankActor", Package: "quern.dev/examples/pagerank", Pos: "rank.go:103",
 	Handler: "rank",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "main.part", Size: 106648, Layout: "struct{Peers struct{Place uint32}; Parts uint32; Vertices uint32; Chunks uint32; Expected uint32; All int64; Damping float64; Tolerance int64; Limit uint32; Running uint32; Ticking uint32; Converged uint32; Step uint32; First uint32; Dangling int64; Change int64; Sent int64; Refused int64; LastChange int64; Arrived [2]uint32; AllDangling [2]int64; AllChange [2]int64; Rank [512]int64; Next [2][512]int64; Degree [512]uint32; Done [2560]uint32; Chunk [2048]struct{To uint32; Count uint32; Source [8]uint16; Target [8]uint16}}"},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: compiled.Slice, Type: "main.part", Size: 106648, Layout: "struct{Peers struct{Place uint32}; Parts uint32; Vertices uint32; Chunks uint32; Expected uint32; All int64; Damping float64; Tolerance int64; Limit uint32; Running uint32; Ticking uint32; Converged uint32; Step uint32; First uint32; Dangling int64; Change int64; Sent int64; Refused int64; LastChange int64; Arrived [2]uint32; AllDangling [2]int64; AllChange [2]int64; Rank [512]int64; Next [2][512]int64; Degree [512]uint32; Done [2560]uint32; Chunk [2048]struct{To uint32; Count uint32; Source [8]uint16; Target [8]uint16}}"},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 109, Col: 23},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 35},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 22},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 55},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 163, Col: 20},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 167, Col: 15},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 173, Col: 33},
-			{Kind: gpu.DivideSite, File: "rank.go", Line: 173, Col: 42},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 180, Col: 24},
-			{Kind: gpu.PanicSite, File: "rank.go", Line: 180, Col: 24, Text: "group has no member of this number"},
-			{Kind: gpu.SliceSite, File: "rank.go", Line: 180, Col: 7},
-			{Kind: gpu.PanicSite, File: "rank.go", Line: 180, Col: 7, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 181, Col: 5},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 190, Col: 28},
-			{Kind: gpu.PanicSite, File: "rank.go", Line: 199, Col: 6, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.DivideSite, File: "rank.go", Line: 222, Col: 45},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 224, Col: 11},
-			{Kind: gpu.DivideSite, File: "rank.go", Line: 224, Col: 37},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.IndexSite, File: "rank.go", Line: 109, Col: 23},
+			{Kind: compiled.IndexSite, File: "rank.go", Line: 117, Col: 35},
+			{Kind: compiled.IndexSite, File: "rank.go", Line: 117, Col: 22},
+			{Kind: compiled.IndexSite, File: "rank.go", Line: 117, Col: 55},
+			{Kind: compiled.IndexSite, File: "rank.go", Line: 163, Col: 20},
+			{Kind: compiled.IndexSite, File: "rank.go", Line: 167, Col: 15},
+			{Kind: compiled.IndexSite, File: "rank.go", Line: 173, Col: 33},
+			{Kind: compiled.DivideSite, File: "rank.go", Line: 173, Col: 42},
+			{Kind: compiled.IndexSite, File: "rank.go", Line: 180, Col: 24},
+			{Kind: compiled.PanicSite, File: "rank.go", Line: 180, Col: 24, Text: "group has no member of this number"},
+			{Kind: compiled.SliceSite, File: "rank.go", Line: 180, Col: 7},
+			{Kind: compiled.PanicSite, File: "rank.go", Line: 180, Col: 7, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.IndexSite, File: "rank.go", Line: 181, Col: 5},
+			{Kind: compiled.IndexSite, File: "rank.go", Line: 190, Col: 28},
+			{Kind: compiled.PanicSite, File: "rank.go", Line: 199, Col: 6, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.DivideSite, File: "rank.go", Line: 222, Col: 45},
+			{Kind: compiled.IndexSite, File: "rank.go", Line: 224, Col: 11},
+			{Kind: compiled.DivideSite, File: "rank.go", Line: 224, Col: 37},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -166,7 +167,10 @@ func SpawnRank(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Act
 }
 
 func quernBlockRank(t kernel.Thread, contexts []actor.Context, state *part, in *message, out *ranks, action *kernel.Action) {
-	result := actor.Known(rank(t, &contexts[t.ThreadIdx.X], state, in, out))
+	result := rank(t, &contexts[t.ThreadIdx.X], state, in, out)
+	if result > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
 	if t.ThreadIdx.X == 0 {
 		*action = result
 	}
@@ -191,20 +195,18 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 	var refused int64
 	var i2 int
 	var enough bool
-	c := int(4)
-	c2 := int(9)
 	var t21 uint32 = 32
 	var side2 uint32
 	var complete bool
-	var t125 uint32
-	var t212 uint32
+	var t17 uint32
+	var t24 uint32
 	var side3 uint32
-	var step3 uint32
-	var t314 int64
-	var t46 int64
+	var step uint32
+	var t33 int64
+	var t42 int64
 	var dangling int64
 	var change int64
-	var t76 kernel.Action
+	var result kernel.Action
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -288,7 +290,7 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow6Rank(r, t15s, first3, state, number, mark, c, c2)
+						quernRow6Rank(r, t15s, first3, state, number, mark)
 					}
 				}
 				for threadZ := range 1 {
@@ -302,7 +304,7 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow8Rank(r, t15s, first4, state, number, c, c2)
+					quernRow8Rank(r, t15s, first4, state, number)
 				}
 			}
 			r.ThreadIdx = kernel.Dim3{}
@@ -317,24 +319,24 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 			}
 			r.ThreadIdx = kernel.Dim3{}
 //line rank.go:209
-			t125 = state.Step & 1
+			t17 = state.Step & 1
 			r.ThreadIdx = kernel.Dim3{}
 //line rank.go:209
-			t212 = state.Step
-			side3 = t125
-			step3 = t212
+			t24 = state.Step
+			side3 = t17
+			step = t24
 			r.ThreadIdx = kernel.Dim3{}
 //line rank.go:210
-			t314 = state.AllDangling[side3]
+			t33 = state.AllDangling[side3]
 			r.ThreadIdx = kernel.Dim3{}
 //line rank.go:210
-			t46 = state.AllChange[side3]
-			dangling = t314
-			change = t46
+			t42 = state.AllChange[side3]
+			dangling = t33
+			change = t42
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow9Rank(r, side3, state, change, step3)
+					quernRow9Rank(r, side3, state, change, step)
 				}
 			}
 			for threadZ := range 1 {
@@ -346,7 +348,7 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow11Rank(r, state, step3)
+					quernRow11Rank(r, state, step)
 				}
 			}
 		}
@@ -354,17 +356,17 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 		result0 = 0
 	}
 //line rank.go:103
-	t76 = result0
+	result = result0
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow12Rank(r, t76, action)
+			quernRow12Rank(r, result, action)
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:368:1
+//line quern_gen.go:370:1
 func quernRow1Rank(r *host2.Run, t2s []*actor.Context, first int, contexts []actor.Context) {
 	t2Row := t2s[first:][:32]
 	if 32 <= len(contexts) {
@@ -388,7 +390,7 @@ func quernRow1Rank(r *host2.Run, t2s []*actor.Context, first int, contexts []act
 }
 
 //go:noinline
-//line quern_gen.go:392:1
+//line quern_gen.go:394:1
 func quernRow2Rank(r *host2.Run, in *message, state *part, out *ranks) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -425,7 +427,7 @@ func quernRow2Rank(r *host2.Run, in *message, state *part, out *ranks) {
 }
 
 //go:noinline
-//line quern_gen.go:429:1
+//line quern_gen.go:431:1
 func quernRow3Rank(r *host2.Run, t3 uint32, in *message, state *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -440,7 +442,7 @@ func quernRow3Rank(r *host2.Run, t3 uint32, in *message, state *part, side uint3
 }
 
 //go:noinline
-//line quern_gen.go:444:1
+//line quern_gen.go:446:1
 func quernRow4Rank(r *host2.Run, in *message, state *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -464,7 +466,7 @@ func quernRow4Rank(r *host2.Run, in *message, state *part, side uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:468:1
+//line quern_gen.go:470:1
 func quernRow5Rank(r *host2.Run, t2s []*actor.Context, first2 int, t15s []*actor.Context) {
 	t2Row := t2s[first2:][:32]
 	t15Row := t15s[first2:][:32]
@@ -477,8 +479,8 @@ func quernRow5Rank(r *host2.Run, t2s []*actor.Context, first2 int, t15s []*actor
 }
 
 //go:noinline
-//line quern_gen.go:481:1
-func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part, number, mark uint32, c, c2 int) {
+//line quern_gen.go:483:1
+func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part, number, mark uint32) {
 	t15Row := t15s[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -529,263 +531,12 @@ func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part,
 			t152 := t15
 			t162 := int(to)
 //line rank.go:180
-			g := state.Peers
-			t33 := t162 < 0
-			if !t33 {
-				t17 := t152
-//line rank.go:180
-				result02 := g.Len(t17)
-				t33 = t162 >= result02
-			}
-			if t33 {
-//line rank.go:180
-				host2.Fail(r, "group has no member of this number")
-			}
-//line rank.go:180
-			loaded := host2.Load64(r, &t152.Post[int(uint32(t152.Post[g.Place]))+t162])
-			member := loaded
-			result03 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
-			t18 := result03
+			result02 := state.Peers.At(t152, t162)
+			t18 := result02
 			t19 := &m
-			var result04 bool
-			if t18.Mailbox == 0 {
-				result04 = false
-			} else {
-				t110 := t18.Mailbox
-				t23 := t18.Actor
 //line rank.go:180
-				if !(t142.To.Box == t110 && t142.To.Actor == t23) {
-					t111 := int(t110) * 16
-					t24 := (int(t110) + 1) * 16
-//line rank.go:180
-					b := t142.Post[t111:t24]
-//line rank.go:180
-					memory := t142.Post
-//line rank.go:180
-					if b[13] == 1 {
-//line rank.go:180
-						memory = t142.Host
-					}
-//line rank.go:180
-					t34 := b[14]
-//line rank.go:180
-					t42 := uint32(b[11])
-//line rank.go:180
-					t52 := uint32(b[12])
-					ring := t34
-					slots := t42
-					step := t52
-					end := ring + uint64(slots)*uint64(step)
-					if end > uint64(len(memory)) || ring > end {
-//line rank.go:180
-						host2.Fail(r, "a Ref that names no mailbox")
-					}
-//line rank.go:180
-					loaded2 := host2.Load64(r, &b[0])
-//line rank.go:180
-					loaded3 := host2.Load64(r, &b[8])
-					t82 := ring
-					t93 := end
-//line rank.go:180
-					loaded4 := host2.Load64(r, &b[10])
-//line rank.go:180
-					t142.To = actor.Target{Box: t110, Actor: t23, Tail: loaded2, Head: uint32(loaded3), Words: b, Ring: memory[t82:t93], Slots: slots, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded4)}
-				}
-				t35 := t142
-				var ticket uint32
-				var room uint32
-			block2:
-				switch {
-				default:
-					for b2 := t35.To.Words; ; {
-						if r.Halted() {
-//line rank.go:180
-							r.Halt()
-						}
-//line rank.go:180
-						if t35.To.Owner != t35.To.Actor || uint32(t35.To.Tail)-t35.To.Head >= t35.To.Slots {
-							t113 := t35
-//line rank.go:180
-							b3 := t113.To.Words
-//line rank.go:180
-							loaded5 := host2.Load64(r, &b3[10])
-//line rank.go:180
-							t113.To.Owner = uint32(loaded5)
-							var room2 uint32
-//line rank.go:180
-							if t113.To.Owner != t113.To.Actor {
-								room2 = 2
-							} else {
-								t25 := t113
-								t36 := t113
-//line rank.go:180
-								loaded6 := host2.Load64(r, &b3[0])
-								t53 := loaded6
-//line rank.go:180
-								loaded7 := host2.Load64(r, &b3[8])
-								t72 := uint32(loaded7)
-//line rank.go:180
-								t25.To.Tail = t53
-//line rank.go:180
-								t36.To.Head = t72
-//line rank.go:180
-								if uint32(t113.To.Tail)-t113.To.Head >= t113.To.Slots && t113.To.Kind == 1 {
-//line rank.go:180
-									loaded8 := host2.Load64(r, &t113.Host[b3[15]+1])
-									head := loaded8
-//line rank.go:180
-									kernel.StoreRelaxed(&b3[8], head)
-//line rank.go:180
-									t113.To.Head = uint32(head)
-								}
-//line rank.go:180
-								if uint32(t113.To.Tail)-t113.To.Head >= t113.To.Slots {
-									room2 = 1
-								} else {
-									room2 = 0
-								}
-							}
-							room3 := room2
-							if room3 != 0 {
-//line rank.go:180
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room = room3
-								break block2
-							}
-						}
-//line rank.go:180
-						loaded9 := host2.Load64(r, &b2[10])
-						owner := uint32(loaded9)
-//line rank.go:180
-						old := kernel.AtomicCompareAndSwap(&b2[0], t35.To.Tail, t35.To.Tail+1)
-						tail := old
-//line rank.go:180
-						if tail == t35.To.Tail {
-							t54 := t35
-							t6 := t35
-							t73 := tail + 1
-							t83 := owner
-//line rank.go:180
-							t54.To.Tail = t73
-//line rank.go:180
-							t6.To.Owner = t83
-							t94 := uint32(tail)
-							ticket = t94
-							room = 0
-							break block2
-						}
-//line rank.go:180
-						t35.To.Tail = tail
-					}
-				}
-				ticket2 := ticket
-				room4 := room
-				if room4 != 0 {
-					result04 = false
-				} else {
-					t62 := ticket2
-//line rank.go:180
-					t114 := t62 & (t142.To.Slots - 1) * t142.To.Step
-//line rank.go:180
-					result05 := t142.To.Ring[t114:]
-					t84 := result05
-					t95 := uint64(ticket2+1) << 32
-					slot := t84
-					tag := t95
-					t103 := t142
-					t115 := slot
-					t123 := tag
-//line rank.go:180
-					h := t115[:c]
-//line rank.go:180
-					kernel.StoreRelaxed(&h[0], t123|uint64(t103.ID<<8|128))
-//line rank.go:180
-					kernel.StoreRelaxed(&h[1], t123)
-//line rank.go:180
-					kernel.StoreRelaxed(&h[2], t123|uint64(t103.Words[t103.At+2]))
-//line rank.go:180
-					kernel.StoreRelaxed(&h[3], t123|uint64(t103.Words[t103.At+3]))
-					t133 := slot
-					t143 := tag
-					t153 := t19
-//line rank.go:180
-					kernel.PutWords(t133, 4, t143, t153)
-					t163 := t142
-//line rank.go:180
-					if t163.Listed {
-						t116 := t163
-					block3:
-						switch {
-						default:
-//line rank.go:180
-							kernel.Fence()
-//line rank.go:180
-							t26 := t116.To.Kind != 1
-							if t26 {
-//line rank.go:180
-								loaded10 := host2.Load64(r, &t116.To.Words[9])
-								t26 = loaded10 == 0
-							}
-							if !t26 {
-//line rank.go:180
-								rung := t116.Control[c2:]
-//line rank.go:180
-								t37 := rung[0]
-//line rank.go:180
-								t43 := uint64(t116.To.Box)
-								n := t37
-								box := t43
-								t55 := min(n, 12)
-								for i4 := uint64(0); i4 < t55; i4++ {
-//line rank.go:180
-									if uint64(uint32(rung[1+i4/2]>>(32*(i4&1)))) == box {
-										break block3
-									}
-								}
-								if n >= 12 {
-//line rank.go:180
-									rung[0] = 13
-//line rank.go:180
-									if t116.To.Kind != 1 {
-										t63 := t116
-//line rank.go:180
-										kernel.StoreRelaxed(&t63.Host[t63.To.Words[15]], 1)
-//line rank.go:180
-										kernel.StoreRelaxed(&t63.Host[0], 1)
-									}
-									break
-								} else if n&1 == 0 {
-//line rank.go:180
-									rung[1+n/2] = box
-								} else {
-//line rank.go:180
-									rung[1+n/2] |= box << 32
-								}
-//line rank.go:180
-								rung[0] = n + 1
-							}
-						}
-//line rank.go:180
-					} else if !(t163.Wakes == 0 || t163.To.Kind == 1) {
-//line rank.go:180
-						kernel.Fence()
-//line rank.go:180
-						b4 := t163.To.Words
-//line rank.go:180
-						loaded11 := host2.Load64(r, &b4[9])
-						if loaded11 != 0 {
-							t38 := t163
-//line rank.go:180
-							kernel.StoreRelaxed(&t38.Host[t38.To.Words[15]], 1)
-//line rank.go:180
-							kernel.StoreRelaxed(&t38.Host[0], 1)
-						}
-					}
-					result04 = true
-				}
-			}
-			if result04 {
+			result03 := actor.Send[message](kernel.Thread{}, t142, t18, t19)
+			if result03 {
 //line rank.go:181
 				state.Done[i3] = mark
 				atomic.AddInt64(&state.Sent, 1)
@@ -797,14 +548,14 @@ func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part,
 }
 
 //go:noinline
-//line quern_gen.go:801:1
+//line quern_gen.go:552:1
 func quernRow7Rank(r *host2.Run, t21 uint32, state *part, number, mark uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t27 := threadX == 0
+		t23 := threadX == 0
 //line rank.go:188
-		if t27 {
-			for i5 := uint32(0); i5 < t21; i5++ {
+		if t23 {
+			for i4 := uint32(0); i4 < t21; i4++ {
 				if state.First < number && state.Done[state.First] == mark {
 					state.First++
 				}
@@ -814,261 +565,25 @@ func quernRow7Rank(r *host2.Run, t21 uint32, state *part, number, mark uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:818:1
-func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part, number uint32, c, c2 int) {
+//line quern_gen.go:569:1
+func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part, number uint32) {
 	t15Row := t15s[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t15 := t15Row[threadX]
-		t27 := threadX == 0
+		t23 := threadX == 0
 //line rank.go:197
-		if t27 && state.First < number && state.Ticking == 0 {
+		if t23 && state.First < number && state.Ticking == 0 {
 			m2 := message{Kind: 2}
 			t222 := t15
 			t232 := t15
 //line rank.go:199
-			result06 := actor.Self[message](t232)
-			t252 := result06
-			t262 := &m2
-			var result07 bool
-			if t252.Mailbox == 0 {
-				result07 = false
-			} else {
-				t117 := t252.Mailbox
-				t28 := t252.Actor
-//line rank.go:199
-				if !(t222.To.Box == t117 && t222.To.Actor == t28) {
-					t118 := int(t117) * 16
-					t29 := (int(t117) + 1) * 16
-//line rank.go:199
-					b5 := t222.Post[t118:t29]
-//line rank.go:199
-					memory2 := t222.Post
-//line rank.go:199
-					if b5[13] == 1 {
-//line rank.go:199
-						memory2 = t222.Host
-					}
-//line rank.go:199
-					t39 := b5[14]
-//line rank.go:199
-					t44 := uint32(b5[11])
-//line rank.go:199
-					t56 := uint32(b5[12])
-					ring2 := t39
-					slots2 := t44
-					step2 := t56
-					end2 := ring2 + uint64(slots2)*uint64(step2)
-					if end2 > uint64(len(memory2)) || ring2 > end2 {
-//line rank.go:199
-						host2.Fail(r, "a Ref that names no mailbox")
-					}
-//line rank.go:199
-					loaded12 := host2.Load64(r, &b5[0])
-//line rank.go:199
-					loaded13 := host2.Load64(r, &b5[8])
-					t85 := ring2
-					t96 := end2
-//line rank.go:199
-					loaded14 := host2.Load64(r, &b5[10])
-//line rank.go:199
-					t222.To = actor.Target{Box: t117, Actor: t28, Tail: loaded12, Head: uint32(loaded13), Words: b5, Ring: memory2[t85:t96], Slots: slots2, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded14)}
-				}
-				t310 := t222
-				var ticket3 uint32
-				var room5 uint32
-			block4:
-				switch {
-				default:
-					for b6 := t310.To.Words; ; {
-						if r.Halted() {
-//line rank.go:199
-							r.Halt()
-						}
-//line rank.go:199
-						if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
-							t119 := t310
-//line rank.go:199
-							b7 := t119.To.Words
-//line rank.go:199
-							loaded15 := host2.Load64(r, &b7[10])
-//line rank.go:199
-							t119.To.Owner = uint32(loaded15)
-							var room6 uint32
-//line rank.go:199
-							if t119.To.Owner != t119.To.Actor {
-								room6 = 2
-							} else {
-								t210 := t119
-								t311 := t119
-//line rank.go:199
-								loaded16 := host2.Load64(r, &b7[0])
-								t57 := loaded16
-//line rank.go:199
-								loaded17 := host2.Load64(r, &b7[8])
-								t74 := uint32(loaded17)
-//line rank.go:199
-								t210.To.Tail = t57
-//line rank.go:199
-								t311.To.Head = t74
-//line rank.go:199
-								if uint32(t119.To.Tail)-t119.To.Head >= t119.To.Slots && t119.To.Kind == 1 {
-//line rank.go:199
-									loaded18 := host2.Load64(r, &t119.Host[b7[15]+1])
-									head2 := loaded18
-//line rank.go:199
-									kernel.StoreRelaxed(&b7[8], head2)
-//line rank.go:199
-									t119.To.Head = uint32(head2)
-								}
-//line rank.go:199
-								if uint32(t119.To.Tail)-t119.To.Head >= t119.To.Slots {
-									room6 = 1
-								} else {
-									room6 = 0
-								}
-							}
-							room7 := room6
-							if room7 != 0 {
-//line rank.go:199
-								atomic.AddUint64(&b6[1], 1)
-								ticket3 = 0
-								room5 = room7
-								break block4
-							}
-						}
-//line rank.go:199
-						loaded19 := host2.Load64(r, &b6[10])
-						owner2 := uint32(loaded19)
-//line rank.go:199
-						old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
-						tail2 := old2
-//line rank.go:199
-						if tail2 == t310.To.Tail {
-							t58 := t310
-							t64 := t310
-							t75 := tail2 + 1
-							t86 := owner2
-//line rank.go:199
-							t58.To.Tail = t75
-//line rank.go:199
-							t64.To.Owner = t86
-							t97 := uint32(tail2)
-							ticket3 = t97
-							room5 = 0
-							break block4
-						}
-//line rank.go:199
-						t310.To.Tail = tail2
-					}
-				}
-				ticket4 := ticket3
-				room8 := room5
-				if room8 != 0 {
-					result07 = false
-				} else {
-					t65 := ticket4
-//line rank.go:199
-					t120 := t65 & (t222.To.Slots - 1) * t222.To.Step
-//line rank.go:199
-					result08 := t222.To.Ring[t120:]
-					t87 := result08
-					t98 := uint64(ticket4+1) << 32
-					slot2 := t87
-					tag2 := t98
-					t104 := t222
-					t1110 := slot2
-					t124 := tag2
-//line rank.go:199
-					h2 := t1110[:c]
-//line rank.go:199
-					kernel.StoreRelaxed(&h2[0], t124|uint64(t104.ID<<8|128))
-//line rank.go:199
-					kernel.StoreRelaxed(&h2[1], t124)
-//line rank.go:199
-					kernel.StoreRelaxed(&h2[2], t124|uint64(t104.Words[t104.At+2]))
-//line rank.go:199
-					kernel.StoreRelaxed(&h2[3], t124|uint64(t104.Words[t104.At+3]))
-					t134 := slot2
-					t144 := tag2
-					t154 := t262
-//line rank.go:199
-					kernel.PutWords(t134, 4, t144, t154)
-					t164 := t222
-//line rank.go:199
-					if t164.Listed {
-						t121 := t164
-					block5:
-						switch {
-						default:
-//line rank.go:199
-							kernel.Fence()
-//line rank.go:199
-							t211 := t121.To.Kind != 1
-							if t211 {
-//line rank.go:199
-								loaded20 := host2.Load64(r, &t121.To.Words[9])
-								t211 = loaded20 == 0
-							}
-							if !t211 {
-//line rank.go:199
-								rung2 := t121.Control[c2:]
-//line rank.go:199
-								t312 := rung2[0]
-//line rank.go:199
-								t45 := uint64(t121.To.Box)
-								n2 := t312
-								box2 := t45
-								t59 := min(n2, 12)
-								for i6 := uint64(0); i6 < t59; i6++ {
-//line rank.go:199
-									if uint64(uint32(rung2[1+i6/2]>>(32*(i6&1)))) == box2 {
-										break block5
-									}
-								}
-								if n2 >= 12 {
-//line rank.go:199
-									rung2[0] = 13
-//line rank.go:199
-									if t121.To.Kind != 1 {
-										t66 := t121
-//line rank.go:199
-										kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
-//line rank.go:199
-										kernel.StoreRelaxed(&t66.Host[0], 1)
-									}
-									break
-								} else if n2&1 == 0 {
-//line rank.go:199
-									rung2[1+n2/2] = box2
-								} else {
-//line rank.go:199
-									rung2[1+n2/2] |= box2 << 32
-								}
-//line rank.go:199
-								rung2[0] = n2 + 1
-							}
-						}
-//line rank.go:199
-					} else if !(t164.Wakes == 0 || t164.To.Kind == 1) {
-//line rank.go:199
-						kernel.Fence()
-//line rank.go:199
-						b8 := t164.To.Words
-//line rank.go:199
-						loaded21 := host2.Load64(r, &b8[9])
-						if loaded21 != 0 {
-							t313 := t164
-//line rank.go:199
-							kernel.StoreRelaxed(&t313.Host[t313.To.Words[15]], 1)
-//line rank.go:199
-							kernel.StoreRelaxed(&t313.Host[0], 1)
-						}
-					}
-					result07 = true
-				}
-			}
-			if result07 {
+			result04 := actor.Self[message](t232)
+			t25 := result04
+			t26 := &m2
+//line rank.go:199
+			result05 := actor.Send[message](kernel.Thread{}, t222, t25, t26)
+			if result05 {
 //line rank.go:200
 				state.Ticking = 1
 			}
@@ -1077,30 +592,30 @@ func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part,
 }
 
 //go:noinline
-//line quern_gen.go:1081:1
-func quernRow9Rank(r *host2.Run, side3 uint32, state *part, change int64, step3 uint32) {
+//line quern_gen.go:596:1
+func quernRow9Rank(r *host2.Run, side3 uint32, state *part, change int64, step uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first5 := threadX == 0
 //line rank.go:212
 		if first5 {
-			t67 := side3
+			t6 := side3
 //line rank.go:213
-			_ = state.AllDangling[t67]
-			t88 := side3
+			_ = state.AllDangling[t6]
+			t82 := side3
 //line rank.go:213
-			_ = state.AllChange[t88]
-			t105 := side3
+			_ = state.AllChange[t82]
+			t103 := side3
 //line rank.go:213
-			_ = state.Arrived[t105]
+			_ = state.Arrived[t103]
 //line rank.go:213
-			state.AllDangling[t67] = 0
+			state.AllDangling[t6] = 0
 //line rank.go:213
-			state.AllChange[t88] = 0
+			state.AllChange[t82] = 0
 //line rank.go:213
-			state.Arrived[t105] = 0
+			state.Arrived[t103] = 0
 			state.LastChange = change
-			if step3 > 0 && change <= state.Tolerance || step3 == state.Limit {
+			if step > 0 && change <= state.Tolerance || step == state.Limit {
 				state.Running = 0
 //line rank.go:216
 				state.Converged = 1
@@ -1113,7 +628,7 @@ func quernRow9Rank(r *host2.Run, side3 uint32, state *part, change int64, step3 
 }
 
 //go:noinline
-//line quern_gen.go:1117:1
+//line quern_gen.go:632:1
 func quernRow10Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -1135,14 +650,14 @@ func quernRow10Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 }
 
 //go:noinline
-//line quern_gen.go:1139:1
-func quernRow11Rank(r *host2.Run, state *part, step3 uint32) {
+//line quern_gen.go:654:1
+func quernRow11Rank(r *host2.Run, state *part, step uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first5 := threadX == 0
 //line rank.go:235
 		if first5 && state.Running != 0 {
-			t172 := step3 + 1
+			t172 := step + 1
 //line rank.go:236
 			state.Step = t172
 //line rank.go:236
@@ -1152,13 +667,15 @@ func quernRow11Rank(r *host2.Run, state *part, step3 uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:1156:1
-func quernRow12Rank(r *host2.Run, t76 kernel.Action, action *kernel.Action) {
+//line quern_gen.go:671:1
+func quernRow12Rank(r *host2.Run, result kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line rank.go:103
-		result09 := actor.Known(t76)
-		result := result09
+		if result > 4 {
+//line rank.go:103
+			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		}
 		if threadX == 0 {
 //line rank.go:103
 			*action = result

@@ -7,6 +7,7 @@ import (
 
 	"math"
 	"quern.dev/gpu"
+	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 	"sync/atomic"
@@ -15,7 +16,7 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &gpu.Code{
+var quernCode = &compiled.Code{
 	Package: "quern.dev/examples/photo",
 	Archive: quern_gen_zip,
 	Sum:     "155b0f0155c905d53fd975140f40c6c05c0ea588ef83f416e98da6333046c376",
@@ -66,27 +67,27 @@ var (
 	quern_scene          quern_gen_is_stale__run_go_generate__scene          = scene
 )
 
-var quernBlurRows = gpu.NewKernel(gpu.KernelInfo{
+var quernBlurRows = gpu.NewKernel(compiled.Kernel{
 	Name: "blurRows", Package: "quern.dev/examples/photo", Pos: "blur.go:27",
-	Params: []gpu.Param{
-		{Name: "weights", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "weights", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 1, 2, 2, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483648, 0, -1, 0, -1, 1, 0, 5, 0, 1, 3, 1, 1, 0, 1, 4, 6, 5, 9, 0, 0, 256, 2, 0, 5, 1, 0, 3, 2, 1, 1, 1, 5, 3, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 4, 1, 1, 1, 2, 5, 4, 9, 2147483649, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483649, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 9, 2147483650, 0, -1, 0, -1, 1, 0, 5, 0, 257, 3, 1, 1, 0, 1, 4, 6, 5, 9, 0, 0, -1, 1, 1, 1, 3, 3, 1, 1, 1, 2, 5, 3, 0, 256, 2, 0, 5, 4, 1, 0, 4, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 1, 3, 1, 1, 1, 3, 3, 1, 1, 1, 2, 5, 3, 0, 256, 2, 0, 5, 4, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 32, 4, 7, 1, 3, 1, 1, 1, 2, 5, 3, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 9, 0, 0, -1, 1, 4, 1, 1, 1, 2, 5, 3, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 1, 1, 1, 4, 3, 1, 1, 1, 2, 5, 3, 0, 256, 2, 0, 5, 4, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 2, 1, 1, 1, 5, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 1, 2, 5, 4, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 1, 2, 2, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 1, 0, 3, 2, 1, 1, 1, 5, 3, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 4, 1, 1, 1, 2, 5, 4, 9, 2147483649, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483649, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 9, 2147483650, 2, 1, 1, 1, 5, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 1, 2, 5, 4, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "blur.go", Line: 38, Col: 13},
-			{Kind: gpu.IndexSite, File: "blur.go", Line: 44, Col: 22},
-			{Kind: gpu.IndexSite, File: "blur.go", Line: 48, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 1, 2, 2, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 1, 0, 3, 2, 1, 1, 1, 5, 3, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 4, 1, 1, 1, 2, 5, 4, 9, 2147483649, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483649, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 9, 2147483650, 2, 1, 1, 1, 5, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 1, 2, 5, 4, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "blur.go", Line: 38, Col: 13},
+			{Kind: compiled.IndexSite, File: "blur.go", Line: 44, Col: 22},
+			{Kind: compiled.IndexSite, File: "blur.go", Line: 48, Col: 3},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "blur.go", Line: 38, Col: 13},
-			{Kind: gpu.IndexSite, File: "blur.go", Line: 44, Col: 22},
-			{Kind: gpu.IndexSite, File: "blur.go", Line: 48, Col: 3},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "blur.go", Line: 38, Col: 13},
+			{Kind: compiled.IndexSite, File: "blur.go", Line: 44, Col: 22},
+			{Kind: compiled.IndexSite, File: "blur.go", Line: 48, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -113,27 +114,27 @@ func LaunchBlurRows(s *gpu.Stream, g gpu.Grid, weights *gpu.Buffer[float32], w, 
 	return l.End()
 }
 
-var quernBlurColumns = gpu.NewKernel(gpu.KernelInfo{
+var quernBlurColumns = gpu.NewKernel(compiled.Kernel{
 	Name: "blurColumns", Package: "quern.dev/examples/photo", Pos: "blur.go:56",
-	Params: []gpu.Param{
-		{Name: "weights", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "weights", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 1, 2, 5, 4, 9, 2147483647, 2, 2, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, -1, 1, 0, 5, 0, 1, 3, 1, 2, 0, 1, 4, 6, 5, 0, -1, 1, 1, 5, 7, 5, 9, 0, 0, -1, 0, 2, 1, 1, 5, 1, 3, 3, 1, 1, 1, 2, 5, 3, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 3, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 1, 3, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 0, 3, 1, 1, 5, 1, 3, 3, 1, 1, 1, 2, 5, 3, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 3, 0, 32, 2, 0, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 0, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 2, 2, 1, 1, 5, 1, 2, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 2, 1, 1, 5, 4, 1, 1, 1, 2, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 2, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 0, 64, 2, 1, 1, 1, 5, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 0, -1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 9, 0, 0, -1, 1, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 1, 1, 5, 1, 4, 3, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 7, 1, 4, 1, 1, 1, 2, 5, 3, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 2, 2, 1, 1, 5, 1, 2, 5, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 1, 2, 5, 4, 9, 2147483647, 2, 2, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 2, 1, 1, 5, 4, 1, 1, 1, 2, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 2, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 0, 64, 2, 1, 1, 1, 5, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 2, 2, 1, 1, 5, 1, 2, 5, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "blur.go", Line: 72, Col: 22},
-			{Kind: gpu.IndexSite, File: "blur.go", Line: 80, Col: 23},
-			{Kind: gpu.IndexSite, File: "blur.go", Line: 84, Col: 4},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 1, 2, 5, 4, 9, 2147483647, 2, 2, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 2, 1, 1, 5, 4, 1, 1, 1, 2, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 2, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 0, 64, 2, 1, 1, 1, 5, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 2, 2, 1, 1, 5, 1, 2, 5, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "blur.go", Line: 72, Col: 22},
+			{Kind: compiled.IndexSite, File: "blur.go", Line: 80, Col: 23},
+			{Kind: compiled.IndexSite, File: "blur.go", Line: 84, Col: 4},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "blur.go", Line: 72, Col: 22},
-			{Kind: gpu.IndexSite, File: "blur.go", Line: 80, Col: 23},
-			{Kind: gpu.IndexSite, File: "blur.go", Line: 84, Col: 4},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "blur.go", Line: 72, Col: 22},
+			{Kind: compiled.IndexSite, File: "blur.go", Line: 80, Col: 23},
+			{Kind: compiled.IndexSite, File: "blur.go", Line: 84, Col: 4},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -159,24 +160,24 @@ func LaunchBlurColumns(s *gpu.Stream, g gpu.Grid, weights *gpu.Buffer[float32], 
 	return l.End()
 }
 
-var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
+var quernHistogram = gpu.NewKernel(compiled.Kernel{
 	Name: "histogram", Package: "quern.dev/examples/photo", Pos: "equalize.go:25",
-	Params: []gpu.Param{
-		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "counts", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "planes", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "counts", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 38, Col: 22},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 45, Col: 22},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 38, Col: 22},
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 45, Col: 22},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 45, Col: 22},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 38, Col: 22},
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 45, Col: 22},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -200,23 +201,23 @@ func LaunchHistogram(s *gpu.Stream, g gpu.Grid, planes *gpu.Buffer[float32], cou
 	return l.End()
 }
 
-var quernToneCurve = gpu.NewKernel(gpu.KernelInfo{
+var quernToneCurve = gpu.NewKernel(compiled.Kernel{
 	Name: "toneCurve", Package: "quern.dev/examples/photo", Pos: "equalize.go:56",
-	Params: []gpu.Param{
-		{Name: "strength", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "counts", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "curve", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "strength", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "counts", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "curve", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -256, 0, -1, 1, 2, 5, 9, -257}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 59, Col: 12},
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 73, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 59, Col: 12},
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 73, Col: 2},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 59, Col: 12},
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 73, Col: 2},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 59, Col: 12},
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 73, Col: 2},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -242,24 +243,24 @@ func LaunchToneCurve(s *gpu.Stream, g gpu.Grid, strength float32, counts *gpu.Bu
 	return l.End()
 }
 
-var quernEqualize = gpu.NewKernel(gpu.KernelInfo{
+var quernEqualize = gpu.NewKernel(compiled.Kernel{
 	Name: "equalize", Package: "quern.dev/examples/photo", Pos: "equalize.go:82",
-	Params: []gpu.Param{
-		{Name: "curve", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "curve", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "planes", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -257}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -257}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 92, Col: 35},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 45},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 92, Col: 35},
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 92, Col: 45},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 45},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 92, Col: 35},
+			{Kind: compiled.IndexSite, File: "equalize.go", Line: 92, Col: 45},
 		}},
 	},
 	Host:  quernHostEqualize,
@@ -279,33 +280,33 @@ func LaunchEqualize(s *gpu.Stream, g gpu.Grid, curve, planes *gpu.Buffer[float32
 	return l.End()
 }
 
-var quernToLinear = gpu.NewKernel(gpu.KernelInfo{
+var quernToLinear = gpu.NewKernel(compiled.Kernel{
 	Name: "toLinear", Package: "quern.dev/examples/photo", Pos: "kernels.go:15",
-	Params: []gpu.Param{
-		{Name: "table", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "background", Kind: gpu.Struct, Type: "main.rgb", Size: 12, Layout: "struct{R float32; G float32; B float32}"},
-		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "table", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "background", Kind: compiled.Struct, Type: "main.rgb", Size: 12, Layout: "struct{R float32; G float32; B float32}"},
+		{Name: "pixels", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "planes", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -256, 0, -1, 1, 3, 0, 3, 1, 2, 5, 4, 1, 3, 0, 2, 1, 2, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 3, 1, 2, 5, 9, 2147483648}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -256, 0, -1, 1, 3, 0, 3, 1, 2, 5, 4, 1, 3, 0, 2, 1, 2, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 3, 1, 2, 5, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 11},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 26},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 44},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 24, Col: 2},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 25, Col: 2},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 26, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 22, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 22, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 22, Col: 44},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 24, Col: 2},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 25, Col: 2},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 26, Col: 2},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 11},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 26},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 44},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 24, Col: 2},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 25, Col: 2},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 26, Col: 2},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 22, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 22, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 22, Col: 44},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 24, Col: 2},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 25, Col: 2},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 26, Col: 2},
 		}},
 	},
 	Host:  quernHostToLinear,
@@ -328,24 +329,24 @@ func LaunchToLinear(s *gpu.Stream, g gpu.Grid, table *gpu.Buffer[float32], backg
 	return l.End()
 }
 
-var quernToSRGB = gpu.NewKernel(gpu.KernelInfo{
+var quernToSRGB = gpu.NewKernel(compiled.Kernel{
 	Name: "toSRGB", Package: "quern.dev/examples/photo", Pos: "kernels.go:32",
-	Params: []gpu.Param{
-		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "planes", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "pixels", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 0, 3, 1, 1, 5, 4, 1, 0, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 3, 1, 1, 5, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 35},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 48},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 24},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 35, Col: 35},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 35, Col: 48},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 35, Col: 24},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 35},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 48},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 24},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 35, Col: 35},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 35, Col: 48},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 35, Col: 24},
 		}},
 	},
 	Host:  quernHostToSRGB,
@@ -365,22 +366,22 @@ func LaunchToSRGB(s *gpu.Stream, g gpu.Grid, planes *gpu.Buffer[float32], pixels
 	return l.End()
 }
 
-var quernSharpen = gpu.NewKernel(gpu.KernelInfo{
+var quernSharpen = gpu.NewKernel(compiled.Kernel{
 	Name: "sharpen", Package: "quern.dev/examples/photo", Pos: "kernels.go:43",
-	Params: []gpu.Param{
-		{Name: "amount", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "blurred", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "amount", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "blurred", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "planes", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 10, 1, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 46, Col: 34},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 46, Col: 34},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 46, Col: 34},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 46, Col: 34},
 		}},
 	},
 	Host:  quernHostSharpen,
@@ -402,39 +403,39 @@ func LaunchSharpen(s *gpu.Stream, g gpu.Grid, amount float32, blurred, planes *g
 	return l.End()
 }
 
-var quernRotateBilinear = gpu.NewKernel(gpu.KernelInfo{
+var quernRotateBilinear = gpu.NewKernel(compiled.Kernel{
 	Name: "rotateBilinear", Package: "quern.dev/examples/photo", Pos: "rotate.go:38",
-	Params: []gpu.Param{
-		{Name: "r", Kind: gpu.Struct, Type: "main.rotation", Size: 24, Layout: "struct{Cos float32; Sin float32; InX float32; InY float32; OutX float32; OutY float32}"},
-		{Name: "background", Kind: gpu.Struct, Type: "main.rgb", Size: 12, Layout: "struct{R float32; G float32; B float32}"},
-		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "outW", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "outH", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "r", Kind: compiled.Struct, Type: "main.rotation", Size: 24, Layout: "struct{Cos float32; Sin float32; InX float32; InY float32; OutX float32; OutY float32}"},
+		{Name: "background", Kind: compiled.Struct, Type: "main.rgb", Size: 12, Layout: "struct{R float32; G float32; B float32}"},
+		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "outW", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "outH", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 0, 0, 1, 3, 0, 1, 4, 6, 5, 3, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 4, 7, 5, 9, 0, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 4, 4, 9, 0, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, -1, 1, 7, 0, 3, 1, 5, 1, 6, 5, 5, 4, 1, 7, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 3, 1, 5, 1, 6, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 0, 0, 1, 3, 0, 1, 4, 6, 5, 3, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 4, 7, 5, 9, 0, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 4, 4, 9, 0, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, -1, 1, 7, 0, 3, 1, 5, 1, 6, 5, 5, 4, 1, 7, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 3, 1, 5, 1, 6, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 3, 1, 2, 1, 3, 5, 5, 1, 2, 4, 9, 2147483647, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 40},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 26},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 43},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 61, Col: 2},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 62, Col: 2},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 63, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 3, 1, 2, 1, 3, 5, 5, 1, 2, 4, 9, 2147483647, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 55, Col: 23},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 55, Col: 40},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 56, Col: 26},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 56, Col: 43},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 61, Col: 2},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 62, Col: 2},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 63, Col: 2},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 40},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 26},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 43},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 61, Col: 2},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 62, Col: 2},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 63, Col: 2},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 55, Col: 23},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 55, Col: 40},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 56, Col: 26},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 56, Col: 43},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 61, Col: 2},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 62, Col: 2},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 63, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -462,32 +463,32 @@ func LaunchRotateBilinear(s *gpu.Stream, g gpu.Grid, r rotation, background rgb,
 	return l.End()
 }
 
-var quernRotateBicubic = gpu.NewKernel(gpu.KernelInfo{
+var quernRotateBicubic = gpu.NewKernel(compiled.Kernel{
 	Name: "rotateBicubic", Package: "quern.dev/examples/photo", Pos: "rotate.go:70",
-	Params: []gpu.Param{
-		{Name: "r", Kind: gpu.Struct, Type: "main.rotation", Size: 24, Layout: "struct{Cos float32; Sin float32; InX float32; InY float32; OutX float32; OutY float32}"},
-		{Name: "background", Kind: gpu.Struct, Type: "main.rgb", Size: 12, Layout: "struct{R float32; G float32; B float32}"},
-		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "outW", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "outH", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "r", Kind: compiled.Struct, Type: "main.rotation", Size: 24, Layout: "struct{Cos float32; Sin float32; InX float32; InY float32; OutX float32; OutY float32}"},
+		{Name: "background", Kind: compiled.Struct, Type: "main.rgb", Size: 12, Layout: "struct{R float32; G float32; B float32}"},
+		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "outW", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "outH", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 0, 0, 1, 3, 0, 1, 4, 6, 5, 3, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 4, 7, 5, 9, 0, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 4, 4, 9, 0, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, -1, 1, 7, 0, 3, 1, 5, 1, 6, 5, 5, 4, 1, 7, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 3, 1, 5, 1, 6, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 2, 4, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 95, Col: 22},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 103, Col: 2},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 104, Col: 2},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 105, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 2, 4, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 95, Col: 22},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 103, Col: 2},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 104, Col: 2},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 105, Col: 2},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 95, Col: 22},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 103, Col: 2},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 104, Col: 2},
-			{Kind: gpu.IndexSite, File: "rotate.go", Line: 105, Col: 2},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 95, Col: 22},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 103, Col: 2},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 104, Col: 2},
+			{Kind: compiled.IndexSite, File: "rotate.go", Line: 105, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -515,21 +516,21 @@ func LaunchRotateBicubic(s *gpu.Stream, g gpu.Grid, r rotation, background rgb, 
 	return l.End()
 }
 
-var quernScene = gpu.NewKernel(gpu.KernelInfo{
+var quernScene = gpu.NewKernel(compiled.Kernel{
 	Name: "scene", Package: "quern.dev/examples/photo", Pos: "scene.go:18",
-	Params: []gpu.Param{
-		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "pixels", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "scene.go", Line: 37, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "scene.go", Line: 37, Col: 2},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "scene.go", Line: 37, Col: 2},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "scene.go", Line: 37, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -607,7 +608,7 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 }
 
 //go:noinline
-//line quern_gen.go:611:1
+//line quern_gen.go:612:1
 func quernRow2BlurRows(r *host.Run, left, w int, weight *[33]float32, tile *[320]float32, radius int, out []float32, row int) {
 	if left >= 0 && w >= 0 && radius >= 0 && 256 <= 320-radius && row+left >= 0 && 256 <= len(out)-(row+left) && w-left >= 256 {
 		row2 := (*[256]float32)(tile[radius:])
@@ -640,7 +641,7 @@ func quernRow2BlurRows(r *host.Run, left, w int, weight *[33]float32, tile *[320
 	}
 }
 
-//line quern_gen.go:644:1
+//line quern_gen.go:645:1
 func quernPlainBlurColumns(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[float32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_blurColumns(t, v0, v1, v2, v3, v4) })
@@ -710,7 +711,7 @@ func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32,
 }
 
 //go:noinline
-//line quern_gen.go:714:1
+//line quern_gen.go:715:1
 func quernRow2BlurColumns(r *host.Run, base, w int, weight *[33]float32, tile *[128][32]float32, centre, radius int, out []float32, start, start2 int) {
 	if base >= 0 && w >= 0 && centre >= 0 && 1 <= 128-centre && start2 >= 0 && 32 <= len(out)-start2 && w-base >= 32 {
 		row := (*[1][32]float32)(tile[centre:])
@@ -741,7 +742,7 @@ func quernRow2BlurColumns(r *host.Run, base, w int, weight *[33]float32, tile *[
 	}
 }
 
-//line quern_gen.go:745:1
+//line quern_gen.go:746:1
 func quernPlainHistogram(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[uint32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_histogram(t, v0, v1) })
@@ -806,7 +807,7 @@ func quernHostHistogram(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:810:1
+//line quern_gen.go:811:1
 func quernRow1Histogram(r *host.Run, bFirst int, local *[256]uint32) {
 	if bFirst >= 0 && 256 <= 256-bFirst && 256-bFirst >= 256 {
 		row := (*[256]uint32)(local[bFirst:])
@@ -826,7 +827,7 @@ func quernRow1Histogram(r *host.Run, bFirst int, local *[256]uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:830:1
+//line quern_gen.go:831:1
 func quernRow2Histogram(r *host.Run, base, n int, planes []float32, size int, local *[256]uint32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -859,7 +860,7 @@ func quernRow2Histogram(r *host.Run, base, n int, planes []float32, size int, lo
 }
 
 //go:noinline
-//line quern_gen.go:863:1
+//line quern_gen.go:864:1
 func quernRow3Histogram(r *host.Run, bFirst2 int, local *[256]uint32, counts []uint32) {
 	if bFirst2 >= 0 && 256 <= 256-bFirst2 && 256 <= len(counts)-bFirst2 && 256-bFirst2 >= 256 {
 		row2 := (*[256]uint32)(local[bFirst2:])
@@ -900,7 +901,7 @@ func quernRow3Histogram(r *host.Run, bFirst2 int, local *[256]uint32, counts []u
 //line equalize.go:49:10000
 }
 
-//line quern_gen.go:904:1
+//line quern_gen.go:905:1
 func quernPlainToneCurve(r *host.Run) {
 	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[uint32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_toneCurve(t, v0, v1, v2) })
@@ -976,7 +977,7 @@ func quernHostToneCurve(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:980:1
+//line quern_gen.go:981:1
 func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
 	if 256 <= len(counts) {
 		row := (*[256]uint32)(sums[0:])
@@ -995,7 +996,7 @@ func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:999:1
+//line quern_gen.go:1000:1
 func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]uint32) {
 	leftRow := lefts[first:][:256]
 	if 0-d >= 0 && 256 <= 256-(0-d) {
@@ -1033,7 +1034,7 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]ui
 }
 
 //go:noinline
-//line quern_gen.go:1037:1
+//line quern_gen.go:1038:1
 func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint32) {
 	leftRow := lefts[first2:][:256]
 	row4 := (*[256]uint32)(sums[0:])
@@ -1047,7 +1048,7 @@ func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint
 }
 
 //go:noinline
-//line quern_gen.go:1051:1
+//line quern_gen.go:1052:1
 func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength float32, curve []float32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -1069,7 +1070,7 @@ func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength f
 //line equalize.go:78:10000
 }
 
-//line quern_gen.go:1073:1
+//line quern_gen.go:1074:1
 func quernPlainEqualize(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_equalize(t, v0, v1) })
@@ -1185,7 +1186,7 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 	}
 }
 
-//line quern_gen.go:1189:1
+//line quern_gen.go:1190:1
 func quernPlainToLinear(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Value[rgb](r, 1), host.Slice[uint32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_toLinear(t, v0, v1, v2, v3) })
@@ -1269,7 +1270,7 @@ func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float3
 //line kernels.go:28:20000
 }
 
-//line quern_gen.go:1273:1
+//line quern_gen.go:1274:1
 func quernPlainToSRGB(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[uint32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_toSRGB(t, v0, v1) })
@@ -1342,7 +1343,7 @@ func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, size int, pixel
 
 // quernFunc1ToSRGB is main.pack.
 //
-//line quern_gen.go:1346:1
+//line quern_gen.go:1347:1
 func quernFunc1ToSRGB(c rgb) uint32 {
 //line color.go:69:30000
 	t1 := c.R
@@ -1363,7 +1364,7 @@ func quernFunc1ToSRGB(c rgb) uint32 {
 
 // quernFunc2ToSRGB is main.quantise.
 //
-//line quern_gen.go:1367:1
+//line quern_gen.go:1368:1
 func quernFunc2ToSRGB(linear float32) uint32 {
 //line color.go:73:30000
 	t1 := linear
@@ -1374,7 +1375,7 @@ func quernFunc2ToSRGB(linear float32) uint32 {
 //line color.go:75:30000
 }
 
-//line quern_gen.go:1378:1
+//line quern_gen.go:1379:1
 func quernPlainSharpen(r *host.Run) {
 	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_sharpen(t, v0, v1, v2) })
@@ -1435,7 +1436,7 @@ func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, b
 //line kernels.go:49:20000
 }
 
-//line quern_gen.go:1439:1
+//line quern_gen.go:1440:1
 func quernPlainRotateBilinear(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[rotation](r, 0), host.Value[rgb](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_rotateBilinear(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -1822,7 +1823,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line rotate.go:65:40000
 }
 
-//line quern_gen.go:1826:1
+//line quern_gen.go:1827:1
 func quernPlainRotateBicubic(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[rotation](r, 0), host.Value[rgb](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_rotateBicubic(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -2237,7 +2238,7 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 	}
 }
 
-//line quern_gen.go:2241:1
+//line quern_gen.go:2242:1
 func quernPlainScene(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scene(t, v0, v1, v2) })
@@ -2382,7 +2383,7 @@ func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 flo
 
 // quernFunc1Scene is main.land.
 //
-//line quern_gen.go:2386:1
+//line quern_gen.go:2387:1
 func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
 //line scene.go:43:50000
 	c := rgb{}
@@ -2465,7 +2466,7 @@ func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
 
 // quernFunc2Scene is main.lake.
 //
-//line quern_gen.go:2469:1
+//line quern_gen.go:2470:1
 func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
 	c2 := float32(0.42)
 //line scene.go:133
@@ -2518,7 +2519,7 @@ func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
 
 // quernFunc3Scene is main.pack.
 //
-//line quern_gen.go:2522:1
+//line quern_gen.go:2523:1
 func quernFunc3Scene(c rgb) uint32 {
 //line color.go:69:30000
 	t1 := c.R
@@ -2539,7 +2540,7 @@ func quernFunc3Scene(c rgb) uint32 {
 
 // quernFunc4Scene is main.skyline.
 //
-//line quern_gen.go:2543:1
+//line quern_gen.go:2544:1
 func quernFunc4Scene(x float32, i int) float32 {
 	c := float32(-0.155)
 	c2 := float32(0.1)
@@ -2593,7 +2594,7 @@ func quernFunc4Scene(x float32, i int) float32 {
 
 // quernFunc5Scene is main.slope.
 //
-//line quern_gen.go:2597:1
+//line quern_gen.go:2598:1
 func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
 //line scene.go:117
 	below := top - y
@@ -2655,7 +2656,7 @@ func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
 
 // quernFunc6Scene is main.sky.
 //
-//line quern_gen.go:2659:1
+//line quern_gen.go:2660:1
 func quernFunc6Scene(x float32, y float32) rgb {
 //line scene.go:62:50000
 	t1 := (y - -0.16) * 1.5
@@ -2778,7 +2779,7 @@ func quernFunc6Scene(x float32, y float32) rgb {
 
 // quernFunc7Scene is main.clouds.
 //
-//line quern_gen.go:2782:1
+//line quern_gen.go:2783:1
 func quernFunc7Scene(x float32, y float32) float32 {
 //line noise.go:47:60000
 	var sum float32
@@ -2813,7 +2814,7 @@ func quernFunc7Scene(x float32, y float32) float32 {
 
 // quernFunc8Scene is main.noise2.
 //
-//line quern_gen.go:2817:1
+//line quern_gen.go:2818:1
 func quernFunc8Scene(x float32, y float32) float32 {
 //line noise.go:35:60000
 	t1 := float32(math.Floor(float64(x)))
@@ -2896,7 +2897,7 @@ func quernFunc8Scene(x float32, y float32) float32 {
 
 // quernFunc9Scene is main.quantise.
 //
-//line quern_gen.go:2900:1
+//line quern_gen.go:2901:1
 func quernFunc9Scene(linear float32) uint32 {
 //line color.go:73:30000
 	t1 := linear
@@ -2909,7 +2910,7 @@ func quernFunc9Scene(linear float32) uint32 {
 
 // quernFunc10Scene is main.ridges.
 //
-//line quern_gen.go:2913:1
+//line quern_gen.go:2914:1
 func quernFunc10Scene(x float32, seed int32) float32 {
 //line noise.go:60:60000
 	var sum float32
@@ -2940,7 +2941,7 @@ func quernFunc10Scene(x float32, seed int32) float32 {
 
 // quernFunc11Scene is main.noise1.
 //
-//line quern_gen.go:2944:1
+//line quern_gen.go:2945:1
 func quernFunc11Scene(x float32, seed int32) float32 {
 //line noise.go:28:60000
 	f := float32(math.Floor(float64(x)))
@@ -2977,7 +2978,7 @@ func quernFunc11Scene(x float32, seed int32) float32 {
 
 // quernFunc12Scene is main.trees.
 //
-//line quern_gen.go:2981:1
+//line quern_gen.go:2982:1
 func quernFunc12Scene(x float32) float32 {
 //line scene.go:100:50000
 	position := x * 95

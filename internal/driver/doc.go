@@ -9,6 +9,42 @@
 //	cpu    kernels compiled to Go, on all cores
 //	sim    interprets the PTX and checks what it does
 //
+// cpu and sim share package synchronous: streams that work in their caller.
+//
+// # Capabilities
+//
+// Those four interfaces are all that a device must have. Each of these is optional, and
+// package gpu asks for it by a type assertion:
+//
+//	Device          what it adds                      without it
+//	[PageLocker]    page-locked memory of the host    Go's memory
+//	[HostMapper]    kernels reach the host's memory   unsupported
+//	[ManagedMemory] memory that moves by itself       unsupported
+//	[ManagedMover]  hints where it should be          ignored
+//	[Pools]         stream-ordered allocation         [PlainPool]
+//	[Forgetter]     tracks what was written           nothing to do
+//	[Textures]      images that kernels sample        unsupported
+//	[Graphs]        graphs of work                    unsupported
+//	[Prioritizer]   streams with priorities           all have priority 0
+//	[PersistentKernels]
+//	                functions that wait for kernels   [PersistentList]
+//	[SharedMemory]  memory of other processes         unsupported
+//
+//	Stream
+//	[AsyncCopier]   copies of page-locked memory      CopyIn and CopyOut
+//	[BoxCopier]     copies of rectangles and boxes    piece by piece
+//	[HostCaller]    Go functions in its order         unsupported
+//	[Idler]         tells whether it has work left    it has none
+//	[Peers]         copies between devices            through the host
+//	[NativeStream]  a handle for other libraries      none
+//	[InlineLauncher], [Interrupter]
+//	                work in the caller                it cannot be ended
+//
+//	Function
+//	[Occupier]      the driver knows the occupancy    [Limits.ResidentBlocks]
+//
+// A capability that is unsupported is an error that matches errors.ErrUnsupported.
+//
 // Package gpu checks every argument before it calls a device: addresses lie in
 // live allocations of that device, sizes fit, grids and blocks are within the
 // limits, objects are not closed while a call uses them. A device checks nothing
@@ -36,8 +72,8 @@
 // # Graphs
 //
 // A graph is a list of operations ([GraphNode]), each with the numbers of those
-// that it comes after. Devices that do their work at once run them one by one
-// ([Steps]); others hand them to their driver. The kernels of a graph report their
+// that it comes after. Synchronous devices run them one by one; others hand them
+// to their driver. The kernels of a graph report their
 // faults and output to the streams that it runs on.
 //
 // # Pools
@@ -45,7 +81,7 @@
 // A [Pool] gives out memory in the order of a stream's work. Package gpu keeps
 // what comes back by size, and knows which streams use which memory; a device
 // says with Info.Async whether streams work on after their calls have returned,
-// and with [Stream].Idle whether one still does. [PlainPool] is a pool for devices
+// and as an [Idler] whether one still does. [PlainPool] is a pool for devices
 // whose Free waits, or has nothing to wait for.
 //
 // # Output

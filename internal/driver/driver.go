@@ -25,17 +25,21 @@ type Info struct {
 	DriverVersion string
 	Major, Minor  int   // compute capability, 0 if the device has none
 	TotalMemory   int64 // bytes, 0 if unknown
-	Attributes    Attributes
+	Limits        Limits
 
 	// KernelTimeLimit: the driver ends kernels that run for some seconds.
 	KernelTimeLimit bool
 
 	// Async: calls of streams return before their work is done.
 	Async bool
+
+	// DirectHost: copies from and to Go memory are as fast as those from and to
+	// page-locked memory. It holds for devices that lock none; see [PageLocker].
+	DirectHost bool
 }
 
-// Attributes are the limits and properties of a device.
-type Attributes struct {
+// Limits are the limits and properties of a device.
+type Limits struct {
 	ThreadsPerBlock int         // at most
 	Block           kernel.Dim3 // largest extent in each dimension
 	Grid            kernel.Dim3 // largest extent in each dimension
@@ -69,9 +73,9 @@ const (
 	MaxResidentShared  = 228 << 10
 )
 
-// Defaults are the attributes of a device that has no limits of its own.
-func Defaults() Attributes {
-	return Attributes{
+// DefaultLimits are those of a device that has none of its own.
+func DefaultLimits() Limits {
+	return Limits{
 		ThreadsPerBlock: MaxThreadsPerBlock,
 		Block:           kernel.Dim3{X: MaxThreadsPerBlock, Y: MaxThreadsPerBlock, Z: MaxBlockZ},
 		Grid:            kernel.Dim3{X: MaxGridX, Y: MaxGridYZ, Z: MaxGridYZ},
@@ -86,10 +90,11 @@ func Defaults() Attributes {
 }
 
 // Device is an opened device. It and what it makes are safe for concurrent use.
+//
+// These methods are all that a device needs. What else a device can do it says by
+// implementing interfaces of this package that name one capability each; see the
+// package documentation.
 type Device interface {
-	HostMemory
-	ManagedMemory
-
 	Info() *Info
 	Memory() (free, total int64, err error)
 
@@ -98,21 +103,13 @@ type Device interface {
 	Alloc(size int64) (Memory, error)
 	Free(m Memory) error
 
-	NewStream() (Stream, error)
-	Priorities
-	NewEvent() (Event, error)
+	// NewStream makes a stream with a priority, which is 0 unless the device is a
+	// [Prioritizer].
+	NewStream(priority int) (Stream, error)
+	// NewEvent makes an event. One that is not timed has no time for Since, and costs
+	// the streams that record it less.
+	NewEvent(timed bool) (Event, error)
 	Load(k *Kernel) (Function, error)
-	NewTexture(i TextureInfo) (Texture, error)
-	Graphs
-
-	Pools
-
-	// AddResident and RemoveResident say what keeps kernels running. The device
-	// calls it around what would wait for their end; see [Residents].
-	AddResident(Resident)
-	RemoveResident(Resident)
-	HasResidents() bool  // of any device that is open for the same hardware
-	EndResidents() error // for good, before the streams are closed
 
 	// Close releases the device. All that it made has been closed before.
 	Close() error
@@ -137,10 +134,6 @@ func (m Memory) Offset(n int64) Memory {
 
 // Stream is a queue of work that is done in order.
 type Stream interface {
-	HostCopies
-	BoxCopies
-	Prefetcher
-
 	Launch(f Function, l *Frame) error
 
 	// CopyIn copies n bytes from Go memory. It returns when src may be reused.
@@ -169,9 +162,6 @@ type Stream interface {
 	// many messages found no room, and forgets both.
 	Output() (messages []Message, dropped int, err error)
 
-	Idler
-	HostCalls
-
 	Close() error
 }
 
@@ -199,7 +189,7 @@ type Kernel struct {
 	Prints bool // it calls kernel.Printf
 
 	// Cooperative: all blocks of a launch have to be resident at once. A launch of
-	// more returns a [*ResidencyError] and runs nothing.
+	// more returns a [*CooperativeLaunchError] and runs nothing.
 	Cooperative bool
 	Cluster     kernel.Dim3 // blocks in a cluster; X is zero in a kernel without
 }
@@ -223,6 +213,7 @@ var (
 	ErrOutOfMemory = errors.New("out of memory")
 	ErrNoDevice    = errors.New("no usable device")
 	ErrDeviceLost  = errors.New("device lost")
+	ErrInvalid     = errors.New("invalid argument")
 )
 
 // Error is an error that a device's driver returned.
@@ -241,25 +232,25 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s (%d): %s", e.Op, e.Name, e.Code, e.Text)
 }
 
-// MaxResident is the number of blocks of a cooperative launch on devices without
+// MaxCooperative is the number of blocks of a cooperative launch on devices without
 // a limit of their own.
-const MaxResident = 1 << 10
+const MaxCooperative = 1 << 10
 
-// ResidencyError means that the blocks of a cooperative launch cannot be
+// CooperativeLaunchError means that the blocks of a cooperative launch cannot be
 // resident at once.
-type ResidencyError struct {
+type CooperativeLaunchError struct {
 	Blocks int // of the grid
 	Limit  int // at most
 }
 
-func (e *ResidencyError) Error() string {
+func (e *CooperativeLaunchError) Error() string {
 	return fmt.Sprintf("%d blocks cannot be resident at once, as t.SyncGrid needs them to be; the device has room for %d", e.Blocks, e.Limit)
 }
 
-// CheckResident reports whether more blocks than limit would run.
-func CheckResident(grid kernel.Dim3, limit int) error {
+// CheckCooperative reports whether more blocks than limit would run.
+func CheckCooperative(grid kernel.Dim3, limit int) error {
 	if n := grid.X * grid.Y * grid.Z; n > limit {
-		return &ResidencyError{Blocks: n, Limit: limit}
+		return &CooperativeLaunchError{Blocks: n, Limit: limit}
 	}
 	return nil
 }

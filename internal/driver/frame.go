@@ -120,3 +120,21 @@ func (f *Frame) Release() {
 		f.Args[i].Data = nil
 	}
 }
+
+// Clone returns a frame with the same arguments.
+func (f *Frame) Clone() *Frame {
+	params := make([]Param, len(f.Args))
+	for i, a := range f.Args {
+		params[i] = Param{Slice: a.Value == nil, Size: a.Size}
+	}
+	c := NewFrame(params)
+	c.Grid, c.Block, c.Shared, c.Threads, c.Adjacent, c.ID = f.Grid, f.Block, f.Shared, f.Threads, f.Adjacent, f.ID
+	for i, a := range f.Args {
+		to := &c.Args[i]
+		to.Data, to.Addr, to.Length = a.Data, a.Addr, a.Length
+		if a.Value != nil {
+			copy(unsafe.Slice((*byte)(to.Value), a.Size), unsafe.Slice((*byte)(a.Value), a.Size))
+		}
+	}
+	return c
+}

@@ -1,11 +1,6 @@
 package driver
 
-import (
-	"context"
-	"fmt"
-	"sync"
-	"unsafe"
-)
+import "unsafe"
 
 // GraphKind is what a node of a graph does.
 type GraphKind uint8
@@ -53,7 +48,7 @@ type GraphNode struct {
 	Cond     Memory // of 4 bytes, aligned
 }
 
-// Graphs is what a device does with graphs.
+// Graphs is implemented by devices that run graphs.
 type Graphs interface {
 	// NewGraphExec makes a graph of the nodes ready to run. It keeps them. The
 	// errors of calls go to failed.
@@ -73,143 +68,4 @@ type GraphExec interface {
 	Wait() error
 	// Close waits for the runs too.
 	Close() error
-}
-
-// Steps is a graph on a device whose streams do their work at once: its nodes
-// one by one.
-type Steps struct {
-	mu     sync.Mutex // runs follow each other
-	nodes  []GraphNode
-	failed func(error)
-}
-
-// NewSteps returns the graph of the nodes, which it keeps. The errors of calls go
-// to failed.
-func NewSteps(nodes []GraphNode, failed func(error)) *Steps {
-	return &Steps{nodes: nodes, failed: failed}
-}
-
-// Failing is a stream that knows whether it holds a fault.
-type Failing interface{ Failed() bool }
-
-// Launch runs the nodes in the order of their numbers, each of which comes after
-// those that it depends on.
-func (g *Steps) Launch(s Stream) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	ctx := context.Background()
-	if i, ok := s.(Interrupter); ok {
-		var end func()
-		ctx, end = i.interrupt().Context()
-		defer end()
-	}
-	return g.run(ctx, s, g.nodes)
-}
-
-func (g *Steps) run(ctx context.Context, s Stream, nodes []GraphNode) error {
-	for i := range nodes {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if err := g.step(ctx, s, &nodes[i]); err != nil {
-			return fmt.Errorf("node %d (%s): %w", i, nodes[i].Kind, err)
-		}
-	}
-	return nil
-}
-
-func (g *Steps) step(ctx context.Context, s Stream, n *GraphNode) error {
-	switch n.Kind {
-	case GraphLaunch:
-		return s.Launch(n.Function, n.Frame)
-	case GraphCopy:
-		return s.Copy(n.Dst, n.Src, n.Size)
-	case GraphBox:
-		return s.CopyBox(n.Box)
-	case GraphWrite:
-		return s.CopyIn(n.Dst, unsafe.Pointer(unsafe.SliceData(n.Data)), int64(len(n.Data)))
-	case GraphFill:
-		return s.Fill(n.Dst, n.Data, n.Count)
-	case GraphIn:
-		return s.CopyIn(n.Dst, n.Host, n.Size)
-	case GraphOut:
-		return s.CopyOut(n.Host, n.Src, n.Size)
-	case GraphCall:
-		if err := s.Synchronize(context.Background()); err != nil {
-			return err
-		}
-		if err := n.Call(); err != nil {
-			g.failed(err)
-		}
-		return nil
-	case GraphBody:
-		return g.run(ctx, s, n.Body)
-	case GraphIf, GraphWhile:
-		return g.runWhile(ctx, s, n)
-	default:
-		return nil
-	}
-}
-
-// runWhile runs the body while the condition holds and no kernel has failed: one
-// that has may never end a loop.
-func (g *Steps) runWhile(ctx context.Context, s Stream, n *GraphNode) error {
-	for {
-		var holds uint32
-		if err := s.CopyOut(unsafe.Pointer(&holds), n.Cond, int64(unsafe.Sizeof(holds))); err != nil {
-			return err
-		}
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if f, ok := s.(Failing); holds == 0 || ok && f.Failed() {
-			return nil
-		}
-		if err := g.run(ctx, s, n.Body); err != nil || n.Kind == GraphIf {
-			return err
-		}
-	}
-}
-
-// Update replaces nodes.
-func (g *Steps) Update(changes map[int]GraphNode) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for i, n := range changes {
-		g.nodes[i] = n
-	}
-	return nil
-}
-
-// Wait waits for the runs.
-func (g *Steps) Wait() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return nil
-}
-
-// Close waits for the runs.
-func (g *Steps) Close() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.nodes = nil
-	return nil
-}
-
-// Clone returns a frame with the same arguments.
-func (f *Frame) Clone() *Frame {
-	params := make([]Param, len(f.Args))
-	for i, a := range f.Args {
-		params[i] = Param{Slice: a.Value == nil, Size: a.Size}
-	}
-	c := NewFrame(params)
-	c.Grid, c.Block, c.Shared, c.Threads, c.Adjacent, c.ID = f.Grid, f.Block, f.Shared, f.Threads, f.Adjacent, f.ID
-	for i, a := range f.Args {
-		to := &c.Args[i]
-		to.Data, to.Addr, to.Length = a.Data, a.Addr, a.Length
-		if a.Value != nil {
-			copy(unsafe.Slice((*byte)(to.Value), a.Size), unsafe.Slice((*byte)(a.Value), a.Size))
-		}
-	}
-	return c
 }

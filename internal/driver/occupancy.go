@@ -3,12 +3,12 @@ package driver
 import "cmp"
 
 // Occupier is a [Function] whose driver knows the occupancy; for others it is
-// [Attributes.Resident].
+// [Limits.ResidentBlocks].
 type Occupier interface {
-	// Resident returns how many blocks of so many threads, with so many bytes of
+	// ResidentBlocks returns how many blocks of so many threads, with so many bytes of
 	// dynamic shared memory beside the kernel's own, a multiprocessor holds at
 	// once; 0 if it cannot run one.
-	Resident(threads, shared int) (int, error)
+	ResidentBlocks(threads, shared int) (int, error)
 }
 
 // Units in which GPUs of compute capability 5.0 and later give resources to
@@ -20,11 +20,11 @@ const (
 	reservedBlock = 1 << 10 // bytes of shared memory that the system has of each block from 8.0
 )
 
-// Resident returns how many blocks of threads > 0 of a kernel with so many registers
+// ResidentBlocks returns how many blocks of threads > 0 of a kernel with so many registers
 // a thread, 0 if unknown, and so many bytes of shared memory in all, a multiprocessor holds at once, and what
 // keeps out more: of several the first of "threads", "blocks", "registers" and
 // "shared memory". What is not known limits nothing.
-func (a *Attributes) Resident(registers, threads, shared int) (blocks int, limit string) {
+func (a *Limits) ResidentBlocks(registers, threads, shared int) (blocks int, limit string) {
 	warp := cmp.Or(a.WarpSize, WarpSize)
 	warps := divideUp(threads, warp)
 	blocks = MaxResidentThreads // none has more

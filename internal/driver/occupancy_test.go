@@ -3,7 +3,7 @@ package driver
 import "testing"
 
 func TestResidentBlocksAndWhatLimitsThem(t *testing.T) {
-	hopper := Defaults()
+	hopper := DefaultLimits()
 	for _, test := range []struct {
 		name                       string
 		registers, threads, shared int
@@ -22,13 +22,13 @@ func TestResidentBlocksAndWhatLimitsThem(t *testing.T) {
 		{"shared memory with what the system takes", 32, 128, 113 << 10, 2, "shared memory"},
 		{"shared memory for one less", 32, 128, 113<<10 + 1, 1, "shared memory"},
 	} {
-		blocks, limit := hopper.Resident(test.registers, test.threads, test.shared)
+		blocks, limit := hopper.ResidentBlocks(test.registers, test.threads, test.shared)
 		if blocks != test.blocks || limit != test.limit {
 			t.Errorf("%s: %d blocks for %s, want %d for %s", test.name, blocks, limit, test.blocks, test.limit)
 		}
 	}
-	unknown := Attributes{}
-	if blocks, limit := unknown.Resident(255, 1024, 1<<20); blocks == 0 || limit != "" {
+	unknown := Limits{}
+	if blocks, limit := unknown.ResidentBlocks(255, 1024, 1<<20); blocks == 0 || limit != "" {
 		t.Errorf("a device without known limits: %d blocks for %q", blocks, limit)
 	}
 }

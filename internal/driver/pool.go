@@ -1,7 +1,7 @@
 package driver
 
-// Pools is the part of [Device] that gives out memory for buffers which come and
-// go.
+// Pools is implemented by devices whose driver allocates in the order of streams.
+// [PlainPool] is for others.
 type Pools interface {
 	// NewPool makes a pool. Memory that was freed stays the pool's while the pool
 	// has no more than keep bytes of the device; what is beyond may return to the
@@ -19,9 +19,6 @@ type Pool interface {
 	// s is nil, no work does.
 	Free(s Stream, m Memory) error
 
-	// Forget makes the contents of memory undefined, as after Alloc.
-	Forget(m Memory, size int64)
-
 	// Trim returns to the device what is not given out.
 	Trim() error
 
@@ -29,8 +26,14 @@ type Pool interface {
 	Close() error
 }
 
-// Idler is the part of [Stream] that tells without waiting whether there is work
-// left.
+// Forgetter is implemented by devices that find uses of memory which was not
+// written. Forget makes the contents of memory undefined, as after Alloc.
+type Forgetter interface {
+	Forget(m Memory, size int64)
+}
+
+// Idler is a stream that tells without waiting whether there is work left. Those of
+// devices with Info.Async are; others have none left.
 type Idler interface {
 	Idle() (bool, error)
 }
@@ -45,8 +48,6 @@ type plainPool struct{ dev Device }
 func (p plainPool) Alloc(_ Stream, size int64) (Memory, error) { return p.dev.Alloc(size) }
 
 func (p plainPool) Free(s Stream, m Memory) error { return p.dev.Free(m) }
-
-func (p plainPool) Forget(Memory, int64) {}
 
 func (p plainPool) Trim() error { return nil }
 

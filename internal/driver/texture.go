@@ -27,6 +27,11 @@ type TextureInfo struct {
 	Linear, Normalized      bool
 }
 
+// Textures is implemented by devices on which kernels sample images.
+type Textures interface {
+	NewTexture(i TextureInfo) (Texture, error)
+}
+
 // Texture is an image on a device.
 type Texture interface {
 	// Object is what kernels call the texture.
@@ -36,31 +41,6 @@ type Texture interface {
 	Store(s Stream, src unsafe.Pointer) error
 	Close() error
 }
-
-// SoftwareTexture is a texture of a device without texture units.
-type SoftwareTexture struct {
-	info   TextureInfo
-	object uint64
-	image  *kernel.Image
-}
-
-// NewSoftwareTexture makes a texture of zeros.
-func NewSoftwareTexture(info TextureInfo) *SoftwareTexture {
-	t := &SoftwareTexture{info: info}
-	t.image = &kernel.Image{
-		Width: info.Width, Height: info.Height, Channels: info.Channels,
-		AddressX: info.AddressX, AddressY: info.AddressY, Linear: info.Linear, Normalized: info.Normalized,
-		Texels: make([]float32, info.Width*info.Height*info.Channels),
-	}
-	t.object = kernel.OpenImage(t.image)
-	return t
-}
-
-// Object returns the number by which package kernel knows the image.
-func (t *SoftwareTexture) Object() uint64 { return t.object }
-
-// Set replaces all elements.
-func (t *SoftwareTexture) Set(src unsafe.Pointer) { Decode(t.info.Texels, t.image.Texels, src) }
 
 // Decode fills to with numbers that are stored at src.
 func Decode(form Texels, to []float32, src unsafe.Pointer) {
@@ -76,10 +56,4 @@ func Decode(form Texels, to []float32, src unsafe.Pointer) {
 			to[i] = float32(v) / 0xffff
 		}
 	}
-}
-
-// Close forgets the image.
-func (t *SoftwareTexture) Close() error {
-	kernel.CloseImage(t.object)
-	return nil
 }

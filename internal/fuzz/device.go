@@ -28,7 +28,7 @@ func OpenDevice(name string, c driver.Candidate) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, err := dev.NewStream()
+	stream, err := dev.NewStream(0)
 	if err != nil {
 		return nil, errors.Join(err, dev.Close())
 	}

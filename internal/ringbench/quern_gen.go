@@ -7,20 +7,20 @@ import (
 
 	"context"
 	"quern.dev/gpu"
+	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
 	host2 "quern.dev/kernel/host"
 	"quern.dev/ring"
 	"quern.dev/ring/actor"
-	"sync/atomic"
 )
 
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &gpu.Code{
+var quernCode = &compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: quern_gen_zip,
-	Sum:     "7a91df74822bd67de3641e7f9e092abfecc502fdfa58fb5ab5d9ad4a85467998",
+	Sum:     "fae3d8fdc3e05801c040e886a300903a9002fa6d1e0aeb68c5776deb1fe93ddf",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -70,22 +70,22 @@ var (
 	_                                                         = (*quern_gen_is_stale__run_go_generate__Kind)((*Kind)(nil))
 )
 
-var quernMirror = gpu.NewKernel(gpu.KernelInfo{
+var quernMirror = gpu.NewKernel(compiled.Kernel{
 	Name: "mirror", Package: "quern.dev/internal/ringbench", Pos: "bare.go:34",
-	Params: []gpu.Param{
-		{Name: "words", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "life", Kind: gpu.Scalar, Type: "int64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "words", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "life", Kind: compiled.Scalar, Type: "int64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -17}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 40, Col: 31},
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 41, Col: 25},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 40, Col: 31},
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 41, Col: 25},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 40, Col: 31},
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 41, Col: 25},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 40, Col: 31},
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 41, Col: 25},
 		}},
 	},
 	Host:  quernHostMirror,
@@ -106,30 +106,30 @@ func LaunchMirror(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], life int
 	return l.End()
 }
 
-var quernRally = gpu.NewKernel(gpu.KernelInfo{
+var quernRally = gpu.NewKernel(compiled.Kernel{
 	Name: "rally", Package: "quern.dev/internal/ringbench", Pos: "bare.go:52",
-	Params: []gpu.Param{
-		{Name: "words", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "trips", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "total", Kind: gpu.Slice, Type: "int64", Size: 8},
-		{Name: "life", Kind: gpu.Scalar, Type: "int64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "words", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "trips", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "total", Kind: compiled.Slice, Type: "int64", Size: 8},
+		{Name: "life", Kind: compiled.Scalar, Type: "int64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -17, 0, 16, 2, 0, 5, 9, 32, 0, -1, 1, 2, 5, 9, -2, 10, 2, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483680, 10, 2, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 62, Col: 25},
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 65, Col: 27},
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 71, Col: 25},
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 79, Col: 3},
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 79, Col: 13},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483680, 10, 2, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 62, Col: 25},
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 65, Col: 27},
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 71, Col: 25},
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 79, Col: 3},
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 79, Col: 13},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 62, Col: 25},
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 65, Col: 27},
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 71, Col: 25},
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 79, Col: 3},
-			{Kind: gpu.IndexSite, File: "bare.go", Line: 79, Col: 13},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 62, Col: 25},
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 65, Col: 27},
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 71, Col: 25},
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 79, Col: 3},
+			{Kind: compiled.IndexSite, File: "bare.go", Line: 79, Col: 13},
 		}},
 	},
 	Cooperative: true,
@@ -154,40 +154,40 @@ func LaunchRally(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], trips *gp
 	return l.End()
 }
 
-var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
+var quernEcho16Actor = gpu.NewKernel(compiled.Kernel{
 	Name: "echo16Actor", Package: "quern.dev/internal/ringbench", Pos: "handlers.go:19",
 	Handler: "echo16",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -203,40 +203,40 @@ func SpawnEcho16(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.A
 	return ring.Spawn[uint64, Message16, Message16](ctx, rt, quernEcho16Program, o)
 }
 
-var quernEcho64Actor = gpu.NewKernel(gpu.KernelInfo{
+var quernEcho64Actor = gpu.NewKernel(compiled.Kernel{
 	Name: "echo64Actor", Package: "quern.dev/internal/ringbench", Pos: "handlers.go:30",
 	Handler: "echo64",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -252,40 +252,40 @@ func SpawnEcho64(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.A
 	return ring.Spawn[uint64, Message64, Message64](ctx, rt, quernEcho64Program, o)
 }
 
-var quernEcho256Actor = gpu.NewKernel(gpu.KernelInfo{
+var quernEcho256Actor = gpu.NewKernel(compiled.Kernel{
 	Name: "echo256Actor", Package: "quern.dev/internal/ringbench", Pos: "handlers.go:41",
 	Handler: "echo256",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -301,43 +301,43 @@ func SpawnEcho256(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.
 	return ring.Spawn[uint64, Message256, Message256](ctx, rt, quernEcho256Program, o)
 }
 
-var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
+var quernRelayActor = gpu.NewKernel(compiled.Kernel{
 	Name: "relayActor", Package: "quern.dev/internal/ringbench", Pos: "relay.go:61",
 	Handler: "relay",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "quern.dev/internal/ringbench.Court", Size: 1880, Layout: "struct{Next struct{Mailbox uint32; Actor uint32}; Balls uint64; Last int64; Trips [464]uint32}"},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: compiled.Slice, Type: "quern.dev/internal/ringbench.Court", Size: 1880, Layout: "struct{Next struct{Mailbox uint32; Actor uint32}; Balls uint64; Last int64; Trips [464]uint32}"},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.SliceSite, File: "relay.go", Line: 70, Col: 7},
-			{Kind: gpu.PanicSite, File: "relay.go", Line: 70, Col: 7, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.IndexSite, File: "relay.go", Line: 75, Col: 4},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.SliceSite, File: "relay.go", Line: 70, Col: 7},
+			{Kind: compiled.PanicSite, File: "relay.go", Line: 70, Col: 7, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.IndexSite, File: "relay.go", Line: 75, Col: 4},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -518,7 +518,10 @@ threads:
 
 //line quern_gen.go:520:1
 func quernBlockEcho16(t kernel.Thread, state *uint64, in *Message16, out *Message16, action *kernel.Action) {
-	result := actor.Known(echo16(t, state, in, out))
+	result := echo16(t, state, in, out)
+	if result > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
 	if t.ThreadIdx.X == 0 {
 		*action = result
 	}
@@ -551,7 +554,7 @@ func quernHostEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16,
 }
 
 //go:noinline
-//line quern_gen.go:555:1
+//line quern_gen.go:558:1
 func quernRow1Echo16(r *host2.Run, iFirst int, out, in *Message16) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -563,7 +566,7 @@ func quernRow1Echo16(r *host2.Run, iFirst int, out, in *Message16) {
 }
 
 //go:noinline
-//line quern_gen.go:567:1
+//line quern_gen.go:570:1
 func quernRow2Echo16(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -572,18 +575,23 @@ func quernRow2Echo16(r *host2.Run, state *uint64, result0 kernel.Action, action 
 			*state++
 		}
 //line handlers.go:19
-		result02 := actor.Known(result0)
-		result := result02
+		if result0 > 4 {
+//line handlers.go:19
+			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		}
 		if threadX == 0 {
 //line handlers.go:19
-			*action = result
+			*action = result0
 		}
 	}
 }
 
-//line quern_gen.go:585:1
+//line quern_gen.go:590:1
 func quernBlockEcho64(t kernel.Thread, state *uint64, in *Message64, out *Message64, action *kernel.Action) {
-	result := actor.Known(echo64(t, state, in, out))
+	result := echo64(t, state, in, out)
+	if result > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
 	if t.ThreadIdx.X == 0 {
 		*action = result
 	}
@@ -627,7 +635,7 @@ func quernHostEcho64(r *host2.Run, state *uint64, in *Message64, out *Message64,
 }
 
 //go:noinline
-//line quern_gen.go:631:1
+//line quern_gen.go:639:1
 func quernRow1Echo64(r *host2.Run, iFirst int, out, in *Message64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -640,7 +648,7 @@ func quernRow1Echo64(r *host2.Run, iFirst int, out, in *Message64) {
 }
 
 //go:noinline
-//line quern_gen.go:644:1
+//line quern_gen.go:652:1
 func quernRow2Echo64(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -651,18 +659,23 @@ func quernRow2Echo64(r *host2.Run, state *uint64, result0 kernel.Action, action 
 //line handlers.go:36:10000
 		}
 //line handlers.go:30
-		result02 := actor.Known(result0)
-		result := result02
+		if result0 > 4 {
+//line handlers.go:30
+			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		}
 		if threadX == 0 {
 //line handlers.go:30
-			*action = result
+			*action = result0
 		}
 	}
 }
 
-//line quern_gen.go:664:1
+//line quern_gen.go:674:1
 func quernBlockEcho256(t kernel.Thread, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
-	result := actor.Known(echo256(t, state, in, out))
+	result := echo256(t, state, in, out)
+	if result > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
 	if t.ThreadIdx.X == 0 {
 		*action = result
 	}
@@ -704,7 +717,7 @@ func quernHostEcho256(r *host2.Run, state *uint64, in *Message256, out *Message2
 }
 
 //go:noinline
-//line quern_gen.go:708:1
+//line quern_gen.go:721:1
 func quernRow1Echo256(r *host2.Run, iFirst int, out, in *Message256) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -720,7 +733,7 @@ func quernRow1Echo256(r *host2.Run, iFirst int, out, in *Message256) {
 }
 
 //go:noinline
-//line quern_gen.go:724:1
+//line quern_gen.go:737:1
 func quernRow2Echo256(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -731,13 +744,15 @@ func quernRow2Echo256(r *host2.Run, state *uint64, result0 kernel.Action, action
 //line handlers.go:47
 		}
 //line handlers.go:41:10000
-		result02 := actor.Known(result0)
+		if result0 > 4 {
+//line handlers.go:41:10000
+			host2.Fail(r, "the handler returned an action that package kernel does not have")
 //line handlers.go:42:10000
-		result := result02
+		}
 //line handlers.go:43:10000
 		if threadX == 0 {
 //line handlers.go:41:10000
-			*action = result
+			*action = result0
 //line handlers.go:42:10000
 		}
 //line handlers.go:43:10000
@@ -745,9 +760,12 @@ func quernRow2Echo256(r *host2.Run, state *uint64, result0 kernel.Action, action
 //line handlers.go:44:10000
 }
 
-//line quern_gen.go:749:1
+//line quern_gen.go:764:1
 func quernBlockRelay(t kernel.Thread, contexts []actor.Context, state *Court, in *Ball, out *uint64, action *kernel.Action) {
-	result := actor.Known(relay(t, &contexts[t.ThreadIdx.X], state, in, out))
+	result := relay(t, &contexts[t.ThreadIdx.X], state, in, out)
+	if result > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
 	if t.ThreadIdx.X == 0 {
 		*action = result
 	}
@@ -758,18 +776,16 @@ func quernPlainRelay(r *host2.Run, contexts []actor.Context, state *Court, in *B
 }
 
 func quernHostRelay(r *host2.Run, contexts []actor.Context, state *Court, in *Ball, out *uint64, action *kernel.Action) {
-	c := int(4)
-	c2 := int(9)
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow1Relay(r, contexts, in, state, c, c2, out, action)
+			quernRow1Relay(r, contexts, in, state, out, action)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Court, c, c2 int, out *uint64, action *kernel.Action) {
+func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Court, out *uint64, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line relay.go:61:20000
@@ -804,353 +820,9 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 					t22 := t2
 //line relay.go:70:20000
 					t3 := state.Next
+//line relay.go:70:20000
+					result02 := actor.Send[Ball](kernel.Thread{}, t22, t3, in)
 //line relay.go:71:20000
-					var result02 bool
-//line relay.go:72:20000
-					if t3.Mailbox == 0 {
-//line relay.go:73:20000
-						result02 = false
-//line relay.go:74:20000
-					} else {
-//line relay.go:75:20000
-						t12 := t3.Mailbox
-//line relay.go:76:20000
-						t23 := t3.Actor
-//line relay.go:70:20000
-						if !(t22.To.Box == t12 && t22.To.Actor == t23) {
-//line relay.go:71:20000
-							t13 := int(t12) * 16
-//line relay.go:72:20000
-							t24 := (int(t12) + 1) * 16
-//line relay.go:70:20000
-							b := t22.Post[t13:t24]
-//line relay.go:70:20000
-							memory := t22.Post
-//line relay.go:70:20000
-							if b[13] == 1 {
-//line relay.go:70:20000
-								memory = t22.Host
-//line relay.go:71:20000
-							}
-//line relay.go:70:20000
-							t32 := b[14]
-//line relay.go:70:20000
-							t4 := uint32(b[11])
-//line relay.go:70:20000
-							t5 := uint32(b[12])
-//line relay.go:71:20000
-							ring := t32
-//line relay.go:72:20000
-							slots := t4
-//line relay.go:73:20000
-							step := t5
-//line relay.go:74:20000
-							end := ring + uint64(slots)*uint64(step)
-//line relay.go:75:20000
-							if end > uint64(len(memory)) || ring > end {
-//line relay.go:70:20000
-								host2.Fail(r, "a Ref that names no mailbox")
-//line relay.go:71:20000
-							}
-//line relay.go:70:20000
-							loaded := host2.Load64(r, &b[0])
-//line relay.go:70:20000
-							loaded2 := host2.Load64(r, &b[8])
-//line relay.go:71:20000
-							t8 := ring
-//line relay.go:72:20000
-							t9 := end
-//line relay.go:70:20000
-							loaded3 := host2.Load64(r, &b[10])
-//line relay.go:70:20000
-							t22.To = actor.Target{Box: t12, Actor: t23, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t8:t9], Slots: slots, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line relay.go:71:20000
-						}
-//line relay.go:72:20000
-						t33 := t22
-//line relay.go:73:20000
-						var ticket uint32
-//line relay.go:74:20000
-						var room uint32
-//line relay.go:75:20000
-					block2:
-//line relay.go:76:20000
-						switch {
-//line relay.go:77:20000
-						default:
-//line relay.go:78:20000
-							for b2 := t33.To.Words; ; {
-//line relay.go:79:20000
-								if r.Halted() {
-//line relay.go:70:20000
-									r.Halt()
-//line relay.go:71:20000
-								}
-//line relay.go:70:20000
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-t33.To.Head >= t33.To.Slots {
-//line relay.go:71:20000
-									t14 := t33
-//line relay.go:70:20000
-									b3 := t14.To.Words
-//line relay.go:70:20000
-									loaded4 := host2.Load64(r, &b3[10])
-//line relay.go:70:20000
-									t14.To.Owner = uint32(loaded4)
-//line relay.go:71:20000
-									var room2 uint32
-//line relay.go:70:20000
-									if t14.To.Owner != t14.To.Actor {
-//line relay.go:71:20000
-										room2 = 2
-//line relay.go:72:20000
-									} else {
-//line relay.go:73:20000
-										t25 := t14
-//line relay.go:74:20000
-										t34 := t14
-//line relay.go:70:20000
-										loaded5 := host2.Load64(r, &b3[0])
-//line relay.go:71:20000
-										t52 := loaded5
-//line relay.go:70:20000
-										loaded6 := host2.Load64(r, &b3[8])
-//line relay.go:71:20000
-										t7 := uint32(loaded6)
-//line relay.go:70:20000
-										t25.To.Tail = t52
-//line relay.go:70:20000
-										t34.To.Head = t7
-//line relay.go:70:20000
-										if uint32(t14.To.Tail)-t14.To.Head >= t14.To.Slots && t14.To.Kind == 1 {
-//line relay.go:70:20000
-											loaded7 := host2.Load64(r, &t14.Host[b3[15]+1])
-//line relay.go:71:20000
-											head := loaded7
-//line relay.go:70:20000
-											kernel.StoreRelaxed(&b3[8], head)
-//line relay.go:70:20000
-											t14.To.Head = uint32(head)
-//line relay.go:71:20000
-										}
-//line relay.go:70:20000
-										if uint32(t14.To.Tail)-t14.To.Head >= t14.To.Slots {
-//line relay.go:71:20000
-											room2 = 1
-//line relay.go:72:20000
-										} else {
-//line relay.go:73:20000
-											room2 = 0
-//line relay.go:74:20000
-										}
-//line relay.go:75:20000
-									}
-//line relay.go:76:20000
-									room3 := room2
-//line relay.go:77:20000
-									if room3 != 0 {
-//line relay.go:70:20000
-										atomic.AddUint64(&b2[1], 1)
-//line relay.go:71:20000
-										ticket = 0
-//line relay.go:72:20000
-										room = room3
-//line relay.go:73:20000
-										break block2
-//line relay.go:74:20000
-									}
-//line relay.go:75:20000
-								}
-//line relay.go:70:20000
-								loaded8 := host2.Load64(r, &b2[10])
-//line relay.go:71:20000
-								owner := uint32(loaded8)
-//line relay.go:70:20000
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-//line relay.go:71:20000
-								tail := old
-//line relay.go:70:20000
-								if tail == t33.To.Tail {
-//line relay.go:71:20000
-									t53 := t33
-//line relay.go:72:20000
-									t6 := t33
-//line relay.go:73:20000
-									t72 := tail + 1
-//line relay.go:74:20000
-									t82 := owner
-//line relay.go:70:20000
-									t53.To.Tail = t72
-//line relay.go:70:20000
-									t6.To.Owner = t82
-//line relay.go:71:20000
-									t92 := uint32(tail)
-//line relay.go:72:20000
-									ticket = t92
-//line relay.go:73:20000
-									room = 0
-//line relay.go:74:20000
-									break block2
-//line relay.go:75:20000
-								}
-//line relay.go:70:20000
-								t33.To.Tail = tail
-//line relay.go:71:20000
-							}
-//line relay.go:72:20000
-						}
-//line relay.go:73:20000
-						ticket2 := ticket
-//line relay.go:74:20000
-						room4 := room
-//line relay.go:75:20000
-						if room4 != 0 {
-//line relay.go:76:20000
-							result02 = false
-//line relay.go:77:20000
-						} else {
-//line relay.go:78:20000
-							t62 := ticket2
-//line relay.go:70:20000
-							t15 := t62 & (t22.To.Slots - 1) * t22.To.Step
-//line relay.go:70:20000
-							result03 := t22.To.Ring[t15:]
-//line relay.go:71:20000
-							t83 := result03
-//line relay.go:72:20000
-							t93 := uint64(ticket2+1) << 32
-//line relay.go:73:20000
-							slot := t83
-//line relay.go:74:20000
-							tag := t93
-//line relay.go:75:20000
-							t10 := t22
-//line relay.go:76:20000
-							t11 := slot
-//line relay.go:77:20000
-							t122 := tag
-//line relay.go:70:20000
-							h := t11[:c]
-//line relay.go:70:20000
-							kernel.StoreRelaxed(&h[0], t122|uint64(t10.ID<<8|128))
-//line relay.go:70:20000
-							kernel.StoreRelaxed(&h[1], t122)
-//line relay.go:70:20000
-							kernel.StoreRelaxed(&h[2], t122|uint64(t10.Words[t10.At+2]))
-//line relay.go:70:20000
-							kernel.StoreRelaxed(&h[3], t122|uint64(t10.Words[t10.At+3]))
-//line relay.go:71:20000
-							t132 := slot
-//line relay.go:72:20000
-							t142 := tag
-//line relay.go:70:20000
-							kernel.PutWords(t132, 4, t142, in)
-//line relay.go:71:20000
-							t16 := t22
-//line relay.go:70:20000
-							if t16.Listed {
-//line relay.go:71:20000
-								t17 := t16
-//line relay.go:72:20000
-							block3:
-//line relay.go:73:20000
-								switch {
-//line relay.go:74:20000
-								default:
-//line relay.go:70:20000
-									kernel.Fence()
-//line relay.go:70:20000
-									t26 := t17.To.Kind != 1
-//line relay.go:71:20000
-									if t26 {
-//line relay.go:70:20000
-										loaded9 := host2.Load64(r, &t17.To.Words[9])
-//line relay.go:71:20000
-										t26 = loaded9 == 0
-//line relay.go:72:20000
-									}
-//line relay.go:73:20000
-									if !t26 {
-//line relay.go:70:20000
-										rung := t17.Control[c2:]
-//line relay.go:70:20000
-										t35 := rung[0]
-//line relay.go:70:20000
-										t42 := uint64(t17.To.Box)
-//line relay.go:71:20000
-										n := t35
-//line relay.go:72:20000
-										box := t42
-//line relay.go:73:20000
-										t54 := min(n, 12)
-//line relay.go:74:20000
-										for i := uint64(0); i < t54; i++ {
-//line relay.go:70:20000
-											if uint64(uint32(rung[1+i/2]>>(32*(i&1)))) == box {
-//line relay.go:71:20000
-												break block3
-//line relay.go:72:20000
-											}
-//line relay.go:73:20000
-										}
-//line relay.go:74:20000
-										if n >= 12 {
-//line relay.go:70:20000
-											rung[0] = 13
-//line relay.go:70:20000
-											if t17.To.Kind != 1 {
-//line relay.go:71:20000
-												t63 := t17
-//line relay.go:70:20000
-												kernel.StoreRelaxed(&t63.Host[t63.To.Words[15]], 1)
-//line relay.go:70:20000
-												kernel.StoreRelaxed(&t63.Host[0], 1)
-//line relay.go:71:20000
-											}
-//line relay.go:72:20000
-											break
-//line relay.go:73:20000
-										} else if n&1 == 0 {
-//line relay.go:70:20000
-											rung[1+n/2] = box
-//line relay.go:71:20000
-										} else {
-//line relay.go:70:20000
-											rung[1+n/2] |= box << 32
-//line relay.go:71:20000
-										}
-//line relay.go:70:20000
-										rung[0] = n + 1
-//line relay.go:71:20000
-									}
-//line relay.go:72:20000
-								}
-//line relay.go:70:20000
-							} else if !(t16.Wakes == 0 || t16.To.Kind == 1) {
-//line relay.go:70:20000
-								kernel.Fence()
-//line relay.go:70:20000
-								b4 := t16.To.Words
-//line relay.go:70:20000
-								loaded10 := host2.Load64(r, &b4[9])
-//line relay.go:71:20000
-								if loaded10 != 0 {
-//line relay.go:72:20000
-									t36 := t16
-//line relay.go:70:20000
-									kernel.StoreRelaxed(&t36.Host[t36.To.Words[15]], 1)
-//line relay.go:70:20000
-									kernel.StoreRelaxed(&t36.Host[0], 1)
-//line relay.go:71:20000
-								}
-//line relay.go:72:20000
-							}
-//line relay.go:73:20000
-							result02 = true
-//line relay.go:74:20000
-						}
-//line relay.go:75:20000
-					}
-//line relay.go:76:20000
 					if !result02 {
 //line relay.go:71:20000
 						result0 = 4
@@ -1165,11 +837,11 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 //line relay.go:74:20000
 					if state.Last != 0 {
 //line relay.go:75:20000
-						t73 := uint32(now2 - state.Last)
+						t7 := uint32(now2 - state.Last)
 //line relay.go:75:20000
-						result04 := tripBucket(t73)
+						result03 := tripBucket(t7)
 //line relay.go:75:20000
-						state.Trips[result04]++
+						state.Trips[result03]++
 //line relay.go:76:20000
 					}
 //line relay.go:77:20000
@@ -1183,9 +855,9 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 //line relay.go:80:20000
 				} else if t1 == 1 {
 //line relay.go:81:20000
-					t112 := in.Next
+					t11 := in.Next
 //line relay.go:81:20000
-					state.Next = t112
+					state.Next = t11
 //line relay.go:81:20000
 					state.Last = 0
 //line relay.go:82:20000
@@ -1209,11 +881,13 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 			}
 		}
 //line relay.go:61:20000
-		t74 := result0
-//line relay.go:61:20000
-		result05 := actor.Known(t74)
+		result := result0
 //line relay.go:62:20000
-		result := result05
+		if result > 4 {
+//line relay.go:61:20000
+			host2.Fail(r, "the handler returned an action that package kernel does not have")
+//line relay.go:62:20000
+		}
 //line relay.go:63:20000
 		if threadX == 0 {
 //line relay.go:61:20000

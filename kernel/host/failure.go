@@ -152,7 +152,7 @@ func packageOf(function string) string {
 // part of a kernel.
 func supports(function string) bool {
 	for _, prefix := range []string{
-		"runtime.", "sync/atomic.", "internal/runtime/", "quern.dev/kernel.", "quern.dev/kernel/host.", "quern.dev/ring/actor.",
+		"runtime.", "sync/atomic.", "internal/runtime/", "quern.dev/kernel.", "quern.dev/kernel/host.", "quern.dev/ring/actor.", "quern.dev/ring/internal/mail.",
 	} {
 		if strings.HasPrefix(function, prefix) {
 			return true

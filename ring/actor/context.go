@@ -1,36 +1,30 @@
 package actor
 
-import "quern.dev/kernel"
+import (
+	"quern.dev/kernel"
+	"quern.dev/ring/internal/mail"
+)
 
 // Context is what a handler knows of its actor and of the message that it handles.
-// Its fields are the loop's; handlers use the methods and functions of this package.
 type Context struct {
-	Post, Host  []uint64
-	Control     []uint64 // of the actor; in Go only
-	Listed      bool     // receivers to wake are listed in Control, as they are in Go; on a GPU a constant
-	Mailbox, ID uint32   // of the actor
-	Wakes       uint32   // Shape.Wakes
-
-	// The message's header is At words into Words, shared memory of the block.
-	Words []uint32
-	At    uint32
-
-	To Target
+	Mail mail.Sender // for the loop around the handler
 }
 
 // Number is the actor's number in its runtime, from 1.
-func (c *Context) Number() uint32 { return c.ID }
+func (c *Context) Number() uint32 { return c.Mail.ID }
 
 // Sender is the number of the actor that sent the message, 0 if the program did.
-func (c *Context) Sender() uint32 { return c.Words[c.At+Urgency] >> priorityBits }
+func (c *Context) Sender() uint32 { return c.Mail.Words[c.Mail.At+mail.Urgency] >> mail.PriorityBits }
 
 // Priority is the message's, from 0 to 255.
-func (c *Context) Priority() uint32 { return c.Words[c.At+Urgency] & (1<<priorityBits - 1) }
+func (c *Context) Priority() uint32 {
+	return c.Mail.Words[c.Mail.At+mail.Urgency] & (1<<mail.PriorityBits - 1)
+}
 
 // Correlation is the correlation id that the message was sent with. Messages that
 // the handler sends have the same.
 func (c *Context) Correlation() uint64 {
-	return uint64(c.Words[c.At+CorrelationHigh])<<32 | uint64(c.Words[c.At+CorrelationLow])
+	return uint64(c.Mail.Words[c.Mail.At+mail.CorrelationHigh])<<32 | uint64(c.Mail.Words[c.Mail.At+mail.CorrelationLow])
 }
 
 // Ref names an actor that takes messages of type M to actors on the device. It is
@@ -42,7 +36,7 @@ type Ref[M any] struct {
 }
 
 // Self is the handler's own actor. M is the type of the messages that it takes.
-func Self[M any](c *Context) Ref[M] { return Ref[M]{c.Mailbox, c.ID} }
+func Self[M any](c *Context) Ref[M] { return Ref[M]{c.Mail.Mailbox, c.Mail.ID} }
 
 // Send sends a message to an actor, which may be the sender, on the device or on the
 // host, and reports whether it has been taken. It is not if the receiver's mailbox is
@@ -56,15 +50,15 @@ func Send[M any](_ kernel.Thread, c *Context, to Ref[M], msg *M) bool {
 	if to.Mailbox == 0 {
 		return false
 	}
-	c.aim(to.Mailbox, to.Actor)
-	ticket, room := reserve(c)
-	if room != roomTaken {
+	c.Mail.Aim(to.Mailbox, to.Actor)
+	ticket, room := c.Mail.Reserve()
+	if room != mail.RoomTaken {
 		return false
 	}
-	slot, tag := c.slot(ticket), uint64(ticket+1)<<32
-	head(c, slot, tag)
-	kernel.PutWords(slot, InHeader, tag, msg, kernel.SystemScope)
-	wake(c)
+	slot, tag := c.Mail.Slot(ticket), uint64(ticket+1)<<32
+	c.Mail.Head(slot, tag)
+	kernel.PutWords(slot, mail.InHeader, tag, msg, kernel.SystemScope)
+	c.Mail.Wake()
 	return true
 }
 
@@ -74,5 +68,9 @@ func Ended[M any](c *Context, to Ref[M]) bool {
 	if to.Mailbox == 0 {
 		return true
 	}
-	return uint32(kernel.LoadRelaxed(&c.Post[int(to.Mailbox)*BoxWords+BoxOwner])) != to.Actor
+	return uint32(kernel.LoadRelaxed(&c.Mail.Post[int(to.Mailbox)*mail.BoxWords+mail.BoxOwner])) != to.Actor
 }
+
+// MaxMessage is the largest size in bytes of a message from an actor on the device to
+// one in Go. For others the shared memory of a block is the limit.
+const MaxMessage = 4096

@@ -2,15 +2,6 @@ package actor
 
 import "quern.dev/kernel"
 
-// A group in the post memory is one word: in the lower half where the list of its
-// members is, in the upper half their number. A member is a word, its mailbox in the
-// lower half and its own number in the upper one. Group and list
-// change only while no loop runs, but for the word of a member that has terminated,
-// which becomes 0.
-
-// GroupWord is the word of a group whose list of n mailboxes is at a place.
-func GroupWord(at uint32, n int) uint64 { return uint64(n)<<32 | uint64(at) }
-
 // Group names actors that take messages of type M to actors on the device: a topic
 // whose subscribers they are, or the workers among which a router chooses. It is plain
 // data: it may be part of states and messages. The program makes groups with
@@ -25,7 +16,7 @@ func (g Group[M]) Len(c *Context) int {
 	if g.Place == 0 {
 		return 0
 	}
-	return int(c.Post[g.Place] >> 32)
+	return int(c.Mail.Post[g.Place] >> 32)
 }
 
 // At returns member i, counted from 0.
@@ -33,7 +24,7 @@ func (g Group[M]) At(c *Context, i int) Ref[M] {
 	if i < 0 || i >= g.Len(c) {
 		panic("group has no member of this number")
 	}
-	member := kernel.LoadRelaxed(&c.Post[int(uint32(c.Post[g.Place]))+i])
+	member := kernel.LoadRelaxed(&c.Mail.Post[int(uint32(c.Mail.Post[g.Place]))+i])
 	return Ref[M]{uint32(member), uint32(member >> 32)}
 }
 

@@ -1,14 +1,8 @@
 package actor
 
-import "quern.dev/kernel"
-
-// Words of the entry of a payload in the post memory.
-const (
-	PayloadHost   = 0 // by the host: generation<<32, holds that it has taken over from actors<<1, and 1 if it holds the payload
-	PayloadActors = 1 // by actors: generation<<32, and how many holds they have taken
-	PayloadRange  = 2 // by the host: elements<<32, and the first in the payload memory
-
-	PayloadWords = 4
+import (
+	"quern.dev/kernel"
+	"quern.dev/ring/internal/mail"
 )
 
 // Payload is a reference to elements of type T in the payload memory of a runtime. It
@@ -41,8 +35,8 @@ func (p Payload[T]) Slice(lo, hi int) Payload[T] {
 // actors wrote before the message was sent is there. If the payload was released, or
 // the reference is not one, the handler fails.
 func (p Payload[T]) Open(c *Context, data []T) []T {
-	requireHeld(c.Post, p.Entry, p.Generation)
-	extent := c.Post[p.Entry+PayloadRange]
+	requireHeld(c.Mail.Post, p.Entry, p.Generation)
+	extent := c.Mail.Post[p.Entry+mail.PayloadRange]
 	first, n := uint32(extent), uint32(extent>>32)
 	if p.Offset < first || p.Length > n || p.Offset-first > n-p.Length {
 		panic("reference to elements that are not of its payload")
@@ -55,20 +49,20 @@ func (p Payload[T]) Open(c *Context, data []T) []T {
 // with, and after the threads that have written elements have met in t.Sync: who gets
 // the reference then sees them. If the payload was released the handler fails.
 func (p Payload[T]) Retain(c *Context) {
-	requireHeld(c.Post, p.Entry, p.Generation)
+	requireHeld(c.Mail.Post, p.Entry, p.Generation)
 	kernel.Fence(kernel.SystemScope)
-	kernel.AtomicAdd(&c.Post[p.Entry+PayloadActors], 1, kernel.DeviceScope)
+	kernel.AtomicAdd(&c.Mail.Post[p.Entry+mail.PayloadActors], 1, kernel.DeviceScope)
 }
 
 // Release ends a hold of an actor's. One thread of the block calls it, after all have
 // finished with the elements. More releases than holds make the handler fail.
 func (p Payload[T]) Release(c *Context) {
-	requireHeld(c.Post, p.Entry, p.Generation)
+	requireHeld(c.Mail.Post, p.Entry, p.Generation)
 	kernel.Fence(kernel.SystemScope)
-	held := uint32(kernel.AtomicSub(&c.Post[p.Entry+PayloadActors], 1, kernel.DeviceScope))
+	held := uint32(kernel.AtomicSub(&c.Mail.Post[p.Entry+mail.PayloadActors], 1, kernel.DeviceScope))
 	kernel.Fence(kernel.SystemScope) // who takes a hold over either sees that this one is gone, or is seen here
-	if taken := uint32(kernel.LoadAcquire(&c.Post[p.Entry+PayloadHost], kernel.SystemScope)) >> 1; held <= taken {
-		kernel.AtomicAdd(&c.Post[p.Entry+PayloadActors], 1, kernel.DeviceScope)
+	if taken := uint32(kernel.LoadAcquire(&c.Mail.Post[p.Entry+mail.PayloadHost], kernel.SystemScope)) >> 1; held <= taken {
+		kernel.AtomicAdd(&c.Mail.Post[p.Entry+mail.PayloadActors], 1, kernel.DeviceScope)
 		panic("payload released more often than retained")
 	}
 }
@@ -78,12 +72,12 @@ func requireHeld(post []uint64, entry, generation uint32) {
 	if generation == 0 {
 		panic("reference to no payload")
 	}
-	host := kernel.LoadAcquire(&post[entry+PayloadHost], kernel.SystemScope)
+	host := kernel.LoadAcquire(&post[entry+mail.PayloadHost], kernel.SystemScope)
 	if uint32(host>>32) != generation {
 		panic("payload was released")
 	}
 	if host&1 == 0 {
-		actors := kernel.LoadAcquire(&post[entry+PayloadActors], kernel.DeviceScope)
+		actors := kernel.LoadAcquire(&post[entry+mail.PayloadActors], kernel.DeviceScope)
 		if uint32(actors) <= uint32(host)>>1 {
 			panic("payload was released")
 		}

@@ -10,6 +10,7 @@ import (
 
 	"quern.dev/bench/kernels"
 	"quern.dev/gpu"
+	"quern.dev/gpu/compiled"
 )
 
 // Size says what a case is for.
@@ -168,10 +169,10 @@ func (b *Bound) each(f func(Argument) error) error {
 }
 
 // TwinParams are the parameters of the CUDA C function.
-func (c *Case) TwinParams() []gpu.Param {
+func (c *Case) TwinParams() []compiled.Param {
 	params := c.Kernel.Checked.Params()
 	for i := range params {
-		if p := &params[i]; p.Type == "int" && p.Kind == gpu.Scalar {
+		if p := &params[i]; p.Type == "int" && p.Kind == compiled.Scalar {
 			p.Type, p.Size = "int32", 4
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 
 	"quern.dev/gpu"
+	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 )
@@ -13,7 +14,7 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &gpu.Code{
+var quernCode = &compiled.Code{
 	Package: "quern.dev/examples/multigpu/rows",
 	Archive: quern_gen_zip,
 	Sum:     "2711b4024fe39ba21ffbf81addf330bfa8f67dd1ba03c020e622c486d0ee29c8",
@@ -37,28 +38,28 @@ var (
 	_                                                              = (*quern_gen_is_stale__run_go_generate__partial)((*partial)(nil))
 )
 
-var quernMatmul = gpu.NewKernel(gpu.KernelInfo{
+var quernMatmul = gpu.NewKernel(compiled.Kernel{
 	Name: "matmul", Package: "quern.dev/examples/multigpu/rows", Pos: "matmul.go:19",
-	Params: []gpu.Param{
-		{Name: "m", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 2, 5, 4, 1, 3, 0, 16, 2, 1, 1, 2, 5, 5, 4, 7, 1, 2, 1, 3, 3, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 4, 1, 0, 1, 2, 5, 4, 0, 16, 4, 7, 1, 2, 1, 3, 3, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 4, 0, 16, 2, 1, 1, 2, 5, 5, 4, 0, 16, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 1, 4, 0, 16, 1, 1, 5, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 16, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 4, 0, 16, 2, 0, 5, 4, 0, 15, 1, 1, 5, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 7, 5, 9, 0, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 9, 2147483631, 0, -1, 1, 5, 1, 0, 1, 1, 5, 4, 1, 5, 0, 16, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 5, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 1, 1, 5, 3, 0, 16, 2, 0, 5, 4, 0, 16, 2, 1, 1, 1, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 2, 9, 2147483632, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "matmul.go", Line: 28, Col: 9},
-			{Kind: gpu.IndexSite, File: "matmul.go", Line: 31, Col: 9},
-			{Kind: gpu.IndexSite, File: "matmul.go", Line: 41, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 2, 9, 2147483632, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "matmul.go", Line: 28, Col: 9},
+			{Kind: compiled.IndexSite, File: "matmul.go", Line: 31, Col: 9},
+			{Kind: compiled.IndexSite, File: "matmul.go", Line: 41, Col: 3},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "matmul.go", Line: 28, Col: 9},
-			{Kind: gpu.IndexSite, File: "matmul.go", Line: 31, Col: 9},
-			{Kind: gpu.IndexSite, File: "matmul.go", Line: 41, Col: 3},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "matmul.go", Line: 28, Col: 9},
+			{Kind: compiled.IndexSite, File: "matmul.go", Line: 31, Col: 9},
+			{Kind: compiled.IndexSite, File: "matmul.go", Line: 41, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
@@ -85,22 +86,22 @@ func LaunchMatmul(s *gpu.Stream, g gpu.Grid, m, n, k int, a, b, c *gpu.Buffer[fl
 	return l.End()
 }
 
-var quernSummarise = gpu.NewKernel(gpu.KernelInfo{
+var quernSummarise = gpu.NewKernel(compiled.Kernel{
 	Name: "summarise", Package: "quern.dev/examples/multigpu/rows", Pos: "summary.go:49",
-	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/examples/multigpu/rows.partial", Size: 16, Layout: "struct{sum float64; lo float32; hi float32}"},
+	Params: []compiled.Param{
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/examples/multigpu/rows.partial", Size: 16, Layout: "struct{sum float64; lo float32; hi float32}"},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
+	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "summary.go", Line: 56, Col: 18},
-			{Kind: gpu.IndexSite, File: "summary.go", Line: 78, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "summary.go", Line: 56, Col: 18},
+			{Kind: compiled.IndexSite, File: "summary.go", Line: 78, Col: 3},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "summary.go", Line: 56, Col: 18},
-			{Kind: gpu.IndexSite, File: "summary.go", Line: 78, Col: 3},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "summary.go", Line: 56, Col: 18},
+			{Kind: compiled.IndexSite, File: "summary.go", Line: 78, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -188,7 +189,7 @@ func quernHostMatmul(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:192:1
+//line quern_gen.go:193:1
 func quernRow1Matmul(r *host.Run, sums []float32, first int) {
 	sumRow := sums[first:][:16]
 	for threadX := range 16 {
@@ -199,7 +200,7 @@ func quernRow1Matmul(r *host.Run, sums []float32, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:203:1
+//line quern_gen.go:204:1
 func quernRow2Matmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32) {
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
@@ -227,7 +228,7 @@ func quernRow2Matmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY,
 }
 
 //go:noinline
-//line quern_gen.go:231:1
+//line quern_gen.go:232:1
 func quernRow3Matmul(r *host.Run, sums []float32, first2 int, tileA *[16][16]float32, threadY int, tileB *[16][16]float32) {
 	sumRow := sums[first2:][:16]
 	for threadX := range 16 {
@@ -270,7 +271,7 @@ func quernRow3Matmul(r *host.Run, sums []float32, first2 int, tileA *[16][16]flo
 }
 
 //go:noinline
-//line quern_gen.go:274:1
+//line quern_gen.go:275:1
 func quernRow4Matmul(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start3, start4 int) {
 	sumRow := sums[first3:][:16]
 	if t1 < m && base2 >= 0 && n >= 0 && start4 >= 0 && 16 <= len(c)-start4 && n-base2 >= 16 {
@@ -293,7 +294,7 @@ func quernRow4Matmul(r *host.Run, sums []float32, first3, t1, m, base2, n int, c
 	}
 }
 
-//line quern_gen.go:297:1
+//line quern_gen.go:298:1
 func quernPlainSummarise(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[partial](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_summarise(t, v0, v1) })
@@ -385,7 +386,7 @@ func quernHostSummarise(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:389:1
+//line quern_gen.go:390:1
 func quernRow1Summarise(r *host.Run, sums []float64, first int) {
 	sumRow := sums[first:][:256]
 	for threadX := range 256 {
@@ -397,7 +398,7 @@ func quernRow1Summarise(r *host.Run, sums []float64, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:401:1
+//line quern_gen.go:402:1
 func quernRow2Summarise(r *host.Run, los []float32, first2 int, his []float32, t1, t2 float32) {
 	loRow := los[first2:][:256]
 	hiRow := his[first2:][:256]
@@ -411,7 +412,7 @@ func quernRow2Summarise(r *host.Run, los []float32, first2 int, his []float32, t
 }
 
 //go:noinline
-//line quern_gen.go:415:1
+//line quern_gen.go:416:1
 func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his []float32, iFirst int, x []float32) {
 	sumRow := sums[first3:][:256]
 	loRow := los[first3:][:256]
@@ -462,7 +463,7 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his []floa
 }
 
 //go:noinline
-//line quern_gen.go:466:1
+//line quern_gen.go:467:1
 func quernRow4Summarise(r *host.Run, reduceAdds []float64, first4 int, t4s []float64) {
 	reduceAddRow := reduceAdds[first4:][:256]
 	t4Row := t4s[first4:][:256]
@@ -475,7 +476,7 @@ func quernRow4Summarise(r *host.Run, reduceAdds []float64, first4 int, t4s []flo
 }
 
 //go:noinline
-//line quern_gen.go:479:1
+//line quern_gen.go:480:1
 func quernRow5Summarise(r *host.Run, reduceMins []float32, first5 int, t6s []float32) {
 	reduceMinRow := reduceMins[first5:][:256]
 	t6Row := t6s[first5:][:256]
@@ -488,7 +489,7 @@ func quernRow5Summarise(r *host.Run, reduceMins []float32, first5 int, t6s []flo
 }
 
 //go:noinline
-//line quern_gen.go:492:1
+//line quern_gen.go:493:1
 func quernRow6Summarise(r *host.Run, t4s []float64, first6 int, t6s, reduceMaxs []float32, sums2 []float64, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32) {
 	t4Row := t4s[first6:][:256]
 	t6Row := t6s[first6:][:256]
@@ -530,7 +531,7 @@ func quernRow6Summarise(r *host.Run, t4s []float64, first6 int, t6s, reduceMaxs 
 }
 
 //go:noinline
-//line quern_gen.go:534:1
+//line quern_gen.go:535:1
 func quernRow7Summarise(r *host.Run, sums2 []float64, first7 int, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32, out []partial, blockX int) {
 	sumRow2 := sums2[first7:][:256]
 	loRow2 := los2[first7:][:256]

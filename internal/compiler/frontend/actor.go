@@ -16,8 +16,12 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// actorPath is the package with the loop that calls an actor's handler.
-const actorPath = "quern.dev/ring/actor"
+// Packages that handlers are written with, and with the loop that calls them.
+const (
+	actorPath = "quern.dev/ring/actor"
+	loopPath  = "quern.dev/ring/internal/loop"
+	mailPath  = "quern.dev/ring/internal/mail" // what actorPath stands on
+)
 
 // actorVerb begins the directive of a handler.
 const actorVerb = "actor"
@@ -41,7 +45,7 @@ const actorForm = "func %s(t kernel.Thread, state *State, in *In, out *Out) kern
 const dataForm = "func %s(t kernel.Thread, c *actor.Context, data []%s, state *State, in *In, out *Out) kernel.Action"
 
 // Actor is a handler and the two functions that were written for it: the kernel for
-// GPUs, which is the loop of package ring/actor around the handler, and what the
+// GPUs, which is the loop of package ring/internal/loop around the handler, and what the
 // threads of a block in Go do with one message.
 type Actor struct {
 	Handler string
@@ -52,7 +56,7 @@ type Actor struct {
 	// does not have.
 	Context, Data, State, In, Out int
 
-	loop  string            // of package ring/actor
+	loop  string            // its name in that package
 	names map[string]string // of variables of the kernel that are called otherwise
 	pos   token.Pos         // of the handler's name
 }
@@ -211,25 +215,27 @@ var actorVariables = []string{"t", "shape", "control", "cursors", "states", "inb
 // Names are the names of the variables of these functions.
 func (a *Actor) Names() []string { return slices.Collect(maps.Values(a.names)) }
 
-// KernelSource is the declaration of the kernel, in a file where packages kernel and
-// ring/actor have the given names. typ is what a parameter of the handler points to, or
-// of the data the type of the elements.
-func (a *Actor) KernelSource(kernel, actor string, typ func(i int) string) string {
-	data, context, end := "", "_", "return %s"
+// kernelSource is the declaration of the kernel, in a file where packages kernel,
+// ring/actor and ring/internal/loop have the given names. typ is what a parameter of the
+// handler points to, or of the data the type of the elements.
+func (a *Actor) kernelSource(kernel, actor, loop string, typ func(i int) string) string {
+	data, context, fence := "", "_", ""
 	if a.Context > 0 {
 		context = "$c$"
 	}
 	if a.Data > 0 {
 		data = ", $data$ []" + typ(a.Data)
 		// The host may read what the handler has written once it has the reply.
-		end = "$action$ := %s\n\t\t$kernel$.Fence($kernel$.SystemScope)\n\t\treturn $action$"
+		fence = "\n\t\t$kernel$.Fence($kernel$.SystemScope)"
 	}
-	return a.source(kernel, actor, fmt.Sprintf(`func %s($t$ $kernel$.Thread, $shape$ $actor$.Shape, $control$ []uint64, $cursors$ []uint32, $states$ []%s, $inbox$, $outbox$, $post$, $host$ []uint64%s) {
-	$actor$.%s($t$, $shape$, $control$, $cursors$, $states$, $inbox$, $outbox$, $post$, $host$, func($t$ $kernel$.Thread, %s *$actor$.Context, $state$ *%s, $in$ *%s, $out$ *%s) $kernel$.Action {
-		%s
+	return a.source(kernel, actor, fmt.Sprintf(`func %s($t$ $kernel$.Thread, $shape$ %s.Shape, $control$ []uint64, $cursors$ []uint32, $states$ []%s, $inbox$, $outbox$, $post$, $host$ []uint64%s) {
+	%s.%s($t$, $shape$, $control$, $cursors$, $states$, $inbox$, $outbox$, $post$, $host$, func($t$ $kernel$.Thread, %s *$actor$.Context, $state$ *%s, $in$ *%s, $out$ *%s) $kernel$.Action {
+		$action$ := %s
+		%s%s
+		return $action$
 	})
 }
-`, a.Kernel, typ(a.State), data, a.loop, context, typ(a.State), typ(a.In), typ(a.Out), fmt.Sprintf(end, a.call("$c$"))))
+`, a.Kernel, loop, typ(a.State), data, loop, a.loop, context, typ(a.State), typ(a.In), typ(a.Out), a.call("$c$"), unknownAction("$action$"), fence))
 }
 
 // BlockParams are the parameters of the block function behind the thread.
@@ -265,11 +271,18 @@ func (a *Actor) BlockArgs() []string {
 func (a *Actor) BlockSource(kernel, actor string, typ func(i int) string) string {
 	return a.source(kernel, actor, fmt.Sprintf(`func %s($t$ $kernel$.Thread, %s) {
 	$result$ := %s
+	%s
 	if $t$.ThreadIdx.X == 0 {
 		*$action$ = $result$
 	}
 }
-`, a.Block, a.BlockParams(kernel, actor, typ), a.call("&$contexts$[$t$.ThreadIdx.X]")))
+`, a.Block, a.BlockParams(kernel, actor, typ), a.call("&$contexts$[$t$.ThreadIdx.X]"), unknownAction("$result$")))
+}
+
+// unknownAction ends a thread whose handler returned an action that package kernel does
+// not have: others are outcomes that the loop itself gives messages.
+func unknownAction(action string) string {
+	return "if " + action + " > $kernel$.Again {\n\tpanic(\"the handler returned an action that package kernel does not have\")\n}"
 }
 
 // call is the call of the handler with some context.
@@ -281,7 +294,7 @@ func (a *Actor) call(context string) string {
 	if a.Data > 0 {
 		args += "$data$, "
 	}
-	return "$actor$.Known(" + a.Handler + "($t$, " + args + "$state$, $in$, $out$))"
+	return a.Handler + "($t$, " + args + "$state$, $in$, $out$)"
 }
 
 // source puts the names of variables and packages in place.
@@ -298,7 +311,7 @@ func (a *Actor) source(kernel, actor, text string) string {
 // handler's file does, for the types of its parameters.
 func actorSource(f *ast.File, fd *ast.FuncDecl, o options, a *Actor) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "package %s\n\nimport (\n\tquernactor %q\n\tquernkernel %q\n", f.Name.Name, actorPath, kernelPath)
+	fmt.Fprintf(&b, "package %s\n\nimport (\n\tquernactor %q\n\tquernkernel %q\n\tquernloop %q\n", f.Name.Name, actorPath, kernelPath, loopPath)
 	for _, spec := range f.Imports {
 		name := ""
 		if spec.Name != nil {
@@ -321,8 +334,8 @@ func actorSource(f *ast.File, fd *ast.FuncDecl, o options, a *Actor) string {
 		}
 		return types.ExprString(params[i].(*ast.StarExpr).X)
 	}
-	const kernel, actor = "quernkernel", "quernactor"
-	fmt.Fprintf(&b, ")\n\n//quern:kernel %s\n%s\n%s", o.words(), a.KernelSource(kernel, actor, typ), a.BlockSource(kernel, actor, typ))
+	const kernel, actor, loop = "quernkernel", "quernactor", "quernloop"
+	fmt.Fprintf(&b, ")\n\n//quern:kernel %s\n%s\n%s", o.words(), a.kernelSource(kernel, actor, loop, typ), a.BlockSource(kernel, actor, typ))
 	return b.String()
 }
 

@@ -62,7 +62,7 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 		if actors, err := l.mentionsActors(); err != nil {
 			return nil, err
 		} else if actors {
-			imports[actorPath] = true
+			imports[actorPath], imports[loopPath] = true, true
 		}
 	}
 	if len(roots) == 0 {

@@ -488,6 +488,9 @@ func (l *lowering) lowerFunc(src *Package, fd *ast.FuncDecl, obj *types.Func, ty
 	fn.body = fd.Body
 	fn.stmts(fd.Body.List)
 	f.Body = fn.out
+	if src.Path == actorPath || src.Path == mailPath {
+		f.UsesThread = false // Go calls what sends messages: it needs nothing of the thread
+	}
 	return f
 }
 

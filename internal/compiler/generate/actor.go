@@ -51,7 +51,10 @@ func loopOf(a *frontend.Actor, imports *gohost.Imports) string {
 // writeHandler writes what a block in Go does with a message, as compiled and as plain
 // calls of the handler.
 func writeHandler(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, a *frontend.Actor, imports *gohost.Imports) error {
-	kernel, actor, host := imports.Name(kernelPath), imports.Name(actorPath), imports.Name(hostPath)
+	kernel, host, actor := imports.Name(kernelPath), imports.Name(hostPath), ""
+	if a.Context > 0 {
+		actor = imports.Name(actorPath)
+	}
 	typ := handlerType(p, a, imports)
 	fmt.Fprintf(b, "\n%s", a.BlockSource(kernel, actor, typ))
 	r, t := imports.Local("r"), imports.Local("t")

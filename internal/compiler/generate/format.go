@@ -9,11 +9,11 @@ import (
 )
 
 // writeFormats writes the calls of kernel.Printf that a kernel has.
-func writeFormats(b *bytes.Buffer, gpu string, formats []*ir.Format) {
+func writeFormats(b *bytes.Buffer, compiled string, formats []*ir.Format) {
 	if len(formats) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "Formats: []%s.Format{\n", gpu)
+	fmt.Fprintf(b, "Formats: []%s.Format{\n", compiled)
 	for _, f := range formats {
 		fmt.Fprintf(b, "{Text: %s", strconv.Quote(f.Text))
 		if len(f.Args) > 0 {

@@ -29,7 +29,11 @@ type Output struct {
 	Archive []byte // quern_gen.zip
 }
 
-const gpuPath = "quern.dev/gpu"
+// Packages that generated code imports.
+const (
+	gpuPath      = "quern.dev/gpu"
+	compiledPath = "quern.dev/gpu/compiled"
+)
 
 // Variables of the generated file: the GPU code, and its archive.
 const (
@@ -156,14 +160,14 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 		}
 	}
 
-	gpu := imports.Name(gpuPath)
+	compiled := imports.Name(compiledPath)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\npackage %s\n\nimport (\n\t_ \"embed\"\n\n", header, p.Name)
 	for _, spec := range imports.Specs() {
 		fmt.Fprintf(&b, "\t%s\n", spec)
 	}
 	fmt.Fprintf(&b, ")\n\n//go:embed %s\nvar %s string\n", ArchiveFile, archiveName)
-	fmt.Fprintf(&b, "\nvar %s = &%s.Code{\nPackage: %q,\nArchive: %s,\nSum: %q,\n}\n", codeName, gpu, p.Path, archiveName, sum)
+	fmt.Fprintf(&b, "\nvar %s = &%s.Code{\nPackage: %q,\nArchive: %s,\nSum: %q,\n}\n", codeName, compiled, p.Path, archiveName, sum)
 	checked.write(&b)
 	b.Write(launchers.Bytes())
 	b.Write(hosts.Bytes())
@@ -206,7 +210,7 @@ type parameter struct {
 	declared string // name in the kernel
 	name     string // in the launcher
 	typ      string // in the launcher's signature
-	kind     string // a gpu.ParamKind
+	kind     string // a compiled.ParamKind
 	shown    string // Go type of the value or of the elements, with the paths of packages
 	layout   string // of these; see ir.Type.Layout
 	held     string // the same, for generated code to name
@@ -267,11 +271,14 @@ func fresh(name string, taken map[string]bool) string {
 // writeInfo writes the descriptor of a kernel and returns its parameters.
 func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports *gohost.Imports) []parameter {
 	name := k.IR.Name
-	gpu := imports.Name(gpuPath)
+	gpu, compiled := imports.Name(gpuPath), imports.Name(compiledPath)
 	qualify := qualifier(p, imports)
+	if p.ActorOf(name) != nil {
+		qualify = (*types.Package).Name // nothing names the types: there is no launcher
+	}
 	sig := signatureOf(p, k)
 
-	fmt.Fprintf(b, "\nvar %s = %s.NewKernel(%s.KernelInfo{\n", infoName(name), gpu, gpu)
+	fmt.Fprintf(b, "\nvar %s = %s.NewKernel(%s.Kernel{\n", infoName(name), gpu, compiled)
 	pos := k.IR.Func.Pos
 	fmt.Fprintf(b, "Name: %q, Package: %q, Pos: \"%s:%d\",\n", name, p.Path, pos.File, pos.Line)
 	if a := p.ActorOf(name); a != nil {
@@ -283,9 +290,9 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	taken := map[string]bool{gpu: true, infoName(name): true, "l": true, "err": true, "s": true, "g": true, "nil": true}
 	params := parameters(k, sig, gpu, qualify, taken)
 	if len(params) > 0 {
-		fmt.Fprintf(b, "Params: []%s.Param{\n", gpu)
+		fmt.Fprintf(b, "Params: []%s.Param{\n", compiled)
 		for _, par := range params {
-			fmt.Fprintf(b, "{Name: %q, Kind: %s.%s, Type: %q, Size: %d", par.declared, gpu, par.kind, par.shown, par.size)
+			fmt.Fprintf(b, "{Name: %q, Kind: %s.%s, Type: %q, Size: %d", par.declared, compiled, par.kind, par.shown, par.size)
 			if par.layout != "" && par.layout != par.shown {
 				fmt.Fprintf(b, ", Layout: %q", par.layout)
 			}
@@ -297,9 +304,9 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 		b.WriteString("},\n")
 	}
 	fmt.Fprintf(b, "Code: %s,\n", codeName)
-	writeVariants(b, gpu, k.Variants)
-	writeSpecial(b, gpu, k.Special)
-	writeFormats(b, gpu, k.IR.Formats)
+	writeVariants(b, compiled, k.Variants)
+	writeSpecial(b, compiled, k.Special)
+	writeFormats(b, compiled, k.IR.Formats)
 	if block := k.IR.Options.Block; block != [3]int{} {
 		fmt.Fprintf(b, "Block: %s.Dim3{X: %d, Y: %d, Z: %d},\n", gpu, block[0], block[1], block[2])
 	}
@@ -347,8 +354,8 @@ func writeArguments(b *bytes.Buffer, gpu, l string, params []parameter) {
 	}
 }
 
-func writeVariants(b *bytes.Buffer, gpu string, variants []compiler.Variant) {
-	fmt.Fprintf(b, "Variants: []%s.Variant{\n", gpu)
+func writeVariants(b *bytes.Buffer, compiled string, variants []compiler.Variant) {
+	fmt.Fprintf(b, "Variants: []%s.Variant{\n", compiled)
 	for _, v := range variants {
 		fmt.Fprintf(b, "{Name: %q", v.Name)
 		if len(v.Limits) > 0 {
@@ -360,7 +367,7 @@ func writeVariants(b *bytes.Buffer, gpu string, variants []compiler.Variant) {
 		if v.Adjacent {
 			b.WriteString(", Adjacent: true")
 		}
-		writeSites(b, gpu, v.Sites)
+		writeSites(b, compiled, v.Sites)
 		b.WriteString("},\n")
 	}
 	b.WriteString("},\n")
@@ -383,13 +390,13 @@ func signature(params []parameter) string {
 	return b.String()
 }
 
-func writeSites(b *bytes.Buffer, gpu string, sites []ptx.Site) {
+func writeSites(b *bytes.Buffer, compiled string, sites []ptx.Site) {
 	if len(sites) == 0 {
 		return
 	}
-	fmt.Fprintf(b, ", Sites: []%s.Site{\n", gpu)
+	fmt.Fprintf(b, ", Sites: []%s.Site{\n", compiled)
 	for _, s := range sites {
-		fmt.Fprintf(b, "{Kind: %s.%s, File: %q, Line: %d, Col: %d", gpu, siteKinds[s.Kind], s.File, s.Line, s.Col)
+		fmt.Fprintf(b, "{Kind: %s.%s, File: %q, Line: %d, Col: %d", compiled, siteKinds[s.Kind], s.File, s.Line, s.Col)
 		if s.Text != "" {
 			fmt.Fprintf(b, ", Text: %q", s.Text)
 		}

@@ -263,7 +263,7 @@ func TestSameSourceGivesTheSameBytes(t *testing.T) {
 	testmodule.NeedSource(t)
 	var first *generate.Output
 	for load := range 2 {
-		packages, err := frontend.Load(t.Context(), "../../conformance", ".")
+		packages, err := frontend.Load(t.Context(), "../../../examples/language", ".")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -577,14 +577,14 @@ func describe(t kernel.Thread, n int, p Pixel, a [2]Pixel, h kernel.Float16, c c
 	}
 	const pixel = "struct{R uint8; G uint8}"
 	for _, want := range []string{
-		`{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8}`,
-		`{Name: "p", Kind: gpu.Struct, Type: "main.Pixel", Size: 2, Layout: "` + pixel + `"}`,
-		`{Name: "a", Kind: gpu.Struct, Type: "[2]main.Pixel", Size: 4, Layout: "[2]` + pixel + `"}`,
-		`{Name: "h", Kind: gpu.Struct, Type: "quern.dev/kernel.Float16", Size: 2}`,
-		`{Name: "c", Kind: gpu.Struct, Type: "complex64", Size: 8}`,
-		`{Name: "in", Kind: gpu.Slice, Type: "main.Pixel", Size: 2, Layout: "` + pixel + `", ReadOnly: true}`,
-		`{Name: "out", Kind: gpu.Slice, Type: "main.Level", Size: 4, Layout: "int32"}`,
-		`{Name: "sums", Kind: gpu.Slice, Type: "float64", Size: 8}`,
+		`{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8}`,
+		`{Name: "p", Kind: compiled.Struct, Type: "main.Pixel", Size: 2, Layout: "` + pixel + `"}`,
+		`{Name: "a", Kind: compiled.Struct, Type: "[2]main.Pixel", Size: 4, Layout: "[2]` + pixel + `"}`,
+		`{Name: "h", Kind: compiled.Struct, Type: "quern.dev/kernel.Float16", Size: 2}`,
+		`{Name: "c", Kind: compiled.Struct, Type: "complex64", Size: 8}`,
+		`{Name: "in", Kind: compiled.Slice, Type: "main.Pixel", Size: 2, Layout: "` + pixel + `", ReadOnly: true}`,
+		`{Name: "out", Kind: compiled.Slice, Type: "main.Level", Size: 4, Layout: "int32"}`,
+		`{Name: "sums", Kind: compiled.Slice, Type: "float64", Size: 8}`,
 	} {
 		if !strings.Contains(string(out.Go), want) {
 			t.Errorf("the generated file does not have\n%s", want)

@@ -96,7 +96,8 @@ func writeGenericLauncher(b *bytes.Buffer, p *frontend.Package, instances []*com
 	gpu := imports.Name(gpuPath)
 	qualify := qualifier(p, imports)
 	fn := functionOf(p, instances[0])
-	taken := map[string]bool{gpu: true, "nil": true}
+	compiled := imports.Name(compiledPath)
+	taken := map[string]bool{gpu: true, compiled: true, "nil": true}
 	for _, k := range instances {
 		taken[infoName(k.IR.Name)] = true
 	}
@@ -126,7 +127,7 @@ func writeGenericLauncher(b *bytes.Buffer, p *frontend.Package, instances []*com
 		fmt.Fprintf(b, "case "+form+":\n%s = %s\n", typeList(p.Instance(k.IR.Name), qualify), kernel, infoName(k.IR.Name))
 	}
 	if !all {
-		fmt.Fprintf(b, "default:\nreturn %s.NoInstance(%q, %s)\n", gpu, fn.Name(), nothing)
+		fmt.Fprintf(b, "default:\nreturn %s.NoInstance(%q, %s)\n", compiled, fn.Name(), nothing)
 	}
 	fmt.Fprintf(b, "}\n%s, %s := %s.Begin(%s, %s)\nif %s != nil {\nreturn %s\n}\n", l, err, kernel, s, g, err, err)
 	writeArguments(b, gpu, l, params)

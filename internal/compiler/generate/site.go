@@ -2,7 +2,7 @@ package generate
 
 import "quern.dev/internal/compiler/ptx"
 
-// siteKinds are the names that package gpu gives to kinds of sites.
+// siteKinds are the names that package compiled gives to kinds of sites.
 var siteKinds = map[ptx.SiteKind]string{
 	ptx.IndexSite:  "IndexSite",
 	ptx.SliceSite:  "SliceSite",

@@ -8,14 +8,14 @@ import (
 )
 
 // writeSpecial writes the forms of a kernel in which parameters are constants.
-func writeSpecial(b *bytes.Buffer, gpu string, forms []*compiler.Special) {
+func writeSpecial(b *bytes.Buffer, compiled string, forms []*compiler.Special) {
 	if len(forms) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "Special: []%s.Special{\n", gpu)
+	fmt.Fprintf(b, "Special: []%s.Special{\n", compiled)
 	for _, f := range forms {
 		fmt.Fprintf(b, "{\nName: %q, Section: %q, Entry: %q,\nLimits: %s,\n", f.Name, f.IR.Name, f.Variants[0].Entry, integers(f.Limits))
-		writeVariants(b, gpu, f.Variants)
+		writeVariants(b, compiled, f.Variants)
 		if n := f.Variants[0].SharedBytes; n > 0 {
 			fmt.Fprintf(b, "Shared: %d,\n", n)
 		}

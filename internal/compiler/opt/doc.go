@@ -14,7 +14,7 @@
 // On the kernel, for PTX:
 //
 //   - inline: calls become the bodies of what they call;
-//   - writes: finds the slices that the kernel may write, for gpu.Param.ReadOnly;
+//   - writes: finds the slices that the kernel may write, for compiled.Param.ReadOnly;
 //   - copies: copies of slices become loops;
 //   - unchecked: bounds checks go where the kernel asks for none;
 //   - pointers: pointers and slices of arrays become the places they lead to;

@@ -2,6 +2,7 @@ package opt
 
 import (
 	"math"
+	"slices"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -22,7 +23,7 @@ func markLong(f *ir.Func) {
 // in functions of the program; those of the standard library, and what sends messages,
 // end.
 func isLong(f *ir.Func, known map[*ir.Func]bool) bool {
-	if f.Strict || f.Go.Package == actorPackage {
+	if f.Strict || slices.Contains(actorPackages, f.Go.Package) {
 		return false
 	}
 	if long, ok := known[f]; ok {

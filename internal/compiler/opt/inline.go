@@ -27,8 +27,10 @@ func inline(k *ir.Kernel) error {
 // is a fault of the caller, also where Go calls them.
 const kernelPackage = "quern.dev/kernel"
 
-// actorPackage is the same for handlers of actors.
-const actorPackage = "quern.dev/ring/actor"
+// actorPackages are the same for handlers of actors; loopPackage has what calls these.
+var actorPackages = []string{"quern.dev/ring/actor", "quern.dev/ring/internal/mail"}
+
+const loopPackage = "quern.dev/ring/internal/loop"
 
 // maxInlined bounds the statements of a kernel after inlining. Functions that
 // each call the next one twice double it with every step.
@@ -136,17 +138,20 @@ func ownFiles(f *ir.Func, call *ir.Call) func(file string) bool {
 	switch {
 	case f.Go.Package == kernelPackage:
 		return func(string) bool { return true }
-	case f.Go.Package == actorPackage && !inActor(call.Pos.File) && !slices.Contains(actorLoops, f.Go.Name):
+	case inActor(f.Go.Package+"/") && !inActor(call.Pos.File) && !inLoop(call.Pos.File):
 		return inActor
 	}
 	return nil
 }
 
-// actorLoops are the functions of package ring/actor that call a handler. What goes wrong
-// in them is their own mistake.
-var actorLoops = []string{"Serve", "ServeWarp"}
+// inActor reports whether a file is of the packages that handlers are written with.
+func inActor(file string) bool {
+	return slices.ContainsFunc(actorPackages, func(pkg string) bool { return strings.HasPrefix(file, pkg+"/") })
+}
 
-func inActor(file string) bool { return strings.HasPrefix(file, actorPackage+"/") }
+// inLoop reports whether a file is of the loop that calls a handler. What goes wrong
+// there is its own mistake.
+func inLoop(file string) bool { return strings.HasPrefix(file, loopPackage+"/") }
 
 // results turns the returns of an inlined body into assignments.
 type results struct {

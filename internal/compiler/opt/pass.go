@@ -54,7 +54,7 @@ var passes = []pass{
 		"calls become the bodies of what they call",
 		nil, onKernel(inline)},
 	{"writes", once, ir.StageInlined,
-		"finds the slices that the kernel may write, for gpu.Param.ReadOnly",
+		"finds the slices that the kernel may write, for compiled.Param.ReadOnly",
 		[]after{{"inline", "what is called writes too"}}, onKernel(writes)},
 	{"copies", once, ir.StageInlined,
 		"copies of slices become loops",

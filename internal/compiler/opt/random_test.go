@@ -352,7 +352,7 @@ func (s *frame) slice() []ir.Stmt {
 	return []ir.Stmt{Set(v, e)}
 }
 
-var seeds = flag.Int("seeds", 200, "number of random kernels")
+var seeds = flag.Int("seeds", 60, "number of random kernels")
 
 func TestThePassesKeepWhatARandomKernelDoes(t *testing.T) {
 	faults := 0

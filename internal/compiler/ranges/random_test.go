@@ -398,7 +398,7 @@ func cleared(k *ir.Kernel) map[ir.Pos]bool {
 	return out
 }
 
-var seeds = flag.Int("seeds", 200, "number of random kernels")
+var seeds = flag.Int("seeds", 60, "number of random kernels")
 
 func TestRangesKeepTheMeaningOfRandomKernels(t *testing.T) {
 	defer func(n int) { MaxSteps = n }(MaxSteps)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/gpu/compiled"
 	"quern.dev/gputest"
 	"quern.dev/internal/archive"
 	"quern.dev/kernel"
@@ -25,7 +26,7 @@ func olderKernel(t *testing.T, k *gpu.Kernel) *gpu.Kernel {
 	if !strings.Contains(text, ".target sm_50\n") && !strings.Contains(text, ".target sm_60\n") {
 		t.Fatalf("the module of %s for older devices is not for them:\n%s", k.Name(), text)
 	}
-	return gpu.NewKernel(gpu.KernelInfo{Name: k.Name(), Params: k.Params(), Code: &gpu.Code{Modules: []archive.Module{{Text: text}}}})
+	return gpu.NewKernel(compiled.Kernel{Name: k.Name(), Params: k.Params(), Code: &compiled.Code{Modules: []archive.Module{{Text: text}}}})
 }
 
 func TestModulesForOlderDevicesComputeTheSame(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"context"
 	"quern.dev/gpu"
+	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
 	host2 "quern.dev/kernel/host"
 	"quern.dev/ring"
@@ -17,10 +18,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &gpu.Code{
+var quernCode = &compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: quern_gen_zip,
-	Sum:     "80bcfd72672abc868eb40898621c9a11ffd4f5794b56917d9359fdc6f831413b",
+	Sum:     "9042fd131070650f12121d3fe5fdaa7edb700eb81b2ef308ead51cb2db609b98",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -107,40 +108,40 @@ var (
 	_                                               = (*quern_gen_is_stale__run_go_generate__Result)((*Result)(nil))
 )
 
-var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
+var quernPlusOneActor = gpu.NewKernel(compiled.Kernel{
 	Name: "plusOneActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:19",
 	Handler: "plusOne",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -158,40 +159,40 @@ func SpawnPlusOne(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.
 	return ring.Spawn[uint32, Item, Item](ctx, rt, quernPlusOneProgram, o)
 }
 
-var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
+var quernTimesTwoActor = gpu.NewKernel(compiled.Kernel{
 	Name: "timesTwoActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:29",
 	Handler: "timesTwo",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -209,40 +210,40 @@ func SpawnTimesTwo(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring
 	return ring.Spawn[uint32, Item, Item](ctx, rt, quernTimesTwoProgram, o)
 }
 
-var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
+var quernTallyActor = gpu.NewKernel(compiled.Kernel{
 	Name: "tallyActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:49",
 	Handler: "tally",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/routing.Tally", Size: 48, Layout: "struct{Count int64; Values int64; Stages int64; Keys uint64; Last int64; Turned int64}"},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: compiled.Slice, Type: "quern.dev/internal/conformance/routing.Tally", Size: 48, Layout: "struct{Count int64; Values int64; Stages int64; Keys uint64; Last int64; Turned int64}"},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -260,58 +261,58 @@ func SpawnTally(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Ac
 	return ring.Spawn[Tally, Item, Tally](ctx, rt, quernTallyProgram, o)
 }
 
-var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
+var quernSendActor = gpu.NewKernel(compiled.Kernel{
 	Name: "sendActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:99",
 	Handler: "send",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	Params: []compiled.Param{
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "handlers.go", Line: 104, Col: 11},
-			{Kind: gpu.PanicSite, File: "handlers.go", Line: 104, Col: 11, Text: "group has no member of this number"},
-			{Kind: gpu.SliceSite, File: "handlers.go", Line: 104, Col: 11},
-			{Kind: gpu.PanicSite, File: "handlers.go", Line: 104, Col: 11, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.IndexSite, File: "handlers.go", Line: 107, Col: 6},
-			{Kind: gpu.DivideSite, File: "handlers.go", Line: 107, Col: 6},
-			{Kind: gpu.PanicSite, File: "handlers.go", Line: 107, Col: 6, Text: "group has no member of this number"},
-			{Kind: gpu.SliceSite, File: "handlers.go", Line: 107, Col: 6},
-			{Kind: gpu.PanicSite, File: "handlers.go", Line: 107, Col: 6, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.IndexSite, File: "handlers.go", Line: 111, Col: 23},
-			{Kind: gpu.PanicSite, File: "handlers.go", Line: 111, Col: 23, Text: "group has no member of this number"},
-			{Kind: gpu.SliceSite, File: "handlers.go", Line: 111, Col: 6},
-			{Kind: gpu.PanicSite, File: "handlers.go", Line: 111, Col: 6, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.IndexSite, File: "handlers.go", Line: 115, Col: 11},
-			{Kind: gpu.PanicSite, File: "handlers.go", Line: 115, Col: 11, Text: "group has no member of this number"},
-			{Kind: gpu.SliceSite, File: "handlers.go", Line: 115, Col: 11},
-			{Kind: gpu.PanicSite, File: "handlers.go", Line: 115, Col: 11, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.IndexSite, File: "handlers.go", Line: 119, Col: 23},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.IndexSite, File: "handlers.go", Line: 104, Col: 11},
+			{Kind: compiled.PanicSite, File: "handlers.go", Line: 104, Col: 11, Text: "group has no member of this number"},
+			{Kind: compiled.SliceSite, File: "handlers.go", Line: 104, Col: 11},
+			{Kind: compiled.PanicSite, File: "handlers.go", Line: 104, Col: 11, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.IndexSite, File: "handlers.go", Line: 107, Col: 6},
+			{Kind: compiled.DivideSite, File: "handlers.go", Line: 107, Col: 6},
+			{Kind: compiled.PanicSite, File: "handlers.go", Line: 107, Col: 6, Text: "group has no member of this number"},
+			{Kind: compiled.SliceSite, File: "handlers.go", Line: 107, Col: 6},
+			{Kind: compiled.PanicSite, File: "handlers.go", Line: 107, Col: 6, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.IndexSite, File: "handlers.go", Line: 111, Col: 23},
+			{Kind: compiled.PanicSite, File: "handlers.go", Line: 111, Col: 23, Text: "group has no member of this number"},
+			{Kind: compiled.SliceSite, File: "handlers.go", Line: 111, Col: 6},
+			{Kind: compiled.PanicSite, File: "handlers.go", Line: 111, Col: 6, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.IndexSite, File: "handlers.go", Line: 115, Col: 11},
+			{Kind: compiled.PanicSite, File: "handlers.go", Line: 115, Col: 11, Text: "group has no member of this number"},
+			{Kind: compiled.SliceSite, File: "handlers.go", Line: 115, Col: 11},
+			{Kind: compiled.PanicSite, File: "handlers.go", Line: 115, Col: 11, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.IndexSite, File: "handlers.go", Line: 119, Col: 23},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -329,117 +330,117 @@ func SpawnSend(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Act
 	return ring.Spawn[uint32, Order, Sent](ctx, rt, quernSendProgram, o)
 }
 
-var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
+var quernWorkActor = gpu.NewKernel(compiled.Kernel{
 	Name: "workActor", Package: "quern.dev/internal/conformance/routing", Pos: "payloads.go:46",
 	Handler: "work",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/routing.Desk", Size: 24, Layout: "struct{Kept struct{Entry uint32; Generation uint32; Offset uint32; Length uint32}; Given int32; Sum float32}"},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "data", Kind: gpu.Slice, Type: "float32", Size: 4},
+	Params: []compiled.Param{
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: compiled.Slice, Type: "quern.dev/internal/conformance/routing.Desk", Size: 24, Layout: "struct{Kept struct{Entry uint32; Generation uint32; Offset uint32; Length uint32}; Given int32; Sum float32}"},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
+		{Name: "data", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernCode,
-	Variants: []gpu.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 16, 2, 0, 5, 9, 31}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 54, Col: 12},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "payload was released"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to elements that are not of its payload"},
-			{Kind: gpu.SliceSite, File: "payloads.go", Line: 54, Col: 12},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 75, Col: 6},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 78, Col: 4},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload was released"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload released more often than retained"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 81, Col: 3},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "payload was released"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 84, Col: 3},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload was released"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload released more often than retained"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 86, Col: 3},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "payload was released"},
-			{Kind: gpu.SliceSite, File: "payloads.go", Line: 88, Col: 7},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 88, Col: 7, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 89, Col: 4},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload was released"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload released more often than retained"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 92, Col: 3},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "payload was released"},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 16, 2, 0, 5, 9, 31}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to no payload"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 54, Col: 12},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "payload was released"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to elements that are not of its payload"},
+			{Kind: compiled.SliceSite, File: "payloads.go", Line: 54, Col: 12},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 75, Col: 6},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "reference to no payload"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 78, Col: 4},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload was released"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload released more often than retained"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "reference to no payload"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 81, Col: 3},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "payload was released"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "reference to no payload"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 84, Col: 3},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload was released"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload released more often than retained"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "reference to no payload"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 86, Col: 3},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "payload was released"},
+			{Kind: compiled.SliceSite, File: "payloads.go", Line: 88, Col: 7},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 88, Col: 7, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 89, Col: 4},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload was released"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload released more often than retained"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "reference to no payload"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 92, Col: 3},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "payload was released"},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 16},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 54, Col: 12},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "payload was released"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to elements that are not of its payload"},
-			{Kind: gpu.SliceSite, File: "payloads.go", Line: 54, Col: 12},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 75, Col: 6},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 78, Col: 4},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload was released"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload released more often than retained"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 81, Col: 3},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "payload was released"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 84, Col: 3},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload was released"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload released more often than retained"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 86, Col: 3},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "payload was released"},
-			{Kind: gpu.SliceSite, File: "payloads.go", Line: 88, Col: 7},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 88, Col: 7, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 89, Col: 4},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload was released"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload released more often than retained"},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payloads.go", Line: 92, Col: 3},
-			{Kind: gpu.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "payload was released"},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 33, Col: 60},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 48, Col: 7},
+			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 56, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to no payload"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 54, Col: 12},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "payload was released"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to elements that are not of its payload"},
+			{Kind: compiled.SliceSite, File: "payloads.go", Line: 54, Col: 12},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 75, Col: 6},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "reference to no payload"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 78, Col: 4},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload was released"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload released more often than retained"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "reference to no payload"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 81, Col: 3},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "payload was released"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "reference to no payload"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 84, Col: 3},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload was released"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload released more often than retained"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "reference to no payload"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 86, Col: 3},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "payload was released"},
+			{Kind: compiled.SliceSite, File: "payloads.go", Line: 88, Col: 7},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 88, Col: 7, Text: "a Ref that names no mailbox"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 89, Col: 4},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload was released"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload released more often than retained"},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "reference to no payload"},
+			{Kind: compiled.IndexSite, File: "payloads.go", Line: 92, Col: 3},
+			{Kind: compiled.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "payload was released"},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -458,7 +459,10 @@ func SpawnWork(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Act
 }
 
 func quernBlockPlusOne(t kernel.Thread, state *uint32, in *Item, out *Item, action *kernel.Action) {
-	result := actor.Known(plusOne(t, state, in, out))
+	result := plusOne(t, state, in, out)
+	if result > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
 	if t.ThreadIdx.X == 0 {
 		*action = result
 	}
@@ -487,18 +491,23 @@ func quernRow1PlusOne(r *host2.Run, out, in *Item, result0 kernel.Action, action
 			*out = Item{Key: in.Key, Value: in.Value + 1, Stages: in.Stages + 1, Ask: 0}
 		}
 //line handlers.go:19
-		result02 := actor.Known(result0)
-		result := result02
+		if result0 > 4 {
+//line handlers.go:19
+			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		}
 		if threadX == 0 {
 //line handlers.go:19
-			*action = result
+			*action = result0
 		}
 	}
 }
 
-//line quern_gen.go:500:1
+//line quern_gen.go:506:1
 func quernBlockTimesTwo(t kernel.Thread, state *uint32, in *Item, out *Item, action *kernel.Action) {
-	result := actor.Known(timesTwo(t, state, in, out))
+	result := timesTwo(t, state, in, out)
+	if result > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
 	if t.ThreadIdx.X == 0 {
 		*action = result
 	}
@@ -527,18 +536,23 @@ func quernRow1TimesTwo(r *host2.Run, out, in *Item, result0 kernel.Action, actio
 			*out = Item{Key: in.Key, Value: in.Value * 2, Stages: in.Stages + 1, Ask: 0}
 		}
 //line handlers.go:29
-		result02 := actor.Known(result0)
-		result := result02
+		if result0 > 4 {
+//line handlers.go:29
+			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		}
 		if threadX == 0 {
 //line handlers.go:29
-			*action = result
+			*action = result0
 		}
 	}
 }
 
-//line quern_gen.go:540:1
+//line quern_gen.go:551:1
 func quernBlockTally(t kernel.Thread, state *Tally, in *Item, out *Tally, action *kernel.Action) {
-	result := actor.Known(tally(t, state, in, out))
+	result := tally(t, state, in, out)
+	if result > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
 	if t.ThreadIdx.X == 0 {
 		*action = result
 	}
@@ -582,10 +596,11 @@ func quernRow1Tally(r *host2.Run, in *Item, out, state *Tally, action *kernel.Ac
 			result0 = 0
 		}
 //line handlers.go:49
-		t5 := result0
+		result := result0
+		if result > 4 {
 //line handlers.go:49
-		result02 := actor.Known(t5)
-		result := result02
+			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		}
 		if threadX == 0 {
 //line handlers.go:49
 			*action = result
@@ -593,9 +608,12 @@ func quernRow1Tally(r *host2.Run, in *Item, out, state *Tally, action *kernel.Ac
 	}
 }
 
-//line quern_gen.go:597:1
+//line quern_gen.go:612:1
 func quernBlockSend(t kernel.Thread, contexts []actor.Context, state *uint32, in *Order, out *Sent, action *kernel.Action) {
-	result := actor.Known(send(t, &contexts[t.ThreadIdx.X], state, in, out))
+	result := send(t, &contexts[t.ThreadIdx.X], state, in, out)
+	if result > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
 	if t.ThreadIdx.X == 0 {
 		*action = result
 	}
@@ -606,19 +624,17 @@ func quernPlainSend(r *host2.Run, contexts []actor.Context, state *uint32, in *O
 }
 
 func quernHostSend(r *host2.Run, contexts []actor.Context, state *uint32, in *Order, out *Sent, action *kernel.Action) {
-	c := int(4)
-	c2 := int(9)
-	var result025 kernel.Action = 1
+	var result07 kernel.Action = 1
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow1Send(r, contexts, in, c, c2, out, result025, action)
+			quernRow1Send(r, contexts, in, out, result07, action)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, c, c2 int, out *Sent, result025 kernel.Action, action *kernel.Action) {
+func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, out *Sent, result07 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:99
@@ -633,1132 +649,74 @@ func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, c, c2 int,
 //line handlers.go:104
 			t22 := in.To
 			t3 := &item
-			taken2 := 0
-			t12 := t1
 //line handlers.go:104
-			result0 := t22.Len(t12)
-			t32 := result0
-			for i := 0; i < t32; i++ {
-				if r.Halted() {
-//line handlers.go:104
-					r.Halt()
-				}
-				t4 := t1
-				t5 := t1
-				t6 := i
-				t33 := t6 < 0
-				if !t33 {
-					t13 := t5
-//line handlers.go:104
-					result02 := t22.Len(t13)
-					t33 = t6 >= result02
-				}
-				if t33 {
-//line handlers.go:104
-					host2.Fail(r, "group has no member of this number")
-				}
-//line handlers.go:104
-				loaded := host2.Load64(r, &t5.Post[int(uint32(t5.Post[t22.Place]))+t6])
-				member := loaded
-				result03 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
-				t8 := result03
-				t9 := t3
-				var result04 bool
-				if t8.Mailbox == 0 {
-					result04 = false
-				} else {
-					t14 := t8.Mailbox
-					t23 := t8.Actor
-//line handlers.go:104
-					if !(t4.To.Box == t14 && t4.To.Actor == t23) {
-						t15 := int(t14) * 16
-						t24 := (int(t14) + 1) * 16
-//line handlers.go:104
-						b := t4.Post[t15:t24]
-//line handlers.go:104
-						memory := t4.Post
-//line handlers.go:104
-						if b[13] == 1 {
-//line handlers.go:104
-							memory = t4.Host
-						}
-//line handlers.go:104
-						t34 := b[14]
-//line handlers.go:104
-						t42 := uint32(b[11])
-//line handlers.go:104
-						t52 := uint32(b[12])
-						ring := t34
-						slots := t42
-						step := t52
-						end := ring + uint64(slots)*uint64(step)
-						if end > uint64(len(memory)) || ring > end {
-//line handlers.go:104
-							host2.Fail(r, "a Ref that names no mailbox")
-						}
-//line handlers.go:104
-						loaded2 := host2.Load64(r, &b[0])
-//line handlers.go:104
-						loaded3 := host2.Load64(r, &b[8])
-						t82 := ring
-						t92 := end
-//line handlers.go:104
-						loaded4 := host2.Load64(r, &b[10])
-//line handlers.go:104
-						t4.To = actor.Target{Box: t14, Actor: t23, Tail: loaded2, Head: uint32(loaded3), Words: b, Ring: memory[t82:t92], Slots: slots, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded4)}
-					}
-					t35 := t4
-					var ticket uint32
-					var room uint32
-				block:
-					switch {
-					default:
-						for b2 := t35.To.Words; ; {
-							if r.Halted() {
-//line handlers.go:104
-								r.Halt()
-							}
-//line handlers.go:104
-							if t35.To.Owner != t35.To.Actor || uint32(t35.To.Tail)-t35.To.Head >= t35.To.Slots {
-								t16 := t35
-//line handlers.go:104
-								b3 := t16.To.Words
-//line handlers.go:104
-								loaded5 := host2.Load64(r, &b3[10])
-//line handlers.go:104
-								t16.To.Owner = uint32(loaded5)
-								var room2 uint32
-//line handlers.go:104
-								if t16.To.Owner != t16.To.Actor {
-									room2 = 2
-								} else {
-									t25 := t16
-									t36 := t16
-//line handlers.go:104
-									loaded6 := host2.Load64(r, &b3[0])
-									t53 := loaded6
-//line handlers.go:104
-									loaded7 := host2.Load64(r, &b3[8])
-									t7 := uint32(loaded7)
-//line handlers.go:104
-									t25.To.Tail = t53
-//line handlers.go:104
-									t36.To.Head = t7
-//line handlers.go:104
-									if uint32(t16.To.Tail)-t16.To.Head >= t16.To.Slots && t16.To.Kind == 1 {
-//line handlers.go:104
-										loaded8 := host2.Load64(r, &t16.Host[b3[15]+1])
-										head := loaded8
-//line handlers.go:104
-										kernel.StoreRelaxed(&b3[8], head)
-//line handlers.go:104
-										t16.To.Head = uint32(head)
-									}
-//line handlers.go:104
-									if uint32(t16.To.Tail)-t16.To.Head >= t16.To.Slots {
-										room2 = 1
-									} else {
-										room2 = 0
-									}
-								}
-								room3 := room2
-								if room3 != 0 {
-//line handlers.go:104
-									atomic.AddUint64(&b2[1], 1)
-									ticket = 0
-									room = room3
-									break block
-								}
-							}
-//line handlers.go:104
-							loaded9 := host2.Load64(r, &b2[10])
-							owner := uint32(loaded9)
-//line handlers.go:104
-							old := kernel.AtomicCompareAndSwap(&b2[0], t35.To.Tail, t35.To.Tail+1)
-							tail := old
-//line handlers.go:104
-							if tail == t35.To.Tail {
-								t54 := t35
-								t62 := t35
-								t72 := tail + 1
-								t83 := owner
-//line handlers.go:104
-								t54.To.Tail = t72
-//line handlers.go:104
-								t62.To.Owner = t83
-								t93 := uint32(tail)
-								ticket = t93
-								room = 0
-								break block
-							}
-//line handlers.go:104
-							t35.To.Tail = tail
-						}
-					}
-					ticket2 := ticket
-					room4 := room
-					if room4 != 0 {
-						result04 = false
-					} else {
-						t63 := ticket2
-//line handlers.go:104
-						t17 := t63 & (t4.To.Slots - 1) * t4.To.Step
-//line handlers.go:104
-						result05 := t4.To.Ring[t17:]
-						t84 := result05
-						t94 := uint64(ticket2+1) << 32
-						slot := t84
-						tag := t94
-						t10 := t4
-						t11 := slot
-						t122 := tag
-//line handlers.go:104
-						h := t11[:c]
-//line handlers.go:104
-						kernel.StoreRelaxed(&h[0], t122|uint64(t10.ID<<8|128))
-//line handlers.go:104
-						kernel.StoreRelaxed(&h[1], t122)
-//line handlers.go:104
-						kernel.StoreRelaxed(&h[2], t122|uint64(t10.Words[t10.At+2]))
-//line handlers.go:104
-						kernel.StoreRelaxed(&h[3], t122|uint64(t10.Words[t10.At+3]))
-						t132 := slot
-						t142 := tag
-						t152 := t9
-//line handlers.go:104
-						kernel.PutWords(t132, 4, t142, t152)
-						t162 := t4
-//line handlers.go:104
-						if t162.Listed {
-							t18 := t162
-						block2:
-							switch {
-							default:
-//line handlers.go:104
-								kernel.Fence()
-//line handlers.go:104
-								t26 := t18.To.Kind != 1
-								if t26 {
-//line handlers.go:104
-									loaded10 := host2.Load64(r, &t18.To.Words[9])
-									t26 = loaded10 == 0
-								}
-								if !t26 {
-//line handlers.go:104
-									rung := t18.Control[c2:]
-//line handlers.go:104
-									t37 := rung[0]
-//line handlers.go:104
-									t43 := uint64(t18.To.Box)
-									n := t37
-									box := t43
-									t55 := min(n, 12)
-									for i2 := uint64(0); i2 < t55; i2++ {
-//line handlers.go:104
-										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box {
-											break block2
-										}
-									}
-									if n >= 12 {
-//line handlers.go:104
-										rung[0] = 13
-//line handlers.go:104
-										if t18.To.Kind != 1 {
-											t64 := t18
-//line handlers.go:104
-											kernel.StoreRelaxed(&t64.Host[t64.To.Words[15]], 1)
-//line handlers.go:104
-											kernel.StoreRelaxed(&t64.Host[0], 1)
-										}
-										break
-									} else if n&1 == 0 {
-//line handlers.go:104
-										rung[1+n/2] = box
-									} else {
-//line handlers.go:104
-										rung[1+n/2] |= box << 32
-									}
-//line handlers.go:104
-									rung[0] = n + 1
-								}
-							}
-//line handlers.go:104
-						} else if !(t162.Wakes == 0 || t162.To.Kind == 1) {
-//line handlers.go:104
-							kernel.Fence()
-//line handlers.go:104
-							b4 := t162.To.Words
-//line handlers.go:104
-							loaded11 := host2.Load64(r, &b4[9])
-							if loaded11 != 0 {
-								t38 := t162
-//line handlers.go:104
-								kernel.StoreRelaxed(&t38.Host[t38.To.Words[15]], 1)
-//line handlers.go:104
-								kernel.StoreRelaxed(&t38.Host[0], 1)
-							}
-						}
-						result04 = true
-					}
-				}
-				if result04 {
-					taken2++
-				}
-			}
-			result06 := taken2
-			taken = result06
+			result0 := actor.Publish[Item](kernel.Thread{}, t1, t22, t3)
+			taken = result0
 //line handlers.go:105
 		} else if in.How == 1 {
 			item.Key += uint64(threadX)
-			t56 := t2
+			t5 := t2
 //line handlers.go:107
-			t65 := in.To
-			t73 := item.Key
-			t85 := &item
-			t19 := t56
+			t6 := in.To
+			t7 := item.Key
+			t8 := &item
 //line handlers.go:107
-			result07 := t65.Len(t19)
-			n2 := result07
-			var result08 bool
-			if n2 == 0 {
-				result08 = false
-			} else {
-				t39 := t56
-				t44 := t56
-				t57 := t73
-				t66 := n2
-//line handlers.go:107
-				result09 := actor.Pick(t57, t66)
-				t86 := result09
-				t310 := t86 < 0
-				if !t310 {
-					t110 := t44
-//line handlers.go:107
-					result010 := t65.Len(t110)
-					t310 = t86 >= result010
-				}
-				if t310 {
-//line handlers.go:107
-					host2.Fail(r, "group has no member of this number")
-				}
-//line handlers.go:107
-				loaded12 := host2.Load64(r, &t44.Post[int(uint32(t44.Post[t65.Place]))+t86])
-				member2 := loaded12
-				result011 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
-				t102 := result011
-				t112 := t85
-				var result012 bool
-				if t102.Mailbox == 0 {
-					result012 = false
-				} else {
-					t111 := t102.Mailbox
-					t27 := t102.Actor
-//line handlers.go:107
-					if !(t39.To.Box == t111 && t39.To.Actor == t27) {
-						t113 := int(t111) * 16
-						t28 := (int(t111) + 1) * 16
-//line handlers.go:107
-						b5 := t39.Post[t113:t28]
-//line handlers.go:107
-						memory2 := t39.Post
-//line handlers.go:107
-						if b5[13] == 1 {
-//line handlers.go:107
-							memory2 = t39.Host
-						}
-//line handlers.go:107
-						t311 := b5[14]
-//line handlers.go:107
-						t45 := uint32(b5[11])
-//line handlers.go:107
-						t58 := uint32(b5[12])
-						ring2 := t311
-						slots2 := t45
-						step2 := t58
-						end2 := ring2 + uint64(slots2)*uint64(step2)
-						if end2 > uint64(len(memory2)) || ring2 > end2 {
-//line handlers.go:107
-							host2.Fail(r, "a Ref that names no mailbox")
-						}
-//line handlers.go:107
-						loaded13 := host2.Load64(r, &b5[0])
-//line handlers.go:107
-						loaded14 := host2.Load64(r, &b5[8])
-						t87 := ring2
-						t95 := end2
-//line handlers.go:107
-						loaded15 := host2.Load64(r, &b5[10])
-//line handlers.go:107
-						t39.To = actor.Target{Box: t111, Actor: t27, Tail: loaded13, Head: uint32(loaded14), Words: b5, Ring: memory2[t87:t95], Slots: slots2, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded15)}
-					}
-					t312 := t39
-					var ticket3 uint32
-					var room5 uint32
-				block3:
-					switch {
-					default:
-						for b6 := t312.To.Words; ; {
-							if r.Halted() {
-//line handlers.go:107
-								r.Halt()
-							}
-//line handlers.go:107
-							if t312.To.Owner != t312.To.Actor || uint32(t312.To.Tail)-t312.To.Head >= t312.To.Slots {
-								t114 := t312
-//line handlers.go:107
-								b7 := t114.To.Words
-//line handlers.go:107
-								loaded16 := host2.Load64(r, &b7[10])
-//line handlers.go:107
-								t114.To.Owner = uint32(loaded16)
-								var room6 uint32
-//line handlers.go:107
-								if t114.To.Owner != t114.To.Actor {
-									room6 = 2
-								} else {
-									t29 := t114
-									t313 := t114
-//line handlers.go:107
-									loaded17 := host2.Load64(r, &b7[0])
-									t59 := loaded17
-//line handlers.go:107
-									loaded18 := host2.Load64(r, &b7[8])
-									t74 := uint32(loaded18)
-//line handlers.go:107
-									t29.To.Tail = t59
-//line handlers.go:107
-									t313.To.Head = t74
-//line handlers.go:107
-									if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots && t114.To.Kind == 1 {
-//line handlers.go:107
-										loaded19 := host2.Load64(r, &t114.Host[b7[15]+1])
-										head2 := loaded19
-//line handlers.go:107
-										kernel.StoreRelaxed(&b7[8], head2)
-//line handlers.go:107
-										t114.To.Head = uint32(head2)
-									}
-//line handlers.go:107
-									if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots {
-										room6 = 1
-									} else {
-										room6 = 0
-									}
-								}
-								room7 := room6
-								if room7 != 0 {
-//line handlers.go:107
-									atomic.AddUint64(&b6[1], 1)
-									ticket3 = 0
-									room5 = room7
-									break block3
-								}
-							}
-//line handlers.go:107
-							loaded20 := host2.Load64(r, &b6[10])
-							owner2 := uint32(loaded20)
-//line handlers.go:107
-							old2 := kernel.AtomicCompareAndSwap(&b6[0], t312.To.Tail, t312.To.Tail+1)
-							tail2 := old2
-//line handlers.go:107
-							if tail2 == t312.To.Tail {
-								t510 := t312
-								t67 := t312
-								t75 := tail2 + 1
-								t88 := owner2
-//line handlers.go:107
-								t510.To.Tail = t75
-//line handlers.go:107
-								t67.To.Owner = t88
-								t96 := uint32(tail2)
-								ticket3 = t96
-								room5 = 0
-								break block3
-							}
-//line handlers.go:107
-							t312.To.Tail = tail2
-						}
-					}
-					ticket4 := ticket3
-					room8 := room5
-					if room8 != 0 {
-						result012 = false
-					} else {
-						t68 := ticket4
-//line handlers.go:107
-						t115 := t68 & (t39.To.Slots - 1) * t39.To.Step
-//line handlers.go:107
-						result013 := t39.To.Ring[t115:]
-						t89 := result013
-						t97 := uint64(ticket4+1) << 32
-						slot2 := t89
-						tag2 := t97
-						t103 := t39
-						t116 := slot2
-						t123 := tag2
-//line handlers.go:107
-						h2 := t116[:c]
-//line handlers.go:107
-						kernel.StoreRelaxed(&h2[0], t123|uint64(t103.ID<<8|128))
-//line handlers.go:107
-						kernel.StoreRelaxed(&h2[1], t123)
-//line handlers.go:107
-						kernel.StoreRelaxed(&h2[2], t123|uint64(t103.Words[t103.At+2]))
-//line handlers.go:107
-						kernel.StoreRelaxed(&h2[3], t123|uint64(t103.Words[t103.At+3]))
-						t133 := slot2
-						t143 := tag2
-						t153 := t112
-//line handlers.go:107
-						kernel.PutWords(t133, 4, t143, t153)
-						t163 := t39
-//line handlers.go:107
-						if t163.Listed {
-							t117 := t163
-						block4:
-							switch {
-							default:
-//line handlers.go:107
-								kernel.Fence()
-//line handlers.go:107
-								t210 := t117.To.Kind != 1
-								if t210 {
-//line handlers.go:107
-									loaded21 := host2.Load64(r, &t117.To.Words[9])
-									t210 = loaded21 == 0
-								}
-								if !t210 {
-//line handlers.go:107
-									rung2 := t117.Control[c2:]
-//line handlers.go:107
-									t314 := rung2[0]
-//line handlers.go:107
-									t46 := uint64(t117.To.Box)
-									n3 := t314
-									box2 := t46
-									t511 := min(n3, 12)
-									for i3 := uint64(0); i3 < t511; i3++ {
-//line handlers.go:107
-										if uint64(uint32(rung2[1+i3/2]>>(32*(i3&1)))) == box2 {
-											break block4
-										}
-									}
-									if n3 >= 12 {
-//line handlers.go:107
-										rung2[0] = 13
-//line handlers.go:107
-										if t117.To.Kind != 1 {
-											t69 := t117
-//line handlers.go:107
-											kernel.StoreRelaxed(&t69.Host[t69.To.Words[15]], 1)
-//line handlers.go:107
-											kernel.StoreRelaxed(&t69.Host[0], 1)
-										}
-										break
-									} else if n3&1 == 0 {
-//line handlers.go:107
-										rung2[1+n3/2] = box2
-									} else {
-//line handlers.go:107
-										rung2[1+n3/2] |= box2 << 32
-									}
-//line handlers.go:107
-									rung2[0] = n3 + 1
-								}
-							}
-//line handlers.go:107
-						} else if !(t163.Wakes == 0 || t163.To.Kind == 1) {
-//line handlers.go:107
-							kernel.Fence()
-//line handlers.go:107
-							b8 := t163.To.Words
-//line handlers.go:107
-							loaded22 := host2.Load64(r, &b8[9])
-							if loaded22 != 0 {
-								t315 := t163
-//line handlers.go:107
-								kernel.StoreRelaxed(&t315.Host[t315.To.Words[15]], 1)
-//line handlers.go:107
-								kernel.StoreRelaxed(&t315.Host[0], 1)
-							}
-						}
-						result012 = true
-					}
-				}
-				result08 = result012
-			}
-			if result08 {
+			result02 := actor.Route[Item](kernel.Thread{}, t5, t6, t7, t8)
+			if result02 {
 //line handlers.go:108
 				taken = 1
 			}
 		} else if in.How == 2 && threadX == 0 {
-			t104 := t2
-			t118 := t2
+			t10 := t2
+			t11 := t2
 //line handlers.go:111
-			t124 := int(in.Member)
+			t12 := int(in.Member)
 //line handlers.go:111
-			g := in.To
-			t316 := t124 < 0
-			if !t316 {
-				t119 := t118
+			result03 := in.To.At(t11, t12)
+			t14 := result03
+			t15 := &item
 //line handlers.go:111
-				result014 := g.Len(t119)
-				t316 = t124 >= result014
-			}
-			if t316 {
-//line handlers.go:111
-				host2.Fail(r, "group has no member of this number")
-			}
-//line handlers.go:111
-			loaded23 := host2.Load64(r, &t118.Post[int(uint32(t118.Post[g.Place]))+t124])
-			member3 := loaded23
-			result015 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
-			t144 := result015
-			t154 := &item
-			var result016 bool
-			if t144.Mailbox == 0 {
-				result016 = false
-			} else {
-				t120 := t144.Mailbox
-				t211 := t144.Actor
-//line handlers.go:111
-				if !(t104.To.Box == t120 && t104.To.Actor == t211) {
-					t121 := int(t120) * 16
-					t212 := (int(t120) + 1) * 16
-//line handlers.go:111
-					b9 := t104.Post[t121:t212]
-//line handlers.go:111
-					memory3 := t104.Post
-//line handlers.go:111
-					if b9[13] == 1 {
-//line handlers.go:111
-						memory3 = t104.Host
-					}
-//line handlers.go:111
-					t317 := b9[14]
-//line handlers.go:111
-					t47 := uint32(b9[11])
-//line handlers.go:111
-					t512 := uint32(b9[12])
-					ring3 := t317
-					slots3 := t47
-					step3 := t512
-					end3 := ring3 + uint64(slots3)*uint64(step3)
-					if end3 > uint64(len(memory3)) || ring3 > end3 {
-//line handlers.go:111
-						host2.Fail(r, "a Ref that names no mailbox")
-					}
-//line handlers.go:111
-					loaded24 := host2.Load64(r, &b9[0])
-//line handlers.go:111
-					loaded25 := host2.Load64(r, &b9[8])
-					t810 := ring3
-					t98 := end3
-//line handlers.go:111
-					loaded26 := host2.Load64(r, &b9[10])
-//line handlers.go:111
-					t104.To = actor.Target{Box: t120, Actor: t211, Tail: loaded24, Head: uint32(loaded25), Words: b9, Ring: memory3[t810:t98], Slots: slots3, Step: step3, Kind: uint32(b9[13]), Owner: uint32(loaded26)}
-				}
-				t318 := t104
-				var ticket5 uint32
-				var room9 uint32
-			block5:
-				switch {
-				default:
-					for b10 := t318.To.Words; ; {
-						if r.Halted() {
-//line handlers.go:111
-							r.Halt()
-						}
-//line handlers.go:111
-						if t318.To.Owner != t318.To.Actor || uint32(t318.To.Tail)-t318.To.Head >= t318.To.Slots {
-							t125 := t318
-//line handlers.go:111
-							b11 := t125.To.Words
-//line handlers.go:111
-							loaded27 := host2.Load64(r, &b11[10])
-//line handlers.go:111
-							t125.To.Owner = uint32(loaded27)
-							var room10 uint32
-//line handlers.go:111
-							if t125.To.Owner != t125.To.Actor {
-								room10 = 2
-							} else {
-								t213 := t125
-								t319 := t125
-//line handlers.go:111
-								loaded28 := host2.Load64(r, &b11[0])
-								t513 := loaded28
-//line handlers.go:111
-								loaded29 := host2.Load64(r, &b11[8])
-								t76 := uint32(loaded29)
-//line handlers.go:111
-								t213.To.Tail = t513
-//line handlers.go:111
-								t319.To.Head = t76
-//line handlers.go:111
-								if uint32(t125.To.Tail)-t125.To.Head >= t125.To.Slots && t125.To.Kind == 1 {
-//line handlers.go:111
-									loaded30 := host2.Load64(r, &t125.Host[b11[15]+1])
-									head3 := loaded30
-//line handlers.go:111
-									kernel.StoreRelaxed(&b11[8], head3)
-//line handlers.go:111
-									t125.To.Head = uint32(head3)
-								}
-//line handlers.go:111
-								if uint32(t125.To.Tail)-t125.To.Head >= t125.To.Slots {
-									room10 = 1
-								} else {
-									room10 = 0
-								}
-							}
-							room11 := room10
-							if room11 != 0 {
-//line handlers.go:111
-								atomic.AddUint64(&b10[1], 1)
-								ticket5 = 0
-								room9 = room11
-								break block5
-							}
-						}
-//line handlers.go:111
-						loaded31 := host2.Load64(r, &b10[10])
-						owner3 := uint32(loaded31)
-//line handlers.go:111
-						old3 := kernel.AtomicCompareAndSwap(&b10[0], t318.To.Tail, t318.To.Tail+1)
-						tail3 := old3
-//line handlers.go:111
-						if tail3 == t318.To.Tail {
-							t514 := t318
-							t610 := t318
-							t77 := tail3 + 1
-							t811 := owner3
-//line handlers.go:111
-							t514.To.Tail = t77
-//line handlers.go:111
-							t610.To.Owner = t811
-							t99 := uint32(tail3)
-							ticket5 = t99
-							room9 = 0
-							break block5
-						}
-//line handlers.go:111
-						t318.To.Tail = tail3
-					}
-				}
-				ticket6 := ticket5
-				room12 := room9
-				if room12 != 0 {
-					result016 = false
-				} else {
-					t611 := ticket6
-//line handlers.go:111
-					t126 := t611 & (t104.To.Slots - 1) * t104.To.Step
-//line handlers.go:111
-					result017 := t104.To.Ring[t126:]
-					t812 := result017
-					t910 := uint64(ticket6+1) << 32
-					slot3 := t812
-					tag3 := t910
-					t105 := t104
-					t1110 := slot3
-					t127 := tag3
-//line handlers.go:111
-					h3 := t1110[:c]
-//line handlers.go:111
-					kernel.StoreRelaxed(&h3[0], t127|uint64(t105.ID<<8|128))
-//line handlers.go:111
-					kernel.StoreRelaxed(&h3[1], t127)
-//line handlers.go:111
-					kernel.StoreRelaxed(&h3[2], t127|uint64(t105.Words[t105.At+2]))
-//line handlers.go:111
-					kernel.StoreRelaxed(&h3[3], t127|uint64(t105.Words[t105.At+3]))
-					t134 := slot3
-					t145 := tag3
-					t155 := t154
-//line handlers.go:111
-					kernel.PutWords(t134, 4, t145, t155)
-					t164 := t104
-//line handlers.go:111
-					if t164.Listed {
-						t128 := t164
-					block6:
-						switch {
-						default:
-//line handlers.go:111
-							kernel.Fence()
-//line handlers.go:111
-							t214 := t128.To.Kind != 1
-							if t214 {
-//line handlers.go:111
-								loaded32 := host2.Load64(r, &t128.To.Words[9])
-								t214 = loaded32 == 0
-							}
-							if !t214 {
-//line handlers.go:111
-								rung3 := t128.Control[c2:]
-//line handlers.go:111
-								t320 := rung3[0]
-//line handlers.go:111
-								t48 := uint64(t128.To.Box)
-								n4 := t320
-								box3 := t48
-								t515 := min(n4, 12)
-								for i4 := uint64(0); i4 < t515; i4++ {
-//line handlers.go:111
-									if uint64(uint32(rung3[1+i4/2]>>(32*(i4&1)))) == box3 {
-										break block6
-									}
-								}
-								if n4 >= 12 {
-//line handlers.go:111
-									rung3[0] = 13
-//line handlers.go:111
-									if t128.To.Kind != 1 {
-										t612 := t128
-//line handlers.go:111
-										kernel.StoreRelaxed(&t612.Host[t612.To.Words[15]], 1)
-//line handlers.go:111
-										kernel.StoreRelaxed(&t612.Host[0], 1)
-									}
-									break
-								} else if n4&1 == 0 {
-//line handlers.go:111
-									rung3[1+n4/2] = box3
-								} else {
-//line handlers.go:111
-									rung3[1+n4/2] |= box3 << 32
-								}
-//line handlers.go:111
-								rung3[0] = n4 + 1
-							}
-						}
-//line handlers.go:111
-					} else if !(t164.Wakes == 0 || t164.To.Kind == 1) {
-//line handlers.go:111
-						kernel.Fence()
-//line handlers.go:111
-						b12 := t164.To.Words
-//line handlers.go:111
-						loaded33 := host2.Load64(r, &b12[9])
-						if loaded33 != 0 {
-							t321 := t164
-//line handlers.go:111
-							kernel.StoreRelaxed(&t321.Host[t321.To.Words[15]], 1)
-//line handlers.go:111
-							kernel.StoreRelaxed(&t321.Host[0], 1)
-						}
-					}
-					result016 = true
-				}
-			}
-			if result016 {
+			result04 := actor.Send[Item](kernel.Thread{}, t10, t14, t15)
+			if result04 {
 //line handlers.go:112
 				taken = 1
 			}
 		} else if in.How == 3 {
-			t172 := t2
+			t17 := t2
 //line handlers.go:115
-			t182 := in.To
-			t192 := &item
-			taken3 := 0
-			t129 := t172
+			t18 := in.To
+			t19 := &item
 //line handlers.go:115
-			result018 := t182.Len(t129)
-			t322 := result018
-			for i5 := 0; i5 < t322; i5++ {
-				if r.Halted() {
-//line handlers.go:115
-					r.Halt()
-				}
-				t49 := t172
-				t516 := t172
-				t613 := i5
-				t323 := t613 < 0
-				if !t323 {
-					t130 := t516
-//line handlers.go:115
-					result019 := t182.Len(t130)
-					t323 = t613 >= result019
-				}
-				if t323 {
-//line handlers.go:115
-					host2.Fail(r, "group has no member of this number")
-				}
-//line handlers.go:115
-				loaded34 := host2.Load64(r, &t516.Post[int(uint32(t516.Post[t182.Place]))+t613])
-				member4 := loaded34
-				result020 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
-				t813 := result020
-				t911 := t192
-				var result021 bool
-				if t813.Mailbox == 0 {
-					result021 = false
-				} else {
-					t131 := t813.Mailbox
-					t215 := t813.Actor
-//line handlers.go:115
-					if !(t49.To.Box == t131 && t49.To.Actor == t215) {
-						t135 := int(t131) * 16
-						t216 := (int(t131) + 1) * 16
-//line handlers.go:115
-						b13 := t49.Post[t135:t216]
-//line handlers.go:115
-						memory4 := t49.Post
-//line handlers.go:115
-						if b13[13] == 1 {
-//line handlers.go:115
-							memory4 = t49.Host
-						}
-//line handlers.go:115
-						t324 := b13[14]
-//line handlers.go:115
-						t410 := uint32(b13[11])
-//line handlers.go:115
-						t517 := uint32(b13[12])
-						ring4 := t324
-						slots4 := t410
-						step4 := t517
-						end4 := ring4 + uint64(slots4)*uint64(step4)
-						if end4 > uint64(len(memory4)) || ring4 > end4 {
-//line handlers.go:115
-							host2.Fail(r, "a Ref that names no mailbox")
-						}
-//line handlers.go:115
-						loaded35 := host2.Load64(r, &b13[0])
-//line handlers.go:115
-						loaded36 := host2.Load64(r, &b13[8])
-						t814 := ring4
-						t912 := end4
-//line handlers.go:115
-						loaded37 := host2.Load64(r, &b13[10])
-//line handlers.go:115
-						t49.To = actor.Target{Box: t131, Actor: t215, Tail: loaded35, Head: uint32(loaded36), Words: b13, Ring: memory4[t814:t912], Slots: slots4, Step: step4, Kind: uint32(b13[13]), Owner: uint32(loaded37)}
-					}
-					t325 := t49
-					var ticket7 uint32
-					var room13 uint32
-				block7:
-					switch {
-					default:
-						for b14 := t325.To.Words; ; {
-							if r.Halted() {
-//line handlers.go:115
-								r.Halt()
-							}
-//line handlers.go:115
-							if t325.To.Owner != t325.To.Actor || uint32(t325.To.Tail)-t325.To.Head >= t325.To.Slots {
-								t136 := t325
-//line handlers.go:115
-								b15 := t136.To.Words
-//line handlers.go:115
-								loaded38 := host2.Load64(r, &b15[10])
-//line handlers.go:115
-								t136.To.Owner = uint32(loaded38)
-								var room14 uint32
-//line handlers.go:115
-								if t136.To.Owner != t136.To.Actor {
-									room14 = 2
-								} else {
-									t217 := t136
-									t326 := t136
-//line handlers.go:115
-									loaded39 := host2.Load64(r, &b15[0])
-									t518 := loaded39
-//line handlers.go:115
-									loaded40 := host2.Load64(r, &b15[8])
-									t78 := uint32(loaded40)
-//line handlers.go:115
-									t217.To.Tail = t518
-//line handlers.go:115
-									t326.To.Head = t78
-//line handlers.go:115
-									if uint32(t136.To.Tail)-t136.To.Head >= t136.To.Slots && t136.To.Kind == 1 {
-//line handlers.go:115
-										loaded41 := host2.Load64(r, &t136.Host[b15[15]+1])
-										head4 := loaded41
-//line handlers.go:115
-										kernel.StoreRelaxed(&b15[8], head4)
-//line handlers.go:115
-										t136.To.Head = uint32(head4)
-									}
-//line handlers.go:115
-									if uint32(t136.To.Tail)-t136.To.Head >= t136.To.Slots {
-										room14 = 1
-									} else {
-										room14 = 0
-									}
-								}
-								room15 := room14
-								if room15 != 0 {
-//line handlers.go:115
-									atomic.AddUint64(&b14[1], 1)
-									ticket7 = 0
-									room13 = room15
-									break block7
-								}
-							}
-//line handlers.go:115
-							loaded42 := host2.Load64(r, &b14[10])
-							owner4 := uint32(loaded42)
-//line handlers.go:115
-							old4 := kernel.AtomicCompareAndSwap(&b14[0], t325.To.Tail, t325.To.Tail+1)
-							tail4 := old4
-//line handlers.go:115
-							if tail4 == t325.To.Tail {
-								t519 := t325
-								t614 := t325
-								t79 := tail4 + 1
-								t815 := owner4
-//line handlers.go:115
-								t519.To.Tail = t79
-//line handlers.go:115
-								t614.To.Owner = t815
-								t913 := uint32(tail4)
-								ticket7 = t913
-								room13 = 0
-								break block7
-							}
-//line handlers.go:115
-							t325.To.Tail = tail4
-						}
-					}
-					ticket8 := ticket7
-					room16 := room13
-					if room16 != 0 {
-						result021 = false
-					} else {
-						t615 := ticket8
-//line handlers.go:115
-						t137 := t615 & (t49.To.Slots - 1) * t49.To.Step
-//line handlers.go:115
-						result022 := t49.To.Ring[t137:]
-						t816 := result022
-						t914 := uint64(ticket8+1) << 32
-						slot4 := t816
-						tag4 := t914
-						t106 := t49
-						t1111 := slot4
-						t1210 := tag4
-//line handlers.go:115
-						h4 := t1111[:c]
-//line handlers.go:115
-						kernel.StoreRelaxed(&h4[0], t1210|uint64(t106.ID<<8|128))
-//line handlers.go:115
-						kernel.StoreRelaxed(&h4[1], t1210)
-//line handlers.go:115
-						kernel.StoreRelaxed(&h4[2], t1210|uint64(t106.Words[t106.At+2]))
-//line handlers.go:115
-						kernel.StoreRelaxed(&h4[3], t1210|uint64(t106.Words[t106.At+3]))
-						t138 := slot4
-						t146 := tag4
-						t156 := t911
-//line handlers.go:115
-						kernel.PutWords(t138, 4, t146, t156)
-						t165 := t49
-//line handlers.go:115
-						if t165.Listed {
-							t139 := t165
-						block8:
-							switch {
-							default:
-//line handlers.go:115
-								kernel.Fence()
-//line handlers.go:115
-								t218 := t139.To.Kind != 1
-								if t218 {
-//line handlers.go:115
-									loaded43 := host2.Load64(r, &t139.To.Words[9])
-									t218 = loaded43 == 0
-								}
-								if !t218 {
-//line handlers.go:115
-									rung4 := t139.Control[c2:]
-//line handlers.go:115
-									t327 := rung4[0]
-//line handlers.go:115
-									t411 := uint64(t139.To.Box)
-									n5 := t327
-									box4 := t411
-									t520 := min(n5, 12)
-									for i6 := uint64(0); i6 < t520; i6++ {
-//line handlers.go:115
-										if uint64(uint32(rung4[1+i6/2]>>(32*(i6&1)))) == box4 {
-											break block8
-										}
-									}
-									if n5 >= 12 {
-//line handlers.go:115
-										rung4[0] = 13
-//line handlers.go:115
-										if t139.To.Kind != 1 {
-											t616 := t139
-//line handlers.go:115
-											kernel.StoreRelaxed(&t616.Host[t616.To.Words[15]], 1)
-//line handlers.go:115
-											kernel.StoreRelaxed(&t616.Host[0], 1)
-										}
-										break
-									} else if n5&1 == 0 {
-//line handlers.go:115
-										rung4[1+n5/2] = box4
-									} else {
-//line handlers.go:115
-										rung4[1+n5/2] |= box4 << 32
-									}
-//line handlers.go:115
-									rung4[0] = n5 + 1
-								}
-							}
-//line handlers.go:115
-						} else if !(t165.Wakes == 0 || t165.To.Kind == 1) {
-//line handlers.go:115
-							kernel.Fence()
-//line handlers.go:115
-							b16 := t165.To.Words
-//line handlers.go:115
-							loaded44 := host2.Load64(r, &b16[9])
-							if loaded44 != 0 {
-								t328 := t165
-//line handlers.go:115
-								kernel.StoreRelaxed(&t328.Host[t328.To.Words[15]], 1)
-//line handlers.go:115
-								kernel.StoreRelaxed(&t328.Host[0], 1)
-							}
-						}
-						result021 = true
-					}
-				}
-				if result021 {
-					taken3++
-				}
-			}
-			result023 := taken3
-			taken = result023
+			result05 := actor.Publish[Item](kernel.Thread{}, t17, t18, t19)
+			taken = result05
 		}
 //line handlers.go:117
 		atomic.AddInt32(&out.Taken, int32(taken))
 		if threadX == 0 {
 			t21 := t2
 //line handlers.go:119
-			result024 := in.To.Len(t21)
+			result06 := in.To.Len(t21)
 //line handlers.go:119
-			out.Members = int32(result024)
+			out.Members = int32(result06)
 		}
 //line handlers.go:99
-		result026 := actor.Known(result025)
-		result := result026
+		if result07 > 4 {
+//line handlers.go:99
+			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		}
 		if threadX == 0 {
 //line handlers.go:99
-			*action = result
+			*action = result07
 		}
 	}
 }
 
-//line quern_gen.go:1760:1
+//line quern_gen.go:715:1
 func quernBlockWork(t kernel.Thread, contexts []actor.Context, data []float32, state *Desk, in *Batch, out *Result, action *kernel.Action) {
-	result := actor.Known(work(t, &contexts[t.ThreadIdx.X], data, state, in, out))
+	result := work(t, &contexts[t.ThreadIdx.X], data, state, in, out)
+	if result > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
 	if t.ThreadIdx.X == 0 {
 		*action = result
 	}
@@ -1772,8 +730,6 @@ func quernHostWork(r *host2.Run, contexts []actor.Context, data []float32, state
 	t2s := host2.Scratch[*actor.Context](r, 0, r.BlockDim.Count())
 	var ref actor.Payload[float32]
 	valuess := host2.Scratch[[]float32](r, 1, r.BlockDim.Count())
-	c := int(4)
-	c2 := int(9)
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1817,9 +773,9 @@ func quernHostWork(r *host2.Run, contexts []actor.Context, data []float32, state
 //line payloads.go:59:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line payloads.go:60:10000
-				first4 := (threadZ*1 + threadY) * 32
+				first3 := (threadZ*1 + threadY) * 32
 //line payloads.go:61:10000
-				quernRow3Work(r, valuess, first4)
+				quernRow3Work(r, valuess, first3)
 //line payloads.go:62:10000
 			}
 //line payloads.go:63:10000
@@ -1837,9 +793,9 @@ func quernHostWork(r *host2.Run, contexts []actor.Context, data []float32, state
 //line payloads.go:65:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line payloads.go:66:10000
-				first5 := (threadZ*1 + threadY) * 32
+				first4 := (threadZ*1 + threadY) * 32
 //line payloads.go:67:10000
-				quernRow4Work(r, valuess, first5, out)
+				quernRow4Work(r, valuess, first4, out)
 //line payloads.go:68
 			}
 		}
@@ -1847,14 +803,14 @@ func quernHostWork(r *host2.Run, contexts []actor.Context, data []float32, state
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first6 := (threadZ*1 + threadY) * 32
-			quernRow5Work(r, t2s, first6, in, state, out, ref, c, c2, action)
+			first5 := (threadZ*1 + threadY) * 32
+			quernRow5Work(r, t2s, first5, in, state, out, ref, action)
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:1858:1
+//line quern_gen.go:814:1
 func quernRow1Work(r *host2.Run, t2s []*actor.Context, first int, contexts []actor.Context) {
 	t2Row := t2s[first:][:32]
 	if 32 <= len(contexts) {
@@ -1884,7 +840,7 @@ func quernRow1Work(r *host2.Run, t2s []*actor.Context, first int, contexts []act
 }
 
 //go:noinline
-//line quern_gen.go:1888:1
+//line quern_gen.go:844:1
 func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]float32, in *Batch, ref actor.Payload[float32], data []float32) {
 	t2Row := t2s[first2:][:32]
 	valuesRow := valuess[first2:][:32]
@@ -1897,66 +853,8 @@ func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]f
 		if in.Do != 4 {
 //line payloads.go:54:10000
 			t1 := t2
-//line payloads.go:55:10000
-			p := ref
 //line payloads.go:54:10000
-			t12 := t1.Post
-//line payloads.go:55:10000
-			t22 := p.Entry
-//line payloads.go:56:10000
-			t3 := p.Generation
-//line payloads.go:57:10000
-			if t3 == 0 {
-//line payloads.go:54:10000
-				host2.Fail(r, "reference to no payload")
-//line payloads.go:55:10000
-			}
-//line payloads.go:54:10000
-			loaded := host2.Load64(r, &t12[t22+0])
-//line payloads.go:55:10000
-			host := loaded
-//line payloads.go:56:10000
-			if uint32(host>>32) != t3 {
-//line payloads.go:54:10000
-				host2.Fail(r, "payload was released")
-//line payloads.go:55:10000
-			}
-//line payloads.go:56:10000
-			if host&1 == 0 {
-//line payloads.go:54:10000
-				loaded2 := host2.Load64(r, &t12[t22+1])
-//line payloads.go:55:10000
-				actors := loaded2
-//line payloads.go:56:10000
-				if uint32(actors) <= uint32(host)>>1 {
-//line payloads.go:54:10000
-					host2.Fail(r, "payload was released")
-//line payloads.go:55:10000
-				}
-//line payloads.go:56:10000
-			}
-//line payloads.go:54:10000
-			extent := t1.Post[p.Entry+2]
-//line payloads.go:55:10000
-			t4 := uint32(extent)
-//line payloads.go:56:10000
-			t5 := uint32(extent >> 32)
-//line payloads.go:57:10000
-			first3 := t4
-//line payloads.go:58:10000
-			n := t5
-//line payloads.go:59:10000
-			if p.Offset < first3 || p.Length > n || p.Offset-first3 > n-p.Length {
-//line payloads.go:54:10000
-				host2.Fail(r, "reference to elements that are not of its payload")
-//line payloads.go:55:10000
-			}
-//line payloads.go:56:10000
-			t6 := int(p.Offset)
-//line payloads.go:57:10000
-			t7 := int(p.Offset) + int(p.Length)
-//line payloads.go:54:10000
-			result0 := data[t6:t7]
+			result0 := ref.Open(t1, data)
 //line payloads.go:55:10000
 			values = result0
 //line payloads.go:56:10000
@@ -1969,9 +867,9 @@ func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]f
 }
 
 //go:noinline
-//line quern_gen.go:1973:1
-func quernRow3Work(r *host2.Run, valuess [][]float32, first4 int) {
-	valuesRow := valuess[first4:][:32]
+//line quern_gen.go:871:1
+func quernRow3Work(r *host2.Run, valuess [][]float32, first3 int) {
+	valuesRow := valuess[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		values := valuesRow[threadX]
@@ -1987,9 +885,9 @@ func quernRow3Work(r *host2.Run, valuess [][]float32, first4 int) {
 }
 
 //go:noinline
-//line quern_gen.go:1991:1
-func quernRow4Work(r *host2.Run, valuess [][]float32, first5 int, out *Result) {
-	valuesRow := valuess[first5:][:32]
+//line quern_gen.go:889:1
+func quernRow4Work(r *host2.Run, valuess [][]float32, first4 int, out *Result) {
+	valuesRow := valuess[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		values := valuesRow[threadX]
@@ -2008,497 +906,59 @@ func quernRow4Work(r *host2.Run, valuess [][]float32, first5 int, out *Result) {
 }
 
 //go:noinline
-//line quern_gen.go:2012:1
-func quernRow5Work(r *host2.Run, t2s []*actor.Context, first6 int, in *Batch, state *Desk, out *Result, ref actor.Payload[float32], c, c2 int, action *kernel.Action) {
-	t2Row := t2s[first6:][:32]
+//line quern_gen.go:910:1
+func quernRow5Work(r *host2.Run, t2s []*actor.Context, first5 int, in *Batch, state *Desk, out *Result, ref actor.Payload[float32], action *kernel.Action) {
+	t2Row := t2s[first5:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := t2Row[threadX]
-		first7 := threadX == 0
+		first6 := threadX == 0
 		var result02 kernel.Action
 //line payloads.go:70
-		if !first7 {
+		if !first6 {
 			result02 = 1
 		} else {
-			t42 := in.Do
-			if t42 == 0 {
+			t4 := in.Do
+			if t4 == 0 {
 				result03 := t2.Sender()
 				if result03 != 0 {
 //line payloads.go:76
 					state.Given++
 					state.Sum += out.Sum
-					t62 := t2
-					p2 := ref
+					t6 := t2
 //line payloads.go:78
-					t13 := t62.Post
-					t23 := p2.Entry
-					t32 := p2.Generation
-					if t32 == 0 {
-//line payloads.go:78
-						host2.Fail(r, "reference to no payload")
-					}
-//line payloads.go:78
-					loaded3 := host2.Load64(r, &t13[t23+0])
-					host3 := loaded3
-					if uint32(host3>>32) != t32 {
-//line payloads.go:78
-						host2.Fail(r, "payload was released")
-					}
-					if host3&1 == 0 {
-//line payloads.go:78
-						loaded4 := host2.Load64(r, &t13[t23+1])
-						actors2 := loaded4
-						if uint32(actors2) <= uint32(host3)>>1 {
-//line payloads.go:78
-							host2.Fail(r, "payload was released")
-						}
-					}
-//line payloads.go:78
-					kernel.Fence()
-//line payloads.go:78
-					old := kernel.AtomicSub(&t62.Post[p2.Entry+1], 1)
-					held := uint32(old)
-//line payloads.go:78
-					kernel.Fence()
-//line payloads.go:78
-					loaded5 := host2.Load64(r, &t62.Post[p2.Entry+0])
-					taken := uint32(loaded5) >> 1
-					if held <= taken {
-//line payloads.go:78
-						atomic.AddUint64(&t62.Post[p2.Entry+1], 1)
-//line payloads.go:78
-						host2.Fail(r, "payload released more often than retained")
-					}
+					ref.Release(t6)
 				}
-//line payloads.go:80
-			} else if t42 == 2 {
-				t72 := t2
-				p3 := ref
+			} else if t4 == 2 {
+				t7 := t2
 //line payloads.go:81
-				t14 := t72.Post
-				t24 := p3.Entry
-				t33 := p3.Generation
-				if t33 == 0 {
-//line payloads.go:81
-					host2.Fail(r, "reference to no payload")
-				}
-//line payloads.go:81
-				loaded6 := host2.Load64(r, &t14[t24+0])
-				host4 := loaded6
-				if uint32(host4>>32) != t33 {
-//line payloads.go:81
-					host2.Fail(r, "payload was released")
-				}
-				if host4&1 == 0 {
-//line payloads.go:81
-					loaded7 := host2.Load64(r, &t14[t24+1])
-					actors3 := loaded7
-					if uint32(actors3) <= uint32(host4)>>1 {
-//line payloads.go:81
-						host2.Fail(r, "payload was released")
-					}
-				}
-//line payloads.go:81
-				kernel.Fence()
-//line payloads.go:81
-				atomic.AddUint64(&t72.Post[p3.Entry+1], 1)
+				ref.Retain(t7)
 				state.Kept = ref
-			} else if t42 == 4 {
+			} else if t4 == 4 {
 				t8 := t2
 //line payloads.go:84
-				p4 := state.Kept
-//line payloads.go:84
-				t15 := t8.Post
-				t25 := p4.Entry
-				t34 := p4.Generation
-				if t34 == 0 {
-//line payloads.go:84
-					host2.Fail(r, "reference to no payload")
-				}
-//line payloads.go:84
-				loaded8 := host2.Load64(r, &t15[t25+0])
-				host5 := loaded8
-				if uint32(host5>>32) != t34 {
-//line payloads.go:84
-					host2.Fail(r, "payload was released")
-				}
-				if host5&1 == 0 {
-//line payloads.go:84
-					loaded9 := host2.Load64(r, &t15[t25+1])
-					actors4 := loaded9
-					if uint32(actors4) <= uint32(host5)>>1 {
-//line payloads.go:84
-						host2.Fail(r, "payload was released")
-					}
-				}
-//line payloads.go:84
-				kernel.Fence()
-//line payloads.go:84
-				old2 := kernel.AtomicSub(&t8.Post[p4.Entry+1], 1)
-				held2 := uint32(old2)
-//line payloads.go:84
-				kernel.Fence()
-//line payloads.go:84
-				loaded10 := host2.Load64(r, &t8.Post[p4.Entry+0])
-				taken2 := uint32(loaded10) >> 1
-				if held2 <= taken2 {
-//line payloads.go:84
-					atomic.AddUint64(&t8.Post[p4.Entry+1], 1)
-//line payloads.go:84
-					host2.Fail(r, "payload released more often than retained")
-				}
-//line payloads.go:85
-			} else if t42 == 5 {
+				state.Kept.Release(t8)
+			} else if t4 == 5 {
 				t9 := t2
-				p5 := ref
 //line payloads.go:86
-				t16 := t9.Post
-				t26 := p5.Entry
-				t35 := p5.Generation
-				if t35 == 0 {
-//line payloads.go:86
-					host2.Fail(r, "reference to no payload")
-				}
-//line payloads.go:86
-				loaded11 := host2.Load64(r, &t16[t26+0])
-				host6 := loaded11
-				if uint32(host6>>32) != t35 {
-//line payloads.go:86
-					host2.Fail(r, "payload was released")
-				}
-				if host6&1 == 0 {
-//line payloads.go:86
-					loaded12 := host2.Load64(r, &t16[t26+1])
-					actors5 := loaded12
-					if uint32(actors5) <= uint32(host6)>>1 {
-//line payloads.go:86
-						host2.Fail(r, "payload was released")
-					}
-				}
-//line payloads.go:86
-				kernel.Fence()
-//line payloads.go:86
-				atomic.AddUint64(&t9.Post[p5.Entry+1], 1)
+				ref.Retain(t9)
 				next := Batch{Values: ref}
 				t10 := t2
 //line payloads.go:88
 				t11 := in.Next
-				t122 := &next
-				var result04 bool
-				if t11.Mailbox == 0 {
-					result04 = false
-				} else {
-					t17 := t11.Mailbox
-					t27 := t11.Actor
+				t12 := &next
 //line payloads.go:88
-					if !(t10.To.Box == t17 && t10.To.Actor == t27) {
-						t18 := int(t17) * 16
-						t28 := (int(t17) + 1) * 16
-//line payloads.go:88
-						b := t10.Post[t18:t28]
-//line payloads.go:88
-						memory := t10.Post
-//line payloads.go:88
-						if b[13] == 1 {
-//line payloads.go:88
-							memory = t10.Host
-						}
-//line payloads.go:88
-						t36 := b[14]
-//line payloads.go:88
-						t43 := uint32(b[11])
-//line payloads.go:88
-						t52 := uint32(b[12])
-						ring := t36
-						slots := t43
-						step := t52
-						end := ring + uint64(slots)*uint64(step)
-						if end > uint64(len(memory)) || ring > end {
-//line payloads.go:88
-							host2.Fail(r, "a Ref that names no mailbox")
-						}
-//line payloads.go:88
-						loaded13 := host2.Load64(r, &b[0])
-//line payloads.go:88
-						loaded14 := host2.Load64(r, &b[8])
-						t82 := ring
-						t92 := end
-//line payloads.go:88
-						loaded15 := host2.Load64(r, &b[10])
-//line payloads.go:88
-						t10.To = actor.Target{Box: t17, Actor: t27, Tail: loaded13, Head: uint32(loaded14), Words: b, Ring: memory[t82:t92], Slots: slots, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded15)}
-					}
-					t37 := t10
-					var ticket uint32
-					var room uint32
-				block:
-					switch {
-					default:
-						for b2 := t37.To.Words; ; {
-							if r.Halted() {
-//line payloads.go:88
-								r.Halt()
-							}
-//line payloads.go:88
-							if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-t37.To.Head >= t37.To.Slots {
-								t19 := t37
-//line payloads.go:88
-								b3 := t19.To.Words
-//line payloads.go:88
-								loaded16 := host2.Load64(r, &b3[10])
-//line payloads.go:88
-								t19.To.Owner = uint32(loaded16)
-								var room2 uint32
-//line payloads.go:88
-								if t19.To.Owner != t19.To.Actor {
-									room2 = 2
-								} else {
-									t29 := t19
-									t38 := t19
-//line payloads.go:88
-									loaded17 := host2.Load64(r, &b3[0])
-									t53 := loaded17
-//line payloads.go:88
-									loaded18 := host2.Load64(r, &b3[8])
-									t73 := uint32(loaded18)
-//line payloads.go:88
-									t29.To.Tail = t53
-//line payloads.go:88
-									t38.To.Head = t73
-//line payloads.go:88
-									if uint32(t19.To.Tail)-t19.To.Head >= t19.To.Slots && t19.To.Kind == 1 {
-//line payloads.go:88
-										loaded19 := host2.Load64(r, &t19.Host[b3[15]+1])
-										head := loaded19
-//line payloads.go:88
-										kernel.StoreRelaxed(&b3[8], head)
-//line payloads.go:88
-										t19.To.Head = uint32(head)
-									}
-//line payloads.go:88
-									if uint32(t19.To.Tail)-t19.To.Head >= t19.To.Slots {
-										room2 = 1
-									} else {
-										room2 = 0
-									}
-								}
-								room3 := room2
-								if room3 != 0 {
-//line payloads.go:88
-									atomic.AddUint64(&b2[1], 1)
-									ticket = 0
-									room = room3
-									break block
-								}
-							}
-//line payloads.go:88
-							loaded20 := host2.Load64(r, &b2[10])
-							owner := uint32(loaded20)
-//line payloads.go:88
-							old3 := kernel.AtomicCompareAndSwap(&b2[0], t37.To.Tail, t37.To.Tail+1)
-							tail := old3
-//line payloads.go:88
-							if tail == t37.To.Tail {
-								t54 := t37
-								t63 := t37
-								t74 := tail + 1
-								t83 := owner
-//line payloads.go:88
-								t54.To.Tail = t74
-//line payloads.go:88
-								t63.To.Owner = t83
-								t93 := uint32(tail)
-								ticket = t93
-								room = 0
-								break block
-							}
-//line payloads.go:88
-							t37.To.Tail = tail
-						}
-					}
-					ticket2 := ticket
-					room4 := room
-					if room4 != 0 {
-						result04 = false
-					} else {
-						t64 := ticket2
-//line payloads.go:88
-						t110 := t64 & (t10.To.Slots - 1) * t10.To.Step
-//line payloads.go:88
-						result05 := t10.To.Ring[t110:]
-						t84 := result05
-						t94 := uint64(ticket2+1) << 32
-						slot := t84
-						tag := t94
-						t102 := t10
-						t112 := slot
-						t123 := tag
-//line payloads.go:88
-						h := t112[:c]
-//line payloads.go:88
-						kernel.StoreRelaxed(&h[0], t123|uint64(t102.ID<<8|128))
-//line payloads.go:88
-						kernel.StoreRelaxed(&h[1], t123)
-//line payloads.go:88
-						kernel.StoreRelaxed(&h[2], t123|uint64(t102.Words[t102.At+2]))
-//line payloads.go:88
-						kernel.StoreRelaxed(&h[3], t123|uint64(t102.Words[t102.At+3]))
-						t132 := slot
-						t142 := tag
-						t152 := t122
-//line payloads.go:88
-						kernel.PutWords(t132, 4, t142, t152)
-						t162 := t10
-//line payloads.go:88
-						if t162.Listed {
-							t111 := t162
-						block2:
-							switch {
-							default:
-//line payloads.go:88
-								kernel.Fence()
-//line payloads.go:88
-								t210 := t111.To.Kind != 1
-								if t210 {
-//line payloads.go:88
-									loaded21 := host2.Load64(r, &t111.To.Words[9])
-									t210 = loaded21 == 0
-								}
-								if !t210 {
-//line payloads.go:88
-									rung := t111.Control[c2:]
-//line payloads.go:88
-									t39 := rung[0]
-//line payloads.go:88
-									t44 := uint64(t111.To.Box)
-									n2 := t39
-									box := t44
-									t55 := min(n2, 12)
-									for i3 := uint64(0); i3 < t55; i3++ {
-//line payloads.go:88
-										if uint64(uint32(rung[1+i3/2]>>(32*(i3&1)))) == box {
-											break block2
-										}
-									}
-									if n2 >= 12 {
-//line payloads.go:88
-										rung[0] = 13
-//line payloads.go:88
-										if t111.To.Kind != 1 {
-											t65 := t111
-//line payloads.go:88
-											kernel.StoreRelaxed(&t65.Host[t65.To.Words[15]], 1)
-//line payloads.go:88
-											kernel.StoreRelaxed(&t65.Host[0], 1)
-										}
-										break
-									} else if n2&1 == 0 {
-//line payloads.go:88
-										rung[1+n2/2] = box
-									} else {
-//line payloads.go:88
-										rung[1+n2/2] |= box << 32
-									}
-//line payloads.go:88
-									rung[0] = n2 + 1
-								}
-							}
-//line payloads.go:88
-						} else if !(t162.Wakes == 0 || t162.To.Kind == 1) {
-//line payloads.go:88
-							kernel.Fence()
-//line payloads.go:88
-							b4 := t162.To.Words
-//line payloads.go:88
-							loaded22 := host2.Load64(r, &b4[9])
-							if loaded22 != 0 {
-								t310 := t162
-//line payloads.go:88
-								kernel.StoreRelaxed(&t310.Host[t310.To.Words[15]], 1)
-//line payloads.go:88
-								kernel.StoreRelaxed(&t310.Host[0], 1)
-							}
-						}
-						result04 = true
-					}
-				}
+				result04 := actor.Send[Batch](kernel.Thread{}, t10, t11, t12)
 				if !result04 {
 //line payloads.go:89
-					t143 := t2
-					p6 := ref
+					t14 := t2
 //line payloads.go:89
-					t113 := t143.Post
-					t211 := p6.Entry
-					t311 := p6.Generation
-					if t311 == 0 {
-//line payloads.go:89
-						host2.Fail(r, "reference to no payload")
-					}
-//line payloads.go:89
-					loaded23 := host2.Load64(r, &t113[t211+0])
-					host7 := loaded23
-					if uint32(host7>>32) != t311 {
-//line payloads.go:89
-						host2.Fail(r, "payload was released")
-					}
-					if host7&1 == 0 {
-//line payloads.go:89
-						loaded24 := host2.Load64(r, &t113[t211+1])
-						actors6 := loaded24
-						if uint32(actors6) <= uint32(host7)>>1 {
-//line payloads.go:89
-							host2.Fail(r, "payload was released")
-						}
-					}
-//line payloads.go:89
-					kernel.Fence()
-//line payloads.go:89
-					old4 := kernel.AtomicSub(&t143.Post[p6.Entry+1], 1)
-					held3 := uint32(old4)
-//line payloads.go:89
-					kernel.Fence()
-//line payloads.go:89
-					loaded25 := host2.Load64(r, &t143.Post[p6.Entry+0])
-					taken3 := uint32(loaded25) >> 1
-					if held3 <= taken3 {
-//line payloads.go:89
-						atomic.AddUint64(&t143.Post[p6.Entry+1], 1)
-//line payloads.go:89
-						host2.Fail(r, "payload released more often than retained")
-					}
+					ref.Release(t14)
 				}
-//line payloads.go:91
-			} else if t42 == 6 {
-				t153 := t2
-				p7 := ref
+			} else if t4 == 6 {
+				t15 := t2
 //line payloads.go:92
-				t114 := t153.Post
-				t212 := p7.Entry
-				t312 := p7.Generation
-				if t312 == 0 {
-//line payloads.go:92
-					host2.Fail(r, "reference to no payload")
-				}
-//line payloads.go:92
-				loaded26 := host2.Load64(r, &t114[t212+0])
-				host8 := loaded26
-				if uint32(host8>>32) != t312 {
-//line payloads.go:92
-					host2.Fail(r, "payload was released")
-				}
-				if host8&1 == 0 {
-//line payloads.go:92
-					loaded27 := host2.Load64(r, &t114[t212+1])
-					actors7 := loaded27
-					if uint32(actors7) <= uint32(host8)>>1 {
-//line payloads.go:92
-						host2.Fail(r, "payload was released")
-					}
-				}
-//line payloads.go:92
-				kernel.Fence()
-//line payloads.go:92
-				atomic.AddUint64(&t153.Post[p7.Entry+1], 1)
+				ref.Retain(t15)
 				out.Values = ref
 			}
 			out.Given = state.Given
@@ -2510,10 +970,11 @@ func quernRow5Work(r *host2.Run, t2s []*actor.Context, first6 int, in *Batch, st
 //line payloads.go:100:10000
 		}
 //line payloads.go:46
-		t85 := result02
+		result := result02
+		if result > 4 {
 //line payloads.go:46
-		result06 := actor.Known(t85)
-		result := result06
+			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		}
 		if threadX == 0 {
 //line payloads.go:46
 			*action = result

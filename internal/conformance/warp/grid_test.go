@@ -49,7 +49,7 @@ func TestAGridThatIsTooLargeToMeetRunsNothing(t *testing.T) {
 		x := gputest.Upload(t, d, ramp[float32](10))
 		y := gputest.Upload(t, d, make([]float32, 10))
 		err := LaunchRelax(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 100000}, gpu.Dim3{X: 256}), 1, x, y)
-		e, ok := errors.AsType[*gpu.ResidencyError](err)
+		e, ok := errors.AsType[*gpu.CooperativeLaunchError](err)
 		if !ok || e.Blocks != 100000 || e.Limit < 1 || e.Limit >= e.Blocks || !errors.Is(err, gpu.ErrInvalid) {
 			t.Fatalf("error is %v (%+v)", err, e)
 		}

@@ -4,6 +4,9 @@ import (
 	"runtime"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/driver/interp"
+	"quern.dev/internal/driver/synchronous"
+	"quern.dev/internal/ptxvm"
 )
 
 // Candidate returns the processor as a device. It can always be opened.
@@ -13,15 +16,9 @@ func Candidate() driver.Candidate {
 		ID:   "cpu",
 		Info: i,
 		Open: func() (driver.Device, error) {
-			return &device{GoMemory: driver.GoMemory{Limit: i.TotalMemory}, info: i}, nil
+			return newDevice(i), nil
 		},
 	}
-}
-
-// Memory is the process's own memory, whichever device is in use.
-func Memory() driver.GoMemory {
-	_, total := memory()
-	return driver.GoMemory{Limit: total}
 }
 
 func info() driver.Info {
@@ -30,18 +27,22 @@ func info() driver.Info {
 		Name:          modelName(),
 		DriverVersion: runtime.Version(),
 		TotalMemory:   total,
-		Attributes:    driver.Defaults(),
+		Limits:        driver.DefaultLimits(),
 	}
-	i.Attributes.Multiprocessors = runtime.GOMAXPROCS(0)
+	i.Limits.Multiprocessors = runtime.GOMAXPROCS(0)
 	return i
 }
 
 type device struct {
-	driver.GoMemory
-	driver.Residents
-	driver.NoPriorities
+	synchronous.Device
 
-	info driver.Info
+	info   driver.Info
+	direct *ptxvm.Memory // in which addresses are Go pointers
+}
+
+func newDevice(i driver.Info) *device {
+	m := goMemory{Memory()}
+	return &device{Device: synchronous.Device{Memory: m}, info: i, direct: ptxvm.NewDirectMemory()}
 }
 
 func (d *device) Info() *driver.Info { return &d.info }
@@ -52,15 +53,15 @@ func (d *device) Memory() (free, total int64, err error) {
 }
 
 func (d *device) Alloc(size int64) (driver.Memory, error) {
-	p, err := d.AllocHost(size)
-	return driver.Memory{Addr: uint64(uintptr(p)), Host: p}, err
+	return d.Device.Memory.Alloc(size, "buffer")
 }
 
-// Free leaves the memory to the garbage collector.
-func (d *device) Free(driver.Memory) error { return nil }
+func (d *device) Free(m driver.Memory) error { return d.Device.Memory.Free(m) }
 
-func (d *device) NewStream() (driver.Stream, error) { return newStream(), nil }
-
-func (d *device) NewEvent() (driver.Event, error) { return new(driver.Timestamp), nil }
-
-func (d *device) Close() error { return nil }
+// Load returns the kernel's Go form, or its PTX if it has none.
+func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
+	if k.Host == nil {
+		return synchronous.Interpret(k, interp.Options{Memory: d.direct})
+	}
+	return &compiled{kernel: k.Host, prints: k.Prints, cooperative: k.Cooperative, cluster: k.Cluster}, nil
+}

@@ -39,7 +39,7 @@ func newGPU(b testing.TB) *gpu {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := dev.NewStream()
+	s, err := dev.NewStream(0)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -43,7 +43,7 @@ type streamCall struct {
 	f     func()
 }
 
-func (s *stream) Call(f func()) error {
+func (s *stream) CallHost(f func()) error {
 	queued, err := s.queueCall(f)
 	if queued || err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 // GPU, since they share its primary context: a function that waits until no kernel
 // runs there waits for those of all of them.
 type common struct {
-	driver.Residents
+	driver.PersistentList
 	local   local
 	streams spareStreams
 

@@ -120,7 +120,7 @@ func (a *api) describe(dev int32) (driver.Info, error) {
 		return info, err
 	}
 	info.TotalMemory = int64(total)
-	at := &info.Attributes
+	at := &info.Limits
 	for _, q := range []struct {
 		attribute int
 		to        *int
@@ -180,17 +180,13 @@ type device struct {
 	handle  int32   // CUdevice
 	context uintptr // CUcontext
 
-	// waitForCopies: the GPU reads Go memory itself, so that a copy is not
-	// staged and its source is needed until it is done.
-	waitForCopies bool
-
 	mu    sync.Mutex
 	slots []faultSlot // not in use by a stream
 
 	peers peers
 
-	residents []driver.Resident // of this device; guarded by mu
-	postponed postponed
+	persistent []driver.Persistent // of this device; guarded by mu
+	postponed  postponed
 
 	condition *function // sets the conditions of graphs; nil before the first
 }
@@ -198,7 +194,9 @@ type device struct {
 func (a *api) open(handle int32, info driver.Info) (driver.Device, error) {
 	d := &device{api: a, info: info, handle: handle}
 	direct, err := a.attribute(handle, usesHostPageTables)
-	d.waitForCopies = err != nil || direct != 0
+	// The GPU then reads Go memory itself, so that a copy is not staged and its source is
+	// needed until it is done.
+	d.info.DirectHost = err != nil || direct != 0
 	if err := a.call(cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), uintptr(handle)); err != nil {
 		return nil, err
 	}

@@ -3,19 +3,24 @@
 // Windows. There is none on other systems, and no part of the CUDA toolkit is
 // needed.
 //
+// A device implements every capability of package driver but those of streams that
+// work in their caller (driver.Interrupter, driver.InlineLauncher). What an older
+// driver or GPU lacks is an error or has a slower form; the file of each subject looks
+// up the functions that it can do without.
+//
 // # Calls
 //
 // The library is a [Library], a table of functions by name, so that tests can
-// put one of their own in its place. The functions that the package cannot do
-// without are looked up when the library is opened.
+// put one of their own in its place (package fakecuda). The functions that the package
+// cannot do without are looked up when the library is opened.
 //
 // CUDA keeps the current context for each operating-system thread, and
 // goroutines move between threads. So a call locks its goroutine to the thread,
 // makes the device's context current (about 0.1 us), calls, and unlocks. A launch
-// does so only if the driver asks for it, which today's do not. There is no
-// thread or goroutine of the package's own in the way of a launch. A wait that
-// can be cancelled polls for a short time and then waits in a goroutine, which
-// outlives a cancelled wait until the work is done.
+// does so only if the driver asks for it, which today's do not. A launch never
+// crosses to another thread or goroutine. A wait that can be cancelled polls for a
+// short time and then waits in a goroutine, which outlives a cancelled wait until the
+// work is done.
 //
 // The context is the device's primary one, which CUDA's runtime library and
 // PyTorch use too.
@@ -28,9 +33,20 @@
 // for the copy. Package gpu stages large copies itself, in page-locked memory of
 // cuMemHostAlloc; that and memory of cuMemHostRegister can be used in all contexts.
 //
+// Pools are the driver's stream-ordered allocator (CUDA 11.2; pool.go); older drivers
+// have pools over cuMemAlloc and cuMemFree. Managed memory and hints about it are in
+// managed.go. GPUs that can reach each other's memory copy directly (peer.go), and
+// other processes open memory by its handle (ipc.go).
+//
 // Every stream has a control block in device memory and a fault record in
 // pinned memory that the device writes and the host reads without a copy; see
 // package driver. They are kept for later streams when the stream is closed.
+//
+// # Persistent kernels
+//
+// Some driver functions wait until no kernel runs in the context. The package ends
+// persistent kernels around these (persistent.go), and makes streams and room for
+// local memory in advance, which also would wait.
 //
 // # Graphs
 //
@@ -43,8 +59,4 @@
 // that calls the driver's device function cudaGraphSetConditional, which the
 // driver links when it compiles the PTX; the kernel sets them to zero once a
 // kernel of the graph has failed.
-//
-// # What it does not do
-//
-// There are no memory pools, peer access or managed memory.
 package cuda

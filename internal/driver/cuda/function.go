@@ -60,7 +60,7 @@ func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
 // load loads the module and finds the kernel in it.
 func (f *function) load(k *driver.Kernel) error {
 	text, name := append([]byte(k.PTX), 0), append([]byte(k.Name), 0)
-	if f.dev.HasResidents() {
+	if f.dev.HasPersistent() {
 		if err := f.loadBeside(text, name); err == nil {
 			return nil
 		}
@@ -82,7 +82,7 @@ type jit struct {
 	values  [2]uintptr
 }
 
-// loadModule loads PTX, which ends with a zero, while no resident is there.
+// loadModule loads PTX, which ends with a zero, while there are no persistent kernels.
 func (f *function) loadModule(ptx []byte) error {
 	j := &jit{ptx: ptx}
 	var pins runtime.Pinner
@@ -143,7 +143,7 @@ func (f *function) allowShared(bytes int) error {
 		return nil
 	}
 	// All that there is: launches with different sizes can come at the same time.
-	most := f.dev.info.Attributes.SharedPerBlock - f.props.Shared
+	most := f.dev.info.Limits.SharedPerBlock - f.props.Shared
 	if bytes > most {
 		return &driver.Error{Op: "load", Name: "too much shared memory",
 			Text: fmt.Sprintf("the kernel needs %d bytes, the device allows %d", f.props.Shared+bytes, most+f.props.Shared)}

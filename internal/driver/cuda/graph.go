@@ -53,7 +53,7 @@ func (d *device) NewGraphExec(nodes []driver.GraphNode, failed func(error)) (dri
 	if !d.api.has(cuGraphCreate, cuGraphInstantiate, cuGraphLaunch) {
 		return nil, unsupported("cuGraphInstantiateWithFlags", "graphs need CUDA 11.4")
 	}
-	s, err := d.NewStream()
+	s, err := d.NewStream(0)
 	if err != nil {
 		return nil, err
 	}

@@ -177,7 +177,7 @@ func (b *graphBuilder) launch(n *driver.GraphNode, after []uintptr) (place, erro
 	}
 	b.program.prints = b.program.prints || f.prints
 	if f.cooperative {
-		if err := g.reports.checkResident(f, n.Frame, int(params.shared)); err != nil {
+		if err := g.reports.checkCooperative(f, n.Frame, int(params.shared)); err != nil {
 			return place{}, err
 		}
 		clear := &driver.GraphNode{

@@ -21,7 +21,7 @@ func TestRowsOfABoxThatAreFarApartAreNodesOfTheirOwn(t *testing.T) {
 			Dst: side(1 << 40), Src: side(1 << 41), Width: 16, Height: 3, Depth: 1,
 		}}
 	}
-	e, err := dev.NewGraphExec([]driver.GraphNode{box(maxPitch), box(maxPitch + 1), {Kind: driver.GraphEmpty, After: []int{0, 1}}}, nil)
+	e, err := dev.(driver.Graphs).NewGraphExec([]driver.GraphNode{box(maxPitch), box(maxPitch + 1), {Kind: driver.GraphEmpty, After: []int{0, 1}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

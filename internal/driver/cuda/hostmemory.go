@@ -40,14 +40,6 @@ func (d *device) MapHost(p unsafe.Pointer, _ int64) (driver.Memory, error) {
 // UnmapHost has nothing to do: memory is mapped as long as it is page-locked.
 func (d *device) UnmapHost(driver.Memory) error { return nil }
 
-func (d *device) NewFence() (driver.Event, error) {
-	e := &event{dev: d}
-	err := d.call(cuEventCreate, uintptr(unsafe.Pointer(&e.handle)), eventDisableTiming)
-	return e, err
-}
-
-func (d *device) DirectHost() bool { return d.waitForCopies }
-
 // CopyInAsync takes memory that is pinned, or not Go's.
 func (s *stream) CopyInAsync(dst driver.Memory, src unsafe.Pointer, n int64) error {
 	return s.dev.handles(cuMemcpyHtoDAsync, uintptr(dst.Addr), uintptr(src), uintptr(n), s.handle)

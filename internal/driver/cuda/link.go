@@ -28,10 +28,10 @@ var (
 // linkPTX is CU_JIT_INPUT_PTX.
 const linkPTX = 1
 
-// loadBeside loads a kernel, whose PTX and name end with a zero, with residents
+// loadBeside loads a kernel, whose PTX and name end with a zero, beside persistent
 // away for no more than the one call that puts compiled code into the context: 0.1 ms
 // on an H200, where loading PTX as a module took 0.3 s. The kernel has a library of
-// its own: a second one's cuKernelGetFunction does not wait for residents, but then
+// its own: a second one's cuKernelGetFunction does not wait for them, but then
 // its first launch does.
 func (f *function) loadBeside(ptx, name []byte) error {
 	d := f.dev

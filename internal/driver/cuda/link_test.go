@@ -77,9 +77,9 @@ func witnessed(t *testing.T) (driver.Device, *witness) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dev.AddResident(w)
+	dev.(driver.PersistentKernels).AddPersistent(w)
 	t.Cleanup(func() {
-		dev.RemoveResident(w)
+		dev.(driver.PersistentKernels).RemovePersistent(w)
 		if err := dev.Close(); err != nil {
 			t.Error(err)
 		}

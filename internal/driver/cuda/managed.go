@@ -74,13 +74,14 @@ func (d *device) Advise(m driver.Memory, size int64, a driver.Advice) error {
 	}
 }
 
-func (s *stream) Prefetch(m driver.Memory, size int64, toHost bool) error {
-	if !s.dev.moves(cuMemPrefetchAsync) {
+func (d *device) Prefetch(on driver.Stream, m driver.Memory, size int64, toHost bool) error {
+	s := on.(*stream)
+	if !d.moves(cuMemPrefetchAsync) {
 		return nil
 	}
-	to := uintptr(s.dev.handle)
+	to := uintptr(d.handle)
 	if toHost {
 		to = deviceHost
 	}
-	return s.dev.handles(cuMemPrefetchAsync, uintptr(m.Addr), uintptr(size), to, s.handle)
+	return d.handles(cuMemPrefetchAsync, uintptr(m.Addr), uintptr(size), to, s.handle)
 }

@@ -11,8 +11,8 @@ const (
 	residentBlocks    = 106
 )
 
-// Resident asks the driver, which knows the units of each GPU.
-func (f *function) Resident(threads, shared int) (int, error) {
+// ResidentBlocks asks the driver, which knows the units of each GPU.
+func (f *function) ResidentBlocks(threads, shared int) (int, error) {
 	if err := f.allowShared(f.placed + shared); err != nil {
 		return 0, err
 	}

@@ -76,8 +76,6 @@ func (p *pool) Free(s driver.Stream, m driver.Memory) error {
 	return p.dev.handles(cuMemFreeAsync, uintptr(m.Addr), s.(*stream).handle)
 }
 
-func (p *pool) Forget(driver.Memory, int64) {}
-
 func (p *pool) Trim() error { return p.dev.handles(cuMemPoolTrimTo, p.handle, 0) }
 
 func (p *pool) Close() error { return p.dev.handles(cuMemPoolDestroy, p.handle) }

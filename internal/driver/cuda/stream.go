@@ -29,10 +29,6 @@ type stream struct {
 	calls   calls
 }
 
-func (d *device) NewStream() (driver.Stream, error) {
-	return d.NewPriorityStream(0)
-}
-
 func (s *stream) Launch(fn driver.Function, l *driver.Frame) error {
 	f := fn.(*function)
 	if f.prints {
@@ -77,7 +73,7 @@ func (s *stream) launch(f *function, l *driver.Frame) error {
 
 func (s *stream) CopyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {
 	err := s.dev.call(cuMemcpyHtoDAsync, uintptr(dst.Addr), uintptr(src), uintptr(n), s.handle)
-	if err == nil && s.dev.waitForCopies {
+	if err == nil && s.dev.info.DirectHost {
 		err = s.dev.handles(cuStreamSynchronize, s.handle)
 	}
 	runtime.KeepAlive(src)
@@ -117,16 +113,20 @@ func (s *stream) Close() error {
 	return errors.Join(err, s.dev.putHandle(s.priority, s.handle))
 }
 
-// event is a CUDA event with a time.
+// event is a CUDA event.
 type event struct {
 	dev    *device
 	handle uintptr        // CUevent
 	waits  sync.WaitGroup // goroutines of cancelled waits
 }
 
-func (d *device) NewEvent() (driver.Event, error) {
+func (d *device) NewEvent(timed bool) (driver.Event, error) {
+	flags := uintptr(eventDisableTiming)
+	if timed {
+		flags = 0
+	}
 	e := &event{dev: d}
-	err := d.call(cuEventCreate, uintptr(unsafe.Pointer(&e.handle)), 0)
+	err := d.call(cuEventCreate, uintptr(unsafe.Pointer(&e.handle)), flags)
 	return e, err
 }
 

@@ -93,7 +93,7 @@ func (f *Function) Run(l *driver.Frame, o Options) error {
 
 func (f *Function) run(l *driver.Frame, o Options) error {
 	if f.cooperative {
-		if err := driver.CheckResident(l.Blocks(), driver.MaxResident); err != nil {
+		if err := driver.CheckCooperative(l.Blocks(), driver.MaxCooperative); err != nil {
 			return err
 		}
 	}

@@ -1,13 +1,13 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
 
 	"quern.dev/internal/driver"
 	"quern.dev/internal/driver/interp"
+	"quern.dev/internal/driver/synchronous"
 	"quern.dev/internal/ptxvm"
 )
 
@@ -30,9 +30,9 @@ func Candidate(o Options) driver.Candidate {
 		Name:          "PTX simulator",
 		DriverVersion: "1",
 		TotalMemory:   ptxvm.DefaultLimit,
-		Attributes:    driver.Defaults(),
+		Limits:        driver.DefaultLimits(),
 	}
-	i.Attributes.Multiprocessors = 1
+	i.Limits.Multiprocessors = 1
 	return driver.Candidate{
 		ID:   "sim",
 		Info: i,
@@ -54,85 +54,42 @@ func open(i driver.Info, o Options) (driver.Device, error) {
 	if o.Steps == 0 {
 		o.Steps = defaultSteps
 	}
-	d := &device{GoMemory: driver.GoMemory{Limit: i.TotalMemory}, info: i, memory: ptxvm.NewMemory(), turn: make(chan struct{}, 1)}
-	d.options = interp.Options{Memory: d.memory, Checks: !o.NoChecks, Steps: o.Steps}
-	return d, nil
+	m := simulated{ptxvm.NewMemory()}
+	return &device{
+		Device:  synchronous.Device{Memory: m, Shared: synchronous.NewTurn()},
+		info:    i,
+		memory:  m,
+		options: interp.Options{Memory: m.Memory, Checks: !o.NoChecks, Steps: o.Steps},
+	}, nil
 }
 
 type device struct {
-	driver.GoMemory
-	driver.Residents
-	driver.NoPriorities
+	synchronous.Device // its turn is that of everything that uses the memory
 
 	info    driver.Info
-	memory  *ptxvm.Memory
+	memory  simulated
 	options interp.Options
-
-	// turn holds one value while a call is at work. It is a channel so that a
-	// wait for it can be cancelled.
-	turn chan struct{}
 }
 
 func (d *device) Info() *driver.Info { return &d.info }
 
-func (d *device) Memory() (free, total int64, err error) {
-	total = d.info.TotalMemory
-	return total - d.memory.Used(), total, nil
-}
-
-func (d *device) Alloc(size int64) (driver.Memory, error) {
-	return d.alloc(size, "buffer")
-}
-
-func (d *device) alloc(size int64, name string) (driver.Memory, error) {
-	if size > d.info.TotalMemory {
-		return driver.Memory{}, outOfMemory(size, ptxvm.ErrOutOfMemory)
-	}
-	addr, err := d.memory.Alloc(int(size), name)
-	if errors.Is(err, ptxvm.ErrOutOfMemory) {
-		return driver.Memory{}, outOfMemory(size, err)
-	}
-	return driver.Memory{Addr: addr}, err
-}
-
-func outOfMemory(size int64, err error) error {
-	return &driver.Error{
-		Op: "allocate", Name: "out of memory", Err: driver.ErrOutOfMemory,
-		Text: fmt.Sprintf("%d bytes: %v", size, err),
-	}
-}
-
-func (d *device) Free(m driver.Memory) error {
-	d.begin()
-	defer d.end()
-	return d.memory.Free(m.Addr)
-}
-
-func (d *device) NewEvent() (driver.Event, error) { return new(driver.Timestamp), nil }
-
 func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
-	f, err := interp.Load(k)
+	f, err := synchronous.Interpret(k, d.options)
 	if err != nil {
 		return nil, err
 	}
-	return &function{f, d, k.Prints}, nil
+	return &function{f, d}, nil
 }
 
-func (d *device) Close() error { return nil }
-
-func (d *device) begin() { d.turn <- struct{}{} }
-func (d *device) end()   { <-d.turn }
-
-// function is a loaded kernel.
+// function is a loaded kernel, whose variables are in the device's memory.
 type function struct {
-	*interp.Function
-	dev    *device
-	prints bool
+	*synchronous.Interpreted
+	dev *device
 }
 
 func (f *function) Close() error {
-	f.dev.begin()
-	defer f.dev.end()
-	f.Unload(f.dev.memory)
+	f.dev.Shared.Begin()
+	defer f.dev.Shared.End()
+	f.Unload(f.dev.memory.Memory)
 	return nil
 }

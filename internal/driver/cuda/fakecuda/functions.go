@@ -257,8 +257,8 @@ func occupancy(l *Library, a []uintptr) int {
 	if !ok {
 		return InvalidHandle
 	}
-	limits := driver.Defaults()
-	blocks, _ := limits.Resident(0, int(a[2]), f.Entry(f.name).SharedSize+int(a[3]))
+	limits := driver.DefaultLimits()
+	blocks, _ := limits.ResidentBlocks(0, int(a[2]), f.Entry(f.name).SharedSize+int(a[3]))
 	return set(a[0], int32(blocks))
 }
 

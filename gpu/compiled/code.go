@@ -1,0 +1,106 @@
+package compiled
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"quern.dev/internal/archive"
+)
+
+// Code is the GPU code of a package: what quern gen wrote to quern_gen.zip. All
+// kernels of the package share it.
+//
+// It is looked at when the first kernel of the package is used on a device.
+// Nothing is computed before, and nothing again later.
+type Code struct {
+	Package string // import path
+
+	// Archive is the text of quern_gen.zip. Sum identifies the modules in it; quern
+	// gen writes it to quern_gen.go, so that the two files are known to belong together.
+	Archive, Sum string
+
+	// Modules are those of code that is in no archive. One that names no kernel is for
+	// every variant.
+	Modules []archive.Module
+
+	once   sync.Once
+	err    error
+	opened *archive.Archive
+}
+
+// CodeError means that the files which quern gen wrote for a package cannot be
+// used: they do not belong together, or GPU code is missing. No kernel of the
+// package runs then, on any device.
+type CodeError struct {
+	Package string // import path
+	Kernel  string // whose code is missing; empty if all kernels are concerned
+	Variant string // of the kernel
+	Reason  string
+}
+
+// Error names the package, the files and what to do.
+func (e *CodeError) Error() string {
+	in := ""
+	if e.Package != "" {
+		in = "package " + e.Package + ": "
+	}
+	return in + e.Reason + "; run go generate, or go tool quern gen"
+}
+
+// open reads the directory of the archive and compares it with its sum, once.
+func (c *Code) open() error {
+	if c.Modules != nil {
+		return nil
+	}
+	c.once.Do(func() {
+		opened, err := archive.Open(c.Archive)
+		reason := ""
+		switch {
+		case c.Archive == "":
+			reason = archive.File + " is empty"
+		case strings.HasPrefix(c.Archive, "<<<<<<< ") || strings.Contains(c.Archive, "\n<<<<<<< "):
+			reason = archive.File + " has the conflict markers of a merge"
+		case err != nil:
+			reason = fmt.Sprintf("%s is damaged (%v)", archive.File, err)
+		case opened.Sum() != c.Sum:
+			reason = "quern_gen.go and " + archive.File + " do not belong together: one of them was edited, merged or left behind"
+		}
+		if reason != "" {
+			c.err = &CodeError{Package: c.Package, Reason: reason}
+		}
+		c.opened = opened
+	})
+	return c.err
+}
+
+// Module returns the module of a variant of a kernel, or the one for older devices.
+// It is empty if there is none for those. Errors call the kernel shown.
+func (c *Code) Module(kernel, variant string, older bool, shown string) (string, error) {
+	if c == nil {
+		return "", nil // the kernel runs on the CPU only
+	}
+	if err := c.open(); err != nil {
+		return "", err
+	}
+	text, found, err := c.text(kernel, variant, older)
+	switch {
+	case err != nil:
+		return "", &CodeError{c.Package, shown, variant, fmt.Sprintf("%s is damaged (%v)", archive.File, err)}
+	case !found && !older:
+		return "", &CodeError{c.Package, shown, variant, fmt.Sprintf("%s has no code for variant %s of kernel %s: the file is damaged or out of date", archive.File, variant, shown)}
+	}
+	return text, nil
+}
+
+func (c *Code) text(kernel, variant string, older bool) (text string, found bool, err error) {
+	if c.Modules == nil {
+		return c.opened.Text(kernel, variant, older)
+	}
+	for _, m := range c.Modules {
+		if m.Older == older && (m.Kernel == "" || m.Kernel == kernel && m.Variant == variant) {
+			return m.Text, true, nil
+		}
+	}
+	return "", false, nil
+}
