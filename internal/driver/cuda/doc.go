@@ -25,6 +25,19 @@
 // The context is the device's primary one, which CUDA's runtime library and
 // PyTorch use too.
 //
+// # Pointers to Go memory
+//
+// The driver sees three kinds of Go memory, and Go neither moves nor frees any of them
+// while the driver can. Arguments of api.call and device.call are converted to uintptr in
+// the argument list, so the compiler moves them to the heap and keeps them alive until the
+// call returns. What a call finds through a table of words (options of the JIT, parameters of
+// nodes) is pinned with a runtime.Pinner for as long. A launch's arguments are in a
+// driver.Frame on the heap, which is kept alive until the launch call has copied them.
+// The driver keeps no pointer to Go memory after a call returns, except to memory that
+// RegisterHost was given: its owner in package gpu holds it until UnregisterHost.
+// Everything else that outlives a call (fault records, event words, staging memory) is
+// allocated by the driver.
+//
 // # Memory
 //
 // Copies from and to Go memory are those of pageable memory: CUDA stages them
