@@ -14,7 +14,7 @@ func TestWaitsSpinThenYieldThenSleep(t *testing.T) {
 		for w.Spins() {
 			w.Pause()
 		}
-		for !w.Sleeps() {
+		for w.turns < spins+yields-1 {
 			w.Pause()
 		}
 		if took := time.Since(begin); took != 0 {
