@@ -11,7 +11,10 @@ func TestWaitsSpinThenYieldThenSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w Wait
 		begin := time.Now()
-		for range spins + yields - 1 {
+		for w.Spins() {
+			w.Pause()
+		}
+		for w.turns < spins+yields-1 {
 			w.Pause()
 		}
 		if took := time.Since(begin); took != 0 {
@@ -20,7 +23,7 @@ func TestWaitsSpinThenYieldThenSleep(t *testing.T) {
 		if !w.Pause() || time.Since(begin) != shortSleep {
 			t.Errorf("the first sleep took %v, want %v", time.Since(begin), shortSleep)
 		}
-		for range dozes - 1 {
+		for range dozes {
 			w.Pause()
 		}
 		begin = time.Now()
