@@ -1,14 +1,13 @@
-// Package gentest is for tests of packages with kernels: it tells whether what
-// quern gen has written is up to date. One line does it, in any file of tests of
-// the package:
+// Package gentest tests that the generated files of a package with kernels are up
+// to date. Add one line to any test file of the package:
 //
 //	func TestGenerated(t *testing.T) { gentest.UpToDate(t) }
 //
-// The Go compiler finds that the type of a kernel or of a parameter has changed
-// since quern_gen.go was written. It cannot find that the body of a kernel has, a
-// function that it calls, a constant, or the order of parameters of one type: the
-// program builds, and runs the kernel as it was. The test compiles the kernels
-// again, in memory, and compares.
+// The Go compiler notices if the type of a kernel or parameter has changed since
+// quern_gen.go was written. It does not notice changes to the body of a kernel,
+// to a function that the kernel calls, to a constant, or to the order of
+// parameters of the same type: the program builds and runs the old kernel. The
+// test compiles the kernels in memory and compares the result with the files.
 //
-// The package has the compiler in it. Only tests should import it.
+// The package contains the compiler, so import it only from tests.
 package gentest

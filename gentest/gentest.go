@@ -11,16 +11,16 @@ import (
 )
 
 // UpToDate fails the test unless quern_gen.go and quern_gen.zip in the current
-// directory, which is that of the package under test, are what quern gen would
-// write now. It says which kernels have changed. It writes nothing, and takes
-// about as long as quern gen.
+// directory, that of the package under test, match what quern gen would write
+// now. It reports which kernels have changed. It writes nothing and takes about
+// as long as quern gen.
 //
-// UpToDate skips the test where the package's source or the go command is not
-// there: where the program with the tests was copied to another machine.
+// UpToDate skips the test if the package's source or the go command is missing,
+// for example when the test binary was copied to another machine.
 func UpToDate(t testing.TB) {
 	t.Helper()
 	if sources, _ := filepath.Glob("*.go"); len(sources) == 0 {
-		t.Skip("the source of the package is not in the current directory")
+		t.Skip("the package source is not in the current directory")
 	}
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skipf("kernels cannot be compiled: %v", err)
@@ -39,7 +39,7 @@ func UpToDate(t testing.TB) {
 	}
 }
 
-// outdated says why the generated files of a package are.
+// outdated returns an error if the generated files of a package are out of date.
 func outdated(p *frontend.Package) error {
 	out, err := generate.Package(p)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 func ExampleUpToDate() {
-	// In a file of tests of a package with kernels:
+	// In a test file of a package with kernels:
 	_ = func(t *testing.T) { gentest.UpToDate(t) }
 }
 
@@ -76,7 +76,7 @@ func goCommand(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// changedModules replaces a text in the modules of an archive.
+// changedModules replaces text in the modules of an archive.
 func changedModules(t *testing.T, file, before, after string) string {
 	t.Helper()
 	a, err := archive.Open(file)
@@ -97,7 +97,7 @@ func changedModules(t *testing.T, file, before, after string) string {
 	return string(changed)
 }
 
-func TestUpToDateNamesWhatHasChanged(t *testing.T) {
+func TestUpToDateReportsChanges(t *testing.T) {
 	dir := testmodule.New(t, module)
 	quern := filepath.Join(t.TempDir(), "quern")
 	if out, err := goCommand(t, testmodule.Root(t), "build", "-tags", "bootstrap", "-o", quern, "./cmd/quern"); err != nil {
@@ -147,7 +147,7 @@ func TestUpToDateNamesWhatHasChanged(t *testing.T) {
 			if err := os.WriteFile(name, []byte(changed), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			test := exec.CommandContext(t.Context(), "./filters.test") // what it looks at is on disk
+			test := exec.CommandContext(t.Context(), "./filters.test") // it reads the files on disk
 			test.Dir = filepath.Join(dir, "filters")
 			output, err := test.CombinedOutput()
 			out := string(output)
@@ -164,7 +164,7 @@ func TestUpToDateNamesWhatHasChanged(t *testing.T) {
 	}
 }
 
-func TestUpToDateSkipsWhereThereIsNoSource(t *testing.T) {
+func TestUpToDateSkipsWithoutSource(t *testing.T) {
 	t.Chdir(t.TempDir())
 	skipped := t.Run("elsewhere", func(t *testing.T) {
 		defer func() {

@@ -7,8 +7,8 @@ import (
 	"quern.dev/gpu"
 )
 
-// Argument is a slice that a kernel and plain Go get copies of; see [Slice] and
-// [Output].
+// Argument is a slice argument of a kernel. Each device and plain Go get their
+// own copy. See [Slice] and [Output].
 type Argument interface {
 	begin() error                                       // makes the copy for plain Go
 	upload(t *testing.T, dev *gpu.Device, written bool) // makes the copy for a device
@@ -27,29 +27,29 @@ type Arg[T any] struct {
 	device *gpu.Buffer[T]
 }
 
-// Slice is an argument with the given values: a device and plain Go each have a copy.
-// The options say how what is there afterwards is compared. The name is for
-// messages.
+// Slice returns an argument with the given values. Each device and plain Go get
+// their own copy. The options define how the resulting values are compared. The
+// name appears in messages.
 func Slice[T any](name string, values []T, opts ...Option) *Arg[T] {
 	a := &Arg[T]{values: values}
 	a.comparison, a.err = newComparison[T](append([]Option{Name(name)}, opts...))
 	return a
 }
 
-// Output is an argument of n elements that the kernel only writes. Before, its numbers
-// are poison, another one for a device than for plain Go: an element that only one of
-// them writes is different, and so is what was computed from an element that was not
-// written yet.
+// Output returns an argument of n elements that the kernel only writes. Before
+// the run it is filled with poison that differs between devices and plain Go. The
+// comparison therefore finds elements that only one of them writes, and results
+// computed from elements that were not written yet.
 func Output[T any](name string, n int, opts ...Option) *Arg[T] {
 	a := Slice(name, make([]T, max(n, 0)), opts...)
 	a.output, a.comparison.poisoned = true, true
 	return a
 }
 
-// Device returns the argument on the device that is being tested, for the launch.
+// Device returns the argument's buffer on the device under test, for the launch.
 func (a *Arg[T]) Device() *gpu.Buffer[T] { return a.device }
 
-// Host returns the argument for plain Go.
+// Host returns the argument's slice for plain Go.
 func (a *Arg[T]) Host() []T { return a.host }
 
 func (a *Arg[T]) isOutput() bool { return a.output }
@@ -71,7 +71,7 @@ func (a *Arg[T]) upload(t *testing.T, dev *gpu.Device, written bool) {
 		a.device = Alloc[T](t, dev, len(a.values))
 	default:
 		b, err := gpu.Alloc[T](dev, len(a.values))
-		a.device = kept(t, b, err)
+		a.device = closeAtEnd(t, b, err)
 	}
 }
 
@@ -82,19 +82,20 @@ func (a *Arg[T]) check(t *testing.T, dev *gpu.Device) {
 	}
 }
 
-// Compare runs plain once, and launch on every device as [Each] does, on copies of the
-// arguments, and compares all of them afterwards with what plain has left. launch asks
-// the stream for work with the arguments' buffers ([Arg.Device]); plain does the same in
-// plain Go with their slices ([Arg.Host]), mostly by [kernel.Each] with the kernel's
-// function. What both write has to be what they leave: an argument that is only read has
-// to stay as it is.
+// Compare runs plain once, and launch on every device as [Each] does, on copies
+// of the arguments. It then compares all arguments with those of plain. launch
+// submits work to the stream with the arguments' buffers ([Arg.Device]). plain
+// computes the same in plain Go with the arguments' slices ([Arg.Host]), usually
+// by calling the kernel's function with [kernel.Each]. Arguments that are only
+// read must remain unchanged.
 //
-// If there are outputs, the simulator runs launch twice, the first time with outputs that
-// were never written, so that it finds the elements that a kernel reads before.
+// If there are outputs, the simulator runs launch twice. In the first run the
+// outputs are uninitialized, so the simulator finds elements that a kernel reads
+// before they are written.
 func Compare(t *testing.T, launch func(s *gpu.Stream) error, plain func(), args ...Argument) {
 	t.Helper()
 	if launch == nil || plain == nil {
-		t.Fatal("gputest.Compare: a function is nil")
+		t.Fatal("gputest.Compare: launch or plain is nil")
 	}
 	outputs := false
 	for i, a := range args {

@@ -42,7 +42,7 @@ func beyond(t kernel.Thread, x []float32) {
 }
 `
 
-// kernels compiles the kernels for a stream's device, once.
+// kernels compiles the kernels for a stream's device once.
 var kernels = map[string]*gpu.Kernel{}
 
 func launch(s *gpu.Stream, name string, n int, args ...any) error {
@@ -76,8 +76,8 @@ func TestCompare(t *testing.T) {
 		x, y)
 }
 
-// Neither writes the last elements.
-func TestCompareOutputsThatAreWrittenInPart(t *testing.T) {
+// Neither side writes the last elements.
+func TestComparePartiallyWrittenOutputs(t *testing.T) {
 	x, out := gputest.Slice("x", ramp(100)), gputest.Output[float32]("out", 100)
 	gputest.Compare(t,
 		func(s *gpu.Stream) error { return launch(s, "double", 90, 90, x.Device(), out.Device()) },
@@ -89,7 +89,7 @@ func TestCompareOutputsThatAreWrittenInPart(t *testing.T) {
 		x, out)
 }
 
-func TestEachRunsOnTheDevicesThatAreNamed(t *testing.T) {
+func TestEachRunsOnTheNamedDevices(t *testing.T) {
 	t.Setenv(gputest.DevicesVariable, "sim, cpu,sim")
 	var ran []string
 	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
@@ -103,7 +103,7 @@ func TestEachRunsOnTheDevicesThatAreNamed(t *testing.T) {
 	}
 }
 
-// failing are tests that fail, which TestTheHelpersFail runs in another process.
+// failing lists tests that fail. TestTheHelpersFail runs them in another process.
 var failing = map[string]func(t *testing.T){
 	"a result that is wrong": func(t *testing.T) {
 		x, y := gputest.Slice("x", ramp(10)), gputest.Slice("y", ramp(10))
@@ -207,7 +207,7 @@ func TestTheHelpersFail(t *testing.T) {
 		"elements that cannot be compared":       {"--- FAIL: TestFailing", "gputest.Compare: values of type string cannot be compared"},
 		"a buffer that is not closed":            {"--- FAIL: TestFailing/cpu", "--- FAIL: TestFailing/sim", "1 buffer was not closed (20 bytes): ", "compare_test.go:"},
 		"a device that there is not":             {"--- FAIL: TestFailing", "gputest: QUERN_TEST_DEVICES=cpu,cuda:77: cuda:77: "},
-		"a device that cannot be":                {"--- FAIL: TestFailing", "gputest: QUERN_TEST_DEVICES=tpu: tpu: there is no such device; write cpu, sim, cuda or cuda:1"},
+		"a device that cannot be":                {"--- FAIL: TestFailing", "gputest: QUERN_TEST_DEVICES=tpu: tpu: no such device; use cpu, sim, cuda or cuda:1"},
 		"a download after a failure":             {"--- FAIL: TestFailing", "kernel beyond: index 4 out of range [0,4)"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,15 +10,17 @@ import (
 	"quern.dev/gpu"
 )
 
-// DevicesVariable is the environment variable that restricts the devices which [Each]
-// and [Compare] use: a list of devices or of kinds of them, as in "cpu,sim" or "cuda:1".
+// DevicesVariable is the environment variable that restricts the devices used by
+// [Each] and [Compare]. Its value is a list of devices or kinds of devices, such
+// as "cpu,sim" or "cuda:1".
 const DevicesVariable = "QUERN_TEST_DEVICES"
 
-// Each runs f as a subtest on every device of the machine. The device is closed when the
-// subtest has ended, with its cleanups; what f has not closed fails the subtest.
+// Each runs f as a subtest on every device of the machine. The device is closed
+// after the subtest and its cleanups. The subtest fails if f leaves resources of
+// the device open.
 func Each(t *testing.T, f func(t *testing.T, dev *gpu.Device)) {
 	t.Helper()
-	infos, err := chosen(gpu.Devices(), os.Getenv(DevicesVariable))
+	infos, err := selectDevices(gpu.Devices(), os.Getenv(DevicesVariable))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,15 +28,16 @@ func Each(t *testing.T, f func(t *testing.T, dev *gpu.Device)) {
 		t.Run(info.ID, func(t *testing.T) {
 			t.Helper()
 			if info.Err != nil {
-				t.Skipf("%s is not usable: %v; quern doctor says what to do", info.ID, info.Err)
+				t.Skipf("%s is not usable: %v; run quern doctor for advice", info.ID, info.Err)
 			}
 			f(t, Open(t, gpu.Config{Device: info.ID}))
 		})
 	}
 }
 
-// Open opens a device for the test and closes it when the test has ended. What the test
-// has not closed then fails it. If there is no such device the test is skipped.
+// Open opens a device for the test and closes it when the test ends. The test
+// fails if it leaves resources of the device open. If the device does not exist,
+// the test is skipped.
 func Open(t testing.TB, config gpu.Config) *gpu.Device {
 	t.Helper()
 	dev, err := gpu.Open(config)
@@ -53,8 +56,9 @@ func Open(t testing.TB, config gpu.Config) *gpu.Device {
 	return dev
 }
 
-// chosen returns those of the devices that a list names, all of them if it is empty.
-func chosen(infos []gpu.DeviceInfo, list string) ([]gpu.DeviceInfo, error) {
+// selectDevices returns the devices that a list names, or all of them if the list
+// is empty.
+func selectDevices(infos []gpu.DeviceInfo, list string) ([]gpu.DeviceInfo, error) {
 	if strings.TrimSpace(list) == "" {
 		return infos, nil
 	}
@@ -76,13 +80,13 @@ func chosen(infos []gpu.DeviceInfo, list string) ([]gpu.DeviceInfo, error) {
 			}
 		}
 		if !found {
-			return nil, &deviceError{list, name, errors.New("there is no such device; write cpu, sim, cuda or cuda:1")}
+			return nil, &deviceError{list, name, errors.New("no such device; use cpu, sim, cuda or cuda:1")}
 		}
 	}
 	return out, nil
 }
 
-// deviceError is why a device that the environment names cannot be used.
+// deviceError reports that a device named by the environment cannot be used.
 type deviceError struct {
 	list, name string
 	err        error
@@ -94,17 +98,17 @@ func (e *deviceError) Error() string {
 
 func (e *deviceError) Unwrap() error { return e.err }
 
-// Upload returns a buffer with a copy of the values, which is closed when the test has
-// ended.
+// Upload returns a buffer with a copy of the values. The buffer is closed when
+// the test ends.
 func Upload[T any](t testing.TB, dev *gpu.Device, values []T) *gpu.Buffer[T] {
 	t.Helper()
 	b, err := gpu.Upload(dev.DefaultStream(), values)
-	return kept(t, b, err)
+	return closeAtEnd(t, b, err)
 }
 
-// Alloc returns a buffer of n elements for results, which is closed when the test has
-// ended. Its numbers are poison, so that an element that no kernel writes shows: NaN, and
-// integers of bytes 0xA5. Bools are false.
+// Alloc returns a buffer of n elements for results. The buffer is closed when the
+// test ends. It is filled with poison, so that elements that no kernel writes are
+// noticed: floats are NaN, the bytes of integers are 0xA5, and bools are false.
 func Alloc[T any](t testing.TB, dev *gpu.Device, n int) *gpu.Buffer[T] {
 	t.Helper()
 	values := make([]T, n)
@@ -112,8 +116,8 @@ func Alloc[T any](t testing.TB, dev *gpu.Device, n int) *gpu.Buffer[T] {
 	return Upload(t, dev, values)
 }
 
-// Download waits for the default stream of the device and returns the elements of the
-// buffer. If a kernel has failed, so does the test.
+// Download waits for the device's default stream and returns the elements of the
+// buffer. The test fails if a kernel has failed.
 func Download[T any](t testing.TB, dev *gpu.Device, b *gpu.Buffer[T]) []T {
 	t.Helper()
 	values := make([]T, b.Len())
@@ -123,8 +127,8 @@ func Download[T any](t testing.TB, dev *gpu.Device, b *gpu.Buffer[T]) []T {
 	return values
 }
 
-// kept closes a buffer when the test has ended.
-func kept[T any](t testing.TB, b *gpu.Buffer[T], err error) *gpu.Buffer[T] {
+// closeAtEnd closes a buffer when the test ends.
+func closeAtEnd[T any](t testing.TB, b *gpu.Buffer[T], err error) *gpu.Buffer[T] {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

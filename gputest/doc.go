@@ -1,5 +1,5 @@
-// Package gputest tests kernels: on every device that there is, against plain Go, with
-// tolerances.
+// Package gputest tests kernels. It runs them on every available device and
+// compares the results with plain Go, within tolerances.
 //
 //	func TestSaxpy(t *testing.T) {
 //		x, y := gputest.Slice("x", xs), gputest.Slice("y", ys, gputest.ULP(1))
@@ -13,26 +13,28 @@
 //			x, y)
 //	}
 //
-// [Compare] runs a launcher on each device and plain Go over copies of the same
-// arguments, and compares all of them afterwards. Below it are [Each], which runs a test
-// on each device, and [Equal], which compares two slices.
+// [Compare] runs a launcher on each device, and plain Go, over copies of the same
+// arguments. It then compares all arguments. [Each] runs a test on each device.
+// [Equal] compares two slices.
 //
 // # Devices
 //
-// Tests run on the CPU, the simulator and every GPU of the machine, each in a subtest of
-// its name, as in TestSaxpy/sim. A kind of device that the machine does not have is a
-// subtest that is skipped, with the reason. What a test does not close, closing the
-// device reports, and the test fails.
+// Tests run on the CPU, the simulator and every GPU of the machine. Each device
+// has a subtest with its name, such as TestSaxpy/sim. If the machine lacks a kind
+// of device, its subtest is skipped with the reason. When a device is closed, it
+// reports the resources that the test has not closed, and the test fails.
 //
-// The environment variable QUERN_TEST_DEVICES restricts the devices: it is a list such as
-// "cpu,sim" or "cuda:1". A device that is named there and cannot be used fails the test
-// instead of skipping it, so that a machine that is meant to test a GPU does.
+// The environment variable QUERN_TEST_DEVICES restricts the devices. It is a list
+// such as "cpu,sim" or "cuda:1". If a listed device cannot be used, the test
+// fails instead of being skipped, so a machine set up for GPU tests cannot
+// silently skip them.
 //
 // # Tolerances
 //
-// Without options numbers are equal if Go's == says so. [ULP], [Abs] and [Rel] allow a
-// difference; of several, any one that allows it is enough. A NaN equals nothing unless
-// [NaNEqual] is given, and an infinity only itself.
+// By default, numbers are equal if Go's == says so. [ULP], [Abs] and [Rel] allow
+// a difference; if several are given, a difference that any of them allows is
+// accepted. A NaN equals nothing unless [NaNEqual] is given, and an infinity
+// equals only itself.
 //
-// The package uses packages gpu and kernel and the standard library.
+// The package depends only on packages gpu and kernel and the standard library.
 package gputest

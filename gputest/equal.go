@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// Option changes when numbers count as equal, or how they are compared.
+// Option changes how numbers are compared.
 type Option struct{ set func(*options) }
 
 type options struct {
@@ -20,37 +20,38 @@ type options struct {
 	name     string
 }
 
-// ULP lets floating-point numbers differ by n units in the last place: there are at most
-// n-1 numbers of their type between them. Zero has the two smallest numbers for
-// neighbours, whatever its sign.
+// ULP allows floating-point numbers to differ by n units in the last place, with
+// at most n-1 numbers of their type between them. Both zeros count as one number.
 func ULP(n uint) Option { return Option{func(o *options) { o.ulp = uint64(n) }} }
 
-// Abs lets numbers, also integers, differ by at most d.
+// Abs allows numbers, including integers, to differ by at most d.
 func Abs(d float64) Option { return Option{func(o *options) { o.abs = d }} }
 
-// Rel lets floating-point numbers differ by at most r times the absolute value of the
-// one that is wanted.
+// Rel allows floating-point numbers to differ by at most r times the absolute
+// value of the expected one.
 func Rel(r float64) Option { return Option{func(o *options) { o.rel = r }} }
 
-// NaNEqual makes every NaN equal to every other.
+// NaNEqual treats all NaNs as equal.
 var NaNEqual = Option{func(o *options) { o.nan = true }}
 
-// Bits makes numbers equal if their bits are: a zero is not equal to one of the other
-// sign, and a NaN is equal to one with the same bits. With a tolerance it has no effect.
+// Bits compares numbers by their bits: zeros with different signs are not equal,
+// and a NaN equals a NaN with the same bits. It has no effect together with a
+// tolerance.
 var Bits = Option{func(o *options) { o.bits = true }}
 
-// Name says in messages what is compared.
+// Name sets the name of the compared values in messages.
 func Name(name string) Option { return Option{func(o *options) { o.name = name }} }
 
-// shown is how many differences a message lists.
-const shown = 10
+// maxListed is the maximum number of differences that a message lists.
+const maxListed = 10
 
-// Equal compares two slices and reports whether they are equal. If not, the test fails,
-// with a message that has the first elements that differ, what each is and should be,
-// how far apart they are, and how many differ.
+// Equal compares two slices and reports whether they are equal. If they are not,
+// the test fails. The message lists the first differing elements with their
+// actual and expected values and the distance between them, and the number of
+// elements that differ.
 //
-// Elements are numbers and bools, and arrays and structs of these, whose parts are
-// compared one by one. The options say when numbers are equal.
+// Elements are numbers, bools, and arrays and structs of these, whose parts are
+// compared one by one. The options define when numbers are equal.
 func Equal[T any](t testing.TB, got, want []T, opts ...Option) bool {
 	t.Helper()
 	c, err := newComparison[T](opts)
@@ -68,7 +69,7 @@ func Equal[T any](t testing.TB, got, want []T, opts ...Option) bool {
 type comparison struct {
 	options
 	leaves []leaf
-	// poisoned: got and want were poison before they were computed.
+	// poisoned is set if got and want were filled with poison beforehand.
 	poisoned bool
 }
 
@@ -84,7 +85,7 @@ func newComparison[T any](opts []Option) (*comparison, error) {
 	return c, err
 }
 
-// compare returns how two slices differ, "" if they are equal.
+// compare describes how two slices differ. It returns "" if they are equal.
 func compare[T any](c *comparison, got, want []T) string {
 	prefix := ""
 	if c.name != "" {
@@ -104,7 +105,7 @@ func compare[T any](c *comparison, got, want []T) string {
 				continue
 			}
 			same = false
-			if listed < shown {
+			if listed < maxListed {
 				fmt.Fprintf(&b, "\n\t[%d]%s: got %s, want %s%s", i, l.path, c.text(l.form, x, ofDevice), c.text(l.form, y, ofHost), c.distance(l.form, x, y))
 			}
 			listed++
@@ -116,7 +117,7 @@ func compare[T any](c *comparison, got, want []T) string {
 	if different == 0 {
 		return ""
 	}
-	if listed > shown {
+	if listed > maxListed {
 		b.WriteString("\n\t...")
 	}
 	verb := "differ"
@@ -137,7 +138,7 @@ func (c *comparison) same(f form, got, want uint64) bool {
 	x, y := f.float(got), f.float(want)
 	switch {
 	case c.poisoned && (ofDevice.is(f, got) || ofHost.is(f, want)):
-		return false // one of the two has, maybe another NaN
+		return false // only one has written it, possibly with another NaN
 	case x != x && y != y:
 		return c.nan || c.bits && got == want
 	case c.bits && c.ulp == 0 && c.abs == 0 && c.rel == 0:
@@ -151,7 +152,7 @@ func (c *comparison) same(f form, got, want uint64) bool {
 	return f.ulps(got, want) <= c.ulp || d <= c.abs || d <= c.rel*math.Abs(y)
 }
 
-// integerDistance is the difference of two integers.
+// integerDistance returns the difference between two integers.
 func (f form) integerDistance(x, y uint64) float64 {
 	if f.kind <= reflect.Int64 {
 		a, b := f.signed(x), f.signed(y)
@@ -160,13 +161,14 @@ func (f form) integerDistance(x, y uint64) float64 {
 	return float64(max(x, y) - min(x, y))
 }
 
-// ulps is how many steps from a number to the next there are between two floats.
+// ulps returns the distance between two floats in units in the last place.
 func (f form) ulps(x, y uint64) uint64 {
 	a, b := f.ordinal(x), f.ordinal(y)
 	return uint64(max(a, b)) - uint64(min(a, b))
 }
 
-// ordinal numbers the floats of a type in their order, both zeros as 0.
+// ordinal maps the floats of a type to consecutive integers in their order. Both
+// zeros map to 0.
 func (f form) ordinal(bits uint64) int64 {
 	sign := uint64(1) << (8*f.size - 1)
 	if bits&sign != 0 {
@@ -175,7 +177,7 @@ func (f form) ordinal(bits uint64) int64 {
 	return int64(bits)
 }
 
-// text writes a value, and that nobody has computed it.
+// text formats a value, or says that it was not written.
 func (c *comparison) text(f form, bits uint64, p poison) string {
 	if c.poisoned && p.is(f, bits) {
 		return "nothing (it was not written)"
@@ -183,7 +185,7 @@ func (c *comparison) text(f form, bits uint64, p poison) string {
 	return f.text(bits)
 }
 
-// distance says how far apart two leaves are that are not equal.
+// distance describes the distance between two unequal leaves.
 func (c *comparison) distance(f form, got, want uint64) string {
 	switch {
 	case c.poisoned && (ofDevice.is(f, got) || ofHost.is(f, want)), f.kind == reflect.Bool:

@@ -11,7 +11,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// recorder is a test that keeps what it is told.
+// recorder is a testing.TB that records its messages.
 type recorder struct {
 	testing.TB
 	messages []string
@@ -24,8 +24,8 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// told is what Equal says of two slices, "" if they are equal.
-func told[T any](t *testing.T, got, want []T, opts ...Option) string {
+// messageOf returns the message of Equal for two slices, or "" if they are equal.
+func messageOf[T any](t *testing.T, got, want []T, opts ...Option) string {
 	r, done := &recorder{TB: t}, make(chan bool, 1)
 	go func() {
 		equal := false
@@ -38,7 +38,7 @@ func told[T any](t *testing.T, got, want []T, opts ...Option) string {
 	return strings.Join(r.messages, "\n")
 }
 
-// f32 is the float32 some steps above x.
+// f32 returns the float32 the given number of steps above x.
 func f32(x float32, steps int) float32 {
 	to := float32(math.Inf(1))
 	if steps < 0 {
@@ -89,10 +89,10 @@ func TestEqualNumbers(t *testing.T) {
 		{"other bits of zero", 0, negative, []Option{Bits}, false},
 		{"no option", 1, 1, []Option{{}}, true},
 	} {
-		if got := told(t, ones(c.got), ones(c.want), c.opts...) == ""; got != c.equal {
+		if got := messageOf(t, ones(c.got), ones(c.want), c.opts...) == ""; got != c.equal {
 			t.Errorf("%s: equal is %v", c.name, got)
 		}
-		if f := float64(c.got); c.equal && len(c.opts) == 0 && told(t, []float64{f}, []float64{float64(c.want)}) != "" {
+		if f := float64(c.got); c.equal && len(c.opts) == 0 && messageOf(t, []float64{f}, []float64{float64(c.want)}) != "" {
 			t.Errorf("%s: not as float64", c.name)
 		}
 	}
@@ -112,7 +112,7 @@ type outer struct {
 	OK   bool
 }
 
-func TestEqualTellsWhatDiffers(t *testing.T) {
+func TestEqualReportsDifferences(t *testing.T) {
 	long, other := make([]int32, 1000), make([]int32, 1000)
 	for i := range other {
 		if i%50 == 7 {
@@ -128,37 +128,37 @@ func TestEqualTellsWhatDiffers(t *testing.T) {
 		got  string
 		want string
 	}{
-		{told(t, []int{1, 2}, []int{1, 2}), ""},
-		{told[int](t, nil, []int{}), ""},
-		{told(t, []int{1, 2}, []int{1, 3}), "1 of 2 elements differs:\n\t[1]: got 2, want 3 (1 apart)"},
-		{told(t, []int{1}, []int{1, 3}), "length: got 1, want 2"},
-		{told(t, []int8{-128}, []int8{127}), "1 of 1 elements differs:\n\t[0]: got -128, want 127 (255 apart)"},
-		{told(t, []uint64{0}, []uint64{math.MaxUint64}, Abs(10)), "1 of 1 elements differs:\n\t[0]: got 0, want 18446744073709551615 (1.8446744073709552e+19 apart)"},
-		{told(t, []uint8{200, 100}, []uint8{201, 98}, Abs(1)), "1 of 2 elements differs:\n\t[1]: got 100, want 98 (2 apart)"},
-		{told(t, []bool{true}, []bool{false}, Abs(1)), "1 of 1 elements differs:\n\t[0]: got true, want false"},
-		{told(t, []float32{f32(1, 3)}, []float32{1}, ULP(2), Name("y")), "y: 1 of 1 elements differs:\n\t[0]: got 1.0000004, want 1 (3 ULP, 3.58e-07 apart)"},
-		{told(t, []float32{float32(math.NaN())}, []float32{1}), "1 of 1 elements differs:\n\t[0]: got NaN, want 1"},
-		{told(t, []float64{math.Copysign(0, -1)}, []float64{0}, Bits), "1 of 1 elements differs:\n\t[0]: got -0, want 0 (the signs of the zeros differ)"},
-		{told(t, []complex128{1 + 2i}, []complex128{1 + 2.5i}), "1 of 1 elements differs:\n\t[0].imag: got 2, want 2.5 (1125899906842624 ULP, 0.5 apart)"},
-		{told(t, [][2]float32{{1, 2}}, [][2]float32{{1, 3}}), "1 of 1 elements differs:\n\t[0][1]: got 2, want 3 (4194304 ULP, 1 apart)"},
-		{told(t, []outer{b}, []outer{a}), "1 of 1 elements differs:" +
+		{messageOf(t, []int{1, 2}, []int{1, 2}), ""},
+		{messageOf[int](t, nil, []int{}), ""},
+		{messageOf(t, []int{1, 2}, []int{1, 3}), "1 of 2 elements differs:\n\t[1]: got 2, want 3 (1 apart)"},
+		{messageOf(t, []int{1}, []int{1, 3}), "length: got 1, want 2"},
+		{messageOf(t, []int8{-128}, []int8{127}), "1 of 1 elements differs:\n\t[0]: got -128, want 127 (255 apart)"},
+		{messageOf(t, []uint64{0}, []uint64{math.MaxUint64}, Abs(10)), "1 of 1 elements differs:\n\t[0]: got 0, want 18446744073709551615 (1.8446744073709552e+19 apart)"},
+		{messageOf(t, []uint8{200, 100}, []uint8{201, 98}, Abs(1)), "1 of 2 elements differs:\n\t[1]: got 100, want 98 (2 apart)"},
+		{messageOf(t, []bool{true}, []bool{false}, Abs(1)), "1 of 1 elements differs:\n\t[0]: got true, want false"},
+		{messageOf(t, []float32{f32(1, 3)}, []float32{1}, ULP(2), Name("y")), "y: 1 of 1 elements differs:\n\t[0]: got 1.0000004, want 1 (3 ULP, 3.58e-07 apart)"},
+		{messageOf(t, []float32{float32(math.NaN())}, []float32{1}), "1 of 1 elements differs:\n\t[0]: got NaN, want 1"},
+		{messageOf(t, []float64{math.Copysign(0, -1)}, []float64{0}, Bits), "1 of 1 elements differs:\n\t[0]: got -0, want 0 (the signs of the zeros differ)"},
+		{messageOf(t, []complex128{1 + 2i}, []complex128{1 + 2.5i}), "1 of 1 elements differs:\n\t[0].imag: got 2, want 2.5 (1125899906842624 ULP, 0.5 apart)"},
+		{messageOf(t, [][2]float32{{1, 2}}, [][2]float32{{1, 3}}), "1 of 1 elements differs:\n\t[0][1]: got 2, want 3 (4194304 ULP, 1 apart)"},
+		{messageOf(t, []outer{b}, []outer{a}), "1 of 1 elements differs:" +
 			"\n\t[0].X: got 1.5, want 1 (2251799813685248 ULP, 0.5 apart)" +
 			"\n\t[0].Rows[1].A: got -3, want 0 (3 apart)" +
 			"\n\t[0].Rows[1].B[1].imag: got 2, want 0 (1073741824 ULP, 2 apart)" +
 			"\n\t[0].H: got 1.0009766, want 1 (1 ULP, 0.000977 apart)" +
 			"\n\t[0].G: got 1.015625, want 1 (2 ULP, 0.0156 apart)" +
 			"\n\t[0].OK: got false, want true"},
-		{told(t, []outer{b}, []outer{a}, Abs(3)), "1 of 1 elements differs:\n\t[0].OK: got false, want true"},
-		{told(t, []string{"a"}, []string{"a"}), "fatal: gputest.Equal: values of type string cannot be compared"},
-		{told(t, []*int{nil}, []*int{nil}), "fatal: gputest.Equal: values of type *int cannot be compared"},
-		{told(t, [][]int{nil}, [][]int{nil}), "fatal: gputest.Equal: values of type []int cannot be compared"},
+		{messageOf(t, []outer{b}, []outer{a}, Abs(3)), "1 of 1 elements differs:\n\t[0].OK: got false, want true"},
+		{messageOf(t, []string{"a"}, []string{"a"}), "fatal: gputest.Equal: values of type string cannot be compared"},
+		{messageOf(t, []*int{nil}, []*int{nil}), "fatal: gputest.Equal: values of type *int cannot be compared"},
+		{messageOf(t, [][]int{nil}, [][]int{nil}), "fatal: gputest.Equal: values of type []int cannot be compared"},
 	} {
 		if strings.TrimSpace(c.got) != c.want {
 			t.Errorf("got  %s\nwant %s", c.got, c.want)
 		}
 	}
-	message := told(t, other, long)
-	if lines := strings.Split(message, "\n"); lines[0] != "20 of 1000 elements differ:" || len(lines) != shown+2 || lines[2] != "\t[57]: got 57, want 0 (57 apart)" || lines[shown+1] != "\t..." {
+	message := messageOf(t, other, long)
+	if lines := strings.Split(message, "\n"); lines[0] != "20 of 1000 elements differ:" || len(lines) != maxListed+2 || lines[2] != "\t[57]: got 57, want 0 (57 apart)" || lines[maxListed+1] != "\t..." {
 		t.Errorf("a long list is %s", message)
 	}
 }
@@ -178,7 +178,7 @@ func TestPoisonIsEqualToNothing(t *testing.T) {
 			t.Errorf("%s: the poison is no NaN", l.path)
 		}
 	}
-	if message := told(t, device, host, NaNEqual); !strings.Contains(message, "[2].Rows[1].A: got -23131, want 23130") {
+	if message := messageOf(t, device, host, NaNEqual); !strings.Contains(message, "[2].Rows[1].A: got -23131, want 23130") {
 		t.Errorf("compared: %s", message)
 	}
 }

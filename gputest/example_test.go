@@ -9,7 +9,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// saxpy is a kernel, //quern:kernel. Its launcher, LaunchSaxpy, is what quern gen writes.
+// saxpy is a kernel, marked //quern:kernel. quern gen writes its launcher,
+// LaunchSaxpy.
 func saxpy(t kernel.Thread, a float32, x, y []float32) {
 	if i := t.Global(); i < len(y) {
 		y[i] += a * x[i]
@@ -18,7 +19,7 @@ func saxpy(t kernel.Thread, a float32, x, y []float32) {
 
 var LaunchSaxpy func(s *gpu.Stream, g gpu.Grid, a float32, x, y *gpu.Buffer[float32]) error
 
-// The kernel's function is what the devices are compared with.
+// The results of the devices are compared with those of the kernel's function.
 func ExampleCompare() {
 	test := func(t *testing.T) { // func TestSaxpy
 		grid, block := gpu.Dim3{X: 4}, gpu.Dim3{X: 256}
@@ -35,7 +36,7 @@ func ExampleCompare() {
 	_ = test
 }
 
-// A test of something else than one launch runs on each device by itself.
+// A test of more than a single launch runs on each device.
 func ExampleEach() {
 	test := func(t *testing.T) { // func TestSaxpyTwice
 		gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
@@ -72,7 +73,7 @@ func ExampleNaNEqual() {
 	// 	[0]: got NaN, want NaN
 }
 
-// printing is a test that prints what it is told.
+// printing is a testing.TB that prints its messages.
 type printing struct{ testing.TB }
 
 func (printing) Helper()           {}

@@ -9,21 +9,21 @@ import (
 	"quern.dev/kernel"
 )
 
-// leaf is a number or bool in the values of a type.
+// leaf is a number or bool within a value.
 type leaf struct {
 	path   string // in the value: ".Rows[2].X"
 	offset uintptr
 	form   form
 }
 
-// form is what a leaf holds.
+// form is the type of a leaf.
 type form struct {
 	kind reflect.Kind // Bool, an integer, Float32 or Float64; Uint16 for 16-bit floats
 	half half
 	size uintptr
 }
 
-// half says which 16-bit float a leaf is.
+// half is the kind of 16-bit float that a leaf is.
 type half uint8
 
 const (
@@ -37,7 +37,8 @@ func (f form) isFloat() bool {
 	return f.half != noHalf || f.kind == reflect.Float32 || f.kind == reflect.Float64
 }
 
-// leaves returns the leaves of a type, or the part of it that has none.
+// leaves returns the leaves of a type. It returns an error that names the first
+// part that cannot be compared.
 func leaves(t reflect.Type) ([]leaf, error) { return appendLeaves(nil, t, "", 0) }
 
 func appendLeaves(list []leaf, t reflect.Type, path string, at uintptr) ([]leaf, error) {
@@ -119,13 +120,13 @@ func (f form) float(bits uint64) float64 {
 	}
 }
 
-// signed extends the bits of an integer that is negative.
+// signed sign-extends the bits of an integer.
 func (f form) signed(bits uint64) int64 {
 	shift := 64 - 8*f.size
 	return int64(bits<<shift) >> shift
 }
 
-// text writes the value with the given bits as Go would.
+// text formats the value with the given bits as package fmt does.
 func (f form) text(bits uint64) string {
 	switch {
 	case f.half != noHalf:

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// poison is what results hold before they are computed. It differs between a device and
-// plain Go, so that neither what nobody has written nor what was computed from it is
-// equal by chance.
+// poison is the initial content of results. It differs between devices and plain
+// Go, so that neither unwritten elements nor results computed from them are equal
+// by chance.
 type poison uint8
 
 const (
@@ -34,13 +34,13 @@ func (p poison) bits(f form) uint64 {
 	}
 }
 
-// is reports whether a leaf has the poison in it. Bools never have.
+// is reports whether a leaf contains the poison. Bools never do.
 func (p poison) is(f form, bits uint64) bool {
 	return f.kind != reflect.Bool && bits == p.bits(f)
 }
 
-// fill makes all numbers of the values poison. Values that have other parts it leaves
-// alone.
+// fill fills all numbers of the values with poison. It does nothing if the type
+// has other parts.
 func fill[T any](values []T, p poison) {
 	list, err := leaves(reflect.TypeFor[T]())
 	if err != nil {

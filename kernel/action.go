@@ -1,19 +1,19 @@
 package kernel
 
-// Action is what the handler of an actor returns: what happens to the message
-// that it has handled. All threads of the block return one; that of the first
+// Action is the result of an actor's handler. It decides what happens to the
+// message. Every thread of the block returns an Action; the one of the first
 // thread counts.
 type Action uint32
 
 // Actions.
 const (
-	Done         Action = iota // the message is handled, and has no reply
+	Done         Action = iota // the message is handled; there is no reply
 	Reply                      // out is the reply
-	Stop                       // as Done, and the actor terminates
-	ReplyAndStop               // as Reply, and the actor terminates
+	Stop                       // like Done; the actor then terminates
+	ReplyAndStop               // like Reply; the actor then terminates
 
-	// Again means that the message is not handled yet: it stays the actor's next,
-	// and the handler is called with it again later. What the handler has written
-	// to the state is kept, what it has written to out is not.
+	// Again means that the message is not handled yet. It stays first in the
+	// actor's mailbox, and the handler is called with it again later. Writes to
+	// the state are kept; writes to out are discarded.
 	Again
 )

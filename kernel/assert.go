@@ -1,13 +1,13 @@
 package kernel
 
-// Assert stops the thread unless the condition holds, as panic does: the launch
-// fails with the message, which is a constant. It stays in kernels that are
-// marked unchecked.
+// Assert stops the thread unless the condition holds, as panic does. The launch
+// fails with the message, which must be a constant. Kernels marked unchecked keep
+// their assertions.
 func Assert(condition bool, message string) {
 	if !condition {
 		panic(AssertionPrefix + message)
 	}
 }
 
-// AssertionPrefix begins the reason of a failed [Assert].
+// AssertionPrefix is the beginning of the reason that a failed [Assert] reports.
 const AssertionPrefix = "assertion failed: "

@@ -6,37 +6,38 @@ import (
 	"unsafe"
 )
 
-// AsyncCopy begins to copy *src, in global memory, to *dst, in the block's
-// shared memory, without the thread waiting for it or its registers holding the
-// data. T has 4, 8 or 16 bytes. For more than one element at a time, convert
-// slices to pointers to arrays:
+// AsyncCopy starts a copy of *src, in global memory, to *dst, in the block's
+// shared memory. The thread does not wait for the copy, and the data does not
+// pass through its registers. T must be 4, 8 or 16 bytes in size. To copy more
+// than one element at a time, convert slices to array pointers:
 //
 //	kernel.AsyncCopy(t, (*[4]float32)(tile[row][col:]), (*[4]float32)(a[i:]))
 //
-// Copies that a thread has begun form a group when it calls [AsyncCommit], and
-// are there when it has called [AsyncWait]; for the other threads of the block,
-// after the next Sync. Until then *dst must not be read, nor either be written.
+// [AsyncCommit] makes a group of the copies that the thread has started. A group
+// is complete after [AsyncWait], and visible to the other threads of the block
+// after the next Sync. Until then, do not read *dst, and do not write *dst or
+// *src.
 //
-// Addresses that are not multiples of T's size, which parts of a buffer can have,
-// are copied at once. So is everything on devices without such copies (before
-// compute capability 8.0), on the CPU and by [Each].
+// A copy is synchronous if an address is not a multiple of the size of T, which
+// is possible for a part of a buffer. Copies are also synchronous on GPUs before
+// compute capability 8.0, on the CPU and in [Each].
 func AsyncCopy[T any](t Thread, dst, src *T) {
 	switch size := unsafe.Sizeof(*dst); size {
 	case 4, 8, 16:
 		*dst = *src
 	default:
-		panic(fmt.Sprintf("kernel: AsyncCopy of %v, which has %d bytes; copy 4, 8 or 16 at a time", reflect.TypeFor[T](), size))
+		panic(fmt.Sprintf("kernel: AsyncCopy: %v has a size of %d bytes; copy 4, 8 or 16 bytes at a time", reflect.TypeFor[T](), size))
 	}
 }
 
-// AsyncCommit makes the copies that the thread has begun since its last call a
-// group.
+// AsyncCommit makes a group of the copies that the thread has started since its
+// last AsyncCommit.
 func AsyncCommit(t Thread) {}
 
-// AsyncWait waits until at most the n newest groups of the thread are still
-// being copied; with 0, until all have arrived. n is a constant.
+// AsyncWait waits until at most the n newest groups of the thread are incomplete.
+// With n = 0 it waits for all groups. n must be a constant.
 func AsyncWait(t Thread, n int) {
 	if n < 0 {
-		panic(fmt.Sprintf("kernel: AsyncWait for %d groups", n))
+		panic(fmt.Sprintf("kernel: AsyncWait: %d groups; the number cannot be negative", n))
 	}
 }

@@ -6,23 +6,23 @@ import (
 	"unsafe"
 )
 
-// AtomicInteger is the integer types that atomic operations exist for.
+// AtomicInteger is the set of integer types that the atomic operations support.
 type AtomicInteger interface {
 	~int32 | ~uint32 | ~int64 | ~uint64 | ~int | ~uint
 }
 
-// AtomicNumber is the types that can be added to atomically.
+// AtomicNumber is the set of types that most atomic operations support.
 type AtomicNumber interface {
 	AtomicInteger | Float
 }
 
-// AtomicAddend is the types that [AtomicAdd] exists for.
+// AtomicAddend is the set of types that [AtomicAdd] supports.
 type AtomicAddend interface {
 	AtomicNumber | Float16 | BFloat16
 }
 
 // The operations below switch on the size and kind of T. Both are constants in
-// each instance, so that one branch is left.
+// each instance, so only one branch remains.
 
 func words[T AtomicNumber]() bool {
 	var v T
@@ -33,9 +33,9 @@ func integral[T AtomicNumber]() bool {
 	return T(1)/T(2) == 0
 }
 
-// word and dword are *p as an integer of its size, from32 and from64 the opposite. The
-// callers have looked at the size, and T is a number: it has no pointers and the alignment of
-// its size.
+// word and dword return *p as an integer of the same size; from32 and from64
+// convert back. The caller has checked the size. T is a number, so it has no
+// pointers and is aligned to its size.
 func word[T any](p *T) *uint32  { return (*uint32)(unsafe.Pointer(p)) }
 func dword[T any](p *T) *uint64 { return (*uint64)(unsafe.Pointer(p)) }
 
@@ -49,8 +49,9 @@ func load[T AtomicNumber](p *T) T {
 	return from64[T](atomic.LoadUint64(dword(p)))
 }
 
-// swapped replaces old by v at p, if its bits are there.
-func swapped[T AtomicNumber](p *T, old, v T) bool {
+// compareAndSwap replaces old with v at p and reports whether it did. It compares
+// bits.
+func compareAndSwap[T AtomicNumber](p *T, old, v T) bool {
 	if words[T]() {
 		return atomic.CompareAndSwapUint32(word(p), *word(&old), *word(&v))
 	}
@@ -61,9 +62,9 @@ func swapped[T AtomicNumber](p *T, old, v T) bool {
 func AtomicAdd[T AtomicAddend](p *T, v T, _ ...Scope) T {
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Float32:
-		return updated(p, func(old T) T { return sum[T, float32](old, v) })
+		return update(p, func(old T) T { return sum[T, float32](old, v) })
 	case reflect.Float64:
-		return updated(p, func(old T) T { return sum[T, float64](old, v) })
+		return update(p, func(old T) T { return sum[T, float64](old, v) })
 	case reflect.Struct:
 		return addHalf(p, v)
 	case reflect.Int32, reflect.Uint32:
@@ -74,15 +75,15 @@ func AtomicAdd[T AtomicAddend](p *T, v T, _ ...Scope) T {
 	return from64[T](atomic.AddUint64(dword(p), d) - d)
 }
 
-// sum adds two values of type T, which is F or defined as it.
+// sum adds two values of type T, whose underlying type is F.
 func sum[T any, F Float](x, y T) T {
 	s := *(*F)(unsafe.Pointer(&x)) + *(*F)(unsafe.Pointer(&y))
 	return *(*T)(unsafe.Pointer(&s))
 }
 
-// updated replaces *p, of 32 or 64 bits, by a function of it, and returns the
-// old value.
-func updated[T any](p *T, f func(T) T) T {
+// update replaces *p, a value of 32 or 64 bits, with f(*p), and returns the old
+// value.
+func update[T any](p *T, f func(T) T) T {
 	for {
 		if unsafe.Sizeof(*p) == 4 {
 			old := atomic.LoadUint32(word(p))
@@ -100,13 +101,13 @@ func updated[T any](p *T, f func(T) T) T {
 	}
 }
 
-// addHalf adds to a 16-bit float by replacing the 32-bit word around it. The
-// machines that kernels run on are little-endian.
+// addHalf adds v to a 16-bit float: it replaces the 32-bit word that contains the
+// float. All supported machines are little-endian.
 func addHalf[T any](p *T, v T) T {
 	at := unsafe.Pointer(p)
 	shift := uintptr(at) & 2 * 8
-	// Values of 16 bits are in memory of at least the 32 bits around them: what kernels
-	// share is allocated in whole words.
+	// Reading the whole 32-bit word is safe: memory that kernels share is
+	// allocated in whole words.
 	w := (*uint32)(unsafe.Add(at, -int(uintptr(at)&2)))
 	for {
 		all := atomic.LoadUint32(w)
@@ -130,30 +131,30 @@ func AtomicSub[T AtomicNumber](p *T, v T, _ ...Scope) T {
 	return AtomicAdd(p, -v)
 }
 
-// AtomicMin stores the smaller of *p and v and returns the old value. Of floats,
-// -0 is smaller than +0, and a NaN larger than all numbers; what it does where
-// *p is a NaN with its sign bit set is undefined.
+// AtomicMin stores the smaller of *p and v and returns the old value. For floats,
+// -0 is smaller than +0, and a NaN is larger than every number. The result is
+// undefined if *p is a NaN with its sign bit set.
 func AtomicMin[T AtomicNumber](p *T, v T, _ ...Scope) T {
 	for {
 		old := load(p)
-		if !less(v, old) || swapped(p, old, v) {
+		if !less(v, old) || compareAndSwap(p, old, v) {
 			return old
 		}
 	}
 }
 
-// AtomicMax stores the larger of *p and v, in the order of [AtomicMin], and
-// returns the old value.
+// AtomicMax stores the larger of *p and v and returns the old value. Floats are
+// ordered as in [AtomicMin].
 func AtomicMax[T AtomicNumber](p *T, v T, _ ...Scope) T {
 	for {
 		old := load(p)
-		if !less(old, v) || swapped(p, old, v) {
+		if !less(old, v) || compareAndSwap(p, old, v) {
 			return old
 		}
 	}
 }
 
-// less reports whether x is before y in the order of AtomicMin.
+// less reports whether x comes before y in the order of AtomicMin.
 func less[T AtomicNumber](x, y T) bool {
 	switch {
 	case x != x:
@@ -163,7 +164,7 @@ func less[T AtomicNumber](x, y T) bool {
 	case integral[T]() || x != y:
 		return x < y
 	}
-	return 1/x < 1/y // of zeros, by the sign
+	return 1/x < 1/y // both are zero: compare the signs
 }
 
 // AtomicAnd stores *p & v and returns the old value.
@@ -186,7 +187,7 @@ func AtomicOr[T AtomicInteger](p *T, v T, _ ...Scope) T {
 func AtomicXor[T AtomicInteger](p *T, v T, _ ...Scope) T {
 	for {
 		old := load(p)
-		if swapped(p, old, old^v) {
+		if compareAndSwap(p, old, old^v) {
 			return old
 		}
 	}
@@ -200,15 +201,15 @@ func AtomicExchange[T AtomicNumber](p *T, v T, _ ...Scope) T {
 	return from64[T](atomic.SwapUint64(dword(p), *dword(&v)))
 }
 
-// AtomicCompareAndSwap stores v if *p equals old. It returns the value that was
-// there: the exchange happened if that is old. Floats are compared by their
+// AtomicCompareAndSwap stores v if *p equals old. It returns the previous value
+// of *p; the swap took place if that equals old. Floats are compared by their
 // bits.
 func AtomicCompareAndSwap[T AtomicNumber](p *T, old, v T, _ ...Scope) T {
 	for {
 		if now := load(p); !equalBits(now, old) {
 			return now
 		}
-		if swapped(p, old, v) {
+		if compareAndSwap(p, old, v) {
 			return old
 		}
 	}

@@ -69,7 +69,7 @@ func testAtomicIntegers[T kernel.AtomicInteger](t *testing.T) {
 		{"relaxed store", 12, 0, 9, func(p *T) T { kernel.StoreRelaxed(p, 9, kernel.SystemScope); return 0 }},
 		{"store", 12, 0, 9, func(p *T) T { kernel.StoreRelease(p, 9); return 0 }},
 	} {
-		// Neighbours show whether more than the operand is written.
+		// The neighboring elements show whether an operation writes more than its operand.
 		v := [3]T{7, c.start, 7}
 		if old := c.do(&v[1]); old != c.old || v != [3]T{7, c.end, 7} {
 			t.Errorf("%s: returned %v and left %v, want %v and %v", c.name, old, v, c.old, c.end)

@@ -1,32 +1,33 @@
 package kernel
 
-// CopyBarrier is a shared variable at which the threads of a block wait for bulk
-// copies. It is declared with [Shared], alone or in an array, and needs no
-// initialisation. It is passed by its address; it cannot be copied.
+// CopyBarrier is a shared variable on which the threads of a block wait for bulk
+// copies. Declare it with [Shared], alone or in an array. It needs no
+// initialization. Pass it by address; it cannot be copied.
 //
 //	arrived := kernel.Shared[kernel.CopyBarrier](t)
 type CopyBarrier struct {
-	_ uint64 // the GPU's barrier; Each and the CPU wait at the block's
+	_ uint64 // the barrier on a GPU; Each and the CPU use the block's barrier
 }
 
-// BulkCopy begins to copy the elements of src, in global memory, to dst, in the
-// block's shared memory, as many as the shorter of the two has. All threads of
-// the block call it together, with the same arguments. Where the GPU has an
-// engine for it (compute capability 9.0) and the addresses are multiples of 16
-// bytes, one thread starts that and none copies; otherwise the threads share the
-// work.
+// BulkCopy starts a copy of the elements of src, in global memory, to dst, in the
+// block's shared memory. It copies as many elements as the shorter of the two
+// has. All threads of the block must call it together, with the same arguments.
+// On GPUs with a bulk copy engine (compute capability 9.0), and if the addresses
+// are multiples of 16 bytes, one thread starts the engine. Otherwise the threads
+// share the copy.
 //
-// The elements are there after the next [BulkWait] for the barrier. Until then
-// dst must not be read, nor either be written. What the threads did with dst
-// before must have ended, at a barrier.
+// The elements are present after the next [BulkWait] on the barrier. Until then,
+// do not read dst, and do not write dst or src. If threads used dst before, place
+// a barrier between that use and BulkCopy.
 func BulkCopy[T any](t Thread, b *CopyBarrier, dst, src []T) {
 	if t.linear() == 0 {
 		copy(dst, src)
 	}
 }
 
-// BulkWait waits until all copies that were begun with the barrier have arrived,
-// and until all threads of the block have called it: it is a barrier as Sync is.
+// BulkWait waits until all copies started with the barrier are complete and all
+// threads of the block have called it. It is also a barrier of the block, like
+// Sync.
 func BulkWait(t Thread, b *CopyBarrier) {
 	t.Sync()
 }

@@ -2,15 +2,16 @@ package kernel
 
 import "time"
 
-// Clock returns a counter of clock cycles of the processor that runs the thread,
-// for measuring short times: the difference of two readings by one thread. It is
-// read where it stands. On the CPU it counts nanoseconds; in the simulator,
-// instructions.
+// Clock returns a cycle counter of the processor that runs the thread. Use the
+// difference of two readings by one thread to measure short times. The compiler
+// does not move the reading. On the CPU the counter counts nanoseconds; in the
+// simulator it counts instructions.
 func Clock() int64 { return int64(time.Since(started)) }
 
 // GlobalTimer returns a time in nanoseconds that all threads of the device share.
-// GPUs advance it in steps, of about a microsecond on some. It is read where it
-// stands. The simulator counts instructions, so that its results repeat.
+// GPUs advance it in steps, on some GPUs of about a microsecond. The compiler
+// does not move the reading. The simulator counts instructions, so its results
+// are reproducible.
 func GlobalTimer() int64 { return origin + int64(time.Since(started)) }
 
 var (

@@ -6,24 +6,27 @@ import (
 	"unsafe"
 )
 
-// SyncGrid waits until every thread of the grid has called it. What a thread
-// wrote before is visible to all others after.
+// SyncGrid waits until every thread of the grid has called it. Writes that a
+// thread made before the call are visible to all other threads after it.
 //
-// All blocks of the grid have to be resident at once, which limits their number:
-// a launch of more fails before anything runs, with an error that tells the
-// limit. Kernels that call SyncGrid are launched as others are.
+// All blocks of the grid must be resident at once, which limits their number. A
+// launch with more blocks fails before anything runs, with an error that gives
+// the limit. Kernels that call SyncGrid are launched like any other.
 func (t Thread) SyncGrid() { t.sync(ofGrid) }
 
-// SyncCluster waits until every thread of the cluster has called it. What a
-// thread wrote before, to shared memory too, is visible to the others after.
+// SyncCluster waits until every thread of the cluster has called it. Writes that
+// a thread made before the call, including those to shared memory, are visible to
+// the other threads of the cluster after it.
 func (t Thread) SyncCluster() { t.sync(ofCluster) }
 
-// ClusterRank returns the block's number in its cluster, X running fastest.
+// ClusterRank returns the block's number within its cluster, with X varying
+// fastest.
 //
-// A cluster is blocks that run at the same time and can use each other's shared
-// memory. The directive declares how many: //quern:kernel cluster=2, or 2x2. They
-// are neighbours in the grid, whose extents have to be multiples of theirs; a
-// cluster has at most 8. Kernels without the option have clusters of one block.
+// A cluster is a set of blocks that run at the same time and can access each
+// other's shared memory. The directive declares its size: //quern:kernel
+// cluster=2, or 2x2. The blocks of a cluster are neighbors in the grid. The
+// extents of the grid must be multiples of those of the cluster, and a cluster
+// has at most 8 blocks. Without the option, every block is a cluster of its own.
 func (t Thread) ClusterRank() int {
 	if t.state == nil {
 		return 0
@@ -40,10 +43,10 @@ func (t Thread) ClusterSize() int {
 	return len(t.state.block.cluster)
 }
 
-// ClusterShared returns a pointer to what p, a pointer into the block's shared
-// memory, points to in the block of the cluster with the given rank. That block
-// must have begun and must not have ended: between the first access and either
-// there has to be a SyncCluster.
+// ClusterShared returns the address, in the block with the given rank of the same
+// cluster, that corresponds to p. p must point into the block's shared memory.
+// The other block must be running: call SyncCluster before the first access and
+// after the last one.
 //
 //	tile := kernel.Shared[[256]float32](t)
 //	tile[t.ThreadIdx.X] = v
@@ -63,7 +66,7 @@ func ClusterShared[T any](t Thread, p *T, rank int) *T {
 		panic(noBlock(rank, len(b.cluster)))
 	}
 	other := b.cluster[rank]
-	at := uintptr(unsafe.Pointer(p)) // compared only; p is in the heap, which does not move
+	at := uintptr(unsafe.Pointer(p)) // for comparison only; p is on the heap, which does not move
 	for i, v := range b.variables {
 		first := uintptr(unsafe.Pointer(unsafe.SliceData(v.bytes)))
 		if first <= at && at+unsafe.Sizeof(*p) <= first+uintptr(len(v.bytes)) {
@@ -73,14 +76,15 @@ func ClusterShared[T any](t Thread, p *T, rank int) *T {
 	if first := uintptr(unsafe.Pointer(unsafe.SliceData(b.dynamic))); first <= at && at+unsafe.Sizeof(*p) <= first+uintptr(b.dynamicBytes) {
 		return (*T)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(other.dynamic)), at-first))
 	}
-	panic("kernel: ClusterShared of a pointer that is not into shared memory")
+	panic("kernel: ClusterShared: the pointer does not point into shared memory; pass the address of a kernel.Shared or kernel.Dynamic variable")
 }
 
 func noBlock(rank, size int) string {
-	return fmt.Sprintf("kernel: ClusterShared of block %d of a cluster of %d", rank, size)
+	return fmt.Sprintf("kernel: ClusterShared: rank %d is out of range; the cluster has %d blocks", rank, size)
 }
 
-// variable returns variable i, which is of the type of like.
+// variable returns variable i. It creates variables of the same type as like
+// where they are missing.
 func (b *blockState) variable(i int, like variable) *variable {
 	for len(b.variables) <= i {
 		p := reflect.New(reflect.TypeOf(like.pointer).Elem())
@@ -95,6 +99,6 @@ func (t Thread) sync(r reach) {
 		return
 	}
 	if t.BlockDim.Count() > 1 || r == ofGrid && t.GridDim.Count() > 1 {
-		panic("kernel: " + r.String() + " in a block of " + t.BlockDim.String() + " threads of which only one is running; run the block with kernel.Each")
+		panic("kernel: " + r.String() + " in a block of " + t.BlockDim.String() + " threads, but only one thread is running; run the block with kernel.Each")
 	}
 }

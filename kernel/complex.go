@@ -2,11 +2,11 @@ package kernel
 
 import "math"
 
-// divideComplex returns n/m as Go's complex128 division does: by Smith's method
-// (Algorithm 116: Complex division, Communications of the ACM 5, 1962), and where
-// both parts of that are NaN, the infinities and zeros of ISO C, annex G. The
-// compiler calls it where a kernel divides complex numbers. The conversions keep
-// products from being fused with sums.
+// divideComplex returns n/m with the result of Go's complex128 division. It uses
+// Smith's method (Algorithm 116: Complex division, Communications of the ACM 5,
+// 1962). If both parts of the result are NaN, it applies the rules for infinities
+// and zeros of ISO C, annex G. The compiler calls it for complex division in
+// kernels. The explicit conversions keep products from being fused with sums.
 func divideComplex(n, m complex128) complex128 {
 	a, b, c, d := real(n), imag(n), real(m), imag(m)
 	var re, im float64
@@ -42,7 +42,8 @@ func divideComplex(n, m complex128) complex128 {
 func isInfinite(x float64) bool { return math.Abs(x) > math.MaxFloat64 }
 func isFinite(x float64) bool   { return math.Abs(x) <= math.MaxFloat64 }
 
-// unitOfInfinity is 1 for an infinity and 0 for anything else, with the sign of x.
+// unitOfInfinity returns 1 for an infinity and 0 for any other value, with the
+// sign of x.
 func unitOfInfinity(x float64) float64 {
 	if isInfinite(x) {
 		return math.Copysign(1, x)

@@ -2,13 +2,13 @@ package kernel
 
 import "unsafe"
 
-// ToInteger returns x without its fraction, and the nearest value of type To where
-// that is beyond the type's range; NaN becomes 0.
+// ToInteger truncates x toward zero. Values outside the range of To become the
+// nearest value of To; NaN becomes 0.
 //
-// In a kernel it is the conversion To(x), which means this on every device. In Go
-// the conversion of such values gives whatever the processor makes of them. So
-// functions that kernels share with other Go code, and tests that run a kernel by
-// [Each], use ToInteger where values may be out of range.
+// In a kernel, the conversion To(x) does the same on every device. In other Go
+// code, the result of converting an out-of-range value depends on the processor.
+// Use ToInteger for values that may be out of range in functions that kernels
+// share with other Go code, and in kernels that tests run with [Each].
 func ToInteger[To Integer, From Float](x From) To {
 	lowest, highest := To(0), ^To(0)
 	if highest < 0 { // a signed type
@@ -18,7 +18,7 @@ func ToInteger[To Integer, From Float](x From) To {
 	switch {
 	case x <= From(lowest):
 		return lowest
-	case x >= From(highest): // which may be rounded to the number behind it
+	case x >= From(highest): // From(highest) may round up to highest+1
 		return highest
 	case x != x:
 		return 0

@@ -26,8 +26,8 @@ func edges() []float64 {
 	return list
 }
 
-// nearest is the integer between low and high that is nearest to x without its
-// fraction, 0 for NaN.
+// nearest returns the integer between low and high that is nearest to x truncated
+// toward zero; 0 for NaN.
 func nearest(x float64, low, high *big.Int) *big.Int {
 	switch {
 	case x != x:

@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// Each calls body once for every thread of a grid of blocks, as the plain Go
-// function that it is. It is the reference that the compiled forms of a kernel
-// are compared with, and the way to a debugger; for speed there is the compiled
-// form.
+// Each calls body, as a plain Go function, once for every thread of a grid of
+// blocks. It is the reference for the compiled forms of a kernel and lets a
+// debugger step through it. It is slow; use the compiled form for speed.
 //
-// Each is deterministic: blocks run one after another, each up to its next
-// SyncGrid, and the threads of a block one at a time, in order, each up to its
-// next barrier or warp operation. A thread must not wait for another by other
-// means. Shared memory is filled with the byte 0xA5 before each block.
+// Each is deterministic. Blocks run one after another, each up to its next
+// SyncGrid. The threads of a block run one at a time, in order, each up to its
+// next barrier or warp operation. A thread must not wait for another thread by
+// any other means. Shared memory is filled with the byte 0xA5 before each block.
 //
-// If a thread panics, a block's threads do not all reach the same number of
-// barriers, or a warp's not the same warp operations, Each panics with a
-// [*ThreadError]. A Y or Z of zero in grid or block counts as one; Each panics if
-// grid or block is empty. Kernels with clusters are run by [EachCluster].
+// Each panics with a [*ThreadError] if a thread panics, if the threads of a block
+// do not reach the same barriers, or if the threads of a warp do not reach the
+// same warp operations. A Y or Z of zero in grid or block counts as one. Each
+// panics if grid or block is empty. Use [EachCluster] for kernels with clusters.
 func Each(grid, block Dim3, body func(t Thread)) {
 	EachDynamic(grid, block, 0, body)
 }
@@ -30,25 +29,25 @@ func Each(grid, block Dim3, body func(t Thread)) {
 func EachDynamic(grid, block Dim3, bytes int, body func(t Thread)) {
 	grid, block = grid.filled(), block.filled()
 	if min(grid.X, grid.Y, grid.Z, block.X, block.Y, block.Z) < 1 {
-		panic(fmt.Sprintf("kernel: Each over a grid of %v blocks of %v threads", grid, block))
+		panic(fmt.Sprintf("kernel: Each: grid of %v blocks with %v threads each: every extent must be at least 1", grid, block))
 	}
 	if bytes < 0 {
-		panic(fmt.Sprintf("kernel: Each with %d bytes of dynamic shared memory", bytes))
+		panic(fmt.Sprintf("kernel: Each: %d bytes of dynamic shared memory; the size cannot be negative", bytes))
 	}
 	(&gridState{body: body, grid: grid, block: block, cluster: Dim3{1, 1, 1}, bytes: bytes}).run()
 }
 
-// ThreadError is what Each panics with when a thread panicked or missed a
-// barrier.
+// ThreadError is the value with which Each panics when a thread panics or misses
+// a barrier.
 type ThreadError struct {
 	Block, Thread Dim3
-	Value         any    // what the thread panicked with
-	File          string // where, if known
+	Value         any    // the value of the thread's panic
+	File          string // the source position, if known
 	Line          int
-	Function      string // the function there, as package runtime names it
+	Function      string // the function at that position, as named by package runtime
 }
 
-// Error tells what failed, where, and in which thread of which block.
+// Error returns the failure with its source position, thread and block.
 func (e *ThreadError) Error() string {
 	at := ""
 	if e.File != "" {
@@ -64,26 +63,26 @@ func (e *ThreadError) Unwrap() error {
 	return err
 }
 
-// blockState is the block that Each is running.
+// blockState is a block that Each runs.
 //
-// Threads run on coroutines. A coroutine runs the threads that have not started
-// one after another, so that a body without barriers needs a single one; when a
-// thread waits at a barrier its coroutine is parked there, and another takes
-// over the rest. Coroutines without a thread are kept for the next block.
+// Threads run on coroutines. One coroutine runs unstarted threads one after
+// another, so a body without barriers needs only one. When a thread waits at a
+// barrier, its coroutine is parked and another one continues with the remaining
+// threads. Idle coroutines are kept for the next block.
 type blockState struct {
 	body    func(Thread)
 	cluster []*blockState // the blocks of its cluster by rank
 	extent  Dim3          // of the cluster
 	count   int
-	thread  Thread // what the threads of the block have in common
-	number  int    // of the block, from 1
+	thread  Thread // the fields that all threads of the block share
+	number  int    // of the block, starting at 1
 	next    Dim3   // the next thread to start
 	started int
-	parked  []*threadState // that waited when they were last run, in order
+	parked  []*threadState // waiting when last run, in thread order
 	idle    []*threadState // without a thread
-	warps   []*meetings
+	warps   []*warpCalls
 
-	unfilled     bool // shared memory is left as it is before a block
+	unfilled     bool // do not poison shared memory before each block
 	variables    []variable
 	dynamic      []uint64
 	dynamicBytes int
@@ -93,11 +92,11 @@ type blockState struct {
 type threadState struct {
 	block  *blockState
 	thread Thread
-	shared int      // calls of Shared so far
-	met    int      // calls of warp operations so far
-	at     *meeting // the warp operation that it waits in
-	waits  bool     // rather than having returned
-	reach  reach    // of the barrier that it waits at
+	shared int       // calls of Shared so far
+	calls  int       // calls of warp operations so far
+	at     *warpCall // the warp operation in which it waits
+	waits  bool      // false if the thread has returned
+	reach  reach     // of the barrier at which it waits
 	yield  func(waits bool) bool
 	resume func() (waits, ok bool)
 	cancel func()
@@ -119,7 +118,7 @@ func (b *blockState) begin(index Dim3) {
 	}
 }
 
-// coroutine returns one without a thread.
+// coroutine returns a coroutine that has no thread.
 func (b *blockState) coroutine() *threadState {
 	if n := len(b.idle); n > 0 {
 		s := b.idle[n-1]
@@ -131,8 +130,7 @@ func (b *blockState) coroutine() *threadState {
 	return s
 }
 
-// sort moves the coroutines whose threads have returned from the parked ones to
-// the idle ones.
+// sort moves the coroutines whose threads have returned from parked to idle.
 func (b *blockState) sort() {
 	waiting := b.parked[:0]
 	for _, s := range b.parked {
@@ -145,15 +143,16 @@ func (b *blockState) sort() {
 	b.parked = waiting
 }
 
-// run runs the threads up to where the block has ended, or all of them wait for
-// other blocks. It returns for which.
+// run runs the threads until the block has ended or all of them wait for other
+// blocks. It returns the barrier for which they wait, or ofNone if the block has
+// ended.
 func (b *blockState) run() reach {
 	for len(b.parked) > 0 {
 		if b.runWarps() {
 			b.sort()
 			continue
 		}
-		if r := b.meeting(); r != ofBlock {
+		if r := b.barrier(); r != ofBlock {
 			return r
 		}
 		b.release()
@@ -161,8 +160,8 @@ func (b *blockState) run() reach {
 	return ofNone
 }
 
-// meeting returns whose barrier all threads of the block wait at.
-func (b *blockState) meeting() reach {
+// barrier returns the barrier at which all threads of the block wait.
+func (b *blockState) barrier() reach {
 	first := b.parked[0]
 	fail := func(format string, args ...any) {
 		panic(&ThreadError{Block: b.thread.BlockIdx, Thread: first.thread.ThreadIdx,
@@ -179,7 +178,7 @@ func (b *blockState) meeting() reach {
 	return first.reach
 }
 
-// release lets the threads that wait go on.
+// release resumes the waiting threads.
 func (b *blockState) release() {
 	for _, s := range b.parked {
 		s.step()
@@ -187,8 +186,8 @@ func (b *blockState) release() {
 	b.sort()
 }
 
-// stop ends the coroutines, and the threads that a panic in another one left at a
-// barrier.
+// stop ends the coroutines, including those with threads that another thread's
+// panic has left waiting at a barrier.
 func (b *blockState) stop() {
 	for _, s := range b.parked {
 		s.cancel()
@@ -198,11 +197,10 @@ func (b *blockState) stop() {
 	}
 }
 
-// stopped is the panic that ends a thread which waits at a barrier.
+// stopped is the panic value that ends a thread waiting at a barrier.
 type stopped struct{}
 
-// run runs the threads that have not started, on one coroutine, of one block
-// after the other.
+// run runs unstarted threads on one coroutine, block after block.
 func (s *threadState) run(yield func(waits bool) bool) {
 	s.yield = yield
 	defer func() {
@@ -219,7 +217,7 @@ func (s *threadState) run(yield func(waits bool) bool) {
 			s.thread = b.thread
 			s.thread.ThreadIdx = b.next
 			s.thread.state = s
-			s.shared, s.met = 0, 0
+			s.shared, s.calls = 0, 0
 			b.started++
 			b.next = b.following(b.next)
 			b.body(s.thread)
@@ -227,7 +225,7 @@ func (s *threadState) run(yield func(waits bool) bool) {
 	}
 }
 
-// following returns the index of the thread after i, X running fastest.
+// following returns the index of the thread after i, with X varying fastest.
 func (b *blockState) following(i Dim3) Dim3 {
 	if i.X++; i.X < b.thread.BlockDim.X {
 		return i
@@ -239,7 +237,7 @@ func (b *blockState) following(i Dim3) Dim3 {
 	return Dim3{Z: i.Z + 1}
 }
 
-// step runs the thread up to where it waits again.
+// step runs the thread until it waits again or returns.
 func (s *threadState) step() { s.waits, _ = s.resume() }
 
 // sync waits at a barrier.
@@ -248,26 +246,26 @@ func (s *threadState) sync(r reach) {
 	s.wait()
 }
 
-// wait hands over to the other threads.
+// wait yields to the other threads.
 func (s *threadState) wait() {
 	if !s.yield(true) {
 		panic(stopped{})
 	}
 }
 
-// panicSite returns the place of the kernel's statement that panicked. It is
-// called from the function that recovers.
+// panicSite returns the position of the kernel statement that panicked. Call it
+// from the function that recovers.
 func panicSite() (file string, line int, function string) {
 	var pcs [16]uintptr
 	return site(pcs[:runtime.Callers(3, pcs[:])])
 }
 
-// site returns the place in the kernel that a stack of calls leads to.
+// site returns the innermost position in a call stack that belongs to the kernel.
 func site(callers []uintptr) (file string, line int, function string) {
 	frames := runtime.CallersFrames(callers)
 	for {
 		f, more := frames.Next()
-		if !supports(f.Function) {
+		if !isRuntime(f.Function) {
 			return f.File, f.Line, f.Function
 		}
 		if !more {
@@ -276,13 +274,13 @@ func site(callers []uintptr) (file string, line int, function string) {
 	}
 }
 
-// supports reports whether a function is one that a kernel stands on rather
-// than part of a kernel.
-func supports(function string) bool {
+// isRuntime reports whether a function belongs to Go's or Quern's runtime rather
+// than to a kernel.
+func isRuntime(function string) bool {
 	for _, prefix := range []string{"runtime.", "sync/atomic.", "internal/runtime/", "quern.dev/kernel."} {
 		if strings.HasPrefix(function, prefix) {
 			return true
 		}
 	}
-	return !strings.Contains(function, ".") // assembly of the run time
+	return !strings.Contains(function, ".") // assembly of the Go runtime
 }

@@ -1,16 +1,16 @@
 package kernel
 
-// Blocks runs blocks of kernels, one after another, as [Each] does, but that shared
-// memory has what earlier blocks left in it. It is for package host, which hands out
-// the blocks of a launch in an order of its own. It is used by one goroutine, which
-// calls Stop at the end.
+// Blocks runs blocks of kernels one after another, like [Each], but does not
+// reset shared memory between them. It is for package host, which chooses the
+// order of the blocks. Only one goroutine may use it, and must call Stop at the
+// end.
 type Blocks struct{ state *blockState }
 
-// NewBlocks returns Blocks that have run nothing.
+// NewBlocks returns Blocks without a launch.
 func NewBlocks() *Blocks { return &Blocks{new(blockState)} }
 
-// Begin prepares to run blocks of a launch, with the given bytes of dynamic shared
-// memory.
+// Begin prepares to run blocks of a launch with the given number of bytes of
+// dynamic shared memory.
 func (b *Blocks) Begin(grid, block Dim3, bytes int, body func(t Thread)) {
 	idle := b.state.idle
 	*b.state = blockState{
@@ -20,8 +20,8 @@ func (b *Blocks) Begin(grid, block Dim3, bytes int, body func(t Thread)) {
 	b.state.cluster = []*blockState{b.state}
 }
 
-// Join makes the blocks that each of the members runs clusters of the given
-// extent. Members are in the order of their ranks, and run at the same time.
+// Join combines the blocks that the members run into clusters of the given
+// extent. Members are ordered by rank and run at the same time.
 func Join(extent Dim3, members []*Blocks) {
 	cluster := make([]*blockState, len(members))
 	for i, m := range members {
@@ -32,9 +32,9 @@ func Join(extent Dim3, members []*Blocks) {
 	}
 }
 
-// Run runs the block with the given index. When all of its threads are in
-// SyncGrid it calls syncGrid, and when they are in SyncCluster, syncCluster.
-// Run panics as Each does; then nothing but Stop may be called.
+// Run runs the block with the given index. It calls syncGrid when all threads of
+// the block are in SyncGrid, and syncCluster when all are in SyncCluster. Run
+// panics as Each does; after a panic only Stop may be called.
 func (b *Blocks) Run(index Dim3, syncGrid, syncCluster func()) {
 	s := b.state
 	s.begin(index)
@@ -51,8 +51,8 @@ func (b *Blocks) Run(index Dim3, syncGrid, syncCluster func()) {
 	}
 }
 
-// End lets go of the launch.
+// End releases the launch.
 func (b *Blocks) End() { *b.state = blockState{idle: b.state.idle} }
 
-// Stop ends what was started.
+// Stop ends the coroutines.
 func (b *Blocks) Stop() { b.state.stop() }

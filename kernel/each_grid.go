@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// reach is whose threads meet at a barrier.
+// reach is the set of threads that a barrier synchronizes.
 type reach uint8
 
 const (
@@ -17,32 +17,32 @@ const (
 
 func (r reach) String() string { return [...]string{"nothing", "Sync", "SyncCluster", "SyncGrid"}[r] }
 
-// EachCluster is [Each] for a kernel whose directive has the option cluster: the
-// blocks of a cluster run by turns, and have the given number of bytes of
-// dynamic shared memory. A Y or Z of zero counts as one; the extents of the grid
-// have to be multiples of the cluster's.
+// EachCluster is [Each] for a kernel with the directive option cluster. The
+// blocks of a cluster take turns and have the given number of bytes of dynamic
+// shared memory. A Y or Z of zero counts as one. The extents of the grid must be
+// multiples of those of the cluster.
 func EachCluster(grid, block, cluster Dim3, bytes int, body func(t Thread)) {
 	grid, block, cluster = grid.filled(), block.filled(), cluster.filled()
 	if min(grid.X, grid.Y, grid.Z, block.X, block.Y, block.Z, cluster.X, cluster.Y, cluster.Z) < 1 ||
 		grid.X%cluster.X != 0 || grid.Y%cluster.Y != 0 || grid.Z%cluster.Z != 0 {
-		panic(fmt.Sprintf("kernel: EachCluster over a grid of %v blocks of %v threads in clusters of %v", grid, block, cluster))
+		panic(fmt.Sprintf("kernel: EachCluster: grid of %v blocks with %v threads each in clusters of %v: every extent must be at least 1, and the grid a multiple of the cluster", grid, block, cluster))
 	}
 	if bytes < 0 {
-		panic(fmt.Sprintf("kernel: EachCluster with %d bytes of dynamic shared memory", bytes))
+		panic(fmt.Sprintf("kernel: EachCluster: %d bytes of dynamic shared memory; the size cannot be negative", bytes))
 	}
 	(&gridState{body: body, grid: grid, block: block, cluster: cluster, bytes: bytes}).run()
 }
 
-// gridState is the grid that Each is running.
+// gridState is a grid that Each runs.
 type gridState struct {
 	body                 func(Thread)
 	grid, block, cluster Dim3
 	bytes                int
 
-	live    []*blockState   // that have threads
+	live    []*blockState   // with started coroutines
 	idle    [][]*blockState // clusters that have ended
 	waiting [][]*blockState // clusters whose blocks wait in SyncGrid
-	ended   bool            // some cluster has
+	ended   bool            // at least one cluster has ended
 }
 
 func (g *gridState) run() {
@@ -75,7 +75,7 @@ func (g *gridState) run() {
 	}
 }
 
-// begin starts the blocks of the cluster whose first block is at the index.
+// begin starts the blocks of the cluster whose first block has the given index.
 func (g *gridState) begin(first Dim3) []*blockState {
 	var blocks []*blockState
 	if n := len(g.idle); n > 0 {
@@ -99,14 +99,13 @@ func (g *gridState) begin(first Dim3) []*blockState {
 	return blocks
 }
 
-// advance runs the blocks of a cluster up to where they have ended or wait in
-// SyncGrid.
+// advance runs the blocks of a cluster until they have ended or wait in SyncGrid.
 func (g *gridState) advance(blocks []*blockState) {
 	for {
 		at := blocks[0].run()
 		for _, b := range blocks[1:] {
 			if r := b.run(); r != at {
-				apart(blocks[0], at, b, r)
+				mismatch(blocks[0], at, b, r)
 			}
 		}
 		switch at {
@@ -124,8 +123,8 @@ func (g *gridState) advance(blocks []*blockState) {
 	}
 }
 
-// apart panics because two blocks of a cluster do not wait for the same.
-func apart(x *blockState, at reach, y *blockState, other reach) {
+// mismatch panics because two blocks of a cluster wait at different barriers.
+func mismatch(x *blockState, at reach, y *blockState, other reach) {
 	if at == ofNone {
 		x, at, y, other = y, other, x, at
 	}

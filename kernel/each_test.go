@@ -102,7 +102,7 @@ func TestSyncSeparatesPhases(t *testing.T) {
 	})
 }
 
-func TestSharedMemoryIsOnePerBlockAndPoisoned(t *testing.T) {
+func TestEachBlockHasItsOwnPoisonedSharedMemory(t *testing.T) {
 	var fresh []uint32
 	kernel.Each(kernel.Dim3{X: 3}, kernel.Dim3{X: 8}, func(th kernel.Thread) {
 		count := kernel.Shared[uint32](th)
@@ -140,14 +140,14 @@ func TestDynamicSharedMemory(t *testing.T) {
 		}
 	})
 	if d := kernel.Dynamic[int32](kernel.Thread{}); d != nil {
-		t.Errorf("Dynamic of a lone thread is %v, want nil", d)
+		t.Errorf("Dynamic of a single thread is %v, want nil", d)
 	}
 	if p := kernel.Shared[int32](kernel.Thread{}); *p != 0 {
-		t.Errorf("Shared of a lone thread holds %v, want 0", *p)
+		t.Errorf("Shared of a single thread holds %v, want 0", *p)
 	}
 }
 
-func TestEachNamesTheThreadThatFails(t *testing.T) {
+func TestEachReportsTheFailingThread(t *testing.T) {
 	var empty []int
 	for _, c := range []struct {
 		name string
@@ -186,10 +186,10 @@ func TestEachNamesTheThreadThatFails(t *testing.T) {
 			} else {
 				kernel.Shared[float32](t)
 			}
-		}, "thread (1,0,0) of block (0,0,0) at each_test.go: kernel: call 1 of Shared in this thread is for a float32, but in another thread it was for a int32"},
+		}, "thread (1,0,0) of block (0,0,0) at each_test.go: kernel: Shared: call 1 of this thread has type float32, but the same call of another thread has type int32"},
 		{"shared memory with pointers", func(t kernel.Thread) {
 			kernel.Shared[[2]struct{ name string }](t)
-		}, "can be shared"},
+		}, "contains pointers; use numbers, bools, and arrays and structs of these"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := runtime.NumGoroutine()

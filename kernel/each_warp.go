@@ -6,32 +6,33 @@ import (
 	"unsafe"
 )
 
-// meeting is one thread's call of a warp operation.
-type meeting struct {
+// warpCall is one thread's call of a warp operation.
+type warpCall struct {
 	operation string
-	callers   [8]uintptr     // how the thread got there
-	value     unsafe.Pointer // to what the thread gives: a T of the operation, which all threads that meet have called with the same type
+	callers   [8]uintptr     // the call stack
+	value     unsafe.Pointer // points to the thread's operand; all threads of the call have the same type T
 	size      uintptr        // of the value
 }
 
-// meetings is what the threads of a warp give, by lane. A thread leaves its next
-// value in one list while those that are behind still read the other.
-type meetings [2][warpSize]meeting
+// warpCalls holds the calls of a warp's threads, by lane. There are two lists, so
+// that a thread can add its next call while slower threads still read the
+// previous ones.
+type warpCalls [2][warpSize]warpCall
 
-// gather waits until all threads of the warp call the same operation and
-// returns what each lane gives, in memory of the caller's own.
+// gather waits until all threads of the warp have called the same operation. It
+// returns the operands of all lanes, in memory that the caller owns.
 func gather[T any](t Thread, operation string, v T) []T {
 	s := t.state
 	if s == nil {
 		if t.BlockDim.Count() > 1 {
-			panic("kernel: " + operation + " in a block of " + t.BlockDim.String() + " threads of which only one is running; run the block with kernel.Each")
+			panic("kernel: " + operation + " in a block of " + t.BlockDim.String() + " threads, but only one thread is running; run the block with kernel.Each")
 		}
 		return []T{v}
 	}
-	list := &s.block.warp(t.Warp())[s.met%2]
-	s.met++
+	list := &s.block.warp(t.Warp())[s.calls%2]
+	s.calls++
 	m := &list[t.Lane()]
-	*m = meeting{operation: operation, value: unsafe.Pointer(&v), size: unsafe.Sizeof(v)}
+	*m = warpCall{operation: operation, value: unsafe.Pointer(&v), size: unsafe.Sizeof(v)}
 	runtime.Callers(2, m.callers[:])
 	s.at = m
 	s.wait()
@@ -43,13 +44,13 @@ func gather[T any](t Thread, operation string, v T) []T {
 	return values
 }
 
-// warp returns the lists of a warp of the block.
-func (b *blockState) warp(i int) *meetings {
+// warp returns the call lists of warp i.
+func (b *blockState) warp(i int) *warpCalls {
 	if b.warps == nil {
-		b.warps = make([]*meetings, (b.count+warpSize-1)/warpSize)
+		b.warps = make([]*warpCalls, (b.count+warpSize-1)/warpSize)
 	}
 	if b.warps[i] == nil {
-		b.warps[i] = new(meetings)
+		b.warps[i] = new(warpCalls)
 	}
 	return b.warps[i]
 }
@@ -57,8 +58,8 @@ func (b *blockState) warp(i int) *meetings {
 // lanes returns the number of threads of a warp.
 func (b *blockState) lanes(warp int) int { return min(warpSize, b.count-warp*warpSize) }
 
-// runWarps lets the threads of the warps that wait at warp operations go on, up
-// to where they wait for the whole block, and reports whether there were any.
+// runWarps resumes the threads of warps that wait at warp operations, until they
+// wait for the whole block. It reports whether there were any.
 func (b *blockState) runWarps() bool {
 	ran := false
 	for begin := 0; begin < len(b.parked); {
@@ -76,9 +77,9 @@ func (b *blockState) runWarps() bool {
 	return ran
 }
 
-// atOperation reports whether the threads of a warp that had not returned when
-// they were listed wait at a warp operation. It panics if not all threads of the
-// warp wait at the same.
+// atOperation reports whether a warp waits at a warp operation. It ignores
+// threads that had returned before they were listed. It panics if the threads of
+// the warp wait at different operations.
 func (b *blockState) atOperation(threads []*threadState) bool {
 	var first *threadState
 	for _, s := range threads {
@@ -94,23 +95,23 @@ func (b *blockState) atOperation(threads []*threadState) bool {
 	for _, s := range threads {
 		switch {
 		case !s.waits || s.thread.Lane() != lane:
-			b.apart(first, lane, "has returned")
+			b.mismatch(first, lane, "has returned")
 		case s.at == nil:
-			b.apart(first, lane, "waits in Sync")
+			b.mismatch(first, lane, "waits in Sync")
 		case s.at.operation != first.at.operation || s.at.size != first.at.size || s.at.callers != first.at.callers:
 			file, line, _ := site(s.at.callers[:])
-			b.apart(first, lane, fmt.Sprintf("waits in %s at %s:%d", s.at.operation, file, line))
+			b.mismatch(first, lane, fmt.Sprintf("waits in %s at %s:%d", s.at.operation, file, line))
 		}
 		lane++
 	}
 	if lane < b.lanes(warp) {
-		b.apart(first, lane, "has returned")
+		b.mismatch(first, lane, "has returned")
 	}
 	return true
 }
 
-// apart panics because a thread waits for a lane of its warp that is not there.
-func (b *blockState) apart(s *threadState, lane int, where string) {
+// mismatch panics because a thread waits for a lane that does not take part.
+func (b *blockState) mismatch(s *threadState, lane int, where string) {
 	file, line, function := site(s.at.callers[:])
 	panic(&ThreadError{
 		Block: s.thread.BlockIdx, Thread: s.thread.ThreadIdx, File: file, Line: line, Function: function,

@@ -6,41 +6,42 @@ import (
 	"strconv"
 )
 
-// Float16 is a 16-bit floating-point number of IEEE 754 (binary16): 11
-// significant bits, largest value 65504, smallest 2**-24. The zero value is 0.
+// Float16 is a 16-bit floating-point number as defined by IEEE 754 (binary16). It
+// has 11 significant bits; its largest value is 65504 and its smallest positive
+// value is 2**-24. The zero value is 0.
 //
-// Go has no operators for it; the methods compute as Go's operators would, each
-// rounded once, to the nearest value and half to the even one. Sums of many
-// values are best kept in float32. == and switch compare the bits, so that a NaN
-// equals itself and 0 does not equal -0; [Float16.Equal] compares as == does on
-// Go's floats.
+// Go has no operators for it. The methods compute what Go's operators would: each
+// result is rounded once, to nearest even. Accumulate long sums in float32. ==
+// and switch compare bits, so a NaN equals itself and 0 does not equal -0;
+// [Float16.Equal] compares like == on Go's floats.
 type Float16 struct{ float16 uint16 }
 
 // BFloat16 is a 16-bit floating-point number with the range of float32 and 8
-// significant bits: the upper half of a float32. Its methods are those of
+// significant bits: the upper half of a float32. It has the same methods as
 // [Float16].
 type BFloat16 struct{ bfloat16 uint16 }
 
-// Scalar is any type of number that can be an element of a buffer. Generic
-// kernels over it compute in float32, by [ToFloat32] and [FromFloat32].
+// Scalar is any number type that can be a buffer element. Generic kernels over
+// Scalar convert with [ToFloat32] and [FromFloat32] and compute in float32.
 type Scalar interface {
 	Number | Float16 | BFloat16
 }
 
-// halfNaN is the only NaN that rounding to Float16 or BFloat16 makes, as on the
-// GPU.
+// halfNaN is the only NaN that rounding to Float16 or BFloat16 produces, as on
+// the GPU.
 const halfNaN = 0x7fff
 
-// ToFloat16 returns x rounded once, to the nearest Float16 and half to the even
-// one. What is too large becomes an infinity.
+// ToFloat16 returns x rounded once to Float16, to nearest even. Values that are
+// too large become infinities.
 func ToFloat16[T Number](x T) Float16 { return roundFloat16(exactOrOdd(x)) }
 
-// ToBFloat16 returns x rounded once, to the nearest BFloat16 and half to the
-// even one. What is too large becomes an infinity.
+// ToBFloat16 returns x rounded once to BFloat16, to nearest even. Values that are
+// too large become infinities.
 func ToBFloat16[T Number](x T) BFloat16 { return roundBFloat16(exactOrOdd(x)) }
 
-// exactOrOdd returns x, or if it has more than 53 bits a float64 near it that
-// rounds to 11 bits or fewer as x does: the neighbour whose last bit is 1.
+// exactOrOdd returns x as a float64. If x has more than 53 significant bits, it
+// returns the neighboring float64 whose last bit is 1, which rounds to 11 bits or
+// fewer as x does.
 func exactOrOdd[T Number](x T) float64 {
 	if T(1)/T(2) != 0 { // a float
 		return float64(x)
@@ -67,8 +68,8 @@ func exactOrOdd[T Number](x T) float64 {
 func roundFloat16(x float64) Float16   { return Float16{roundHalf(x, 10, -14)} }
 func roundBFloat16(x float64) BFloat16 { return BFloat16{roundHalf(x, 7, -126)} }
 
-// roundHalf rounds x to a format of 16 bits with so many bits of fraction, whose
-// smallest normal value is 2**low.
+// roundHalf rounds x to a 16-bit format with the given number of fraction bits
+// and the smallest normal value 2**low.
 func roundHalf(x float64, fraction, low int) uint16 {
 	const float64Fraction, float64Bias = 52, 1023
 	b := math.Float64bits(x)
@@ -79,8 +80,8 @@ func roundHalf(x float64, fraction, low int) uint16 {
 	case b > 0x7ff<<float64Fraction:
 		return halfNaN
 	case b < uint64(low+float64Bias)<<float64Fraction:
-		// Added to a power of two whose last bit is the format's smallest value,
-		// x is rounded to a multiple of that.
+		// Adding a power of two whose last bit is the format's smallest value
+		// rounds x to a multiple of that value.
 		unit := math.Float64frombits(uint64(low-fraction+float64Fraction+float64Bias) << float64Fraction)
 		return sign | uint16(math.Float64bits(math.Float64frombits(b)+unit))
 	}
@@ -93,8 +94,7 @@ func roundHalf(x float64, fraction, low int) uint16 {
 // Float16FromBits returns the number with the IEEE 754 representation b.
 func Float16FromBits(b uint16) Float16 { return Float16{b} }
 
-// BFloat16FromBits returns the number whose bits are the upper half of a
-// float32's.
+// BFloat16FromBits returns the number whose bits are the upper half of a float32.
 func BFloat16FromBits(b uint16) BFloat16 { return BFloat16{b} }
 
 // Bits returns the IEEE 754 representation of x.
@@ -109,8 +109,8 @@ func (x Float16) Float32() float32 {
 	if b >= 0x7c00<<13 { // an infinity or NaN
 		b |= 0x7f800000
 	} else {
-		// As a float32 the bits mean a number 2**112 times smaller, also where
-		// they are subnormal.
+		// The shifted bits are a float32 that is 2**112 times too small. This
+		// includes subnormals.
 		b = math.Float32bits(math.Float32frombits(b) * 0x1p112)
 	}
 	return math.Float32frombits(b | uint32(x.float16&0x8000)<<16)
@@ -125,10 +125,10 @@ func (x Float16) Float64() float64 { return float64(x.Float32()) }
 // Float64 returns x, exactly.
 func (x BFloat16) Float64() float64 { return float64(x.Float32()) }
 
-// float32 has more than twice the bits of either format and two more, so that a
-// float32 sum, product, quotient or root, rounded again, is what one rounding
-// gives (Figueroa, When is double rounding innocuous?, 1995); the products have
-// no error at all before the last rounding.
+// A float32 result rounded to either format equals the exact result rounded once,
+// because float32 has more than twice as many bits plus two (Figueroa, When is
+// double rounding innocuous?, 1995). This holds for sums, products, quotients and
+// square roots; products are exact before the last rounding.
 
 // Add returns x + y.
 func (x Float16) Add(y Float16) Float16 { return ToFloat16(x.Float32() + y.Float32()) }
@@ -234,7 +234,7 @@ func (x BFloat16) String() string {
 	return shortest(x.Float64(), func(f float64) bool { return ToBFloat16(f).Equal(x) })
 }
 
-// shortest formats x with as few digits as still round to the same number.
+// shortest formats x with the fewest digits that still round to the same number.
 func shortest(x float64, same func(float64) bool) string {
 	if x != x {
 		return "NaN"
@@ -247,7 +247,7 @@ func shortest(x float64, same func(float64) bool) string {
 	}
 }
 
-// ToFloat32 returns x as a float32, exactly if it is a 16-bit float.
+// ToFloat32 returns x as a float32. The conversion of a 16-bit float is exact.
 func ToFloat32[T Scalar](x T) float32 {
 	switch x := any(x).(type) {
 	case float32:
@@ -267,8 +267,8 @@ func ToFloat32[T Scalar](x T) float32 {
 	}
 }
 
-// FromFloat32 returns x as a T: rounded if T is a 16-bit float, and as by
-// [ToInteger] if T is an integer.
+// FromFloat32 returns x as a T. It rounds if T is a 16-bit float, and converts
+// like [ToInteger] if T is an integer.
 func FromFloat32[T Scalar](x float32) T {
 	var y T
 	switch y := any(&y).(type) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// halfFormats are the 16-bit formats, with their functions on bits.
+// halfFormats lists the 16-bit formats with their functions on bits.
 var halfFormats = []struct {
 	name          string
 	fraction, low int
@@ -130,8 +130,9 @@ func TestEveryHalfConvertsExactlyAndBack(t *testing.T) {
 	}
 }
 
-// The numbers around every half and around the middle between two, where a
-// rounding to float32 first would go wrong.
+// The test covers the numbers around every 16-bit float, and around every
+// midpoint between two of them, where an intermediate rounding to float32 would
+// give a wrong result.
 func TestRoundingToHalfIsToTheNearest(t *testing.T) {
 	for _, f := range halfFormats {
 		for bits := range uint16(3-2*f.low) << f.fraction {
@@ -185,7 +186,8 @@ func TestRoundingRandomNumbersToHalf(t *testing.T) {
 			if got, want := f.fromUint(u), roundExact(new(big.Float).SetUint64(u), f.fraction, f.low); got != want {
 				t.Fatalf("%s: %d rounds to %#04x, want %#04x", f.name, u, got, want)
 			}
-			// Just above the middle between two numbers, by less than float64 can tell.
+			// Just above the midpoint between two numbers, by less than a float64
+			// can represent.
 			u = (u|1<<63)>>(62-f.fraction)<<(62-f.fraction) + uint64(r.IntN(3)) - 1
 			if got, want := f.fromUint(u), roundExact(new(big.Float).SetUint64(u), f.fraction, f.low); got != want {
 				t.Fatalf("%s: %d rounds to %#04x, want %#04x", f.name, u, got, want)
@@ -289,7 +291,7 @@ func TestHalfPrintsShortestDecimal(t *testing.T) {
 
 type celsius float64
 
-func TestScalarsGoThroughFloat32(t *testing.T) {
+func TestScalarConversionsThroughFloat32(t *testing.T) {
 	if got := ToFloat32(celsius(2.5)); got != 2.5 {
 		t.Errorf("ToFloat32(celsius(2.5)) = %v", got)
 	}

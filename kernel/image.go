@@ -7,37 +7,38 @@ import (
 	"sync/atomic"
 )
 
-// Image is the contents of a texture on a device without texture units. It does
-// not change once it is open.
+// Image is the contents of a texture on a device without texture units. It must
+// not change while it is open.
 type Image struct {
 	Width, Height int
 	Channels      int       // 1, 2 or 4
-	Texels        []float32 // rows of Width elements of Channels numbers each
+	Texels        []float32 // rows of Width elements with Channels numbers each
 	AddressX      AddressMode
 	AddressY      AddressMode
-	Linear        bool // mix neighbours
+	Linear        bool // interpolate between neighboring elements
 	Normalized    bool // coordinates from 0 to 1
 }
 
-// AddressMode says what a texture is outside of its image.
+// AddressMode defines the value of a texture outside its image.
 type AddressMode uint8
 
 // Address modes.
 const (
 	AddressClamp  AddressMode = iota // the nearest element of the border
 	AddressBorder                    // zero
-	AddressWrap                      // the image again; normalised coordinates only
-	AddressMirror                    // the image mirrored; normalised coordinates only
+	AddressWrap                      // the image repeats; normalized coordinates only
+	AddressMirror                    // the image repeats, mirrored; normalized coordinates only
 )
 
-// images are the open images; an object is an index plus one. The list is copied
-// when it changes, so that reading it takes no lock.
+// images holds the open images; an object is an index plus one. The list is
+// copied on every change, so that reading it needs no lock.
 var images struct {
 	mu   sync.Mutex
 	list atomic.Pointer[[]*Image]
 }
 
-// OpenImage returns the object by which textures name the image.
+// OpenImage registers the image and returns the object that textures refer to it
+// by.
 func OpenImage(m *Image) (object uint64) {
 	images.mu.Lock()
 	defer images.mu.Unlock()
@@ -55,7 +56,7 @@ func OpenImage(m *Image) (object uint64) {
 	return uint64(i) + 1
 }
 
-// CloseImage forgets an image.
+// CloseImage removes an image.
 func CloseImage(object uint64) {
 	images.mu.Lock()
 	defer images.mu.Unlock()
@@ -64,8 +65,8 @@ func CloseImage(object uint64) {
 	images.list.Store(&list)
 }
 
-// SampleImage returns the value of an open image at (u, v); channels that it does
-// not have are 0, and 1 for the fourth. It reports whether there is such an image.
+// SampleImage returns the value of an open image at (u, v) and reports whether
+// the image exists. Missing channels are 0, except for the fourth, which is 1.
 func SampleImage(object uint64, u, v float32) (texel [4]float32, ok bool) {
 	list := images.list.Load()
 	if list == nil || object-1 >= uint64(len(*list)) || (*list)[object-1] == nil {
@@ -92,7 +93,7 @@ func (m *Image) sample(u, v float32) [4]float32 {
 	return out
 }
 
-// unwrap brings a normalised coordinate back to the image, if it repeats.
+// unwrap maps a normalized coordinate of a repeating texture into the image.
 func unwrap(mode AddressMode, u float32) float32 {
 	switch mode {
 	case AddressWrap:
@@ -107,8 +108,8 @@ func unwrap(mode AddressMode, u float32) float32 {
 	return u
 }
 
-// split divides a coordinate into the element whose middle is next below, and
-// the weight of the one after it, of 8 binary places.
+// split splits a coordinate into the element whose center is the nearest at or
+// below it, and the weight of the next element, with 8 fractional bits.
 func split(u float32) (i int, weight float32) {
 	u -= 0.5
 	f := Floor(u)
@@ -116,7 +117,8 @@ func split(u float32) (i int, weight float32) {
 	return floor(f), w
 }
 
-// floor is the integer at or below u, within the range that images have.
+// floor returns the largest integer at or below u, limited to the range of image
+// sizes.
 func floor(u float32) int {
 	const far = 1 << 24
 	switch {
@@ -129,7 +131,7 @@ func floor(u float32) int {
 	}
 }
 
-// texel returns an element, also outside the image.
+// texel returns an element, which may be outside the image.
 func (m *Image) texel(x, y int) [4]float32 {
 	out := [4]float32{0, 0, 0, 1}
 	x, insideX := place(m.AddressX, x, m.Width)
@@ -141,6 +143,8 @@ func (m *Image) texel(x, y int) [4]float32 {
 	return out
 }
 
+// place maps an index to one within the image. It returns false if the element
+// is zero.
 func place(mode AddressMode, i, n int) (int, bool) {
 	switch {
 	case 0 <= i && i < n:

@@ -5,10 +5,10 @@ import (
 	"unsafe"
 )
 
-// In float32 the functions compute in float64 and round once more. That is
-// exact for Sqrt and the rounding functions, and off by more than half an ULP
-// for the others only where the float64 result is within its own error of the
-// middle between two neighbours.
+// In float32 the functions compute in float64 and round once more. This is exact
+// for Sqrt and the rounding functions. For the others, the error exceeds half an
+// ULP only if the float64 result is within its own error of the midpoint between
+// two neighboring values.
 
 // Sqrt returns the square root of x.
 func Sqrt[T Float](x T) T { return T(math.Sqrt(float64(x))) }
@@ -28,7 +28,7 @@ func Exp[T Float](x T) T { return T(math.Exp(float64(x))) }
 // Exp2 returns 2**x.
 func Exp2[T Float](x T) T { return T(math.Exp2(float64(x))) }
 
-// Expm1 returns e**x - 1, accurate where x is near zero.
+// Expm1 returns e**x - 1. It is accurate for x near zero.
 func Expm1[T Float](x T) T { return T(math.Expm1(float64(x))) }
 
 // Log returns the natural logarithm of x.
@@ -40,7 +40,7 @@ func Log2[T Float](x T) T { return T(math.Log2(float64(x))) }
 // Log10 returns the decimal logarithm of x.
 func Log10[T Float](x T) T { return T(math.Log10(float64(x))) }
 
-// Log1p returns the natural logarithm of 1 + x, accurate where x is near zero.
+// Log1p returns the natural logarithm of 1 + x. It is accurate for x near zero.
 func Log1p[T Float](x T) T { return T(math.Log1p(float64(x))) }
 
 // Pow returns x**y.
@@ -88,14 +88,14 @@ func Ceil[T Float](x T) T { return T(math.Ceil(float64(x))) }
 // Trunc returns the integer value of x, rounded toward zero.
 func Trunc[T Float](x T) T { return T(math.Trunc(float64(x))) }
 
-// Round returns the nearest integer value, half away from zero.
+// Round returns the nearest integer value, rounding half away from zero.
 func Round[T Float](x T) T { return T(math.Round(float64(x))) }
 
-// RoundToEven returns the nearest integer value, half to the even one. It is
-// the fastest of the rounding functions on every device.
+// RoundToEven returns the nearest integer value, rounding half to even. It is the
+// fastest of the rounding functions on every device.
 func RoundToEven[T Float](x T) T { return T(math.RoundToEven(float64(x))) }
 
-// Mod returns the remainder of x/y, with the sign of x, exactly.
+// Mod returns the exact remainder of x/y, with the sign of x.
 func Mod[T Float](x, y T) T { return T(math.Mod(float64(x), float64(y))) }
 
 // Abs returns the absolute value of x.
@@ -104,12 +104,12 @@ func Abs[T Float](x T) T { return T(math.Abs(float64(x))) }
 // Copysign returns the magnitude of x with the sign of sign.
 func Copysign[T Float](x, sign T) T { return T(math.Copysign(float64(x), float64(sign))) }
 
-// Min returns the smaller of x and y, as Go's min does: it is NaN if either is,
-// and -0 is smaller than 0.
+// Min returns the smaller of x and y, like Go's min: the result is NaN if either
+// is NaN, and -0 is smaller than 0.
 func Min[T Float](x, y T) T { return min(x, y) }
 
-// Max returns the larger of x and y, as Go's max does: it is NaN if either is,
-// and 0 is larger than -0.
+// Max returns the larger of x and y, like Go's max: the result is NaN if either
+// is NaN, and 0 is larger than -0.
 func Max[T Float](x, y T) T { return max(x, y) }
 
 // FMA returns x*y + z, rounded once.
@@ -120,10 +120,9 @@ func FMA[T Float](x, y, z T) T {
 	return T(fma32(float64(x), float64(y), float64(z)))
 }
 
-// fma32 returns x*y + z rounded to odd, for factors and a summand that are
-// float32 values: rounding the result to float32 is then the only rounding that
-// counts (Boldo and Melquiond, Emulation of FMA and correctly rounded sums,
-// 2008).
+// fma32 returns x*y + z rounded to odd, for x, y and z that are float32 values.
+// Rounding the result to float32 then gives the same value as a single rounding
+// (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008).
 func fma32(x, y, z float64) float64 {
 	p := float64(x * y) // exact
 	s := p + z
@@ -147,11 +146,11 @@ func fma32(x, y, z float64) float64 {
 // Fract returns x - Floor(x).
 func Fract[T Float](x T) T { return x - Floor(x) }
 
-// Clamp returns the value nearest to x in the range from low to high.
+// Clamp returns x limited to the range from low to high.
 func Clamp[T Number](x, low, high T) T { return min(max(x, low), high) }
 
-// Saturate returns the value nearest to x in the range from 0 to 1.
+// Saturate returns x limited to the range from 0 to 1.
 func Saturate[T Float](x T) T { return min(max(x, 0), 1) }
 
-// Lerp returns the value at t on the line that is a at 0 and b at 1.
+// Lerp interpolates linearly: it returns a for t = 0 and b for t = 1.
 func Lerp[T Float](a, b, t T) T { return a + t*(b-a) }

@@ -113,8 +113,8 @@ func TestFunctionsOfTwoArgumentsAgreeWithPackageMath(t *testing.T) {
 	}
 }
 
-// TestFMAIsRoundedOnce takes operands whose exponents make the exact sum end
-// close to the middle between two float32 values.
+// TestFMAIsRoundedOnce uses operands whose exponents put the exact sum close to
+// the midpoint between two float32 values.
 func TestFMAIsRoundedOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	number := func(low, high int) float32 {
@@ -138,7 +138,7 @@ func TestFMAIsRoundedOnce(t *testing.T) {
 		check(number(-80, -60), number(-80, -60), number(-149, -120))
 		check(number(-10, 10), 1, number(-40, 0))
 	}
-	// The product ends on a tie that the summand, below float64's reach, breaks.
+	// The product is a tie. The summand, too small for float64, breaks it.
 	check(1+0x1p-23, 1+0x1p-1, 0x1p-100)
 	check(1+0x1p-23, 1+0x1p-1, -0x1p-100)
 	check(0x1p-75, 0x1p-75, 0x1p-149)

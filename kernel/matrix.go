@@ -11,18 +11,18 @@ import (
 )
 
 // The operations of this file multiply matrices with the tensor cores of a GPU
-// (compute capability 8.0 and later). Like those on a warp, all threads of the
-// warp call them together. Their kernels declare a block of whole warps, for
-// example block=128, on the directive.
+// (compute capability 8.0 and later). Like warp operations, all threads of the
+// warp must call them together. The kernel's directive must declare a block of
+// whole warps, for example block=128.
 //
-// A warp multiplies A, of 16 rows and K columns, by B, of K rows and 8 columns,
-// where K elements have 32 bytes, and adds the product to a 16x8 matrix. Each of
-// the three is a fragment: an array in each of the 32 threads with the elements
-// that the hardware wants there.
+// A warp multiplies A, with 16 rows and K columns, by B, with K rows and 8
+// columns, and adds the product to a 16x8 matrix. K elements take 32 bytes. Each
+// of the three matrices is a fragment: every one of the 32 threads holds an array
+// with the elements that the hardware assigns to it.
 
-// MatrixElement is any type of element of the matrices that MMA multiplies. With
-// float32 only the upper 11 of the 24 significant bits take part (the format
-// TF32), rounded to nearest.
+// MatrixElement is any element type of the matrices that MMA multiplies. For
+// float32, only the upper 11 of the 24 significant bits are used (the TF32
+// format), rounded to nearest.
 type MatrixElement interface {
 	Float16 | BFloat16 | float32 | int8 | uint8
 }
@@ -33,30 +33,32 @@ type MatrixA[T MatrixElement] [4]uint32
 // MatrixB is a thread's share of a Kx8 matrix, the right factor of [MMA].
 type MatrixB[T MatrixElement] [2]uint32
 
-// Accumulator is a thread's share of a 16x8 matrix that products are added to:
-// four elements, whose places Row and Column tell. C is int32 for products of
-// int8 and uint8, float32 for all others. The zero value is a matrix of zeros.
+// Accumulator is a thread's share of a 16x8 matrix to which products are added.
+// It has four elements; Row and Column give their positions. C is int32 for
+// products of int8 and uint8, and float32 for all others. The zero value is a
+// matrix of zeros.
 type Accumulator[C float32 | int32] [4]C
 
 // Row returns the row, 0 to 15, of the accumulator's element i in thread t.
-// Elements 0 and 1 are in one row, 2 and 3 in the row 8 below.
+// Elements 0 and 1 are in the same row; 2 and 3 are 8 rows below.
 func (Accumulator[C]) Row(t Thread, i int) int { return t.Lane()>>2 + i>>1<<3 }
 
 // Column returns the column, 0 to 7, of the accumulator's element i in thread t.
-// Elements 0 and 1 are side by side, from an even column on, as are 2 and 3.
+// Elements 0 and 1 are adjacent and start at an even column; so do 2 and 3.
 func (Accumulator[C]) Column(t Thread, i int) int { return t.Lane()&3<<1 + i&1 }
 
 // MatrixColumns returns K, the number of columns of a matrix A with elements of
 // type T: 16 for Float16 and BFloat16, 8 for float32, 32 for int8 and uint8.
 func MatrixColumns[T MatrixElement]() int { return 8 * matrixWord[T]() }
 
-// MMA returns a*b + c. A and B are of the same type, or int8 and uint8.
+// MMA returns a*b + c. The element types of A and B must be equal, or int8 and
+// uint8.
 //
-// Sums of integers wrap around and are the same on every device. On the CPU and
-// in Each a float result is c plus the K products in increasing order of k,
-// computed in float64 and rounded once. A GPU sums in an order of its own and
-// with fewer bits: the results differ by at most (K+1) * 2**-23 times the sum of
-// the magnitudes of c and the products.
+// Integer sums wrap around and are the same on every device. On the CPU and in
+// Each, a float result is c plus the K products in increasing order of k,
+// computed in float64 and rounded once. A GPU adds in a different order and with
+// fewer bits: the results differ by at most (K+1) * 2**-23 times the sum of the
+// magnitudes of c and the products.
 func MMA[A, B MatrixElement, C float32 | int32](t Thread, a MatrixA[A], b MatrixB[B], c Accumulator[C]) Accumulator[C] {
 	fa, fb := matrixFormat[A](), matrixFormat[B]()
 	mustMultiply[C](fa, fb)
@@ -72,38 +74,38 @@ func MMA[A, B MatrixElement, C float32 | int32](t Thread, a MatrixA[A], b Matrix
 	return mma.MultiplyLane(fa, fb, t.Lane(), &as, &bs, c)
 }
 
-// LoadMatrixA reads a 16xK matrix A from shared memory, where the elements of a
-// row are side by side, 32 bytes of them. Each thread points to 16 of these
-// bytes: lane l to half l/16 of row l%16. R is [16]int8, [8]BFloat16 or
-// [4]float32, as T wants it.
+// LoadMatrixA reads a 16xK matrix A from shared memory. The elements of a row are
+// adjacent and take 32 bytes. Each thread points to 16 of these bytes: lane l
+// points to half l/16 of row l%16. R must match T: [16]int8, [16]uint8,
+// [8]Float16, [8]BFloat16 or [4]float32.
 //
-// Where the halves lie does not matter to the result. It does to the time: eight
-// of them, those of lanes 0 to 7, 8 to 15 and so on, are read at once if they are
-// in different sixteenths of 128 bytes.
+// The placement of the halves affects only the speed. Lanes 0 to 7, 8 to 15 and
+// so on each read eight halves, in one access if these lie in different 16-byte
+// parts of 128 bytes.
 func LoadMatrixA[T MatrixElement, R MatrixLine](t Thread, line *R) MatrixA[T] {
 	return loadMatrix[T](t, "LoadMatrixA", line, false)
 }
 
 // LoadMatrixATransposed reads a 16x16 matrix A from shared memory, where the
-// elements of a column are side by side. Lane l points to half l/16 of column
-// l%16. T has 16 bits.
+// elements of a column are adjacent. Lane l points to half l/16 of column l%16. T
+// must have 16 bits.
 func LoadMatrixATransposed[T Float16 | BFloat16, R MatrixLine](t Thread, line *R) MatrixA[T] {
 	m := loadMatrix[T](t, "LoadMatrixATransposed", line, true)
 	return MatrixA[T]{m[0], m[2], m[1], m[3]}
 }
 
-// LoadMatrixB reads two 16x8 matrices B, side by side in shared memory, where
-// the elements of a row are side by side. Lane l points to half l/16 of row
-// l%16, one half being of the left matrix and one of the right. T has 16 bits.
+// LoadMatrixB reads two adjacent 16x8 matrices B from shared memory, where the
+// elements of a row are adjacent. Lane l points to half l/16 of row l%16; the
+// first half belongs to the left matrix, the second to the right one. T must have
+// 16 bits.
 func LoadMatrixB[T Float16 | BFloat16, R MatrixLine](t Thread, line *R) (left, right MatrixB[T]) {
 	m := loadMatrix[T](t, "LoadMatrixB", line, true)
 	return MatrixB[T]{m[0], m[1]}, MatrixB[T]{m[2], m[3]}
 }
 
-// LoadMatrixBTransposed reads two Kx8 matrices B, side by side, from shared
-// memory, where the elements of a column are side by side, 32 bytes of them.
-// Lane l points to half l/16 of column l%16, columns 8 to 15 being those of the
-// right matrix.
+// LoadMatrixBTransposed reads two adjacent Kx8 matrices B from shared memory,
+// where the elements of a column are adjacent and take 32 bytes. Lane l points to
+// half l/16 of column l%16; columns 8 to 15 belong to the right matrix.
 func LoadMatrixBTransposed[T MatrixElement, R MatrixLine](t Thread, line *R) (left, right MatrixB[T]) {
 	m := loadMatrix[T](t, "LoadMatrixBTransposed", line, false)
 	return MatrixB[T]{m[0], m[2]}, MatrixB[T]{m[1], m[3]}
@@ -115,8 +117,8 @@ type MatrixLine interface {
 }
 
 // ReadMatrixA reads a 16xK matrix A whose element in row i and column k is
-// s[i*row+k*column]. It serves for any memory and layout; [LoadMatrixA] is
-// faster where it applies.
+// s[i*row+k*column]. It works with any memory and layout; [LoadMatrixA] is faster
+// where it applies.
 func ReadMatrixA[T MatrixElement](t Thread, s []T, row, column int) MatrixA[T] {
 	var m MatrixA[T]
 	n := matrixWord[T]()
@@ -149,8 +151,8 @@ func readMatrix[T MatrixElement](s []T, at, step int) uint32 {
 	return word
 }
 
-// matrixWord returns the number of elements in a word. The compiler knows it, as
-// it does matrixBits.
+// matrixWord returns the number of elements per word. The compiler implements it
+// and matrixBits itself.
 func matrixWord[T MatrixElement]() int { return 4 / matrixFormat[T]().Size() }
 
 // matrixBits returns the representation of x.
@@ -183,20 +185,21 @@ func matrixFormat[T MatrixElement]() mma.Format {
 	return mma.Uint8
 }
 
-// mustMultiply panics unless the types of MMA go together.
+// mustMultiply panics unless MMA supports the combination of types.
 func mustMultiply[C float32 | int32](a, b mma.Format) {
 	var c C
 	_, integer := any(c).(int32)
 	if a != b && min(a, b) < mma.Int8 || integer != (a >= mma.Int8) {
-		panic("kernel: MMA of matrices whose types do not go together: both factors have the same type, or int8 and uint8 with an accumulator of int32, all others one of float32")
+		panic("kernel: MMA: the matrix types do not match: both factors must have the same type, or int8 and uint8; the accumulator must be int32 for int8 and uint8, and float32 otherwise")
 	}
 }
 
-// loadMatrix returns the thread's words of the matrices that the warp points to.
+// loadMatrix returns the thread's words of the matrices to which the warp's
+// threads point.
 func loadMatrix[T MatrixElement, R MatrixLine](t Thread, operation string, line *R, transposed bool) [4]uint32 {
 	var element T
 	if reflect.TypeFor[R]().Elem() != reflect.TypeOf(element) {
-		panic(fmt.Sprintf("kernel: %s of %T from lines of type %T", operation, element, *line))
+		panic(fmt.Sprintf("kernel: %s: the element type is %T, but the line type is %T", operation, element, *line))
 	}
 	var words [4]uint32
 	for i := range words {
@@ -206,11 +209,11 @@ func loadMatrix[T MatrixElement, R MatrixLine](t Thread, operation string, line 
 	return lines.Load(t.Lane(), transposed)
 }
 
-// gatherWhole is gather in a warp that has all its threads.
+// gatherWhole is gather for a warp that must be complete.
 func gatherWhole[T any](t Thread, operation string, v T) []T {
 	values := gather(t, operation, v)
 	if len(values) != warpSize {
-		panic("kernel: " + operation + " in a warp of fewer than 32 threads")
+		panic("kernel: " + operation + ": the warp has fewer than 32 threads; use a block of whole warps")
 	}
 	return values
 }

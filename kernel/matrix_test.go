@@ -15,21 +15,21 @@ func TestMatrixMisusePanics(t *testing.T) {
 		body  func(t kernel.Thread)
 		want  string
 	}{
-		{"factors of types that do not go together", whole, func(t kernel.Thread) {
+		{"factors of types that do not match", whole, func(t kernel.Thread) {
 			kernel.MMA(t, kernel.MatrixA[kernel.Float16]{}, kernel.MatrixB[kernel.BFloat16]{}, kernel.Accumulator[float32]{})
-		}, "do not go together"},
+		}, "types do not match"},
 		{"a factor of floats and one of integers", whole, func(t kernel.Thread) {
 			kernel.MMA(t, kernel.MatrixA[float32]{}, kernel.MatrixB[int8]{}, kernel.Accumulator[float32]{})
-		}, "do not go together"},
+		}, "types do not match"},
 		{"a sum of the wrong type", whole, func(t kernel.Thread) {
 			kernel.MMA(t, kernel.MatrixA[int8]{}, kernel.MatrixB[int8]{}, kernel.Accumulator[float32]{})
-		}, "do not go together"},
+		}, "types do not match"},
 		{"a warp of fewer than 32 threads", partial, func(t kernel.Thread) {
 			kernel.MMA(t, kernel.MatrixA[int8]{}, kernel.MatrixB[uint8]{}, kernel.Accumulator[int32]{})
-		}, "MMA in a warp of fewer than 32 threads"},
+		}, "MMA: the warp has fewer than 32 threads"},
 		{"lines of another type", whole, func(t kernel.Thread) {
 			kernel.LoadMatrixA[kernel.Float16](t, &[4]float32{})
-		}, "LoadMatrixA of kernel.Float16 from lines of type [4]float32"},
+		}, "LoadMatrixA: the element type is kernel.Float16, but the line type is [4]float32"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			defer func() {
@@ -42,7 +42,7 @@ func TestMatrixMisusePanics(t *testing.T) {
 	}
 }
 
-func TestAccumulatorPlacesCoverTheMatrix(t *testing.T) {
+func TestAccumulatorElementsCoverTheMatrix(t *testing.T) {
 	var count [16][8]int
 	kernel.Each(kernel.Dim3{X: 1}, kernel.Dim3{X: 32}, func(t kernel.Thread) {
 		var c kernel.Accumulator[float32]

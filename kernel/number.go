@@ -11,7 +11,7 @@ type Float interface {
 	~float32 | ~float64
 }
 
-// Number is any type that has arithmetic and an order.
+// Number is any ordered type with arithmetic.
 type Number interface {
 	Integer | Float
 }

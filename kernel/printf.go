@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// Printf prints, with the verbs of package fmt but %T. The format is a constant;
-// the arguments are integers, floats, bools and constant strings, which print as
-// such whatever methods their types have. In a kernel that runs on a device the
-// text appears where gpu.Config.Output says, by default on standard output, when
-// the host waits for the stream; what one thread prints is in order. If more than
-// 1 MiB is printed between two waits, the rest is left out and counted.
+// Printf prints with the verbs of package fmt except %T. The format must be a
+// constant. Arguments are integers, floats, bools and constant strings; methods
+// of their types are ignored. On a device, the output goes to gpu.Config.Output,
+// by default standard output, when the host waits for the stream. The output of
+// each thread is in order. Output beyond 1 MiB between two waits is dropped, and
+// the dropped messages are counted.
 //
-// It is meant for finding mistakes: it is slow.
+// Printf is slow. It is meant for debugging.
 func Printf(format string, args ...any) {
 	plain := make([]any, len(args))
 	for i, a := range args {
@@ -28,8 +28,8 @@ func Printf(format string, args ...any) {
 
 var printer atomic.Pointer[func(message string)]
 
-// SetPrinter says what becomes of the messages of [Printf] where Go runs it; nil
-// is for standard output. It is for package host.
+// SetPrinter sets the function that receives the messages of [Printf] when a
+// kernel runs as plain Go; nil means standard output. It is for package host.
 func SetPrinter(print func(message string)) {
 	if print == nil {
 		printer.Store(nil)
@@ -38,7 +38,7 @@ func SetPrinter(print func(message string)) {
 	printer.Store(&print)
 }
 
-// withoutMethods returns the value of the predeclared type under a's.
+// withoutMethods returns a as a value of its predeclared underlying type.
 func withoutMethods(a any) any {
 	switch v := reflect.ValueOf(a); {
 	case v.CanInt():

@@ -7,7 +7,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// The known answers of the Random123 distribution.
+// The expected values are the known answers of the Random123 distribution.
 func TestPhiloxGivesTheKnownAnswers(t *testing.T) {
 	for _, c := range []struct {
 		counter [4]uint32
@@ -30,7 +30,7 @@ func TestPhiloxGivesTheKnownAnswers(t *testing.T) {
 	}
 }
 
-func TestRandomDrawsTheWordsOfItsSequenceInOrder(t *testing.T) {
+func TestRandomDrawsWordsInOrder(t *testing.T) {
 	const seed, sequence = 0x1122334455667788, 0x99aabbccddeeff00
 	r := kernel.NewRandom(seed, sequence)
 	for position := range uint32(3) {
@@ -48,9 +48,9 @@ func TestRandomDrawsTheWordsOfItsSequenceInOrder(t *testing.T) {
 	}
 }
 
-// Mean, variance and, for the normal distribution, kurtosis of n draws, within
-// five standard errors.
-func TestDistributionsHaveTheirMoments(t *testing.T) {
+// The test checks the mean, variance and, for the normal distribution, kurtosis
+// of n draws to within five standard errors.
+func TestDistributionsHaveTheExpectedMoments(t *testing.T) {
 	const n = 1 << 20
 	type moments struct{ mean, variance, fourth float64 }
 	for name, c := range map[string]struct {

@@ -2,7 +2,7 @@
 
 package kernel
 
-// storeRelaxed is a plain store: an aligned word is written in one piece, and the
-// compiler keeps the order of stores. Those of sync/atomic order all others too,
-// which takes ten times as long.
+// storeRelaxed is a plain store. An aligned word is written in a single access,
+// and the compiler keeps the order of stores. Stores of sync/atomic also order
+// all other accesses, which takes ten times as long.
 func storeRelaxed[T AtomicNumber](p *T, v T) { *p = v }

@@ -2,6 +2,6 @@
 
 package kernel
 
-// storeRelaxed is an atomic store, which the race detector knows, and which is in
-// one piece on processors with words of 32 bits.
+// storeRelaxed is an atomic store. The race detector recognizes it, and 32-bit
+// processors write it in a single access.
 func storeRelaxed[T AtomicNumber](p *T, v T) { store(p, v) }

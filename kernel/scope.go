@@ -1,9 +1,9 @@
 package kernel
 
-// Scope is the set of threads that an atomic operation, an ordered access or a
-// fence is coherent for. It is the constant last argument of these functions,
-// DeviceScope if it is left out. A narrower scope is never wrong on the CPU, and
-// faster on a GPU.
+// Scope is the set of threads for which an atomic operation, an ordered access or
+// a fence is coherent. It is the last argument of these functions and must be a
+// constant; the default is DeviceScope. On a GPU a narrower scope is faster; on
+// the CPU it makes no difference.
 type Scope uint8
 
 // Scopes.

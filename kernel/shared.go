@@ -7,18 +7,18 @@ import (
 	"unsafe"
 )
 
-// Shared declares a variable of which each block has one, shared by its
-// threads. Its contents are undefined when the block starts. T holds no
+// Shared declares a variable that the threads of a block share; each block has
+// its own. Its contents are undefined when the block starts. T must not contain
 // pointers.
 //
 //	tile := kernel.Shared[[32][33]float32](t)
 //
-// Each call in the kernel's text declares one variable, and each call of a
-// function that calls Shared declares that function's variables anew: after
-// a, b := buffer(t), buffer(t) they are two. Neither kind of call may stand in
-// a loop or under a condition. In the handler of an actor the contents are
-// undefined when it is called. A block has up to 227 KiB on recent GPUs, and
-// 48 KiB on all: a launch on a device with too little returns an error.
+// Each call in the kernel's source declares one variable. Each call of a function
+// that calls Shared declares that function's variables again: a, b := buffer(t),
+// buffer(t) declares two. Neither kind of call may be in a loop or under a
+// condition. In an actor's handler, the contents are undefined at the start of
+// each call. A block can use up to 227 KiB on recent GPUs, and 48 KiB on every
+// GPU. A launch on a device with too little shared memory returns an error.
 func Shared[T any](t Thread) *T {
 	if t.state == nil {
 		return new(T)
@@ -26,11 +26,10 @@ func Shared[T any](t Thread) *T {
 	return sharedVariable[T](t.state)
 }
 
-// Dynamic returns the block's dynamic shared memory as elements of T. Its size
-// in bytes is given at the launch, by Grid.Shared or [EachDynamic]; what does
-// not fill an element is left out. Its contents are undefined when the block
-// starts, and every call returns the same memory, whatever its T. T holds no
-// pointers.
+// Dynamic returns the block's dynamic shared memory as elements of T. Its size in
+// bytes is set at the launch, by Grid.Shared or [EachDynamic]; a partial element
+// at the end is left out. Its contents are undefined when the block starts. Every
+// call returns the same memory, whatever its T. T must not contain pointers.
 func Dynamic[T any](t Thread) []T {
 	if t.state == nil {
 		return nil
@@ -38,16 +37,16 @@ func Dynamic[T any](t Thread) []T {
 	return dynamicMemory[T](t.state.block)
 }
 
-// poison is what Each fills shared memory with, so that a kernel that relies on
-// zeros fails its tests.
+// poison is the byte that Each fills shared memory with, so that a kernel that
+// expects zeros fails its tests.
 const poison = 0xA5
 
-// variable is one shared variable of a block. The blocks run one after another
-// and use the same memory.
+// variable is a shared variable of a block. Blocks run one after another and
+// reuse the memory.
 type variable struct {
 	pointer any    // *T
 	bytes   []byte // the same memory
-	block   int    // the number of the block that it was last poisoned for
+	block   int    // the number of the block for which it was last poisoned
 }
 
 func sharedVariable[T any](s *threadState) *T {
@@ -59,7 +58,7 @@ func sharedVariable[T any](s *threadState) *T {
 	v := &b.variables[n]
 	p, ok := v.pointer.(*T)
 	if !ok {
-		panic(fmt.Sprintf("kernel: call %d of Shared in this thread is for a %v, but in another thread it was for a %v; every thread must make the same calls",
+		panic(fmt.Sprintf("kernel: Shared: call %d of this thread has type %v, but the same call of another thread has type %v; all threads must make the same calls",
 			n+1, reflect.TypeFor[T](), reflect.TypeOf(v.pointer).Elem()))
 	}
 	if v.block != b.number && !b.unfilled {
@@ -72,7 +71,7 @@ func sharedVariable[T any](s *threadState) *T {
 func newVariable[T any]() variable {
 	mustBePlain(reflect.TypeFor[T]())
 	p := new(T)
-	// Shared variables have no pointers; the slice keeps the variable.
+	// T has no pointers. The slice keeps the variable alive.
 	return variable{pointer: p, bytes: unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p))}
 }
 
@@ -93,19 +92,20 @@ func fill(b []byte) {
 	}
 }
 
-// mustBePlain panics if values of type t hold pointers: the poison would be
-// taken for addresses.
+// mustBePlain panics if values of type t contain pointers: the garbage collector
+// would take the poison for addresses.
 func mustBePlain(t reflect.Type) {
 	if _, known := plainTypes.Load(t); known {
 		return
 	}
 	if !plain(t) {
-		panic(fmt.Sprintf("kernel: shared memory of type %v: only numbers, bools and arrays and structs of these can be shared", t))
+		panic(fmt.Sprintf("kernel: shared memory: type %v contains pointers; use numbers, bools, and arrays and structs of these", t))
 	}
 	plainTypes.Store(t, nil)
 }
 
-// plainTypes has the types that mustBePlain has accepted: every thread asks.
+// plainTypes caches the types that mustBePlain has accepted, because every thread
+// calls it.
 var plainTypes sync.Map
 
 func plain(t reflect.Type) bool {

@@ -1,25 +1,25 @@
 package kernel
 
-// Texel is what a texture gives: one, two or four numbers.
+// Texel is the type of a texture's elements: one, two or four numbers.
 type Texel interface {
 	float32 | Vec2[float32] | Vec4[float32]
 }
 
-// Texture2D is an image that kernels read between its elements and beyond its
-// borders: on a GPU through its texture units, elsewhere by the same rules in
-// software. It is a parameter of a kernel, or of a function that a kernel calls;
-// gpu.NewTexture2D makes its argument, and says how coordinates are meant, what
-// happens outside the image, and whether values are interpolated.
+// Texture2D is an image that kernels can read between its elements and outside
+// its borders. A GPU uses its texture units; other devices apply the same rules
+// in software. It is a parameter of a kernel or of a function that a kernel
+// calls. gpu.NewTexture2D creates it and sets the kind of coordinates, the values
+// outside the image, and whether to interpolate.
 //
-// Interpolation is bilinear with weights of 8 binary places, as the hardware
-// has it.
+// Interpolation is bilinear. Its weights have 8 fractional bits, as in hardware.
 type Texture2D[T Texel] struct {
-	object         uint64 // what the device calls the image
+	object         uint64 // the device's handle of the image
 	width, height  int32
-	scaleX, scaleY float32 // of an element, in coordinates
+	scaleX, scaleY float32 // the extent of an element in coordinates
 }
 
-// NewTexture2D is for package gpu.
+// NewTexture2D returns a texture for an object that a device has created. It is
+// for package gpu.
 func NewTexture2D[T Texel](object uint64, width, height int, normalized bool) Texture2D[T] {
 	x := Texture2D[T]{object: object, width: int32(width), height: int32(height), scaleX: 1, scaleY: 1}
 	if normalized {
@@ -34,19 +34,19 @@ func (x Texture2D[T]) Width() int { return int(x.width) }
 // Height returns the number of rows.
 func (x Texture2D[T]) Height() int { return int(x.height) }
 
-// Sample returns the image's value at (u, v). The element in column i of row j
-// covers the coordinates from (i, j) to (i+1, j+1); its middle, where it is not
-// mixed with others, is (i+0.5, j+0.5). In normalised coordinates the whole image
-// covers (0, 0) to (1, 1).
+// Sample returns the image's value at (u, v). The element in column i and row j
+// covers the coordinates from (i, j) to (i+1, j+1). Its center, where
+// interpolation returns the element itself, is (i+0.5, j+0.5). In normalized
+// coordinates, the image covers (0, 0) to (1, 1).
 func (x Texture2D[T]) Sample(u, v float32) T {
 	texel, ok := SampleImage(x.object, u, v)
 	if !ok {
-		panic("kernel: a texture that is not open")
+		panic("kernel: Sample: the texture is not open")
 	}
 	return texelOf[T](texel)
 }
 
-// texelOf returns the first of the numbers, as many as T has.
+// texelOf returns the first numbers of c as a T.
 func texelOf[T Texel](c [4]float32) T {
 	var t T
 	switch p := any(&t).(type) {
@@ -60,8 +60,8 @@ func texelOf[T Texel](c [4]float32) T {
 	return t
 }
 
-// Fetch returns the element in column i of row j. Outside the image it is what
-// the texture's address mode says.
+// Fetch returns the element in column i and row j. Outside the image, the
+// texture's address mode applies.
 func (x Texture2D[T]) Fetch(i, j int) T {
 	return x.Sample((float32(i)+0.5)*x.scaleX, (float32(j)+0.5)*x.scaleY)
 }

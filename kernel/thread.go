@@ -2,14 +2,15 @@ package kernel
 
 import "fmt"
 
-// warpSize is the number of threads that the hardware runs in step.
+// warpSize is the number of threads that the hardware runs in lockstep.
 const warpSize = 32
 
-// Dim3 is an extent, in threads or blocks, or a place within one.
+// Dim3 is a number of threads or blocks in three dimensions, or an index within
+// them.
 type Dim3 struct{ X, Y, Z int }
 
-// Count returns the number of threads or blocks in the extent d. A Y or Z of
-// zero counts as one, so that Dim3{X: 256} is a line of 256.
+// Count returns the number of threads or blocks in the extent d. A Y or Z of zero
+// counts as one, so Dim3{X: 256} has 256.
 func (d Dim3) Count() int {
 	return d.X * max(d.Y, 1) * max(d.Z, 1)
 }
@@ -19,7 +20,7 @@ func (d Dim3) String() string {
 	return fmt.Sprintf("%dx%dx%d", d.X, d.Y, d.Z)
 }
 
-// filled returns the extent d with a Y or Z of zero replaced by one.
+// filled returns d with a Y or Z of zero replaced by one.
 func (d Dim3) filled() Dim3 {
 	if d.Y == 0 {
 		d.Y = 1
@@ -30,12 +31,12 @@ func (d Dim3) filled() Dim3 {
 	return d
 }
 
-// Thread is one thread's place in the grid. It is the first parameter of every
+// Thread identifies a thread in the grid. It is the first parameter of every
 // kernel.
 //
-// A Thread that a program makes itself, to call a kernel for a single thread,
-// stands for a block of its own: Sync works only if BlockDim is a single
-// thread, and Shared returns fresh memory. [Each] runs whole blocks.
+// A program can create a Thread to call a kernel for a single thread. Such a
+// thread is a block of its own: Sync panics unless BlockDim is a single thread,
+// and Shared returns new memory. Use [Each] to run whole blocks.
 type Thread struct {
 	ThreadIdx Dim3 // within the block
 	BlockIdx  Dim3 // within the grid
@@ -50,21 +51,21 @@ func (t Thread) Global() int {
 	return t.BlockIdx.X*t.BlockDim.X + t.ThreadIdx.X
 }
 
-// Global2 returns the thread's place in the whole grid along X and Y.
+// Global2 returns the thread's indices along X and Y in the whole grid.
 func (t Thread) Global2() (x, y int) {
 	return t.BlockIdx.X*t.BlockDim.X + t.ThreadIdx.X,
 		t.BlockIdx.Y*t.BlockDim.Y + t.ThreadIdx.Y
 }
 
-// Global3 returns the thread's place in the whole grid.
+// Global3 returns the thread's indices in the whole grid.
 func (t Thread) Global3() (x, y, z int) {
 	return t.BlockIdx.X*t.BlockDim.X + t.ThreadIdx.X,
 		t.BlockIdx.Y*t.BlockDim.Y + t.ThreadIdx.Y,
 		t.BlockIdx.Z*t.BlockDim.Z + t.ThreadIdx.Z
 }
 
-// Stride returns the number of threads of the grid along X, the step of a loop
-// in which the grid covers more elements than it has threads:
+// Stride returns the number of threads of the grid along X. It is the step of a
+// loop over more elements than the grid has threads:
 //
 //	for i := t.Global(); i < len(x); i += t.Stride() {
 func (t Thread) Stride() int {
@@ -81,13 +82,13 @@ func (t Thread) Warp() int {
 	return t.linear() / warpSize
 }
 
-// linear returns the thread's number within the block, X running fastest.
+// linear returns the thread's index within the block, with X varying fastest.
 func (t Thread) linear() int {
 	return t.ThreadIdx.X + t.ThreadIdx.Y*t.BlockDim.X + t.ThreadIdx.Z*t.BlockDim.X*t.BlockDim.Y
 }
 
-// Sync waits until every thread of the block has called it. What a thread wrote
-// before is visible to the others after.
+// Sync waits until every thread of the block has called it. Writes that a thread
+// made before the call are visible to the other threads of the block after it.
 func (t Thread) Sync() {
 	t.sync(ofBlock)
 }

@@ -55,7 +55,7 @@ func TestDim3(t *testing.T) {
 	}
 }
 
-func TestSyncOfALoneThread(t *testing.T) {
+func TestSyncOfASingleThread(t *testing.T) {
 	kernel.Thread{}.Sync()
 	kernel.Thread{BlockDim: kernel.Dim3{X: 1, Y: 1, Z: 1}}.Sync()
 

@@ -1,15 +1,15 @@
 package kernel
 
-// Vec2 is a vector of two numbers. Vectors are laid out as arrays of their
-// numbers. Elements of two or four numbers of 32 bits, and of two of 64, are
-// read and written by one access of 64 or 128 bits each.
+// Vec2 is a vector of two numbers. Vectors have the memory layout of arrays.
+// Vectors of two or four 32-bit numbers, or of two 64-bit numbers, are read and
+// written in a single access of 64 or 128 bits.
 //
-// == compares all components. The methods compute component by component unless
-// they say otherwise.
+// == compares all components. Unless stated otherwise, methods work on each
+// component separately.
 type Vec2[T Number] struct{ X, Y T }
 
-// Vec3 is a vector of three numbers. Its size is that of three: a slice of them
-// is read number by number, so that where speed counts a [Vec4] is better.
+// Vec3 is a vector of three numbers. It has no padding, so slices of it are read
+// number by number. Use [Vec4] where speed matters.
 type Vec3[T Number] struct{ X, Y, Z T }
 
 // Vec4 is a vector of four numbers.

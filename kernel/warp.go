@@ -2,45 +2,44 @@ package kernel
 
 import "unsafe"
 
-// The operations of this file are of a warp: the 32 threads with consecutive
-// numbers in a block, X running fastest, that the hardware runs in step. All
-// threads of the warp call them together: the calls stand under no condition,
-// and in no loop, that only some of them take part in. The last warp of a block
-// may have fewer threads; what is said of a warp then means the threads that
-// exist.
+// The operations of this file work on a warp: 32 threads with consecutive indices
+// in a block, X varying fastest, that the hardware runs in lockstep. All threads
+// of the warp must call them together: never under a condition or in a loop that
+// differs between these threads. The last warp of a block may have fewer threads;
+// the operations then apply to the threads that exist.
 //
-// Conditions that are the same for a whole warp are those on [Thread.Warp], on
-// values that are the same for the block, and on what votes, reductions and
-// Shuffle from one lane give.
+// These conditions are the same for a whole warp: those on [Thread.Warp], on
+// values that are the same for the block, and on the results of votes, reductions
+// and Shuffle from one lane.
 
-// Shuffle returns the value that the thread of the given lane has given, as v.
-// The lane is taken modulo 32; if it does not exist, the result is v.
+// Shuffle returns the v of the thread in the given lane. The lane is taken modulo
+// 32. If the lane does not exist, the result is the caller's own v.
 //
 // T is a number, a bool, or an array or struct of these.
 func Shuffle[T any](t Thread, v T, lane int) T {
 	return shuffle(t, "Shuffle", v, lane&(warpSize-1))
 }
 
-// ShuffleUp returns the value of the lane that is delta below the thread's own.
-// Delta is taken modulo 32; if there is no such lane, the result is v.
+// ShuffleUp returns the value from the lane delta below the caller's own. Delta
+// is taken modulo 32. If there is no such lane, the result is v.
 func ShuffleUp[T any](t Thread, v T, delta int) T {
 	return shuffle(t, "ShuffleUp", v, t.Lane()-delta&(warpSize-1))
 }
 
-// ShuffleDown returns the value of the lane that is delta above the thread's
-// own. Delta is taken modulo 32; if there is no such lane, the result is v.
+// ShuffleDown returns the value from the lane delta above the caller's own. Delta
+// is taken modulo 32. If there is no such lane, the result is v.
 func ShuffleDown[T any](t Thread, v T, delta int) T {
 	return shuffle(t, "ShuffleDown", v, t.Lane()+delta&(warpSize-1))
 }
 
-// ShuffleXor returns the value of the lane whose number is the thread's own
-// with the bits of mask flipped. Mask is taken modulo 32; if there is no such
+// ShuffleXor returns the value from the lane whose number is the caller's own
+// with the bits of mask flipped. Mask is taken modulo 32. If there is no such
 // lane, the result is v.
 func ShuffleXor[T any](t Thread, v T, mask int) T {
 	return shuffle(t, "ShuffleXor", v, t.Lane()^mask&(warpSize-1))
 }
 
-// Ballot returns a mask with bit i set if p holds in lane i.
+// Ballot returns a mask in which bit i is set if p is true in lane i.
 func Ballot(t Thread, p bool) uint32 {
 	var mask uint32
 	for lane, q := range gather(t, "Ballot", p) {
@@ -51,7 +50,7 @@ func Ballot(t Thread, p bool) uint32 {
 	return mask
 }
 
-// Any reports whether p holds in any lane.
+// Any reports whether p is true in any lane.
 func Any(t Thread, p bool) bool {
 	any := false
 	for _, q := range gather(t, "Any", p) {
@@ -60,7 +59,7 @@ func Any(t Thread, p bool) bool {
 	return any
 }
 
-// All reports whether p holds in all lanes.
+// All reports whether p is true in all lanes.
 func All(t Thread, p bool) bool {
 	all := true
 	for _, q := range gather(t, "All", p) {
@@ -69,14 +68,14 @@ func All(t Thread, p bool) bool {
 	return all
 }
 
-// MatchAny returns a mask of the lanes whose v has the same bits as the
-// thread's. It takes one step for each value that there is in the warp.
+// MatchAny returns a mask of the lanes in which v has the same bits as in the
+// caller's lane. It takes one step per distinct value in the warp.
 func MatchAny[T Number | ~bool](t Thread, v T) uint32 {
 	return matching(gather(t, "MatchAny", v), v)
 }
 
-// MatchAll reports whether v has the same bits in all lanes. The mask is that of
-// all lanes if it has, else 0.
+// MatchAll reports whether v has the same bits in all lanes. The mask contains
+// all lanes if it does, and is 0 otherwise.
 func MatchAll[T Number | ~bool](t Thread, v T) (mask uint32, all bool) {
 	values := gather(t, "MatchAll", v)
 	mask = matching(values, v)
@@ -87,17 +86,17 @@ func MatchAll[T Number | ~bool](t Thread, v T) (mask uint32, all bool) {
 }
 
 // WarpReduceAdd returns the sum of v over all lanes. The order of the additions
-// is fixed: lane i adds what lane i+16 has, then i+8, 4, 2 and 1.
+// is fixed: lane i adds the value of lane i+16, then of i+8, i+4, i+2 and i+1.
 func WarpReduceAdd[T Number](t Thread, v T) T {
 	return reduce(gather(t, "WarpReduceAdd", v), func(x, y T) T { return x + y })
 }
 
-// WarpReduceMin returns the smallest v, as Go's min does: NaN if there is one.
+// WarpReduceMin returns the smallest v, like Go's min: NaN if any v is NaN.
 func WarpReduceMin[T Number](t Thread, v T) T {
 	return reduce(gather(t, "WarpReduceMin", v), func(x, y T) T { return min(x, y) })
 }
 
-// WarpReduceMax returns the largest v, as Go's max does: NaN if there is one.
+// WarpReduceMax returns the largest v, like Go's max: NaN if any v is NaN.
 func WarpReduceMax[T Number](t Thread, v T) T {
 	return reduce(gather(t, "WarpReduceMax", v), func(x, y T) T { return max(x, y) })
 }
@@ -117,15 +116,15 @@ func WarpReduceXor[T Integer](t Thread, v T) T {
 	return reduce(gather(t, "WarpReduceXor", v), func(x, y T) T { return x ^ y })
 }
 
-// WarpScanAdd returns the sum of v over the lanes up to the thread's own. The
-// order of the additions is fixed: each lane adds what the lane 1 below has,
-// then 2, 4, 8 and 16.
+// WarpScanAdd returns the sum of v over the lanes up to and including the
+// caller's own. The order of the additions is fixed: each lane adds the value of
+// the lane 1 below, then 2, 4, 8 and 16 below.
 func WarpScanAdd[T Number](t Thread, v T) T {
 	return scan(gather(t, "WarpScanAdd", v))[t.Lane()]
 }
 
-// WarpScanExclusiveAdd returns the sum of v over the lanes below the thread's
-// own: what WarpScanAdd gives there, and zero in lane 0.
+// WarpScanExclusiveAdd returns the sum of v over the lanes below the caller's
+// own: the result of WarpScanAdd in the lane below, and zero in lane 0.
 func WarpScanExclusiveAdd[T Number](t Thread, v T) T {
 	sums := scan(gather(t, "WarpScanExclusiveAdd", v))
 	if t.Lane() == 0 {
@@ -134,8 +133,9 @@ func WarpScanExclusiveAdd[T Number](t Thread, v T) T {
 	return sums[t.Lane()-1]
 }
 
-// SyncWarp waits until every thread of the warp has called it. What a thread
-// wrote before is visible to the others of the warp after.
+// SyncWarp waits until every thread of the warp has called it. Writes that a
+// thread made before the call are visible to the other threads of the warp after
+// it.
 func (t Thread) SyncWarp() {
 	gather(t, "SyncWarp", struct{}{})
 }
@@ -148,7 +148,8 @@ func shuffle[T any](t Thread, operation string, v T, from int) T {
 	return values[from]
 }
 
-// reduce combines values as the butterfly of a whole warp does in lane 0.
+// reduce combines values in the order in which a full warp's butterfly reduction
+// does in lane 0.
 func reduce[T any](values []T, combine func(x, y T) T) T {
 	for d := warpSize / 2; d > 0; d /= 2 {
 		for i := 0; i < d && i+d < len(values); i++ {
@@ -167,7 +168,7 @@ func scan[T Number](values []T) []T {
 	return values
 }
 
-// matching returns a mask of the values with the bits of v.
+// matching returns a mask of the values that have the same bits as v.
 func matching[T Number | ~bool](values []T, v T) uint32 {
 	var mask uint32
 	for lane := range values {
@@ -178,8 +179,8 @@ func matching[T Number | ~bool](values []T, v T) uint32 {
 	return mask
 }
 
-// sameBits compares the bytes of two values, which have no pointers and no padding: they are
-// numbers.
+// sameBits compares the bytes of two numbers, which have no pointers and no
+// padding.
 func sameBits[T any](x, y *T) bool {
 	size := unsafe.Sizeof(*x)
 	return string(unsafe.Slice((*byte)(unsafe.Pointer(x)), size)) == string(unsafe.Slice((*byte)(unsafe.Pointer(y)), size))

@@ -9,7 +9,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// lanes runs f once for each thread of a block and returns what it gives.
+// lanes runs f once for each thread of a block and returns the results.
 func lanes[T any](threads int, f func(t kernel.Thread) T) []T {
 	out := make([]T, threads)
 	kernel.Each(kernel.Dim3{X: 1}, kernel.Dim3{X: threads}, func(t kernel.Thread) { out[t.ThreadIdx.X] = f(t) })
@@ -59,7 +59,7 @@ func TestWarpOperations(t *testing.T) {
 	}
 }
 
-func TestEachTellsWhoIsMissing(t *testing.T) {
+func TestEachReportsMissingThreads(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		body func(t kernel.Thread)

@@ -5,15 +5,15 @@ import (
 	"unsafe"
 )
 
-// PutWords stores the bytes of *msg as words of 32 bits, each in the lower half of
-// an element of to with tag beside it: to[from+w] becomes tag | word w, for each
-// of the words that the size of M has, rounded up. The lower half of tag is 0.
-// Each element is written in one piece, as by [StoreRelaxed], so that a reader who
-// finds the tag has the word too. Bytes behind the end of M are 0 in the last
-// word; what padding inside M holds is not defined.
+// PutWords stores *msg as 32-bit words. Each word is the lower half of an element
+// of to; the upper half is tag, whose own lower half must be 0: to[from+w]
+// becomes tag | word w. The number of words is the size of M divided by four,
+// rounded up. Each element is written in a single access, as by [StoreRelaxed],
+// so a reader that sees the tag also sees the word. Bytes beyond the end of M are
+// 0 in the last word; padding within M is undefined.
 //
-// M is a number, a bool, or a struct or array of these. In kernels it has 256
-// words at most, not counting arrays of more than 64 elements.
+// M is a number, a bool, or a struct or array of these. In kernels it has at most
+// 256 words, not counting arrays of more than 64 elements.
 func PutWords[M any](to []uint64, from int, tag uint64, msg *M, _ ...Scope) {
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(msg)), unsafe.Sizeof(*msg))
 	if len(bytes) == 0 {

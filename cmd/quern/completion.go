@@ -9,23 +9,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const completionHelp = `completion prints a script that completes the command line of quern. The shell
-reads it when it starts:
+const completionHelp = `completion prints a completion script for quern. Load it when the shell starts:
 
   bash        source <(quern completion bash)         in ~/.bashrc
-  zsh         source <(quern completion zsh)          in ~/.zshrc, behind compinit
+  zsh         source <(quern completion zsh)          in ~/.zshrc, after compinit
   fish        quern completion fish | source          in ~/.config/fish/config.fish
   powershell  quern completion powershell | Out-String | Invoke-Expression   in $PROFILE
 
-If quern is a tool of your module and not installed, write the script to a file
-once, in the module, and have the shell read the file when it starts:
+If quern is not installed but a tool of your module, write the script to a file
+once, in the module, and load that file when the shell starts:
 
   go tool quern completion bash > ~/.quern.bash       and source ~/.quern.bash
 
-The script defines quern as a function that runs go tool quern in the module that
-you are in, and completes that; in bash it completes go tool quern as well.`
+The script defines a function quern that runs go tool quern in the current
+module, and completes it. In bash it also completes go tool quern.`
 
-// functions define quern where no program has the name.
+// functions define quern where no program of that name is installed.
 var functions = map[string]string{
 	"bash": `command -v quern >/dev/null || quern() { command go tool quern "$@"; }
 `,
@@ -37,8 +36,8 @@ var functions = map[string]string{
 `,
 }
 
-// goTool completes go tool quern in bash as if it were quern, and everything else
-// that begins with go as before.
+// goTool completes go tool quern in bash like quern. Completion of other go
+// commands is unchanged.
 const goTool = `
 if [[ $(complete -p go 2>/dev/null) != *__quern_go* ]]; then
     __quern_go_before=$(complete -p go 2>/dev/null | sed -n 's/.* -F \([^ ]*\) .*/\1/p')
@@ -103,7 +102,7 @@ func completionCommand(root *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// placed puts the definition of the function into a script, behind the first line,
+// placed inserts the function definition into a script, after the first line,
 // which zsh reads as a directive.
 func placed(script, function string) string {
 	first, rest, _ := bytes.Cut([]byte(script), []byte("\n"))

@@ -16,36 +16,37 @@ func devicesCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "devices",
-		Short: "List what kernels can run on",
-		Long: `devices lists every device of this machine, best first, and says why others
-cannot be used. The first usable one is what gpu.Open opens; QUERN_DEVICE
-(cuda:1, cpu, sim) chooses another. If that names a device which programs here
-cannot open, devices says why, and exits with 1.`,
+		Short: "List the devices that can run kernels",
+		Long: `devices lists the usable devices of this machine, best first, and explains why
+others cannot be used. gpu.Open opens the first one by default; QUERN_DEVICE
+(cuda:1, cpu, sim) selects another. If QUERN_DEVICE names a device that cannot
+be opened, devices prints the reason and exits with 1.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := devices(cmd.OutOrStdout(), gpu.Devices(), asJSON); err != nil {
 				return err
 			}
-			return chosen()
+			return checkSelected()
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// chosen reports why the device that the environment chooses cannot be opened.
-func chosen() error {
+// checkSelected returns an error if the device that the environment selects
+// cannot be opened.
+func checkSelected() error {
 	if os.Getenv(gpu.DeviceVariable) == "" {
 		return nil
 	}
 	d, err := gpu.Open(gpu.Config{})
 	if err != nil {
-		return fmt.Errorf("programs cannot open the device that %s names: %w", gpu.DeviceVariable, err)
+		return fmt.Errorf("the device named by %s cannot be opened: %w", gpu.DeviceVariable, err)
 	}
 	return d.Close()
 }
 
-// deviceJSON is a device in the output of --json. What is unknown is left out.
+// deviceJSON is a device in the output of --json. Unknown values are omitted.
 type deviceJSON struct {
 	ID                string `json:"id"`
 	Backend           string `json:"backend"`
@@ -98,7 +99,7 @@ func devices(w io.Writer, list []gpu.DeviceInfo, asJSON bool) error {
 		fmt.Fprintf(w, "  %s: %s\n", r.ID, r.Reason)
 	}
 	if !first {
-		fmt.Fprintln(w, "\nRun 'quern doctor' for what to do about it.")
+		fmt.Fprintln(w, "\nRun 'quern doctor' to find out how to fix this.")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ cpu     AMD EPYC     24.0 GiB   -           go1.26
 Not usable:
   cuda:1: the device has compute capability 3.7, needed is 5.0
 
-Run 'quern doctor' for what to do about it.
+Run 'quern doctor' to find out how to fix this.
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -65,7 +65,7 @@ func TestDevicesJSON(t *testing.T) {
 	}
 }
 
-// The CPU and the simulator are on every machine.
+// Every machine has the CPU and the simulator.
 func TestDevicesOfThisMachine(t *testing.T) {
 	code, stdout, stderr := quern(t, "devices", "--json")
 	if code != 0 || stderr != "" {
@@ -79,7 +79,7 @@ func TestDevicesOfThisMachine(t *testing.T) {
 	for _, d := range list {
 		usable[d.ID] = d.Usable
 		if !d.Usable && d.Reason == "" {
-			t.Errorf("%s is not usable for no reason", d.ID)
+			t.Errorf("%s is unusable, but there is no reason", d.ID)
 		}
 	}
 	if !usable["cpu"] || !usable["sim"] {
@@ -87,11 +87,11 @@ func TestDevicesOfThisMachine(t *testing.T) {
 	}
 }
 
-func TestDevicesReportsAChoiceThatIsNotThere(t *testing.T) {
+func TestDevicesReportsAnUnusableSelection(t *testing.T) {
 	for value, want := range map[string]string{
-		"abacus":  "quern: programs cannot open the device that QUERN_DEVICE names: gpu: open: no usable device: QUERN_DEVICE=abacus names no back end; write cuda, cuda:1, cpu or sim\n",
-		"cpu:3":   "quern: programs cannot open the device that QUERN_DEVICE names: gpu: open cpu:3: no usable device: cpu:3: there is no such device; cpu has one device, cpu\n",
-		"cuda:99": "quern: programs cannot open the device that QUERN_DEVICE names: gpu: open cuda:99: no usable device: ",
+		"abacus":  "quern: the device named by QUERN_DEVICE cannot be opened: gpu: open: no usable device: QUERN_DEVICE=abacus names no back end; write cuda, cuda:1, cpu or sim\n",
+		"cpu:3":   "quern: the device named by QUERN_DEVICE cannot be opened: gpu: open cpu:3: no usable device: cpu:3: there is no such device; cpu has one device, cpu\n",
+		"cuda:99": "quern: the device named by QUERN_DEVICE cannot be opened: gpu: open cuda:99: no usable device: ",
 		"sim":     "",
 	} {
 		t.Setenv("QUERN_DEVICE", value)

@@ -2,13 +2,13 @@
 //
 //	quern gen [packages]      compile kernels and write their launchers
 //	quern vet [packages]      check kernels without writing anything
-//	quern devices [--json]    list what kernels can run on
-//	quern doctor              say what is missing to use a GPU, and how to get it
+//	quern devices [--json]    list the devices that can run kernels
+//	quern doctor              find out why a GPU is not used, and how to fix it
 //	quern ring bench          measure latency and throughput of actors
 //	quern version             print the version
 //	quern completion SHELL    print a completion script
 //
 // Packages are named as for the go command; the default is the package in the
-// current directory. Exit codes: 0 all is well, 1 something was found or
-// failed, 2 the command line is wrong.
+// current directory. The exit code is 0 on success, 1 if something failed or
+// problems were found, and 2 if the command line is wrong.
 package main

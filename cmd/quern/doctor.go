@@ -17,11 +17,11 @@ import (
 func doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is missing to use a GPU, and how to get it",
-		Long: `doctor looks at what Quern uses: the Go toolchain, the NVIDIA driver and its
-device files, and optional tools. It says what each is for, what is wrong, and
-what to do. It exits with 1 if kernels cannot run on a GPU here; the CPU and the
-simulator need nothing.`,
+		Short: "Find out why a GPU is not used, and how to fix it",
+		Long: `doctor checks what Quern uses: the Go toolchain, the NVIDIA driver and its device
+files, and optional tools. For each it prints its purpose, what is wrong, and how
+to fix it. It exits with 1 if kernels cannot run on a GPU of this machine. The
+CPU and the simulator need no setup.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return doctor(cmd.OutOrStdout(), machine{
@@ -42,7 +42,7 @@ simulator need nothing.`,
 	}
 }
 
-// machine is what doctor examines; tests make their own.
+// machine is what doctor examines. Tests create their own.
 type machine struct {
 	os, arch string
 	devices  []gpu.DeviceInfo
@@ -55,7 +55,7 @@ type machine struct {
 // finding is one line of the report.
 type finding struct {
 	ok     bool
-	needed bool // for GPU use
+	needed bool // required for using a GPU
 	what   string
 	advice string
 }
@@ -76,21 +76,21 @@ func doctor(w io.Writer, m machine) error {
 		}
 	}
 	if usable == "" {
-		fmt.Fprintln(w, "\nKernels run on the CPU here. Nothing else needs to be installed for that.")
+		fmt.Fprintln(w, "\nKernels run on the CPU of this machine, which needs no further setup.")
 		return errFound
 	}
 	fmt.Fprintf(w, "\nKernels run on %s.\n", usable)
 	return nil
 }
 
-// examine looks at everything; usable is the GPU that works, "" for none.
+// examine returns all findings, and the first usable GPU or "".
 func (m machine) examine() (findings []finding, usable string) {
 	add := func(f finding) { findings = append(findings, f) }
 
 	if path, err := m.lookPath("go"); err == nil {
 		add(finding{ok: true, what: "go command: " + path + " (compiles programs; quern gen uses it)"})
 	} else {
-		add(finding{what: "go command: not on PATH", advice: "needed to run quern gen, not to run programs: install Go 1.26 or later"})
+		add(finding{what: "go command: not on PATH", advice: "install Go 1.26 or later to run quern gen; programs do not need it"})
 	}
 
 	if m.os == "darwin" {
@@ -113,22 +113,22 @@ func (m machine) examine() (findings []finding, usable string) {
 		add(finding{needed: true, what: node + ": no permission to open it", advice: openAdvice})
 	}
 	if v := m.getenv(gpu.DeviceVariable); v != "" {
-		add(finding{what: gpu.DeviceVariable + "=" + v + " is set", advice: "programs open this device and no other; unset it to let them choose"})
+		add(finding{what: gpu.DeviceVariable + "=" + v + " is set", advice: "programs open only this device; unset the variable to let them choose"})
 	}
 	if v := m.getenv("CUDA_VISIBLE_DEVICES"); v != "" {
 		add(finding{what: "CUDA_VISIBLE_DEVICES=" + v + " is set", advice: "the driver shows only these GPUs"})
 	}
 	if path, err := m.lookPath("ptxas"); err == nil {
-		add(finding{ok: true, what: "ptxas: " + path + " (optional: tests assemble every kernel with it)"})
+		add(finding{ok: true, what: "ptxas: " + path + " (optional; tests use it to assemble every kernel)"})
 	} else {
-		add(finding{what: "ptxas: not on PATH (optional)", advice: "tests assemble every kernel with it: pip install nvidia-cuda-nvcc, then set PTXAS to the ptxas inside"})
+		add(finding{what: "ptxas: not on PATH (optional)", advice: "tests use it to assemble every kernel: pip install nvidia-cuda-nvcc, then set PTXAS to the ptxas inside"})
 	}
 	return findings, usable
 }
 
 const openAdvice = "add the user to the group that owns the device file (often video or render), or change its permissions"
 
-// closedNodes are the device files of GPUs that this process may not open.
+// closedNodes returns the device files of GPUs that this process cannot open.
 func (m machine) closedNodes() (closed []string) {
 	if m.os != "linux" {
 		return nil
@@ -142,12 +142,12 @@ func (m machine) closedNodes() (closed []string) {
 	return closed
 }
 
-// advice says what to do about a GPU that cannot be used for the reason.
+// advice returns what to do about a GPU that is unusable for the given reason.
 func (m machine) advice(reason string) string {
 	for _, known := range []struct{ text, advice string }{
 		{"too old", "update the NVIDIA driver; no CUDA toolkit is needed"},
-		{"compute mode", "let programs use it again, as administrator: nvidia-smi -c DEFAULT"},
-		{"compute capability", "this GPU cannot run Quern's code; use a newer one"},
+		{"compute mode", "as administrator, allow programs to use the GPU: nvidia-smi -c DEFAULT"},
+		{"compute capability", "this GPU is too old for Quern; use a newer one"},
 		{"no permission", openAdvice},
 	} {
 		if strings.Contains(reason, known.text) {
@@ -165,11 +165,11 @@ func (m machine) advice(reason string) string {
 	case len(m.closedNodes()) > 0:
 		return "see the device file below"
 	case len(container)+len(podman) > 0:
-		return "this is a container: start it with GPUs (docker run --gpus all, with the NVIDIA Container Toolkit on the host)"
+		return "this is a container; start it with GPU access (docker run --gpus all, with the NVIDIA Container Toolkit on the host)"
 	case len(nodes) > 0:
-		return "the GPU's device files are here, but the driver library does not work with them: reinstall the driver (Debian and Ubuntu: libcuda1)"
+		return "the GPU's device files exist, but the driver library does not work: reinstall the driver (Debian and Ubuntu: libcuda1)"
 	case smi == nil:
-		return "nvidia-smi is installed, but there is no device file: load the kernel modules (modprobe nvidia nvidia_uvm)"
+		return "nvidia-smi is installed, but there are no device files: load the kernel modules (modprobe nvidia nvidia_uvm)"
 	}
 	return "if the machine has an NVIDIA GPU, install its driver (Debian and Ubuntu: nvidia-driver and libcuda1); no CUDA toolkit is needed"
 }

@@ -58,8 +58,8 @@ const (
 	noLibrary = "the NVIDIA driver library is not there: libcuda.so.1: cannot open shared object file: No such file or directory"
 	goLine    = "ok       go command: /usr/bin/go (compiles programs; quern gen uses it)\n"
 	cpuLine   = "ok       cpu: AMD EPYC\n"
-	noPTXAS   = "note     ptxas: not on PATH (optional)\n         -> tests assemble every kernel with it: pip install nvidia-cuda-nvcc, then set PTXAS to the ptxas inside\n"
-	onlyCPU   = "\nKernels run on the CPU here. Nothing else needs to be installed for that.\n"
+	noPTXAS   = "note     ptxas: not on PATH (optional)\n         -> tests use it to assemble every kernel: pip install nvidia-cuda-nvcc, then set PTXAS to the ptxas inside\n"
+	onlyCPU   = "\nKernels run on the CPU of this machine, which needs no further setup.\n"
 )
 
 func TestDoctor(t *testing.T) {
@@ -103,21 +103,21 @@ func TestDoctor(t *testing.T) {
 			name: "a container without GPU",
 			on:   examined{os: "linux", devices: noCUDA(noLibrary), paths: []string{"go"}, files: []string{"/.dockerenv"}},
 			want: goLine + "MISSING  cuda: " + noLibrary + "\n" +
-				"         -> this is a container: start it with GPUs (docker run --gpus all, with the NVIDIA Container Toolkit on the host)\n" +
+				"         -> this is a container; start it with GPU access (docker run --gpus all, with the NVIDIA Container Toolkit on the host)\n" +
 				cpuLine + noPTXAS + onlyCPU,
 		},
 		{
 			name: "device files without a library",
 			on:   examined{os: "linux", devices: noCUDA(noLibrary), paths: []string{"go"}, files: []string{"/dev/nvidia0"}},
 			want: goLine + "MISSING  cuda: " + noLibrary + "\n" +
-				"         -> the GPU's device files are here, but the driver library does not work with them: reinstall the driver (Debian and Ubuntu: libcuda1)\n" +
+				"         -> the GPU's device files exist, but the driver library does not work: reinstall the driver (Debian and Ubuntu: libcuda1)\n" +
 				cpuLine + noPTXAS + onlyCPU,
 		},
 		{
 			name: "kernel modules that are not loaded",
 			on:   examined{os: "linux", devices: noCUDA("cuInit: no device"), paths: []string{"go", "nvidia-smi"}},
 			want: goLine + "MISSING  cuda: cuInit: no device\n" +
-				"         -> nvidia-smi is installed, but there is no device file: load the kernel modules (modprobe nvidia nvidia_uvm)\n" +
+				"         -> nvidia-smi is installed, but there are no device files: load the kernel modules (modprobe nvidia nvidia_uvm)\n" +
 				cpuLine + noPTXAS + onlyCPU,
 		},
 		{
@@ -130,8 +130,8 @@ func TestDoctor(t *testing.T) {
 			}},
 			want: goLine + "ok       cuda:0: NVIDIA H200, compute capability 9.0, driver for CUDA 13.0\n" +
 				"MISSING  cuda:1: the device is in compute mode \"prohibited\"\n" +
-				"         -> let programs use it again, as administrator: nvidia-smi -c DEFAULT\n" +
-				cpuLine + "ok       ptxas: /usr/bin/ptxas (optional: tests assemble every kernel with it)\n" +
+				"         -> as administrator, allow programs to use the GPU: nvidia-smi -c DEFAULT\n" +
+				cpuLine + "ok       ptxas: /usr/bin/ptxas (optional; tests use it to assemble every kernel)\n" +
 				"\nKernels run on cuda:0 (NVIDIA H200).\n",
 		},
 		{
@@ -143,7 +143,7 @@ func TestDoctor(t *testing.T) {
 			},
 			want: goLine + "ok       cuda:0: NVIDIA L4, compute capability 8.9, driver for CUDA 12.4\n" +
 				"note     QUERN_DEVICE=cpu is set\n" +
-				"         -> programs open this device and no other; unset it to let them choose\n" +
+				"         -> programs open only this device; unset the variable to let them choose\n" +
 				"note     CUDA_VISIBLE_DEVICES=3 is set\n" +
 				"         -> the driver shows only these GPUs\n" +
 				noPTXAS + "\nKernels run on cuda:0 (NVIDIA L4).\n",
@@ -152,7 +152,7 @@ func TestDoctor(t *testing.T) {
 			name: "macOS",
 			on:   examined{os: "darwin", devices: noCUDA("there is no CUDA for darwin")},
 			want: "note     go command: not on PATH\n" +
-				"         -> needed to run quern gen, not to run programs: install Go 1.26 or later\n" +
+				"         -> install Go 1.26 or later to run quern gen; programs do not need it\n" +
 				"MISSING  NVIDIA driver: none exists for macOS\n" +
 				"         -> run on Linux or Windows to use an NVIDIA GPU\n" +
 				cpuLine + noPTXAS + onlyCPU,

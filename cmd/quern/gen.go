@@ -23,17 +23,17 @@ func genCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen [packages]",
 		Short: "Compile kernels and write their launchers",
-		Long: `gen compiles the kernels of each package and writes two files beside them:
-quern_gen.zip, the GPU code, and quern_gen.go, a typed launcher for each kernel
-and its version for the CPU. The same source gives the same code; files that
-are up to date are left alone. Commit both.
+		Long: `gen compiles the kernels of each package and writes two files next to them:
+quern_gen.zip with the GPU code, and quern_gen.go with a typed launcher and the
+CPU version of each kernel. Output is reproducible, and files that are up to date
+are not rewritten. Commit both files.
 
-A package may be broken in one way: that its launchers are missing. Where no
-kernels are left, the two files are removed. A quern_gen.go that gen did not
-write is left alone, and is an error.
+A package must compile, except that its launchers may be missing. If a package
+has no kernels left, gen removes the two files. It never overwrites a
+quern_gen.go that it did not write, but reports an error.
 
-Make quern a tool of your module with: go mod edit -tool=quern.dev/cmd/quern`,
-		Example: `  quern gen ./...                    compile every kernel below this directory
+To make quern a tool of your module: go mod edit -tool=quern.dev/cmd/quern`,
+		Example: `  quern gen ./...                    compile every kernel under this directory
   quern gen --check ./...            in CI: fail if a generated file is out of date
   //go:generate go tool quern gen    in a Go file, for go generate`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
@@ -49,40 +49,40 @@ func vetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "vet [packages]",
 		Short: "Check kernels without writing anything",
-		Long: `vet compiles the kernels of each package and reports every error, each with
-its place, the kernel, and what to write instead. It writes nothing.
+		Long: `vet compiles the kernels of each package and reports every error with its
+position, the kernel, and what to write instead. It writes nothing.
 
-With --perf it also reports what makes a kernel slow on a GPU, each with its
-place, what was found and what to try:
+With --perf it also reports code that is slow on a GPU, with its position and
+what to try instead:
 
-  uncoalesced        neighbouring threads access memory far apart; the stride
-  bank conflict      a warp's accesses to shared memory go to one bank
-  divergence         threads of a warp go different ways through long code
-  64-bit arithmetic  where 32 bits would do
-  local memory       variables of a thread that live in memory
-  spills             the same, for lack of registers (needs ptxas on PATH)
-  launch bounds      block= is missing where the kernel assumes a block
+  uncoalesced        neighboring threads access memory far apart; gives the stride
+  bank conflict      a warp's accesses to shared memory go to the same bank
+  divergence         threads of a warp take different paths through long code
+  64-bit arithmetic  32 bits are enough
+  local memory       a thread's variables are kept in memory
+  spills             the same, because registers ran out (needs ptxas on PATH)
+  launch bounds      the kernel assumes a block size but does not declare block=
 
-These are found in the code, for the block that the kernel declares or launches
-choose by default; nothing is run. Findings exit with 1, as errors do.`,
-		Example: `  quern vet ./...           check every kernel below this directory
-  quern vet --perf ./...    and look for what makes them slow`,
+The analysis is static. It assumes the block size that the kernel declares, or
+the default of the launchers. Findings exit with 1, as errors do.`,
+		Example: `  quern vet ./...           check every kernel under this directory
+  quern vet --perf ./...    also report slow code`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			return vet(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), patterns, perf)
 		},
 	}
-	cmd.Flags().BoolVar(&perf, "perf", false, "also report what makes kernels slow")
+	cmd.Flags().BoolVar(&perf, "perf", false, "also report code that is slow on a GPU")
 	return cmd
 }
 
-// load finds the packages with kernels, or with files of kernels that are gone.
+// load loads the packages that have kernels or leftover files of removed kernels.
 func load(ctx context.Context, command string, patterns []string) ([]*frontend.Package, error) {
 	for _, p := range patterns {
 		switch {
 		case p == "":
-			return nil, errUsage{errors.New("a package is empty; leave it out for the one in the current directory"), command}
+			return nil, errUsage{errors.New("a package name is empty; omit it for the package in the current directory"), command}
 		case strings.HasSuffix(p, ".go") && !isDirectory(p):
-			return nil, errUsage{fmt.Errorf("%s is a file; give the package's directory, not files", p), command}
+			return nil, errUsage{fmt.Errorf("%s is a file; name the package's directory instead", p), command}
 		}
 	}
 	if len(patterns) == 0 {
@@ -96,9 +96,9 @@ func isDirectory(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// compile compiles packages one after another and hands over what comes of
-// each. Errors are printed, and do not stop the work on other packages; failed
-// says that there were some.
+// compile compiles packages one after another and passes each output to use. It
+// prints errors and continues with the next package. failed reports whether there
+// were any.
 func compile(stderr io.Writer, packages []*frontend.Package, use func(*frontend.Package, *generate.Output) error) (failed bool) {
 	for _, p := range packages {
 		out, err := generate.Package(p)
@@ -126,7 +126,7 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 		}
 		goFile, archiveFile := generate.Files(p)
 		if old.Go != nil && !generate.IsGo(old.Go) {
-			return fmt.Errorf("%s was not written by quern gen, which would replace it; rename it", relative(goFile))
+			return fmt.Errorf("%s was not written by quern gen, which would overwrite it; rename the file", relative(goFile))
 		}
 		kernels += len(out.Kernels)
 		if len(out.Kernels) == 0 {
@@ -143,7 +143,7 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 				if err := os.Remove(f.name); err != nil {
 					return err
 				}
-				fmt.Fprintf(stdout, "%s: removed, since the package has no kernels\n", relative(f.name))
+				fmt.Fprintf(stdout, "%s: removed because the package has no kernels\n", relative(f.name))
 			}
 			return nil
 		}
@@ -179,7 +179,7 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 		return errFound
 	}
 	if kernels == 0 && removed == 0 {
-		fmt.Fprintf(stdout, "no kernels in %s: mark a function with //quern:kernel\n", shown(patterns))
+		fmt.Fprintf(stdout, "no kernels in %s: mark a function with //quern:kernel\n", describe(patterns))
 	}
 	return nil
 }
@@ -189,16 +189,16 @@ func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string, perf 
 	if err != nil {
 		return err
 	}
-	kernels, having, slow := 0, 0, 0
+	kernels, packagesWithKernels, slow := 0, 0, 0
 	failed := compile(stderr, packages, func(p *frontend.Package, out *generate.Output) error {
 		if len(out.Kernels) > 0 {
 			kernels += len(out.Kernels)
-			having++
+			packagesWithKernels++
 		}
 		if !perf {
 			return nil
 		}
-		seen := map[string]bool{} // what instances of a generic kernel have in common
+		seen := map[string]bool{} // instances of a generic kernel share findings
 		for _, k := range out.Kernels {
 			findings, err := lint.Check(p, k)
 			if err != nil {
@@ -211,7 +211,7 @@ func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string, perf 
 				return again
 			})
 			for _, f := range findings {
-				if !strings.Contains(f.Pos.File, "/") { // of the package
+				if !strings.Contains(f.Pos.File, "/") { // a file of the package
 					f.Pos.File = relative(filepath.Join(p.Dir, f.Pos.File))
 				}
 				if a := p.ActorOf(f.Kernel); a != nil {
@@ -227,10 +227,10 @@ func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string, perf 
 		return errFound
 	}
 	if slow > 0 {
-		fmt.Fprintf(stdout, "%s in %s: %s\n", count(kernels, "kernel"), count(having, "package"), count(slow, "finding"))
+		fmt.Fprintf(stdout, "%s in %s: %s\n", count(kernels, "kernel"), count(packagesWithKernels, "package"), count(slow, "finding"))
 		return errFound
 	}
-	fmt.Fprintf(stdout, "%s in %s: no problems\n", count(kernels, "kernel"), count(having, "package"))
+	fmt.Fprintf(stdout, "%s in %s: no problems\n", count(kernels, "kernel"), count(packagesWithKernels, "package"))
 	return nil
 }
 
@@ -259,8 +259,8 @@ type file struct {
 	text []byte
 }
 
-// replace writes files: all or, if there is no room or no permission, none. A
-// reader never sees a part of one.
+// replace replaces all files, or none if space or permissions are missing.
+// Readers never see a partial file.
 func replace(files []file) error {
 	temporary := make([]string, len(files))
 	defer func() {
@@ -287,7 +287,7 @@ func replace(files []file) error {
 	return nil
 }
 
-// cause is an error without the name of the temporary file.
+// cause returns err without the name of the temporary file.
 func cause(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -312,7 +312,7 @@ func relative(name string) string {
 	return rel
 }
 
-func shown(patterns []string) string {
+func describe(patterns []string) string {
 	if len(patterns) == 0 {
 		return "this package"
 	}

@@ -18,7 +18,7 @@ const plain = `
 package filters
 `
 
-func TestGenRemovesFilesOfKernelsThatAreGone(t *testing.T) {
+func TestGenRemovesFilesOfRemovedKernels(t *testing.T) {
 	dir := enter(t, filters)
 	if code, _, stderr := quern(t, "gen", "./..."); code != 0 {
 		t.Fatal(stderr)
@@ -29,17 +29,17 @@ func TestGenRemovesFilesOfKernelsThatAreGone(t *testing.T) {
 		t.Errorf("files: -want +got:\n%s", diff)
 	}
 	expect(t, 0, "0 kernels in 0 packages: no problems\n", "", "vet", "./...")
-	expect(t, 0, "filters/quern_gen.zip: removed, since the package has no kernels\nfilters/quern_gen.go: removed, since the package has no kernels\n", "", "gen", "./...")
+	expect(t, 0, "filters/quern_gen.zip: removed because the package has no kernels\nfilters/quern_gen.go: removed because the package has no kernels\n", "", "gen", "./...")
 	if diff := cmp.Diff([]string{"filters.go"}, list(t, "filters")); diff != "" {
 		t.Errorf("files: -want +got:\n%s", diff)
 	}
 	expect(t, 0, "no kernels in ./...: mark a function with //quern:kernel\n", "", "gen", "./...")
 }
 
-func TestGenLeavesFilesOfOthersAlone(t *testing.T) {
+func TestGenDoesNotOverwriteOtherFiles(t *testing.T) {
 	for _, tt := range []struct{ name, files, want string }{
-		{"with kernels", filters, "quern: filters/quern_gen.go was not written by quern gen, which would replace it; rename it\n"},
-		{"without kernels", plain, "quern: filters/quern_gen.go was not written by quern gen, which would replace it; rename it\n"},
+		{"with kernels", filters, "quern: filters/quern_gen.go was not written by quern gen, which would overwrite it; rename the file\n"},
+		{"without kernels", plain, "quern: filters/quern_gen.go was not written by quern gen, which would overwrite it; rename the file\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const own = "package filters\n\n// by hand\n"
@@ -53,7 +53,7 @@ func TestGenLeavesFilesOfOthersAlone(t *testing.T) {
 	}
 }
 
-func TestKernelsInFilesThatNotEveryBuildCompiles(t *testing.T) {
+func TestKernelsInFilesWithBuildConstraints(t *testing.T) {
 	const kernel = "package filters\n\nimport \"quern.dev/kernel\"\n\n//quern:kernel\nfunc fill(t kernel.Thread, x []int32) { x[t.Global()] = 1 }\n"
 	const constraints = "kernel fill: kernels must be in files without build constraints, since their launchers are compiled on every platform; move this one\n"
 	tests := []struct {
@@ -87,13 +87,13 @@ func TestKernelsInFilesThatNotEveryBuildCompiles(t *testing.T) {
 	}
 }
 
-func TestPatternsThatMatchNothingSaySo(t *testing.T) {
+func TestPatternsThatMatchNothingAreErrors(t *testing.T) {
 	enter(t, filters+"-- empty/notes.txt --\n")
 	expect(t, 1, "", "quern: no packages match ./empty/...\n", "gen", "./empty/...")
 	expect(t, 1, "", "quern: no packages match ./empty/...\n", "vet", "./empty/...")
 }
 
-func TestAFaultInOnePackageDoesNotStopTheWorkOnOthers(t *testing.T) {
+func TestAnErrorInOnePackageDoesNotStopOthers(t *testing.T) {
 	dir := enter(t, filters)
 	packages, err := frontend.Load(t.Context(), dir, "./filters")
 	if err != nil {

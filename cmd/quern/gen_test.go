@@ -61,7 +61,7 @@ func second(t kernel.Thread, x []int32) {
 }
 `
 
-// enter makes a module of the files the current directory.
+// enter writes a module and makes it the current directory.
 func enter(t *testing.T, files string) string {
 	t.Helper()
 	dir := testmodule.New(t, files)
@@ -69,7 +69,7 @@ func enter(t *testing.T, files string) string {
 	return dir
 }
 
-// list names the files of a directory.
+// list returns the names of the files in a directory.
 func list(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -83,7 +83,7 @@ func list(t *testing.T, dir string) []string {
 	return names
 }
 
-// expect runs a command line and compares all that it says.
+// expect runs a command line and compares its exit code and output.
 func expect(t *testing.T, code int, stdout, stderr string, args ...string) {
 	t.Helper()
 	gotCode, gotOut, gotErr := quern(t, args...)
@@ -98,7 +98,7 @@ func expect(t *testing.T, code int, stdout, stderr string, args ...string) {
 	}
 }
 
-func TestGenWritesBothFilesAndLeavesThemAloneAfterwards(t *testing.T) {
+func TestGenWritesBothFilesOnce(t *testing.T) {
 	dir := enter(t, filters)
 	expect(t, 0, "filters/quern_gen.zip: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./...")
 	if diff := cmp.Diff([]string{"filters.go", "quern_gen.go", "quern_gen.zip"}, list(t, "filters")); diff != "" {
@@ -131,7 +131,7 @@ func TestGenWritesBothFilesAndLeavesThemAloneAfterwards(t *testing.T) {
 	expect(t, 0, "", "", "gen")
 }
 
-func TestGenCheckReportsWhatIsOutOfDateAndWritesNothing(t *testing.T) {
+func TestGenCheckReportsOutdatedFiles(t *testing.T) {
 	enter(t, filters)
 	expect(t, 1, "filters/quern_gen.zip is missing\nfilters/quern_gen.go is missing\n", "", "gen", "--check", "./filters")
 	if diff := cmp.Diff([]string{"filters.go"}, list(t, "filters")); diff != "" {
@@ -158,7 +158,7 @@ func TestGenCheckReportsWhatIsOutOfDateAndWritesNothing(t *testing.T) {
 	}
 }
 
-func TestGenCheckNamesTheKernelsThatHaveChanged(t *testing.T) {
+func TestGenCheckNamesChangedKernels(t *testing.T) {
 	enter(t, filters)
 	expect(t, 0, "filters/quern_gen.zip: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./filters")
 	name := filepath.Join("filters", "filters.go")
@@ -217,7 +217,7 @@ func main() {
 }
 `
 
-// Git for Windows checks text out with CR LF unless it is told otherwise.
+// Git for Windows checks out text files with CR LF by default.
 func TestGeneratedFilesSurviveACheckoutWithCRLF(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
@@ -249,7 +249,7 @@ func TestGeneratedFilesSurviveACheckoutWithCRLF(t *testing.T) {
 	}
 }
 
-func TestGenWritesWhatItCanAndReportsTheRest(t *testing.T) {
+func TestGenContinuesAfterErrors(t *testing.T) {
 	enter(t, filters+faulty)
 	expect(t, 1, "filters/quern_gen.zip: 2 kernels\nfilters/quern_gen.go: 2 kernels\n",
 		`faulty/faulty.go:7:2: kernel first: maps are not supported in kernels; use a slice or array indexed by the key
@@ -366,7 +366,7 @@ faulty.go:8:9: kernel first: maps are not supported in kernels; use a slice or a
 	}
 }
 
-func TestVetOutsideOfAModuleSaysSo(t *testing.T) {
+func TestVetOutsideAModule(t *testing.T) {
 	testmodule.NeedGo(t)
 	t.Chdir(t.TempDir())
 	t.Setenv("GO111MODULE", "on")

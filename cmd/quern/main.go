@@ -19,10 +19,10 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// errFound ends a command whose findings are already printed.
+// errFound ends a command that has already printed its findings.
 var errFound = errors.New("problems were found")
 
-// errUsage is a mistake on the command line of a command.
+// errUsage is an error in a command's arguments.
 type errUsage struct {
 	error
 	command string // "quern gen"
@@ -33,22 +33,23 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use:   "quern",
 		Short: "GPU computing for Go: compile, check and diagnose kernels",
-		Long: `quern compiles kernels written in Go to GPU code and Go launchers, in pure Go.
+		Long: `quern compiles GPU kernels written in Go, and generates launchers for them.
+It is written in pure Go.
 
 A kernel is a Go function marked //quern:kernel whose first parameter is a
-kernel.Thread. "quern gen" writes quern_gen.go and quern_gen.zip beside it; the
-program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
-		Example: `  quern gen ./...            compile every kernel below this directory
-  quern vet ./...            check them without writing
-  quern devices              what can kernels run on here?
-  quern doctor               why is the GPU not used?
-  quern ring bench           what does a message to an actor cost?`,
+kernel.Thread. "quern gen" writes quern_gen.go and quern_gen.zip next to it. The
+program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
+		Example: `  quern gen ./...            compile every kernel under this directory
+  quern vet ./...            check them without writing files
+  quern devices              which devices can run kernels?
+  quern doctor               why isn't the GPU used?
+  quern ring bench           how fast are messages to actors?`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.SetArgs(doubled(args))
+	root.SetArgs(doubleDashes(args))
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -75,11 +76,11 @@ program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
 	return 2
 }
 
-// longFlags are flags as the go command spells them.
+// longFlags lists flags with one dash, as in the go command.
 var longFlags = []string{"-version", "-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration"}
 
-// doubled spells long flags with one dash, as the go command has them, with two.
-func doubled(args []string) []string {
+// doubleDashes rewrites long flags with one dash, as in the go command, to two.
+func doubleDashes(args []string) []string {
 	out := slices.Clone(args)
 	for i, a := range out {
 		name, _, _ := strings.Cut(a, "=")
@@ -90,7 +91,7 @@ func doubled(args []string) []string {
 	return out
 }
 
-// checkHelp makes the help command insist on a command that exists.
+// checkHelp makes the help command reject commands that do not exist.
 func checkHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {

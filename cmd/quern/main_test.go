@@ -65,22 +65,22 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 		{"a command that resembles another", []string{"gem"}, "quern: unknown command \"gem\" for \"quern\"\n\nDid you mean this?\n\tgen\n\tvet\nRun 'quern --help' for usage.\n"},
 		{"a flag that does not exist", []string{"gen", "--force"}, "quern: unknown flag: --force\nRun 'quern gen --help' for usage.\n"},
 		{"a flag of another command", []string{"vet", "--check"}, "quern: unknown flag: --check\nRun 'quern vet --help' for usage.\n"},
-		{"a value that the flag does not take", []string{"devices", "--json=perhaps"}, "quern: invalid argument \"perhaps\" for \"--json\" flag: strconv.ParseBool: parsing \"perhaps\": invalid syntax\nRun 'quern devices --help' for usage.\n"},
+		{"an invalid value for a flag", []string{"devices", "--json=perhaps"}, "quern: invalid argument \"perhaps\" for \"--json\" flag: strconv.ParseBool: parsing \"perhaps\": invalid syntax\nRun 'quern devices --help' for usage.\n"},
 		{"help for a command that does not exist", []string{"help", "bogus"}, "quern: no help for \"bogus\"\nRun 'quern --help' for usage.\n"},
-		{"help for more than a command", []string{"help", "gen", "bogus"}, "quern: no help for \"gen bogus\"\nRun 'quern --help' for usage.\n"},
-		{"an empty package", []string{"gen", ""}, "quern: a package is empty; leave it out for the one in the current directory\nRun 'quern gen --help' for usage.\n"},
-		{"a file to compile", []string{"gen", "./own/kernels.go"}, "quern: ./own/kernels.go is a file; give the package's directory, not files\nRun 'quern gen --help' for usage.\n"},
-		{"a file to check", []string{"vet", "kernels.go"}, "quern: kernels.go is a file; give the package's directory, not files\nRun 'quern vet --help' for usage.\n"},
-		{"an argument where there is none", []string{"doctor", "please"}, "quern: quern doctor takes no arguments, but got \"please\"\nRun 'quern doctor --help' for usage.\n"},
-		{"actors that are no number", []string{"ring", "bench", "-actors=some"}, "quern: invalid argument \"some\" for \"--actors\" flag: strconv.Atoi: parsing \"some\": invalid syntax\nRun 'quern ring bench --help' for usage.\n"},
+		{"help for more than one command", []string{"help", "gen", "bogus"}, "quern: no help for \"gen bogus\"\nRun 'quern --help' for usage.\n"},
+		{"an empty package", []string{"gen", ""}, "quern: a package name is empty; omit it for the package in the current directory\nRun 'quern gen --help' for usage.\n"},
+		{"a file to compile", []string{"gen", "./own/kernels.go"}, "quern: ./own/kernels.go is a file; name the package's directory instead\nRun 'quern gen --help' for usage.\n"},
+		{"a file to check", []string{"vet", "kernels.go"}, "quern: kernels.go is a file; name the package's directory instead\nRun 'quern vet --help' for usage.\n"},
+		{"an argument for a command without arguments", []string{"doctor", "please"}, "quern: quern doctor takes no arguments, but got \"please\"\nRun 'quern doctor --help' for usage.\n"},
+		{"a number of actors that is not a number", []string{"ring", "bench", "-actors=some"}, "quern: invalid argument \"some\" for \"--actors\" flag: strconv.Atoi: parsing \"some\": invalid syntax\nRun 'quern ring bench --help' for usage.\n"},
 		{"no actors", []string{"ring", "bench", "-actors", "0"}, "quern: 0 actors; there can be 1 to 4096\nRun 'quern ring bench --help' for usage.\n"},
-		{"a payload that there is no actor for", []string{"ring", "bench", "--payload", "17"}, "quern: there are no messages of 17 bytes; there are of 16, 64, 256\nRun 'quern ring bench --help' for usage.\n"},
+		{"a payload without an actor", []string{"ring", "bench", "--payload", "17"}, "quern: there are no messages of 17 bytes; there are of 16, 64, 256\nRun 'quern ring bench --help' for usage.\n"},
 		{"a batch that is too large", []string{"ring", "bench", "-batch=1000"}, "quern: a batch of 1000 messages; it has 1 to 512\nRun 'quern ring bench --help' for usage.\n"},
 		{"a measurement that takes no time", []string{"ring", "bench", "-duration=0"}, "quern: a duration of 0s; it is 1ms at least\nRun 'quern ring bench --help' for usage.\n"},
-		{"goals, and what to measure", []string{"ring", "bench", "-check", "-actors", "1"}, "quern: --check chooses what is measured; leave out --actors\nRun 'quern ring bench --help' for usage.\n"},
-		{"something to measure that there is not", []string{"ring", "top"}, "quern: quern ring takes no arguments, but got \"top\"\nRun 'quern ring --help' for usage.\n"},
-		{"a completion for no shell", []string{"completion"}, "quern: name a shell: bash, fish, powershell or zsh\nRun 'quern completion --help' for usage.\n"},
-		{"a completion for an unknown shell", []string{"completion", "tcsh"}, "quern: unknown command \"tcsh\" for \"quern completion\"\nRun 'quern --help' for usage.\n"},
+		{"--check together with --actors", []string{"ring", "bench", "-check", "-actors", "1"}, "quern: --check selects what is measured; remove --actors\nRun 'quern ring bench --help' for usage.\n"},
+		{"an unknown measurement", []string{"ring", "top"}, "quern: quern ring takes no arguments, but got \"top\"\nRun 'quern ring --help' for usage.\n"},
+		{"completion without a shell", []string{"completion"}, "quern: name a shell: bash, fish, powershell or zsh\nRun 'quern completion --help' for usage.\n"},
+		{"completion for an unknown shell", []string{"completion", "tcsh"}, "quern: unknown command \"tcsh\" for \"quern completion\"\nRun 'quern --help' for usage.\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -95,14 +95,14 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 	}
 }
 
-func TestHelpForACommandIsThatOfTheCommand(t *testing.T) {
+func TestHelpCommandPrintsTheHelpOfTheCommand(t *testing.T) {
 	_, want, _ := quern(t, "vet", "--help")
 	if code, got, stderr := quern(t, "help", "vet"); code != 0 || stderr != "" || got != want {
 		t.Errorf("exit code %d, standard error %q, standard output\n%s", code, stderr, got)
 	}
 }
 
-// In bash go tool quern is completed as quern is, and other tools as before.
+// In bash, go tool quern completes like quern; other tools complete as before.
 func TestBashCompletesGoTool(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"quern.dev/internal/ringbench"
 )
 
-// ringBench is what the command line says.
+// ringBench holds the options of the command.
 type ringBench struct {
 	ringbench.Config
 	device        string
@@ -30,14 +30,14 @@ func ringBenchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure latency and throughput of actors",
-		Long: `bench measures what a message costs: the round trip of Ask with one message
-outstanding, and how many messages a second go to actors and back in batches,
-for every combination of numbers of actors, payloads and batches, and what actors
-send to each other. Every reply is checked. A row is printed as soon as it is
-measured; an interrupt ends the measurements and keeps those that were made.
+		Long: `bench measures messages to actors: the round-trip time of Ask with one message
+outstanding, the number of batched messages per second to actors and back for
+every combination of actors, payloads and batch sizes, and messages between
+actors. Every reply is checked. Each row is printed as soon as it is measured. An
+interrupt stops the measurement and keeps the rows printed so far.
 
-With --check it measures what there are goals for on the device, says which are
-met, and exits with 1 if one is missed.`,
+With --check it measures the figures that have goals for the device, reports
+which goals are met, and exits with 1 if any is missed.`,
 		Example: `  quern ring bench
   quern ring bench --device cpu --actors 1,4 --payload 64 --batch 256
   quern ring bench --device cuda --check --json`,
@@ -48,7 +48,7 @@ met, and exits with 1 if one is missed.`,
 			}
 			for _, flag := range []string{"actors", "payload", "batch"} {
 				if b.check && cmd.Flags().Changed(flag) {
-					return errUsage{fmt.Errorf("--check chooses what is measured; leave out --%s", flag), cmd.CommandPath()}
+					return errUsage{fmt.Errorf("--check selects what is measured; remove --%s", flag), cmd.CommandPath()}
 				}
 			}
 			if w, ok := cmd.ErrOrStderr().(*os.File); ok {
@@ -60,13 +60,13 @@ met, and exits with 1 if one is missed.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&b.device, "device", "", "device: cuda, cuda:1, cpu, sim; the best if empty")
+	flags.StringVar(&b.device, "device", "", "device: cuda, cuda:1, cpu or sim; the best one if empty")
 	flags.IntSliceVar(&b.Actors, "actors", []int{1, 8, 64}, "numbers of actors")
-	flags.IntSliceVar(&b.Payloads, "payload", []int{16, 64, 256}, "bytes of a message: 16, 64 or 256")
-	flags.IntSliceVar(&b.Batches, "batch", []int{1, 32, 256}, "messages that are sent at once")
-	flags.DurationVar(&b.Duration, "duration", 500*time.Millisecond, "how long each measurement takes")
+	flags.IntSliceVar(&b.Payloads, "payload", []int{16, 64, 256}, "message sizes in bytes: 16, 64 or 256")
+	flags.IntSliceVar(&b.Batches, "batch", []int{1, 32, 256}, "numbers of messages sent at once")
+	flags.DurationVar(&b.Duration, "duration", 500*time.Millisecond, "duration of each measurement")
 	flags.BoolVar(&b.asJSON, "json", false, "print JSON")
-	flags.BoolVar(&b.check, "check", false, "compare with the goals for the device")
+	flags.BoolVar(&b.check, "check", false, "compare the results with the goals for the device")
 	return cmd
 }
 
@@ -81,29 +81,30 @@ func (b *ringBench) run(ctx context.Context, w io.Writer) (err error) {
 		measure = b.compare
 	}
 	err = measure(ctx, dev, w)
-	b.note("")
+	b.showProgress("")
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return errors.New("interrupted; what was not measured is missing above")
+		return errors.New("interrupted; the results above are incomplete")
 	}
 	return err
 }
 
-// note shows what is going on, in place of what it showed before.
-func (b *ringBench) note(format string, args ...any) {
+// showProgress shows the current step on the terminal, replacing the previous
+// one.
+func (b *ringBench) showProgress(format string, args ...any) {
 	if b.progress != nil {
 		fmt.Fprintf(b.progress, "\r\033[K"+format, args...)
 	}
 }
 
-// measure prints what Run measures.
+// measure prints the results of all measurements.
 func (b *ringBench) measure(ctx context.Context, dev *gpu.Device, w io.Writer) error {
-	o := ringbench.Observer{Begin: func(step, steps int, what string) { b.note("%d of %d: %s", step, steps, what) }}
+	o := ringbench.Observer{Begin: func(step, steps int, what string) { b.showProgress("%d of %d: %s", step, steps, what) }}
 	text := &ringbench.Text{W: w}
 	if !b.asJSON {
 		text.Place(ringbench.PlaceOf(dev))
-		o.Latency = func(l ringbench.Latency) { b.note(""); text.Latency(l) }
-		o.Relaying = func(r ringbench.Relaying) { b.note(""); text.Relaying(r) }
-		o.Throughput = func(t ringbench.Throughput) { b.note(""); text.Throughput(t) }
+		o.Latency = func(l ringbench.Latency) { b.showProgress(""); text.Latency(l) }
+		o.Relaying = func(r ringbench.Relaying) { b.showProgress(""); text.Relaying(r) }
+		o.Throughput = func(t ringbench.Throughput) { b.showProgress(""); text.Throughput(t) }
 	}
 	report, err := ringbench.Run(ctx, dev, b.Config, o)
 	if report == nil {
@@ -119,14 +120,14 @@ func (b *ringBench) measure(ctx context.Context, dev *gpu.Device, w io.Writer) e
 	return err
 }
 
-// compare prints figures with their goals.
+// compare prints figures together with their goals.
 func (b *ringBench) compare(ctx context.Context, dev *gpu.Device, w io.Writer) error {
-	c := &ringbench.Checker{Device: dev, Duration: b.Duration, Begin: func(what string) { b.note("%s", what) }}
+	c := &ringbench.Checker{Device: dev, Duration: b.Duration, Begin: func(what string) { b.showProgress("%s", what) }}
 	text := &ringbench.Text{W: w}
 	if !b.asJSON {
 		text.Place(ringbench.PlaceOf(dev))
-		c.Show = func(f ringbench.Figure) { b.note(""); text.Figure(f) }
-		c.Note = func(line string) { b.note(""); text.Note(line) }
+		c.Show = func(f ringbench.Figure) { b.showProgress(""); text.Figure(f) }
+		c.Note = func(line string) { b.showProgress(""); text.Note(line) }
 	}
 	err := c.Run(ctx, ringbench.Checks)
 	if b.asJSON {

@@ -62,7 +62,7 @@ func TestRingBenchPrintsTables(t *testing.T) {
 	}
 }
 
-// interrupter is output that interrupts the command after some rows.
+// interrupter is an output that interrupts the command after a number of rows.
 type interrupter struct {
 	bytes.Buffer
 	rows   int
@@ -78,7 +78,7 @@ func (w *interrupter) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-func TestAnInterruptKeepsWhatWasMeasured(t *testing.T) {
+func TestAnInterruptKeepsTheResultsSoFar(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out, errs := &interrupter{rows: 3, cancel: cancel}, new(bytes.Buffer)
@@ -88,7 +88,7 @@ func TestAnInterruptKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-func TestRingBenchNamesADeviceThatIsNotThere(t *testing.T) {
+func TestRingBenchNamesAMissingDevice(t *testing.T) {
 	code, stdout, stderr := quern(t, "ring", "bench", "-device", "abacus")
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "abacus") {
 		t.Errorf("exit code %d, standard output %q, standard error %q", code, stdout, stderr)

@@ -21,7 +21,7 @@ func sum(t kernel.Thread, w, h int, in, out []float32) {
 }
 `
 
-func TestVetReportsWhatMakesKernelsSlow(t *testing.T) {
+func TestVetReportsSlowCode(t *testing.T) {
 	enter(t, filters+columns)
 	for _, flag := range []string{"--perf", "-perf"} {
 		code, stdout, stderr := quern(t, "vet", flag, "./...")

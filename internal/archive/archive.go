@@ -1,5 +1,6 @@
-// Package archive is the file with the GPU code of a package, quern_gen.zip: a ZIP
-// file with one entry per PTX module. Its text can be read with any tool:
+// Package archive reads and writes quern_gen.zip, the file with the GPU code of a
+// package. It is a ZIP file with one entry per PTX module, so any ZIP tool can
+// read it:
 //
 //	unzip -p quern_gen.zip saxpy/narrow.ptx
 package archive
@@ -17,14 +18,14 @@ import (
 // File is the name of the file.
 const File = "quern_gen.zip"
 
-// Module is the PTX text of a variant of a kernel.
+// Module is the PTX text of a kernel variant.
 type Module struct {
 	Kernel, Variant string
-	Older           bool // for devices that lack instructions of the variant's own module
+	Older           bool // for devices without some of the instructions in the variant's main module
 	Text            string
 }
 
-// name is the name of the module's entry.
+// name returns the name of the module's entry.
 func (m *Module) name() string {
 	if m.Older {
 		return m.Kernel + "/" + m.Variant + "-older.ptx"
@@ -32,8 +33,8 @@ func (m *Module) name() string {
 	return m.Kernel + "/" + m.Variant + ".ptx"
 }
 
-// Write returns an archive of modules. The same modules give the same bytes, with
-// the same version of Go.
+// Write returns an archive of modules. With the same Go version, the same modules
+// give the same bytes.
 func Write(modules []Module) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -61,7 +62,7 @@ type Archive struct {
 	byName  map[string]*zip.File
 }
 
-// Open reads the directory of an archive. It decompresses nothing.
+// Open reads the directory of an archive. It does not decompress anything.
 func Open(data string) (*Archive, error) {
 	r, err := zip.NewReader(strings.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -74,8 +75,8 @@ func Open(data string) (*Archive, error) {
 	return a, nil
 }
 
-// Sum identifies the modules: it is the SHA-256, in hexadecimal digits, of their
-// names, sizes and checksums. It does not depend on how they are compressed.
+// Sum returns an identifier of the modules: the SHA-256, in hexadecimal, of their
+// names, sizes and checksums. It does not depend on the compression.
 func (a *Archive) Sum() string {
 	h := sha256.New()
 	for _, f := range a.entries {
@@ -84,7 +85,7 @@ func (a *Archive) Sum() string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// Text returns the text of a module, and whether there is such a module.
+// Text returns the text of a module and reports whether the module exists.
 func (a *Archive) Text(kernel, variant string, older bool) (text string, found bool, err error) {
 	m := Module{Kernel: kernel, Variant: variant, Older: older}
 	f := a.byName[m.name()]
@@ -102,7 +103,7 @@ func (a *Archive) Modules() ([]Module, error) {
 		at := strings.LastIndexByte(f.Name, '/')
 		variant, ok := strings.CutSuffix(f.Name[at+1:], ".ptx")
 		if at < 0 || !ok {
-			return nil, fmt.Errorf("%s is not a module", f.Name)
+			return nil, fmt.Errorf("archive: %s is not a PTX module", f.Name)
 		}
 		m := Module{Kernel: f.Name[:at]}
 		m.Variant, m.Older = strings.CutSuffix(variant, "-older")
@@ -115,7 +116,7 @@ func (a *Archive) Modules() ([]Module, error) {
 	return modules, nil
 }
 
-// read decompresses an entry, and compares it with its checksum.
+// read decompresses an entry and verifies its checksum.
 func read(f *zip.File) (string, error) {
 	r, err := f.Open()
 	if err != nil {

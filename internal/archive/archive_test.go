@@ -15,7 +15,7 @@ func random(r *rand.Rand, n int) string {
 	return b.String()
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestReadReturnsWhatWasWritten(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	modules := []Module{
 		{Kernel: "saxpy", Variant: "coarse", Text: random(r, 1000)},
@@ -30,7 +30,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 	again, err := Write(modules)
 	if err != nil || !slices.Equal(data, again) {
-		t.Errorf("written again it has other bytes, error %v", err)
+		t.Errorf("writing it again gives different bytes, error %v", err)
 	}
 	a, err := Open(string(data))
 	if err != nil {
@@ -50,7 +50,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-func TestTheSumIsOfTheModules(t *testing.T) {
+func TestSumIdentifiesTheModules(t *testing.T) {
 	sum := func(modules ...Module) string {
 		data, err := Write(modules)
 		if err != nil {
@@ -65,7 +65,7 @@ func TestTheSumIsOfTheModules(t *testing.T) {
 	one, two := Module{Kernel: "k", Variant: "wide", Text: "ret;"}, Module{Kernel: "l", Variant: "wide", Text: "exit;"}
 	first := sum(one, two)
 	if again := sum(one, two); again != first {
-		t.Error("the same modules have two sums")
+		t.Error("the same modules have different sums")
 	}
 	seen := map[string]bool{first: true}
 	for _, modules := range [][]Module{
@@ -77,13 +77,13 @@ func TestTheSumIsOfTheModules(t *testing.T) {
 	} {
 		s := sum(modules...)
 		if seen[s] {
-			t.Errorf("%v has the sum of others", modules)
+			t.Errorf("%v has the same sum as other modules", modules)
 		}
 		seen[s] = true
 	}
 }
 
-// No file makes Open or what follows it panic, and a changed byte of the text is found.
+// Damaged files cause no panic, and every changed byte of the text is detected.
 func TestDamagedFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	text := random(r, 5000)
@@ -113,15 +113,15 @@ func TestDamagedFiles(t *testing.T) {
 		changed := slices.Clone(data)
 		changed[at] ^= byte(1 + r.IntN(255))
 		if sum, got, err := open(changed); err == nil && sum == want && got != text {
-			t.Errorf("byte %d: another text is taken for the one that was written", at)
+			t.Errorf("byte %d: a changed text is accepted", at)
 		}
 		_, _, _ = open(changed[:at])
 	}
 }
 
-// Git takes a file for binary, and leaves the ends of its lines alone, if there is a
-// zero byte among the first 8000.
-func TestGitTakesItForBinary(t *testing.T) {
+// Git treats a file as binary, and leaves its line endings alone, if one of the
+// first 8000 bytes is zero.
+func TestGitTreatsArchivesAsBinary(t *testing.T) {
 	data, err := Write([]Module{{Kernel: "k", Variant: "wide", Text: strings.Repeat("ret;\n", 10_000)}})
 	if err != nil {
 		t.Fatal(err)

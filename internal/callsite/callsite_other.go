@@ -4,9 +4,9 @@ package callsite
 
 import "runtime"
 
-// Caller returns the return address of the function that calls it: the place
-// where that function was called, as [runtime.CallersFrames] takes it. The
-// function must not be inlined.
+// Caller returns the return address of its caller: the position where that
+// function was called, in the form that [runtime.CallersFrames] accepts. The
+// calling function must not be inlined.
 func Caller() uintptr {
 	var pc [1]uintptr
 	runtime.Callers(3, pc[:])

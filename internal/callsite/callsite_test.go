@@ -42,7 +42,7 @@ func here() string {
 	return fmt.Sprintf("%s:%d", filepath.Base(file), n)
 }
 
-func TestCallerIsTheLineOfTheCall(t *testing.T) {
+func TestCallerReturnsTheLineOfTheCall(t *testing.T) {
 	pc, want := plain(), here()
 	if got := line(pc); got != want {
 		t.Errorf("of a function: %s, want %s", got, want)
@@ -57,7 +57,7 @@ func TestCallerIsTheLineOfTheCall(t *testing.T) {
 	}
 }
 
-func TestCallerInAnInlinedFunctionIsItsLine(t *testing.T) {
+func TestCallerInAnInlinedFunction(t *testing.T) {
 	f, _ := runtime.CallersFrames([]uintptr{inlined()}).Next()
 	if want := "quern.dev/internal/callsite_test.inlined"; f.Function != want {
 		t.Errorf("called from %s, want %s", f.Function, want)

@@ -1,6 +1,7 @@
-// Package callsite tells where a function was called from, in a few nanoseconds.
+// Package callsite finds the position from which a function was called, in a few
+// nanoseconds.
 //
-// [runtime.Callers] takes as long as all else that taking memory from a pool does
+// [runtime.Callers] takes as long as the rest of an allocation from a pool
 // (docs/benchmarks.md). Where Go keeps frame pointers, the return address of the
-// calling function stands beside its frame pointer and is one load.
+// calling function is next to its frame pointer, and reading it takes one load.
 package callsite

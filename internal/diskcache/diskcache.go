@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// Key names an entry.
+// Key identifies an entry.
 type Key [sha256.Size]byte
 
-// Cache is a folder of entries.
+// Cache is a directory of entries.
 type Cache struct {
 	dir string
 	max int
-	err error // why there is no folder
+	err error // why the directory is unusable
 }
 
-// In returns the cache in a folder, which is made when it is first written to,
-// with that many entries at most.
+// In returns the cache in a directory, which the first Put creates. It holds at
+// most the given number of entries.
 func In(dir string, most int) *Cache { return &Cache{dir: dir, max: most} }
 
-// User returns the cache of that name under the user's cache directory.
+// User returns the cache with the given name in the user's cache directory.
 func User(name string, most int) *Cache {
 	dir, err := os.UserCacheDir()
 	return &Cache{dir: filepath.Join(dir, "quern", name), max: most, err: err}
@@ -37,14 +37,15 @@ const (
 	entrySuffix = ".entry"
 	tempPattern = "*.tmp"
 
-	// abandoned is the age of temporary files that nobody writes any more.
+	// abandoned is the age at which a temporary file is removed, because its
+	// writer must have failed.
 	abandoned = time.Hour
 )
 
-// Path is the file of an entry.
+// Path returns the file name of an entry.
 func (c *Cache) Path(k Key) string { return filepath.Join(c.dir, hex.EncodeToString(k[:])+entrySuffix) }
 
-// header is the first line of an entry with that content.
+// header returns the first line of an entry with the given content.
 func header(data []byte) []byte {
 	sum := sha256.Sum256(data)
 	return []byte("quern " + hex.EncodeToString(sum[:]) + "\n")
@@ -65,11 +66,11 @@ func (c *Cache) Get(k Key) (data []byte, ok bool) {
 		return nil, false
 	}
 	now := time.Now()
-	os.Chtimes(c.Path(k), now, now) // if that fails, the entry goes earlier than it should
+	os.Chtimes(c.Path(k), now, now) // on failure, the entry is removed too early, which is harmless
 	return data, true
 }
 
-// Put writes an entry, and removes the oldest ones beyond the bound.
+// Put writes an entry and removes the least recently used ones above the limit.
 func (c *Cache) Put(k Key, data []byte) error {
 	if c.err != nil {
 		return c.err
@@ -92,8 +93,8 @@ func (c *Cache) Put(k Key, data []byte) error {
 	return c.prune(time.Now())
 }
 
-// prune removes the oldest entries beyond the bound, and temporary files that a
-// process has left.
+// prune removes the least recently used entries above the limit, and temporary
+// files that other processes have left behind.
 func (c *Cache) prune(now time.Time) error {
 	list, err := os.ReadDir(c.dir)
 	if err != nil {

@@ -27,7 +27,7 @@ func want(t *testing.T, c *Cache, k Key, data string) {
 	}
 }
 
-func TestEntriesAreKeptUnderTheirKeys(t *testing.T) {
+func TestEntriesAreStoredByKey(t *testing.T) {
 	c := In(filepath.Join(t.TempDir(), "new"), 8)
 	want(t, c, key(1), "")
 	put(t, c, key(1), "one")
@@ -59,7 +59,7 @@ func TestDamagedEntriesAreMissing(t *testing.T) {
 	want(t, c, key(1), "content")
 }
 
-func TestTheEntriesUsedLastStay(t *testing.T) {
+func TestRecentlyUsedEntriesRemain(t *testing.T) {
 	c := In(t.TempDir(), 3)
 	age := func(k Key, hours int) {
 		then := time.Now().Add(-time.Duration(hours) * time.Hour)
@@ -79,7 +79,7 @@ func TestTheEntriesUsedLastStay(t *testing.T) {
 	want(t, c, key(3), "entry 3")
 }
 
-func TestTemporaryFilesOfOtherProcessesGoWhenTheyAreOld(t *testing.T) {
+func TestOldTemporaryFilesAreRemoved(t *testing.T) {
 	c := In(t.TempDir(), 3)
 	young, old, other := filepath.Join(c.dir, "1.tmp"), filepath.Join(c.dir, "2.tmp"), filepath.Join(c.dir, "notes.txt")
 	for _, name := range []string{young, old, other} {
@@ -119,7 +119,7 @@ func TestWritersOfOneKeyDoNotMixTheirData(t *testing.T) {
 	all.Wait()
 }
 
-func TestWithoutAFolderNothingIsKept(t *testing.T) {
+func TestWithoutADirectoryNothingIsStored(t *testing.T) {
 	blocked := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(blocked, nil, 0o666); err != nil {
 		t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-var deleter = sync.OnceValue(func() uintptr { return purego.NewCallback(ended) })
+var deleter = sync.OnceValue(func() uintptr { return purego.NewCallback(deleted) })
 
-// deleterAddress returns the C function that consumers call.
+// deleterAddress returns the address of the C function that consumers call.
 func deleterAddress() (uintptr, error) { return deleter(), nil }
 
 // Delete calls the deleter of another library's tensor.

@@ -12,5 +12,5 @@ func deleterAddress() (uintptr, error) {
 	return 0, fmt.Errorf("%w: calls from C on this platform", errors.ErrUnsupported)
 }
 
-// Delete does nothing: without New no tensor comes to be.
+// Delete does nothing: no tensors can exist on this platform.
 func Delete(unsafe.Pointer, bool) {}

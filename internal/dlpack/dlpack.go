@@ -6,14 +6,14 @@ import (
 	"unsafe"
 )
 
-// Kinds of devices (DLDeviceType).
+// Device types (DLDeviceType).
 const (
 	CPU      = 1
 	CUDA     = 2
 	CUDAHost = 3
 )
 
-// Codes of types (DLDataTypeCode).
+// Type codes (DLDataTypeCode).
 const (
 	Int     = 0
 	UInt    = 1
@@ -23,10 +23,10 @@ const (
 	Bool    = 6
 )
 
-// ReadOnly is the flag of a tensor that must not be written.
+// ReadOnly is the flag of tensors that must not be written.
 const ReadOnly = 1
 
-// Major is the version of DLManagedTensorVersioned that is understood.
+// Major is the supported major version of DLManagedTensorVersioned.
 const Major = 1
 
 // Device is a DLDevice.
@@ -38,8 +38,8 @@ type DataType struct {
 	Lanes      uint16
 }
 
-// Tensor is a DLTensor. The arrays have Dims elements; Strides, in elements, may
-// be nil for an array in the order of rows.
+// Tensor is a DLTensor. The arrays have Dims elements. Strides are in elements
+// and may be nil for row-major arrays.
 type Tensor struct {
 	Data       uintptr
 	Device     Device
@@ -66,7 +66,7 @@ type Versioned struct {
 	Tensor       Tensor
 }
 
-// Read returns what a managed tensor says of itself.
+// Read returns the description of a managed tensor.
 func Read(p unsafe.Pointer, versioned bool) Versioned {
 	if versioned {
 		return *(*Versioned)(p)
@@ -75,7 +75,8 @@ func Read(p unsafe.Pointer, versioned bool) Versioned {
 	return Versioned{Major: Major, Context: m.Context, Deleter: m.Deleter, Tensor: m.Tensor}
 }
 
-// Lengths returns one of the arrays of a tensor, nil if there is none.
+// Lengths returns one of the tensor's arrays as a slice, or nil if it does not
+// exist.
 func (t *Tensor) Lengths(array *int64) []int64 {
 	if array == nil || t.Dims <= 0 {
 		return nil
@@ -83,25 +84,25 @@ func (t *Tensor) Lengths(array *int64) []int64 {
 	return unsafe.Slice(array, t.Dims)
 }
 
-// given is the tensors that consumers have: what keeps each where it is, and what
-// its deleter does.
-var given struct {
+// exported holds the tensors that consumers own.
+var exported struct {
 	sync.Mutex
-	tensors map[unsafe.Pointer]*gift
+	tensors map[unsafe.Pointer]*export
 }
 
-type gift struct {
+// export keeps an exported tensor in place and holds its deleter.
+type export struct {
 	pins   runtime.Pinner
 	delete func()
 }
 
-// New makes a managed tensor, whose deleter calls the function.
+// New creates a managed tensor. Its deleter calls onDelete.
 func New(t Tensor, shape, strides []int64, versioned bool, onDelete func()) (unsafe.Pointer, error) {
 	deleter, err := deleterAddress()
 	if err != nil {
 		return nil, err
 	}
-	g := &gift{delete: onDelete}
+	g := &export{delete: onDelete}
 	t.Dims = int32(len(shape))
 	if len(shape) > 0 {
 		t.Shape, t.Strides = &shape[0], &strides[0]
@@ -115,28 +116,29 @@ func New(t Tensor, shape, strides []int64, versioned bool, onDelete func()) (uns
 		p = unsafe.Pointer(&Managed{Tensor: t, Deleter: deleter})
 	}
 	g.pins.Pin(p)
-	given.Lock()
-	defer given.Unlock()
-	if given.tensors == nil {
-		given.tensors = make(map[unsafe.Pointer]*gift)
+	exported.Lock()
+	defer exported.Unlock()
+	if exported.tensors == nil {
+		exported.tensors = make(map[unsafe.Pointer]*export)
 	}
-	given.tensors[p] = g
+	exported.tensors[p] = g
 	return p, nil
 }
 
-// Outstanding returns the number of tensors of New that have not ended.
+// Outstanding returns the number of tensors created by New that have not been
+// deleted.
 func Outstanding() int {
-	given.Lock()
-	defer given.Unlock()
-	return len(given.tensors)
+	exported.Lock()
+	defer exported.Unlock()
+	return len(exported.tensors)
 }
 
-// ended is the deleter of all tensors that New makes.
-func ended(p unsafe.Pointer) uintptr {
-	given.Lock()
-	g := given.tensors[p]
-	delete(given.tensors, p)
-	given.Unlock()
+// deleted is the deleter of all tensors that New creates.
+func deleted(p unsafe.Pointer) uintptr {
+	exported.Lock()
+	g := exported.tensors[p]
+	delete(exported.tensors, p)
+	exported.Unlock()
 	if g != nil {
 		g.delete()
 		g.pins.Unpin()

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// The sizes and places are those that a C compiler gives dlpack.h on 64-bit
-// machines.
-func TestStructuresAreThoseOfC(t *testing.T) {
+// The sizes and offsets match those that a C compiler computes for dlpack.h on
+// 64-bit machines.
+func TestStructuresMatchC(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("needs a 64-bit machine, whose sizes these are")
 	}
@@ -32,7 +32,7 @@ func TestStructuresAreThoseOfC(t *testing.T) {
 	}
 }
 
-func TestTensorsEndOnce(t *testing.T) {
+func TestTensorsAreDeletedOnce(t *testing.T) {
 	for _, versioned := range []bool{false, true} {
 		ended := 0
 		before := Outstanding()

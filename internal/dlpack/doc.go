@@ -1,7 +1,7 @@
-// Package dlpack is the C structures of DLPack 1.0 (dlpack.h), by which libraries
-// of one process hand each other arrays, and calls across that border.
+// Package dlpack contains the C structures of DLPack 1.0 (dlpack.h), with which
+// libraries in one process exchange arrays.
 //
-// A [Managed] tensor that [New] makes is Go memory that stays where it is until
-// its consumer calls the deleter, on any thread. One of another library is read
-// in place, and ended by [Delete].
+// A [Managed] tensor that [New] creates is Go memory that stays pinned until its
+// consumer calls the deleter, on any thread. A tensor of another library is read
+// in place; [Delete] calls its deleter.
 package dlpack

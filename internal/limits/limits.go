@@ -14,7 +14,7 @@ type Program []int64
 // one operand.
 const (
 	Const   int64 = iota // push the operand
-	Arg                  // push the value of the integer parameter, or the length of the slice parameter, with that index, or behind the last the bytes of dynamic shared memory
+	Arg                  // push the value of an integer parameter or the length of a slice parameter, by index; the index after the last is the size of dynamic shared memory in bytes
 	Dim                  // push a dimension: 0..2 GridDim.XYZ, 3..5 BlockDim.XYZ
 	Add                  // pop y, pop x, push x+y
 	Sub                  // x-y
@@ -23,27 +23,27 @@ const (
 	Max                  // the greater of x and y
 	Div                  // x/y truncated; 0 when y is 0
 	AtMost               // pop x; fail unless x <= operand
-	Address              // push the address of the slice parameter with that index, modulo 16
+	Address              // push the address of a slice parameter, by index, modulo 16
 )
 
-// Depth is the most values that a valid program has on its stack.
+// Depth is the maximum stack depth of a valid program.
 const Depth = 16
 
-// addressModulus is the alignment that conditions can ask for.
+// addressModulus is the largest alignment that a condition can require.
 const addressModulus = 16
 
-// dims is the number of dimensions that Dim can name.
+// dims is the number of dimensions that Dim can push.
 const dims = 6
 
-// Hold reports whether all conditions hold. args has an element for each
-// kernel parameter: an integer's value (of a signed type sign-extended, of an
-// unsigned one zero-extended), a slice's length, and anything for the others;
-// then the bytes of dynamic shared memory, without which conditions on these do
-// not hold.
-// dim is GridDim.XYZ, BlockDim.XYZ. The addresses of slices are multiples of 16.
+// Hold reports whether all conditions hold. args has one element per kernel
+// parameter: the value of an integer (sign-extended if its type is signed,
+// zero-extended otherwise), the length of a slice, and any value for other
+// parameters. The next element is the size of dynamic shared memory in bytes; if
+// it is missing, conditions on it do not hold. dim is GridDim.XYZ, BlockDim.XYZ.
+// Hold assumes that the addresses of slices are multiples of 16.
 func (p Program) Hold(args []int64, dim *[6]int64) bool { return p.HoldAt(args, nil, dim) }
 
-// HoldAt is Hold for slices at the given addresses, one for each parameter.
+// HoldAt is Hold for slices at the given addresses, one per parameter.
 func (p Program) HoldAt(args []int64, addresses []uint64, dim *[6]int64) bool {
 	var stack [Depth]int64
 	sp := 0
@@ -107,7 +107,7 @@ func (p Program) HoldAt(args []int64, addresses []uint64, dim *[6]int64) bool {
 
 func hasOperand(op int64) bool { return op <= Dim || op >= AtMost }
 
-// apply computes x op y; ok is false when the result does not fit or op is no
+// apply computes x op y. ok is false if the result does not fit or op is not an
 // operation.
 func apply(op, x, y int64) (v int64, ok bool) {
 	switch op {
@@ -138,8 +138,8 @@ func multiply(x, y int64) (int64, bool) {
 	return int64(lo), signed == int64(lo)>>63
 }
 
-// Validate reports what is wrong with a program for a kernel of nargs
-// parameters; nil means that Hold says what the compiler meant.
+// Validate returns an error if the program is not valid for a kernel with nargs
+// parameters.
 func (p Program) Validate(nargs int) error {
 	sp := 0
 	for i := 0; i < len(p); i++ {
@@ -182,9 +182,9 @@ func (p Program) Validate(nargs int) error {
 	return nil
 }
 
-// ProgramError says where a program is damaged.
+// ProgramError reports where a program is invalid.
 type ProgramError struct {
-	Offset int // in the program
+	Offset int // index in the program
 	Reason string
 }
 
@@ -194,8 +194,8 @@ func (e *ProgramError) Error() string {
 
 var dimNames = [dims]string{"GridDim.X", "GridDim.Y", "GridDim.Z", "BlockDim.X", "BlockDim.Y", "BlockDim.Z"}
 
-// String writes the conditions as Go-like text, one a line; parameters are
-// called arg0, arg1 and so on.
+// String formats the conditions as Go-like text, one per line. Parameters are
+// named arg0, arg1 and so on.
 func (p Program) String() string {
 	if err := p.Validate(math.MaxInt); err != nil {
 		return err.Error()

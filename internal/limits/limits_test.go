@@ -73,7 +73,7 @@ func TestConditionsOnAddresses(t *testing.T) {
 	}
 }
 
-func TestValidateNamesTheDamage(t *testing.T) {
+func TestValidateReportsTheError(t *testing.T) {
 	deep := Program{}
 	for range Depth + 1 {
 		deep = append(deep, Const, 1)
@@ -145,7 +145,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-func TestHoldAllocatesNothing(t *testing.T) {
+func TestHoldDoesNotAllocate(t *testing.T) {
 	p := Program{Arg, 0, Dim, 1, Mul, Arg, 1, Add, AtMost, math.MaxInt32}
 	args, dim := []int64{3, 4}, &[6]int64{1, 1, 1, 1, 1, 1}
 	if n := testing.AllocsPerRun(100, func() {

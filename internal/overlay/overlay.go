@@ -1,10 +1,11 @@
-// Package overlay generates the code of packages whose generated files are not in the
-// repository: those with kernels for tests and benchmarks only. The go command takes
-// it as an overlay:
+// Package overlay generates the code of packages whose generated files are not in
+// the repository: packages with kernels only for tests and benchmarks. Pass the
+// result to the go command as an overlay:
 //
 //	go test -overlay=$(go run ./internal/overlay/cmd) ./internal/conformance/warp
 //
-// Its test runs the tests of all of them, so that go test ./... does.
+// The package's own test runs the tests of all these packages, so that go test
+// ./... includes them.
 package overlay
 
 import (
@@ -25,12 +26,12 @@ import (
 	"quern.dev/internal/compiler/generate"
 )
 
-// folders are what go.mod tells the go command to ignore: patterns such as ./... do not
-// match packages in them, since they do not compile without an overlay.
+// folders lists the directories that go.mod excludes from patterns such as ./...,
+// because their packages do not compile without an overlay.
 var folders = []string{"bench", "internal/accuracy", "internal/conformance"}
 
-// Packages returns the packages in these folders, as the go command takes them:
-// "./bench/soak". A package is tested if it has tests.
+// Packages returns the packages in these directories in the form that the go
+// command accepts, such as "./bench/soak". tested contains those that have tests.
 func Packages(root string) (all, tested []string, err error) {
 	for _, folder := range folders {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
@@ -62,8 +63,8 @@ func Packages(root string) (all, tested []string, err error) {
 	return all, tested, nil
 }
 
-// Generate compiles the kernels of the packages in these folders and calls use with
-// what comes of each that has some.
+// Generate compiles the kernels of the packages in these directories. It calls
+// use with the output of each package that has kernels.
 func Generate(ctx context.Context, root string, use func(*frontend.Package, *generate.Output) error) error {
 	all, _, err := Packages(root)
 	if err != nil {
@@ -88,9 +89,9 @@ func Generate(ctx context.Context, root string, use func(*frontend.Package, *gen
 	return nil
 }
 
-// Write generates the files and returns the name of a file for the go command's flag
-// -overlay. The files are in the user's cache directory; those that no call has needed
-// for a week are removed.
+// Write generates the files and returns the name of an overlay file for the go
+// command's -overlay flag. The files are in the user's cache directory. Files
+// that have not been used for a week are removed.
 func Write(ctx context.Context, root string) (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -103,7 +104,7 @@ func Write(ctx context.Context, root string) (string, error) {
 	replace := map[string]string{}
 	err = Generate(ctx, root, func(p *frontend.Package, out *generate.Output) error {
 		for name, text := range map[string][]byte{generate.GoFile: out.Go, archive.File: out.Archive} {
-			file, err := keep(dir, filepath.Ext(name), text)
+			file, err := store(dir, filepath.Ext(name), text)
 			if err != nil {
 				return err
 			}
@@ -118,15 +119,15 @@ func Write(ctx context.Context, root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file, err := keep(dir, ".json", text)
+	file, err := store(dir, ".json", text)
 	if err != nil {
 		return "", err
 	}
 	return file, removeOld(dir, time.Now().AddDate(0, 0, -7))
 }
 
-// keep writes a file that is named after its text, unless it is there.
-func keep(dir, extension string, text []byte) (string, error) {
+// store writes text to a file named after its hash, unless the file exists.
+func store(dir, extension string, text []byte) (string, error) {
 	name := filepath.Join(dir, fmt.Sprintf("%x%s", sha256.Sum256(text), extension))
 	now := time.Now()
 	if info, err := os.Stat(name); err == nil && info.Size() == int64(len(text)) {
@@ -153,7 +154,7 @@ func removeOld(dir string, before time.Time) error {
 		if err == nil && info.ModTime().Before(before) {
 			err = os.Remove(filepath.Join(dir, e.Name()))
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another call has removed it
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a concurrent call has removed it
 			return err
 		}
 	}

@@ -10,8 +10,9 @@ import (
 	"quern.dev/internal/testmodule"
 )
 
-// TestPackages runs the tests of the packages that do not compile without an overlay, in
-// a go command of its own. With -v it says how long each took.
+// TestPackages runs the tests of the packages that do not compile without an
+// overlay, in a separate go command. With -v it prints how long each package
+// took.
 func TestPackages(t *testing.T) {
 	testmodule.NeedGo(t)
 	root := testmodule.Root(t)
@@ -46,9 +47,9 @@ func TestPackages(t *testing.T) {
 	run(append(args, tested...)...)
 }
 
-// readModule looks at every folder of the module. The go command sees what a test looks
-// at, and runs it again if that has changed; what the go command in it reads, it does
-// not see.
+// readModule reads every directory of the module. The go command tracks the files
+// that a test reads, and reruns the test when they change; it does not track
+// those read by the nested go command.
 func readModule(t *testing.T, root string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

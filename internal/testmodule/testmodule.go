@@ -1,4 +1,4 @@
-// Package testmodule makes Go modules in temporary directories for tests that
+// Package testmodule creates Go modules in temporary directories for tests that
 // run the go command.
 //
 //	dir := testmodule.New(t, `
@@ -7,12 +7,12 @@
 //	...
 //	`)
 //
-// The module is named Path. It sees this repository as quern.dev, through a
-// replace directive, and needs no network: everything that the repository
-// itself needs must be in the module cache.
+// The module path is Path. A replace directive makes this repository available as
+// quern.dev. No network is needed, but the dependencies of the repository must be
+// in the module cache.
 //
-// Test binaries also run on machines that have no source, or no Go. Tests that need it
-// say so with NeedSource and NeedGo, or by asking for Root or New, and are skipped there.
+// Test binaries also run on machines without the source or without Go. Tests that
+// need these call NeedSource, NeedGo, Root or New, and are skipped there.
 package testmodule
 
 import (
@@ -25,14 +25,14 @@ import (
 	"testing"
 )
 
-// Path is the module path of every module.
+// Path is the module path of every module that New creates.
 const Path = "example.test/demo"
 
 var separator = regexp.MustCompile(`(?m)^-- (\S+) --\n`)
 
-// New writes the files of an archive, each behind a line "-- name --", into a
-// new module and returns its directory. It sets the go command's environment
-// for the rest of the test, which therefore cannot run in parallel with others.
+// New writes the files of an archive into a new module and returns its directory.
+// Each file follows a line "-- name --". New sets the go command's environment
+// for the rest of the test, so the test cannot run in parallel with others.
 func New(t testing.TB, archive string) string {
 	t.Helper()
 	t.Setenv("GOFLAGS", "-mod=mod")
@@ -61,7 +61,7 @@ func New(t testing.TB, archive string) string {
 	return dir
 }
 
-// Write writes the files of an archive below a directory.
+// Write writes the files of an archive under a directory.
 func Write(t testing.TB, dir, archive string) {
 	t.Helper()
 	heads := separator.FindAllStringSubmatchIndex(archive, -1)
@@ -84,35 +84,35 @@ func write(t testing.TB, name, text string) {
 	}
 }
 
-// Root is the directory of this repository. If that is not where the test was built,
-// or there is no Go, the test is skipped.
+// Root returns the root directory of this repository. It skips the test if the
+// binary was built elsewhere or Go is not installed.
 func Root(t testing.TB) string {
 	t.Helper()
 	_, file, _, _ := runtime.Caller(0)
 	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		t.Skipf("needs the source of the repository, and %s has none", root)
+		t.Skipf("needs the repository source, which is not in %s", root)
 	}
 	NeedGo(t)
 	return root
 }
 
-// NeedGo skips the test if there is no Go installation: the go command, or the source of
-// the standard library.
+// NeedGo skips the test if Go is not installed. Tests need it for the go command
+// or the source of the standard library.
 func NeedGo(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("needs Go: there is no go command")
+		t.Skip("needs Go: the go command is not on PATH")
 	}
 }
 
-// NeedSource skips the test if it does not run in the directory of its package, which
-// has the files that the test reads.
+// NeedSource skips the test unless it runs in the directory of its package, with
+// the files that the test reads.
 func NeedSource(t testing.TB) {
 	t.Helper()
 	_, file, _, _ := runtime.Caller(1)
 	name := filepath.Base(file)
 	if _, err := os.Stat(name); err != nil {
-		t.Skipf("needs the source of its package: %s is not in the working directory", name)
+		t.Skipf("needs the package source: %s is not in the working directory", name)
 	}
 }

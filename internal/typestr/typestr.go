@@ -1,5 +1,5 @@
-// Package typestr names Go's types as NumPy does, in the order of bytes of this
-// machine: "<f4" for float32, "|V12" for what NumPy has no type for.
+// Package typestr returns NumPy's names for Go types, in this machine's byte
+// order: "<f4" for float32, and "|V12" for types unknown to NumPy.
 package typestr
 
 import (
@@ -10,10 +10,10 @@ import (
 	"quern.dev/kernel"
 )
 
-// LittleEndian reports the order of bytes of this machine.
+// LittleEndian reports whether this machine is little-endian.
 var LittleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// Of returns the name of a type.
+// Of returns NumPy's name of a type.
 func Of(t reflect.Type) string {
 	kind := Kind(t)
 	order := ">"
@@ -26,7 +26,8 @@ func Of(t reflect.Type) string {
 	return fmt.Sprintf("%s%c%d", order, kind, t.Size())
 }
 
-// Kind returns the letter for a kind of number: b, i, u, f, c, or V for others.
+// Kind returns NumPy's letter for the kind of a type: b, i, u, f or c, and V for
+// all others.
 func Kind(t reflect.Type) byte {
 	switch k := t.Kind(); {
 	case t == reflect.TypeFor[kernel.Float16]():

@@ -2,13 +2,13 @@ package host
 
 import "sync"
 
-// Call runs one block of a kernel in the calling goroutine, again and again with
-// the same arguments: for kernels that take less time than the start of a launch
-// does. It is used by one goroutine at a time.
+// Call runs one block of a kernel in the calling goroutine, repeatedly and with
+// the same arguments. It is for kernels that take less time than starting a
+// launch does. Only one goroutine may use it at a time.
 type Call struct{ launch launch }
 
-// NewCall prepares calls of f. The values of the arguments may be changed where
-// they lie between calls; Grid, Workers, Cooperative and Cluster are ignored.
+// NewCall prepares calls of f. The caller may change argument values in place
+// between calls. Grid, Workers, Cooperative and Cluster are ignored.
 func NewCall(f Func, l *Launch) *Call {
 	c := new(Call)
 	own := &c.launch
@@ -20,7 +20,7 @@ func NewCall(f Func, l *Launch) *Call {
 	return c
 }
 
-// callRuns are Runs for calls, which share their memory.
+// callRuns holds the Runs that all Calls share.
 var callRuns = sync.Pool{New: func() any { return new(Run) }}
 
 // Run runs the block. It returns nil on success.
@@ -34,7 +34,7 @@ func (c *Call) Run() *Failure {
 	return l.result()
 }
 
-// Cancel ends a run at the next iteration of a loop that may go on for long, or
-// ordered load of memory. Run then returns a Failure with that cause. It may be
-// called from any goroutine.
-func (c *Call) Cancel(cause error) { c.launch.giveUp(cause) }
+// Cancel ends a run at its next ordered load, or at the next iteration of a loop
+// that may run for long. Run then returns a Failure with the cause. Cancel is
+// safe for concurrent use.
+func (c *Call) Cancel(cause error) { c.launch.cancel(cause) }

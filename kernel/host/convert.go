@@ -6,10 +6,11 @@ import (
 	"quern.dev/kernel"
 )
 
-// Narrow, Int64 and Uint64 are [kernel.ToInteger] for code that does it often: the
-// Go compiler inlines them, and values in range cost one comparison of integers
-// more than Go's own conversion. Of what that makes of other values they need to
-// know that it is an end of the range of an int64, or 0 for NaN.
+// Narrow, Int64 and Uint64 are versions of [kernel.ToInteger] that the Go
+// compiler inlines, for code that converts often. For a value in range they cost
+// one integer comparison more than Go's own conversion. For other values they
+// rely on Go's conversion to int64 giving one of the ends of the int64 range, or
+// 0 for NaN.
 
 // Narrow converts to an integer of at most 32 bits.
 func Narrow[To ~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32, From kernel.Float](x From) To {

@@ -22,7 +22,7 @@ func checkConversion[To kernel.Integer, From kernel.Float](t *testing.T, convert
 	}
 }
 
-func TestConversionsAreThoseOfKernels(t *testing.T) {
+func TestConversionsAgreeWithToInteger(t *testing.T) {
 	checkConversion(t, Narrow[int8, float32])
 	checkConversion(t, Narrow[int8, float64])
 	checkConversion(t, Narrow[uint8, float32])
@@ -41,7 +41,7 @@ func TestConversionsAreThoseOfKernels(t *testing.T) {
 	checkConversion(t, Uint64[uint64, float64])
 }
 
-// BenchmarkConversion compares with Go's own conversion.
+// BenchmarkConversion compares the conversions with Go's own.
 func BenchmarkConversion(b *testing.B) {
 	in, bytes, words := make([]float32, 4096), make([]uint8, 4096), make([]int, 4096)
 	for i := range in {

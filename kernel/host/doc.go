@@ -1,9 +1,9 @@
-// Package host is the run-time support that kernels compiled for the CPU stand
-// on. Programs do not use it directly: the code that quern gen writes does, and
-// the driver of the CPU device.
+// Package host is the runtime of kernels compiled for the CPU. Programs do not
+// use it directly; the code that quern gen writes and the driver of the CPU
+// device do.
 //
-// A kernel is compiled to a [Func], which runs whole blocks one after another
-// for as long as its [Run] hands them out:
+// A kernel is compiled to a [Func], which runs whole blocks one after another as
+// long as its [Run] supplies them:
 //
 //	func quernHostScale(r *host.Run) {
 //		a, x := host.Value[float32](r, 0), host.Slice[float32](r, 1)
@@ -16,22 +16,21 @@
 //		}
 //	}
 //
-// [Execute] runs a Func over a grid. The calling goroutine takes part, and is
-// joined by persistent worker goroutines, up to one a core, that are shared by
-// all launches of the process. Each worker draws chunks of blocks from a common
-// ticket until none are left. A launch that looks small starts on the caller
-// alone and calls the others in only if it takes long, so that a tiny grid
-// costs less than waking a core.
+// [Execute] runs a Func over a grid. The calling goroutine takes part, together
+// with a worker pool that all launches of the process share, with up to one
+// worker per core. Each worker draws chunks of blocks from a common ticket
+// counter until none are left. A small launch starts on the caller alone and adds
+// workers only if it takes long, so that a tiny grid does not pay for waking a
+// core.
 //
-// Memory that [Shared], [Dynamic] and [Scratch] return belongs to the worker
-// and is used again by its later blocks and launches; its contents are
-// undefined.
+// The memory that [Shared], [Dynamic] and [Scratch] return belongs to the worker.
+// Its later blocks and launches reuse it; its contents are undefined.
 //
 // A panic in a Func, from Go's own checks or from [Fail], ends the launch: the
-// other workers stop after the block that they are in, and Execute returns a
-// [Failure] that says where it was. So does an [Interrupt]: loops that may go on
-// for long ask [Run.Halted] in each iteration.
+// other workers stop after their current block, and Execute returns a [Failure]
+// with the position. An [Interrupt] ends a launch in the same way: loops that may
+// run for long check [Run.Halted] in each iteration.
 //
-// The package does not check launches: sizes and types of the arguments are the
-// driver's business.
+// The package does not validate launches: the driver checks sizes and types of
+// the arguments.
 package host

@@ -9,40 +9,40 @@ import (
 	"quern.dev/kernel"
 )
 
-// Launch is what Execute runs a kernel on.
+// Launch is the grid, arguments and options of one execution of a kernel.
 type Launch struct {
 	Grid, Block   kernel.Dim3 // a Y or Z of zero counts as one
 	DynamicShared int         // bytes
 	Args          *Args
-	Workers       int     // at most; 0 is GOMAXPROCS
-	Output        *Output // where kernels print; nil: to standard output
+	Workers       int     // maximum; 0 means GOMAXPROCS
+	Output        *Output // destination of Printf; nil means standard output
 
-	// Interrupt gives the launch up, or is nil.
+	// Interrupt can cancel the launch. It may be nil.
 	Interrupt *Interrupt
 
-	// Cooperative: all blocks run at the same time, so that they can wait for each
-	// other in SyncGrid.
+	// Cooperative runs all blocks at the same time, so that they can synchronize
+	// in SyncGrid.
 	Cooperative bool
-	Cluster     kernel.Dim3 // blocks that run at the same time; X is zero if each runs alone
+	Cluster     kernel.Dim3 // extent of a cluster, in blocks; X is zero without clusters
 }
 
 const (
-	// A launch with fewer threads and slice elements than this starts on the
-	// caller alone.
+	// smallLaunch is the number of threads and slice elements below which a
+	// launch starts on the caller alone.
 	smallLaunch = 1 << 13
 
-	// patience is how long a launch that looked small may take before the other
-	// workers are called in: some times what waking them costs.
-	patience = 10 * time.Microsecond
+	// recruitDelay is how long a small launch may take before other workers join.
+	// It is several times the cost of waking them.
+	recruitDelay = 10 * time.Microsecond
 
-	// chunksPerWorker balances workers that differ in speed against the cost of
-	// drawing a ticket.
+	// chunksPerWorker is a compromise: more chunks balance workers of different
+	// speeds better, but each chunk costs a ticket.
 	chunksPerWorker = 8
 )
 
 // Execute runs f for every block of the grid and waits until all are done. It
-// returns nil on success. It may be called from several goroutines at once; l
-// and its arguments must not change meanwhile.
+// returns nil on success. It is safe for concurrent use; l and its arguments must
+// not change during the call.
 func Execute(f Func, l *Launch) *Failure {
 	blocks := l.Grid.Count()
 	if blocks <= 0 || l.Block.Count() <= 0 {
@@ -51,7 +51,7 @@ func Execute(f Func, l *Launch) *Failure {
 	if l.Cooperative || l.Cluster.X > 0 {
 		return executeTogether(f, l, blocks)
 	}
-	r := workers.borrow()
+	r := workers.acquire()
 	own := &r.own
 	own.kernel, own.args = f, l.Args
 	own.grid, own.block = filled(l.Grid), filled(l.Block)
@@ -77,7 +77,7 @@ func Execute(f Func, l *Launch) *Failure {
 	}
 	r.work(own)
 	l.Interrupt.end(own)
-	return workers.giveBack(r)
+	return workers.finish(r)
 }
 
 func filled(d kernel.Dim3) kernel.Dim3 {
@@ -87,24 +87,24 @@ func filled(d kernel.Dim3) kernel.Dim3 {
 // workers serves all launches of the process.
 var workers = newPool()
 
-// pool is worker goroutines and the launches that they can join.
+// pool is a worker pool and the launches that its workers can join.
 type pool struct {
 	mu       sync.Mutex
 	started  int
-	launches []*launch // that have recruited, oldest first
-	wanted   sync.Cond // a launch has been added
-	quiet    sync.Cond // a launch has lost its last helper
+	launches []*launch // open to workers, oldest first
+	added    sync.Cond // a launch was added
+	drained  sync.Cond // the last helper has left a launch
 	idle     []*Run    // for callers of Execute
 }
 
 func newPool() *pool {
 	p := new(pool)
-	p.wanted.L, p.quiet.L = &p.mu, &p.mu
+	p.added.L, p.drained.L = &p.mu, &p.mu
 	return p
 }
 
-// borrow returns a Run for a goroutine that calls Execute.
-func (p *pool) borrow() *Run {
+// acquire returns a Run for a goroutine that calls Execute.
+func (p *pool) acquire() *Run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := len(p.idle); n > 0 {
@@ -115,9 +115,9 @@ func (p *pool) borrow() *Run {
 	return new(Run)
 }
 
-// giveBack waits until every worker has left r's own launch, and returns how it
-// ended.
-func (p *pool) giveBack(r *Run) *Failure {
+// finish waits until every worker has left r's own launch. It returns r to the
+// pool, and the launch's result.
+func (p *pool) finish(r *Run) *Failure {
 	l := &r.own
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,16 +125,16 @@ func (p *pool) giveBack(r *Run) *Failure {
 		p.launches = slices.Delete(p.launches, i, i+1)
 	}
 	for l.helpers > 0 {
-		p.quiet.Wait()
+		p.drained.Wait()
 	}
 	l.kernel, l.args, l.output = nil, nil, nil
 	p.idle = append(p.idle, r)
 	return l.result()
 }
 
-// keep takes back the Runs of a launch that has ended; more than there are cores
-// are let go.
-func (p *pool) keep(list []*Run) {
+// release returns the Runs of a finished launch to the pool. The pool keeps at
+// most one Run per core.
+func (p *pool) release(list []*Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := runtime.GOMAXPROCS(0) - len(p.idle); n > 0 {
@@ -142,7 +142,7 @@ func (p *pool) keep(list []*Run) {
 	}
 }
 
-// recruit calls other workers into l.
+// recruit opens l to other workers and wakes them.
 func (p *pool) recruit(l *launch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,18 +151,18 @@ func (p *pool) recruit(l *launch) {
 	}
 	p.launches = append(p.launches, l)
 	for range l.workers - 1 {
-		p.wanted.Signal()
+		p.added.Signal()
 	}
 }
 
-// serve is the life of a worker.
+// serve is the loop of a worker.
 func (p *pool) serve() {
 	r := new(Run)
 	p.mu.Lock()
 	for {
 		l := p.open()
 		if l == nil {
-			p.wanted.Wait()
+			p.added.Wait()
 			continue
 		}
 		l.helpers++
@@ -170,12 +170,12 @@ func (p *pool) serve() {
 		r.work(l)
 		p.mu.Lock()
 		if l.helpers--; l.helpers == 0 {
-			p.quiet.Broadcast()
+			p.drained.Broadcast()
 		}
 	}
 }
 
-// open returns the oldest launch that a worker can join, nil if there is none.
+// open returns the oldest launch that a worker can join, or nil.
 func (p *pool) open() *launch {
 	for _, l := range p.launches {
 		if l.helpers < l.workers-1 && !l.finished() {

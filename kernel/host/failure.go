@@ -9,24 +9,24 @@ import (
 	"quern.dev/kernel"
 )
 
-// Failure is why a launch did not complete.
+// Failure describes why a launch did not complete.
 type Failure struct {
-	Block, Thread kernel.Dim3 // who failed
-	File          string      // where, in the kernel's own source if known
+	Block, Thread kernel.Dim3 // the thread that failed
+	File          string      // the position, in the kernel's own source if known
 	Line          int
-	Package       string // import path of the function there; "main" in a program's own
+	Package       string // import path of the function at that position; "main" for a program's main package
 
-	// Index and Length are the index or bound that was out of range, and the
-	// length or capacity that it was checked against.
+	// Index is the index or bound that was out of range. Length is the length or
+	// capacity against which it was checked.
 	Index, Length int64
 	HasIndex      bool
 
-	// Reason is "index out of range", "slice bounds out of range", "integer
-	// divide by zero", the text of a panic, and so on.
+	// Reason is the text of the failure, such as "index out of range", "slice
+	// bounds out of range", "integer divide by zero", or the message of a panic.
 	Reason string
 
-	// Canceled is the cause if the launch was given up before every block had run.
-	// File is empty then if no thread was in a loop.
+	// Canceled is the cause of a cancellation, if the launch was canceled before
+	// every block had run. File is then empty if no thread was in a loop.
 	Canceled error
 }
 
@@ -35,11 +35,11 @@ func Fail(r *Run, reason string) {
 	panic(reason)
 }
 
-// newFailure describes a panic with value v in the thread that r is at. It is
-// called from the function that recovers.
+// newFailure describes a panic with value v in the current thread of r. Call it
+// from the function that recovers.
 func newFailure(r *Run, v any) *Failure {
 	f := &Failure{Block: r.BlockIdx, Thread: r.ThreadIdx}
-	if e, ok := v.(*kernel.ThreadError); ok { // of a thread that Plain has run
+	if e, ok := v.(*kernel.ThreadError); ok { // from a thread run by Plain
 		f.Block, f.Thread, f.File, f.Line, f.Package, v = e.Block, e.Thread, e.File, e.Line, packageOf(e.Function), e.Value
 	} else {
 		var function string
@@ -60,7 +60,7 @@ func newFailure(r *Run, v any) *Failure {
 	return f
 }
 
-// describe takes the text of one of Go's run-time errors apart:
+// describe parses the text of a Go run-time error:
 //
 //	index out of range [5] with length 3
 //	index out of range [-1]
@@ -88,8 +88,9 @@ func (f *Failure) describe(text string) {
 	}
 }
 
-// boundOf returns the length that a negative index was checked against, which
-// the run-time error holds but does not print; 0 if it cannot be read.
+// boundOf returns the length against which a negative index was checked. The
+// run-time error contains it but does not print it. The result is 0 if it cannot
+// be read.
 func boundOf(err runtime.Error) int64 {
 	v := reflect.ValueOf(err)
 	if v.Kind() != reflect.Struct {
@@ -102,7 +103,7 @@ func boundOf(err runtime.Error) int64 {
 }
 
 // integers returns the decimal numbers in a text. The largest uint64 values,
-// which indices of that type can be, come out negative.
+// which can occur as indices of that type, become negative.
 func integers(text string) []int64 {
 	var list []int64
 	isDigit := func(i int) bool { return i < len(text) && '0' <= text[i] && text[i] <= '9' }
@@ -123,15 +124,15 @@ func integers(text string) []int64 {
 	return list
 }
 
-// panicSite returns the place of the kernel's statement that panicked. It is
-// called by newFailure.
+// panicSite returns the position of the kernel statement that panicked. Only
+// newFailure may call it.
 func panicSite() (file string, line int, function string) {
 	var pcs [32]uintptr
 	// Callers, panicSite, newFailure, and the function that recovers.
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if !supports(f.Function) {
+		if !isRuntime(f.Function) {
 			return f.File, f.Line, f.Function
 		}
 		if !more {
@@ -140,17 +141,17 @@ func panicSite() (file string, line int, function string) {
 	}
 }
 
-// packageOf returns the import path in the name of a function, as the run-time
-// system of Go has it: "example.com/a%2eb/filters.(*Filter).Apply".
+// packageOf returns the import path of a function, given its name as the Go
+// runtime formats it: "example.com/a%2eb/filters.(*Filter).Apply".
 func packageOf(function string) string {
 	last := strings.LastIndexByte(function, '/') + 1
 	name, _, _ := strings.Cut(function[last:], ".")
 	return function[:last] + strings.ReplaceAll(name, "%2e", ".")
 }
 
-// supports reports whether a function is one that kernels stand on rather than
-// part of a kernel.
-func supports(function string) bool {
+// isRuntime reports whether a function belongs to Go's or Quern's runtime rather
+// than to a kernel.
+func isRuntime(function string) bool {
 	for _, prefix := range []string{
 		"runtime.", "sync/atomic.", "internal/runtime/", "quern.dev/kernel.", "quern.dev/kernel/host.", "quern.dev/ring/actor.", "quern.dev/ring/internal/mail.",
 	} {
@@ -158,5 +159,5 @@ func supports(function string) bool {
 			return true
 		}
 	}
-	return !strings.Contains(function, ".") // assembly of the run time
+	return !strings.Contains(function, ".") // assembly of the Go runtime
 }

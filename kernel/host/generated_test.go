@@ -6,14 +6,14 @@ import (
 	"quern.dev/kernel/host"
 )
 
-// spinFor20Microseconds is longer than a launch waits before it calls in other
+// spinFor20Microseconds runs for longer than a small launch waits before it adds
 // workers.
 func spinFor20Microseconds() {
 	for start := time.Now(); time.Since(start) < 20*time.Microsecond; {
 	}
 }
 
-// generated fails at a place that a line directive gives.
+// generated fails at a position set by a line directive.
 func generated(r *host.Run) {
 	var x []int
 	for r.Next() {
@@ -22,7 +22,7 @@ func generated(r *host.Run) {
 	}
 }
 
-// spin goes on until it is halted.
+// spin runs until it is halted.
 func spin(r *host.Run, begun func()) {
 	for r.Next() {
 		begun()

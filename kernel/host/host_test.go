@@ -14,7 +14,7 @@ import (
 	"quern.dev/kernel/host"
 )
 
-// scale is what the compiler makes of a kernel without barriers.
+// scale is the compiled form of a kernel without barriers.
 func scale(r *host.Run) {
 	a, x := host.Value[float32](r, 0), host.Slice[float32](r, 1)
 	for r.Next() {
@@ -350,7 +350,7 @@ func TestCancellation(t *testing.T) {
 	})
 }
 
-// TestWorkersJoinALaunch has two blocks wait for each other, which ends only if
+// TestWorkersJoinALaunch makes two blocks wait for each other, which ends only if
 // two workers run them.
 func TestWorkersJoinALaunch(t *testing.T) {
 	for _, c := range []struct {

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// Interrupt gives up work from other goroutines: a launch that runs, and, after
-// GiveUp, all that follow. The zero value interrupts nothing, and so does a nil
-// *Interrupt. It is safe for concurrent use.
+// Interrupt cancels work from other goroutines: running launches and, after
+// GiveUp, all later ones. The zero value and a nil *Interrupt cancel nothing. It
+// is safe for concurrent use.
 type Interrupt struct {
 	mu      sync.Mutex
-	running []interruptible // outermost first
-	cause   error           // of GiveUp
-	gone    chan struct{}   // closed by GiveUp; nil if nobody has asked for it
+	running []cancelable  // outermost first
+	cause   error         // of GiveUp
+	gone    chan struct{} // closed by GiveUp; nil until Done is called
 
 	limit    time.Duration
 	tooLong  error
-	deadline time.Time // of the outermost that runs
+	deadline time.Time // of the outermost running work
 	timer    *time.Timer
 }
 
-// interruptible is work that is under way. giveUp may be called more than once.
-type interruptible interface{ giveUp(cause error) }
+// cancelable is work in progress. cancel may be called more than once.
+type cancelable interface{ cancel(cause error) }
 
-// GiveUp ends what runs and all that comes later, with a Failure that has the
-// cause. Only the first call counts.
+// GiveUp cancels the running work and all later work; it fails with a Failure
+// that has the cause. Only the first call has an effect.
 func (i *Interrupt) GiveUp(cause error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -37,16 +37,16 @@ func (i *Interrupt) GiveUp(cause error) {
 	if i.gone != nil {
 		close(i.gone)
 	}
-	i.all(cause)
+	i.cancelAll(cause)
 }
 
-func (i *Interrupt) all(cause error) {
+func (i *Interrupt) cancelAll(cause error) {
 	for _, w := range i.running {
-		w.giveUp(cause)
+		w.cancel(cause)
 	}
 }
 
-// Cause returns the cause of GiveUp, nil before it was called.
+// Cause returns the cause passed to GiveUp, or nil before GiveUp is called.
 func (i *Interrupt) Cause() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -66,16 +66,16 @@ func (i *Interrupt) Done() <-chan struct{} {
 	return i.gone
 }
 
-// Limit ends what runs for longer than d, with the given cause. It is called
-// before the first launch; a limit of zero is none.
+// Limit cancels work that runs for longer than d, with the given cause. Call it
+// before the first launch. Zero means no limit.
 func (i *Interrupt) Limit(d time.Duration, cause error) { i.limit, i.tooLong = d, cause }
 
-// Context returns a context for work that is no launch of this package: it is
-// cancelled when that is given up. The limit counts until end is called; launches
-// in between are part of the work.
+// Context returns a context for work other than launches of this package. It is
+// canceled when that work is. The limit applies until end is called; launches in
+// between count as part of the work.
 func (i *Interrupt) Context() (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	w := &canceller{cancel}
+	w := &canceler{cancel}
 	i.begin(w)
 	return ctx, func() {
 		i.end(w)
@@ -83,12 +83,12 @@ func (i *Interrupt) Context() (ctx context.Context, end func()) {
 	}
 }
 
-type canceller struct{ cancel context.CancelCauseFunc }
+type canceler struct{ cancelFunc context.CancelCauseFunc }
 
-func (c *canceller) giveUp(cause error) { c.cancel(cause) }
+func (c *canceler) cancel(cause error) { c.cancelFunc(cause) }
 
-// begin notes that work is under way until end is called with it.
-func (i *Interrupt) begin(w interruptible) {
+// begin registers running work until end is called with it.
+func (i *Interrupt) begin(w cancelable) {
 	if i == nil {
 		return
 	}
@@ -96,7 +96,7 @@ func (i *Interrupt) begin(w interruptible) {
 	defer i.mu.Unlock()
 	i.running = append(i.running, w)
 	if i.cause != nil {
-		w.giveUp(i.cause)
+		w.cancel(i.cause)
 	}
 	if i.limit <= 0 || len(i.running) > 1 {
 		return
@@ -109,7 +109,7 @@ func (i *Interrupt) begin(w interruptible) {
 	}
 }
 
-func (i *Interrupt) end(w interruptible) {
+func (i *Interrupt) end(w cancelable) {
 	if i == nil {
 		return
 	}
@@ -122,11 +122,12 @@ func (i *Interrupt) end(w interruptible) {
 	}
 }
 
-// expire ends what runs, unless that is later work than what it was set for.
+// expire cancels the running work, unless it started after the work for which the
+// timer was set.
 func (i *Interrupt) expire() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if len(i.running) > 0 && !time.Now().Before(i.deadline) {
-		i.all(i.tooLong)
+		i.cancelAll(i.tooLong)
 	}
 }

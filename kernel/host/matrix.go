@@ -7,10 +7,10 @@ import (
 )
 
 // The functions of this file carry out one matrix operation in all warps of a
-// block of whole warps. Like those on other values, they write of each result
-// what there is of its slice.
+// block of whole warps. They write as much of each result as fits in its slice.
 
-// LoadMatrix reads the matrices whose lines of 16 bytes the threads point to.
+// LoadMatrix reads matrices from shared memory. lines holds, per thread, a
+// pointer to a line of 16 bytes.
 func LoadMatrix[R any](w0, w1, w2, w3 []uint32, lines []*R) {
 	for i, words := range [4][]uint32{w0, w1, w2, w3} {
 		for first := 0; first < len(words); first += warpSize {
@@ -22,7 +22,7 @@ func LoadMatrix[R any](w0, w1, w2, w3 []uint32, lines []*R) {
 	}
 }
 
-// LoadMatrixTransposed is LoadMatrix with the elements of a column side by side.
+// LoadMatrixTransposed is LoadMatrix for matrices whose columns are contiguous.
 func LoadMatrixTransposed[R any](w0, w1, w2, w3 []uint32, lines []*R) {
 	for i, words := range [4][]uint32{w0, w1, w2, w3} {
 		for first := 0; first < len(words); first += warpSize {

@@ -5,26 +5,26 @@ import (
 	"unsafe"
 )
 
-// Shared returns the memory of static shared variable id. It is the same for
-// every block that this worker runs. Its contents are undefined.
+// Shared returns the memory of static shared variable id. All blocks that this
+// worker runs share it. Its contents are undefined.
 func Shared[T any](r *Run, id int) *T {
 	return &reuse[T](r, &r.shared, id, 1)[0]
 }
 
-// Scratch returns storage for n values, one for each thread of a block, that
-// carry local variable id across barriers. Its contents are undefined.
+// Scratch returns storage for n values, one per thread of a block, that keeps
+// local variable id across barriers. Its contents are undefined.
 func Scratch[T any](r *Run, id, n int) []T {
 	return reuse[T](r, &r.scratch, id, n)
 }
 
-// Kept returns storage for n values of the code that calls compiled kernels, apart from
-// theirs. Its contents are undefined.
+// Kept returns storage for n values for the code that calls compiled kernels. It
+// is separate from the storage of the kernels. Its contents are undefined.
 func Kept[T any](r *Run, id, n int) []T {
 	return reuse[T](r, &r.kept, id, n)
 }
 
-// Dynamic returns the dynamic shared memory of the launch as elements of T,
-// which hold no pointers. Every id names the same memory. Its contents are
+// Dynamic returns the dynamic shared memory of the launch as elements of T, which
+// must not contain pointers. Every id refers to the same memory. Its contents are
 // undefined.
 func Dynamic[T any](r *Run, id int) []T {
 	var element T
@@ -39,7 +39,7 @@ func Dynamic[T any](r *Run, id int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(r.dynamic))), n)
 }
 
-// storage is memory that a worker keeps for one variable. It is typed, because
+// storage is memory that a worker keeps for one variable. It is typed because
 // scratch values can be pointers, which the garbage collector must see.
 type storage[T any] struct {
 	items    []T
@@ -48,8 +48,8 @@ type storage[T any] struct {
 
 func (s *storage[T]) release() { clear(s.items) }
 
-// reuse returns n elements of the storage for variable id in the table. Kernels
-// number their variables alike, so an id has one storage for each type.
+// reuse returns n elements of the storage for variable id in the table. Different
+// kernels use the same ids, so an id has one storage per type.
 func reuse[T any](r *Run, table *[][]any, id, n int) []T {
 	for id >= len(*table) {
 		*table = append(*table, nil)
@@ -90,6 +90,6 @@ func hasPointers(t reflect.Type) bool {
 	}
 }
 
-// DivideComplex returns x/y. Generated code calls it where a kernel divides
-// complex numbers.
+// DivideComplex returns x/y. Generated code calls it for complex division in
+// kernels.
 func DivideComplex(x, y complex128) complex128 { return x / y }

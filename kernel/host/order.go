@@ -7,34 +7,36 @@ import (
 	"quern.dev/kernel"
 )
 
-// loadsPerLook is how many loads a thread makes before it looks whether the
-// launch goes on, and lets other goroutines have its core: it may be waiting.
-const loadsPerLook = 256
+// loadsPerPoll is how many loads a thread makes before it checks whether the
+// launch has ended and yields its core. The thread may be waiting for another
+// one.
+const loadsPerPoll = 256
 
-// loadsPerYield is how many it makes until then in a Call, which need not wait for
-// other blocks: where many goroutines run, its turn would come late.
-const loadsPerYield = 256 * loadsPerLook
+// loadsPerYield is how many loads a thread of a Call makes before it yields. It
+// need not wait for other blocks, and with many goroutines its next turn would
+// come late.
+const loadsPerYield = 256 * loadsPerPoll
 
-// Load reads *p anew, ahead of all accesses that follow. It does not return if
-// the launch has failed, so that no thread waits for one that will not store.
+// Load reads *p from memory, before all later accesses. It does not return if the
+// launch has failed, so that no thread waits for a store that will not happen.
 func Load[T kernel.AtomicNumber](r *Run, p *T) T {
-	if r.loads++; r.loads%loadsPerLook == 0 {
-		r.look()
+	if r.loads++; r.loads%loadsPerPoll == 0 {
+		r.poll()
 	}
 	return kernel.LoadAcquire(p)
 }
 
-// Load64 is Load for words of 64 bits, which rings are made of. The compiler puts it
-// in place.
+// Load64 is Load for 64-bit words, the elements of rings. The compiler replaces
+// Load with it.
 func Load64(r *Run, p *uint64) uint64 {
-	if r.loads++; r.loads%loadsPerLook == 0 {
-		r.look()
+	if r.loads++; r.loads%loadsPerPoll == 0 {
+		r.poll()
 	}
 	return atomic.LoadUint64(p)
 }
 
-// look ends the thread if the launch has failed or was cancelled.
-func (r *Run) look() {
+// poll ends the thread if the launch has failed or was canceled.
+func (r *Run) poll() {
 	if r.Halted() {
 		r.Halt()
 	}

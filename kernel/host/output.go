@@ -7,24 +7,25 @@ import (
 	"sync"
 )
 
-// Output holds what the kernels of a launch print, up to a size. The messages of
-// one thread are in order; those of different workers are mixed.
+// Output collects the output of a launch's kernels, up to a maximum size.
+// Messages of one thread are in order; those of different workers may be
+// interleaved.
 type Output struct {
-	Size    int // bytes at most
-	Dropped int // messages that found no room
+	Size    int // maximum number of bytes
+	Dropped int // number of messages that did not fit
 
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-// String returns the text.
+// String returns the collected text.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
 }
 
-// Reset forgets what was printed.
+// Reset discards the collected text.
 func (o *Output) Reset() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

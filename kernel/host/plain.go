@@ -7,28 +7,28 @@ import (
 	"quern.dev/kernel"
 )
 
-// Plain runs every block that r hands out by calling body for each of its
-// threads, as kernel.Each does. body calls the kernel's function itself: that is
-// slower than what the compiler makes of it, and the function is what runs.
+// Plain runs every block that r supplies by calling body for each thread, as
+// kernel.Each does. body calls the kernel function itself, which is slower than
+// the compiled form.
 //
 //	func quernPlainScale(r *host.Run) {
 //		a, x := host.Value[float32](r, 0), host.Slice[float32](r, 1)
 //		host.Plain(r, func(t kernel.Thread) { scale(t, a, x) })
 //	}
-func Plain(r *Run, body func(t kernel.Thread)) { r.plainly(body, r.Next) }
+func Plain(r *Run, body func(t kernel.Thread)) { r.runPlain(body, r.Next) }
 
-// PlainBlock is Plain for the block that r is at.
+// PlainBlock is Plain for the current block of r.
 func PlainBlock(r *Run, body func(t kernel.Thread)) {
 	left := true
-	r.plainly(body, func() bool {
+	r.runPlain(body, func() bool {
 		more := left
 		left = false
 		return more
 	})
 }
 
-// plainly runs the blocks that next moves to.
-func (r *Run) plainly(body func(t kernel.Thread), next func() bool) {
+// runPlain runs the blocks to which next moves.
+func (r *Run) runPlain(body func(t kernel.Thread), next func() bool) {
 	if o := r.launch.output; o != nil {
 		printing.enter(o)
 		defer printing.leave()
@@ -50,8 +50,9 @@ func (r *Run) plainly(body func(t kernel.Thread), next func() bool) {
 	r.plain = blocks
 }
 
-// blocks returns what runs plain blocks: that of an earlier launch, unless it has
-// failed. It is stopped when nothing refers to the Run any more.
+// blocks returns the kernel.Blocks that runs plain blocks. It reuses that of an
+// earlier launch unless it has failed. It is stopped when the Run becomes
+// unreachable.
 func (r *Run) blocks() *kernel.Blocks {
 	if b := r.plain; b != nil {
 		r.plain = nil
@@ -62,8 +63,8 @@ func (r *Run) blocks() *kernel.Blocks {
 	return b
 }
 
-// join notes what runs the member's blocks. Once all members of the team have
-// done so, which is before the first of their blocks begins, they are clusters.
+// join registers what runs the member's blocks. When all members of the team have
+// joined, which is before their first block begins, their blocks form clusters.
 func (m *member) join(blocks *kernel.Blocks) {
 	m.team.mu.Lock()
 	defer m.team.mu.Unlock()
@@ -76,19 +77,19 @@ func (m *member) join(blocks *kernel.Blocks) {
 	}
 }
 
-// printing is where kernel.Printf prints while plain kernels run. It has no
-// thread that would tell the launch, so the workers of one launch print at a
-// time, and others that print wait.
+// printing is the destination of kernel.Printf while plain kernels run. Printf
+// cannot tell which launch its thread belongs to, so only one launch at a time
+// may print; the others wait.
 var printing printers
 
 type printers struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	output  *Output
-	workers int // of its launch
+	workers int // running workers of its launch
 }
 
-// enter waits until o is where kernel.Printf prints.
+// enter waits until o is the destination of kernel.Printf.
 func (p *printers) enter(o *Output) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"quern.dev/kernel/host"
 )
 
-// execute runs a body plainly, with x as its only argument.
+// execute runs body under Plain, with x as its only argument.
 func execute(t *testing.T, l host.Launch, x []int32, body func(t kernel.Thread, x []int32)) *host.Failure {
 	t.Helper()
 	l.Args = new(host.Args)
@@ -31,10 +31,10 @@ func reverse(t kernel.Thread, x []int32) {
 	x[t.Global()] = tile[63-t.ThreadIdx.X]
 }
 
-// prefixes are sums within warps.
+// prefixes computes prefix sums within warps.
 func prefixes(t kernel.Thread, x []int32) { x[t.Global()] = kernel.WarpScanAdd(t, x[t.Global()]) }
 
-// rotate moves each block's elements to the next block of its cluster of 4.
+// rotate moves the elements of each block to the next block of its cluster of 4.
 func rotate(t kernel.Thread, x []int32) {
 	tile := kernel.Shared[[64]int32](t)
 	tile[t.ThreadIdx.X] = x[t.Global()]
@@ -50,7 +50,7 @@ func mirror(t kernel.Thread, x []int32) {
 	x[t.Global()] = v
 }
 
-// twice goes through dynamic shared memory.
+// twice copies through dynamic shared memory.
 func twice(t kernel.Thread, x []int32) {
 	tile := kernel.Dynamic[int32](t)
 	tile[t.ThreadIdx.X] = 2 * x[t.Global()]
@@ -98,15 +98,15 @@ func TestPlainRunsTheFunctionItself(t *testing.T) {
 	}
 }
 
-// oob fails in thread 5 of block 2.
-func oob(t kernel.Thread, x []int32) {
+// outOfRange fails in thread 5 of block 2.
+func outOfRange(t kernel.Thread, x []int32) {
 	t.Sync()
 	x[t.Global()]++
 }
 
-func TestPlainFailuresAreThoseOfTheFunction(t *testing.T) {
+func TestPlainReportsFailuresOfTheFunction(t *testing.T) {
 	launch := host.Launch{Grid: kernel.Dim3{X: 4}, Block: kernel.Dim3{X: 64}, Workers: 1}
-	got := execute(t, launch, make([]int32, 2*64+5), oob)
+	got := execute(t, launch, make([]int32, 2*64+5), outOfRange)
 	if got == nil || !strings.HasSuffix(got.File, "plain_test.go") || got.Line == 0 {
 		t.Fatalf("located at %+v", got)
 	}
@@ -122,7 +122,7 @@ func TestPlainFailuresAreThoseOfTheFunction(t *testing.T) {
 	if got == nil || !strings.Contains(got.Reason, "waits in Sync, but another thread of the block has returned") {
 		t.Errorf("got %+v", got)
 	}
-	// A block that waits for others is told when they fail.
+	// A block that waits for others fails when they do.
 	launch.Cooperative = true
 	got = execute(t, launch, make([]int32, 4), func(t kernel.Thread, x []int32) {
 		if t.BlockIdx.X == 3 {
@@ -135,7 +135,7 @@ func TestPlainFailuresAreThoseOfTheFunction(t *testing.T) {
 	}
 }
 
-func TestPlainPrintsWhereTheLaunchDoes(t *testing.T) {
+func TestPlainPrintsToTheOutputOfTheLaunch(t *testing.T) {
 	var errs [3]error
 	done := make(chan int)
 	for i := range errs {

@@ -7,35 +7,35 @@ import (
 	"quern.dev/kernel"
 )
 
-// Func is a kernel compiled for the CPU: it runs every block that r hands out.
+// Func is a kernel compiled for the CPU. It runs every block that r supplies.
 type Func func(r *Run)
 
-// Run is one worker's view of one launch. It is used by one goroutine.
+// Run is one worker's view of one launch. Only one goroutine uses it.
 type Run struct {
 	GridDim, BlockDim kernel.Dim3
 
-	// BlockIdx is the block to run. Next sets it.
+	// BlockIdx is the current block. Next sets it.
 	BlockIdx kernel.Dim3
 
-	// ThreadIdx is where compiled kernels store the thread that is running, so
-	// that a failure can be located. Next sets it to zero.
+	// ThreadIdx is the current thread. Compiled kernels set it so that a failure
+	// can be located. Next sets it to zero.
 	ThreadIdx kernel.Dim3
 
 	launch     *launch
-	next, end  int // blocks of the current chunk that have not been handed out
+	next, end  int // the rest of the current chunk of blocks
 	canRecruit bool
-	began      time.Time // of the launch, if canRecruit
+	began      time.Time // start of the launch, if canRecruit
 
 	shared, scratch, kept [][]any // of *storage[T], by id
 	dynamic               []uint64
-	pointers              []interface{ release() } // storage in use that holds pointers
+	pointers              []interface{ release() } // storage in use that contains pointers
 
-	loads  uint // ordered loads so far; see Load
-	called bool // by a Call
+	loads  uint // number of ordered loads so far; see Load
+	called bool // run by a Call
 
-	member *member // of a cluster whose blocks run at the same time; else nil
+	member *member // nil unless blocks run at the same time
 
-	plain *kernel.Blocks // for Plain, kept for the next launch
+	plain *kernel.Blocks // used by Plain and kept for the next launch
 
 	own launch // the launch that this worker's goroutine started
 }
@@ -46,39 +46,41 @@ type launch struct {
 	args        *Args
 	grid, block kernel.Dim3
 	blocks      int // in the grid
-	chunk       int // blocks that a worker draws at once
+	chunk       int // number of blocks that a worker draws at once
 	dynamic     int // bytes
-	workers     int // at most, the caller included
+	workers     int // maximum, including the caller
 	output      *Output
-	together    *together // nil unless blocks wait for each other
+	together    *together // nil unless blocks synchronize with each other
 
-	// helpers is the number of other workers that are in the launch. It is
-	// guarded by the pool's mutex.
+	// helpers is the number of other workers in the launch. The pool's mutex
+	// guards it.
 	helpers int
 
 	failure atomic.Pointer[Failure]
 
-	// halted tells whoever runs the kernel to leave: the launch has failed, or was
-	// given up for cause. skipped then has the place of a block that was not run.
+	// halted tells workers to leave: the launch has failed, or was canceled with
+	// cause. If a block was skipped because of a cancellation, skipped describes
+	// it.
 	halted  atomic.Bool
 	cause   atomic.Pointer[error]
 	skipped atomic.Pointer[Failure]
 
-	// ticket is the first block that has not been drawn. All workers write it;
-	// the padding keeps what they only read out of its cache line.
+	// ticket is the first block that has not been drawn. All workers write it.
+	// The padding keeps it on a different cache line from the fields that they
+	// only read.
 	_      [64]byte
 	ticket atomic.Int64
 	_      [64]byte
 }
 
-// fail ends the launch. The first failure is the one that is reported.
+// fail ends the launch. Only the first failure is reported.
 func (l *launch) fail(f *Failure) {
 	l.failure.CompareAndSwap(nil, f)
 	l.halt()
 }
 
-// giveUp ends the launch. Its failure tells where a thread was then.
-func (l *launch) giveUp(cause error) {
+// cancel ends the launch. Its failure has the position of a thread at that time.
+func (l *launch) cancel(cause error) {
 	l.cause.CompareAndSwap(nil, &cause)
 	l.halt()
 }
@@ -90,7 +92,7 @@ func (l *launch) halt() {
 	}
 }
 
-// reset makes the launch ready to run.
+// reset prepares the launch for a run.
 func (l *launch) reset() {
 	l.failure.Store(nil)
 	l.halted.Store(false)
@@ -99,8 +101,8 @@ func (l *launch) reset() {
 	l.ticket.Store(0)
 }
 
-// result is how the launch has ended. A launch that was given up when all of its
-// blocks had run has succeeded.
+// result returns the failure of the launch, or nil. A launch that was canceled
+// after all of its blocks had run has succeeded.
 func (l *launch) result() *Failure {
 	if f := l.failure.Load(); f != nil {
 		return f
@@ -108,13 +110,13 @@ func (l *launch) result() *Failure {
 	return l.skipped.Load()
 }
 
-// finished reports whether there is nothing left to draw.
+// finished reports whether no blocks are left to draw.
 func (l *launch) finished() bool {
 	return l.ticket.Load() >= int64(l.blocks) || l.halted.Load()
 }
 
-// Next advances to the next block. It returns false when none are left, or the
-// launch has failed or was cancelled.
+// Next advances to the next block. It returns false if none are left or the
+// launch has failed or was canceled.
 func (r *Run) Next() bool {
 	if r.member != nil {
 		return r.nextTogether()
@@ -135,34 +137,33 @@ func (r *Run) Next() bool {
 	return true
 }
 
-// skip notes that the block which is next is not run because the launch was given
-// up.
+// skip records that the current block is not run because the launch was canceled.
 func (r *Run) skip() {
 	if cause := r.launch.cause.Load(); cause != nil {
 		r.launch.skipped.CompareAndSwap(nil, &Failure{Canceled: *cause, Block: r.BlockIdx})
 	}
 }
 
-// Halted reports whether the launch has failed or was given up. Compiled kernels
-// ask in each iteration of loops that may go on for long, and then call Halt.
+// Halted reports whether the launch has failed or was canceled. Compiled kernels
+// call it in each iteration of loops that may run for long, and then call Halt.
 func (r *Run) Halted() bool { return r.launch.halted.Load() }
 
-// Halt ends the running thread, and with it the worker's part of a launch that has
-// failed or was given up.
+// Halt ends the current thread, and with it the worker's part in a launch that
+// has failed or was canceled.
 func (r *Run) Halt() {
 	if cause := r.launch.cause.Load(); cause != nil {
-		panic(givenUp{*cause})
+		panic(canceled{*cause})
 	}
-	panic(abandoned{})
+	panic(failed{})
 }
 
-// abandoned is the panic that ends a worker of a launch that has failed.
-type abandoned struct{}
+// failed is the panic value that ends a worker of a failed launch.
+type failed struct{}
 
-// givenUp is the panic that ends a worker of a launch that was given up.
-type givenUp struct{ cause error }
+// canceled is the panic value that ends a worker of a canceled launch.
+type canceled struct{ cause error }
 
-// Thread returns the running thread, for calls of functions that take one.
+// Thread returns the current thread, for calls of functions that take one.
 func (r *Run) Thread() kernel.Thread {
 	return kernel.Thread{
 		ThreadIdx: r.ThreadIdx,
@@ -172,7 +173,7 @@ func (r *Run) Thread() kernel.Thread {
 	}
 }
 
-// advance moves BlockIdx to the block after it, X running fastest.
+// advance moves BlockIdx to the next block, with X varying fastest.
 func (r *Run) advance() {
 	if r.BlockIdx.X++; r.BlockIdx.X < r.GridDim.X {
 		return
@@ -185,7 +186,8 @@ func (r *Run) advance() {
 	r.BlockIdx.Z++
 }
 
-// draw takes the next chunk of blocks from the launch and moves to its first.
+// draw takes the next chunk of blocks from the launch and moves to its first
+// block.
 func (r *Run) draw() bool {
 	l := r.launch
 	start := int(l.ticket.Add(int64(l.chunk))) - l.chunk
@@ -197,7 +199,7 @@ func (r *Run) draw() bool {
 	start /= l.grid.X
 	r.BlockIdx.Y = start % l.grid.Y
 	r.BlockIdx.Z = start / l.grid.Y
-	if r.canRecruit && r.next > 0 && r.end < l.blocks && time.Since(r.began) > patience {
+	if r.canRecruit && r.next > 0 && r.end < l.blocks && time.Since(r.began) > recruitDelay {
 		r.canRecruit = false
 		workers.recruit(l)
 	}
@@ -214,12 +216,12 @@ func (r *Run) work(l *launch) {
 	l.kernel(r)
 }
 
-// leave turns a panic of the kernel into the launch's failure, and lets go of
+// leave turns a panic of the kernel into the failure of the launch, and releases
 // what belongs to the launch.
 func (r *Run) leave() {
 	switch v := recover().(type) {
-	case nil, abandoned:
-	case givenUp:
+	case nil, failed:
+	case canceled:
 		f := newFailure(r, v.cause)
 		f.Canceled = v.cause
 		r.launch.fail(f)

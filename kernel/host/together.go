@@ -8,33 +8,34 @@ import (
 	"quern.dev/kernel"
 )
 
-// together is a launch whose blocks wait for each other: each block of a
-// cluster, and in a cooperative launch each of the grid, runs on a goroutine.
+// together is a launch whose blocks synchronize with each other. Each block of a
+// cluster, or of the grid in a cooperative launch, runs on its own goroutine.
 type together struct {
 	cluster  kernel.Dim3
 	clusters int
 	across   kernel.Dim3 // clusters along X and Y
-	grid     *meeting    // nil unless the launch is cooperative
+	grid     *barrier    // nil unless the launch is cooperative
 	teams    []*team
 }
 
-// team is goroutines that run one cluster after the other, a block each.
+// team is a group of goroutines that runs clusters one after another, with one
+// goroutine per block.
 type team struct {
 	*together
 	number  int
-	meeting *meeting
+	barrier *barrier
 	members []*Run // by rank
 
 	mu     sync.Mutex
-	plain  []*kernel.Blocks // what runs the members' blocks, if they are run by Plain
-	joined int              // how many of these there are
+	plain  []*kernel.Blocks // what runs the members' blocks under Plain
+	joined int              // number of members in plain
 }
 
 // member is a Run's place in a team.
 type member struct {
 	*team
 	rank int
-	next int // cluster to run
+	next int // next cluster to run
 }
 
 func executeTogether(f Func, l *Launch, blocks int) *Failure {
@@ -48,14 +49,14 @@ func executeTogether(f Func, l *Launch, blocks int) *Failure {
 	t.across = kernel.Dim3{X: own.grid.X / c.X, Y: own.grid.Y / c.Y}
 	teams := t.clusters
 	if l.Cooperative {
-		t.grid = newMeeting(blocks)
+		t.grid = newBarrier(blocks)
 	} else {
 		teams = min(teams, max(1, runtime.GOMAXPROCS(0)/c.Count()))
 	}
 	for i := range teams {
-		team := &team{together: t, number: i, meeting: newMeeting(c.Count())}
+		team := &team{together: t, number: i, barrier: newBarrier(c.Count())}
 		for rank := range c.Count() {
-			r := workers.borrow()
+			r := workers.acquire()
 			r.member = &member{team: team, rank: rank, next: i}
 			team.members = append(team.members, r)
 		}
@@ -74,36 +75,36 @@ func executeTogether(f Func, l *Launch, blocks int) *Failure {
 		for _, r := range team.members {
 			r.member = nil
 		}
-		workers.keep(team.members)
+		workers.release(team.members)
 	}
 	return own.result()
 }
 
-// end ends all waits, because the launch has failed.
+// end ends all waits because the launch has failed.
 func (t *together) end() {
 	if t.grid != nil {
 		t.grid.end()
 	}
 	for _, team := range t.teams {
-		team.meeting.end()
+		team.barrier.end()
 	}
 }
 
-// nextTogether moves to the member's block of the team's next cluster. The team
-// meets before each, so that its shared memory is all there and no block of the
-// last cluster is still at work.
+// nextTogether moves to the member's block in the team's next cluster. The team
+// synchronizes before each cluster: shared memory of all blocks then exists, and
+// no block of the previous cluster is still running.
 func (r *Run) nextTogether() bool {
 	m := r.member
 	n := m.next
 	m.next += len(m.teams)
 	if n >= m.clusters {
-		m.meeting.leave()
+		m.barrier.leave()
 		if m.grid != nil {
 			m.grid.leave()
 		}
 		return false
 	}
-	if !m.meeting.wait(true) {
+	if !m.barrier.wait(true) {
 		r.skip()
 		return false
 	}
@@ -117,40 +118,40 @@ func (r *Run) nextTogether() bool {
 	return true
 }
 
-// SyncGrid waits for all blocks of the grid.
+// SyncGrid waits until all blocks of the grid have called it.
 func (r *Run) SyncGrid() {
 	if m := r.member; m != nil && !m.grid.wait(false) {
 		m.stop(r, m.grid, "SyncGrid")
 	}
 }
 
-// SyncCluster waits for all blocks of the cluster.
+// SyncCluster waits until all blocks of the cluster have called it.
 func (r *Run) SyncCluster() {
-	if m := r.member; m != nil && !m.meeting.wait(false) {
-		m.stop(r, m.meeting, "SyncCluster")
+	if m := r.member; m != nil && !m.barrier.wait(false) {
+		m.stop(r, m.barrier, "SyncCluster")
 	}
 }
 
-// stop ends a block that waits in vain.
-func (m *member) stop(r *Run, at *meeting, name string) {
+// stop ends a block whose barrier cannot complete.
+func (m *member) stop(r *Run, at *barrier, name string) {
 	if r.Halted() {
 		r.Halt()
 	}
 	panic("waits in " + name + ", but another block has ended")
 }
 
-// ClusterShared returns a pointer to what p, a pointer into the block's shared
-// memory, points to in the block of the cluster with the given rank.
+// ClusterShared returns the address, in the block with the given rank of the same
+// cluster, that corresponds to p. p must point into the block's shared memory.
 func ClusterShared[T any](r *Run, p *T, rank int) *T {
 	m := r.member
 	if m == nil || rank < 0 || rank >= len(m.members) {
-		panic("ClusterShared of a block that is not in the cluster")
+		panic("ClusterShared: the rank is not in the cluster")
 	}
 	other := m.members[rank]
 	for id, list := range r.shared {
 		for _, s := range list {
 			if at, ok := s.(memory).offset(unsafe.Pointer(p)); ok {
-				return (*T)(unsafe.Add(s.(memory).twin(other.shared[id]), at))
+				return (*T)(unsafe.Add(s.(memory).counterpart(other.shared[id]), at))
 			}
 		}
 	}
@@ -158,54 +159,54 @@ func ClusterShared[T any](r *Run, p *T, rank int) *T {
 	if at := uintptr(unsafe.Pointer(p)) - uintptr(start); at < uintptr(8*len(r.dynamic)) {
 		return (*T)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(other.dynamic)), at))
 	}
-	panic("ClusterShared of a pointer that is not into shared memory")
+	panic("ClusterShared: the pointer does not point into shared memory")
 }
 
-// memory is a storage of any type.
+// memory is a storage of any element type.
 type memory interface {
 	offset(p unsafe.Pointer) (n uintptr, ok bool)
-	twin(list []any) unsafe.Pointer
+	counterpart(list []any) unsafe.Pointer
 }
 
-// twin returns the start of the storage of the same type in a list.
-func (s *storage[T]) twin(list []any) unsafe.Pointer {
+// counterpart returns the start of the storage with the same type in a list.
+func (s *storage[T]) counterpart(list []any) unsafe.Pointer {
 	for _, candidate := range list {
 		if found, ok := candidate.(*storage[T]); ok {
 			return unsafe.Pointer(unsafe.SliceData(found.items))
 		}
 	}
-	panic("ClusterShared of a variable that the other block has not")
+	panic("ClusterShared: the other block does not have the variable")
 }
 
-// offset returns where in the storage p points.
+// offset returns the offset of p within the storage.
 func (s *storage[T]) offset(p unsafe.Pointer) (n uintptr, ok bool) {
 	var item T
 	n = uintptr(p) - uintptr(unsafe.Pointer(unsafe.SliceData(s.items)))
 	return n, n < uintptr(len(s.items))*unsafe.Sizeof(item)
 }
 
-// meeting is a barrier of goroutines.
-type meeting struct {
+// barrier is a barrier for goroutines.
+type barrier struct {
 	mu      sync.Mutex
 	all     sync.Cond
 	members int
 	arrived int
-	between bool // those that have arrived wait between two blocks, not in a kernel
-	left    bool // a member does not come any more
+	between bool // the waiting members are between two blocks, not in a kernel
+	left    bool // a member has left for good
 	phase   int
 	over    bool
 }
 
-func newMeeting(members int) *meeting {
-	m := &meeting{members: members}
+func newBarrier(members int) *barrier {
+	m := &barrier{members: members}
 	m.all.L = &m.mu
 	return m
 }
 
-// wait waits until all members have called it, and reports whether they have: it
-// ends with false when the launch fails, or when some wait in the kernel and
+// wait waits until all members have called it, and reports whether they have. It
+// returns false if the launch fails, or if some members wait in the kernel and
 // others between two blocks.
-func (m *meeting) wait(between bool) bool {
+func (m *barrier) wait(between bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.arrived > 0 && m.between != between || m.left && !between {
@@ -230,8 +231,8 @@ func (m *meeting) wait(between bool) bool {
 	return m.phase != phase
 }
 
-// leave notes that a member does not come any more.
-func (m *meeting) leave() {
+// leave records that a member has left for good.
+func (m *barrier) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.left = true
@@ -242,7 +243,7 @@ func (m *meeting) leave() {
 }
 
 // end ends all waits.
-func (m *meeting) end() {
+func (m *barrier) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.over = true

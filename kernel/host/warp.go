@@ -6,15 +6,15 @@ import (
 	"quern.dev/kernel"
 )
 
-// warpSize is the number of threads of a whole warp.
+// warpSize is the number of threads in a full warp.
 const warpSize = 32
 
-// The functions of this file carry out one warp operation in all warps of src,
-// whose element i is what thread i gives. They write what the threads get to
-// dst; where that is shorter than src, to what there is of it.
+// The functions of this file carry out one warp operation in all warps of a
+// block. Element i of src is the operand of thread i; element i of dst receives
+// its result. If dst is shorter than src, the remaining results are dropped.
 
-// SetThread makes thread number n of the block, X running fastest, the one that
-// a failure is located in.
+// SetThread makes thread n of the block, counted with X varying fastest, the
+// current one. Failures are attributed to it.
 func (r *Run) SetThread(n int) {
 	r.ThreadIdx = kernel.Dim3{
 		X: n % r.BlockDim.X,
@@ -23,8 +23,8 @@ func (r *Run) SetThread(n int) {
 	}
 }
 
-// warp returns the parts of two slices that belong to the warp which begins at
-// thread first.
+// warp returns the parts of two slices that belong to the warp whose first thread
+// is first.
 func warp[D, S any](dst []D, src []S, first int) ([]D, []S) {
 	return dst[min(first, len(dst)):min(first+warpSize, len(dst))], src[first:min(first+warpSize, len(src))]
 }
@@ -35,7 +35,7 @@ func fill[T any](dst []T, v T) {
 	}
 }
 
-// Shuffle gives all threads the value of one lane.
+// Shuffle gives every thread the value of one lane.
 func Shuffle[T any](dst, src []T, lane int) {
 	lane &= warpSize - 1
 	for first := 0; first < len(src); first += warpSize {
@@ -76,8 +76,8 @@ func ShuffleDown[T any](dst, src []T, delta int) {
 	}
 }
 
-// ShuffleXor gives each thread the value of the lane with the bits of mask
-// flipped.
+// ShuffleXor gives each thread the value of the lane whose number has the bits of
+// mask flipped.
 func ShuffleXor[T any](dst, src []T, mask int) {
 	mask &= warpSize - 1
 	for first := 0; first < len(src); first += warpSize {
@@ -92,8 +92,8 @@ func ShuffleXor[T any](dst, src []T, mask int) {
 	}
 }
 
-// Gather gives each thread the value of a lane of its own choice, or its own if
-// that does not exist.
+// Gather gives each thread the value of the lane that it names, or its own value
+// if that lane does not exist.
 func Gather[T any](dst, src []T, lanes []int) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
@@ -108,7 +108,7 @@ func Gather[T any](dst, src []T, lanes []int) {
 	}
 }
 
-// Ballot gives a mask of the lanes that have true.
+// Ballot gives every thread a mask of the lanes that have true.
 func Ballot[B ~bool](dst []uint32, src []B) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
@@ -124,7 +124,7 @@ func Ballot[B ~bool](dst []uint32, src []B) {
 	}
 }
 
-// Any reports whether a lane has true.
+// Any reports whether any lane has true.
 func Any[B ~bool](dst []bool, src []B) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
@@ -148,7 +148,7 @@ func All[B ~bool](dst []bool, src []B) {
 	}
 }
 
-// MatchAny gives masks of the lanes that have the same bits.
+// MatchAny gives each thread a mask of the lanes that have the same bits.
 func MatchAny[T any](dst []uint32, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
@@ -158,7 +158,8 @@ func MatchAny[T any](dst []uint32, src []T) {
 	}
 }
 
-// MatchAll gives a mask of all lanes, and true, if they have the same bits.
+// MatchAll gives every thread a mask of all lanes, and true, if all lanes have
+// the same bits.
 func MatchAll[T any](mask []uint32, all []bool, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		m, s := warp(mask, src, first)
@@ -185,8 +186,8 @@ func matching[T any](values []T, v *T) uint32 {
 	return mask
 }
 
-// sameBits compares numbers by their size, a constant in each instance. They have no
-// pointers, and the alignment of their size.
+// sameBits compares numbers as integers of their size, which is a constant in
+// each instance. Numbers have no pointers and are aligned to their size.
 func sameBits[T any](x, y *T) bool {
 	switch unsafe.Sizeof(*x) {
 	case 1:
@@ -199,8 +200,8 @@ func sameBits[T any](x, y *T) bool {
 	return *(*uint64)(unsafe.Pointer(x)) == *(*uint64)(unsafe.Pointer(y))
 }
 
-// ReduceAdd gives the sum over the warp, in the order of a tree over the lanes
-// with distances 16, 8, 4, 2 and 1.
+// ReduceAdd gives every thread the sum over the warp. It adds in tree order, with
+// distances of 16, 8, 4, 2 and 1.
 func ReduceAdd[T kernel.Number](dst, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
@@ -227,7 +228,8 @@ func sum[T kernel.Number](s *[warpSize]T) T {
 	return (q[0] + q[2]) + (q[1] + q[3])
 }
 
-// ReduceMin gives the smallest value of the warp, or NaN if there is one.
+// ReduceMin gives every thread the smallest value of the warp, or NaN if there is
+// one.
 func ReduceMin[T kernel.Number](dst, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
@@ -239,7 +241,8 @@ func ReduceMin[T kernel.Number](dst, src []T) {
 	}
 }
 
-// ReduceMax gives the largest value of the warp, or NaN if there is one.
+// ReduceMax gives every thread the largest value of the warp, or NaN if there is
+// one.
 func ReduceMax[T kernel.Number](dst, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
@@ -251,7 +254,7 @@ func ReduceMax[T kernel.Number](dst, src []T) {
 	}
 }
 
-// ReduceAnd gives the bitwise and over the warp.
+// ReduceAnd gives every thread the bitwise and over the warp.
 func ReduceAnd[T kernel.Integer](dst, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
@@ -263,7 +266,7 @@ func ReduceAnd[T kernel.Integer](dst, src []T) {
 	}
 }
 
-// ReduceOr gives the bitwise or over the warp.
+// ReduceOr gives every thread the bitwise or over the warp.
 func ReduceOr[T kernel.Integer](dst, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
@@ -275,7 +278,7 @@ func ReduceOr[T kernel.Integer](dst, src []T) {
 	}
 }
 
-// ReduceXor gives the bitwise exclusive or over the warp.
+// ReduceXor gives every thread the bitwise exclusive or over the warp.
 func ReduceXor[T kernel.Integer](dst, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
@@ -287,8 +290,8 @@ func ReduceXor[T kernel.Integer](dst, src []T) {
 	}
 }
 
-// ScanAdd gives each thread the sum over the lanes up to its own, in the order
-// of additions of the lanes 1, 2, 4, 8 and 16 below.
+// ScanAdd gives each thread the sum over the lanes up to and including its own.
+// Each lane adds the values of the lanes 1, 2, 4, 8 and 16 below, in this order.
 func ScanAdd[T kernel.Number](dst, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
@@ -296,8 +299,8 @@ func ScanAdd[T kernel.Number](dst, src []T) {
 	}
 }
 
-// ScanExclusiveAdd gives each thread what ScanAdd gives the lane below, and zero
-// to lane 0.
+// ScanExclusiveAdd gives each thread the result of ScanAdd in the lane below, and
+// zero to lane 0.
 func ScanExclusiveAdd[T kernel.Number](dst, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
@@ -306,10 +309,10 @@ func ScanExclusiveAdd[T kernel.Number](dst, src []T) {
 	}
 }
 
-// scan writes the running sums of s to d, which is as long.
+// scan writes the running sums of s to d. Both have the same length.
 func scan[T kernel.Number](d, s []T) {
 	d = d[:len(s)]
-	if T(1)/T(2) == 0 { // the order of integer additions makes no difference
+	if T(1)/T(2) == 0 { // the order of integer additions does not matter
 		var sum T
 		for i, w := range s {
 			sum += w

@@ -1,7 +1,8 @@
-// Cmd prints the name of an overlay for the go command, with the generated code of the
-// packages whose generated files are not in the repository. With -list it prints the
-// names of the packages. With -write it writes the files beside the kernels, where Git
-// ignores them, so that the packages compile without the overlay until kernels change.
+// Cmd prints the name of a go command overlay with the generated code of the
+// packages whose generated files are not in the repository. With -list it prints
+// the names of these packages. With -write it writes the files next to the
+// kernels, where Git ignores them. The packages then compile without the overlay
+// until the kernels change.
 package main
 
 import (
@@ -21,8 +22,8 @@ import (
 )
 
 func main() {
-	list := flag.Bool("list", false, "print the packages in place of the overlay's name")
-	write := flag.Bool("write", false, "write the files beside the kernels")
+	list := flag.Bool("list", false, "print the packages instead of the overlay's name")
+	write := flag.Bool("write", false, "write the files next to the kernels")
 	flag.Parse()
 	if err := run(*list, *write); err != nil {
 		fmt.Fprintln(os.Stderr, "overlay:", err)
