@@ -64,8 +64,8 @@ func matmulTile(t kernel.Thread, n int, a, b, c []float32) {
 	}
 }
 
-// barrierInCall waits inside a function, under uniform control flow, with
-// variables that live across the barriers.
+// barrierInCall waits at barriers inside a function, under uniform control flow, with
+// variables that are live across the barriers.
 //
 //quern:kernel block=32
 func barrierInCall(t kernel.Thread, rounds int, in []int32, out []int32) {
@@ -92,7 +92,7 @@ func barrierInCall(t kernel.Thread, rounds int, in []int32, out []int32) {
 	}
 }
 
-// rotate returns what the thread `by` places on has.
+// rotate returns the value of the thread `by` positions further on.
 func rotate(t kernel.Thread, line *[32]int32, v int32, by int) int32 {
 	line[t.ThreadIdx.X] = v
 	t.Sync()
@@ -101,7 +101,8 @@ func rotate(t kernel.Thread, line *[32]int32, v int32, by int) int32 {
 	return w
 }
 
-// sharedInCall has shared variables of its own for each call.
+// blockMax returns the maximum of v over the block. Each call has its own shared
+// variables.
 func blockMax(t kernel.Thread, v int32) int32 {
 	s := kernel.Shared[[32]int32](t)
 	s[t.ThreadIdx.X] = v
@@ -170,7 +171,7 @@ func atomics(t kernel.Thread, in []int32, i32 []int32, u32 []uint32, i64 []int64
 	kernel.AtomicMax(&u64[2], uint64(v))
 	kernel.AtomicAdd(&f32[0], float32(v&7))
 	kernel.AtomicAdd(&f64[0], float64(v&1023))
-	// The old values of an exchange are a permutation; their sum is known.
+	// The old values of an exchange are a permutation, so their sum is known.
 	old := kernel.AtomicExchange(&i32[7], int32(i))
 	kernel.AtomicAdd(&i64[3], int64(old))
 	// A lock-free maximum of a function of v.

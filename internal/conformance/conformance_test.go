@@ -12,18 +12,18 @@ import (
 	"quern.dev/kernel"
 )
 
-// seeds is the number of random inputs for each case and device.
+// seeds is the number of random inputs per case and device.
 const seeds = 3
 
-// launch is one execution of a kernel: on plain Go, and on a device.
+// launch is one execution of a kernel, as plain Go and on a device.
 type launch[I, O any] struct {
 	grid, block kernel.Dim3
 	plain       func(t kernel.Thread, in []I, out []O)
 	device      func(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[I], out *gpu.Buffer[O]) error
-	options     []gputest.Option // of the comparison
+	options     []gputest.Option // for the comparison
 }
 
-// check runs a kernel as plain Go and on the device from the same memory and
+// check runs a kernel as plain Go and on the device with the same memory contents, and
 // compares all of out.
 func check[I, O any](t *testing.T, d *gpu.Device, in []I, out []O, l launch[I, O]) {
 	t.Helper()
@@ -50,7 +50,7 @@ func dim(x int, more ...int) kernel.Dim3 {
 	return d
 }
 
-// integers returns random integers with many special values.
+// integers returns random integers, many of them special values.
 func integers[T ~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64](r *rand.Rand, n int) []T {
 	special := []uint64{0, 1, 2, 3, 7, 8, 10, 127, 128, 255, 256, 1<<15 - 1, 1 << 15, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, math.MaxUint64}
 	out := make([]T, n)
@@ -69,7 +69,7 @@ func integers[T ~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | 
 	return out
 }
 
-// floats returns random floats of moderate size.
+// floats returns random floats of moderate magnitude.
 func floats[T float32 | float64](r *rand.Rand, n int, scale float64) []T {
 	out := make([]T, n)
 	for i := range out {
@@ -78,7 +78,7 @@ func floats[T float32 | float64](r *rand.Rand, n int, scale float64) []T {
 	return out
 }
 
-// poison fills an output with a pattern that no result equals by chance.
+// poison returns an output array filled with a pattern that no result has by chance.
 func poison[T int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64](n int) []T {
 	out := make([]T, n)
 	for i := range out {
@@ -104,9 +104,9 @@ func integerCase[I, O int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | u
 	}
 }
 
-// floatCase checks a kernel of the form (t, in, out) on floats, within ulps
-// units in the last place or a relative error of 2^-20 (float32), 2^-48
-// (float64) where results cancel.
+// floatCase checks a kernel of the form (t, in, out) on floats. Results must agree within
+// ulps units in the last place or, where they cancel, within a relative error of 2^-20
+// (float32) or 2^-48 (float64).
 func floatCase[T float32 | float64](
 	perElement int, ulps uint,
 	plain func(t kernel.Thread, in, out []T),
@@ -125,34 +125,34 @@ func floatCase[T float32 | float64](
 }
 
 var cases = map[string]func(t *testing.T, d *gpu.Device){
-	"int8 arithmetic wraps":                     integerCase(12, int8Arithmetic, LaunchInt8Arithmetic),
-	"uint16 arithmetic wraps":                   integerCase(12, uint16Arithmetic, LaunchUint16Arithmetic),
-	"int32 arithmetic wraps":                    integerCase(16, int32Arithmetic, LaunchInt32Arithmetic),
-	"uint32 arithmetic wraps":                   integerCase(16, uint32Arithmetic, LaunchUint32Arithmetic),
-	"int64 arithmetic wraps":                    integerCase(16, int64Arithmetic, LaunchInt64Arithmetic),
-	"uint64 arithmetic wraps":                   integerCase(16, uint64Arithmetic, LaunchUint64Arithmetic),
-	"int keeps all 64 bits":                     integerCase(8, intArithmetic, LaunchIntArithmetic),
-	"conversions truncate and extend":           integerCase(16, conversions, LaunchConversions),
-	"math/bits":                                 integerCase(16, bitTricks, LaunchBitTricks),
-	"comparisons of every signedness":           integerCase(1, comparisons, LaunchComparisons),
-	"loops with data-dependent length":          integerCase(1, collatz, LaunchCollatz),
-	"labelled break and continue":               integerCase(1, labelledLoops, LaunchLabelledLoops),
-	"switch with fallthrough and default":       integerCase(1, switches, LaunchSwitches),
-	"early returns, also from inlined calls":    integerCase(1, earlyReturns, LaunchEarlyReturns),
-	"several results":                           integerCase(2, divmod, LaunchDivmod),
-	"tuple assignment and indexed swaps":        integerCase(1, swaps, LaunchSwaps),
-	"local arrays in registers and in memory":   integerCase(1, localArrays, LaunchLocalArrays),
-	"pointers that are chosen at run time":      integerCase(1, pointers, LaunchPointers),
-	"generic functions, types and methods":      integerCase(1, generics, LaunchGenerics),
-	"float32 arithmetic is IEEE":                floatCase(16, 0, float32Arithmetic, LaunchFloat32Arithmetic),
-	"float64 arithmetic is IEEE":                floatCase(16, 0, float64Arithmetic, LaunchFloat64Arithmetic),
-	"package math is Go's own":                  floatCase(16, 2, float64Math, LaunchFloat64Math),
-	"package math with tables and gotos":        floatCase(8, 4, specialFunctions, LaunchSpecialFunctions),
-	"goto to a label further down":              integerCase(1, forwardGotos, LaunchForwardGotos),
-	"float32 mathematics is within 2 ulp":       floatCase(16, 2, float32Math, LaunchFloat32Math),
-	"nested structs and arrays are values":      floatCase(1, 4, nested, LaunchNested),
-	"package-level tables":                      floatCase(1, 64, tables, LaunchTables), // sums that cancel
-	"shared memory in a call is the call's own": integerCaseBlock(32, 1, sharedInCall, LaunchSharedInCall),
+	"int8 arithmetic wraps":                   integerCase(12, int8Arithmetic, LaunchInt8Arithmetic),
+	"uint16 arithmetic wraps":                 integerCase(12, uint16Arithmetic, LaunchUint16Arithmetic),
+	"int32 arithmetic wraps":                  integerCase(16, int32Arithmetic, LaunchInt32Arithmetic),
+	"uint32 arithmetic wraps":                 integerCase(16, uint32Arithmetic, LaunchUint32Arithmetic),
+	"int64 arithmetic wraps":                  integerCase(16, int64Arithmetic, LaunchInt64Arithmetic),
+	"uint64 arithmetic wraps":                 integerCase(16, uint64Arithmetic, LaunchUint64Arithmetic),
+	"int has 64 bits":                         integerCase(8, intArithmetic, LaunchIntArithmetic),
+	"conversions truncate and extend":         integerCase(16, conversions, LaunchConversions),
+	"math/bits":                               integerCase(16, bitTricks, LaunchBitTricks),
+	"comparisons of every signedness":         integerCase(1, comparisons, LaunchComparisons),
+	"loops with a data-dependent length":      integerCase(1, collatz, LaunchCollatz),
+	"labeled break and continue":              integerCase(1, labelledLoops, LaunchLabelledLoops),
+	"switch with fallthrough and default":     integerCase(1, switches, LaunchSwitches),
+	"early returns, also from inlined calls":  integerCase(1, earlyReturns, LaunchEarlyReturns),
+	"multiple results":                        integerCase(2, divmod, LaunchDivmod),
+	"tuple assignment and indexed swaps":      integerCase(1, swaps, LaunchSwaps),
+	"local arrays in registers and in memory": integerCase(1, localArrays, LaunchLocalArrays),
+	"pointers chosen at run time":             integerCase(1, pointers, LaunchPointers),
+	"generic functions, types and methods":    integerCase(1, generics, LaunchGenerics),
+	"float32 arithmetic is IEEE":              floatCase(16, 0, float32Arithmetic, LaunchFloat32Arithmetic),
+	"float64 arithmetic is IEEE":              floatCase(16, 0, float64Arithmetic, LaunchFloat64Arithmetic),
+	"package math is Go's own":                floatCase(16, 2, float64Math, LaunchFloat64Math),
+	"package math with tables and gotos":      floatCase(8, 4, specialFunctions, LaunchSpecialFunctions),
+	"forward goto":                            integerCase(1, forwardGotos, LaunchForwardGotos),
+	"float32 mathematics is within 2 ulp":     floatCase(16, 2, float32Math, LaunchFloat32Math),
+	"nested structs and arrays are values":    floatCase(1, 4, nested, LaunchNested),
+	"package-level tables":                    floatCase(1, 64, tables, LaunchTables), // sums that cancel
+	"each call has its own shared memory":     integerCaseBlock(32, 1, sharedInCall, LaunchSharedInCall),
 
 	"reduction with barriers in a loop": func(t *testing.T, d *gpu.Device) {
 		r := rand.New(rand.NewPCG(1, 3))
@@ -283,7 +283,7 @@ var cases = map[string]func(t *testing.T, d *gpu.Device){
 	"atomics of every type lose nothing": atomicsCase,
 }
 
-// integerCaseBlock is integerCase with a block size of the kernel's.
+// integerCaseBlock is integerCase with the block size of the kernel.
 func integerCaseBlock[I, O int32 | int64](
 	block, perElement int,
 	plain func(t kernel.Thread, in []I, out []O),
@@ -298,8 +298,8 @@ func integerCaseBlock[I, O int32 | int64](
 	}
 }
 
-// atomicsCase computes in plain Go what the atomics must leave behind, whatever
-// the order of the threads.
+// atomicsCase computes in plain Go what the atomics must leave in memory, in any order of
+// the threads.
 func atomicsCase(t *testing.T, d *gpu.Device) {
 	r := rand.New(rand.NewPCG(1, 14))
 	in := integers[int32](r, 700)
@@ -316,8 +316,8 @@ func atomicsCase(t *testing.T, d *gpu.Device) {
 	kernel.Each(dim(6), dim(128), func(th kernel.Thread) { atomics(th, in, i32, u32, i64, u64, f32, f64) })
 
 	gotI32, gotI64 := gputest.Download(t, d, dI32), gputest.Download(t, d, dI64)
-	// The exchange leaves a different thread's value each time; with what the
-	// threads saw it adds up to all of them.
+	// The exchange leaves the value of an arbitrary thread. Added to the values that the
+	// threads read, it gives the sum of all values.
 	exchanged := func(i32 []int32, i64 []int64) int64 {
 		sum := i64[3] + int64(i32[7])
 		i64[3], i32[7] = 0, 0
@@ -334,7 +334,7 @@ func atomicsCase(t *testing.T, d *gpu.Device) {
 	gputest.Equal(t, gputest.Download(t, d, dF64), f64)
 }
 
-func TestKernelsComputeWhatPlainGoComputes(t *testing.T) {
+func TestKernelsMatchPlainGo(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for name, f := range cases {
 			t.Run(name, func(t *testing.T) { f(t, d) })

@@ -110,7 +110,7 @@ func earlyReturns(t kernel.Thread, in []int32, out []int32) {
 	out[i] = firstAbove(in, i, 1000)
 }
 
-// firstAbove has several returns, inside and outside of loops.
+// firstAbove has several returns inside and outside of loops.
 func firstAbove(in []int32, from int, limit int32) int32 {
 	for k, v := range in[from:] {
 		if v > limit {
@@ -184,19 +184,19 @@ func plane(t kernel.Thread, w, h int, in []int32, out []int32) {
 	out[y*w+x] = sum
 }
 
-// bounds are what the loops of leaveLoops end at.
+// bounds holds the bounds of the loops in leaveLoops.
 type bounds struct{ rounds, stop, skip uint32 }
 
-// reach counts in all cells up to the bound of skips, through pointers that keep
-// the bounds in a variable of each thread.
+// reach counts in all cells up to the bound of skips, through pointers that keep the
+// bounds in a variable of each thread.
 func reach(b *bounds, cells *[32]uint32, at int) {
 	for i := uint32(0); i < b.skip; i++ {
 		cells[at] += i
 	}
 }
 
-// leaveLoops breaks, continues and returns out of loops with barriers, under
-// conditions that are the same for all threads.
+// leaveLoops uses break, continue and return in loops with barriers, under conditions that
+// are the same for all threads.
 //
 //quern:kernel block=32
 func leaveLoops(t kernel.Thread, rounds, stop, skip uint32, out []uint32) {

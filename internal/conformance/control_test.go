@@ -8,7 +8,7 @@ import (
 	"quern.dev/kernel"
 )
 
-func TestThreadsLeaveLoopsWithBarriersTogether(t *testing.T) {
+func TestThreadsLeaveLoopsWithBarriers(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, b := range []bounds{{0, 99, 99}, {3, 99, 99}, {9, 6, 99}, {9, 99, 5}, {20, 99, 2}, {9, 99, 0}, {9, 0, 99}} {
 			check(t, d, make([]uint32, 64), poison[uint32](64), launch[uint32, uint32]{

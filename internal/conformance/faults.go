@@ -2,7 +2,7 @@ package conformance
 
 import "quern.dev/kernel"
 
-// Kernels that fail, each in one way, for a thread that the input chooses.
+// Kernels that fail, each in one way, in a thread that the input selects.
 
 //quern:kernel
 func indexOutOfRange(t kernel.Thread, at int, in []int32, out []int32) {

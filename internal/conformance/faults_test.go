@@ -11,13 +11,13 @@ import (
 	"quern.dev/gputest"
 )
 
-// sources are the files whose lines tests look for, also where the binary runs without
-// them.
+// sources are the files in which tests look up lines, embedded for machines without the
+// source tree.
 //
 //go:embed faults.go misuse.go
 var sources embed.FS
 
-// lineOf returns the line of faults.go on which a text stands.
+// lineOf returns the line number of text in faults.go.
 func lineOf(t *testing.T, text string) int {
 	t.Helper()
 	src, err := sources.ReadFile("faults.go")
@@ -33,9 +33,9 @@ func lineOf(t *testing.T, text string) int {
 	return 0
 }
 
-func TestFailingThreadIsReportedAndTheDeviceGoesOn(t *testing.T) {
+func TestFaultIsReportedAndDeviceStaysUsable(t *testing.T) {
 	type launcher func(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error
-	const at = 70 // block 2, thread 6 of blocks of 32
+	const at = 70 // block 2, thread 6 in blocks of 32 threads
 	for _, c := range []struct {
 		kernel        string
 		launch        launcher
@@ -88,9 +88,9 @@ func TestFailingThreadIsReportedAndTheDeviceGoesOn(t *testing.T) {
 					t.Errorf("reported index %d length %d, want %d and %d", ke.Index, ke.Length, c.index, c.length)
 				}
 				if !strings.Contains(err.Error(), c.text) {
-					t.Errorf("error %q does not say %q", err, c.text)
+					t.Errorf("error %q does not contain %q", err, c.text)
 				}
-				// Reported once; the context survives.
+				// The fault is reported once and the context survives.
 				if err := s.Synchronize(ctx); err != nil {
 					t.Errorf("a second wait returned %v", err)
 				}

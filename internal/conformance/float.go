@@ -50,7 +50,7 @@ func float64Arithmetic(t kernel.Thread, in []float64, out []float64) {
 	o[15] = math.Max(x, y) + math.Min(x, y)
 }
 
-// float64Math is compiled from the standard library's own Go source.
+// float64Math calls functions that are compiled from the standard library's Go source.
 //
 //quern:kernel
 func float64Math(t kernel.Thread, in []float64, out []float64) {
@@ -126,7 +126,7 @@ func nanComparisons(t kernel.Thread, in []float64, out []int64) {
 	out[i] = r
 }
 
-// specialFunctions are those of package math with tables and gotos.
+// specialFunctions calls functions of package math that use tables and gotos.
 //
 //quern:kernel
 func specialFunctions(t kernel.Thread, in []float64, out []float64) {

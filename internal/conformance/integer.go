@@ -6,8 +6,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// Each kernel writes several results for each element, so that out has a
-// multiple of n elements.
+// Each kernel writes several results per element, so the length of out is a multiple of n.
 
 //quern:kernel
 func int8Arithmetic(t kernel.Thread, in []int8, out []int8) {

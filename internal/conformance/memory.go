@@ -18,7 +18,7 @@ func (p *Pixel) scale(f float32) {
 	p.B *= f
 }
 
-// Grid2 is a value type with methods on both receivers.
+// Grid2 is a value type with methods on value and pointer receivers.
 type Grid2 struct {
 	W, H int32
 }
@@ -98,7 +98,7 @@ func localArrays(t kernel.Thread, in []int32, out []int32) {
 	if i >= len(in) {
 		return
 	}
-	// Indexed by constants after unrolling: registers.
+	// Indexed by constants after unrolling, so in registers.
 	var acc [4][4]int32
 	for r := range 4 {
 		for c := range 4 {
@@ -110,7 +110,7 @@ func localArrays(t kernel.Thread, in []int32, out []int32) {
 			acc[r][k] += acc[k][r]
 		}
 	}
-	// Indexed by data: memory.
+	// Indexed by data, so in memory.
 	var counts [16]uint8
 	for k := range 20 {
 		counts[(uint32(in[i])>>k)&15]++
@@ -158,7 +158,7 @@ func slices(t kernel.Thread, lo, hi int, in []int32, out []int32) {
 
 func pick(s []int32, i int) int32 { return s[i%len(s)] }
 
-// weights is read by kernels and never written.
+// weights is never written by kernels.
 var weights = [5]float32{1, 4, 6, 4, 1}
 
 var curve = [2]struct {
@@ -180,7 +180,7 @@ func tables(t kernel.Thread, in []float32, out []float32) {
 	out[i] = sum*c.Gain + float32(c.Steps[i%3]) + weights[i%5]
 }
 
-// conditional pointers cannot be resolved at compile time.
+// pointers uses conditional pointers that cannot be resolved at compile time.
 //
 //quern:kernel
 func pointers(t kernel.Thread, in []int32, out []int32) {

@@ -2,7 +2,7 @@ package conformance
 
 import "quern.dev/kernel"
 
-// Kernels with the mistakes that the simulator finds and a GPU forgives.
+// Kernels with mistakes that the simulator detects and a GPU does not.
 
 //quern:kernel
 func globalRace(t kernel.Thread, out []int32) {

@@ -10,7 +10,7 @@ import (
 	"quern.dev/gputest"
 )
 
-func TestTheSimulatorFindsMistakesThatAGPUForgives(t *testing.T) {
+func TestSimulatorDetectsMistakes(t *testing.T) {
 	src, err := sources.ReadFile("misuse.go")
 	if err != nil {
 		t.Fatal(err)
@@ -20,7 +20,7 @@ func TestTheSimulatorFindsMistakesThatAGPUForgives(t *testing.T) {
 		name   string
 		launch func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error
 		kind   gpu.FaultKind
-		line   string // a piece of the line
+		line   string // part of the line
 	}{
 		{"a data race in global memory", func(s *gpu.Stream, g gpu.Grid, _, out *gpu.Buffer[int32]) error {
 			return LaunchGlobalRace(s, g, out)
@@ -30,7 +30,7 @@ func TestTheSimulatorFindsMistakesThatAGPUForgives(t *testing.T) {
 		}, gpu.DataRace, "out[0] += 1"},
 		{"a missing barrier", LaunchMissingBarrier, gpu.Uninitialized, "= s[31-t.ThreadIdx.X]"},
 		{"a data race in shared memory", LaunchSharedRace, gpu.DataRace, "+= s[t.ThreadIdx.X]"},
-		{"memory that nothing has written", func(s *gpu.Stream, g gpu.Grid, _, out *gpu.Buffer[int32]) error {
+		{"unwritten memory", func(s *gpu.Stream, g gpu.Grid, _, out *gpu.Buffer[int32]) error {
 			fresh, err := gpu.Alloc[int32](s.Device(), 64)
 			if err != nil {
 				return err

@@ -2,9 +2,9 @@ package conformance
 
 import "quern.dev/kernel"
 
-// Kernels whose blocks have a declared shape, with loops that a row of threads
-// goes through in step, and with accesses side by side. The CPU device turns
-// their loops inside out and cuts windows out of slices and shared memory.
+// Kernels whose blocks have a declared shape, with loops that a row of threads executes in
+// lockstep, and with accesses to adjacent elements. The CPU device interchanges their
+// loops and takes windows of slices and shared memory.
 
 //quern:kernel block=16x4
 func columnTiles(t kernel.Thread, w, h int, in, out []int32) {
@@ -32,7 +32,7 @@ func columnTiles(t kernel.Thread, w, h int, in, out []int32) {
 	}
 }
 
-// rowTiles shifts its window by a run-time offset, which may leave the tile.
+// rowTiles shifts its window by a run-time offset, so that the window may leave the tile.
 //
 //quern:kernel block=32
 func rowTiles(t kernel.Thread, shift int, in, out []int32) {
@@ -47,8 +47,8 @@ func rowTiles(t kernel.Thread, shift int, in, out []int32) {
 	}
 }
 
-// runningRows keeps a value of its own from one iteration to the next, in one
-// loop, and none in the other; the inner loop is left early.
+// runningRows carries a value from one iteration to the next in one loop but not in the
+// other. The inner loop has a break.
 //
 //quern:kernel block=8x8
 func runningRows(t kernel.Thread, w, h int, in, out []int32) {

@@ -11,7 +11,7 @@ import (
 	"quern.dev/kernel"
 )
 
-func TestRowsOfThreadsComputeWhatPlainGoComputes(t *testing.T) {
+func TestRowsOfThreadsMatchPlainGo(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, size := range [][2]int{{48, 32}, {33, 19}, {16, 16}, {5, 40}, {50, 3}, {1, 1}} {
 			w, h := size[0], size[1]
@@ -44,7 +44,7 @@ func TestRowsOfThreadsComputeWhatPlainGoComputes(t *testing.T) {
 	})
 }
 
-func TestAWindowThatLeavesSharedMemoryIsReported(t *testing.T) {
+func TestWindowOutsideSharedMemoryFaults(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		in, err := gpu.Upload(s, make([]int32, 32))
@@ -66,7 +66,7 @@ func TestAWindowThatLeavesSharedMemoryIsReported(t *testing.T) {
 			if !errors.As(err, &ke) {
 				t.Fatalf("shift %d: got %v, want a KernelError", c.shift, err)
 			}
-			// Of several threads that fail on a GPU any may be the one reported.
+			// On a GPU, any of several failing threads may be reported.
 			if ke.Length != 40 || int(ke.Index)-ke.Thread.X != c.shift || d.Backend() != gpu.CUDA && (ke.Thread.X != c.thread || int(ke.Index) != c.index) {
 				t.Errorf("shift %d: got thread %v, index %d, length %d", c.shift, ke.Thread, ke.Index, ke.Length)
 			}

@@ -2,8 +2,7 @@ package conformance
 
 import "quern.dev/kernel"
 
-// farIndex computes its indices through values that need more than 32 bits when
-// base is large.
+// farIndex computes its indices with values that need more than 32 bits if base is large.
 //
 //quern:kernel
 func farIndex(t kernel.Thread, base, step int, in []int32, out []int32) {
@@ -13,7 +12,7 @@ func farIndex(t kernel.Thread, base, step int, in []int32, out []int32) {
 	}
 }
 
-// countdown has loops that fall, by more than one, and start above 32 bits.
+// countdown has loops that count down in steps larger than one, from values above 32 bits.
 //
 //quern:kernel
 func countdown(t kernel.Thread, from int, in []int32, out []int32) {
@@ -31,7 +30,7 @@ func countdown(t kernel.Thread, from int, in []int32, out []int32) {
 	out[i] = sum
 }
 
-// mark writes to the ends of a slice that may have more than 2^31 elements.
+// mark writes to both ends of a slice that may have more than 2^31 elements.
 //
 //quern:kernel
 func mark(t kernel.Thread, out []uint8) {

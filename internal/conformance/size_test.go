@@ -10,9 +10,10 @@ import (
 	"quern.dev/kernel"
 )
 
-// The same kernel is launched with arguments that fit 32 bits and with others
-// that do not: the launch must take a variant that is exact for them.
-func TestLaunchesBeyond32BitsComputeWhatPlainGoComputes(t *testing.T) {
+// TestLaunchesBeyond32BitsMatchPlainGo launches the same kernel with arguments that fit 32
+// bits and with others that do not. The launch must choose a variant that is exact for its
+// arguments.
+func TestLaunchesBeyond32BitsMatchPlainGo(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		r := rand.New(rand.NewPCG(1, 20))
 		in := integers[int32](r, 77)
@@ -37,14 +38,14 @@ func TestLaunchesBeyond32BitsComputeWhatPlainGoComputes(t *testing.T) {
 	})
 }
 
-func TestSlicesOfMoreThan31Bits(t *testing.T) {
+func TestSlicesLongerThan31Bits(t *testing.T) {
 	const n = 1<<32 + 12345
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		if d.Backend() != gpu.CUDA {
-			t.Skip("needs a GPU: filling 4 GiB takes too long elsewhere")
+			t.Skip("needs a GPU; filling 4 GiB takes too long elsewhere")
 		}
 		if free, _ := d.Memory(); free < 2*n {
-			t.Skipf("needs %d bytes of memory, %s has %d free", 2*n, d.ID(), free)
+			t.Skipf("needs %d bytes of memory; %s has %d free", 2*n, d.ID(), free)
 		}
 		s := d.DefaultStream()
 		out, err := gpu.Alloc[uint8](d, n)

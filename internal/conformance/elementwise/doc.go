@@ -1,5 +1,4 @@
-// Package elementwise has kernels that the compiler makes coarse, and tests that
-// every device runs them alike: at lengths around multiples of a vector, on
-// addresses that no vector access may have, and with faults in the middle of a
-// vector. It has no API.
+// Package elementwise has kernels that the compiler coarsens, and tests that every device
+// runs them correctly: with lengths near multiples of a vector, at addresses that are not
+// aligned for vector access, and with faults in the middle of a vector. It has no API.
 package elementwise

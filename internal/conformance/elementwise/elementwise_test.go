@@ -11,10 +11,10 @@ import (
 	"quern.dev/kernel"
 )
 
-// coarse is the number of threads that a launch needs to run a coarse variant.
+// coarse is the minimum number of threads for a launch to run a coarse variant.
 const coarse = 1 << 17
 
-// lengths are those around multiples of vectors, blocks and the threads of a
+// lengths returns lengths near multiples of vectors, of blocks, and of the threads of a
 // coarse block.
 func lengths() []int {
 	var out []int
@@ -35,7 +35,7 @@ func sequence[T uint8 | int8 | uint16 | int32 | float32 | float64](n, factor int
 	return out
 }
 
-// launched fails the test if the launch or what it ran failed.
+// launched fails the test if the launch or its execution failed.
 func launched(t *testing.T, d *gpu.Device, err error) {
 	t.Helper()
 	if err == nil {
@@ -46,7 +46,7 @@ func launched(t *testing.T, d *gpu.Device, err error) {
 	}
 }
 
-// at is the grid of at least n threads that is large enough.
+// at returns a grid with at least n threads that is large enough for a coarse variant.
 func at(n int) gpu.Grid { return gpu.Linear(max(n, coarse)) }
 
 func TestLengths(t *testing.T) {
@@ -118,8 +118,9 @@ func TestElementsOfEverySize(t *testing.T) {
 	})
 }
 
-// The grid's end is a guard too: no thread runs that the launch did not state.
-func TestGridsThatAreNoMultiple(t *testing.T) {
+// TestGridsOfAnySize also relies on the end of the grid as a guard: no thread runs beyond
+// the launched grid.
+func TestGridsOfAnySize(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		for _, grid := range []gpu.Dim3{{X: 256, Y: 1, Z: 1}, {X: 257, Y: 1, Z: 1}, {X: 258, Y: 1, Z: 1}, {X: 259, Y: 1, Z: 1}} {
@@ -154,7 +155,7 @@ func TestHalves(t *testing.T) {
 	})
 }
 
-func TestNeighboursAndPictures(t *testing.T) {
+func TestAdjacentElementsAndImages(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		const n = coarse + 100
@@ -204,7 +205,8 @@ func TestAtomicsAndLookups(t *testing.T) {
 	})
 }
 
-// A fault names the thread that the kernel's author wrote.
+// TestFaultsInTheMiddleOfAVector checks that a fault names the thread in the kernel's
+// source, before coarsening.
 func TestFaultsInTheMiddleOfAVector(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()

@@ -4,7 +4,7 @@ import "quern.dev/kernel"
 
 //go:generate go tool quern gen
 
-// scaleAdd is y += a*x.
+// scaleAdd computes y += a*x.
 //
 //quern:kernel
 func scaleAdd(t kernel.Thread, a float32, x, y []float32) {
@@ -13,7 +13,7 @@ func scaleAdd(t kernel.Thread, a float32, x, y []float32) {
 	}
 }
 
-// negate moves bytes.
+// negate moves 1-byte elements.
 //
 //quern:kernel
 func negate(t kernel.Thread, n int, in, out []int8) {
@@ -24,7 +24,7 @@ func negate(t kernel.Thread, n int, in, out []int8) {
 	out[i] = -in[i]
 }
 
-// average moves elements of two bytes.
+// average moves 2-byte elements.
 //
 //quern:kernel
 func average(t kernel.Thread, x, y, out []uint16) {
@@ -33,7 +33,7 @@ func average(t kernel.Thread, x, y, out []uint16) {
 	}
 }
 
-// square moves elements of eight bytes.
+// square moves 8-byte elements.
 //
 //quern:kernel
 func square(t kernel.Thread, x []float64) {
@@ -51,7 +51,7 @@ func widen(t kernel.Thread, in []uint8, out []float32) {
 	}
 }
 
-// lookUp has indices from memory, which may be out of range.
+// lookUp reads indices from memory. They may be out of range.
 //
 //quern:kernel
 func lookUp(t kernel.Thread, table []float32, at []int32, out []float32) {
@@ -60,7 +60,7 @@ func lookUp(t kernel.Thread, table []float32, at []int32, out []float32) {
 	}
 }
 
-// difference reads a neighbour.
+// difference reads an adjacent element.
 //
 //quern:kernel
 func difference(t kernel.Thread, x, y []float32) {
@@ -69,14 +69,14 @@ func difference(t kernel.Thread, x, y []float32) {
 	}
 }
 
-// number has no guard but the grid's end.
+// number has no guard but the end of the grid.
 //
 //quern:kernel
 func number(t kernel.Thread, out []int32) {
 	out[t.Global()] = int32(t.Global())
 }
 
-// blocks writes where each thread is.
+// blocks stores the position of each thread.
 //
 //quern:kernel
 func blocks(t kernel.Thread, out []int32) {
@@ -84,7 +84,7 @@ func blocks(t kernel.Thread, out []int32) {
 	out[i] = int32(t.BlockIdx.X*1000000 + t.GridDim.X*1000 + t.ThreadIdx.X)
 }
 
-// invert is for pictures.
+// invert inverts an image.
 //
 //quern:kernel
 func invert(t kernel.Thread, w, h int, in, out []uint8) {
@@ -103,7 +103,7 @@ func count(t kernel.Thread, values []uint8, bins []uint32) {
 	}
 }
 
-// scaleHalves has elements that are no integers and take two bytes.
+// scaleHalves has 2-byte elements that are not integers.
 //
 //quern:kernel
 func scaleHalves(t kernel.Thread, a kernel.Float16, x []kernel.Float16) {

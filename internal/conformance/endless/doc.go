@@ -1,5 +1,4 @@
-// Package endless has kernels that do not end by themselves. Its tests give their
-// launches up.
+// Package endless has kernels that never end. Its tests cancel their launches.
 package endless
 
 //go:generate go tool quern gen

@@ -33,13 +33,13 @@ var endless = []struct {
 	{"gridWaits", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchGridWaits(s, gpu.Linear(64), x) }},
 }
 
-// timeout is longer than what ends takes, on a slow machine too.
+// timeout is longer than a launch that ends takes, even on a slow machine.
 const timeout = 100 * time.Millisecond
 
-// soon is much longer than a launch takes to notice that it was given up.
+// soon is much longer than a launch takes to notice that it was canceled.
 const soon = 5 * time.Second
 
-// inCaller runs a test on the devices that run kernels in the caller.
+// inCaller runs a test on the devices that run kernels in the calling goroutine.
 func inCaller(t *testing.T, config gpu.Config, test func(t *testing.T, d *gpu.Device)) {
 	for _, backend := range []gpu.Backend{gpu.CPU, gpu.Sim} {
 		t.Run(string(backend), func(t *testing.T) {
@@ -56,8 +56,8 @@ func inCaller(t *testing.T, config gpu.Config, test func(t *testing.T, d *gpu.De
 	}
 }
 
-// TestAContextEndsALaunch gives up every kernel while it runs.
-func TestAContextEndsALaunch(t *testing.T) {
+// TestContextEndsLaunch cancels every kernel while it runs.
+func TestContextEndsLaunch(t *testing.T) {
 	reason := errors.New("the user has left")
 	inCaller(t, gpu.Config{}, func(t *testing.T, d *gpu.Device) {
 		for _, k := range endless {
@@ -83,7 +83,7 @@ func TestAContextEndsALaunch(t *testing.T) {
 	})
 }
 
-func TestLaunchTimeoutEndsALaunch(t *testing.T) {
+func TestLaunchTimeoutEndsLaunch(t *testing.T) {
 	inCaller(t, gpu.Config{LaunchTimeout: timeout}, func(t *testing.T, d *gpu.Device) {
 		for _, k := range endless {
 			t.Run(k.name, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestLaunchTimeoutEndsALaunch(t *testing.T) {
 	})
 }
 
-// A loop of a graph may have short kernels and never end all the same.
-func TestAGraphIsGivenUp(t *testing.T) {
+// TestGraphIsCanceled cancels a graph loop that has short kernels but never ends.
+func TestGraphIsCanceled(t *testing.T) {
 	inCaller(t, gpu.Config{LaunchTimeout: timeout}, func(t *testing.T, d *gpu.Device) {
 		going, err := gpu.Upload(d.DefaultStream(), []uint32{1})
 		if err != nil {
@@ -135,9 +135,9 @@ func TestAGraphIsGivenUp(t *testing.T) {
 	})
 }
 
-// A launch that waits for another one's turn can be given up too. On the CPU the
-// streams run side by side.
-func TestAWaitForATurnIsGivenUp(t *testing.T) {
+// TestWaitForTurnIsCanceled cancels a launch that waits for another launch's turn. On the
+// CPU the streams run concurrently.
+func TestWaitForTurnIsCanceled(t *testing.T) {
 	inCaller(t, gpu.Config{}, func(t *testing.T, d *gpu.Device) {
 		first, cancelFirst := context.WithCancel(t.Context())
 		s, x := streamAndData(t, d, first, 8)
@@ -159,8 +159,9 @@ func TestAWaitForATurnIsGivenUp(t *testing.T) {
 	})
 }
 
-// A kernel compiled at run time is interpreted on the CPU.
-func TestInterpretedKernelsAreGivenUp(t *testing.T) {
+// TestInterpretedKernelsAreCanceled covers kernels compiled at run time, which the CPU
+// device interprets.
+func TestInterpretedKernelsAreCanceled(t *testing.T) {
 	inCaller(t, gpu.Config{LaunchTimeout: timeout}, func(t *testing.T, d *gpu.Device) {
 		k, err := d.Compile(t.Context(), `package p
 
@@ -190,7 +191,7 @@ func spin(t kernel.Thread, x []int32) {
 	})
 }
 
-func TestTheSimulatorHasABudget(t *testing.T) {
+func TestSimulatorHasStepBudget(t *testing.T) {
 	d, err := gpu.Open(gpu.Config{Device: "sim", Sim: gpu.SimOptions{Steps: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
@@ -222,8 +223,8 @@ func streamAndData(t *testing.T, d *gpu.Device, ctx context.Context, n int) (*gp
 	return s, x
 }
 
-// checkGivenUp checks that an error names the kernel and a line with a comment of
-// that name, or that of its declaration.
+// checkGivenUp checks that an error names the kernel, and a line that is near a comment
+// with the kernel's name or near its declaration.
 func checkGivenUp(t *testing.T, err error, kernel string, cause error) {
 	t.Helper()
 	e, ok := errors.AsType[*gpu.KernelError](err)
@@ -232,7 +233,7 @@ func checkGivenUp(t *testing.T, err error, kernel string, cause error) {
 	}
 	source, err := os.ReadFile("kernels.go")
 	if err != nil {
-		t.Log("kernels.go is not here: lines are not compared")
+		t.Log("kernels.go not found: lines are not compared")
 		return
 	}
 	lines := strings.Split(string(source), "\n")
@@ -244,13 +245,13 @@ func checkGivenUp(t *testing.T, err error, kernel string, cause error) {
 	}
 }
 
-// stillWorks uses the device after a launch that was given up.
+// stillWorks checks that the device works after a canceled launch.
 func stillWorks(t *testing.T, d *gpu.Device, x *gpu.Buffer[int32]) {
 	t.Helper()
 	s := d.DefaultStream()
 	got := make([]int32, x.Len())
 	err := errors.Join(gpu.Zero(s, x), LaunchAdd(s, gpu.Linear(x.Len()), x), gpu.Download(t.Context(), s, got, x))
 	if err != nil || slices.ContainsFunc(got, func(v int32) bool { return v != 1 }) {
-		t.Errorf("afterwards: %v", err)
+		t.Errorf("after the canceled launch: %v", err)
 	}
 }

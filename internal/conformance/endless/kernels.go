@@ -13,7 +13,7 @@ func forever(t kernel.Thread, x []int32) {
 	}
 }
 
-// whileTrue waits for an element that nobody changes.
+// whileTrue waits for an element that never changes.
 //
 //quern:kernel
 func whileTrue(t kernel.Thread, x []int32) {
@@ -37,7 +37,7 @@ func manyIterations(t kernel.Thread, n int, x []int32) {
 	}
 }
 
-// wraps has a counter that goes past its bound.
+// wraps has a counter that wraps around before it reaches its bound.
 //
 //quern:kernel
 func wraps(t kernel.Thread, x []int32) {
@@ -46,7 +46,7 @@ func wraps(t kernel.Thread, x []int32) {
 	}
 }
 
-// nested has loops that are all short, many in each other.
+// nested has many short nested loops.
 //
 //quern:kernel
 func nested(t kernel.Thread, x []int32) {
@@ -61,7 +61,8 @@ func nested(t kernel.Thread, x []int32) {
 	}
 }
 
-// collatz is a function without a thread, which Go could call as it is.
+// collatz is a function without a thread parameter, which generated Go could call
+// directly.
 func collatz(n uint64) (steps int) {
 	for n != 1 { // inFunction
 		if n%2 == 0 { // inFunction
@@ -78,10 +79,10 @@ func deeper(n uint64) int { return 1 + collatz(n) }
 
 //quern:kernel
 func inFunction(t kernel.Thread, x []int32) {
-	x[t.Global()] = int32(deeper(uint64(x[t.Global()]))) // of 0 there are no ends
+	x[t.Global()] = int32(deeper(uint64(x[t.Global()]))) // of 0 it never ends
 }
 
-// inClosure passes a loop's condition as a function.
+// inClosure passes the condition of a loop as a function.
 //
 //quern:kernel
 func inClosure(t kernel.Thread, x []int32) {
@@ -128,7 +129,7 @@ func gridWaits(t kernel.Thread, x []int32) {
 	x[1] = 1
 }
 
-// add is what the tests see the device do afterwards.
+// add is launched to check the device after a canceled launch.
 //
 //quern:kernel
 func add(t kernel.Thread, x []int32) {

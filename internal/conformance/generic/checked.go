@@ -2,8 +2,8 @@ package generic
 
 import "quern.dev/kernel"
 
-// shiftBy is compiled with and without checks. In the form without them a thread
-// may read beyond the length, within the buffer that x is a part of.
+// shiftBy is compiled with and without checks. Without checks, a thread may read past the
+// length of x, within the buffer that contains x.
 //
 //quern:kernel also=unchecked
 func shiftBy(t kernel.Thread, by int, x, out []int32) {

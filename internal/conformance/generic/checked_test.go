@@ -9,7 +9,7 @@ import (
 	"quern.dev/gputest"
 )
 
-func TestOneSourceMakesACheckedAndAnUncheckedKernel(t *testing.T) {
+func TestCheckedAndUncheckedKernelFromOneSource(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		x := make([]int32, 64)
@@ -30,14 +30,14 @@ func TestOneSourceMakesACheckedAndAnUncheckedKernel(t *testing.T) {
 		}
 		fault, ok := errors.AsType[*gpu.KernelError](s.Synchronize(context.Background()))
 		if !ok || fault.Kernel != "shiftBy" || fault.Kind != gpu.OutOfRange || fault.Index != 64 || fault.Length != 64 {
-			t.Errorf("checked: have %v", fault)
+			t.Errorf("checked: got %v", fault)
 		}
 		part := in.Slice(0, 32)
-		if d.Backend() != gpu.CPU { // where Go's own checks stay
+		if d.Backend() != gpu.CPU { // on the CPU, Go's own checks remain
 			if err := LaunchShiftByUnchecked(s, gpu.Linear(60), 4, part, out); err != nil {
 				t.Fatal(err)
 			}
-			gputest.Equal(t, gputest.Download(t, d, out), x[4:], gputest.Name("beyond the part"))
+			gputest.Equal(t, gputest.Download(t, d, out), x[4:], gputest.Name("past the slice"))
 		}
 
 		longs := gputest.Upload(t, d, []int64{1, 2, 3, 4})

@@ -6,14 +6,14 @@ import (
 	"quern.dev/kernel"
 )
 
-// vector has methods with both kinds of receivers.
+// vector has methods with value and pointer receivers.
 type vector struct{ x, y int32 }
 
 func (v vector) dot(w vector) int32 { return v.x*w.x + v.y*w.y }
 
 func (v *vector) scale(by int32) { v.x, v.y = v.x*by, v.y*by }
 
-// lengths returns several results by name, of which a literal sets one.
+// lengths has several named results, one of which a function literal assigns.
 func lengths(v vector, norm func(int32) int32) (a, b int32, ok bool) {
 	set := func(w int32) { b = norm(w) }
 	a = norm(v.x)
@@ -25,7 +25,7 @@ func lengths(v vector, norm func(int32) int32) (a, b int32, ok bool) {
 	return
 }
 
-// chain calls a function in a loop's condition and in its step.
+// chain calls function values in the condition and post statement of a loop.
 func chain(n int32, more func(int32) bool, next func(int32) int32) (steps int32) {
 	for v := n; more(v); v = next(v) {
 		if steps++; steps == 20 {
@@ -35,8 +35,8 @@ func chain(n int32, more func(int32) bool, next func(int32) int32) (steps int32)
 	return steps
 }
 
-// corners uses function values where their place is easy to get wrong: in
-// conditions, in loops that declare them, under other names, in other literals.
+// corners uses function values in difficult places: in conditions, in loops that declare
+// them, under other names, and in other literals.
 //
 //quern:kernel
 func corners(t kernel.Thread, x []int32) {
@@ -103,8 +103,8 @@ func corners(t kernel.Thread, x []int32) {
 	x[i] = v*31 + w
 }
 
-// pointers passes functions that change what pointers point at, slices, and
-// functions of package math.
+// pointers passes functions that write through pointers, slices, and functions of package
+// math.
 //
 //quern:kernel
 func pointers(t kernel.Thread, x []int32) {

@@ -37,7 +37,7 @@ func bothWays(n int32) (up, down func(int32) int32, by int32) {
 	return adder(by), func(v int32) int32 { return v - by }, by
 }
 
-// firstOf leaves its loop by a return.
+// firstOf returns from within its loop.
 func firstOf(x []int32, ok func(v int32) bool) (int, bool) {
 	for i, v := range x {
 		if ok(v) {
@@ -104,8 +104,8 @@ func literals(t kernel.Thread, x []int32) {
 	x[i] = sum*100 + a + calls
 }
 
-// passed passes functions to functions: literals, declared and generic
-// functions, functions of package kernel, and through several levels.
+// passed passes functions to functions: literals, declared and generic functions,
+// functions of package kernel, and functions through several levels.
 //
 //quern:kernel
 func passed(t kernel.Thread, x []int32) {
@@ -124,7 +124,7 @@ func passed(t kernel.Thread, x []int32) {
 	x[i] = v
 }
 
-// returned calls functions that functions return.
+// returned calls functions returned by functions.
 //
 //quern:kernel
 func returned(t kernel.Thread, x []int32) {
@@ -147,7 +147,7 @@ func methods(t kernel.Thread, x []int32) {
 	for i := global(); i < len(x); i += stride(t) {
 		c := counter{x[i], 2}
 		plus, advance := c.plus, c.advance
-		c.n = 1000 // plus has a copy, advance the variable
+		c.n = 1000 // plus has a copy; advance has the variable
 		v := plus(1) + advance(5) + advance(6) + c.n
 		v += counter.plus(c, 3) + (*counter).advance(&c, 4)
 		h := holder{3, counter{x[i], 7}}
@@ -158,8 +158,8 @@ func methods(t kernel.Thread, x []int32) {
 	}
 }
 
-// searches passes literals to functions of the standard library and to
-// functions with several returns.
+// searches passes literals to functions of the standard library and to functions with
+// several returns.
 //
 //quern:kernel
 func searches(t kernel.Thread, x []int32) {
@@ -210,8 +210,8 @@ func applyAny[F ~func(T) T, T any](x T, f F) T { return f(x) }
 //quern:ptx not.b32 $result, $v;
 func inverted(v uint32) (result uint32) { return ^v }
 
-// instructions passes what is an instruction: methods of 16-bit floats, bits of
-// package math/bits, and inline PTX; also through a type parameter.
+// instructions passes functions that compile to instructions: methods of 16-bit floats,
+// functions of math/bits, and inline PTX, also through a type parameter.
 //
 //quern:kernel
 func instructions(t kernel.Thread, x []int32) {
@@ -224,7 +224,7 @@ func instructions(t kernel.Thread, x []int32) {
 	}
 }
 
-// mapped is generic in a function's types.
+// mapped is generic in the types of a function.
 //
 //quern:kernel instantiate=int32,int64
 func mapped[T kernel.Integer](t kernel.Thread, x []T) {

@@ -8,7 +8,7 @@ import (
 	"quern.dev/kernel"
 )
 
-func TestFunctionValuesAgreeWithPlainGo(t *testing.T) {
+func TestFunctionValuesMatchPlainGo(t *testing.T) {
 	integers := func(n int) []int32 {
 		x := make([]int32, n)
 		for i := range x {
@@ -35,9 +35,9 @@ func TestFunctionValuesAgreeWithPlainGo(t *testing.T) {
 		{"literals are passed to the standard library", halfSorted, searches, LaunchSearches},
 		{"functions with barriers", integers(192), together, LaunchTogether},
 		{"functions in conditions, loops and literals", integers(192), corners, LaunchCorners},
-		{"functions that change what pointers point at", integers(192), pointers, LaunchPointers},
+		{"functions that write through pointers", integers(192), pointers, LaunchPointers},
 		{"functions with warp operations", integers(192), shuffled, LaunchShuffled},
-		{"functions that are instructions", integers(150), instructions, LaunchInstructions},
+		{"functions that compile to instructions", integers(150), instructions, LaunchInstructions},
 		{"functions of a type parameter", integers(150), mapped[int32], LaunchMapped[int32]},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,10 +2,10 @@ package generic
 
 import "quern.dev/kernel"
 
-// Celsius is a number with methods.
+// Celsius is a numeric type with methods.
 type Celsius float32
 
-// Scaled returns c times by.
+// Scaled returns c multiplied by by.
 func (c Celsius) Scaled(by float32) Celsius { return Celsius(float32(c) * by) }
 
 // Point has two coordinates.
@@ -29,7 +29,7 @@ func scale[T kernel.Number](t kernel.Thread, a T, x []T) {
 	}
 }
 
-// fill is instantiated with types that are no numbers.
+// fill is instantiated with non-numeric types.
 //
 //quern:kernel instantiate=bool,Point,[3]int8,Pair[uint8,float64]
 func fill[T any](t kernel.Thread, v T, x []T) {
@@ -38,7 +38,7 @@ func fill[T any](t kernel.Thread, v T, x []T) {
 	}
 }
 
-// convert has two type parameters, of which each instance names one pair.
+// convert has two type parameters. Each instance names one pair.
 //
 //quern:kernel instantiate=float32:int32,float64:int64,int8:uint16
 func convert[From, To kernel.Number](t kernel.Thread, from []From, to []To) {

@@ -11,8 +11,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// agree runs body as plain Go and launch on every device, both on copies of x,
-// and compares what they leave in it.
+// agree runs body as plain Go and launch on every device, each on a copy of x, and
+// compares the results.
 func agree[T comparable](t *testing.T, grid, block kernel.Dim3, x []T, body func(t kernel.Thread, x []T), launch func(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[T]) error) {
 	t.Helper()
 	want := slices.Clone(x)
@@ -49,7 +49,7 @@ func scales[T kernel.Number](t *testing.T, name string, a T, launch func(s *gpu.
 	})
 }
 
-func TestInstancesAgreeWithPlainGo(t *testing.T) {
+func TestInstancesMatchPlainGo(t *testing.T) {
 	scales(t, "float32", 2.5, LaunchScale[float32])
 	scales(t, "float64", 0.1, LaunchScale[float64])
 	scales(t, "a narrow integer wraps around", 1000, LaunchScale[int16])
@@ -65,14 +65,14 @@ func fills[T comparable](t *testing.T, name string, v T, launch func(s *gpu.Stre
 	})
 }
 
-func TestTypeArgumentsMayBeAnyData(t *testing.T) {
+func TestNonNumericTypeArguments(t *testing.T) {
 	fills(t, "bool", true, LaunchFill[bool])
 	fills(t, "a struct", Point{1, -2}, LaunchFill[Point])
 	fills(t, "an array", [3]int8{1, -2, 3}, LaunchFill[[3]int8])
 	fills(t, "an instance of a generic struct", Pair[uint8, float64]{7, 0.5}, LaunchFill[Pair[uint8, float64]])
 }
 
-func TestSharedVariablesOfATypeParameter(t *testing.T) {
+func TestSharedVariablesOfTypeParameters(t *testing.T) {
 	agree(t, dim(4), dim(64), numbers[int32](256), reverse[int32], LaunchReverse[int32])
 	agree(t, dim(4), dim(64), numbers[float64](256), reverse[float64], LaunchReverse[float64])
 	points := make([]Point, 256)
@@ -96,7 +96,7 @@ func TestSeveralTypeParameters(t *testing.T) {
 		wide := gputest.Upload(t, d, make([]int64, 3))
 		err := LaunchConvert(s, gpu.Linear(3), from, wide)
 		if !errors.Is(err, gpu.ErrInvalid) || !strings.Contains(err.Error(), "add float32:int64 to instantiate=") {
-			t.Errorf("a pair of types that is no instance: %v", err)
+			t.Errorf("a pair of types without an instance: %v", err)
 		}
 
 		a := gputest.Upload(t, d, []uint8{1, 2, 3})
@@ -119,7 +119,7 @@ func TestSeveralTypeParameters(t *testing.T) {
 	})
 }
 
-func TestErrorsNameTheInstance(t *testing.T) {
+func TestErrorsNameInstance(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		x := gputest.Upload(t, d, make([]float64, 4))
 		if err := x.Close(); err != nil {

@@ -2,9 +2,8 @@ package generic
 
 import "quern.dev/kernel"
 
-// unrolled has loops with hints: counting up and down, by steps, with bounds
-// that are constant and that are not, left early and continued, over integers
-// that wrap around.
+// unrolled has loops with unroll hints: they count up and down, in steps, with constant
+// and variable bounds, with break and continue, and over integers that wrap around.
 //
 //quern:kernel
 func unrolled(t kernel.Thread, n int32, x []int32) {
@@ -66,8 +65,8 @@ outer:
 	x[i] = v
 }
 
-// atTheEdges counts to the ends of integer types, where the bound of the
-// unrolled loop must not wrap around.
+// atTheEdges counts to the limits of integer types, where the bound of the unrolled loop
+// must not wrap around.
 //
 //quern:kernel
 func atTheEdges(t kernel.Thread, n int64, x []int64) {
@@ -100,8 +99,7 @@ func atTheEdges(t kernel.Thread, n int64, x []int64) {
 	x[i] += v
 }
 
-// reduced sums slices of a slice, with an unrolled loop whose indices are
-// checked.
+// reduced sums slices of a slice in an unrolled loop with checked indices.
 //
 //quern:kernel
 func reduced(t kernel.Thread, x []float32, sums []float32) {

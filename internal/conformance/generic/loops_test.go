@@ -8,7 +8,7 @@ import (
 	"quern.dev/kernel"
 )
 
-func TestUnrolledLoopsAgreeWithPlainGo(t *testing.T) {
+func TestUnrolledLoopsMatchPlainGo(t *testing.T) {
 	x := make([]int32, 100)
 	for i := range x {
 		x[i] = int32(i*37%211) - 50

@@ -4,7 +4,7 @@ import "quern.dev/kernel"
 
 const widest = 4
 
-// blur averages the elements around each, those beyond the ends left out.
+// blur averages the elements around each element. It ignores positions past the ends.
 //
 //quern:kernel specialise=radius:1,2,widest
 func blur(t kernel.Thread, radius int, in, out []float32) {
@@ -22,8 +22,8 @@ func blur(t kernel.Thread, radius int, in, out []float32) {
 	out[i] = sum / n
 }
 
-// mixed has several special parameters of different types, one of which the
-// body changes.
+// mixed has several specialized parameters of different types. The body changes one of
+// them.
 //
 //quern:kernel specialise=flip:true,false specialise=step:-2,3,1<<6
 func mixed(t kernel.Thread, step int8, flip bool, x []int32) {
@@ -45,7 +45,7 @@ func mixed(t kernel.Thread, step int8, flip bool, x []int32) {
 	x[i] = v
 }
 
-// picked indexes an array by a special parameter, out of range for one value.
+// picked indexes an array by a specialized parameter, which is out of range for one value.
 //
 //quern:kernel specialise=at:0,3,7
 func picked(t kernel.Thread, at int, x []int32) {
@@ -58,8 +58,8 @@ func picked(t kernel.Thread, at int, x []int32) {
 	}
 }
 
-// sized is generic and special at once, with shared memory and a barrier that
-// depends on the parameter.
+// sized is generic and specialized, with shared memory and a barrier that depends on the
+// parameter.
 //
 //quern:kernel instantiate=float32,int16 specialise=rounds:0,1,5 block=32
 func sized[T kernel.Number](t kernel.Thread, rounds uint16, x []T) {
@@ -75,7 +75,7 @@ func sized[T kernel.Number](t kernel.Thread, rounds uint16, x []T) {
 	x[i] = v
 }
 
-// filtered applies a filter of few taps.
+// filtered applies a filter with few taps.
 //
 //quern:kernel specialise=taps:4,8
 func filtered(t kernel.Thread, taps int, weights, in, out []float32) {

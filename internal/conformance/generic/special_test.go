@@ -12,7 +12,7 @@ import (
 	"quern.dev/kernel"
 )
 
-func TestSpecialFormsAgreeWithPlainGo(t *testing.T) {
+func TestSpecializedFormsMatchPlainGo(t *testing.T) {
 	in := numbers[float32](200)
 	for _, radius := range []int{0, 1, 2, 3, widest, widest + 1, 250} {
 		t.Run(fmt.Sprintf("blur of radius %d", radius), func(t *testing.T) {
@@ -53,11 +53,11 @@ func TestSpecialFormsAgreeWithPlainGo(t *testing.T) {
 	}
 }
 
-func TestFaultsOfSpecialFormsAreThoseOfTheKernel(t *testing.T) {
+func TestFaultsOfSpecializedForms(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		x := gputest.Upload(t, d, make([]int32, 4))
-		for _, at := range []int{7, 8} { // special, and not
+		for _, at := range []int{7, 8} { // specialized, and not
 			if err := LaunchPicked(s, gpu.Linear(4), at, x); err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestFaultsOfSpecialFormsAreThoseOfTheKernel(t *testing.T) {
 	})
 }
 
-func TestSpecialFormsCompileAtRunTime(t *testing.T) {
+func TestSpecializedFormsCompileAtRunTime(t *testing.T) {
 	const src = `package p
 import "quern.dev/kernel"
 //quern:kernel specialise=n:4

@@ -18,8 +18,7 @@ func words(t kernel.Thread, a []float32, b []int64, out []float64) {
 	out[t.Global()] = float64(s[n-1-i]) + float64(l[n-1-i])
 }
 
-// pipeline adds up tiles of a row by row, with two tiles on their way while a
-// third is added.
+// pipeline sums tiles row by row. Two tiles are in flight while a third is added.
 //
 //quern:kernel block=64
 func pipeline(t kernel.Thread, tiles int, a []float32, out []float32) {
@@ -53,8 +52,8 @@ type sample struct {
 	kind     uint16
 }
 
-// anyAlignment copies structs and parts of rows from places that are multiples
-// of their elements' sizes only.
+// anyAlignment copies structs and parts of rows at addresses that are only multiples of
+// their element sizes.
 //
 //quern:kernel
 func anyAlignment(t kernel.Thread, offset int, s []sample, b []uint8, out []int32) {
@@ -74,7 +73,7 @@ func anyAlignment(t kernel.Thread, offset int, s []sample, b []uint8, out []int3
 	out[i] = sum
 }
 
-// tooShort converts a slice of fewer elements than an array has.
+// tooShort converts a slice with fewer elements than the array.
 //
 //quern:kernel
 func tooShort(t kernel.Thread, a, out []int32) {
@@ -84,7 +83,7 @@ func tooShort(t kernel.Thread, a, out []int32) {
 	out[t.ThreadIdx.X] += q[0]
 }
 
-// forgotWait reads what has not arrived.
+// forgotWait reads data before it arrives.
 //
 //quern:kernel
 func forgotWait(t kernel.Thread, a, out []int32) {
@@ -95,7 +94,7 @@ func forgotWait(t kernel.Thread, a, out []int32) {
 	out[t.ThreadIdx.X] = s[t.ThreadIdx.X]
 }
 
-// forgotCommit waits for a group that the copy is not in.
+// forgotCommit waits for a group that does not contain the copy.
 //
 //quern:kernel
 func forgotCommit(t kernel.Thread, a, out []int32) {
@@ -106,7 +105,7 @@ func forgotCommit(t kernel.Thread, a, out []int32) {
 	out[t.ThreadIdx.X] = s[t.ThreadIdx.X]
 }
 
-// forgotSync reads what another thread has copied.
+// forgotSync reads data that another thread has copied.
 //
 //quern:kernel
 func forgotSync(t kernel.Thread, a, out []int32) {
@@ -117,7 +116,7 @@ func forgotSync(t kernel.Thread, a, out []int32) {
 	out[t.ThreadIdx.X] = s[t.ThreadIdx.X^1]
 }
 
-// overwrites copies to where other threads still read.
+// overwrites copies to memory that other threads still read.
 //
 //quern:kernel
 func overwrites(t kernel.Thread, a, out []int32) {

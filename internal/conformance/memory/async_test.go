@@ -61,7 +61,7 @@ func TestAsyncCopies(t *testing.T) {
 	})
 }
 
-func TestASliceThatIsShorterThanTheArrayIsAFault(t *testing.T) {
+func TestSliceShorterThanArrayFaults(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		a, out := gputest.Upload(t, d, numbers[int32](6)), gputest.Upload(t, d, make([]int32, 6))
 		launched(t, LaunchTooShort(d.DefaultStream(), line(1, 3), a, out))
@@ -76,7 +76,7 @@ func TestASliceThatIsShorterThanTheArrayIsAFault(t *testing.T) {
 	})
 }
 
-func TestTheSimulatorFindsMisusedCopies(t *testing.T) {
+func TestSimulatorDetectsMisusedCopies(t *testing.T) {
 	d := gputest.Open(t, gpu.Config{Device: "sim"})
 	type launcher = func(*gpu.Stream, gpu.Grid, *gpu.Buffer[int32], *gpu.Buffer[int32]) error
 	for _, test := range []struct {

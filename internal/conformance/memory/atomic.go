@@ -2,8 +2,8 @@ package memory
 
 import "quern.dev/kernel"
 
-// operations applies each atomic operation on integers once a thread to cells of
-// its own in global memory, and stores the old values.
+// operations applies each atomic integer operation once per thread to the thread's own
+// cells in global memory, and stores the old values.
 //
 //quern:kernel instantiate=int32,uint32,int64,uint64,int,uint
 func operations[T kernel.AtomicInteger](t kernel.Thread, x []T, cells, old []T) {
@@ -50,8 +50,8 @@ func floatOperations[T kernel.Float](t kernel.Thread, x []T, cells, old []T) {
 	kernel.AtomicMax(&c[7], v)
 }
 
-// scopes combines the values of all threads through cells of each scope, in
-// shared memory first.
+// scopes combines the values of all threads through cells of each scope, first in shared
+// memory.
 //
 //quern:kernel
 func scopes(t kernel.Thread, x []float32, sums []uint32, extremes []float32) {
@@ -78,7 +78,7 @@ func scopes(t kernel.Thread, x []float32, sums []uint32, extremes []float32) {
 	}
 }
 
-// histogram counts in shared memory whose size the launch gives.
+// histogram counts in shared memory whose size comes from the launch.
 //
 //quern:kernel
 func histogram(t kernel.Thread, x []uint32, out []uint32) {

@@ -9,7 +9,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// checkBits compares results: any NaN is as good as another, zeros of two signs differ.
+// checkBits compares results bit for bit, except that all NaNs are equal. Zeros of
+// different sign differ.
 func checkBits[T kernel.Number](t *testing.T, what string, got, want []T) {
 	t.Helper()
 	gputest.Equal(t, got, want, gputest.Bits, gputest.NaNEqual, gputest.Name(what))
@@ -18,10 +19,10 @@ func checkBits[T kernel.Number](t *testing.T, what string, got, want []T) {
 type operation[T kernel.Number] struct {
 	each   func(t kernel.Thread, x []T, cells, old []T)
 	launch func(s *gpu.Stream, g gpu.Grid, x, cells, old *gpu.Buffer[T]) error
-	cells  int // of a thread
+	cells  int // per thread
 }
 
-// compare runs operations of each value on each start value.
+// compare applies the operations with each value to each start value.
 func (o operation[T]) compare(t *testing.T, d *gpu.Device, values []T) {
 	var x, cells []T
 	for i, v := range values {
@@ -69,7 +70,7 @@ func TestAtomicOperations(t *testing.T) {
 	})
 }
 
-func TestAtomicOperationsOfEachScope(t *testing.T) {
+func TestAtomicScopes(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		x := numbers[float32](1000)
 		wantSums, wantExtremes := make([]uint32, 10), []float32{1e9, -1e9}

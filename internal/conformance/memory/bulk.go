@@ -2,7 +2,7 @@ package memory
 
 import "quern.dev/kernel"
 
-// bulkPipeline adds up tiles as pipeline does, with bulk copies.
+// bulkPipeline sums tiles like pipeline, with bulk copies.
 //
 //quern:kernel
 func bulkPipeline(t kernel.Thread, tiles int, a []float32, out []float32) {
@@ -29,8 +29,8 @@ func bulkPipeline(t kernel.Thread, tiles int, a []float32, out []float32) {
 	out[t.Global()] = sum
 }
 
-// anySize copies from any element on, so many elements as there are, with
-// several copies that one wait is for.
+// anySize copies from any element to the end, with several copies and one wait for all of
+// them.
 //
 //quern:kernel
 func anySize(t kernel.Thread, from int, a []int16, b []float64, out []int64) {
@@ -56,7 +56,7 @@ func anySize(t kernel.Thread, from int, a []int16, b []float64, out []int64) {
 	out[i] = sum
 }
 
-// forgotBulkWait reads what has not arrived.
+// forgotBulkWait reads data before it arrives.
 //
 //quern:kernel
 func forgotBulkWait(t kernel.Thread, a, out []int32) {
@@ -68,7 +68,7 @@ func forgotBulkWait(t kernel.Thread, a, out []int32) {
 	kernel.BulkWait(t, arrived)
 }
 
-// overwritesInUse copies to where other threads still read.
+// overwritesInUse copies to memory that other threads still read.
 //
 //quern:kernel
 func overwritesInUse(t kernel.Thread, a, out []int32) {

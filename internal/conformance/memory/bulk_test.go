@@ -31,7 +31,7 @@ func TestBulkCopies(t *testing.T) {
 		for _, from := range []int{0, 8, 1, 3, 90, 100} {
 			block := kernel.Dim3{X: 8, Y: 3}
 			want := make([]int64, 24)
-			bytes := 2 * (100 - from) // all of it is written
+			bytes := 2 * (100 - from) // all bytes are written
 			kernel.EachDynamic(kernel.Dim3{X: 1}, block, bytes, func(th kernel.Thread) { anySize(th, from, a, b, want) })
 			out := gputest.Upload(t, d, make([]int64, 24))
 			launched(t, LaunchAnySize(s, gpu.Blocks(gpu.Dim3{X: 1}, block).Shared(bytes), from, gputest.Upload(t, d, a), gputest.Upload(t, d, b), out))

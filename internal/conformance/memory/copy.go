@@ -2,11 +2,10 @@ package memory
 
 import "quern.dev/kernel"
 
-// job says what a thread copies: n elements at most, within its own part of each
-// memory.
+// job says what a thread copies: at most n elements, within its own part of each memory.
 type job struct{ From, To, N, M int32 }
 
-// part is the number of elements that a thread has to itself.
+// part is the number of elements that belong to one thread.
 const part = 24
 
 type pixel struct {
@@ -56,7 +55,7 @@ func copyPixels(t kernel.Thread, jobs []job, x []pixel, count []int32) {
 	clear(own[:j.N/2])
 }
 
-// moved copies for its caller.
+// moved copies src to dst for its caller.
 func moved(dst, src []int32) int { return copy(dst, src) }
 
 //quern:kernel
@@ -78,7 +77,7 @@ func copyShifted(t kernel.Thread, to, from int, dst, src []int32) {
 	copy(dst[to:], src[from:])
 }
 
-// copyTogether has barriers where all threads copy as many elements.
+// copyTogether has barriers, and all threads copy the same number of elements.
 //
 //quern:kernel block=32
 func copyTogether(t kernel.Thread, x, out []int32) {

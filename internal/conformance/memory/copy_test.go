@@ -9,7 +9,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// copyJobs are as many jobs with lengths and overlaps at random, empty ones too.
+// copyJobs returns n jobs with random lengths and overlaps, including empty ones.
 func copyJobs(n int) []job {
 	rng := rand.New(rand.NewPCG(1, 2))
 	jobs := make([]job, n)
@@ -41,7 +41,7 @@ func checkCopies[T kernel.Number](t *testing.T, d *gpu.Device, launch func(s *gp
 	gputest.Equal(t, gputest.Download(t, d, by), y, gputest.Name("other"))
 }
 
-func TestCopiesBetweenAllKindsOfMemory(t *testing.T) {
+func TestCopiesBetweenMemories(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		checkCopies(t, d, LaunchCopies[uint8])
 		checkCopies(t, d, LaunchCopies[int32])
@@ -72,8 +72,8 @@ func TestCopiesOfStructsAndInCalledFunctions(t *testing.T) {
 	})
 }
 
-// A buffer may be given twice.
-func TestCopiesBetweenParametersThatAreOneBuffer(t *testing.T) {
+// TestCopiesBetweenAliasedParameters passes one buffer for both parameters.
+func TestCopiesBetweenAliasedParameters(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, shift := range []int{-3, 0, 3} {
 			want := numbers[int32](64)
@@ -86,7 +86,7 @@ func TestCopiesBetweenParametersThatAreOneBuffer(t *testing.T) {
 	})
 }
 
-func TestTheNumberOfElementsCopiedIsUniformIfTheLengthsAre(t *testing.T) {
+func TestCopiedCountIsUniformForUniformLengths(t *testing.T) {
 	x, want := numbers[int32](64), make([]int32, 32)
 	each(1, 32, func(th kernel.Thread) { copyTogether(th, x, want) })
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {

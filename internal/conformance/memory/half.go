@@ -2,8 +2,8 @@ package memory
 
 import "quern.dev/kernel"
 
-// addFloat16 adds to a cell of each thread's own, beside another thread's in the
-// same word, and to few cells of all, in shared memory too.
+// addFloat16 adds to each thread's own cell, which shares a word with another thread's
+// cell, and to a few cells of all threads, also in shared memory.
 //
 //quern:kernel
 func addFloat16(t kernel.Thread, x, cells, old, sums []kernel.Float16) {
@@ -24,7 +24,7 @@ func addFloat16(t kernel.Thread, x, cells, old, sums []kernel.Float16) {
 	}
 }
 
-// addBFloat16 does the same.
+// addBFloat16 is addFloat16 for BFloat16.
 //
 //quern:kernel
 func addBFloat16(t kernel.Thread, x, cells, old, sums []kernel.BFloat16) {

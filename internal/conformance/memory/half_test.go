@@ -24,7 +24,7 @@ func halves[T comparable](t *testing.T, d *gpu.Device, of func(float64) T, body 
 	gputest.Equal(t, gputest.Download(t, d, sums), wantSums)
 }
 
-func TestAtomicAdditionsOf16BitFloats(t *testing.T) {
+func TestAtomicAdditionOf16BitFloats(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		halves(t, d, kernel.ToFloat16[float64], addFloat16, LaunchAddFloat16)
 		halves(t, d, kernel.ToBFloat16[float64], addBFloat16, LaunchAddBFloat16)

@@ -11,8 +11,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// olderKernel is the kernel with the PTX for devices that lack the instructions
-// of its usual one, in its wide form.
+// olderKernel returns the kernel compiled from the PTX for older devices, in its wide
+// form. Those devices lack instructions of the usual PTX.
 func olderKernel(t *testing.T, k *gpu.Kernel) *gpu.Kernel {
 	t.Helper()
 	code, err := archive.Open(quern_gen_zip)
@@ -24,12 +24,12 @@ func olderKernel(t *testing.T, k *gpu.Kernel) *gpu.Kernel {
 		t.Fatalf("there is no module of %s for older devices (error %v)", k.Name(), err)
 	}
 	if !strings.Contains(text, ".target sm_50\n") && !strings.Contains(text, ".target sm_60\n") {
-		t.Fatalf("the module of %s for older devices is not for them:\n%s", k.Name(), text)
+		t.Fatalf("the module of %s for older devices has a newer target:\n%s", k.Name(), text)
 	}
 	return gpu.NewKernel(compiled.Kernel{Name: k.Name(), Params: k.Params(), Code: &compiled.Code{Modules: []archive.Module{{Text: text}}}})
 }
 
-func TestModulesForOlderDevicesComputeTheSame(t *testing.T) {
+func TestModulesForOlderDevices(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		a := numbers[float32](2 * 5 * 256)

@@ -2,17 +2,16 @@ package memory
 
 import "quern.dev/kernel"
 
-// State of a block in a scan: what its descriptor says of its value.
+// State of a block in a scan: what the value in its descriptor means.
 const (
 	empty = iota
 	ofBlock
-	ofAll // of the block and all before it
+	ofAll // sum of the block and all before it
 )
 
-// scan is an inclusive scan in one pass: blocks number themselves in the order
-// in which they start, and a block waits for the sums of those with smaller
-// numbers (decoupled look-back, Merrill and Garland, 2016). A descriptor is a
-// sum and a state in one word.
+// scan is a single-pass inclusive scan. Blocks number themselves in the order in which
+// they start, and each block waits for the sums of those with smaller numbers (decoupled
+// look-back, Merrill and Garland, 2016). A descriptor holds a sum and a state in one word.
 //
 //quern:kernel block=64
 func scan(t kernel.Thread, x []int32, ticket []uint32, descriptors []uint64) {
@@ -65,8 +64,8 @@ func scan(t kernel.Thread, x []int32, ticket []uint32, descriptors []uint64) {
 	}
 }
 
-// lastBlock adds up what all blocks have written, in the block that is the last
-// to count itself: plain stores ordered by fences around a relaxed counter.
+// lastBlock sums what all blocks have written, in the last block that increments the
+// counter. Fences around the relaxed counter order the plain stores.
 //
 //quern:kernel block=32
 func lastBlock(t kernel.Thread, partial []int64, counter []uint32, out []int64) {
@@ -89,7 +88,7 @@ func lastBlock(t kernel.Thread, partial []int64, counter []uint32, out []int64) 
 	}
 }
 
-// passAlong hands a value of each type from one block to the next.
+// passAlong passes a value of each type from one block to the next.
 //
 //quern:kernel instantiate=int32,uint64,float32,float64
 func passAlong[T kernel.AtomicNumber](t kernel.Thread, step T, chain []T, ticket, ready []uint32) {
@@ -108,7 +107,7 @@ func passAlong[T kernel.AtomicNumber](t kernel.Thread, step T, chain []T, ticket
 	kernel.StoreRelease(&ready[n], 1, kernel.SystemScope)
 }
 
-// unordered reads what another block has written behind a flag, without order.
+// unordered reads data that another block wrote before setting a flag, without ordering.
 //
 //quern:kernel
 func unordered(t kernel.Thread, data, flag []int32, out []int32) {
@@ -123,8 +122,8 @@ func unordered(t kernel.Thread, data, flag []int32, out []int32) {
 	}
 }
 
-// waitsForPanic waits in all blocks but the first for a store that the first
-// one panics before.
+// waitsForPanic waits, in all blocks but the first, for a store. The first block panics
+// before that store.
 //
 //quern:kernel
 func waitsForPanic(t kernel.Thread, ticket, flag []uint32) {
@@ -138,7 +137,7 @@ func waitsForPanic(t kernel.Thread, ticket, flag []uint32) {
 	}
 }
 
-// times reads the clocks around some work.
+// times reads the clocks before and after some work.
 //
 //quern:kernel
 func times(t kernel.Thread, n int, x []float32, clocks []int64) {

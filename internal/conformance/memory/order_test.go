@@ -11,7 +11,7 @@ import (
 	"quern.dev/kernel"
 )
 
-func TestBlocksWaitForEarlierOnes(t *testing.T) {
+func TestBlocksWaitForEarlierBlocks(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, n := range []int{1, 64, 65, 10000} {
 			x := numbers[int32](n)
@@ -35,7 +35,7 @@ func TestBlocksWaitForEarlierOnes(t *testing.T) {
 	})
 }
 
-func TestTheLastBlockSeesWhatAllHaveWritten(t *testing.T) {
+func TestLastBlockSeesAllWrites(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		const blocks = 100
 		out := gputest.Upload(t, d, make([]int64, 1))
@@ -57,7 +57,7 @@ func passes[T kernel.AtomicNumber](t *testing.T, d *gpu.Device, step T, launch f
 	gputest.Equal(t, gputest.Download(t, d, chain), want)
 }
 
-func TestOrderedAccessesOfEachType(t *testing.T) {
+func TestOrderedAccesses(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		passes(t, d, -3, LaunchPassAlong[int32])
 		passes(t, d, 1<<40, LaunchPassAlong[uint64])
@@ -66,7 +66,7 @@ func TestOrderedAccessesOfEachType(t *testing.T) {
 	})
 }
 
-func TestTheSimulatorFindsAFlagWithoutOrder(t *testing.T) {
+func TestSimulatorDetectsUnorderedFlag(t *testing.T) {
 	d := gputest.Open(t, gpu.Config{Device: "sim"})
 	zeros := func() *gpu.Buffer[int32] { return gputest.Upload(t, d, make([]int32, 1)) }
 	launched(t, LaunchUnordered(d.DefaultStream(), line(2, 32), zeros(), zeros(), zeros()))
@@ -76,7 +76,7 @@ func TestTheSimulatorFindsAFlagWithoutOrder(t *testing.T) {
 	}
 }
 
-func TestAFailedLaunchDoesNotWaitForStores(t *testing.T) {
+func TestFailedLaunchDoesNotWaitForStores(t *testing.T) {
 	d, err := gpu.Open(gpu.Config{Device: "cpu"})
 	if err != nil {
 		t.Fatal(err)

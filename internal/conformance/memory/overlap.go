@@ -8,8 +8,8 @@ type spot struct {
 	B [3]int16
 }
 
-// shiftFew, shiftMany and shiftSpots assign arrays, which each thread has in width
-// elements of its own of dst and of src. Those may be the same memory.
+// shiftFew, shiftMany and shiftSpots assign arrays. Each thread has width elements of dst
+// and of src to itself, which may be the same memory.
 //
 //quern:kernel
 func shiftFew(t kernel.Thread, width, to, from int, dst, src []int32) {
@@ -33,11 +33,10 @@ func shiftSpots(t kernel.Thread, width, to, from int, dst, src []spot) {
 	}
 }
 
-// moveThrough is called with pointers that may lead to the same memory.
+// moveThrough is called with pointers that may point to the same memory.
 func moveThrough(dst, src *[90]int32) { *dst = *src }
 
-// shiftPlaces assigns arrays in shared memory, in local memory, and from one to
-// the other.
+// shiftPlaces assigns arrays within shared memory, within local memory, and between them.
 //
 //quern:kernel block=4
 func shiftPlaces(t kernel.Thread, to, from int, x []int32) {

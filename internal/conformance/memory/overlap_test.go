@@ -9,8 +9,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// shifts runs a kernel that assigns arrays for all distances between them, with
-// two buffers and with one, and compares with plain Go.
+// shifts runs a kernel that assigns arrays, for all distances between them, with two
+// buffers and with one. It compares the results with plain Go.
 func shifts[E comparable](t *testing.T, d *gpu.Device, width int, of func(i int) E,
 	plain func(t kernel.Thread, width, to, from int, dst, src []E),
 	launch func(s *gpu.Stream, g gpu.Grid, width, to, from int, dst, src *gpu.Buffer[E]) error,
@@ -39,7 +39,7 @@ func shifts[E comparable](t *testing.T, d *gpu.Device, width int, of func(i int)
 	}
 }
 
-func TestArraysThatOverlapAreAssignedAsInGo(t *testing.T) {
+func TestOverlappingArraysAreAssignedAsInGo(t *testing.T) {
 	number := func(i int) int32 { return int32(i) }
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		t.Run("few", func(t *testing.T) { shifts(t, d, 9, number, shiftFew, LaunchShiftFew) })
@@ -50,7 +50,7 @@ func TestArraysThatOverlapAreAssignedAsInGo(t *testing.T) {
 	})
 }
 
-func TestArraysOfABlockAndOfAThreadThatOverlap(t *testing.T) {
+func TestOverlappingArraysInSharedAndLocalMemory(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for to := range 4 {
 			for from := range 4 {

@@ -2,7 +2,7 @@ package memory
 
 import "quern.dev/kernel"
 
-// reverse reverses each block's elements in dynamic shared memory.
+// reverse reverses the elements of each block in dynamic shared memory.
 //
 //quern:kernel
 func reverse(t kernel.Thread, x []int32) {
@@ -14,8 +14,8 @@ func reverse(t kernel.Thread, x []int32) {
 	x[i] = s[n-1-t.ThreadIdx.X]
 }
 
-// views reads the bytes of words through a second view of the same memory, and
-// the lengths of views.
+// views reads the bytes of words through a second view of the same memory, and the lengths
+// of views.
 //
 //quern:kernel
 func views(t kernel.Thread, words []uint32, bytes []uint8, lengths []int) {
@@ -35,7 +35,7 @@ func views(t kernel.Thread, words []uint32, bytes []uint8, lengths []int) {
 	}
 }
 
-// beside uses static and dynamic shared memory side by side.
+// beside uses both static and dynamic shared memory.
 //
 //quern:kernel
 func beside(t kernel.Thread, x []float32) {
@@ -55,13 +55,13 @@ func beside(t kernel.Thread, x []float32) {
 	x[t.Global()] = *total - s[i]
 }
 
-// half returns the second half of the dynamic memory.
+// half returns the second half of the dynamic shared memory.
 func half(t kernel.Thread) []int32 {
 	s := kernel.Dynamic[int32](t)
 	return s[len(s)/2:]
 }
 
-// throughFunction reaches the memory through a function.
+// throughFunction accesses the memory through a function.
 //
 //quern:kernel
 func throughFunction(t kernel.Thread, out []int32) {
@@ -76,7 +76,7 @@ func throughFunction(t kernel.Thread, out []int32) {
 	}
 }
 
-// outside indexes behind the end of what the launch asked for.
+// outside indexes past the end of the dynamic shared memory of the launch.
 //
 //quern:kernel
 func outside(t kernel.Thread, out []int32) {
@@ -85,8 +85,8 @@ func outside(t kernel.Thread, out []int32) {
 	out[t.ThreadIdx.X] = s[t.ThreadIdx.X]
 }
 
-// large has more static shared memory than fits beside nothing: 64 KiB, of
-// which each thread touches a part at both ends.
+// large has 64 KiB of static shared memory, more than the 48 KiB that need no opt-in. Each
+// thread touches both ends.
 //
 //quern:kernel
 func large(t kernel.Thread, x []float32) {

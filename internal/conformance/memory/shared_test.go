@@ -64,7 +64,7 @@ func TestDynamicSharedMemory(t *testing.T) {
 	})
 }
 
-func TestAnIndexBehindTheDynamicSharedMemoryIsAFault(t *testing.T) {
+func TestIndexPastDynamicSharedMemoryFaults(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, test := range []struct {
 			name          string

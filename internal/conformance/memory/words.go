@@ -3,7 +3,7 @@ package memory
 import "quern.dev/kernel"
 
 type (
-	// flag, code and length have names, which conversions of their bits must pass.
+	// flag, code and length are defined types; conversions of their bits must handle them.
 	flag   bool
 	code   uint8
 	length float32
@@ -14,7 +14,7 @@ type parcel struct {
 	Flag   flag
 	Code   code
 	Small  int16
-	Tiny   int8 // three bytes of padding behind it
+	Tiny   int8 // followed by three bytes of padding
 	Length length
 	Open   [3]bool
 	Half   kernel.Float16
@@ -31,7 +31,7 @@ type parcel struct {
 	Last int8
 }
 
-// crate has arrays that are stored in loops, one of which begins inside a word.
+// crate has arrays that are stored in loops. One begins inside a word.
 type crate struct {
 	Head    uint16
 	Numbers [77]uint16
@@ -58,8 +58,8 @@ func putsWords[M any](t kernel.Thread, step int, messages []M, out []uint64) {
 	}
 }
 
-// sharedWords stores a message from shared memory, of which each thread has
-// written a part, at several places.
+// sharedWords stores a message from shared memory at several places. Each thread has
+// written a part of it.
 //
 //quern:kernel block=16
 func sharedWords(t kernel.Thread, step int, out []uint64) {
@@ -73,7 +73,7 @@ func sharedWords(t kernel.Thread, step int, out []uint64) {
 	kernel.PutWords(out, i*step, uint64(i+1)<<32, m)
 }
 
-// wordsBeyond stores three words from the given place on.
+// wordsBeyond stores three words, starting at the given position.
 //
 //quern:kernel block=1
 func wordsBeyond(t kernel.Thread, from int, out []uint64) {

@@ -12,8 +12,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// putWords checks what all devices make of messages against their bytes. Words
-// behind those of a message stay as they are.
+// putWords compares the words that all devices store for messages with the bytes of the
+// messages. Words after a message must stay unchanged.
 func putWords[M any](t *testing.T, d *gpu.Device, messages []M, launch func(s *gpu.Stream, g gpu.Grid, step int, messages *gpu.Buffer[M], out *gpu.Buffer[uint64]) error) {
 	t.Helper()
 	size := int(unsafe.Sizeof(messages[0]))
@@ -93,15 +93,15 @@ func TestWordsOfSharedMemory(t *testing.T) {
 	})
 }
 
-func TestWordsBesideTheSlice(t *testing.T) {
+func TestWordsOutsideTheSlice(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, c := range []struct {
 			name     string
 			from     int
-			reported int64 // index, -1 for no failure
+			reported int64 // index; -1 for no failure
 		}{
 			{"all in the slice", 2, -1},
-			{"the last behind its end", 3, 5},
+			{"the last past the end", 3, 5},
 			{"the first before its start", -1, 0},
 			{"the last beyond the largest index", math.MaxInt, math.MaxInt},
 		} {

@@ -2,7 +2,7 @@ package output
 
 import "quern.dev/kernel"
 
-// wideSum adds two numbers of 64 bits in halves.
+// wideSum adds two 64-bit numbers in 32-bit halves.
 //
 //quern:ptx add.cc.u32 $lo, $alo, $blo;
 //quern:ptx addc.u32 $hi, $ahi, $bhi;
@@ -11,7 +11,7 @@ func wideSum(alo, ahi, blo, bhi uint32) (lo, hi uint32) {
 	return uint32(sum), uint32(sum >> 32)
 }
 
-// bytes selects four of the eight bytes of a and b.
+// permute selects four of the eight bytes of a and b.
 //
 //quern:ptx prmt.b32 $r, $a, $b, $selector;
 func permute(a, b, selector uint32) (r uint32) {
@@ -19,7 +19,7 @@ func permute(a, b, selector uint32) (r uint32) {
 	for i := range 4 {
 		k := selector >> (4 * i) & 0xf
 		v := uint32(bytes>>(8*(k&7))) & 0xff
-		if k&8 != 0 { // the sign of the byte
+		if k&8 != 0 { // replicate the sign of the byte
 			v = uint32(int32(v<<24)>>31) & 0xff
 		}
 		r |= v << (8 * i)
@@ -27,7 +27,7 @@ func permute(a, b, selector uint32) (r uint32) {
 	return r
 }
 
-// half computes x/2 + n in a register of its own.
+// half computes x/2 + n. Its PTX uses a register of its own.
 //
 //quern:ptx .reg .f64 t;
 //quern:ptx cvt.rn.f64.s64 t, $n;
@@ -39,7 +39,7 @@ func half(x float64, n int) (y float64) { return x*0.5 + float64(n) }
 //quern:ptx .version 6.3
 func pause(ns uint32) {}
 
-// assembled applies functions that are instructions on a GPU.
+// assembled calls functions that are instructions on a GPU.
 //
 //quern:kernel
 func assembled(t kernel.Thread, x []uint32, f []float64, out []uint32) {
@@ -55,7 +55,7 @@ func assembled(t kernel.Thread, x []uint32, f []float64, out []uint32) {
 	f[i] = half(f[i], i-3)
 }
 
-// paused waits a little.
+// paused sleeps briefly.
 //
 //quern:kernel
 func paused(t kernel.Thread, out []int32) {

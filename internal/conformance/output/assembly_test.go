@@ -11,7 +11,7 @@ import (
 	"quern.dev/kernel"
 )
 
-func TestInstructionsAreWhatTheirFunctionsAre(t *testing.T) {
+func TestInlinePTXMatchesGo(t *testing.T) {
 	const n = 1000
 	r := rand.New(rand.NewPCG(1, 2))
 	x, f := make([]uint32, 4*n), make([]float64, n)
@@ -30,15 +30,15 @@ func TestInstructionsAreWhatTheirFunctionsAre(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := gputest.Download(t, d, out); !slices.Equal(got, want) {
-			t.Errorf("have %x, want %x", got[:6], want[:6])
+			t.Errorf("got %x, want %x", got[:6], want[:6])
 		}
 		if got := gputest.Download(t, d, dF); !slices.Equal(got, wantF) {
-			t.Errorf("have %v, want %v", got[:6], wantF[:6])
+			t.Errorf("got %v, want %v", got[:6], wantF[:6])
 		}
 	})
 }
 
-func TestInstructionsWithoutResultsRun(t *testing.T) {
+func TestInlinePTXWithoutResults(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		if major, _ := d.ComputeCapability(); d.Backend() == gpu.CUDA && major < 7 {
 			t.Skip("nanosleep needs a GPU with compute capability 7.0")

@@ -2,7 +2,7 @@ package output
 
 import "quern.dev/kernel"
 
-// asserted stops at the first negative element.
+// asserted fails at the first negative element.
 //
 //quern:kernel
 func asserted(t kernel.Thread, x []int32, out []int32) {

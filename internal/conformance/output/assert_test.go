@@ -9,7 +9,7 @@ import (
 	"quern.dev/gputest"
 )
 
-func TestFailedAssertionIsAKernelError(t *testing.T) {
+func TestFailedAssertionIsKernelError(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		x := gputest.Upload(t, d, []int32{1, 2, -3, 4})
 		out := gputest.Upload(t, d, make([]int32, 4))
@@ -22,7 +22,7 @@ func TestFailedAssertionIsAKernelError(t *testing.T) {
 			t.Fatalf("the launch ended with %v, want a KernelError", err)
 		}
 		if e.Kind != gpu.Panic || e.Reason != "panic: assertion failed: the input is not negative" || e.Thread.X != 2 || e.Line != 10 {
-			t.Errorf("have %v", e)
+			t.Errorf("got %v", e)
 		}
 	})
 }

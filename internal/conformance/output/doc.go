@@ -1,5 +1,5 @@
-// Package output has kernels that print, assert and draw random numbers, and
-// tests that compare them on every device with plain Go.
+// Package output has kernels that print, assert, sample textures and draw random numbers.
+// Its tests run them on every device and compare the results with plain Go.
 package output
 
 //go:generate go tool quern gen

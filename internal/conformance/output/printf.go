@@ -23,7 +23,7 @@ func report(t kernel.Thread, big int, flags []bool, x []float64) {
 
 func line(a int8, b uint16, x float64) { kernel.Printf("%d %d %v\n", a, b, x) }
 
-// chatter prints more than there is room for.
+// chatter prints more than fits the buffer.
 //
 //quern:kernel
 func chatter(t kernel.Thread, n int) {

@@ -11,7 +11,7 @@ import (
 	"quern.dev/gputest"
 )
 
-// eachDevice runs f on every device, with what its kernels print.
+// eachDevice runs f on every device. printed receives the output of its kernels.
 func eachDevice(t *testing.T, f func(t *testing.T, d *gpu.Device, printed *bytes.Buffer)) {
 	t.Helper()
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
@@ -20,7 +20,7 @@ func eachDevice(t *testing.T, f func(t *testing.T, d *gpu.Device, printed *bytes
 	})
 }
 
-func TestMessagesOfAThreadArriveInOrder(t *testing.T) {
+func TestMessagesArriveInOrder(t *testing.T) {
 	const n = 5
 	flags := []bool{true, false, true, true, false}
 	x := []float64{1.5, -2, 1e300, 0, 0.1}
@@ -56,13 +56,13 @@ func TestMessagesOfAThreadArriveInOrder(t *testing.T) {
 		for i := range n {
 			total += len(want[i])
 			if !isSubsequence(want[i], lines) {
-				t.Errorf("the messages of thread %d are not there in order:\nwant %q\nhave %q", i, want[i], lines)
+				t.Errorf("the messages of thread %d are missing or out of order:\nwant %q\nhave %q", i, want[i], lines)
 			}
 		}
 		if len(lines) != total {
 			t.Errorf("%d lines, want %d", len(lines), total)
 		}
-		// Nothing is delivered twice.
+		// Messages are delivered only once.
 		if err := s.Synchronize(context.Background()); err != nil || strings.Count(printed.String(), "\n") != total {
 			t.Errorf("after another wait: %v, %d lines", err, strings.Count(printed.String(), "\n"))
 		}
@@ -78,7 +78,7 @@ func isSubsequence(want, have []string) bool {
 	return len(want) == 0
 }
 
-func TestMessagesWithoutRoomAreCounted(t *testing.T) {
+func TestDroppedMessagesAreCounted(t *testing.T) {
 	eachDevice(t, func(t *testing.T, d *gpu.Device, printed *bytes.Buffer) {
 		s := d.DefaultStream()
 		const threads, each = 64, 3000

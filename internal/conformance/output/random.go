@@ -12,7 +12,7 @@ func words(t kernel.Thread, seed uint64, n int, out []uint32) {
 	}
 }
 
-// draws stores one draw of each kind.
+// draws stores one number of each distribution.
 //
 //quern:kernel
 func draws(t kernel.Thread, seed uint64, out []float64) {

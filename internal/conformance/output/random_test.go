@@ -25,8 +25,8 @@ func TestRandomWordsAreTheSameOnEveryDevice(t *testing.T) {
 	})
 }
 
-// What is made of logarithms and sines agrees to the accuracy of these, the rest
-// bit for bit.
+// TestDrawsAgreeOnEveryDevice compares bit for bit, except for numbers computed with
+// logarithms and sines, which must agree within the accuracy of these functions.
 func TestDrawsAgreeOnEveryDevice(t *testing.T) {
 	const seed, threads = 42, 256
 	want := make([]float64, threads*8)

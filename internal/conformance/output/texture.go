@@ -2,7 +2,7 @@ package output
 
 import "quern.dev/kernel"
 
-// sampled reads an image at given coordinates.
+// sampled samples an image at the given coordinates.
 //
 //quern:kernel
 func sampled(t kernel.Thread, image kernel.Texture2D[float32], u, v, out []float32) {
@@ -11,7 +11,7 @@ func sampled(t kernel.Thread, image kernel.Texture2D[float32], u, v, out []float
 	}
 }
 
-// blended reads images of two and four numbers an element.
+// blended samples images with two and four numbers per element.
 //
 //quern:kernel
 func blended(t kernel.Thread, two kernel.Texture2D[kernel.Vec2[float32]], four kernel.Texture2D[kernel.Vec4[float32]], u, v []float32, outTwo []kernel.Vec2[float32], outFour []kernel.Vec4[float32]) {

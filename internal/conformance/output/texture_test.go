@@ -11,8 +11,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// reference computes a sample in float64 from the CUDA C Programming Guide's
-// formulas, with exact weights.
+// reference computes a sample in float64 with the formulas of the CUDA C Programming Guide
+// and exact weights.
 func reference(texels []float32, w, h int, o gpu.TextureOptions, u, v float64) float64 {
 	if o.Normalized {
 		u, v = u*float64(w), v*float64(h)
@@ -50,7 +50,7 @@ func reference(texels []float32, w, h int, o gpu.TextureOptions, u, v float64) f
 	return (1-a)*(1-b)*texel(x, y) + a*(1-b)*texel(x+1, y) + (1-a)*b*texel(x, y+1) + a*b*texel(x+1, y+1)
 }
 
-func TestSamplesAreThoseOfTheFormulas(t *testing.T) {
+func TestSamplesMatchFormulas(t *testing.T) {
 	const w, h, n = 13, 7, 4096
 	r := rand.New(rand.NewPCG(3, 4))
 	texels := make([]float32, w*h)
@@ -67,7 +67,7 @@ func TestSamplesAreThoseOfTheFormulas(t *testing.T) {
 							continue
 						}
 						o := gpu.TextureOptions{Filter: filter, AddressX: modeX, AddressY: modeY, Normalized: normalized}
-						t.Run(fmt.Sprintf("filter %d, modes %d and %d, normalised %v", filter, mx, my, normalized), func(t *testing.T) {
+						t.Run(fmt.Sprintf("filter %d, modes %d and %d, normalized %v", filter, mx, my, normalized), func(t *testing.T) {
 							compareSamples(t, d, r, texels, w, h, n, o)
 						})
 					}
@@ -98,8 +98,8 @@ func compareSamples(t *testing.T, d *gpu.Device, r *rand.Rand, texels []float32,
 	if err := LaunchSampled(d.DefaultStream(), gpu.Linear(n), image, gputest.Upload(t, d, u), gputest.Upload(t, d, v), out); err != nil {
 		t.Fatal(err)
 	}
-	// Weights have 8 binary places, and each of two is off by half a unit; on
-	// hardware by one.
+	// Weights have 8 fractional bits. Each of the two is off by up to half a unit, on
+	// hardware by one unit.
 	tolerance := 0.0
 	if o.Filter == gpu.FilterLinear {
 		tolerance = 2.0/256 + 1e-5
@@ -111,7 +111,7 @@ func compareSamples(t *testing.T, d *gpu.Device, r *rand.Rand, texels []float32,
 	}
 }
 
-func TestFetchReadsElementsAndWhatTheAddressModeSaysBeyond(t *testing.T) {
+func TestFetchFollowsAddressMode(t *testing.T) {
 	const w, h = 5, 3
 	texels := make([]float32, w*h)
 	for i := range texels {
@@ -143,7 +143,7 @@ func TestFetchReadsElementsAndWhatTheAddressModeSaysBeyond(t *testing.T) {
 	})
 }
 
-func TestIntegersBecomeNumbersUpToOne(t *testing.T) {
+func TestIntegerTexelsAreNormalized(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		bytes, err := gpu.NewTexture2D[float32](s, 4, 1, []uint8{0, 1, 128, 255}, gpu.TextureOptions{})
@@ -172,13 +172,13 @@ func TestIntegersBecomeNumbersUpToOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := [4]float32(gputest.Download(t, d, out)); got != c.want {
-				t.Errorf("have %v, want %v", got, c.want)
+				t.Errorf("got %v, want %v", got, c.want)
 			}
 		}
 	})
 }
 
-func TestPlainGoSamplesImagesThatItOpens(t *testing.T) {
+func TestPlainGoSamplesImages(t *testing.T) {
 	object := kernel.OpenImage(&kernel.Image{Width: 2, Height: 1, Channels: 1, Texels: []float32{1, 3}, Linear: true})
 	defer kernel.CloseImage(object)
 	out := []float32{0}
@@ -190,7 +190,7 @@ func TestPlainGoSamplesImagesThatItOpens(t *testing.T) {
 	}
 }
 
-func TestElementsOfSeveralNumbers(t *testing.T) {
+func TestMultiComponentElements(t *testing.T) {
 	const w, h, n = 6, 5, 500
 	r := rand.New(rand.NewPCG(5, 6))
 	bytes := make([]uint8, w*h*4)

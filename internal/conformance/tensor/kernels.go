@@ -2,9 +2,9 @@ package tensor
 
 import "quern.dev/kernel"
 
-// product computes c += a*b. Each warp computes 16 rows and 8 columns of c,
-// which has n columns; a has k columns. An element of a is found at row*k+column,
-// one of b at row*bRow+column*bColumn.
+// product computes c += a*b. Each warp computes 16 rows and 8 columns of c, which has n
+// columns; a has k columns. The index of an element is row*k+column in a, and
+// row*bRow+column*bColumn in b.
 //
 //quern:kernel block=64 instantiate=kernel.Float16:kernel.Float16:float32,kernel.BFloat16:kernel.BFloat16:float32,float32:float32:float32,int8:int8:int32,int8:uint8:int32,uint8:int8:int32,uint8:uint8:int32
 func product[A, B kernel.MatrixElement, C float32 | int32](t kernel.Thread, n, k, bRow, bColumn int, a []A, b []B, c []C) {
@@ -28,8 +28,8 @@ func product[A, B kernel.MatrixElement, C float32 | int32](t kernel.Thread, n, k
 	}
 }
 
-// load writes the fragments of a 16x16 tile that each warp reads from shared
-// memory: the words of A, and of both B with columns side by side.
+// load stores the fragments of a 16x16 tile that each warp reads from shared memory: the
+// words of A, and of both B with contiguous columns.
 //
 //quern:kernel block=64 instantiate=kernel.Float16:[8]kernel.Float16,kernel.BFloat16:[8]kernel.BFloat16,float32:[4]float32,int8:[16]int8,uint8:[16]uint8
 func load[T kernel.MatrixElement, R kernel.MatrixLine](t kernel.Thread, lines []R, words []uint32) {
@@ -46,8 +46,7 @@ func load[T kernel.MatrixElement, R kernel.MatrixLine](t kernel.Thread, lines []
 	}
 }
 
-// loadTransposed does so where the elements of the other dimension are side by
-// side.
+// loadTransposed does the same for tiles whose other dimension is contiguous.
 //
 //quern:kernel block=64 instantiate=kernel.Float16:[8]kernel.Float16,kernel.BFloat16:[8]kernel.BFloat16
 func loadTransposed[T kernel.Float16 | kernel.BFloat16, R kernel.MatrixLine](t kernel.Thread, lines []R, words []uint32) {

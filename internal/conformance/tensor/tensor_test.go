@@ -14,7 +14,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// element is what a test needs to know of a type of matrix elements.
+// element describes a type of matrix elements for the tests.
 type element[T kernel.MatrixElement] struct {
 	format mma.Format
 	random func(rng *rand.Rand) T
@@ -48,7 +48,7 @@ func randoms[T kernel.MatrixElement](e element[T], n int, rng *rand.Rand) []T {
 	return x
 }
 
-func TestProductsOfAllTypes(t *testing.T) {
+func TestProducts(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		t.Run("float16", func(t *testing.T) { checkProduct[kernel.Float16, kernel.Float16, float32](t, d, float16s, float16s) })
 		t.Run("bfloat16", func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestProductsOfAllTypes(t *testing.T) {
 	})
 }
 
-// checkProduct compares a product with one in float64 and, where the device is
-// not a GPU or the sums are of integers, with Each bit for bit.
+// checkProduct compares a product with one computed in float64. Integer products, and all
+// products on devices other than GPUs, must also equal those of kernel.Each.
 func checkProduct[A, B kernel.MatrixElement, C float32 | int32](t *testing.T, d *gpu.Device, ea element[A], eb element[B]) {
 	const m, n = 48, 24
 	k := 3 * ea.format.K()
@@ -79,7 +79,7 @@ func checkProduct[A, B kernel.MatrixElement, C float32 | int32](t *testing.T, d 
 	for _, layout := range []struct {
 		name        string
 		row, column int
-	}{{"rows of b side by side", n, 1}, {"columns of b side by side", 1, k}} {
+	}{{"contiguous rows of b", n, 1}, {"contiguous columns of b", 1, k}} {
 		t.Run(layout.name, func(t *testing.T) {
 			each := slices.Clone(start)
 			kernel.Each(grid, block, func(th kernel.Thread) { product(th, n, k, layout.row, layout.column, a, b, each) })
@@ -90,7 +90,7 @@ func checkProduct[A, B kernel.MatrixElement, C float32 | int32](t *testing.T, d 
 			exact := ea.format >= mma.Int8 || d.Backend() != gpu.CUDA
 			for i, got := range gputest.Download(t, d, dc) {
 				if exact && got != each[i] {
-					t.Fatalf("element %d is %v, in Each %v", i, got, each[i])
+					t.Fatalf("element %d is %v, with Each %v", i, got, each[i])
 				}
 				want, bound := float64(start[i]), 0.0
 				for at := 0; at < k; at += ea.format.K() {
@@ -113,7 +113,7 @@ func checkProduct[A, B kernel.MatrixElement, C float32 | int32](t *testing.T, d 
 	}
 }
 
-func TestLoadsOfAllTypes(t *testing.T) {
+func TestLoads(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		t.Run("float16", func(t *testing.T) {
 			checkLoads[kernel.Float16, [8]kernel.Float16](t, d, load[kernel.Float16, [8]kernel.Float16])
@@ -127,12 +127,12 @@ func TestLoadsOfAllTypes(t *testing.T) {
 	})
 }
 
-// line is the types that load is compiled for.
+// line is the set of types that load is compiled for.
 type line interface {
 	[8]kernel.Float16 | [8]kernel.BFloat16 | [4]float32 | [16]int8 | [16]uint8
 }
 
-// bytesOf makes lines of 16 bytes that all differ.
+// bytesOf returns n lines of 16 bytes that all differ.
 func bytesOf[R line](n int) []R {
 	lines := make([]R, n)
 	for i := range lines {
@@ -151,7 +151,7 @@ func setByte[R line](line *R, i int, v byte) {
 		line[i/2] = kernel.BFloat16FromBits(withByte(line[i/2].Bits(), i, v))
 	case *[4]float32:
 		shift := i % 4 * 8
-		line[i/4] = math.Float32frombits(math.Float32bits(line[i/4])&^(0xff<<shift) | uint32(v&0x3f)<<shift) // no NaN
+		line[i/4] = math.Float32frombits(math.Float32bits(line[i/4])&^(0xff<<shift) | uint32(v&0x3f)<<shift) // not NaN
 	case *[16]int8:
 		line[i] = int8(v)
 	case *[16]uint8:
@@ -164,7 +164,7 @@ func withByte(x uint16, i int, v byte) uint16 {
 	return x&^(0xff<<shift) | uint16(v)<<shift
 }
 
-// checkLoads compares what LoadMatrix reads with what ReadMatrix does.
+// checkLoads compares the results of LoadMatrix and ReadMatrix.
 func checkLoads[T kernel.MatrixElement, R line](t *testing.T, d *gpu.Device, plain func(kernel.Thread, []R, []uint32)) {
 	lines := bytesOf[R](64)
 	each := make([]uint32, 64*8)
@@ -175,7 +175,7 @@ func checkLoads[T kernel.MatrixElement, R line](t *testing.T, d *gpu.Device, pla
 	}
 	got := gputest.Download(t, d, words)
 	if !slices.Equal(got, each) {
-		t.Errorf("words are %x, in Each %x", got, each)
+		t.Errorf("words are %x, with Each %x", got, each)
 	}
 	var flat []T
 	for _, line := range lines {
@@ -215,7 +215,7 @@ func checkTransposed[T kernel.Float16 | kernel.BFloat16, R [8]kernel.Float16 | [
 	}
 	got := gputest.Download(t, d, words)
 	if !slices.Equal(got, each) {
-		t.Errorf("words are %x, in Each %x", got, each)
+		t.Errorf("words are %x, with Each %x", got, each)
 	}
 	var flat []T
 	for _, line := range lines {
@@ -248,7 +248,7 @@ func elements[T kernel.MatrixElement, R line](line R) []T {
 	return any(bytes[:]).([]T)
 }
 
-func TestALineOutsideOfTheTileIsAnError(t *testing.T) {
+func TestLineOutsideTileFaults(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		words := gputest.Upload(t, d, make([]uint32, 32))
 		grid := gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32})
@@ -269,7 +269,7 @@ func TestALineOutsideOfTheTileIsAnError(t *testing.T) {
 	})
 }
 
-func TestAnElementThatIsNotThereIsAnErrorOfWhoReadsTheMatrix(t *testing.T) {
+func TestMissingElementFaultsAtTheRead(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		a := gputest.Upload(t, d, make([]float32, 100)) // of 128
 		b := gputest.Upload(t, d, make([]float32, 64))

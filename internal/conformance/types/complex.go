@@ -74,22 +74,22 @@ func complex64Operators(t kernel.Thread, c complex64, x, y, out []complex64, fla
 	}
 }
 
-// wave is a struct with complex numbers.
+// wave is a struct with complex fields.
 type wave struct {
 	Phase  uint8
 	Points [2]complex64
 	Sum    amplitude
 }
 
-// amplitude is defined over a complex type.
+// amplitude is a defined type with a complex underlying type.
 type amplitude complex128
 
 func (a amplitude) power() float64 {
 	return real(a)*real(a) + imag(a)*imag(a)
 }
 
-// complexFields moves complex numbers through structs, arrays, shared memory,
-// pointers and locals indexed at run time.
+// complexFields moves complex numbers through structs, arrays, shared memory, pointers,
+// and local arrays that are indexed at run time.
 //
 //quern:kernel block=64
 func complexFields(t kernel.Thread, bias wave, in, out []wave) {

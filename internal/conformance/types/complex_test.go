@@ -11,8 +11,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// complexOperands are pairs of numbers: special parts with each other, and random
-// ones of all magnitudes.
+// complexOperands returns pairs of numbers: all combinations of special parts, and random
+// numbers of all magnitudes.
 func complexOperands() (x, y []complex128) {
 	special := []float64{0, math.Copysign(0, -1), 1, -2.5, math.MaxFloat32, 1e300, 1e-44, math.Inf(1), math.Inf(-1), math.NaN()}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -81,7 +81,7 @@ func TestComplexInStructsArraysAndSharedMemory(t *testing.T) {
 	})
 }
 
-func TestComplexFunctionsOfTheStandardLibrary(t *testing.T) {
+func TestStandardComplexFunctions(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const n = 500
 	x, want := make([]complex128, n), make([]complex128, 6*n)

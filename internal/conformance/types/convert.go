@@ -5,11 +5,10 @@ import (
 	"quern.dev/kernel"
 )
 
-// truncated is a conversion in a function, which Go could call as it is.
+// truncated converts in a function, which generated Go could call directly.
 func truncated[To kernel.Integer, From kernel.Float](x From) To { return To(x) }
 
-// toIntegers converts floats in all ways, also such as are beyond the integers'
-// range.
+// toIntegers converts floats in all ways, including floats out of the integers' range.
 //
 //quern:kernel instantiate=float32:int8,float32:uint8,float32:int16,float32:uint16,float32:int32,float32:uint32,float32:int64,float32:uint64,float32:int,float32:uint,float64:int8,float64:uint8,float64:int16,float64:uint16,float64:int32,float64:uint32,float64:int64,float64:uint64,float64:int,float64:uint
 func toIntegers[From kernel.Float, To kernel.Integer](t kernel.Thread, x []From, direct, called, asked []To) {
@@ -20,7 +19,7 @@ func toIntegers[From kernel.Float, To kernel.Integer](t kernel.Thread, x []From,
 	}
 }
 
-// level is a number of its own, duo a struct with methods.
+// level is a defined numeric type, duo a struct with methods.
 type (
 	level uint8
 	duo   struct{ R, G float32 }
@@ -28,7 +27,7 @@ type (
 
 func (p *duo) levels() [2]level { return [2]level{level(p.R), level(255 * p.G)} }
 
-// pack has a loop, and several results.
+// pack has a loop and several results.
 func pack(p []duo) (sum uint32, high int8, ok bool) {
 	for i := range p {
 		l := p[i].levels()
@@ -40,7 +39,7 @@ func pack(p []duo) (sum uint32, high int8, ok bool) {
 	return sum, -1, false
 }
 
-// toLevels converts in functions and methods, of other types, and computes with
+// toLevels converts in functions and methods, with several types, and computes with
 // constants.
 //
 //quern:kernel

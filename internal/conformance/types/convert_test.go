@@ -11,7 +11,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// limits are floats at the limits of all integer types.
+// limits returns floats near the limits of all integer types.
 func limits[F kernel.Float]() []F {
 	list := []F{F(math.NaN()), F(math.Inf(1)), F(math.Inf(-1)), 0, 0.5, 0.999, 1e10, 1e30, F(math.MaxFloat32), 1e-40}
 	for bits := 7; bits <= 64; bits++ {
@@ -51,7 +51,7 @@ func conversions[From float32 | float64, To int8 | uint8 | int16 | uint16 | int3
 	})
 }
 
-func TestFloatsBeyondTheRangeOfIntegersSaturate(t *testing.T) {
+func TestFloatToIntegerSaturates(t *testing.T) {
 	conversions[float32, int8](t)
 	conversions[float32, uint8](t)
 	conversions[float32, int16](t)

@@ -2,7 +2,7 @@ package types
 
 import "quern.dev/kernel"
 
-// float16FromFloat32 rounds numbers of 32 bits.
+// float16FromFloat32 rounds float32 to Float16.
 //
 //quern:kernel
 func float16FromFloat32(t kernel.Thread, x []float32, y []kernel.Float16) {
@@ -11,7 +11,7 @@ func float16FromFloat32(t kernel.Thread, x []float32, y []kernel.Float16) {
 	}
 }
 
-// float16FromFloat64 rounds numbers of 64 bits.
+// float16FromFloat64 rounds float64 to Float16.
 //
 //quern:kernel
 func float16FromFloat64(t kernel.Thread, x []float64, y []kernel.Float16) {
@@ -20,7 +20,7 @@ func float16FromFloat64(t kernel.Thread, x []float64, y []kernel.Float16) {
 	}
 }
 
-// bfloat16FromFloat32 rounds numbers of 32 bits.
+// bfloat16FromFloat32 rounds float32 to BFloat16.
 //
 //quern:kernel
 func bfloat16FromFloat32(t kernel.Thread, x []float32, y []kernel.BFloat16) {
@@ -29,7 +29,7 @@ func bfloat16FromFloat32(t kernel.Thread, x []float32, y []kernel.BFloat16) {
 	}
 }
 
-// bfloat16FromFloat64 rounds numbers of 64 bits.
+// bfloat16FromFloat64 rounds float64 to BFloat16.
 //
 //quern:kernel
 func bfloat16FromFloat64(t kernel.Thread, x []float64, y []kernel.BFloat16) {
@@ -61,7 +61,7 @@ func halfFromIntegers(t kernel.Thread, x []uint64, h []kernel.Float16, b []kerne
 	h[9], b[9] = kernel.ToFloat16(uint(v)), kernel.ToBFloat16(uint(v))
 }
 
-// halfWiden reads every 16-bit number in both formats.
+// halfWiden converts every 16-bit number in both formats.
 //
 //quern:kernel
 func halfWiden(t kernel.Thread, bits []uint16, h32, b32 []float32, h64, b64 []float64) {
@@ -74,7 +74,7 @@ func halfWiden(t kernel.Thread, bits []uint16, h32, b32 []float32, h64, b64 []fl
 	h64[i], b64[i] = h.Float64(), b.Float64()
 }
 
-// float16Arithmetic computes everything from two or three numbers.
+// float16Arithmetic applies every operation to two or three numbers.
 //
 //quern:kernel
 func float16Arithmetic(t kernel.Thread, c kernel.Float16, x, y, out []kernel.Float16, flags []uint8) {
@@ -100,7 +100,7 @@ func float16Arithmetic(t kernel.Thread, c kernel.Float16, x, y, out []kernel.Flo
 	flags[i] = flag(a == b, 0) | flag(a.Equal(b), 1) | flag(a.Less(b), 2) | flag(a.IsNaN(), 3) | flag(a.IsInf(0), 4) | flag(a.IsInf(1), 5) | flag(a != c, 6)
 }
 
-// bfloat16Arithmetic computes everything from two or three numbers but FMA.
+// bfloat16Arithmetic applies every operation except FMA to two or three numbers.
 //
 //quern:kernel
 func bfloat16Arithmetic(t kernel.Thread, c kernel.BFloat16, x, y, out []kernel.BFloat16, flags []uint8) {
@@ -126,7 +126,7 @@ func bfloat16Arithmetic(t kernel.Thread, c kernel.BFloat16, x, y, out []kernel.B
 	flags[i] = flag(a == b, 0) | flag(a.Equal(b), 1) | flag(a.Less(b), 2) | flag(a.IsNaN(), 3) | flag(a.IsInf(0), 4) | flag(a.IsInf(1), 5) | flag(a != c, 6)
 }
 
-// bfloat16FMA needs a device with the instruction.
+// bfloat16FMA needs a device that has the instruction.
 //
 //quern:kernel
 func bfloat16FMA(t kernel.Thread, c kernel.BFloat16, x, y, out []kernel.BFloat16) {
@@ -151,11 +151,11 @@ type reading struct {
 	High   half
 }
 
-// half is defined over a type of package kernel.
+// half is a defined type whose underlying type is in package kernel.
 type half kernel.Float16
 
-// halfFields moves 16-bit floats through structs, arrays, shared memory and
-// locals indexed at run time.
+// halfFields moves 16-bit floats through structs, arrays, shared memory, and local arrays
+// that are indexed at run time.
 //
 //quern:kernel block=64
 func halfFields(t kernel.Thread, bias reading, in, out []reading) {
@@ -186,7 +186,7 @@ func scaleElement[T kernel.Scalar](a float32, x T) T {
 	return kernel.FromFloat32[T](a * kernel.ToFloat32(x))
 }
 
-// scaleScalars runs one generic function at every kind of number.
+// scaleScalars calls one generic function with every kind of number.
 //
 //quern:kernel
 func scaleScalars(t kernel.Thread, a float32, h []kernel.Float16, b []kernel.BFloat16, f []float32, d []float64, n []int32) {

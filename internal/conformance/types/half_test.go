@@ -11,8 +11,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// same reports whether two values agree to the bit, except that any NaN of
-// float32 and float64 is as good as another.
+// same reports whether two values are equal bit for bit. All NaNs of float32 and float64
+// are equal.
 func same(a, b any) bool {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	return sameValue(x, y)
@@ -47,7 +47,7 @@ func sameFloat(x, y float64) bool {
 	return x == y && math.Signbit(x) == math.Signbit(y) || x != x && y != y
 }
 
-// expect compares what a device computed with what plain Go did.
+// expect compares the result of a device with that of plain Go.
 func expect[T any](t *testing.T, what string, got, want []T) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -60,12 +60,12 @@ func expect[T any](t *testing.T, what string, got, want []T) {
 	}
 }
 
-// grid is where plain Go runs kernels over n elements.
+// grid returns the grid and block for plain Go to run kernels over n elements.
 func grid(n int) (grid, block kernel.Dim3) {
 	return kernel.Dim3{X: (n + 63) / 64, Y: 1, Z: 1}, kernel.Dim3{X: 64, Y: 1, Z: 1}
 }
 
-// blocks is where devices do.
+// blocks returns the same grid for devices.
 func blocks(n int) gpu.Grid {
 	g, b := grid(n)
 	return gpu.Blocks(gpu.Dim3(g), gpu.Dim3(b))
@@ -78,9 +78,9 @@ func launched(t *testing.T, err error) {
 	}
 }
 
-// roundingInputs are float64 numbers where rounding to 16 bits is decided: every
-// 16-bit number of both formats, the middles between neighbours, and the numbers
-// just beside these in float64 and in float32; and random ones.
+// roundingInputs returns float64 numbers that are critical for rounding to 16 bits: every
+// 16-bit number of both formats, the midpoints between neighbors, the adjacent float64 and
+// float32 numbers of all these, and random numbers.
 func roundingInputs() []float64 {
 	var out []float64
 	add := func(x, next float64) {
@@ -137,7 +137,7 @@ func TestIntegersRoundTo16BitsOnce(t *testing.T) {
 	x := make([]uint64, 2000)
 	for i := range x {
 		x[i] = r.Uint64() >> r.IntN(64)
-		if i%3 == 0 { // beside the middle between two bfloat16, by less than float64 can tell
+		if i%3 == 0 { // closer to the midpoint between two bfloat16 numbers than float64 can represent
 			x[i] = (x[i]|1<<63)>>55<<55 + uint64(r.IntN(3)) - 1
 			x[i] >>= r.IntN(3)
 		}
@@ -154,7 +154,7 @@ func TestIntegersRoundTo16BitsOnce(t *testing.T) {
 	})
 }
 
-func TestEvery16BitNumberIsReadExactly(t *testing.T) {
+func TestEvery16BitNumberConvertsExactly(t *testing.T) {
 	const n = 1 << 16
 	bits := make([]uint16, n)
 	for i := range bits {
@@ -174,8 +174,8 @@ func TestEvery16BitNumberIsReadExactly(t *testing.T) {
 	})
 }
 
-// operands are pairs of 16-bit numbers: random ones, subnormal ones, and the
-// special values with each other.
+// operands returns pairs of 16-bit numbers: random, subnormal, and all combinations of
+// special values.
 func operands() (x, y []uint16) {
 	special := []uint16{0, 0x8000, 1, 0x8001, 0x3c00, 0x3f80, 0x7c00, 0xfc00, 0x7f80, 0xff80, 0x7e00, 0x7fff, 0x7bff, 0x7f7f, 0x0400, 0x03ff, 0x0080, 0x007f}
 	for _, a := range special {

@@ -13,7 +13,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// scalars are the types that others are built of.
+// scalars are the types that other types consist of.
 var scalars = []struct {
 	text string
 	typ  reflect.Type
@@ -27,7 +27,7 @@ var scalars = []struct {
 	{"kernel.Vec3[int16]", reflect.TypeFor[kernel.Vec3[int16]]()}, {"kernel.Vec4[float32]", reflect.TypeFor[kernel.Vec4[float32]]()},
 }
 
-// randomType returns a type as Go text and as what package reflect makes of it.
+// randomType returns a type as Go source text and as a reflect.Type.
 func randomType(r *rand.Rand, depth int) (string, reflect.Type) {
 	switch n := r.IntN(10); {
 	case depth == 0 || n < 4:
@@ -49,14 +49,13 @@ func randomType(r *rand.Rand, depth int) (string, reflect.Type) {
 	return "struct{" + strings.Join(texts, "; ") + "}", reflect.StructOf(fields)
 }
 
-// paddedSize is the size that all types of the test are brought to, so that one
-// type of buffer holds them.
+// paddedSize is the size to which all types of the test are padded, so that one type of
+// buffer can hold them.
 const paddedSize = 512
 
 type padded [paddedSize]byte
 
-// values fills a value with random bits and sets those bytes of the mask that
-// are not padding.
+// values fills v with random bits and sets the bytes of mask that are not padding.
 func values(r *rand.Rand, v reflect.Value, mask []byte) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -79,9 +78,10 @@ func values(r *rand.Rand, v reflect.Value, mask []byte) {
 	}
 }
 
-// A value of any type that a kernel reads from a parameter, from memory, through
-// an array of its own and through a function is what the host put there.
-func TestLayoutOfRandomTypesIsGos(t *testing.T) {
+// TestLayoutOfRandomTypesMatchesGo checks values of random types. A kernel that reads a
+// value from a parameter, from memory, through a local array, and through a function must
+// get the bytes that the host stored.
+func TestLayoutOfRandomTypesMatchesGo(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for range 40 {
@@ -127,7 +127,8 @@ func move(t kernel.Thread, p whole, in, out []whole) {
 				t.Fatalf("%s\n%v", source, err)
 			}
 			grid := gpu.Blocks(gpu.Dim3{X: 1, Y: 1, Z: 1}, gpu.Dim3{X: n, Y: 1, Z: 1})
-			// The value alone is too few arguments, but has the layout of its parameter.
+			// The value alone is too few arguments, but it has the layout of its
+			// parameter.
 			value := reflect.NewAt(whole, unsafe.Pointer(&in[0])).Elem().Interface()
 			if err := k.Launch(d.DefaultStream(), grid, value); err == nil || !strings.Contains(err.Error(), "1 argument, want 3") {
 				t.Fatalf("%s\n%v", source, err)

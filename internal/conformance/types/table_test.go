@@ -8,7 +8,7 @@ import (
 	"quern.dev/kernel"
 )
 
-func TestTablesHoldWhatWasDeclared(t *testing.T) {
+func TestTablesHoldDeclaredValues(t *testing.T) {
 	const n, rounds = 100, 13
 	want, wantZ := make([]float64, n), make([]complex128, n)
 	g, b := grid(n)

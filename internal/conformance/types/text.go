@@ -14,7 +14,7 @@ const (
 	alphabet string = digits + bases
 )
 
-// hexadecimal writes numbers as text, eight bytes each.
+// hexadecimal writes numbers as text of eight bytes each.
 //
 //quern:kernel
 func hexadecimal(t kernel.Thread, x []uint32, out []uint8) {
@@ -27,7 +27,7 @@ func hexadecimal(t kernel.Thread, x []uint32, out []uint8) {
 	}
 }
 
-// complement looks up a byte among those of a string, as the index of a table.
+// complement uses the index of a byte in a string as the index into a table.
 //
 //quern:kernel
 func complement(t kernel.Thread, in, out []uint8) {
@@ -43,8 +43,8 @@ func complement(t kernel.Thread, in, out []uint8) {
 	}
 }
 
-// letters has strings of all kinds: with bytes that are no text, joined, twice the
-// same, in an expression, and an empty one.
+// letters has strings of all kinds: not valid UTF-8, concatenated, equal, in an
+// expression, and empty.
 //
 //quern:kernel
 func letters(t kernel.Thread, index []int64, out [][6]uint8) {
@@ -67,7 +67,7 @@ func letters(t kernel.Thread, index []int64, out [][6]uint8) {
 	}
 }
 
-// letterAt fails where the index is out of range.
+// letterAt faults if the index is out of range.
 //
 //quern:kernel
 func letterAt(t kernel.Thread, index []int32, out []uint8) {
@@ -75,7 +75,7 @@ func letterAt(t kernel.Thread, index []int32, out []uint8) {
 	out[i] = bases[index[i]]
 }
 
-// letterOfNothing fails always.
+// letterOfNothing always faults.
 //
 //quern:kernel
 func letterOfNothing(t kernel.Thread, index []int32, out []uint8) {

@@ -12,7 +12,7 @@ import (
 	"quern.dev/kernel"
 )
 
-func TestConstantStringsAreTablesOfBytes(t *testing.T) {
+func TestConstantStrings(t *testing.T) {
 	const n = 200
 	rng := rand.New(rand.NewPCG(3, 4))
 	numbers, index, sequence := make([]uint32, n), make([]int64, n), make([]uint8, n)
@@ -45,7 +45,7 @@ func TestConstantStringsAreTablesOfBytes(t *testing.T) {
 	})
 }
 
-func TestIndicesOfStringsAreChecked(t *testing.T) {
+func TestStringIndicesAreChecked(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		out := gputest.Upload(t, d, make([]uint8, 4))

@@ -11,8 +11,8 @@ func vec4Scale(t kernel.Thread, a float32, x, y []kernel.Vec4[float32]) {
 	}
 }
 
-// vec4Shift reads elements that its other statements write, through the same
-// buffer or another one.
+// vec4Shift reads elements that its other statements write, through the same buffer or
+// another one.
 //
 //quern:kernel
 func vec4Shift(t kernel.Thread, x, y []kernel.Vec4[float32]) {
@@ -23,7 +23,7 @@ func vec4Shift(t kernel.Thread, x, y []kernel.Vec4[float32]) {
 	y[i].W = x[i].X
 }
 
-// vec2Fields reads fields, one by one and checked, and writes one.
+// vec2Fields reads individual fields with checks, and writes one.
 //
 //quern:kernel
 func vec2Fields(t kernel.Thread, x []kernel.Vec2[float64], out []float64) {
@@ -33,7 +33,7 @@ func vec2Fields(t kernel.Thread, x []kernel.Vec2[float64], out []float64) {
 	out[i] = sum - x[i].Y
 }
 
-// vec3Methods uses every method of three components.
+// vec3Methods calls every method of three-component vectors.
 //
 //quern:kernel
 func vec3Methods(t kernel.Thread, x, y, out []kernel.Vec3[int32], dots []int32) {
@@ -55,7 +55,7 @@ func vec3Methods(t kernel.Thread, x, y, out []kernel.Vec3[int32], dots []int32) 
 	dots[i] = v.Dot(u)
 }
 
-// vec24Methods uses every method of two and four components.
+// vec24Methods calls every method of two-component and four-component vectors.
 //
 //quern:kernel
 func vec24Methods(t kernel.Thread, x, y, out []kernel.Vec4[int64], out2 []kernel.Vec2[int64]) {
@@ -80,10 +80,10 @@ func vec24Methods(t kernel.Thread, x, y, out []kernel.Vec4[int64], out2 []kernel
 	}
 }
 
-// pixel is four bytes.
+// pixel has four bytes.
 type pixel struct{ R, G, B, A uint8 }
 
-// pixels moves bytes by words.
+// pixels moves bytes as words.
 //
 //quern:kernel
 func pixels(t kernel.Thread, in, out []pixel) {
@@ -93,14 +93,14 @@ func pixels(t kernel.Thread, in, out []pixel) {
 	}
 }
 
-// body is of 32 bytes, with numbers of different kinds side by side.
+// body has 32 bytes, with adjacent fields of different kinds.
 type body struct {
 	Position, Velocity kernel.Vec3[float32]
 	Mass               float32
 	ID                 int32
 }
 
-// bodies moves half of a struct by one access.
+// bodies moves half of a struct with one access.
 //
 //quern:kernel
 func bodies(t kernel.Thread, dt float32, in, out []body) {
@@ -112,7 +112,7 @@ func bodies(t kernel.Thread, dt float32, in, out []body) {
 	}
 }
 
-// halves8 moves eight numbers of 16 bits by one access.
+// halves8 moves eight 16-bit numbers with one access.
 //
 //quern:kernel
 func halves8(t kernel.Thread, in, out [][8]kernel.Float16) {
@@ -125,8 +125,8 @@ func halves8(t kernel.Thread, in, out [][8]kernel.Float16) {
 	}
 }
 
-// quads reads and writes four neighbours of a plain slice, in range and with
-// checks between.
+// quads reads and writes four adjacent elements of a plain slice, in range and with checks
+// in between.
 //
 //quern:kernel
 func quads(t kernel.Thread, x, y []int32) {
@@ -140,7 +140,7 @@ func quads(t kernel.Thread, x, y []int32) {
 	}
 }
 
-// rows reads parts of rows by an index that varies, in an array of arrays.
+// rows reads parts of rows in an array of arrays by a variable index.
 //
 //quern:kernel
 func rows(t kernel.Thread, k int, m [][4][4]float32, out []kernel.Vec4[float32]) {

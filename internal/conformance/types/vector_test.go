@@ -11,7 +11,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// fill gives every number in a value, which v points to, a random one.
+// fill sets every number in the value that v points to, to a random number.
 func fill(r *rand.Rand, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
@@ -58,7 +58,7 @@ func TestWholeElementsOfVectors(t *testing.T) {
 	})
 }
 
-func TestWritesThroughAnotherNameAreSeen(t *testing.T) {
+func TestAliasedWritesAreVisible(t *testing.T) {
 	const n = 128
 	x := random[kernel.Vec4[float32]](n)
 	g, b := grid(n)
@@ -96,7 +96,7 @@ func TestCheckedFieldsOfVectors(t *testing.T) {
 		}
 		var fault *gpu.KernelError
 		if !errors.As(err, &fault) || fault.Index != n-1 || fault.Length != n-1 {
-			t.Errorf("a launch beyond the slice returns %v, want index %d of %d out of range", err, n-1, n-1)
+			t.Errorf("a launch past the slice returned %v, want index %d of %d out of range", err, n-1, n-1)
 		}
 	})
 }
@@ -124,8 +124,8 @@ func TestMethodsOfVectors(t *testing.T) {
 	})
 }
 
-// part is a buffer from its second element on, so that no access of several
-// elements is aligned.
+// part returns b without its first element, so that no access to several elements is
+// aligned.
 func part[T any](t *testing.T, b *gpu.Buffer[T]) *gpu.Buffer[T] {
 	t.Helper()
 	s := b.Slice(1, b.Len())
@@ -165,7 +165,7 @@ func TestStructsAndArraysMoveByWideAccesses(t *testing.T) {
 
 		x, q := gputest.Upload(t, d, append([]int32{7}, inQ...)), gputest.Upload(t, d, make([]int32, 4*n+1))
 		launched(t, LaunchQuads(s, blocks(n), part(t, x), part(t, q)))
-		expect(t, "neighbours that are not aligned", gputest.Download(t, d, part(t, q)), wantQ)
+		expect(t, "unaligned adjacent elements", gputest.Download(t, d, part(t, q)), wantQ)
 		x, q = gputest.Upload(t, d, inQ), gputest.Upload(t, d, make([]int32, 4*n))
 		launched(t, LaunchQuads(s, blocks(n), x, q))
 		expect(t, "neighbours", gputest.Download(t, d, q), wantQ)

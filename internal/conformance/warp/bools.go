@@ -2,7 +2,7 @@ package warp
 
 import "quern.dev/kernel"
 
-// flag is a bool with a name of its own, pair a struct, and code a number.
+// flag is a defined bool type, pair a struct, and code a number.
 type (
 	flag bool
 	pair struct {

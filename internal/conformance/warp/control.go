@@ -5,7 +5,7 @@ import "quern.dev/kernel"
 // A block of up to 1024 threads has at most maxWarps warps.
 const maxWarps = 32
 
-// total is the sum of v over the block, in thread 0.
+// total returns the sum of v over the block, in thread 0.
 func total[T kernel.Number](t kernel.Thread, v T) T {
 	partial := kernel.Shared[[maxWarps]T](t)
 	v = kernel.WarpReduceAdd(t, v)
@@ -55,7 +55,7 @@ func tree(t kernel.Thread, in, out []int32) {
 	out[i] = v
 }
 
-// scanBlock is the exclusive prefix sum of a block.
+// scanBlock computes the exclusive prefix sum of a block.
 //
 //quern:kernel
 func scanBlock(t kernel.Thread, in, out []uint32) {
@@ -76,7 +76,7 @@ func scanBlock(t kernel.Thread, in, out []uint32) {
 	out[i] = sums[t.Warp()] + inclusive - v
 }
 
-// rounds has each warp do a number of rounds of its own, and each its own work.
+// rounds lets each warp do a different number of rounds of different work.
 //
 //quern:kernel
 func rounds(t kernel.Thread, in, out []int32) {
@@ -121,7 +121,7 @@ func leave(t kernel.Thread, in, out []int32) {
 	out[i] = v
 }
 
-// inside has threads leave one by one behind the last operation of a construct.
+// inside has threads leave a construct one by one after its last operation.
 //
 //quern:kernel
 func inside(t kernel.Thread, in, out []int32) {
@@ -149,7 +149,8 @@ func inside(t kernel.Thread, in, out []int32) {
 	out[i] = v
 }
 
-// distribute loops over the lanes that have work, which whole warps then do.
+// distribute loops over the lanes that have work. The whole warp then does the work of
+// each.
 //
 //quern:kernel
 func distribute(t kernel.Thread, in, out []int32) {
@@ -166,7 +167,7 @@ func distribute(t kernel.Thread, in, out []int32) {
 	out[i] = sum
 }
 
-// aggregate counts with one atomic operation a warp.
+// aggregate counts with one atomic operation per warp.
 //
 //quern:kernel
 func aggregate(t kernel.Thread, in []int32, count []int32, out []int32) {
@@ -182,8 +183,7 @@ func aggregate(t kernel.Thread, in []int32, count []int32, out []int32) {
 	out[i] = kernel.Shuffle(t, n, 0)
 }
 
-// phases has warp operations between barriers, in a loop that the block goes
-// through together.
+// phases has warp operations between barriers, in a loop that is uniform for the block.
 //
 //quern:kernel
 func phases(t kernel.Thread, n int, in, out []int32) {
@@ -207,7 +207,7 @@ func phases(t kernel.Thread, n int, in, out []int32) {
 	out[i] = v
 }
 
-// neighbours has lanes hand values on through shared memory.
+// neighbours has lanes pass values on through shared memory.
 //
 //quern:kernel
 func neighbours(t kernel.Thread, in, out []int32) {
@@ -232,7 +232,7 @@ func neighbours(t kernel.Thread, in, out []int32) {
 
 type counter struct{ up, down int32 }
 
-// add is a method that a warp calls together.
+// add is a method that all lanes of a warp call together.
 func (c *counter) add(t kernel.Thread, v int32) bool {
 	c.up += kernel.WarpReduceAdd(t, max(v, 0))
 	c.down += kernel.WarpReduceAdd(t, min(v, 0))
@@ -250,7 +250,7 @@ func methods(t kernel.Thread, in, out []int32) {
 	out[i] = c.up - c.down + n
 }
 
-// pick does one of several operations, and returns from the middle.
+// pick executes one of several operations, and returns from the middle.
 func pick(t kernel.Thread, v int32, mode int) int32 {
 	switch mode {
 	case 0:
@@ -268,8 +268,8 @@ func pick(t kernel.Thread, v int32, mode int) int32 {
 	return twice(v) + twice(-v)
 }
 
-// tangled has operations in nested loops with labels, on elements of arrays and
-// through pointers.
+// tangled has warp operations in nested labeled loops, on array elements and through
+// pointers.
 //
 //quern:kernel
 func tangled(t kernel.Thread, n int, in, out []int32) {

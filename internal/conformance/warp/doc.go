@@ -1,7 +1,7 @@
-// Package warp has kernels whose threads work together beyond their block's
-// barriers: warp operations of all kinds on all types, in all shapes of control
-// flow that they can stand in. Its tests run them on every device of the machine
-// and compare what they leave in memory with kernel.Each.
+// Package warp has kernels whose threads cooperate by more than the barriers of their
+// block: all warp operations, on all types and in all kinds of control flow, and grid and
+// cluster barriers. Its tests run them on every device of the machine and compare the
+// resulting memory with that of kernel.Each.
 package warp
 
 //go:generate go tool quern gen

@@ -2,7 +2,7 @@ package warp
 
 import "quern.dev/kernel"
 
-// relax averages each element with its neighbours, a number of times.
+// relax averages each element with its neighbors, for several rounds.
 //
 //quern:kernel
 func relax(t kernel.Thread, rounds int, x, y []float32) {
@@ -19,7 +19,7 @@ func relax(t kernel.Thread, rounds int, x, y []float32) {
 	}
 }
 
-// sumTwice reduces a slice in two steps, the second in every block.
+// sumTwice reduces a slice in two steps. Every block does the second one.
 //
 //quern:kernel block=64
 func sumTwice(t kernel.Thread, in, partial, out []int64) {
@@ -52,8 +52,8 @@ func failsBefore(t kernel.Thread, at int, x []int32) {
 	x[t.Global()]++
 }
 
-// exchange has each block read what the next of its cluster has in shared
-// memory, and write to what the one before has.
+// exchange has each block read shared memory of the next block in its cluster, and write
+// shared memory of the previous one.
 //
 //quern:kernel cluster=4
 func exchange(t kernel.Thread, in, out []int32) {
@@ -74,7 +74,7 @@ func exchange(t kernel.Thread, in, out []int32) {
 	out[i] = v*1000 + sums[1] + int32(t.ClusterRank())
 }
 
-// square has clusters of two dimensions, which loop over rounds.
+// square has two-dimensional clusters that loop over rounds.
 //
 //quern:kernel cluster=2x2
 func square(t kernel.Thread, rounds int, out []int32) {

@@ -19,7 +19,7 @@ func ramp[T int32 | int64 | float32](n int) []T {
 	return x
 }
 
-func TestTheGridMeets(t *testing.T) {
+func TestGridBarrier(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		for _, blocks := range []int{1, 2, 13} {
@@ -44,7 +44,7 @@ func TestTheGridMeets(t *testing.T) {
 	})
 }
 
-func TestAGridThatIsTooLargeToMeetRunsNothing(t *testing.T) {
+func TestGridTooLargeForBarrierDoesNotRun(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		x := gputest.Upload(t, d, ramp[float32](10))
 		y := gputest.Upload(t, d, make([]float32, 10))
@@ -61,7 +61,7 @@ func TestAGridThatIsTooLargeToMeetRunsNothing(t *testing.T) {
 	})
 }
 
-func TestAFailureReleasesTheGrid(t *testing.T) {
+func TestFailureReleasesGrid(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		for _, at := range []int{0, 5, 64, 200} {
@@ -83,7 +83,8 @@ func TestAFailureReleasesTheGrid(t *testing.T) {
 	})
 }
 
-// unlessOld skips a device without clusters, after it was seen to say so.
+// unlessOld skips the test on a device without clusters, after it has checked that the
+// launch reports this.
 func unlessOld(t *testing.T, d *gpu.Device, err error) {
 	t.Helper()
 	if err == nil {
@@ -91,7 +92,7 @@ func unlessOld(t *testing.T, d *gpu.Device, err error) {
 	}
 	if major, _ := d.ComputeCapability(); major > 0 && major < 9 {
 		if _, ok := errors.AsType[*gpu.CapabilityError](err); ok {
-			t.Skipf("%s has no clusters: they need compute capability 9.0", d.Name())
+			t.Skipf("%s has no clusters; they need compute capability 9.0", d.Name())
 		}
 	}
 	t.Fatal(err)
@@ -127,7 +128,7 @@ func TestClustersShareMemory(t *testing.T) {
 	})
 }
 
-func TestAGridOfPartsOfClustersIsRefused(t *testing.T) {
+func TestGridOfPartialClustersIsRejected(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		x := gputest.Upload(t, d, ramp[int32](640))
 		err := LaunchExchange(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 10}, gpu.Dim3{X: 64}), x, x)

@@ -2,7 +2,7 @@ package warp
 
 import "quern.dev/kernel"
 
-// linear returns the thread's number in the grid.
+// linear returns the index of the thread in the grid.
 func linear(t kernel.Thread) int {
 	b := t.BlockIdx.X + t.GridDim.X*(t.BlockIdx.Y+t.GridDim.Y*t.BlockIdx.Z)
 	i := t.ThreadIdx.X + t.BlockDim.X*(t.ThreadIdx.Y+t.BlockDim.Y*t.ThreadIdx.Z)
@@ -12,7 +12,7 @@ func linear(t kernel.Thread) int {
 // perThread is the number of elements that each thread of values writes.
 const perThread = 20
 
-// values does every operation that numbers of all types have. Lanes are any
+// values executes every operation that exists for all numeric types. Lanes are arbitrary
 // numbers.
 func values[T kernel.Number](t kernel.Thread, in []T, lanes []int32, out []T, masks []uint32) {
 	i := linear(t)
@@ -45,7 +45,7 @@ func values[T kernel.Number](t kernel.Thread, in []T, lanes []int32, out []T, ma
 	}
 }
 
-// integers does what only integers have.
+// integers executes the operations that exist only for integers.
 func integers[T kernel.Integer](t kernel.Thread, in, out []T) {
 	i := linear(t)
 	out[3*i] = kernel.WarpReduceAnd(t, in[i])
@@ -143,14 +143,14 @@ func valuesFloat64(t kernel.Thread, in []float64, lanes []int32, out []float64, 
 	values(t, in, lanes, out, masks)
 }
 
-// valuesDeclared is values in a block that is known to consist of whole warps.
+// valuesDeclared is values in a block that is declared to consist of whole warps.
 //
 //quern:kernel block=64x2
 func valuesDeclared(t kernel.Thread, in []float32, lanes []int32, out []float32, masks []uint32) {
 	values(t, in, lanes, out, masks)
 }
 
-// valuesPartial is values in a block that is known not to.
+// valuesPartial is values in a block that is declared not to.
 //
 //quern:kernel block=7x9
 func valuesPartial(t kernel.Thread, in []int64, lanes []int32, out []int64, masks []uint32) {

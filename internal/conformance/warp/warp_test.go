@@ -10,8 +10,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// shapes are grids and blocks: whole warps, lanes missing in the last one, warps
-// that go over several rows, and a single thread.
+// shapes are grids and blocks: whole warps, a last warp with missing lanes, warps that
+// span several rows, and a single thread.
 var shapes = []struct{ grid, block gpu.Dim3 }{
 	{gpu.Dim3{X: 2}, gpu.Dim3{X: 64}},
 	{gpu.Dim3{X: 2}, gpu.Dim3{X: 77}},
@@ -54,7 +54,7 @@ func numbers[T kernel.Number](r *rand.Rand, n int) []T {
 	return x
 }
 
-// lanes returns lane numbers, some of them none.
+// lanes returns lane numbers, some of them invalid.
 func lanes(r *rand.Rand, n int) []int32 {
 	x := make([]int32, n)
 	for i := range x {
@@ -63,13 +63,13 @@ func lanes(r *rand.Rand, n int) []int32 {
 	return x
 }
 
-// compare compares results. Any NaN is as good as another.
+// compare compares results. All NaNs are equal.
 func compare[T any](t *testing.T, what string, got, want []T) {
 	t.Helper()
 	gputest.Equal(t, got, want, gputest.NaNEqual, gputest.Name(what))
 }
 
-// onShapes runs f on every device and in every shape.
+// onShapes runs f on every device with every shape.
 func onShapes(t *testing.T, f func(t *testing.T, d *gpu.Device, r *rand.Rand, grid, block gpu.Dim3)) {
 	t.Helper()
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
@@ -84,7 +84,7 @@ func onShapes(t *testing.T, f func(t *testing.T, d *gpu.Device, r *rand.Rand, gr
 type valueKernel[T kernel.Number] func(t kernel.Thread, in []T, lanes []int32, out []T, masks []uint32)
 type valueLaunch[T kernel.Number] func(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[T], lanes *gpu.Buffer[int32], out *gpu.Buffer[T], masks *gpu.Buffer[uint32]) error
 
-// valueTest compares a kernel of all operations with kernel.Each.
+// valueTest compares a kernel that executes all operations with kernel.Each.
 func valueTest[T kernel.Number](t *testing.T, d *gpu.Device, r *rand.Rand, grid, block gpu.Dim3, k valueKernel[T], launch valueLaunch[T]) {
 	n := grid.Count() * block.Count()
 	in, from := numbers[T](r, n), lanes(r, n)
@@ -136,7 +136,7 @@ func TestDeclaredBlocks(t *testing.T) {
 	})
 }
 
-// inOut compares a kernel of an input and an output with kernel.Each.
+// inOut compares a kernel with an input and an output with kernel.Each.
 func inOut[T kernel.Number](t *testing.T, d *gpu.Device, in, out []T, grid, block gpu.Dim3,
 	k func(t kernel.Thread, in, out []T), launch func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[T]) error,
 ) {
@@ -226,8 +226,8 @@ func TestControlFlow(t *testing.T) {
 		{"warps take different paths and rounds", rounds, LaunchRounds},
 		{"warps return, then threads", leave, LaunchLeave},
 		{"threads leave constructs one by one", inside, LaunchInside},
-		{"a warp works for its lanes in turn", distribute, LaunchDistribute},
-		{"lanes hand on through shared memory", neighbours, LaunchNeighbours},
+		{"a warp works for each of its lanes in turn", distribute, LaunchDistribute},
+		{"lanes pass values on through shared memory", neighbours, LaunchNeighbours},
 		{"a method is called by whole warps", methods, LaunchMethods},
 		{"operations in nested loops and calls", func(t kernel.Thread, in, out []int32) { tangled(t, 9, in, out) },
 			func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -264,7 +264,7 @@ func TestBlockReductionsAndScans(t *testing.T) {
 	})
 }
 
-func TestOneAtomicOperationAWarp(t *testing.T) {
+func TestOneAtomicOperationPerWarp(t *testing.T) {
 	onShapes(t, func(t *testing.T, d *gpu.Device, r *rand.Rand, grid, block gpu.Dim3) {
 		n := grid.Count() * block.Count()
 		in, count, out := numbers[int32](r, n), make([]int32, 1), make([]int32, n)
