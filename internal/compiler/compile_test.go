@@ -79,7 +79,7 @@ func TestAPanicNamesTheKernel(t *testing.T) {
 		debug string
 		want  []string
 	}{
-		{"with what went wrong", "", []string{"internal error in kernel kk of package example.test/p: ", "unknown statement", "; please report it"}},
+		{"with what went wrong", "", []string{"internal error in kernel kk of package example.test/p: ", "nil statement", "; please report it"}},
 		{"with the stack, if asked for", "1", []string{"internal error in kernel kk of package example.test/p: ", "compiler.Compile("}},
 	}
 	for _, tt := range tests {

@@ -92,6 +92,9 @@ func (c *Cloner) Keep(l *Label) {
 }
 
 func (c *Cloner) stmt(s Stmt) Stmt {
+	if s == nil {
+		panic("ir: nil statement")
+	}
 	t := s.copyStmt()
 	t.parts(c)
 	return t
