@@ -106,7 +106,7 @@ func TestAPanicIsAnErrorOfTheWait(t *testing.T) {
 			if err == nil || err.Error() != test.want || test.is != nil && !errors.Is(err, test.is) {
 				t.Errorf("%s: %v, want %s", test.name, err, test.want)
 			}
-			if e, ok := errors.AsType[*PanicError](err); ok && !strings.Contains(string(e.Stack), "callback_test.go") {
+			if e, ok := errors.AsType[*PanicError](err); ok && !strings.Contains(string(e.Stack), "stream_call_test.go") {
 				t.Errorf("%s: the stack does not lead here:\n%s", test.name, e.Stack)
 			}
 		}
