@@ -89,7 +89,7 @@ func TestMemoryThatComesAndGoesBesideResidents(t *testing.T) {
 		t.Errorf("memory of before was freed, and the resident made way %d times", w.quiesced)
 	}
 	var leak *LeakError
-	if err := d.Close(); !errors.As(err, &leak) || leak.Buffers != 10 || len(leak.Holders) != 1 || !strings.HasSuffix(leak.Holders[0].File, "beside_test.go") {
+	if err := d.Close(); !errors.As(err, &leak) || leak.Buffers != 10 || len(leak.Holders) != 1 || !strings.HasSuffix(leak.Holders[0].File, "persistent_memory_test.go") {
 		t.Errorf("%v", err)
 	}
 	if left := lib.Left(); left != "" {
@@ -143,7 +143,7 @@ func TestWhatIsKeptBesideResidentsIsGivenBackWhenMemoryIsShort(t *testing.T) {
 	if !ok || len(e.Holders) != 1 || e.Holders[0].Bytes != 6<<20 || !strings.HasPrefix(err.Error(), "gpu: alloc 3145728 bytes: ") {
 		t.Errorf("%v", err)
 	}
-	if h := e.Holders[0]; !strings.HasSuffix(h.File, "beside_test.go") {
+	if h := e.Holders[0]; !strings.HasSuffix(h.File, "persistent_memory_test.go") {
 		t.Errorf("the memory is held by %v", h)
 	}
 	closeAll(t, b, allocHost[byte](t, d, 1<<20))
