@@ -82,7 +82,7 @@ func TestRunWritesThePictureAndReportsTheStages(t *testing.T) {
 	onlyFiles(t, dir, "in.png", "out.png")
 }
 
-func TestTheReportSaysWhyThereIsNoGPU(t *testing.T) {
+func TestReportExplainsWhyThereIsNoGPU(t *testing.T) {
 	t.Setenv(gpu.DeviceVariable, "")
 	dir := t.TempDir()
 	code, stdout, stderr := photo(t.Context(), "-device", "", "-in", writePNG(t, dir), "-out", filepath.Join(dir, "out.png"))
@@ -171,7 +171,7 @@ func TestBadInput(t *testing.T) {
 		{"a negative sigma", []string{"-sigma", "-1"}, exitFailed, []string{"-sigma -1"}},
 		{"a sigma that is not a number", []string{"-sigma", "NaN"}, exitFailed, []string{"-sigma NaN"}},
 		{"a huge sigma", []string{"-sigma", "1000"}, exitFailed, []string{"-sigma 1000", "10.66", "32"}},
-		{"a sigma that rounds to the limit", []string{"-sigma", "10.67"}, exitFailed, []string{"-sigma 10.67: at most 10.66"}},
+		{"a sigma that rounds to the limit", []string{"-sigma", "10.67"}, exitFailed, []string{"-sigma 10.67: want at most 10.66"}},
 		{"an angle that is not a number", []string{"-angle", "NaN"}, exitFailed, []string{"-angle NaN"}},
 		{"an infinite angle", []string{"-angle", "-Inf"}, exitFailed, []string{"-angle -Inf"}},
 		{"a negative amount", []string{"-amount", "-0.1"}, exitFailed, []string{"-amount -0.1"}},
@@ -210,7 +210,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-func TestSimRefusesALargePicture(t *testing.T) {
+func TestSimRejectsALargePicture(t *testing.T) {
 	dir := t.TempDir()
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 1000, 1000))); err != nil {
@@ -223,7 +223,7 @@ func TestSimRefusesALargePicture(t *testing.T) {
 	}
 }
 
-func TestAnInterruptWritesNothing(t *testing.T) {
+func TestInterruptWritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	in := writePNG(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
