@@ -111,7 +111,7 @@ func runPlain(t *testing.T, opt options, src picture) outputs {
 	kernel.Each(kernel.Dim3{X: 1}, kernel.Dim3{X: bins},
 		func(t kernel.Thread) { toneCurve(t, float32(opt.strength), counts, curve) })
 	linear(n, func(t kernel.Thread) { equalize(t, curve, planes) })
-	keep("equalise")
+	keep("equalize")
 
 	rotate := rotateBilinear
 	if opt.bicubic {

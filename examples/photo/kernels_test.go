@@ -76,7 +76,7 @@ func checkStages(t *testing.T, opt options, src picture, got outputs) {
 	if opt.bicubic {
 		reach, weight = 2, cubic
 	}
-	linear, equalized := got.planes["sRGB to linear"], got.planes["equalise"]
+	linear, equalized := got.planes["sRGB to linear"], got.planes["equalize"]
 	rows, blurred, sharp := got.planes["blur rows"], got.planes["blur columns"], got.planes["unsharp mask"]
 
 	closeTo(t, "sRGB to linear", linear, refToLinear(src.pixels, opt.background), 1e-6)
@@ -86,7 +86,7 @@ func checkStages(t *testing.T, opt options, src picture, got outputs) {
 	// A tone on the border between two bins may be counted in either.
 	closeTo(t, "histogram", got.words["histogram"], refHistogram(sharp), 1)
 	closeTo(t, "tone curve", got.planes["tone curve"], refToneCurve(got.words["histogram"], opt.strength), 1e-6)
-	closeTo(t, "equalise", equalized, refEqualize(got.planes["tone curve"], sharp), 1e-4)
+	closeTo(t, "equalize", equalized, refEqualize(got.planes["tone curve"], sharp), 1e-4)
 	closeTo(t, "rotate", got.planes["rotate"], refRotate(equalized, w, h, opt.angle, opt.background, outW, outH, reach, weight), 1e-3)
 
 	pixels := got.words["linear to sRGB"]
@@ -121,7 +121,7 @@ func TestRotationByFullTurnsIsTheIdentity(t *testing.T) {
 					opt := testOptions()
 					opt.angle, opt.bicubic = angle, bicubic
 					got := e.run(t, opt, randomPicture(50, 33, 11))
-					if !slices.Equal(got.planes["rotate"], got.planes["equalise"]) {
+					if !slices.Equal(got.planes["rotate"], got.planes["equalize"]) {
 						t.Error("the rotated picture is not the picture")
 					}
 				})
@@ -133,7 +133,7 @@ func TestRotationByFullTurnsIsTheIdentity(t *testing.T) {
 func TestFourQuarterTurnsAreTheIdentity(t *testing.T) {
 	const w, h = 31, 20
 	src := randomPicture(w, h, 12)
-	planes := runPlain(t, testOptions(), src).planes["equalise"]
+	planes := runPlain(t, testOptions(), src).planes["equalize"]
 	turned, tw, th := planes, w, h
 	for range 4 {
 		r, outW, outH := newRotation(tw, th, 90)

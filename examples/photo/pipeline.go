@@ -166,7 +166,7 @@ func (p *pipeline) plan() []stage {
 			},
 		},
 		stage{
-			name: "equalise", bytes: n * 2 * triple, planes: p.planes, check: intensity(1e-3),
+			name: "equalize", bytes: n * 2 * triple, planes: p.planes, check: intensity(1e-3),
 			launch: func() error { return LaunchEqualize(s, gpu.Linear(n), p.curve, p.planes) },
 		},
 		stage{
