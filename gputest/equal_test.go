@@ -63,9 +63,9 @@ func TestEqualNumbers(t *testing.T) {
 	}{
 		{"the same", 1.5, 1.5, nil, true},
 		{"zeros of both signs", 0, negative, nil, true},
-		{"neighbours", f32(1, 1), 1, nil, false},
-		{"neighbours, within 1 ULP", f32(1, 1), 1, []Option{ULP(1)}, true},
-		{"neighbours across a power of two", f32(1, -1), 1, []Option{ULP(1)}, true},
+		{"neighbors", f32(1, 1), 1, nil, false},
+		{"neighbors, within 1 ULP", f32(1, 1), 1, []Option{ULP(1)}, true},
+		{"neighbors across a power of two", f32(1, -1), 1, []Option{ULP(1)}, true},
 		{"3 steps, within 2 ULP", f32(1, 3), 1, []Option{ULP(2)}, false},
 		{"the smallest numbers of both signs, within 2 ULP", f32(0, 1), f32(0, -1), []Option{ULP(2)}, true},
 		{"the smallest numbers of both signs, within 1 ULP", f32(0, 1), f32(0, -1), []Option{ULP(1)}, false},

@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// recent is how many of the last alerts the latency is taken of.
+// recent is the number of latest alerts whose latency is kept.
 const recent = 1 << 16
 
-// alerts counts and writes down what the actors tell. It is safe for concurrent
-// use.
+// alerts counts the actors' alerts and writes them to a file. It is safe for
+// concurrent use.
 type alerts struct {
 	mu      sync.Mutex
 	count   int64
-	right   int64 // of readings that are known to be strange
+	right   int64 // alerts for known anomalies
 	latency []time.Duration
 	last    string
 
-	file *os.File // nil if it is not ours
+	file *os.File // nil unless createAlerts created it
 	rows *csv.Writer
 }
 
-// createAlerts creates the file for alerts, if one is asked for.
+// createAlerts creates the alerts file if the user has asked for one.
 func createAlerts(name string, stdout io.Writer) (*alerts, error) {
 	a := &alerts{}
 	switch name {
@@ -57,7 +57,7 @@ func (a *alerts) close() error {
 	return err
 }
 
-// alert takes what the actor of a sensor has found.
+// alert records an alert from a sensor's actor.
 func (m *monitor) alert(f *finding) {
 	m.mu.Lock()
 	s := m.list[f.Sensor]
@@ -83,17 +83,17 @@ func (a *alerts) add(sensor string, f finding, right bool, latency time.Duration
 	a.last = fmt.Sprintf("%s #%d is %.4g, want %.4g", sensor, f.Number, f.Value, f.Want)
 	if a.rows != nil {
 		number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
-		// An error stays with the writer, and is returned by close. Whoever follows
-		// the file sees each alert at once.
+		// The writer keeps its first error, and close returns it. Flushing each
+		// row lets programs that follow the file see every alert immediately.
 		a.rows.Write([]string{sensor, strconv.FormatInt(f.Number, 10), number(f.Value), number(f.Want), number(f.Score)})
 		a.rows.Flush()
 	}
 }
 
-// figures are what is known of the alerts so far.
+// figures are the statistics of the alerts so far.
 type figures struct {
 	count, right  int64
-	p50, p99, max time.Duration // from when a reading is taken from its source to its alert
+	p50, p99, max time.Duration // latency from reading the source to the alert
 	last          string
 }
 

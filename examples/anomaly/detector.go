@@ -7,21 +7,21 @@ import "quern.dev/kernel"
 // Limits of the detector.
 const (
 	maxPeriod = 512 // readings
-	turns     = 4   // seasons that a detector learns before it judges
-	least     = 64  // readings that it learns from at least
+	turns     = 4   // seasons that a detector learns before it judges readings
+	least     = 64  // minimum number of readings to learn from
 )
 
-// The weights of a new reading once the detector has learnt.
+// The weights of a new reading after the learning phase.
 const (
 	levelWeight  = 0.02
 	seasonWeight = 0.05
 	spreadWeight = 1.0 / 256
-	clip         = 3 // standard deviations: what a reading changes the forecast by at most
+	clip         = 3 // limits the effect of a reading, in standard deviations
 )
 
 // reading is a message to a detector.
 type reading struct {
-	Number int64 // of the reading in the sensor's stream, from 0; the number of all readings in the last message
+	Number int64 // index in the sensor's stream; in the last message, the number of readings
 	Sent   int64 // nanoseconds on the program's clock
 	Value  float64
 	Kind   uint32
@@ -30,13 +30,13 @@ type reading struct {
 // Kinds of messages to a detector.
 const (
 	measured = iota // a reading
-	ended           // there are no more
+	ended           // the stream has ended
 )
 
-// finding is what a detector tells about an anomaly and, as its last message,
-// about the stream.
+// finding reports an anomaly. The last finding of a detector summarizes the
+// stream.
 type finding struct {
-	Kind    uint32 // of the message that it answers
+	Kind    uint32 // of the message that it replies to
 	Sensor  int32
 	Number  int64 // of the reading
 	Sent    int64 // of the message
@@ -47,27 +47,27 @@ type finding struct {
 	Strange int64   // anomalies so far
 }
 
-// detector is the state of a sensor's actor: a forecast, the level of the sensor
-// and its season, and the variance of what readings differ from it.
+// detector is the state of a sensor's actor: the sensor's level and season, which
+// give a forecast, and the variance of the readings around it.
 type detector struct {
 	Sensor    int32
-	Period    int32 // readings of a season
+	Period    int32 // readings per season
 	Threshold float64
 
 	Seen    int64
 	Strange int64
 	Level   float64
-	Squares float64 // sum of squared deviations while it learns, their variance after that
+	Squares float64 // while learning, the sum of squared deviations; then their variance
 	Season  [maxPeriod]float64
 }
 
-// learning is the number of readings before the detector judges.
+// learning returns the number of readings before the detector judges them.
 func (d *detector) learning() int64 {
 	period := int64(d.Period)
 	return period * max(turns, (least+period-1)/period)
 }
 
-// watch compares a reading with the forecast, and tells of it if it is strange.
+// watch compares a reading with the forecast and replies if it is anomalous.
 //
 //quern:actor
 func watch(t kernel.Thread, d *detector, in *reading, out *finding) kernel.Action {
@@ -80,7 +80,7 @@ func watch(t kernel.Thread, d *detector, in *reading, out *finding) kernel.Actio
 		return kernel.Reply
 	}
 	want, score := d.judge(in.Value)
-	strange := !(score <= d.Threshold) // true of a score that is not a number
+	strange := !(score <= d.Threshold) // also true if the score is NaN
 	if strange {
 		d.Strange++
 		out.Want, out.Score = want, score
@@ -93,32 +93,32 @@ func watch(t kernel.Thread, d *detector, in *reading, out *finding) kernel.Actio
 	return kernel.Done
 }
 
-// judge returns the forecast, and how many standard deviations v is from it; 0
-// while the detector learns.
+// judge returns the forecast and the distance of v from it in standard
+// deviations. The distance is 0 in the learning phase.
 func (d *detector) judge(v float64) (want, score float64) {
 	want = d.Level + d.Season[int(d.Seen%int64(d.Period))]
 	if d.Seen < d.learning() {
-		return want, v - v // 0, or not a number
+		return want, v - v // 0, or NaN
 	}
 	return want, kernel.Abs(v-want) / kernel.Sqrt(max(d.Squares, tiny(want)))
 }
 
-// tiny is a variance below what float64 resolves around a value, for sensors that
-// do not vary.
+// tiny returns a variance below the float64 resolution around a value, for
+// sensors with constant values.
 func tiny(value float64) float64 {
 	e := 1e-12 * (1 + kernel.Abs(value))
 	return e * e
 }
 
-// learn takes the difference between a reading and its forecast into account. At
-// first it is Welford's method, with a mean for each phase of the season and one
-// sum of squares for all (Welford 1962); later, exponential smoothing.
+// learn updates the detector with the difference between a reading and its forecast.
+// It starts with Welford's method, using one mean per phase of the season and a
+// single sum of squares (Welford 1962), and continues with exponential smoothing.
 func (d *detector) learn(difference float64) {
 	phase, turn := int(d.Seen%int64(d.Period)), d.Seen/int64(d.Period)
 	n := d.learning()
 	finite := difference-difference == 0
 	switch {
-	case !finite: // it would stay in every forecast to come
+	case !finite: // it would spoil all later forecasts
 	case d.Seen < n:
 		d.Season[phase] += difference / float64(turn+1)
 		d.Squares += difference * difference * float64(turn) / float64(turn+1)

@@ -24,7 +24,7 @@ func handle(d *detector, in reading) (finding, kernel.Action) {
 	return out, action
 }
 
-func TestADetectorLearnsMeanAndVariance(t *testing.T) {
+func TestDetectorLearnsMeanAndVariance(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	// The offset is far larger than the deviations: sums of squares would lose them.
 	const offset, deviation = 1e9, 0.5
@@ -47,7 +47,7 @@ func TestADetectorLearnsMeanAndVariance(t *testing.T) {
 	}
 }
 
-func TestWhatADetectorTells(t *testing.T) {
+func TestDetectorReplies(t *testing.T) {
 	season := func(n int64) float64 { return 10 * math.Sin(2*math.Pi*float64(n%32)/32) }
 	for _, tt := range []struct {
 		name  string
@@ -88,7 +88,7 @@ func TestWhatADetectorTells(t *testing.T) {
 	}
 }
 
-func TestADetectorGetsUsedToANewLevel(t *testing.T) {
+func TestDetectorAdaptsToANewLevel(t *testing.T) {
 	d := &detector{Period: 1, Threshold: 5}
 	random := rand.New(rand.NewPCG(1, 2))
 	action := kernel.Done
@@ -106,10 +106,10 @@ func TestADetectorGetsUsedToANewLevel(t *testing.T) {
 	}
 }
 
-// backends are those that tests run on, where there are devices.
+// backends lists the back ends to test, where devices are available.
 var backends = []gpu.Backend{gpu.CPU, gpu.Sim, gpu.CUDA}
 
-func TestActorsDoWhatTheHandlerDoes(t *testing.T) {
+func TestActorsAgreeWithTheHandler(t *testing.T) {
 	for _, b := range backends {
 		t.Run(string(b), func(t *testing.T) {
 			dev, err := gpu.Open(gpu.Config{Require: b})
@@ -144,7 +144,7 @@ func TestActorsDoWhatTheHandlerDoes(t *testing.T) {
 				}
 			}
 			if len(told) < 6 {
-				t.Errorf("the handler told of %d readings", len(told))
+				t.Errorf("the handler reported %d readings", len(told))
 			}
 			for _, want := range told {
 				got, err := a.Receive(ctx)

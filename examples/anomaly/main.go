@@ -1,17 +1,17 @@
-// Anomaly watches a live stream of sensor readings. Each sensor has an actor on
-// the device, which learns what the sensor's readings are like and tells of those
-// that are not like it; an actor on the host counts, times and writes down what they
-// tell.
+// Anomaly finds anomalies in a live stream of sensor readings. Each sensor has an actor on the
+// device that learns the sensor's normal behavior and reports readings that deviate from it.
+// An actor on the host counts these alerts, measures their latency and writes them to a file.
 //
-//	go run ./examples/anomaly                                     a made-up stream, with anomalies that are known
+//	go run ./examples/anomaly                                     a synthetic stream with known anomalies
 //	go run ./examples/anomaly -in readings.csv -alerts alerts.csv
 //	tail -n +1 -f readings.csv | go run ./examples/anomaly -in -
 //	go run ./examples/anomaly -device cpu -readings 0             until Ctrl-C
 //
-// The first row of a CSV file names its columns. "sensor" and "value" have to be
-// there; "anomaly" (0 or 1) is the truth to compare with; others are not read.
+// The first row of a CSV file names its columns. "sensor" and "value" are required. "anomaly"
+// (0 or 1) marks known anomalies, to measure the quality of the alerts. Other columns are
+// ignored.
 //
-// Every reading and every alert is accounted for: the program fails if one is lost.
+// Every reading and every alert is accounted for. The program fails if one is lost.
 package main
 
 import (
@@ -36,11 +36,11 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	context.AfterFunc(ctx, stop) // a second interrupt kills the program
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole program.
+// run parses the arguments, runs the program and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	opt, err := parseOptions(args, stderr)
 	var usage *usageError
@@ -60,8 +60,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// watchStream watches the stream to its end, or until ctx is cancelled, and prints
-// a summary.
+// watchStream processes the stream until it ends or ctx is canceled, and prints a
+// summary.
 func watchStream(ctx context.Context, opt options, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	alerts, err := createAlerts(opt.alerts, stdout)
 	if err != nil {
@@ -74,7 +74,7 @@ func watchStream(ctx context.Context, opt options, stdin io.Reader, stdout, stde
 		return err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
-	opt.suit(dev.Backend())
+	opt.setDefaults(dev.Backend())
 	src, err := openSource(opt, stdin)
 	if err != nil {
 		return err

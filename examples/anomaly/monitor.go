@@ -21,10 +21,10 @@ type monitor struct {
 	took   time.Duration
 	judged bool
 	alerts *alerts
-	alarm  *ring.Actor[finding, struct{}] // on the host: it has the alerts written down
+	alarm  *ring.Actor[finding, struct{}] // on the host; records the alerts
 
 	byName map[string]*sensor
-	list   []*sensor // guarded by mu: an alert names its sensor by the index
+	list   []*sensor // guarded by mu; alerts refer to sensors by index
 	mu     sync.Mutex
 
 	sent      atomic.Int64
@@ -39,17 +39,17 @@ type sensor struct {
 	batch  []reading // not sent yet
 
 	mu      sync.Mutex
-	strange map[int64]bool // readings that are known to be
+	strange map[int64]bool // known anomalies
 
 	last atomic.Pointer[finding] // the last message of the actor
-	err  error                   // why that did not come; of the listener
+	err  error                   // why the last message did not arrive; set by the listener
 }
 
-// together is the number of readings that are taken from a source at once, at most.
-const together = 4096
+// batchSize is the maximum number of readings taken from a source at once.
+const batchSize = 4096
 
-// farewell is how long the actors have for what is in their mailboxes at the end.
-const farewell = 20 * time.Second
+// shutdownTimeout is how long the actors may take to empty their mailboxes at the end.
+const shutdownTimeout = 20 * time.Second
 
 func newMonitor(ctx context.Context, rt *ring.Runtime, opt options, alerts *alerts) (*monitor, error) {
 	m := &monitor{rt: rt, opt: opt, begun: time.Now(), alerts: alerts, byName: map[string]*sensor{}}
@@ -61,11 +61,11 @@ func newMonitor(ctx context.Context, rt *ring.Runtime, opt options, alerts *aler
 	return m, err
 }
 
-// clock is the time that readings are stamped with.
+// clock returns the time with which readings are stamped.
 func (m *monitor) clock() time.Duration { return time.Since(m.begun) }
 
-// stream sends what comes out of a source until it ends or ctx is cancelled. A
-// source that waits for a reading may do so beyond that.
+// stream sends the readings of a source until it ends or ctx is canceled. A
+// source that is waiting for a reading may keep waiting after that.
 func (m *monitor) stream(ctx context.Context, src source) error {
 	m.judged = src.judged()
 	type batch struct {
@@ -73,8 +73,8 @@ func (m *monitor) stream(ctx context.Context, src source) error {
 		err     error
 	}
 	full, empty := make(chan batch), make(chan []sample, 2)
-	empty <- make([]sample, together)
-	empty <- make([]sample, together)
+	empty <- make([]sample, batchSize)
+	empty <- make([]sample, batchSize)
 	go func() {
 		for space := range empty {
 			n, err := src.read(ctx, space[:cap(space)])
@@ -108,7 +108,7 @@ func (m *monitor) stream(ctx context.Context, src source) error {
 	}
 }
 
-// send sends readings, those of a sensor together.
+// send sends readings, one batch per sensor.
 func (m *monitor) send(ctx context.Context, samples []sample) error {
 	now := m.clock()
 	var touched []*sensor
@@ -139,13 +139,13 @@ func (m *monitor) send(ctx context.Context, samples []sample) error {
 	return nil
 }
 
-// sensor returns the sensor with a name, with an actor that is new if it is.
+// sensor returns the sensor with the given name. It creates the sensor and its actor if needed.
 func (m *monitor) sensor(ctx context.Context, name string) (*sensor, error) {
 	if s := m.byName[name]; s != nil {
 		return s, nil
 	}
 	if len(m.list) == maxSensors {
-		return nil, fmt.Errorf("sensor %s: there are %d sensors already, which is the limit", name, maxSensors)
+		return nil, fmt.Errorf("sensor %s: too many sensors; the limit is %d", name, maxSensors)
 	}
 	index := int32(len(m.list))
 	a, err := SpawnWatch(ctx, m.rt, ring.Options{
@@ -164,10 +164,10 @@ func (m *monitor) sensor(ctx context.Context, name string) (*sensor, error) {
 	return s, nil
 }
 
-// end tells the actors that there are no more readings, and waits for what they
-// tell before that.
+// end tells the actors that the stream has ended, and waits for their remaining
+// messages.
 func (m *monitor) end() error {
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	var errs []error
 	for _, s := range m.list {
@@ -181,12 +181,12 @@ func (m *monitor) end() error {
 			errs = append(errs, fmt.Errorf("sensor %s: %w", s.name, s.err))
 		}
 	}
-	_, err := m.alarm.Terminate(ctx) // it handles what it has
+	_, err := m.alarm.Terminate(ctx) // handles the remaining messages first
 	m.took = m.clock()
 	return errors.Join(append(errs, err)...)
 }
 
-// listen passes on what the actor of a sensor tells, until its last message.
+// listen forwards the alerts of a sensor's actor until its last message.
 func (m *monitor) listen(s *sensor) error {
 	for f, err := range s.actor.Replies(context.Background()) {
 		if err != nil {

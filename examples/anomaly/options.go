@@ -8,74 +8,74 @@ import (
 	"quern.dev/gpu"
 )
 
-// options are what the command line says.
+// options are the command-line options.
 type options struct {
 	in, alerts string
 	device     string
 	sensors    int
-	readings   int64 // 0: no end; below 0: as many as suit the device
+	readings   int64 // 0: endless; negative: depends on the device
 	rate       float64
 	period     int
 	threshold  float64
 	seed       uint64
 }
 
-// usageError is a command line that cannot be parsed.
+// usageError reports a command line that cannot be parsed.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// maxSensors is the number of actors that the program makes, at most.
+// maxSensors is the maximum number of actors.
 const maxSensors = 4096
 
-// parseOptions parses and checks the command line. It prints the usage, and
-// what is wrong with a command line that it cannot parse, to stderr.
+// parseOptions parses and validates the command line. If it cannot be parsed, it
+// prints the error and the usage to stderr.
 func parseOptions(args []string, stderr io.Writer) (options, error) {
 	var opt options
 	f := flag.NewFlagSet("anomaly", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&opt.in, "in", "", "CSV `file` with readings, - for the standard input (default: a made-up stream)")
-	f.StringVar(&opt.alerts, "alerts", "", "CSV `file` to write every alert to, - for the standard output")
-	f.StringVar(&opt.device, "device", "", "`device` to run on: cuda:0, cpu, sim (default: the best there is)")
-	f.IntVar(&opt.sensors, "sensors", 32, "sensors of the made-up stream")
-	f.Int64Var(&opt.readings, "readings", -1, "readings of the made-up stream, 0 for no end (default: some seconds' worth)")
-	f.Float64Var(&opt.rate, "rate", 200_000, "readings a second of the made-up stream, 0 for as many as possible")
-	f.IntVar(&opt.period, "period", 96, "readings of a sensor's season, 1 if it has none")
-	f.Float64Var(&opt.threshold, "threshold", 5, "standard deviations from the forecast beyond which a reading is strange")
-	f.Uint64Var(&opt.seed, "seed", 1, "where the made-up stream begins")
+	f.StringVar(&opt.in, "in", "", "CSV `file` with readings, - for standard input (default: a synthetic stream)")
+	f.StringVar(&opt.alerts, "alerts", "", "CSV `file` to write every alert to, - for standard output")
+	f.StringVar(&opt.device, "device", "", "`device` to run on: cuda:0, cpu, sim (default: the best one available)")
+	f.IntVar(&opt.sensors, "sensors", 32, "number of sensors in the synthetic stream")
+	f.Int64Var(&opt.readings, "readings", -1, "number of readings in the synthetic stream, 0 for endless (default: a few seconds' worth)")
+	f.Float64Var(&opt.rate, "rate", 200_000, "readings per second in the synthetic stream, 0 for as many as possible")
+	f.IntVar(&opt.period, "period", 96, "readings per season of a sensor, 1 if it has no season")
+	f.Float64Var(&opt.threshold, "threshold", 5, "distance from the forecast, in standard deviations, above which a reading is an anomaly")
+	f.Uint64Var(&opt.seed, "seed", 1, "random seed of the synthetic stream")
 	if err := f.Parse(args); err != nil {
 		return opt, &usageError{err}
 	}
 	if f.NArg() > 0 {
-		err := fmt.Errorf("unexpected argument %q; a file is given with -in", f.Arg(0))
+		err := fmt.Errorf("unexpected argument %q; use -in to name a file", f.Arg(0))
 		fmt.Fprintf(stderr, "anomaly: %v\n", err)
 		return opt, &usageError{err}
 	}
 	return opt, opt.check()
 }
 
-// check reports the first option whose value is out of range. The comparisons
-// are false for NaN.
+// check returns an error for the first option that is out of range. The
+// comparisons are false for NaN.
 func (opt *options) check() error {
 	switch {
 	case opt.sensors < 1 || opt.sensors > maxSensors:
 		return fmt.Errorf("-sensors %d: want 1 to %d", opt.sensors, maxSensors)
 	case opt.readings < -1:
-		return fmt.Errorf("-readings %d: want a number of readings, or 0 for no end", opt.readings)
+		return fmt.Errorf("-readings %d: want a number of readings, or 0 for an endless stream", opt.readings)
 	case !(opt.rate >= 0 && opt.rate <= 1e9):
-		return fmt.Errorf("-rate %v: want 0 to 1e9 readings a second", opt.rate)
+		return fmt.Errorf("-rate %v: want 0 to 1e9 readings per second", opt.rate)
 	case opt.period < 1 || opt.period > maxPeriod:
-		return fmt.Errorf("-period %d: want 1 to %d readings, for which a detector has room", opt.period, maxPeriod)
+		return fmt.Errorf("-period %d: want 1 to %d readings, the capacity of a detector", opt.period, maxPeriod)
 	case !(opt.threshold > 0 && opt.threshold <= 1e6):
 		return fmt.Errorf("-threshold %v: want a number of standard deviations above 0", opt.threshold)
 	}
 	return nil
 }
 
-// suit sets how long the made-up stream is, if that is not said: ten seconds; on
-// the simulator, which interprets every instruction, two.
-func (opt *options) suit(b gpu.Backend) {
+// setDefaults sets the length of the synthetic stream if the user has not: ten
+// seconds; two on the simulator, which interprets every instruction.
+func (opt *options) setDefaults(b gpu.Backend) {
 	if opt.readings >= 0 {
 		return
 	}

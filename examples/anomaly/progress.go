@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// progress keeps a line about the stream at the bottom of a terminal. A nil
+// progress shows the state of the stream on the last line of a terminal. A nil
 // progress does nothing.
 type progress struct {
 	w    io.Writer
@@ -17,7 +17,7 @@ type progress struct {
 	done sync.WaitGroup
 }
 
-// refresh is the time from one line to the next.
+// refresh is the time between updates.
 const refresh = 200 * time.Millisecond
 
 // startProgress returns nil if w is not a terminal.
@@ -61,7 +61,7 @@ func (p *progress) end() {
 	p.done.Wait()
 }
 
-// line tells how the stream goes.
+// line formats the state of the stream.
 func (m *monitor) line(now time.Duration, rate float64) string {
 	f := m.alerts.figures()
 	m.mu.Lock()

@@ -11,9 +11,9 @@ import (
 // totals are sums over all sensors.
 type totals struct {
 	sent    int64
-	handled int64 // by the actors' own account
-	found   int64 // the same
-	known   int64 // readings that are known to be strange
+	handled int64 // as counted by the actors
+	found   int64 // as counted by the actors
+	known   int64 // known anomalies
 	silent  []string
 }
 
@@ -32,26 +32,26 @@ func (m *monitor) totals() totals {
 	return t
 }
 
-// account compares what was sent with what the actors have counted, and the alerts
-// with what they have found.
+// account compares the readings sent with those the actors have counted, and the
+// alerts with the anomalies they have found.
 func (m *monitor) account() error {
 	t, f := m.totals(), m.alerts.figures()
 	var errs []error
 	if len(t.silent) > 0 {
-		errs = append(errs, fmt.Errorf("no last word from %s", strings.Join(t.silent, ", ")))
+		errs = append(errs, fmt.Errorf("no final count from sensors %s", strings.Join(t.silent, ", ")))
 	}
 	if t.handled != t.sent {
-		errs = append(errs, fmt.Errorf("%d readings were sent, and %d handled", t.sent, t.handled))
+		errs = append(errs, fmt.Errorf("%d readings were sent, but %d were handled", t.sent, t.handled))
 	}
 	if t.found != f.count {
-		errs = append(errs, fmt.Errorf("%d anomalies were found, and %d alerts came", t.found, f.count))
+		errs = append(errs, fmt.Errorf("%d anomalies were found, but %d alerts arrived", t.found, f.count))
 	}
 	return errors.Join(errs...)
 }
 
-// quality is how well the alerts agree with what is known of a stream: the share
-// of alerts that are right, and of strange readings that were found. Of nothing all
-// is right.
+// quality returns how well the alerts match the known anomalies: precision is the
+// share of correct alerts, and recall the share of anomalies found. Both are 1 if
+// there is nothing to find.
 func quality(right, alerts, known int64) (precision, recall float64) {
 	precision, recall = 1, 1
 	if alerts > 0 {
@@ -71,42 +71,42 @@ func (m *monitor) report(w io.Writer, interrupted bool) {
 	}
 	ended := ""
 	if interrupted {
-		ended = ", until it was interrupted"
+		ended = ", interrupted"
 	}
 	dev := m.rt.Device()
-	line("ran", "%s of %s, an actor each, on %s (%s) in %.2f s: %s a second%s", counted(t.sent, "reading"), counted(int64(len(m.list)), "sensor"),
+	line("ran", "%s from %s (one actor per sensor) on %s (%s) in %.2f s: %s per second%s", counted(t.sent, "reading"), counted(int64(len(m.list)), "sensor"),
 		dev.Name(), dev.ID(), m.took.Seconds(), grouped(int64(float64(t.sent)/m.took.Seconds())), ended)
 	if f.count == 0 {
-		line("result", "no anomalies: no reading was as far as %g standard deviations from its forecast", m.opt.threshold)
+		line("result", "no anomalies: no reading deviated from its forecast by %g standard deviations", m.opt.threshold)
 	} else {
-		line("result", "%s; from a reading to its alert p50 %v, p99 %v, max %v", counted(f.count, "alert"), f.p50, f.p99, f.max)
+		line("result", "%s; latency from reading to alert: p50 %v, p99 %v, max %v", counted(f.count, "alert"), f.p50, f.p99, f.max)
 	}
 	if m.judged {
 		precision, recall := quality(f.right, f.count, t.known)
-		line("quality", "%s anomalies are known, %s were found: precision %.4f, recall %.4f", grouped(t.known), grouped(f.right), precision, recall)
+		line("quality", "%s known anomalies, %s found: precision %.4f, recall %.4f", grouped(t.known), grouped(f.right), precision, recall)
 	}
-	verdict := "nothing is lost"
+	verdict := "nothing lost"
 	if m.account() != nil {
-		verdict = "THEY DIFFER"
+		verdict = "COUNTS DIFFER"
 	}
 	line("account", "%s sent, %s handled; %s anomalies found, %s alerts: %s", grouped(t.sent), grouped(t.handled), grouped(t.found), grouped(f.count), verdict)
 	line("next", "%s", m.advice(f.count))
 }
 
-// advice is what to try after this.
+// advice suggests what to try next.
 func (m *monitor) advice(alerts int64) string {
 	switch {
 	case alerts == 0:
-		return fmt.Sprintf("a lower -threshold than %g, or the -period of your readings, which was %d", m.opt.threshold, m.opt.period)
+		return fmt.Sprintf("try a lower -threshold than %g, or set -period to that of your readings (now %d)", m.opt.threshold, m.opt.period)
 	case m.opt.alerts == "":
-		return "-alerts - prints every alert, -alerts FILE writes them down; -in FILE watches readings of your own"
+		return "use -alerts - to print every alert, -alerts FILE to save them, -in FILE to read your own data"
 	case m.opt.in == "":
-		return "-in FILE watches readings of your own; -h lists all options"
+		return "use -in FILE to read your own data; -h lists all options"
 	}
-	return fmt.Sprintf("a higher -threshold than %g for fewer alerts, a lower one for more", m.opt.threshold)
+	return fmt.Sprintf("use a higher -threshold than %g for fewer alerts, a lower one for more", m.opt.threshold)
 }
 
-// counted writes a number of things.
+// counted formats a count with a noun.
 func counted(n int64, what string) string {
 	if n != 1 {
 		what += "s"
@@ -114,7 +114,7 @@ func counted(n int64, what string) string {
 	return grouped(n) + " " + what
 }
 
-// grouped writes a number with a comma between thousands.
+// grouped formats a number with commas between thousands.
 func grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	var b strings.Builder

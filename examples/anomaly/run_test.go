@@ -23,18 +23,18 @@ func anomaly(ctx context.Context, stdin io.Reader, args ...string) (code int, st
 	return code, out.String(), errs.String()
 }
 
-var qualityLine = regexp.MustCompile(`quality +([\d,]+) anomalies are known, ([\d,]+) were found: precision ([\d.]+), recall ([\d.]+)`)
+var qualityLine = regexp.MustCompile(`quality +([\d,]+) known anomalies, ([\d,]+) found: precision ([\d.]+), recall ([\d.]+)`)
 
-// checkQuality looks for the known anomalies in the summary.
+// checkQuality checks the quality figures in the summary.
 func checkQuality(t *testing.T, stdout string, known int) {
 	t.Helper()
 	m := qualityLine.FindStringSubmatch(stdout)
 	if m == nil {
-		t.Fatalf("the summary does not tell of the quality:\n%s", stdout)
+		t.Fatalf("the summary has no quality figures:\n%s", stdout)
 	}
 	n, err := strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
 	if err != nil || n < known {
-		t.Errorf("%s anomalies are known, want at least %d", m[1], known)
+		t.Errorf("%s known anomalies, want at least %d", m[1], known)
 	}
 	for i, what := range []string{"precision", "recall"} {
 		if v, err := strconv.ParseFloat(m[3+i], 64); err != nil || v < 0.95 {
@@ -43,7 +43,7 @@ func checkQuality(t *testing.T, stdout string, known int) {
 	}
 }
 
-func TestTheAnomaliesOfAMadeUpStreamAreFound(t *testing.T) {
+func TestAnomaliesOfASyntheticStreamAreFound(t *testing.T) {
 	for _, tt := range []struct {
 		backend  gpu.Backend
 		readings string
@@ -60,14 +60,14 @@ func TestTheAnomaliesOfAMadeUpStreamAreFound(t *testing.T) {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
 			checkQuality(t, stdout, tt.known)
-			if !strings.Contains(stdout, "nothing is lost") || !strings.Contains(stdout, "of 8 sensors") {
+			if !strings.Contains(stdout, "nothing lost") || !strings.Contains(stdout, "from 8 sensors") {
 				t.Errorf("the summary:\n%s", stdout)
 			}
 		})
 	}
 }
 
-// writeTable writes a made-up stream as CSV.
+// writeTable writes a synthetic stream as CSV.
 func writeTable(t *testing.T, readings int64) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -94,7 +94,7 @@ func writeFile(t *testing.T, text string) string {
 	return name
 }
 
-func TestAFileIsWatchedAndAlertsAreWritten(t *testing.T) {
+func TestAlertsOfAFileAreWritten(t *testing.T) {
 	in := writeTable(t, 30_000)
 	out := filepath.Join(t.TempDir(), "alerts.csv")
 	code, stdout, stderr := anomaly(t.Context(), nil, "-in", in, "-period", "24", "-alerts", out)
@@ -122,7 +122,7 @@ func TestAStreamWithoutAnomalies(t *testing.T) {
 	if code != exitOK || stderr != "" {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	for _, want := range []string{"ran       1,000 readings of 1 sensor, ", "result    no anomalies: no reading was as far as 5 standard deviations", "nothing is lost", "next      a lower -threshold than 5"} {
+	for _, want := range []string{"ran       1,000 readings from 1 sensor ", "result    no anomalies: no reading deviated from its forecast by 5 standard deviations", "nothing lost", "next      try a lower -threshold than 5"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, stdout)
 		}
@@ -132,7 +132,7 @@ func TestAStreamWithoutAnomalies(t *testing.T) {
 	}
 }
 
-func TestReadingsComeFromTheStandardInputAsTheyAreThere(t *testing.T) {
+func TestReadingsFromStandardInputAreHandledImmediately(t *testing.T) {
 	r, w := io.Pipe()
 	ctx, interrupt := context.WithCancel(t.Context())
 	go func() {
@@ -146,12 +146,12 @@ func TestReadingsComeFromTheStandardInputAsTheyAreThere(t *testing.T) {
 	if code != exitOK || stderr != "" {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	if !strings.Contains(stdout, "interrupted") || !strings.Contains(stdout, "nothing is lost") || strings.Contains(stdout, "quality") {
+	if !strings.Contains(stdout, "interrupted") || !strings.Contains(stdout, "nothing lost") || strings.Contains(stdout, "quality") {
 		t.Errorf("the summary:\n%s", stdout)
 	}
 }
 
-func TestAnInterruptEndsAnEndlessStream(t *testing.T) {
+func TestInterruptEndsAnEndlessStream(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupted := writerFunc(func(p []byte) (int, error) {
 		interrupt() // with the first alerts
@@ -176,7 +176,7 @@ func TestBadInput(t *testing.T) {
 		want       []string // in the message
 	}{
 		{"a missing file", "", []string{"-in", "absent.csv"}, exitFailed, []string{"absent.csv"}},
-		{"an empty file", "\n", nil, exitFailed, []string{"readings.csv: there is nothing in it", "sensor and value"}},
+		{"an empty file", "\n", nil, exitFailed, []string{"readings.csv: the file is empty", "sensor and value"}},
 		{"a file without the column of values", "sensor,time\na,1\n", nil, exitFailed, []string{"readings.csv:1", `"value"`, `"time"`}},
 		{"a value that is a word", "sensor,value\na,1\na,high\n", nil, exitFailed, []string{"readings.csv:3:3", `"high"`, "sensor a"}},
 		{"a value that is NaN", "sensor,value\na,NaN\n", nil, exitFailed, []string{"readings.csv:2:3", `"NaN"`, "finite"}},
@@ -184,7 +184,7 @@ func TestBadInput(t *testing.T) {
 		{"a value that is too large", "sensor,value\na,1e999\n", nil, exitFailed, []string{"readings.csv:2:3", "1e999", "too large"}},
 		{"a row with a field too many", "sensor,value\na,1\n\na,1,2\n", nil, exitFailed, []string{"readings.csv:4:1", "wrong number of fields"}},
 		{"a quote that does not end", "sensor,value\na,\"1\n", nil, exitFailed, []string{"readings.csv:2", `"`}},
-		{"a reading without a sensor", "sensor,value\n ,1\n", nil, exitFailed, []string{"readings.csv:2", "no sensor"}},
+		{"a reading without a sensor", "sensor,value\n ,1\n", nil, exitFailed, []string{"readings.csv:2", "sensor is empty"}},
 		{"a truth that is a word", "sensor,value,anomaly\na,1,perhaps\n", nil, exitFailed, []string{"readings.csv:2:5", "perhaps"}},
 		{"alerts in a missing folder", "sensor,value\n", []string{"-alerts", filepath.Join("absent", "alerts.csv")}, exitFailed, []string{"absent"}},
 		{"an unknown device", "sensor,value\n", []string{"-device", "abacus"}, exitFailed, []string{"abacus"}},

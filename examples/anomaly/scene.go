@@ -8,33 +8,33 @@ import (
 	"math/rand/v2"
 )
 
-// scene is a made-up stream: sensors with a level, a season, a drift and noise, in
-// turn. Now and then a reading, or some in a row, are far from where they belong.
+// scene is a synthetic stream. Its sensors take turns; each has a level, a season,
+// a drift and noise. Occasionally, one or several readings in a row are far off.
 type scene struct {
 	random *rand.Rand
-	left   int64 // readings, below 0 for no end
+	left   int64 // number of readings; negative for an endless stream
 	next   int
-	list   []madeUp
+	list   []synthetic
 }
 
-// madeUp is a sensor of a scene.
-type madeUp struct {
+// synthetic is a sensor of a scene.
+type synthetic struct {
 	name   string
 	number int64
 	level  float64
-	drift  float64 // of the level, a reading
+	drift  float64 // of the level, per reading
 	noise  float64 // standard deviation
 	season []float64
 
-	quiet int64   // readings at the beginning without an anomaly
-	burst int     // strange readings to come
-	shift float64 // of these
+	quiet int64   // number of initial readings without an anomaly
+	burst int     // number of anomalous readings to come
+	shift float64 // of anomalous readings
 }
 
-// What the anomalies of a scene are like.
+// Properties of a scene's anomalies.
 const (
-	eventChance = 1.0 / 1500 // that an anomaly begins at a reading
-	burstChance = 0.2        // that it has more than one
+	eventChance = 1.0 / 1500 // probability that an anomaly begins at a reading
+	burstChance = 0.2        // probability that it spans several readings
 	burstLength = 4
 	leastShift  = 8 // standard deviations of the noise
 	mostShift   = 16
@@ -46,7 +46,7 @@ func newScene(opt options) *scene {
 		s.left = -1
 	}
 	for i := range opt.sensors {
-		m := madeUp{name: fmt.Sprintf("sensor-%02d", i+1), level: 20 + 10*s.random.Float64(), noise: 0.1 + s.random.Float64()}
+		m := synthetic{name: fmt.Sprintf("sensor-%02d", i+1), level: 20 + 10*s.random.Float64(), noise: 0.1 + s.random.Float64()}
 		m.drift = m.noise * 1e-4 * (s.random.Float64() - 0.5)
 		m.season = make([]float64, opt.period)
 		size, phase, second := 8*s.random.Float64(), 2*math.Pi*s.random.Float64(), s.random.Float64()
@@ -79,8 +79,8 @@ func (s *scene) read(ctx context.Context, batch []sample) (int, error) {
 	return len(batch), ctx.Err()
 }
 
-// sample makes the sensor's next reading.
-func (m *madeUp) sample(r *rand.Rand) sample {
+// sample returns the sensor's next reading.
+func (m *synthetic) sample(r *rand.Rand) sample {
 	if m.burst == 0 && m.number >= m.quiet && r.Float64() < eventChance {
 		m.burst = 1
 		if r.Float64() < burstChance {

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// sample is a reading of a sensor as it comes out of a source.
+// sample is a sensor reading from a source.
 type sample struct {
 	sensor  string
 	value   float64
-	strange bool // known to be an anomaly
+	strange bool // known anomaly
 }
 
-// source is where readings come from.
+// source provides readings.
 type source interface {
-	// read waits for one reading and takes with it as many as are there and batch
-	// has room for. It returns how many; the error is [io.EOF] at the end.
+	// read waits for one reading and adds those that are already available, up to
+	// the size of batch. It returns their number, and [io.EOF] at the end.
 	read(ctx context.Context, batch []sample) (int, error)
-	// judged reports whether the source knows which readings are strange.
+	// judged reports whether the source marks known anomalies.
 	judged() bool
 	close() error
 }
@@ -34,8 +34,8 @@ func openSource(opt options, stdin io.Reader) (source, error) {
 	}
 }
 
-// paced returns a source that yields no more than so many readings a second, or
-// the source itself if rate is 0.
+// paced limits a source to rate readings per second. A rate of 0 means no
+// limit.
 func paced(src source, rate float64) source {
 	if rate == 0 {
 		return src
@@ -50,8 +50,8 @@ type pacer struct {
 	taken float64
 }
 
-// breath is the time between two batches, at least.
-const breath = 500 * time.Microsecond
+// minWait is the minimum time between two batches.
+const minWait = 500 * time.Microsecond
 
 func (p *pacer) read(ctx context.Context, batch []sample) (int, error) {
 	if p.begun.IsZero() {
@@ -61,7 +61,7 @@ func (p *pacer) read(ctx context.Context, batch []sample) (int, error) {
 	for due() < 1 {
 		wait := time.Duration((p.taken+1)/p.rate*float64(time.Second)) - time.Since(p.begun)
 		select {
-		case <-time.After(max(wait, breath)):
+		case <-time.After(max(wait, minWait)):
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}

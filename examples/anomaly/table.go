@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// table is a stream of readings in CSV.
+// table is a stream of readings in CSV format.
 type table struct {
 	name   string
 	buffer *bufio.Reader
@@ -36,7 +36,7 @@ func openTable(name string) (*table, error) {
 	return t, nil
 }
 
-// newTable reads the names of the columns.
+// newTable returns a table. It reads the header row.
 func newTable(name string, r io.Reader, closer io.Closer) (*table, error) {
 	t := &table{name: name, buffer: bufio.NewReaderSize(r, 1<<16), closer: closer}
 	t.rows = csv.NewReader(t.buffer)
@@ -44,7 +44,7 @@ func newTable(name string, r io.Reader, closer io.Closer) (*table, error) {
 	t.rows.TrimLeadingSpace = true
 	header, err := t.rows.Read()
 	if err == io.EOF {
-		return nil, fmt.Errorf("%s: there is nothing in it; the first row names the columns, sensor and value among them", name)
+		return nil, fmt.Errorf("%s: the file is empty; its first row must name the columns, including sensor and value", name)
 	}
 	if err != nil {
 		return nil, t.wrong(err)
@@ -56,7 +56,7 @@ func newTable(name string, r io.Reader, closer io.Closer) (*table, error) {
 	t.sensor, t.value, t.anomaly = column("sensor"), column("value"), column("anomaly")
 	for what, at := range map[string]int{"sensor": t.sensor, "value": t.value} {
 		if at < 0 {
-			return nil, fmt.Errorf("%s:1: there is no column %q; the first row names the columns, and they are %q", name, what, header)
+			return nil, fmt.Errorf("%s:1: there is no column %q; the first row names the columns %q", name, what, header)
 		}
 	}
 	return t, nil
@@ -71,7 +71,7 @@ func (t *table) close() error {
 	return t.closer.Close()
 }
 
-// read returns early rather than waits for what is not there yet.
+// read returns early instead of waiting for more input.
 func (t *table) read(ctx context.Context, batch []sample) (int, error) {
 	for i := range batch {
 		if i > 0 && t.buffer.Buffered() == 0 {
@@ -96,7 +96,7 @@ func (t *table) row() (s sample, err error) {
 		return s, t.wrong(err)
 	}
 	if s.sensor = strings.Clone(strings.TrimSpace(row[t.sensor])); s.sensor == "" {
-		return s, t.at(t.sensor, "the reading has no sensor")
+		return s, t.at(t.sensor, "the sensor is empty")
 	}
 	text := strings.TrimSpace(row[t.value])
 	s.value, err = strconv.ParseFloat(text, 64)
@@ -106,7 +106,7 @@ func (t *table) row() (s sample, err error) {
 	case err != nil:
 		return s, t.at(t.value, "value %q of sensor %s is not a number", text, s.sensor)
 	case math.IsNaN(s.value) || math.IsInf(s.value, 0):
-		return s, t.at(t.value, "value %q of sensor %s is not finite; leave out readings that are missing", text, s.sensor)
+		return s, t.at(t.value, "value %q of sensor %s is not finite; omit missing readings", text, s.sensor)
 	}
 	if t.anomaly >= 0 {
 		text := strings.TrimSpace(row[t.anomaly])
@@ -117,13 +117,13 @@ func (t *table) row() (s sample, err error) {
 	return s, nil
 }
 
-// at is the error of a field of the last row.
+// at returns an error for a field of the last row.
 func (t *table) at(field int, format string, args ...any) error {
 	line, column := t.rows.FieldPos(field)
 	return fmt.Errorf("%s:%d:%d: %s", t.name, line, column, fmt.Sprintf(format, args...))
 }
 
-// wrong is an error of package csv with the name of the file.
+// wrong adds the file name to an error of package csv.
 func (t *table) wrong(err error) error {
 	if p, ok := errors.AsType[*csv.ParseError](err); ok {
 		return fmt.Errorf("%s:%d:%d: %w", t.name, p.Line, p.Column, p.Err)

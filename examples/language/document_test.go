@@ -41,7 +41,7 @@ func TestDocumentShowsTestedCode(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(sources.String(), block) {
-			t.Errorf("the document shows code that is in none of this package's files:\n%s", block)
+			t.Errorf("the document shows code that is not in this package's files:\n%s", block)
 		}
 	}
 }

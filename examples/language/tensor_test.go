@@ -10,7 +10,8 @@ import (
 	"quern.dev/kernel"
 )
 
-// sixteenth is a small number with few bits: products of such are exact.
+// sixteenth returns a small number with few significant bits, so that products
+// are exact.
 func sixteenth(i int) float32 { return float32(i*7%31-15) / 16 }
 
 func TestTensorProduct(t *testing.T) {
@@ -100,7 +101,7 @@ func TestTF32(t *testing.T) {
 			for j := range k {
 				want += float64(a[i/8*k+j]) * float64(b[j*8+i%8])
 			}
-			if math.Abs(float64(got)-want) > k*0x1p-11 { // 11 significant bits a factor
+			if math.Abs(float64(got)-want) > k*0x1p-11 { // 11 significant bits per factor
 				t.Errorf("element %d is %v, want %v", i, got, want)
 			}
 		}

@@ -1,5 +1,5 @@
-// Multigpu multiplies matrices and summarises numbers on all GPUs of the
-// machine, each working on its part of the rows, or on the CPU.
+// Multigpu multiplies matrices and summarizes the product on all GPUs of the
+// machine, each of which handles some of the rows, or on the CPU.
 //
 //	go run ./examples/multigpu
 //	go run ./examples/multigpu -device cpu -n 512
@@ -74,11 +74,11 @@ func run(ctx context.Context, devs []*gpu.Device, n int, w io.Writer) error {
 	for _, p := range c.Parts() {
 		fmt.Fprintf(w, "%s: rows %d to %d\n", p.Device.Name(), p.First, p.First+p.Rows-1)
 	}
-	fmt.Fprintf(w, "sum %g, mean %.4g, least %g, greatest %g, in %v\n", s.Sum, s.Mean(), s.Min, s.Max, took.Round(time.Microsecond))
+	fmt.Fprintf(w, "sum %g, mean %.4g, min %g, max %g, in %v\n", s.Sum, s.Mean(), s.Min, s.Max, took.Round(time.Microsecond))
 	return nil
 }
 
-// check computes some of the elements again.
+// check recomputes some of the elements.
 func check(a, b, c []float32, n int) error {
 	for i := 0; i < len(c); i += max(1, len(c)/1000) {
 		var want float32

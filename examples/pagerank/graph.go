@@ -5,18 +5,18 @@ import (
 	"math/rand/v2"
 )
 
-// graph is the targets of the edges from each vertex.
+// graph holds the targets of the edges from each vertex.
 type graph struct{ edges [][]int }
 
 // emptiness is the share of vertices without an edge.
 const emptiness = 0.05
 
-// newGraph makes up a graph. In a web the targets of edges are distributed by a
-// power law, as links are; in a random graph, evenly.
+// newGraph creates a synthetic graph. In a web, the targets of edges follow a
+// power law, as links do; in a random graph they are distributed uniformly.
 func newGraph(o options) *graph {
 	r := rand.New(rand.NewPCG(o.seed, 1))
 	g := &graph{make([][]int, o.vertices)}
-	names := r.Perm(o.vertices) // so that neither hubs nor empty vertices are neighbours
+	names := r.Perm(o.vertices) // so that neither hubs nor empty vertices are adjacent
 	for v := range g.edges {
 		if r.Float64() < emptiness {
 			continue
@@ -39,8 +39,8 @@ func (g *graph) size() (n int) {
 	return n
 }
 
-// reference computes the ranks in plain Go. What vertices without an edge have goes
-// to all.
+// reference computes the ranks in plain Go. Vertices without edges distribute
+// their rank over all vertices.
 func (g *graph) reference(o options) []float64 {
 	n := float64(len(g.edges))
 	ranks, next := make([]float64, len(g.edges)), make([]float64, len(g.edges))

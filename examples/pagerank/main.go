@@ -1,13 +1,13 @@
-// Pagerank computes the PageRank of a graph with actors on the device. The vertices
-// are divided among them; in each step an actor sends the contributions of its
-// vertices to the actors whose vertices they point to, and when all of a step have
-// come it goes on to the next. The host starts them, and reads the ranks when they
-// have converged; in between it takes no part.
+// Pagerank computes the PageRank of a graph with actors on the device. Each actor
+// owns some of the vertices. In each step, an actor sends the contributions of
+// its vertices to the actors that own their targets. When it has received all
+// contributions of a step, it starts the next one. The host starts the actors and
+// reads the ranks when they have converged; it takes no part in between.
 //
 //	go run ./examples/pagerank
 //	go run ./examples/pagerank -device cpu -graph random -vertices 20000
 //
-// The ranks are compared with those that plain Go computes.
+// The program compares the ranks with those computed in plain Go.
 package main
 
 import (
@@ -31,11 +31,11 @@ const (
 	exitUsage
 )
 
-// options are what the command line says.
+// options are the command-line options.
 type options struct {
 	device    string
 	graph     string
-	vertices  int // 0: as many as suit the device
+	vertices  int // 0: depends on the device
 	degree    int
 	damping   float64
 	tolerance float64
@@ -50,19 +50,19 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the whole program.
+// run parses the arguments, runs the program and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o options
 	f := flag.NewFlagSet("pagerank", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&o.device, "device", "", "`device` to run on: cuda:0, cpu, sim (default: the best there is)")
-	f.StringVar(&o.graph, "graph", "web", "`kind` of graph: random, or web, in which few vertices have most edges")
-	f.IntVar(&o.vertices, "vertices", 0, "vertices (default: as many as suit the device)")
-	f.IntVar(&o.degree, "degree", 8, "edges from a vertex, on average")
+	f.StringVar(&o.device, "device", "", "`device` to run on: cuda:0, cpu, sim (default: the best one available)")
+	f.StringVar(&o.graph, "graph", "web", "`kind` of graph: random, or web, where a few vertices have most of the edges")
+	f.IntVar(&o.vertices, "vertices", 0, "number of vertices (default: depends on the device)")
+	f.IntVar(&o.degree, "degree", 8, "average number of edges per vertex")
 	f.Float64Var(&o.damping, "damping", 0.85, "probability of following an edge")
-	f.Float64Var(&o.tolerance, "tolerance", 1e-9, "change of all ranks in a step at which they have converged")
-	f.IntVar(&o.steps, "steps", 200, "steps, at most")
-	f.Uint64Var(&o.seed, "seed", 1, "where the random numbers begin")
+	f.Float64Var(&o.tolerance, "tolerance", 1e-9, "convergence limit: total change of all ranks in one step")
+	f.IntVar(&o.steps, "steps", 200, "maximum number of steps")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return exitOK
@@ -80,8 +80,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// check reports the first option whose value is out of range. The comparisons are
-// false for NaN.
+// check returns an error for the first option that is out of range. The
+// comparisons are false for NaN.
 func (o *options) check() error {
 	switch {
 	case o.graph != "random" && o.graph != "web":
@@ -100,7 +100,7 @@ func (o *options) check() error {
 	return nil
 }
 
-// compute ranks a made-up graph and prints what came of it.
+// compute ranks a synthetic graph and prints the results.
 func compute(ctx context.Context, o options, w io.Writer) (err error) {
 	dev, err := gpu.Open(gpu.Config{Device: o.device})
 	if err != nil {
@@ -131,14 +131,14 @@ func compute(ctx context.Context, o options, w io.Writer) (err error) {
 	line := func(what, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s%s\n", what, fmt.Sprintf(format, args...))
 	}
-	line("ran", "PageRank of a made-up %s graph, %d vertices and %d edges, by %d actors on %s (%s)", o.graph, len(g.edges), g.size(), len(s.actors), dev.Name(), dev.ID())
-	ended, next := "converged", "another device: -device cuda, cpu or sim; another graph: -graph random, -degree 20; -h lists all options"
+	line("ran", "PageRank of a synthetic %s graph with %d vertices and %d edges, by %d actors on %s (%s)", o.graph, len(g.edges), g.size(), len(s.actors), dev.Name(), dev.ID())
+	ended, next := "converged", "try another device: -device cuda, cpu or sim; or another graph: -graph random, -degree 20; -h lists all options"
 	if !got.converged(o) {
-		ended, next = "NOT CONVERGED", "more steps: -steps 1000; or a larger -tolerance than "+fmt.Sprint(o.tolerance)
+		ended, next = "NOT CONVERGED", "try more steps: -steps 1000; or a larger -tolerance than "+fmt.Sprint(o.tolerance)
 	}
 	line("result", "%s after %d steps of %.2f ms: ranks from %.3g to %.3g, with a sum of %.12f", ended, got.steps, took.Seconds()*1e3/float64(got.steps), got.least(), got.most(), got.sum())
-	line("checked", "they differ from those of plain Go by %.2g in all", distance)
-	line("messages", "%d from actor to actor, %.3g a second; full mailboxes had %d attempts repeated", got.sent, float64(got.sent)/took.Seconds(), got.refused)
+	line("checked", "total difference from the ranks of plain Go: %.2g", distance)
+	line("messages", "%d between actors, %.3g per second; %d retries because of full mailboxes", got.sent, float64(got.sent)/took.Seconds(), got.refused)
 	line("next", "%s", next)
 	if limit := o.tolerated(); distance > limit {
 		return fmt.Errorf("the ranks differ from those of plain Go by %g, want at most %g", distance, limit)
@@ -146,6 +146,6 @@ func compute(ctx context.Context, o options, w io.Writer) (err error) {
 	return nil
 }
 
-// tolerated is how far ranks may be from others that have converged as well: what is
-// left to come after a change is a geometric series.
+// tolerated returns the maximum distance between two sets of converged ranks: the
+// changes after convergence form a geometric series.
 func (o *options) tolerated() float64 { return 2*o.tolerance*max(1, o.damping/(1-o.damping)) + 1e-12 }

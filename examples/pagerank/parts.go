@@ -11,30 +11,30 @@ import (
 	"quern.dev/ring"
 )
 
-// solver is the actors of a graph.
+// solver holds the actors of a graph.
 type solver struct {
 	vertices int
 	actors   []*ring.Actor[message, ranks]
 }
 
-// maxParts is the number of actors, at most: so many fit on a GPU.
+// maxParts is the maximum number of actors, chosen to fit on a GPU.
 const maxParts = 128
 
-// divide gives each part every n-th vertex, and fills its chunks.
+// divide assigns every n-th vertex to each part and fills the parts' chunks.
 func (g *graph) divide(o options, n int) ([]part, error) {
 	parts := make([]part, n)
 	for i := range parts {
 		p := &parts[i]
 		p.Parts, p.All, p.Damping, p.Limit = uint32(n), int64(len(g.edges)), o.damping, uint32(o.steps)
 		p.Tolerance = int64(o.tolerance * one)
-		p.Expected = uint32(n) // a summary of each
+		p.Expected = uint32(n) // one summary from each part
 	}
 	rest := one - one/int64(len(g.edges))*int64(len(g.edges))
 	for v, targets := range g.edges {
 		p := &parts[v%n]
 		local := p.Vertices
 		if local == maxVertices {
-			return nil, fmt.Errorf("%d vertices are too many for %d actors, which have room for %d each", len(g.edges), n, maxVertices)
+			return nil, fmt.Errorf("%d vertices are too many for %d actors with room for %d each", len(g.edges), n, maxVertices)
 		}
 		p.Vertices++
 		p.Degree[local] = uint32(len(targets))
@@ -47,7 +47,7 @@ func (g *graph) divide(o options, n int) ([]part, error) {
 		}
 		for _, to := range targets {
 			if !p.edge(uint16(local), uint32(to%n), uint16(to/n)) {
-				return nil, fmt.Errorf("%d edges are too many for %d actors, which have room for %d messages of %d edges each", g.size(), n, maxChunks, chunkEdges)
+				return nil, fmt.Errorf("%d edges are too many for %d actors with room for %d messages of %d edges each", g.size(), n, maxChunks, chunkEdges)
 			}
 		}
 	}
@@ -59,11 +59,11 @@ func (g *graph) divide(o options, n int) ([]part, error) {
 	return parts, nil
 }
 
-// edge adds an edge to the last chunk for the target's part, or a new one. It
-// reports whether there was room.
+// edge adds an edge to the latest chunk for the target's part, or to a new chunk.
+// It reports whether there was room.
 func (p *part) edge(source uint16, to uint32, target uint16) bool {
 	i := p.Chunks
-	for back := range min(p.Chunks, 2*p.Parts) { // older ones are full, or nearly
+	for back := range min(p.Chunks, 2*p.Parts) { // older chunks are full or nearly full
 		if c := &p.Chunk[p.Chunks-1-back]; c.To == to && c.Count < chunkEdges {
 			i = p.Chunks - 1 - back
 			break
@@ -82,7 +82,7 @@ func (p *part) edge(source uint16, to uint32, target uint16) bool {
 	return true
 }
 
-// spawn makes the actors of a graph: as few as have room for it.
+// spawn creates the actors of a graph: the smallest number that has room for it.
 func spawn(ctx context.Context, rt *ring.Runtime, g *graph, o options) (*solver, error) {
 	var parts []part
 	var err error
@@ -114,16 +114,16 @@ func spawn(ctx context.Context, rt *ring.Runtime, g *graph, o options) (*solver,
 	return s, nil
 }
 
-// result is what the actors have computed.
+// result is the result of the computation.
 type result struct {
 	ranks         []float64
 	steps         int
-	sent, refused int64 // by all actors
+	sent, refused int64 // totals over all actors
 	change        float64
 }
 
-// glance is the time between two looks whether the ranks have converged.
-const glance = time.Millisecond
+// pollInterval is the time between two convergence checks.
+const pollInterval = time.Millisecond
 
 // run starts the actors, waits until the ranks have converged, and reads them.
 func (s *solver) run(ctx context.Context) (*result, error) {
@@ -145,9 +145,9 @@ func (s *solver) run(ctx context.Context) (*result, error) {
 				return nil, err
 			}
 			select {
-			case <-time.After(glance):
+			case <-time.After(pollInterval):
 			case <-ctx.Done():
-				return nil, fmt.Errorf("ended before the ranks had converged: %w", ctx.Err())
+				return nil, fmt.Errorf("stopped before the ranks converged: %w", ctx.Err())
 			}
 		}
 	}
@@ -173,18 +173,18 @@ func (s *solver) run(ctx context.Context) (*result, error) {
 	return out, nil
 }
 
-// failed names a part whose handler has failed: the others wait for its messages, and
-// would do so forever.
+// failed returns an error if a part's handler has failed. The other parts would
+// wait for its messages forever.
 func (s *solver) failed() error {
 	for _, a := range s.actors {
 		if a.State() == ring.Failed {
-			return fmt.Errorf("actor %s has failed, and the others wait for it in vain: %w", a.Name(), a.Info().Err)
+			return fmt.Errorf("actor %s failed, and the others are waiting for it: %w", a.Name(), a.Info().Err)
 		}
 	}
 	return nil
 }
 
-// converged reports whether the last step has changed the ranks by no more than the
+// converged reports whether the last step changed the ranks by no more than the
 // tolerance.
 func (r *result) converged(o options) bool { return r.change <= o.tolerance }
 
@@ -198,7 +198,7 @@ func (r *result) sum() (sum float64) {
 	return sum
 }
 
-// distance is the sum of the absolute differences from other ranks.
+// distance returns the sum of the absolute differences from other ranks.
 func (r *result) distance(from []float64) (sum float64) {
 	for i, v := range r.ranks {
 		sum += math.Abs(v - from[i])

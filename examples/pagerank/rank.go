@@ -7,28 +7,28 @@ import (
 
 //go:generate go tool quern gen
 
-// Limits of a part of the graph, whose actor has it in its state.
+// Limits of a part of the graph, which is the state of one actor.
 const (
 	maxVertices = 512
 	maxChunks   = 2048
 	chunkEdges  = 8
 )
 
-// one is the rank of all vertices together. Ranks are integers in parts of it, so
-// that their sum is the same in whatever order messages arrive.
+// one is the sum of all ranks. Ranks are integer fractions of it, so that sums do
+// not depend on the order in which messages arrive.
 const one = 1 << 60
 
-// message is what actors send each other.
+// message is a message between actors.
 type message struct {
 	Kind   uint32
 	Step   uint32
-	Count  uint32             // of a contribution: targets
-	From   uint32             // of a read: the first vertex
-	Value  [chunkEdges]int64  // of a contribution: for each target; of a summary: dangling rank, change
-	Target [chunkEdges]uint16 // vertices of the receiver's
+	Count  uint32             // contribution: number of targets
+	From   uint32             // read: first vertex
+	Value  [chunkEdges]int64  // contribution: value per target; summary: dangling rank and change
+	Target [chunkEdges]uint16 // vertices of the receiver
 }
 
-// Kinds of messages. Actors send the first three, the program the others.
+// Kinds of messages. Actors send the first three, and the program the others.
 const (
 	contribution = iota
 	summary
@@ -43,39 +43,39 @@ type ranks struct {
 	Converged uint32
 	Step      uint32
 	Sent      int64 // messages to other actors
-	Refused   int64 // attempts to send that had to be repeated
+	Refused   int64 // failed attempts to send
 	Change    int64 // of all ranks in the last step
 }
 
-// chunk is edges to vertices of one part: what one message carries.
+// chunk is a set of edges to vertices of one part. One message carries it.
 type chunk struct {
 	To, Count uint32
 	Source    [chunkEdges]uint16
 	Target    [chunkEdges]uint16
 }
 
-// part is the state of an actor: some vertices with their edges, and how far it is.
+// part is the state of an actor: its vertices, their edges, and its progress.
 //
-// In a step each actor sends the contributions of its vertices, and a summary to
-// each part. How many messages come to it in a step it knows from the graph. When
-// all are there it has new ranks, and begins the next step. Since a step needs a
-// message from everybody, nobody is more than one ahead: what arrives is kept apart
-// by the lowest bit of the step.
+// In each step, an actor sends the contributions of its vertices, and one summary
+// to each part. It knows from the graph how many messages it will receive. When
+// all have arrived, it computes new ranks and starts the next step. Since a step
+// needs messages from all parts, no part is more than one step ahead: the lowest
+// bit of the step number is enough to separate incoming messages.
 type part struct {
 	Peers     actor.Group[message]
 	Parts     uint32
 	Vertices  uint32
 	Chunks    uint32
-	Expected  uint32 // messages in a step
+	Expected  uint32 // messages per step
 	All       int64  // vertices of the graph
 	Damping   float64
-	Tolerance int64  // of the change of all ranks in a step
+	Tolerance int64  // of the total change in a step
 	Limit     uint32 // steps
 
 	Running, Ticking, Converged uint32
 
 	Step             uint32
-	First            uint32 // message of the step that is not sent yet
+	First            uint32 // unsent message of the step
 	Dangling, Change int64  // of this part, for the step's summary
 	Sent, Refused    int64
 	LastChange       int64 // of the whole graph
@@ -87,17 +87,17 @@ type part struct {
 	Rank   [maxVertices]int64
 	Next   [2][maxVertices]int64
 	Degree [maxVertices]uint32
-	Done   [maxChunks + maxVertices]uint32 // by message: one more than the last step it was sent in
+	Done   [maxChunks + maxVertices]uint32 // per message: 1 + the last step in which it was sent
 	Chunk  [maxChunks]chunk
 }
 
-// rank takes a message of another actor, sends what is to be sent, and goes on to the
-// next step when all has come.
+// rank handles a message from another actor, sends its own messages, and advances to
+// the next step when all messages of the current one have arrived.
 //
-// Nothing waits in it: what a full mailbox does not take stays in the state, and a
-// tick to the actor itself has it called again. Not even that needs room: if its own
-// mailbox is full it is called for what is in there. So no circle of full mailboxes
-// comes to a halt, and no message is lost, whatever the size of the mailboxes.
+// It never blocks. Messages that do not fit into a full mailbox stay in the state, and
+// the actor sends itself a tick to be called again. If its own mailbox is full, no
+// tick is needed: the messages in it cause the next call. Therefore no cycle of full
+// mailboxes can deadlock, and no message is lost, whatever the size of the mailboxes.
 //
 //quern:actor
 func rank(t kernel.Thread, c *actor.Context, p *part, in *message, out *ranks) kernel.Action {
@@ -148,14 +148,14 @@ func rank(t kernel.Thread, c *actor.Context, p *part, in *message, out *ranks) k
 	return kernel.Done
 }
 
-// send sends messages of the step, one a thread at a time.
+// send sends messages of the step, one per thread at a time.
 func send(t kernel.Thread, c *actor.Context, p *part) {
-	const rounds = 4 // in a call, so that messages are also taken
+	const rounds = 4 // per call, so that the actor also receives messages
 	thread, first := uint32(t.ThreadIdx.X), t.ThreadIdx.X == 0
 	mark, number, refused := p.Step+1, p.Chunks+p.Parts, p.Refused
 	for range rounds {
-		enough := p.First == number || p.Refused != refused // the receivers have enough to do
-		t.Sync()                                            // before others add to that
+		enough := p.First == number || p.Refused != refused // the receivers are busy
+		t.Sync()                                            // before other threads change it
 		if enough {
 			break
 		}

@@ -14,7 +14,7 @@ import (
 	"quern.dev/ring"
 )
 
-// backends are those that tests run on, where there are devices.
+// backends lists the back ends to test, where devices are available.
 var backends = []gpu.Backend{gpu.CPU, gpu.Sim, gpu.CUDA}
 
 func open(t *testing.T, b gpu.Backend) *ring.Runtime {
@@ -39,7 +39,7 @@ func open(t *testing.T, b gpu.Backend) *ring.Runtime {
 	return rt
 }
 
-// solve has actors compute the ranks of a graph.
+// solve computes the ranks of a graph with actors.
 func solve(t *testing.T, b gpu.Backend, g *graph, o options) *result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -59,7 +59,7 @@ func defaults() options {
 	return options{graph: "web", vertices: 600, degree: 6, damping: 0.85, tolerance: 1e-9, steps: 200, seed: 1}
 }
 
-func TestActorsComputeTheRanksThatPlainGoDoes(t *testing.T) {
+func TestActorsAgreeWithPlainGo(t *testing.T) {
 	for _, b := range backends {
 		for _, tt := range []struct {
 			name   string
@@ -128,8 +128,8 @@ func TestRanksAreTheSameOnEveryDevice(t *testing.T) {
 	}
 }
 
-// TestFullMailboxesOnTheSimulator has the simulator look for races where parts wait
-// for room.
+// TestFullMailboxesOnTheSimulator lets the simulator check for races while parts
+// wait for room.
 func TestFullMailboxesOnTheSimulator(t *testing.T) {
 	o := defaults()
 	o.vertices, o.degree, o.steps, o.tolerance = 500, 16, 3, 0
@@ -143,7 +143,7 @@ func TestFullMailboxesOnTheSimulator(t *testing.T) {
 	}
 }
 
-func TestGraphsThatAreTooLargeAreRefused(t *testing.T) {
+func TestGraphsThatAreTooLargeAreRejected(t *testing.T) {
 	o := defaults()
 	o.vertices = 3000
 	g := newGraph(o)
@@ -159,11 +159,11 @@ func TestGraphsThatAreTooLargeAreRefused(t *testing.T) {
 	}
 }
 
-func TestAPartThatFailsIsNamed(t *testing.T) {
+func TestFailedPartIsNamed(t *testing.T) {
 	for _, b := range backends {
 		t.Run(string(b), func(t *testing.T) {
 			o := defaults()
-			broken := &graph{[][]int{{1}, {2}, {0}, {1 + 2*maxVertices}}} // a vertex that there is not, which is part 1's
+			broken := &graph{[][]int{{1}, {2}, {0}, {1 + 2*maxVertices}}} // vertex does not exist; it belongs to part 1
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			s, err := spawn(ctx, open(t, b), broken, o)
@@ -175,7 +175,7 @@ func TestAPartThatFailsIsNamed(t *testing.T) {
 			if !errors.As(err, &cause) || !strings.Contains(err.Error(), "actor part-1") || ctx.Err() != nil {
 				t.Errorf("%v, want a KernelError of part-1", err)
 			}
-			for _, a := range s.actors { // what is left is no error of Close then
+			for _, a := range s.actors { // so that Close does not report their remaining messages
 				if _, err := a.Terminate(ctx); err != nil {
 					t.Error(err)
 				}
@@ -191,10 +191,10 @@ func TestRun(t *testing.T) {
 		code int
 		want string
 	}{
-		{"a graph", []string{"-vertices", "300"}, exitOK, "they differ from those of plain Go by"},
+		{"a graph", []string{"-vertices", "300"}, exitOK, "total difference from the ranks of plain Go: "},
 		{"where it ran", []string{"-vertices", "300"}, exitOK, "by 2 actors on "},
 		{"what came of it", []string{"-vertices", "300"}, exitOK, "result    converged after "},
-		{"too few steps", []string{"-vertices", "300", "-steps", "2"}, exitOK, "next      more steps: -steps 1000"},
+		{"too few steps", []string{"-vertices", "300", "-steps", "2"}, exitOK, "next      try more steps: -steps 1000"},
 		{"help", []string{"-h"}, exitOK, "-damping"},
 		{"an unknown graph", []string{"-graph", "tree"}, exitFailed, `-graph "tree": want random or web`},
 		{"no edges", []string{"-degree", "0"}, exitFailed, "-degree 0"},

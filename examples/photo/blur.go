@@ -6,22 +6,22 @@ import (
 	"quern.dev/kernel"
 )
 
-// The Gaussian is separable: a pass along the rows, then one along the columns.
-// Each block loads the pixels that its outputs need into shared memory once;
-// beyond the border the border pixel is repeated.
+// The Gaussian is separable: one pass over the rows, then one over the columns.
+// Each block first loads the pixels that its outputs need into shared memory.
+// Outside the image, the border pixel is repeated.
 const (
-	maxRadius = 32 // in pixels; the tiles have room for it on either side
+	maxRadius = 32 // in pixels; the tiles have a margin of this width on each side
 
-	rowTile = 256 // outputs of a block of blurRows, one a thread
+	rowTile = 256 // outputs per block of blurRows, one per thread
 
-	columnTileWidth  = 32 // outputs of a block of blurColumns
+	columnTileWidth  = 32 // outputs per block of blurColumns
 	columnTileHeight = 64
 	columnThreads    = 8 // threads along a column, each with 64/8 outputs
 )
 
-// blurRows convolves the rows of each plane. Weights holds the centre weight
-// and those on one side of it; the radius is len(weights) - 1. Block (x, y, c)
-// makes 256 pixels of row y of plane c.
+// blurRows convolves the rows of each plane. Weights holds the center weight and
+// those of one side; the radius is len(weights) - 1. Block (x, y, c) computes 256
+// pixels of row y of plane c.
 //
 //quern:kernel block=256
 func blurRows(t kernel.Thread, weights []float32, w, h int, in, out []float32) {
@@ -49,8 +49,8 @@ func blurRows(t kernel.Thread, weights []float32, w, h int, in, out []float32) {
 	}
 }
 
-// blurColumns convolves the columns of each plane, as blurRows does the rows.
-// Block (x, y, c) makes 32x64 pixels of plane c.
+// blurColumns convolves the columns of each plane like blurRows does the rows.
+// Block (x, y, c) computes 32x64 pixels of plane c.
 //
 //quern:kernel block=32x8
 func blurColumns(t kernel.Thread, weights []float32, w, h int, in, out []float32) {
@@ -89,9 +89,9 @@ func blurColumns(t kernel.Thread, weights []float32, w, h int, in, out []float32
 // maxSigma is the largest standard deviation whose Gaussian fits the tiles.
 const maxSigma = maxRadius / 3.0
 
-// gaussian returns the centre weight of a Gaussian and those on one side of it,
-// up to three standard deviations. All of them, the side ones counted twice,
-// sum to 1. Sigma is in pixels, above 0 and at most maxSigma.
+// gaussian returns the center weight of a Gaussian and those of one side, up to
+// three standard deviations. All weights, counting the side ones twice, sum to 1.
+// Sigma is in pixels, above 0 and at most maxSigma.
 func gaussian(sigma float64) []float32 {
 	radius := max(1, int(math.Ceil(3*sigma)))
 	exact := make([]float64, radius+1)

@@ -6,20 +6,20 @@ import (
 	"quern.dev/kernel"
 )
 
-// rgb is a colour in linear light.
+// rgb is a color in linear light.
 type rgb struct{ R, G, B float32 }
 
 func (c rgb) scale(s float32) rgb { return rgb{s * c.R, s * c.G, s * c.B} }
 
 func (c rgb) add(d rgb) rgb { return rgb{c.R + d.R, c.G + d.G, c.B + d.B} }
 
-// mix returns c at t = 0 and d at t = 1, exactly.
+// mix interpolates between c and d. It returns exactly c for t = 0 and d for t = 1.
 func (c rgb) mix(d rgb, t float32) rgb {
 	u := 1 - t
 	return rgb{u*c.R + t*d.R, u*c.G + t*d.G, u*c.B + t*d.B}
 }
 
-// luminance returns the relative luminance Y of the colour (ITU-R BT.709).
+// luminance returns the relative luminance Y of the color (ITU-R BT.709).
 func (c rgb) luminance() float32 {
 	return 0.2126*c.R + 0.7152*c.G + 0.0722*c.B
 }
@@ -43,8 +43,8 @@ func decodeSRGB(encoded float32) float32 {
 	return power((v+0.055)*(1/1.055), 2.4)
 }
 
-// power returns x**y for x above 0. It does without Pow's care for its many
-// special cases, which costs more than the rest.
+// power returns x**y for x above 0. It omits Pow's handling of special cases,
+// which costs more than the rest.
 func power(x, y float32) float32 {
 	return kernel.Exp(y * kernel.Log(x))
 }
@@ -63,8 +63,8 @@ func srgbTable() []float32 {
 	return table
 }
 
-// pack returns an opaque sRGB pixel: R in the low byte, then G, B and A, the
-// order of bytes in image.RGBA.
+// pack returns an opaque sRGB pixel: R in the low byte, then G, B and A, the byte
+// order of image.RGBA.
 func pack(c rgb) uint32 {
 	return quantise(c.R) | quantise(c.G)<<8 | quantise(c.B)<<16 | 0xff<<24
 }

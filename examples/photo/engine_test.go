@@ -9,13 +9,13 @@ import (
 	"quern.dev/kernel"
 )
 
-// outputs is what each stage made, by its name.
+// outputs holds the result of each stage by name.
 type outputs struct {
 	planes map[string][]float32
 	words  map[string][]uint32
 }
 
-// engine runs the whole job and keeps what each stage made.
+// engine runs the whole pipeline and keeps the result of each stage.
 type engine struct {
 	name string
 	run  func(t *testing.T, opt options, src picture) outputs
@@ -111,7 +111,7 @@ func runPlain(t *testing.T, opt options, src picture) outputs {
 	kernel.Each(kernel.Dim3{X: 1}, kernel.Dim3{X: bins},
 		func(t kernel.Thread) { toneCurve(t, float32(opt.strength), counts, curve) })
 	linear(n, func(t kernel.Thread) { equalize(t, curve, planes) })
-	keep("equalise")
+	keep("equalize")
 
 	rotate := rotateBilinear
 	if opt.bicubic {

@@ -2,24 +2,24 @@ package main
 
 import "quern.dev/kernel"
 
-// Histogram equalisation of the luminance: count the tones, add the counts up
-// to a curve, move each pixel's luminance along the curve and scale its colour
-// with it. A tone is an sRGB-encoded luminance, so that the bins are evenly
-// spaced to the eye.
+// Histogram equalization of the luminance: count the tones, sum the counts into a
+// curve, map each pixel's luminance along the curve, and scale its color
+// accordingly. A tone is an sRGB-encoded luminance, so that the bins are
+// perceptually uniform.
 const (
 	bins = 256
 
-	// darkest is the luminance below which pixels are scaled like one that has
-	// it, a fifth of the smallest step of 8-bit sRGB above black.
+	// darkest is the lower limit of the luminance used for scaling: a fifth of
+	// the smallest step of 8-bit sRGB above black.
 	darkest = 6e-5
 
 	histogramThreads = 256
-	histogramRun     = 16 // pixels that a thread counts
+	histogramRun     = 16 // pixels per thread
 )
 
-// histogram adds the number of pixels of each tone to counts. A block counts
-// its pixels in shared memory first, so that each bin costs one global atomic a
-// block.
+// histogram adds the number of pixels of each tone to counts. Each block first
+// counts its pixels in shared memory, so that each bin takes one global atomic
+// operation per block.
 //
 //quern:kernel block=256
 func histogram(t kernel.Thread, planes []float32, counts []uint32) {
@@ -47,8 +47,8 @@ func histogram(t kernel.Thread, planes []float32, counts []uint32) {
 	}
 }
 
-// toneCurve turns the histogram into the curve that maps tones to tones, given
-// at bins+1 evenly spaced points: the cumulative distribution, mixed with the
+// toneCurve computes the curve that maps tones to tones, at bins+1 evenly spaced
+// points, from the histogram: the cumulative distribution, mixed with the
 // identity by strength. It is an inclusive scan by a single block (Hillis and
 // Steele, Data parallel algorithms, 1986).
 //
@@ -76,7 +76,7 @@ func toneCurve(t kernel.Thread, strength float32, counts []uint32, curve []float
 	}
 }
 
-// equalize moves the luminance of each pixel along the curve.
+// equalize maps the luminance of each pixel along the curve.
 //
 //quern:kernel
 func equalize(t kernel.Thread, curve, planes []float32) {

@@ -4,11 +4,11 @@ import "quern.dev/kernel"
 
 //go:generate go tool quern gen
 
-// An image on the device is three planes of float32 in one buffer, red, green
-// and blue, each w*h intensities in linear light, row by row. Planes make the
-// loads of neighbouring threads neighbours in memory.
+// An image on the device consists of three float32 planes in one buffer: red,
+// green and blue, each with w*h intensities in linear light, row by row. With
+// planes, neighboring threads load neighboring elements.
 
-// toLinear decodes packed sRGB pixels and composes them over the background.
+// toLinear decodes packed sRGB pixels and composites them over the background.
 // Table holds the intensity of each sRGB value.
 //
 //quern:kernel
@@ -36,8 +36,8 @@ func toSRGB(t kernel.Thread, planes []float32, pixels []uint32) {
 	}
 }
 
-// sharpen is an unsharp mask: it adds to each value amount times its difference
-// from the blurred image.
+// sharpen is an unsharp mask: it adds amount times the difference between the
+// image and the blurred image.
 //
 //quern:kernel
 func sharpen(t kernel.Thread, amount float32, blurred, planes []float32) {

@@ -10,7 +10,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// randomPicture is smooth with some noise, partly transparent.
+// randomPicture returns a smooth picture with some noise, partly transparent.
 func randomPicture(w, h int, seed uint64) picture {
 	r := rand.New(rand.NewPCG(seed, 2))
 	p := picture{w, h, make([]uint32, w*h)}
@@ -36,7 +36,7 @@ func testOptions() options {
 	return options{angle: 23.5, sigma: 1.7, amount: 0.8, strength: 0.6, bicubic: true, background: rgb{0.2, 0.5, 0.1}}
 }
 
-// jobs are what every engine is tested with.
+// jobs lists the inputs with which every engine is tested.
 var jobs = []struct {
 	name string
 	src  picture
@@ -66,8 +66,8 @@ func TestStagesAgreeWithTheirDefinitions(t *testing.T) {
 	}
 }
 
-// checkStages compares what each stage made with the definition of the stage,
-// applied to what the stage before made.
+// checkStages compares the result of each stage with its definition, applied to
+// the result of the previous stage.
 func checkStages(t *testing.T, opt options, src picture, got outputs) {
 	t.Helper()
 	w, h := src.w, src.h
@@ -76,17 +76,17 @@ func checkStages(t *testing.T, opt options, src picture, got outputs) {
 	if opt.bicubic {
 		reach, weight = 2, cubic
 	}
-	linear, equalized := got.planes["sRGB to linear"], got.planes["equalise"]
+	linear, equalized := got.planes["sRGB to linear"], got.planes["equalize"]
 	rows, blurred, sharp := got.planes["blur rows"], got.planes["blur columns"], got.planes["unsharp mask"]
 
 	closeTo(t, "sRGB to linear", linear, refToLinear(src.pixels, opt.background), 1e-6)
 	closeTo(t, "blur rows", rows, refBlur(linear, w, h, 1, 0, opt.sigma), 2e-6)
 	closeTo(t, "blur columns", blurred, refBlur(rows, w, h, 0, 1, opt.sigma), 2e-6)
 	closeTo(t, "unsharp mask", sharp, refSharpen(linear, blurred, opt.amount), 2e-6)
-	// A tone on the border of two bins may fall on either side.
+	// A tone on the border between two bins may be counted in either.
 	closeTo(t, "histogram", got.words["histogram"], refHistogram(sharp), 1)
 	closeTo(t, "tone curve", got.planes["tone curve"], refToneCurve(got.words["histogram"], opt.strength), 1e-6)
-	closeTo(t, "equalise", equalized, refEqualize(got.planes["tone curve"], sharp), 1e-4)
+	closeTo(t, "equalize", equalized, refEqualize(got.planes["tone curve"], sharp), 1e-4)
 	closeTo(t, "rotate", got.planes["rotate"], refRotate(equalized, w, h, opt.angle, opt.background, outW, outH, reach, weight), 1e-3)
 
 	pixels := got.words["linear to sRGB"]
@@ -97,8 +97,8 @@ func checkStages(t *testing.T, opt options, src picture, got outputs) {
 	closeTo(t, "linear to sRGB", bytes, refToSRGB(got.planes["rotate"]), 0.501)
 }
 
-// closeTo fails unless each element of got is within a tolerance of want,
-// relative to want where that is above 1.
+// closeTo fails unless each element of got is within a tolerance of want. The
+// tolerance is relative where want is above 1.
 func closeTo[T float32 | uint32](t *testing.T, stage string, got []T, want []float64, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -121,7 +121,7 @@ func TestRotationByFullTurnsIsTheIdentity(t *testing.T) {
 					opt := testOptions()
 					opt.angle, opt.bicubic = angle, bicubic
 					got := e.run(t, opt, randomPicture(50, 33, 11))
-					if !slices.Equal(got.planes["rotate"], got.planes["equalise"]) {
+					if !slices.Equal(got.planes["rotate"], got.planes["equalize"]) {
 						t.Error("the rotated picture is not the picture")
 					}
 				})
@@ -133,7 +133,7 @@ func TestRotationByFullTurnsIsTheIdentity(t *testing.T) {
 func TestFourQuarterTurnsAreTheIdentity(t *testing.T) {
 	const w, h = 31, 20
 	src := randomPicture(w, h, 12)
-	planes := runPlain(t, testOptions(), src).planes["equalise"]
+	planes := runPlain(t, testOptions(), src).planes["equalize"]
 	turned, tw, th := planes, w, h
 	for range 4 {
 		r, outW, outH := newRotation(tw, th, 90)
@@ -146,8 +146,8 @@ func TestFourQuarterTurnsAreTheIdentity(t *testing.T) {
 	}
 }
 
-func TestRotationIsCounterClockwise(t *testing.T) {
-	// A bright pixel at the right end of a row goes to the top of a column.
+func TestRotationIsCounterclockwise(t *testing.T) {
+	// A bright pixel at the right end of a row moves to the top of a column.
 	planes := slices.Repeat([]float32{0, 0, 1}, 3)
 	r, outW, outH := newRotation(3, 1, 90)
 	out := make([]float32, 9)
@@ -175,7 +175,7 @@ func TestBlurOfAConstantIsTheConstant(t *testing.T) {
 }
 
 func TestBlurPreservesTheMean(t *testing.T) {
-	// Nothing bright comes within reach of the border, where it would count twice.
+	// No bright pixel is close enough to the border to be counted twice.
 	const w, h = 120, 100
 	src := constantPicture(w, h, 0xff000000)
 	noise := randomPicture(w, h, 13)

@@ -1,13 +1,13 @@
-// Photo develops a photograph on a GPU, or on all cores of the CPU: it sharpens
-// it, equalises its tones and rotates it, in linear light. Without -in it
-// renders a 3840x2160 scene of its own first.
+// Photo develops a photograph on a GPU, or on all CPU cores: it sharpens it,
+// equalizes its tones and rotates it, in linear light. Without -in it first
+// renders a 3840x2160 scene.
 //
 //	go run ./examples/photo
 //	go run ./examples/photo -in holiday.jpg -angle 2.5 -out straight.png
 //	go run ./examples/photo -verify
 //
-// Every step is a kernel in this directory, written in Go. The program prints
-// where the time went.
+// Every step is a kernel in this directory, written in Go. The program prints how
+// long each of them took.
 package main
 
 import (
@@ -37,7 +37,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the whole program.
+// run parses the arguments, runs the program and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	opt, err := parseOptions(args, stderr)
 	var usage *usageError
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// develop does the job and prints the report.
+// develop processes the picture and prints the report.
 func develop(ctx context.Context, opt options, stdout io.Writer, working *progress) (err error) {
 	begin := time.Now()
 	out, err := createOutput(opt.out)

@@ -2,8 +2,8 @@ package main
 
 import "quern.dev/kernel"
 
-// hash returns a number from 0 to 1 that depends on all bits of x and y
-// (the finaliser of MurmurHash3, Appleby, 2008).
+// hash returns a number from 0 to 1 that depends on all bits of x and y (the
+// finalizer of MurmurHash3, Appleby, 2008).
 func hash(x, y int32) float32 {
 	h := uint32(x)*0x9e3779b9 ^ uint32(y)*0x85ebca6b
 	h ^= h >> 16
@@ -14,7 +14,7 @@ func hash(x, y int32) float32 {
 	return float32(h>>8) * (1.0 / (1 << 24))
 }
 
-// ease is the cubic that is 0 at 0, 1 at 1, and flat at both.
+// ease is the cubic with value 0 at 0, value 1 at 1, and slope 0 at both.
 func ease(t float32) float32 { return t * t * (3 - 2*t) }
 
 // smoothStep rises from 0 at low to 1 at high.
@@ -22,15 +22,15 @@ func smoothStep(low, high, x float32) float32 {
 	return ease(kernel.Saturate((x - low) / (high - low)))
 }
 
-// noise1 is value noise along a line: random values at the integers, a smooth
-// curve between them. The values of seed are different lines.
+// noise1 is one-dimensional value noise: random values at the integers with a
+// smooth curve between them. Each seed gives a different curve.
 func noise1(x float32, seed int32) float32 {
 	f := kernel.Floor(x)
 	i := int32(f)
 	return kernel.Lerp(hash(i, seed), hash(i+1, seed), ease(x-f))
 }
 
-// noise2 is value noise over the plane.
+// noise2 is two-dimensional value noise.
 func noise2(x, y float32) float32 {
 	fx, fy := kernel.Floor(x), kernel.Floor(y)
 	i, j := int32(fx), int32(fy)
@@ -41,8 +41,8 @@ func noise2(x, y float32) float32 {
 		ease(y-fy))
 }
 
-// clouds is fractal noise over the plane: four octaves, 0 to 1. Each octave is
-// turned, so that their lattices do not line up.
+// clouds is two-dimensional fractal noise: four octaves, 0 to 1. Each octave is
+// rotated, so that their lattices do not align.
 func clouds(x, y float32) float32 {
 	var sum float32
 	amplitude := float32(0.5)
@@ -54,8 +54,8 @@ func clouds(x, y float32) float32 {
 	return sum * (1 / 0.9375)
 }
 
-// ridges is fractal noise along a line whose octaves have sharp maxima, the
-// outline of a mountain range, 0 to 1.
+// ridges is one-dimensional fractal noise whose octaves have sharp maxima, for
+// the outline of a mountain range, 0 to 1.
 func ridges(x float32, seed int32) float32 {
 	var sum float32
 	amplitude := float32(0.5)

@@ -18,19 +18,19 @@ import (
 	"quern.dev/gpu"
 )
 
-// picture is an image in host memory: packed sRGB pixels, row by row, alpha not
-// premultiplied. Without pixels it stands for the scene of that size.
+// picture is an image in host memory, as packed sRGB pixels, row by row, with
+// non-premultiplied alpha. Without pixels it represents the scene of that size.
 type picture struct {
 	w, h   int
 	pixels []uint32
 }
 
 const (
-	// maxPixels keeps the indices of three planes within 31 bits.
+	// maxPixels limits the indices of three planes to 31 bits.
 	maxPixels = 1 << 29
 
-	// simPixels is what the sim device, which interprets every instruction,
-	// does in about a minute.
+	// simPixels is the number of pixels that the simulator, which interprets
+	// every instruction, processes in about a minute.
 	simPixels = 1 << 18
 )
 
@@ -42,7 +42,7 @@ func newScene(backend gpu.Backend) picture {
 	return picture{w: 3840, h: 2160}
 }
 
-// openPicture reads the file in.
+// openPicture reads a picture from a file.
 func openPicture(in string, backend gpu.Backend) (picture, error) {
 	limit := maxPixels
 	if backend == gpu.Sim {
@@ -51,19 +51,19 @@ func openPicture(in string, backend gpu.Backend) (picture, error) {
 	p, err := decode(in, limit)
 	var large *sizeError
 	if errors.As(err, &large) && backend == gpu.Sim {
-		return p, fmt.Errorf("%w; the sim device interprets every instruction: use a smaller picture, or -device cpu", err)
+		return p, fmt.Errorf("%w; the simulator interprets every instruction; use a smaller picture or -device cpu", err)
 	}
 	return p, err
 }
 
-// sizeError is a picture with too many pixels.
+// sizeError reports a picture with too many pixels.
 type sizeError struct {
 	name        string
 	w, h, limit int
 }
 
 func (e *sizeError) Error() string {
-	return fmt.Sprintf("%s has %dx%d pixels, more than %d", e.name, e.w, e.h, e.limit)
+	return fmt.Sprintf("%s has %dx%d pixels; the limit is %d pixels", e.name, e.w, e.h, e.limit)
 }
 
 func decode(name string, limit int) (picture, error) {
@@ -103,8 +103,8 @@ func decodeError(name string, err error) error {
 	return fmt.Errorf("%s cannot be decoded: %w", name, err)
 }
 
-// newPicture copies an image. Package draw has a fast way to RGBA, which for an
-// opaque image is the same as NRGBA.
+// newPicture copies an image. Package draw converts to RGBA quickly; for an
+// opaque image this is the same as NRGBA.
 func newPicture(img image.Image) picture {
 	b := img.Bounds()
 	at := image.Rect(0, 0, b.Dx(), b.Dy())
@@ -134,9 +134,9 @@ func (p picture) image() *image.RGBA {
 	return img
 }
 
-// output is the file to write. The data goes to a temporary file beside it,
-// which takes its name when it is complete: what was there before is lost only
-// to a whole picture.
+// output is the output file. The data is written to a temporary file next to it,
+// which is renamed when complete, so an existing file is replaced only by a
+// complete picture.
 type output struct {
 	name string
 	temp *os.File
@@ -151,7 +151,7 @@ func createOutput(name string) (*output, error) {
 	}
 	temp, err := os.CreateTemp(filepath.Dir(name), ".photo-*.png")
 	if err != nil {
-		// The temporary file's name would only puzzle.
+		// Leave out the name of the temporary file; it would be confusing.
 		if e := new(os.PathError); errors.As(err, &e) {
 			err = e.Err
 		}
@@ -182,7 +182,7 @@ func (o *output) write(ctx context.Context, p picture) error {
 	return nil
 }
 
-// discard removes the temporary file unless it has become the output.
+// discard removes the temporary file unless it was renamed.
 func (o *output) discard() {
 	o.temp.Close()
 	os.Remove(o.temp.Name())

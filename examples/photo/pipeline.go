@@ -10,7 +10,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// pipeline is the job on one device.
+// pipeline processes the picture on one device.
 type pipeline struct {
 	opt        options
 	dev        *gpu.Device
@@ -24,25 +24,25 @@ type pipeline struct {
 	curve            *gpu.Buffer[float32]
 	source, result   *gpu.Buffer[uint32]  // packed pixels
 	planes           *gpu.Buffer[float32] // the image
-	blurred, scratch *gpu.Buffer[float32] // scratch holds the rows' blur, then the rotated image
+	blurred, scratch *gpu.Buffer[float32] // scratch holds the result of blurRows, then the rotated image
 
 	stages  []stage
-	working *progress // told of the stages
+	working *progress // shows the current stage
 	closers []io.Closer
 }
 
-// stage is one step of the job.
+// stage is one step of the pipeline.
 type stage struct {
 	name   string
-	bytes  int // that must move: each input read once, each output written once; 0 for few
+	bytes  int // minimum traffic: each input read once, each output written once; 0 if small
 	launch func() error
-	// What the stage makes; one of the two.
+	// The output of the stage; one of the two is set.
 	planes *gpu.Buffer[float32]
 	words  *gpu.Buffer[uint32]
 	check  tolerance
 }
 
-// newPipeline allocates what the job needs on dev.
+// newPipeline returns a pipeline with its buffers on dev.
 func newPipeline(dev *gpu.Device, opt options, src picture) (*pipeline, error) {
 	p := &pipeline{opt: opt, dev: dev, stream: dev.DefaultStream(), src: src}
 	p.rotation, p.outW, p.outH = newRotation(src.w, src.h, opt.angle)
@@ -105,8 +105,8 @@ func upload[T any](p *pipeline, host []T) (*gpu.Buffer[T], error) {
 	return b, nil
 }
 
-// plan returns the stages. Equalisation comes before rotation, so that the
-// background neither counts nor changes.
+// plan returns the stages. Equalization comes before rotation, so that the
+// background neither affects it nor is changed by it.
 func (p *pipeline) plan() []stage {
 	s, opt := p.stream, p.opt
 	w, h := p.src.w, p.src.h
@@ -166,7 +166,7 @@ func (p *pipeline) plan() []stage {
 			},
 		},
 		stage{
-			name: "equalise", bytes: n * 2 * triple, planes: p.planes, check: intensity(1e-3),
+			name: "equalize", bytes: n * 2 * triple, planes: p.planes, check: intensity(1e-3),
 			launch: func() error { return LaunchEqualize(s, gpu.Linear(n), p.curve, p.planes) },
 		},
 		stage{
@@ -226,10 +226,10 @@ func (p *pipeline) download(ctx context.Context) (picture, error) {
 	return result, gpu.Download(ctx, p.stream, result.pixels, p.result)
 }
 
-// measure runs the stages and returns how long each took.
+// measure runs the stages and returns how long each one took.
 func (p *pipeline) measure(ctx context.Context) ([]measurement, error) {
-	// On a GPU the first round loads the kernels; the fastest of the others
-	// counts.
+	// On a GPU, the first round loads the kernels. The fastest of the other
+	// rounds counts.
 	rounds := 1
 	if p.dev.Backend() == gpu.CUDA {
 		rounds = 6
@@ -261,7 +261,7 @@ func (p *pipeline) measure(ctx context.Context) ([]measurement, error) {
 	return m, nil
 }
 
-// round runs the stages once, with a mark before each and one at the end.
+// round runs the stages once. It records an event before each stage and one at the end.
 func (p *pipeline) round(ctx context.Context, marks []*gpu.Event) error {
 	for i, stage := range p.stages {
 		if err := ctx.Err(); err != nil {
@@ -289,11 +289,11 @@ func (p *pipeline) close() error {
 	return errors.Join(errs...)
 }
 
-// String describes the job.
+// String describes the processing.
 func (p *pipeline) String() string {
 	kind := "picture"
 	if p.src.pixels == nil {
 		kind = "rendered scene"
 	}
-	return fmt.Sprintf("%s of %dx%d pixels, rotated by %v° to %dx%d", kind, p.src.w, p.src.h, p.opt.angle, p.outW, p.outH)
+	return fmt.Sprintf("%s with %dx%d pixels, rotated by %v° to %dx%d", kind, p.src.w, p.src.h, p.opt.angle, p.outW, p.outH)
 }

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// patience is how long the work goes on before progress speaks.
-const patience = 2 * time.Second
+// progressDelay is how long the work may take before progress is shown.
+const progressDelay = 2 * time.Second
 
-// progress keeps the name of what is being done on the last line of a terminal.
-// A nil progress does nothing.
+// progress shows the current stage on the last line of a terminal. A nil progress
+// does nothing.
 type progress struct {
 	timer *time.Timer
 
 	mu    sync.Mutex
-	w     io.Writer // nil once ended
+	w     io.Writer // nil after end
 	stage string
 	shown bool
 }
@@ -32,11 +32,11 @@ func startProgress(w io.Writer) *progress {
 		return nil
 	}
 	p := &progress{w: w}
-	p.timer = time.AfterFunc(patience, p.show)
+	p.timer = time.AfterFunc(progressDelay, p.show)
 	return p
 }
 
-// at says that a stage begins.
+// at starts a stage.
 func (p *progress) at(stage string) {
 	if p == nil {
 		return
@@ -49,7 +49,7 @@ func (p *progress) at(stage string) {
 	}
 }
 
-// show makes the stages visible from now on.
+// show starts showing the stages.
 func (p *progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +57,7 @@ func (p *progress) show() {
 	p.draw(p.stage + " ...")
 }
 
-// end clears the line. Ending again does nothing.
+// end clears the line. It may be called more than once.
 func (p *progress) end() {
 	if p == nil {
 		return
@@ -73,7 +73,7 @@ func (p *progress) end() {
 	p.w = nil
 }
 
-// draw replaces the line; mu is held.
+// draw replaces the line. The caller must hold mu.
 func (p *progress) draw(text string) {
 	if p.w != nil {
 		fmt.Fprintf(p.w, "\r\x1b[K%s", text)

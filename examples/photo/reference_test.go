@@ -2,7 +2,7 @@ package main
 
 import "math"
 
-// The stages in float64 and plain Go, as their definitions read.
+// The stages in float64 and plain Go, written like their definitions.
 
 func refDecode(v float64) float64 {
 	if v <= 0.04045 {
@@ -106,8 +106,8 @@ func refEqualize(curve, planes []float32) []float64 {
 	return out
 }
 
-// refRotate samples with the kernel function of the interpolation, and with the
-// edge pixels repeated.
+// refRotate samples with the kernel function of the interpolation, and repeats
+// the edge pixels.
 func refRotate(planes []float32, w, h int, degrees float64, background rgb, outW, outH int, reach int, weight func(x float64) float64) []float64 {
 	sin, cos := math.Sincos(degrees * math.Pi / 180)
 	n, outN := w*h, outW*outH

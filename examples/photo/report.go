@@ -9,21 +9,21 @@ import (
 	"quern.dev/gpu"
 )
 
-// report is what the program prints in the end.
+// report is the output of the program.
 type report struct {
 	opt             options
 	device, picture string
-	passed          string // why there is no GPU, if that is why the CPU does it
+	passed          string // why no GPU is used, if the CPU is used for lack of one
 	working         *progress
 	stages          []measurement // on the device
-	steps           []measurement // on the host, and all kernels
+	steps           []measurement // on the host, and the total of all kernels
 	total           time.Duration
 }
 
 // measurement is the time of a stage or step.
 type measurement struct {
 	name       string
-	bytes      int // that had to move; 0 if that is not the point
+	bytes      int // minimum memory traffic; 0 if not relevant
 	time       time.Duration
 	difference *difference // from the CPU device; nil if not compared
 }
@@ -43,7 +43,7 @@ func newReport(opt options, dev *gpu.Device, working *progress) *report {
 	return r
 }
 
-// step runs f and enters its time.
+// step runs f and records its time.
 func (r *report) step(name string, f func() error) error {
 	r.working.at(name)
 	begin := time.Now()
@@ -52,7 +52,7 @@ func (r *report) step(name string, f func() error) error {
 	return err
 }
 
-// sumKernels enters the time of all stages as a step.
+// sumKernels records the time of all stages as one step.
 func (r *report) sumKernels() {
 	all := measurement{name: "kernels"}
 	for _, m := range r.stages {
@@ -61,8 +61,8 @@ func (r *report) sumKernels() {
 	r.steps = append(r.steps, all)
 }
 
-// mismatch returns an error that names the first stage whose result is too far
-// from the CPU device's.
+// mismatch returns an error that names the first stage whose result differs too
+// much from that of the CPU device.
 func (r *report) mismatch() error {
 	for _, m := range r.stages {
 		if d := m.difference; d != nil && !d.within() {
@@ -76,7 +76,7 @@ func (r *report) mismatch() error {
 func (r *report) print(w io.Writer) error {
 	fmt.Fprintf(w, "device   %s\n", r.device)
 	if r.passed != "" {
-		fmt.Fprintf(w, "no GPU   %s; go tool quern doctor says more\n", r.passed)
+		fmt.Fprintf(w, "no GPU   %s; run go tool quern doctor for details\n", r.passed)
 	}
 	fmt.Fprintf(w, "picture  %s\nwritten  %s\n\n", r.picture, r.opt.out)
 
@@ -110,19 +110,19 @@ func (r *report) print(w io.Writer) error {
 	return err
 }
 
-// hint says what to do next.
+// hint suggests what to do next.
 func (r *report) hint() string {
 	switch {
 	case !r.opt.verify:
-		return "Next: -verify compares every stage with the CPU device; -device cpu|cuda|sim chooses another."
+		return "Next: -verify compares every stage with the CPU device; -device cpu|cuda|sim selects a device."
 	case r.opt.in == "":
-		return "Next: -in picture.jpg develops a picture of yours; -help lists the rest."
+		return "Next: -in picture.jpg develops your own picture; -help lists all options."
 	default:
-		return "Next: -angle, -interp, -sigma, -amount and -equalize change the result; -help lists the rest."
+		return "Next: -angle, -interp, -sigma, -amount and -equalize change the result; -help lists all options."
 	}
 }
 
-// rate returns the bytes a second in GB/s, "-" for a rate that says nothing.
+// rate returns the throughput in GB/s, or "-" if it is not meaningful.
 func (m measurement) rate() string {
 	gigabytes := float64(m.bytes) / float64(m.time.Nanoseconds())
 	if gigabytes < 0.05 {

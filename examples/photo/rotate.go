@@ -6,17 +6,17 @@ import (
 	"quern.dev/kernel"
 )
 
-// rotation maps places of the result to places of the source image. Places are
-// in pixels; pixel (i, j) has its centre at (i, j).
+// rotation maps positions in the result to positions in the source image, in
+// pixels. The center of pixel (i, j) is at (i, j).
 type rotation struct {
 	Cos, Sin   float32
-	InX, InY   float32 // the centre of the source
-	OutX, OutY float32 // the centre of the result
+	InX, InY   float32 // the center of the source
+	OutX, OutY float32 // the center of the result
 }
 
-// source returns the place of the source that lands on pixel (x, y). The
-// conversions keep the products from being fused with the sums, so that every
-// device samples at the same places.
+// source returns the source position that is rotated to pixel (x, y). The
+// explicit conversions keep products from being fused with sums, so that every
+// device samples at the same positions.
 func (r rotation) source(x, y int) (sx, sy float32) {
 	dx, dy := float32(x)-r.OutX, float32(y)-r.OutY
 	sx = r.InX + (float32(r.Cos*dx) - float32(r.Sin*dy))
@@ -31,8 +31,8 @@ func coverage(x, y float32, w, h int) float32 {
 	return kernel.Saturate(inside)
 }
 
-// rotateBilinear rotates the planes in, w x h pixels, into the planes out,
-// outW x outH pixels, and blends the edges over the background.
+// rotateBilinear rotates the planes in, with w x h pixels, into the planes out,
+// with outW x outH pixels, and blends the edges over the background.
 //
 //quern:kernel block=32x8
 func rotateBilinear(t kernel.Thread, r rotation, background rgb, w, h int, in []float32, outW, outH int, out []float32) {
@@ -105,9 +105,9 @@ func rotateBicubic(t kernel.Thread, r rotation, background rgb, w, h int, in []f
 	out[2*outN+o] = c.B
 }
 
-// catmullRom returns the weights of four neighbours for a place t of the way
-// from the second to the third (Catmull and Rom, A class of local interpolating
-// splines, 1974; Keys' cubic convolution with a = -1/2).
+// catmullRom returns the weights of four neighbors for a position at fraction t
+// between the second and the third (Catmull and Rom, A class of local
+// interpolating splines, 1974; Keys' cubic convolution with a = -1/2).
 func catmullRom(t float32) [4]float32 {
 	return [4]float32{
 		((-0.5*t+1)*t - 0.5) * t,
@@ -118,10 +118,10 @@ func catmullRom(t float32) [4]float32 {
 }
 
 // newRotation returns the rotation of a w x h image by an angle in degrees,
-// counter-clockwise, and the size of the result that holds the whole image.
+// counterclockwise, and the size of the result that holds the whole image.
 func newRotation(w, h int, degrees float64) (r rotation, outW, outH int) {
 	sin, cos := sincosDegrees(degrees)
-	// A little less than a pixel of rounding error must not add a pixel.
+	// Rounding errors of less than a pixel must not add a pixel.
 	const slack = 1e-6
 	fw, fh := float64(w), float64(h)
 	outW = int(math.Ceil(fw*math.Abs(cos) + fh*math.Abs(sin) - slack))

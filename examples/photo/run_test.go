@@ -82,7 +82,7 @@ func TestRunWritesThePictureAndReportsTheStages(t *testing.T) {
 	onlyFiles(t, dir, "in.png", "out.png")
 }
 
-func TestTheReportSaysWhyThereIsNoGPU(t *testing.T) {
+func TestReportExplainsWhyThereIsNoGPU(t *testing.T) {
 	t.Setenv(gpu.DeviceVariable, "")
 	dir := t.TempDir()
 	code, stdout, stderr := photo(t.Context(), "-device", "", "-in", writePNG(t, dir), "-out", filepath.Join(dir, "out.png"))
@@ -119,7 +119,7 @@ func TestRunDevelopsAPhotograph(t *testing.T) {
 	if !strings.Contains(stdout, "1024x768") {
 		t.Errorf("the report does not give the size:\n%s", stdout)
 	}
-	// The black of space stays dark, the suit bright, the background its colour.
+	// The black of space stays dark, the suit bright, the background its color.
 	img := readPNG(t, out)
 	if r, g, b, _ := img.At(0, 0).RGBA(); r>>8 != 0x14 || g>>8 != 0x16 || b>>8 != 0x1a {
 		t.Errorf("the corner is #%02x%02x%02x, want the background", r>>8, g>>8, b>>8)
@@ -171,17 +171,17 @@ func TestBadInput(t *testing.T) {
 		{"a negative sigma", []string{"-sigma", "-1"}, exitFailed, []string{"-sigma -1"}},
 		{"a sigma that is not a number", []string{"-sigma", "NaN"}, exitFailed, []string{"-sigma NaN"}},
 		{"a huge sigma", []string{"-sigma", "1000"}, exitFailed, []string{"-sigma 1000", "10.66", "32"}},
-		{"a sigma that rounds to the limit", []string{"-sigma", "10.67"}, exitFailed, []string{"-sigma 10.67: at most 10.66"}},
+		{"a sigma that rounds to the limit", []string{"-sigma", "10.67"}, exitFailed, []string{"-sigma 10.67: want at most 10.66"}},
 		{"an angle that is not a number", []string{"-angle", "NaN"}, exitFailed, []string{"-angle NaN"}},
 		{"an infinite angle", []string{"-angle", "-Inf"}, exitFailed, []string{"-angle -Inf"}},
 		{"a negative amount", []string{"-amount", "-0.1"}, exitFailed, []string{"-amount -0.1"}},
-		{"too much equalisation", []string{"-equalize", "1.5"}, exitFailed, []string{"-equalize 1.5"}},
+		{"too much equalization", []string{"-equalize", "1.5"}, exitFailed, []string{"-equalize 1.5"}},
 		{"an unknown interpolation", []string{"-interp", "nearest"}, exitFailed, []string{"-interp", "nearest"}},
-		{"a colour without a hash", []string{"-background", "ff0000"}, exitFailed, []string{"-background", "#rrggbb"}},
-		{"a colour that is no number", []string{"-background", "#gg0000"}, exitFailed, []string{"-background", "hexadecimal"}},
+		{"a color without a hash", []string{"-background", "ff0000"}, exitFailed, []string{"-background", "#rrggbb"}},
+		{"a color that is not a number", []string{"-background", "#gg0000"}, exitFailed, []string{"-background", "hexadecimal"}},
 		{"an unknown device", []string{"-device", "abacus"}, exitFailed, []string{"abacus"}},
 		{"an angle that is a word", []string{"-angle", "steep"}, exitUsage, []string{"-angle", "steep"}},
-		{"an unknown flag", []string{"-colour", "red"}, exitUsage, []string{"-colour"}},
+		{"an unknown flag", []string{"-colors", "red"}, exitUsage, []string{"-colors"}},
 		{"an argument too many", []string{"picture.jpg"}, exitUsage, []string{"picture.jpg", "-in"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-func TestSimRefusesALargePicture(t *testing.T) {
+func TestSimRejectsALargePicture(t *testing.T) {
 	dir := t.TempDir()
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 1000, 1000))); err != nil {
@@ -223,7 +223,7 @@ func TestSimRefusesALargePicture(t *testing.T) {
 	}
 }
 
-func TestAnInterruptWritesNothing(t *testing.T) {
+func TestInterruptWritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	in := writePNG(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -2,8 +2,8 @@ package main
 
 import "quern.dev/kernel"
 
-// The scene is a mountain lake at sunset. Its coordinates have the origin in
-// the middle of the picture, X to the right and Y up; the picture is 1 high.
+// The scene is a mountain lake at sunset. The origin of its coordinates is the center
+// of the picture, with X to the right and Y up; the picture has a height of 1.
 const (
 	shore = -0.16 // Y of the far shore of the lake
 
@@ -32,16 +32,16 @@ func scene(t kernel.Thread, w, h int, pixels []uint32) {
 	}
 	// Lenses darken toward the corners.
 	c = c.scale(1 - 0.35*(sx*sx+sy*sy))
-	// A step of 8 bits is visible in a smooth sky; a random half step hides it.
+	// Steps of 8-bit values are visible in a smooth sky; a random half step hides them.
 	c = c.scale(1 + 0.012*(hash(int32(x), int32(y))-0.5))
 	pixels[y*w+x] = pack(c)
 }
 
-// land is what lies above the shore: the ranges, and the sky behind them. It
-// goes from the nearest to the farthest and stops at what hides the rest.
+// land returns the color above the shore: the ranges, and the sky behind them. It goes
+// from the nearest range to the farthest and stops when nothing behind is visible.
 func land(x, y, pixel float32) rgb {
 	var c rgb
-	open := float32(1) // how much of what is behind shows
+	open := float32(1) // visible share of what is behind
 	for i := ranges - 1; i >= 0 && open > 0; i-- {
 		depth := float32(i) / (ranges - 1) // 0 is the farthest
 		top := skyline(x, i)
@@ -57,7 +57,7 @@ func land(x, y, pixel float32) rgb {
 	return c
 }
 
-// sky is a gradient, the sun and clouds lit from below.
+// sky returns the color of the sky: a gradient, the sun, and clouds lit from below.
 func sky(x, y float32) rgb {
 	up := kernel.Saturate((y - shore) * 1.5)
 	c := rgb{0.95, 0.46, 0.20}.mix(rgb{0.42, 0.28, 0.34}, smoothStep(0, 0.35, up))
@@ -68,7 +68,7 @@ func sky(x, y float32) rgb {
 	glow := kernel.Exp(-5 * distance)
 	c = c.add(rgb{1.0, 0.48, 0.16}.scale(0.75 * glow))
 
-	// Clouds are layers seen at a grazing angle: flatter toward the horizon.
+	// Clouds are layers seen at a grazing angle; they are flatter near the horizon.
 	far := 0.35 / (up + 0.22)
 	density := clouds(3.1*x*far+5, 9*far+2)
 	veil := smoothStep(0.47, 0.78, density) * smoothStep(0.02, 0.3, up)
@@ -93,10 +93,10 @@ func skyline(x float32, i int) float32 {
 	return top
 }
 
-// trees returns how far the firs of the nearest range reach above the ground:
-// one fir in each cell of a line, a triangle with a serrated edge.
+// trees returns the height of the firs on the nearest range: one fir per cell of
+// a line, as a triangle with a serrated edge.
 func trees(x float32) float32 {
-	const density = 95 // firs in a length of 1
+	const density = 95 // firs per unit length
 	position := x * density
 	cell := kernel.Floor(position)
 	var height float32
@@ -111,8 +111,8 @@ func trees(x float32) float32 {
 	return height
 }
 
-// slope is the surface of a range: lit from the side of the sun, bluer and
-// brighter with the air before it, and with mist at its foot.
+// slope returns the color of a range: lit from the side of the sun, bluer and
+// brighter with distance, and misty at its foot.
 func slope(x, y, top, depth float32) rgb {
 	below := top - y
 	relief := clouds(14*x+60*depth, 26*y+9*x) - clouds(14*x+60*depth+0.25, 26*y+9*x+0.1)
@@ -128,19 +128,19 @@ func slope(x, y, top, depth float32) rgb {
 	return rock.mix(air, kernel.Saturate(haze+mist*(1-haze)))
 }
 
-// lake mirrors the land in rippled water.
+// lake reflects the land in rippled water.
 func lake(x, y, pixel float32) rgb {
-	depth := shore - y // below the shore on the picture
-	// Ripples are as wide as the distance to them allows.
+	depth := shore - y // below the shore in the picture
+	// The width of ripples depends on their distance.
 	near := 1 / (depth + 0.015)
 	ripple := clouds(1.4*x*near+3, 7*near+40) - 0.5
 	ripple += 0.4 * (noise2(5*x*near, 30*near) - 0.5)
 	strength := 0.10 * depth / (depth + 0.05)
 	c := land(x+0.25*strength*ripple, shore+max(depth*0.96+strength*ripple, 0.0005), 2*pixel)
 
-	// Water reflects less where it is looked into more steeply.
+	// Water reflects less at steeper viewing angles.
 	fresnel := kernel.Lerp(float32(0.82), 0.42, smoothStep(0, 0.35, depth))
 	c = rgb{0.012, 0.026, 0.040}.mix(c, fresnel)
-	// The line of light on the far shore.
+	// A line of light along the far shore.
 	return c.add(rgb{0.35, 0.20, 0.13}.scale(0.6 * kernel.Exp(-260*depth)))
 }

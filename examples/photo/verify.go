@@ -9,8 +9,8 @@ import (
 	"quern.dev/gpu"
 )
 
-// tolerance is the largest difference between two devices that a stage may
-// show, and its unit.
+// tolerance is the largest difference that a stage may show between two devices,
+// with its unit.
 type tolerance struct {
 	limit float64
 	unit  string
@@ -18,9 +18,9 @@ type tolerance struct {
 
 func levels(limit float64) tolerance    { return tolerance{limit, "levels of 255"} }
 func intensity(limit float64) tolerance { return tolerance{limit, "of full intensity"} }
-func pixels(limit int) tolerance        { return tolerance{float64(limit), "pixels a bin"} }
+func pixels(limit int) tolerance        { return tolerance{float64(limit), "pixels per bin"} }
 
-// difference is how far the results of a stage are apart.
+// difference is the difference between two results of a stage.
 type difference struct {
 	max, mean float64
 	check     tolerance
@@ -28,8 +28,8 @@ type difference struct {
 
 func (d *difference) within() bool { return d.max <= d.check.limit }
 
-// verify runs each stage on p and on the CPU device, with the same input, and
-// enters the differences in stages.
+// verify runs each stage on p and on the CPU device with the same input, and
+// records the differences in stages.
 func verify(ctx context.Context, p *pipeline, stages []measurement) (err error) {
 	dev, err := gpu.Open(gpu.Config{Device: "cpu"})
 	if err != nil {
@@ -69,8 +69,8 @@ func verify(ctx context.Context, p *pipeline, stages []measurement) (err error) 
 	return nil
 }
 
-// compare enters how far two buffers are apart in d. Then it copies the first
-// to the second, so that the next stage starts from the same values on both.
+// compare records the difference between two buffers in d. It then copies the first
+// to the second, so that both devices start the next stage with the same values.
 func compare[T any](ctx context.Context, d *difference, p *pipeline, b *gpu.Buffer[T], cpu *pipeline, reference *gpu.Buffer[T], apart func(x, y T) float64) error {
 	got, want := make([]T, b.Len()), make([]T, b.Len())
 	if err := gpu.Download(ctx, p.stream, got, b); err != nil {
@@ -89,7 +89,7 @@ func compare[T any](ctx context.Context, d *difference, p *pipeline, b *gpu.Buff
 	return gpu.CopyIn(cpu.stream, reference, got)
 }
 
-// apart is infinite if only one of x and y is NaN.
+// apart returns the distance between x and y. It is infinite if only one of them is NaN.
 func apart(x, y float32) float64 {
 	switch {
 	case x == y || x != x && y != y:

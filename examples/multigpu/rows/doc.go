@@ -1,5 +1,5 @@
-// Package rows computes with matrices whose rows are spread over several
-// devices: products, and the sum, mean, smallest and largest of all elements.
+// Package rows computes with matrices whose rows are distributed over several
+// devices: products, and the sum, mean, minimum and maximum of all elements.
 //
 //	devs, err := gpu.OpenAll(gpu.Config{})
 //	a, err := gpu.Distribute(devs, m, k, hostA)
@@ -9,8 +9,8 @@
 //	s, err := rows.Summarise(ctx, c)
 //	err = c.Gather(ctx, hostC)
 //
-// Each device works on its own rows, on its default stream; what is combined in
-// the end is a few numbers of each.
+// Each device works on its own rows, on its default stream. Only a few numbers
+// per device are combined at the end.
 package rows
 
 //go:generate go tool quern gen

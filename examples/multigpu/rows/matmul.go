@@ -9,7 +9,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// tile is the side of a tile of matmul, which one block computes.
+// tile is the width and height of a tile of matmul, which one block computes.
 const tile = 16
 
 // matmul computes C = A*B of row-major matrices: A is m x k, B is k x n, C is
@@ -42,17 +42,17 @@ func matmul(t kernel.Thread, m, n, k int, a, b, c []float32) {
 	}
 }
 
-// Matmul computes C = A*B: the rows of A and C are spread over the same devices,
-// and each has all of B, which [Replicate] makes. It returns when the products
-// are asked for; [gpu.Distributed.Gather] waits for them.
+// Matmul computes C = A*B. The rows of A and C are distributed over the same
+// devices; each device has a copy of B, made by [Replicate]. Matmul returns
+// without waiting for the result; [gpu.Distributed.Gather] waits.
 func Matmul(ctx context.Context, c, a *gpu.Distributed[float32], b []*gpu.Buffer[float32]) error {
 	m, n, k := c.Rows(), c.RowLen(), a.RowLen()
 	parts := a.Parts()
 	switch {
 	case a.Rows() != m:
-		return fmt.Errorf("product of %d rows for a matrix of %d", a.Rows(), m)
+		return fmt.Errorf("rows: matmul: A has %d rows, but C has %d", a.Rows(), m)
 	case len(b) != len(parts) || len(c.Parts()) != len(parts):
-		return fmt.Errorf("matrices on %d, %d and %d devices", len(parts), len(b), len(c.Parts()))
+		return fmt.Errorf("rows: matmul: A, B and C are on %d, %d and %d devices; use the same devices for all", len(parts), len(b), len(c.Parts()))
 	}
 	for i := range b {
 		if b[i].Len() != k*n {
@@ -72,8 +72,8 @@ func Matmul(ctx context.Context, c, a *gpu.Distributed[float32], b []*gpu.Buffer
 	})
 }
 
-// Replicate makes a buffer with a copy of host on each device. The host sends it
-// to the first, which passes it on to the others. Each is to be closed.
+// Replicate returns one buffer per device with a copy of host. The host sends the data
+// to the first device, which sends it to the others. Close each buffer after use.
 func Replicate[T any](devs []*gpu.Device, host []T) ([]*gpu.Buffer[T], error) {
 	if len(devs) == 0 {
 		return nil, nil
@@ -99,7 +99,7 @@ func replicate[T any](devs []*gpu.Device, host []T, copies []*gpu.Buffer[T]) err
 			return err
 		}
 	}
-	// The other devices do not begin before the copies have arrived.
+	// The other devices wait until the copies have arrived.
 	arrived, err := devs[0].NewEvent()
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func replicate[T any](devs []*gpu.Device, host []T, copies []*gpu.Buffer[T]) err
 	return nil
 }
 
-// CloseAll closes what [Replicate] has made.
+// CloseAll closes the buffers returned by [Replicate].
 func CloseAll[T any](copies []*gpu.Buffer[T]) error {
 	var errs []error
 	for _, b := range copies {

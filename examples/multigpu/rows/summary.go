@@ -8,27 +8,27 @@ import (
 	"quern.dev/kernel"
 )
 
-// Summary is what is known about some numbers.
+// Summary holds statistics of a set of numbers.
 type Summary struct {
 	Count    int
 	Sum      float64
 	Min, Max float32 // +Inf and -Inf if there are no numbers; unspecified if one is NaN
 }
 
-// Mean returns the arithmetic mean, NaN if there are no numbers.
+// Mean returns the arithmetic mean, or NaN if there are no numbers.
 func (s Summary) Mean() float64 { return s.Sum / float64(s.Count) }
 
-// join is the summary of the numbers of both.
+// join returns the summary of the numbers of both.
 func (s Summary) join(o Summary) Summary {
 	return Summary{s.Count + o.Count, s.Sum + o.Sum, min(s.Min, o.Min), max(s.Max, o.Max)}
 }
 
-// nothing is the summary of no numbers.
+// nothing returns the summary of no numbers.
 func nothing() Summary {
 	return Summary{Min: float32(math.Inf(1)), Max: float32(math.Inf(-1))}
 }
 
-// partial is what a block of summarise has found.
+// partial is the result of one block of summarise.
 type partial struct {
 	sum    float64
 	lo, hi float32
@@ -38,26 +38,26 @@ const (
 	blockThreads = 256
 	warps        = blockThreads / 32
 
-	// blocksPerCore keeps enough loads in flight to use all of the bandwidth.
+	// blocksPerCore keeps enough loads in flight to use the full bandwidth.
 	blocksPerCore = 8
 )
 
-// summarise finds the sum, the least and the greatest of the elements that the
-// threads of each block read. There is at least one element.
+// summarise computes the sum, minimum and maximum of the elements that the
+// threads of each block read. x must not be empty.
 //
 //quern:kernel block=256
 func summarise(t kernel.Thread, x []float32, out []partial) {
 	sums := kernel.Shared[[warps]float64](t)
 	los := kernel.Shared[[warps]float32](t)
 	his := kernel.Shared[[warps]float32](t)
-	// A thread without elements of its own counts the first one again, which
-	// changes neither the least nor the greatest.
+	// A thread without elements of its own starts with the first element of x,
+	// which affects neither the minimum nor the maximum.
 	var sum float64
 	lo, hi := x[0], x[0]
 	for i := t.Global(); i < len(x); i += t.Stride() {
 		v := x[i]
 		sum += float64(v)
-		// Unlike min and max these do not tell apart the zeros, nor look for NaN.
+		// Unlike min and max, these do not distinguish the zeros or check for NaN.
 		if v < lo {
 			lo = v
 		}
@@ -79,9 +79,9 @@ func summarise(t kernel.Thread, x []float32, out []partial) {
 	}
 }
 
-// Summarise summarises all elements of x. It waits for the devices' default
-// streams. The sum is of float64 numbers, in an order that depends on the
-// devices.
+// Summarise returns the summary of all elements of x. It waits for the devices'
+// default streams. The sum is computed in float64, in an order that depends on
+// the devices.
 func Summarise(ctx context.Context, x *gpu.Distributed[float32]) (Summary, error) {
 	found := make([]Summary, len(x.Parts()))
 	devs := make([]*gpu.Device, len(found))
@@ -99,12 +99,12 @@ func Summarise(ctx context.Context, x *gpu.Distributed[float32]) (Summary, error
 	return all, err
 }
 
-// launchElements is the number of elements that one launch summarises at most:
-// 32-bit indices reach them, with which the kernel is faster.
+// launchElements is the maximum number of elements per launch. The kernel is
+// faster if 32-bit indices are sufficient.
 const launchElements = 1 << 30
 
-// summariseOne summarises the elements on one device, in launches of at most so
-// many of them.
+// summariseOne summarizes the elements on one device, in launches of at most the
+// given number of elements.
 func summariseOne(ctx context.Context, x *gpu.Buffer[float32], most int) (Summary, error) {
 	all := nothing()
 	if x.Len() == 0 {
