@@ -115,7 +115,7 @@ var quernWatchProgram = &ring.Program{Name: "watch", Kernel: quernWatchActor, Th
 
 // SpawnWatch makes an actor with the handler watch.
 //
-// watch compares a reading with the forecast, and tells of it if it is strange.
+// watch compares a reading with the forecast and replies if it is anomalous.
 func SpawnWatch(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[reading, finding], error) {
 	return ring.Spawn[detector, reading, finding](ctx, rt, quernWatchProgram, o)
 }

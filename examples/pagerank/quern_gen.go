@@ -155,13 +155,13 @@ var quernRankProgram = &ring.Program{Name: "rank", Kernel: quernRankActor, Threa
 
 // SpawnRank makes an actor with the handler rank.
 //
-// rank takes a message of another actor, sends what is to be sent, and goes on to the
-// next step when all has come.
+// rank handles a message from another actor, sends its own messages, and advances to
+// the next step when all messages of the current one have arrived.
 //
-// Nothing waits in it: what a full mailbox does not take stays in the state, and a
-// tick to the actor itself has it called again. Not even that needs room: if its own
-// mailbox is full it is called for what is in there. So no circle of full mailboxes
-// comes to a halt, and no message is lost, whatever the size of the mailboxes.
+// It never blocks. Messages that do not fit into a full mailbox stay in the state, and
+// the actor sends itself a tick to be called again. If its own mailbox is full, no
+// tick is needed: the messages in it cause the next call. Therefore no cycle of full
+// mailboxes can deadlock, and no message is lost, whatever the size of the mailboxes.
 func SpawnRank(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[message, ranks], error) {
 	return ring.Spawn[part, message, ranks](ctx, rt, quernRankProgram, o)
 }

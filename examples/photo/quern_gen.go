@@ -98,9 +98,9 @@ var quernBlurRows = gpu.NewKernel(compiled.Kernel{
 
 // LaunchBlurRows runs blurRows on the grid g.
 //
-// blurRows convolves the rows of each plane. Weights holds the centre weight
-// and those on one side of it; the radius is len(weights) - 1. Block (x, y, c)
-// makes 256 pixels of row y of plane c.
+// blurRows convolves the rows of each plane. Weights holds the center weight and
+// those of one side; the radius is len(weights) - 1. Block (x, y, c) computes 256
+// pixels of row y of plane c.
 func LaunchBlurRows(s *gpu.Stream, g gpu.Grid, weights *gpu.Buffer[float32], w, h int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernBlurRows.Begin(s, g)
 	if err != nil {
@@ -145,8 +145,8 @@ var quernBlurColumns = gpu.NewKernel(compiled.Kernel{
 
 // LaunchBlurColumns runs blurColumns on the grid g.
 //
-// blurColumns convolves the columns of each plane, as blurRows does the rows.
-// Block (x, y, c) makes 32x64 pixels of plane c.
+// blurColumns convolves the columns of each plane like blurRows does the rows.
+// Block (x, y, c) computes 32x64 pixels of plane c.
 func LaunchBlurColumns(s *gpu.Stream, g gpu.Grid, weights *gpu.Buffer[float32], w, h int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernBlurColumns.Begin(s, g)
 	if err != nil {
@@ -188,9 +188,9 @@ var quernHistogram = gpu.NewKernel(compiled.Kernel{
 
 // LaunchHistogram runs histogram on the grid g.
 //
-// histogram adds the number of pixels of each tone to counts. A block counts
-// its pixels in shared memory first, so that each bin costs one global atomic a
-// block.
+// histogram adds the number of pixels of each tone to counts. Each block first
+// counts its pixels in shared memory, so that each bin takes one global atomic
+// operation per block.
 func LaunchHistogram(s *gpu.Stream, g gpu.Grid, planes *gpu.Buffer[float32], counts *gpu.Buffer[uint32]) error {
 	l, err := quernHistogram.Begin(s, g)
 	if err != nil {
@@ -228,8 +228,8 @@ var quernToneCurve = gpu.NewKernel(compiled.Kernel{
 
 // LaunchToneCurve runs toneCurve on the grid g.
 //
-// toneCurve turns the histogram into the curve that maps tones to tones, given
-// at bins+1 evenly spaced points: the cumulative distribution, mixed with the
+// toneCurve computes the curve that maps tones to tones, at bins+1 evenly spaced
+// points, from the histogram: the cumulative distribution, mixed with the
 // identity by strength. It is an inclusive scan by a single block (Hillis and
 // Steele, Data parallel algorithms, 1986).
 func LaunchToneCurve(s *gpu.Stream, g gpu.Grid, strength float32, counts *gpu.Buffer[uint32], curve *gpu.Buffer[float32]) error {
@@ -269,7 +269,7 @@ var quernEqualize = gpu.NewKernel(compiled.Kernel{
 
 // LaunchEqualize runs equalize on the grid g.
 //
-// equalize moves the luminance of each pixel along the curve.
+// equalize maps the luminance of each pixel along the curve.
 func LaunchEqualize(s *gpu.Stream, g gpu.Grid, curve, planes *gpu.Buffer[float32]) error {
 	l, err := quernEqualize.Begin(s, g)
 	if err != nil {
@@ -315,7 +315,7 @@ var quernToLinear = gpu.NewKernel(compiled.Kernel{
 
 // LaunchToLinear runs toLinear on the grid g.
 //
-// toLinear decodes packed sRGB pixels and composes them over the background.
+// toLinear decodes packed sRGB pixels and composites them over the background.
 // Table holds the intensity of each sRGB value.
 func LaunchToLinear(s *gpu.Stream, g gpu.Grid, table *gpu.Buffer[float32], background rgb, pixels *gpu.Buffer[uint32], planes *gpu.Buffer[float32]) error {
 	l, err := quernToLinear.Begin(s, g)
@@ -390,8 +390,8 @@ var quernSharpen = gpu.NewKernel(compiled.Kernel{
 
 // LaunchSharpen runs sharpen on the grid g.
 //
-// sharpen is an unsharp mask: it adds to each value amount times its difference
-// from the blurred image.
+// sharpen is an unsharp mask: it adds amount times the difference between the
+// image and the blurred image.
 func LaunchSharpen(s *gpu.Stream, g gpu.Grid, amount float32, blurred, planes *gpu.Buffer[float32]) error {
 	l, err := quernSharpen.Begin(s, g)
 	if err != nil {
@@ -445,8 +445,8 @@ var quernRotateBilinear = gpu.NewKernel(compiled.Kernel{
 
 // LaunchRotateBilinear runs rotateBilinear on the grid g.
 //
-// rotateBilinear rotates the planes in, w x h pixels, into the planes out,
-// outW x outH pixels, and blends the edges over the background.
+// rotateBilinear rotates the planes in, with w x h pixels, into the planes out,
+// with outW x outH pixels, and blends the edges over the background.
 func LaunchRotateBilinear(s *gpu.Stream, g gpu.Grid, r rotation, background rgb, w, h int, in *gpu.Buffer[float32], outW, outH int, out *gpu.Buffer[float32]) error {
 	l, err := quernRotateBilinear.Begin(s, g)
 	if err != nil {

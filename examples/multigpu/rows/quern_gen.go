@@ -112,8 +112,8 @@ var quernSummarise = gpu.NewKernel(compiled.Kernel{
 
 // LaunchSummarise runs summarise on the grid g.
 //
-// summarise finds the sum, the least and the greatest of the elements that the
-// threads of each block read. There is at least one element.
+// summarise computes the sum, minimum and maximum of the elements that the
+// threads of each block read. x must not be empty.
 func LaunchSummarise(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32], out *gpu.Buffer[partial]) error {
 	l, err := quernSummarise.Begin(s, g)
 	if err != nil {
