@@ -1,21 +1,20 @@
-// Package bench compares Quern with its peers. It is programs and scripts:
+// Package bench compares Quern with its peers. It consists of programs and scripts:
 //
-//	bench/build       builds all that a GPU machine needs into .gpu/
-//	bench/run         runs it there, beside CuPy, numba-cuda and CUDA C, and
-//	                  prints one table; needs Python with CuPy and numba-cuda,
-//	                  but no Go
+//	bench/build       builds everything that a GPU machine needs into .gpu/
+//	bench/run         runs there and prints one table with Quern, CuPy, numba-cuda
+//	                  and CUDA C; needs Python with CuPy and numba-cuda, but no Go
 //	go run ./bench/cpu
-//	                  compares the CPU device with parallel Go by hand
+//	                  compares the CPU device with hand-written parallel Go
 //
 // The generated files of the kernels are not in the repository. bench/build generates
-// them; before go run, write them once with
+// them. Before go run, write them once with
 //
 //	go run ./internal/overlay/cmd -write
 //
-// Package parity compares many kernels of different kinds with CUDA C, and its
-// program cpu with Go by hand.
+// Package parity compares many kinds of kernels with CUDA C. Its program cpu compares them
+// with hand-written Go.
 //
-// The kernels are in bench/kernels, the same algorithms in CUDA C in
-// bench/kernels.cu. Every result is checked before it is timed: inputs are
-// random, outputs are poisoned, and the reference is computed in float64.
+// The kernels are in bench/kernels, and the same algorithms in CUDA C are in
+// bench/kernels.cu. Every result is checked before it is timed: inputs are random, outputs
+// are poisoned, and the reference is computed in float64.
 package bench

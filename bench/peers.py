@@ -19,7 +19,7 @@ import numpy as np
 
 import cupy as cp
 
-# numba-cuda uses names that NumPy 2.4 and later lack.
+# numba-cuda uses names that NumPy 2.4 removed.
 for old, new in {"row_stack": "vstack", "in1d": "isin", "trapz": "trapezoid"}.items():
     if not hasattr(np, old) and hasattr(np, new):
         setattr(np, old, getattr(np, new))
@@ -29,7 +29,7 @@ try:
     from numba import cuda, float32
 
     NUMBA_ERROR = None
-except Exception as e:  # the import fails in many ways
+except Exception as e:  # imports fail with many exception types
     NUMBA_ERROR = f"{type(e).__name__}: {e}"
 
 RADIUS = 8
@@ -58,7 +58,7 @@ class Bench:
         self.results.append(r)
 
     def compare(self, benchmark, tool, unit, amount, reset, launch, check):
-        """Checks one launch, then enters amount over the median time of many."""
+        """Checks one launch, then records amount divided by the median time of many."""
         try:
             reset()
             launch()
@@ -120,7 +120,7 @@ class Bench:
             self.report("launch and wait", tool, "us", statistics.median(waits) * 1e6)
 
     def start(self):
-        """Small programs, each a process of its own; see start.go."""
+        """Runs small programs, each in a separate process; see gpu/start.go."""
         program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers_start.py")
         for tool, name in (("CuPy", "cupy"), ("numba-cuda", "numba")):
             samples = {}
@@ -132,7 +132,7 @@ class Bench:
                     self.report("small program", tool, "us", error=run.stderr.strip().splitlines()[-1])
                     break
                 if round == 0:
-                    continue  # fills the caches
+                    continue  # warms up the caches
                 for part, micros in json.loads(run.stdout).items():
                     samples.setdefault(part, []).append(micros)
                 samples.setdefault("its process", []).append(took * 1e6)
@@ -152,7 +152,7 @@ class Bench:
             y[:] = y0
 
         def check():
-            # In parts, since float64 takes twice the memory.
+            # In parts, because float64 needs twice the memory.
             for lo in range(0, n, 1 << 25):
                 part = slice(lo, lo + (1 << 25))
                 want = float(a) * x[part].astype(cp.float64) + y0[part]
@@ -323,7 +323,7 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", default="peers.json", help="JSON file to write")
-    parser.add_argument("--small", action="store_true", help="small sizes, to try the program out")
+    parser.add_argument("--small", action="store_true", help="small sizes, to try out the program")
     args = parser.parse_args()
     full = {"vector": 1 << 28, "matrix": 4096, "image": 8192, "repeat": 30}
     small = {"vector": 1 << 14, "matrix": 256, "image": 256, "repeat": 3}

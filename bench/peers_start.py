@@ -1,6 +1,6 @@
 """A small program in CuPy or numba-cuda: opens the device, uploads two arrays,
 launches one kernel that was compiled before, downloads the result. It prints the
-microseconds of its parts as JSON; importing the packages is a part of its own.
+microseconds of its phases as JSON; importing the packages is a separate phase.
 
     python3 peers_start.py cupy|numba
 """

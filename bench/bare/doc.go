@@ -1,3 +1,3 @@
-// Package bare calls NVIDIA's driver library with nothing in between, for
-// comparisons with what Quern adds to it. It exists on Linux only.
+// Package bare calls NVIDIA's driver library directly, for comparison with the overhead of
+// Quern. It works only on Linux.
 package bare

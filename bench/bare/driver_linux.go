@@ -9,14 +9,14 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Driver is the opened library.
+// Driver is the opened driver library.
 type Driver struct {
 	lib       uintptr
 	mu        sync.Mutex
 	functions map[string]uintptr
 }
 
-// Open opens the library.
+// Open opens the driver library.
 func Open() (*Driver, error) {
 	lib, err := purego.Dlopen("libcuda.so.1", purego.RTLD_NOW)
 	if err != nil {
@@ -25,8 +25,8 @@ func Open() (*Driver, error) {
 	return &Driver{lib: lib, functions: map[string]uintptr{}}, nil
 }
 
-// Call calls a function of the driver. Arguments that are addresses of Go memory
-// must be pinned or on the heap for the time of the call.
+// Call calls a driver function. Arguments that are addresses of Go memory must be pinned
+// or on the heap during the call.
 func (d *Driver) Call(name string, args ...uintptr) error {
 	f, err := d.function(name)
 	if err != nil {
@@ -35,7 +35,7 @@ func (d *Driver) Call(name string, args ...uintptr) error {
 	return call(f, name, args)
 }
 
-// Lookup returns the address of a function, 0 if there is none of the name.
+// Lookup returns the address of a function, or 0 if there is no function with that name.
 func (d *Driver) Lookup(name string) uintptr {
 	f, err := d.function(name)
 	if err != nil {
@@ -68,8 +68,8 @@ func call(f uintptr, name string, args []uintptr) error {
 	return nil
 }
 
-// Context makes the primary context of the first GPU current on the calling
-// thread, which stays locked until release is called.
+// Context makes the primary context of the first GPU current on the calling thread. The
+// goroutine stays locked to the thread until it calls release.
 func (d *Driver) Context() (release func(), err error) {
 	runtime.LockOSThread()
 	context := new(uintptr)

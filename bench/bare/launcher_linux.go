@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// Launcher launches a kernel that does nothing: the context is current once and
-// for all, the arguments are laid out once, and the call's slice is used again.
+// Launcher launches an empty kernel. It sets the context and lays out the arguments once,
+// and reuses the slice of the call.
 type Launcher struct {
 	driver         *Driver
 	launch         uintptr
@@ -18,8 +18,8 @@ type Launcher struct {
 	pins           runtime.Pinner
 }
 
-// NewLauncher makes a launcher of a kernel whose parameters have the given sizes
-// in bytes. The calling goroutine keeps its thread until Close.
+// NewLauncher returns a launcher of a kernel whose parameters have the given sizes in
+// bytes. The calling goroutine stays locked to its thread until Close.
 func NewLauncher(sizes ...int) (_ *Launcher, err error) {
 	d, err := Open()
 	if err != nil {
@@ -63,7 +63,7 @@ func NewLauncher(sizes ...int) (_ *Launcher, err error) {
 	return l, nil
 }
 
-// emptyKernel is PTX of a kernel without statements.
+// emptyKernel returns the PTX of a kernel without statements.
 func emptyKernel(sizes []int) string {
 	var params []string
 	for i, size := range sizes {
@@ -72,13 +72,13 @@ func emptyKernel(sizes []int) string {
 	return fmt.Sprintf(".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry empty(%s)\n{\n\tret;\n}\n", strings.Join(params, ", "))
 }
 
-// Submit makes one call of cuLaunchKernel.
+// Submit calls cuLaunchKernel once.
 func (l *Launcher) Submit() error { return call(l.launch, "cuLaunchKernel", l.args) }
 
-// Wait waits for the launches.
+// Wait waits for the launches to finish.
 func (l *Launcher) Wait() error { return l.driver.Call("cuStreamSynchronize", l.stream) }
 
-// Close releases what the launcher has.
+// Close releases the resources of the launcher.
 func (l *Launcher) Close() {
 	if l.stream != 0 {
 		l.driver.Call("cuStreamDestroy_v2", l.stream)

@@ -1,5 +1,5 @@
-// Compare prints the figures of several runs as one table, and how Quern stands
-// to what it is meant to reach.
+// Compare prints the figures of several runs in one table and compares Quern with its
+// goals.
 //
 //	compare peers-1.json quern-1.json ...
 package main
@@ -37,7 +37,7 @@ func main() {
 // table holds the best figure of each tool in each benchmark.
 type table struct {
 	devices    []string
-	benchmarks []string // in the order in which they came
+	benchmarks []string // in order of first appearance
 	tools      []string
 	figures    map[key]results.Result
 	errors     []string
@@ -77,11 +77,11 @@ func addOnce(list []string, s string) []string {
 	return append(list, s)
 }
 
-// goal is a ratio that Quern is meant to reach.
+// goal is a ratio that Quern should reach.
 type goal struct {
 	benchmark, tool, peer string
 	ratio                 float64 // of the values
-	most                  bool    // the ratio is to be at most this; otherwise at least
+	most                  bool    // the ratio is an upper bound; otherwise a lower bound
 }
 
 var goals = []goal{
@@ -157,7 +157,7 @@ func (t *table) print(w io.Writer) error {
 	return nil
 }
 
-// unit returns the unit of a benchmark, which is that of all its figures.
+// unit returns the unit of a benchmark. All its figures have the same one.
 func (t *table) unit(benchmark string) string {
 	for _, tool := range t.tools {
 		if r, ok := t.figures[key{benchmark, tool}]; ok {

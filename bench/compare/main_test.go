@@ -8,7 +8,7 @@ import (
 	"quern.dev/bench/results"
 )
 
-func TestTableKeepsTheBestOfTheRunsAndMarksMissedGoals(t *testing.T) {
+func TestTableKeepsBestFiguresAndMarksMissedGoals(t *testing.T) {
 	table := newTable()
 	table.add(results.File{Device: "NVIDIA X", Results: []results.Result{
 		{Benchmark: "launch", Tool: "driver call", Value: 2, Unit: results.Duration},

@@ -7,10 +7,10 @@ import (
 	"quern.dev/bench/kernels"
 )
 
-// The kernels as a Go programmer writes them without Quern: loops over parts of
-// the data, one goroutine a core.
+// The kernels as a Go programmer writes them without Quern: loops over parts of the data,
+// with one goroutine per core.
 
-// parallel calls f for the parts of 0 to n, one on each core.
+// parallel splits [0, n) into one part per core and calls f for each part concurrently.
 func parallel(n int, f func(lo, hi int)) {
 	workers := runtime.GOMAXPROCS(0)
 	var wg sync.WaitGroup
@@ -29,9 +29,8 @@ func saxpy(a float32, x, y []float32) {
 	})
 }
 
-// The blurs make one pass over the row for each pair of weights, which keeps the
-// inner loops free of bounds checks and is twice as fast as a loop over the
-// weights for each pixel.
+// The blurs make one pass over the row per pair of weights. This keeps the inner loops
+// free of bounds checks and is twice as fast as a loop over the weights per pixel.
 
 func blurRows(weights *kernels.Weights, w, h int, in, out []float32) {
 	parallel(h, func(lo, hi int) {
@@ -84,7 +83,7 @@ func addScaled(f float32, a, b, sums []float32) {
 	}
 }
 
-// tileMatmul multiplies row-major matrices in the tiles of the kernel.
+// tileMatmul multiplies row-major matrices in the same tiles as the kernel.
 func tileMatmul(m, n, k int, a, b, c []float32) {
 	const tile = kernels.Tile
 	rows := (m + tile - 1) / tile
@@ -114,8 +113,8 @@ func tileMatmul(m, n, k int, a, b, c []float32) {
 	})
 }
 
-// load fills a tile from the place (row0, column0) of a rows x columns matrix,
-// with zeros beyond its edges.
+// load fills a tile from position (row0, column0) of a rows x columns matrix, with zeros
+// outside of the matrix.
 func load(tile *[kernels.Tile][kernels.Tile]float32, matrix []float32, row0, column0, rows, columns int) {
 	for y := range tile {
 		for x := range tile[y] {

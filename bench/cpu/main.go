@@ -1,8 +1,8 @@
-// Cpu compares the CPU device with parallel Go written by hand, on all cores:
+// Cpu compares the CPU device with hand-written parallel Go, on all cores:
 //
 //	go run ./bench/cpu
 //
-// Both get the same inputs and take turns; the outputs are compared first.
+// Both get the same inputs and take turns. The outputs are compared first.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// sizes of the arrays.
+// sizes holds the sizes of the arrays.
 type sizes struct {
 	vector int // elements of saxpy
 	image  int // rows and columns of the blur
@@ -42,13 +42,13 @@ type sizes struct {
 
 var fullSize = sizes{vector: 1 << 24, image: 2048, matrix: 512, repeat: 21}
 
-// contest is a benchmark.
+// contest is one benchmark.
 type contest struct {
 	name      string
-	goal      float64 // the most that Quern's time may be of the time by hand
+	goal      float64 // upper bound of Quern's time relative to the time of hand-written Go
 	byHand    func(out []float32)
 	quern     func(out *gpu.Buffer[float32]) error
-	start     []float32 // of the output
+	start     []float32 // initial contents of the output
 	tolerance float64
 }
 
@@ -119,8 +119,8 @@ func (c *contest) run(s *gpu.Stream, repeat int) (byHand, quern float64, err err
 	return hands[repeat/2], querns[repeat/2], nil
 }
 
-// newContests makes the contests. What they hold on the device is released by
-// the second result, also if there is an error.
+// newContests returns the contests and a function that releases their device memory, which
+// is valid even if there is an error.
 func newContests(s *gpu.Stream, size sizes) ([]contest, func() error, error) {
 	var buffers []*gpu.Buffer[float32]
 	closeAll := func() error {
@@ -182,7 +182,7 @@ func newContests(s *gpu.Stream, size sizes) ([]contest, func() error, error) {
 	}, closeAll, nil
 }
 
-// random returns n numbers from -1 to 1.
+// random returns n numbers between -1 and 1.
 func random(n int) []float32 {
 	v := make([]float32, n)
 	for i := range v {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestByHandAndQuernAgree(t *testing.T) {
+func TestQuernMatchesHandWrittenGo(t *testing.T) {
 	var out strings.Builder
 	if err := run(&out, sizes{vector: 1001, image: 75, matrix: 37, repeat: 1}); err != nil {
 		t.Fatal(err)

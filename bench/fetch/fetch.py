@@ -1,6 +1,6 @@
-"""What a jump costs one warp when code lies between: cycles an instruction of code
-that is run again and again, without jumps, and with blocks of 16 instructions that
-jump over 48 others each. Needs nvcc and a GPU.
+"""Measures the cost of jumps over code for one warp: cycles per instruction of code
+that runs repeatedly, without jumps and with blocks of 16 instructions that each
+jump over 48 others. Needs nvcc and a GPU.
 
     python3 bench/fetch/fetch.py
 """

@@ -10,8 +10,8 @@ import (
 	"quern.dev/gpu"
 )
 
-// copy measures a copy from device memory to device memory: what the memory
-// gives a kernel that reads as much as it writes.
+// copy measures a copy within device memory. This is the bandwidth that memory provides to
+// a kernel that reads as much as it writes.
 func (b *bench) copy() error {
 	n := b.size.vector
 	src, err := gpu.Upload(b.stream, random(n))
@@ -65,7 +65,7 @@ func (b *bench) saxpy() error {
 	return nil
 }
 
-// buffers are the operands of a benchmark with one output.
+// buffers holds the operands of a benchmark with one output.
 type buffers struct {
 	in  []*gpu.Buffer[float32]
 	out *gpu.Buffer[float32]
@@ -141,8 +141,8 @@ func (b *bench) registerMatmul() error {
 	return nil
 }
 
-// checkProduct checks that all of C has been written, and some of its rows
-// against a product in float64.
+// checkProduct checks that all of C has been written, and compares some of its rows with a
+// product in float64.
 func (b *bench) checkProduct(m, n, k int, a, bb []float32, c *gpu.Buffer[float32]) error {
 	got := make([]float32, m*n)
 	if err := gpu.Download(b.ctx, b.stream, got, c); err != nil {
@@ -162,7 +162,7 @@ func (b *bench) checkProduct(m, n, k int, a, bb []float32, c *gpu.Buffer[float32
 				want[j] += f * float64(v)
 			}
 		}
-		// Sums of k products of numbers up to 1 round like a random walk.
+		// The error of a sum of k products of numbers up to 1 grows like a random walk.
 		tolerance := 1e-6 * float64(k)
 		for j, w := range want {
 			if v := float64(got[row*n+j]); !(math.Abs(v-w) <= tolerance) {
@@ -210,7 +210,7 @@ func (b *bench) blur() error {
 	return nil
 }
 
-// testWeights are a Gaussian whose weights sum to 1.
+// testWeights returns a Gaussian filter whose weights sum to 1.
 func testWeights() kernels.Weights {
 	var w kernels.Weights
 	var sum float64
@@ -224,8 +224,7 @@ func testWeights() kernels.Weights {
 	return w
 }
 
-// checkBlur checks a convolution along (dx, dy), one of which is 1 and the other
-// 0.
+// checkBlur checks a convolution along (dx, dy), which is (1, 0) or (0, 1).
 func (b *bench) checkBlur(weights kernels.Weights, w, h, dx, dy int, in []float32, out *gpu.Buffer[float32]) error {
 	got := make([]float32, w*h)
 	if err := gpu.Download(b.ctx, b.stream, got, out); err != nil {

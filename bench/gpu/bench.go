@@ -14,7 +14,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// bench is one run.
+// bench is one run of the benchmarks.
 type bench struct {
 	ctx     context.Context
 	dev     *gpu.Device
@@ -24,8 +24,8 @@ type bench struct {
 	results []results.Result
 }
 
-// sizes of the arrays. The arrays of the memory-bound benchmarks are several
-// times the L2 cache, so that a repetition does not find them there.
+// sizes holds the sizes of the arrays. The arrays of memory-bound benchmarks are several
+// times as large as the L2 cache, so that a repetition does not hit the cache.
 type sizes struct {
 	vector int // elements of saxpy and of the copy
 	matrix int // rows and columns of the products
@@ -40,7 +40,7 @@ var (
 
 const warmUp = 3 // launches before the measured ones
 
-// report enters a figure, or the error in its place.
+// report records a figure or the error that replaces it.
 func (b *bench) report(benchmark, tool, unit string, value float64, err error) {
 	r := results.Result{Benchmark: benchmark, Tool: tool, Unit: unit, Value: value}
 	if err != nil {
@@ -50,8 +50,8 @@ func (b *bench) report(benchmark, tool, unit string, value float64, err error) {
 	b.results = append(b.results, r)
 }
 
-// compare checks and times each tool's way to do the benchmark. Amount is the
-// work of one launch in 1e9 units.
+// compare checks and times the benchmark with each tool. amount is the work of one launch
+// in units of 1e9.
 func (b *bench) compare(benchmark, unit string, amount float64, check func() error, tools ...tool) {
 	for _, t := range tools {
 		seconds, err := b.checkAndTime(t, check)
@@ -59,7 +59,7 @@ func (b *bench) compare(benchmark, unit string, amount float64, check func() err
 	}
 }
 
-// tool is one way to do a benchmark.
+// tool is one implementation of a benchmark.
 type tool struct {
 	name   string
 	reset  func() error // poisons the output
@@ -79,7 +79,7 @@ func (b *bench) checkAndTime(t tool, check func() error) (float64, error) {
 	return b.time(t.launch)
 }
 
-// time returns the median time of a launch on the device in seconds.
+// time returns the median device time of a launch in seconds.
 func (b *bench) time(launch func() error) (float64, error) {
 	for range warmUp {
 		if err := launch(); err != nil {
@@ -117,12 +117,12 @@ func median(samples []float64) float64 {
 
 var nan = float32(math.NaN())
 
-// poison fills a buffer with NaN, which no check takes for a result.
+// poison returns a function that fills a buffer with NaN, which fails every check.
 func (b *bench) poison(out *gpu.Buffer[float32]) func() error {
 	return func() error { return gpu.Fill(b.stream, out, nan) }
 }
 
-// random returns n numbers from -1 to 1, different in each run.
+// random returns n numbers between -1 and 1, different in each run.
 func random(n int) []float32 {
 	v := make([]float32, n)
 	parallel(n, func(lo, hi int) {
@@ -134,7 +134,7 @@ func random(n int) []float32 {
 	return v
 }
 
-// parallel calls f for the parts of 0 to n, on all cores.
+// parallel splits [0, n) into parts and calls f for them on all cores.
 func parallel(n int, f func(lo, hi int)) {
 	workers := runtime.GOMAXPROCS(0)
 	var wg sync.WaitGroup
@@ -144,7 +144,7 @@ func parallel(n int, f func(lo, hi int)) {
 	wg.Wait()
 }
 
-// tileGrid is a block for each tile of a rows x columns matrix.
+// tileGrid returns a grid with one block per tile of a rows x columns matrix.
 func tileGrid(rows, columns, tileRows, tileColumns int, block gpu.Dim3) gpu.Grid {
 	return gpu.Blocks(gpu.Dim3{
 		X: (columns + tileColumns - 1) / tileColumns,

@@ -10,7 +10,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// elementwise measures kernels of one index each, on as many bytes as saxpy's.
+// elementwise measures kernels with one index each, on as many bytes as saxpy.
 func (b *bench) elementwise() error {
 	n := b.size.vector
 	return errors.Join(
@@ -37,8 +37,8 @@ func (b *bench) elementwise() error {
 	)
 }
 
-// elementwise measures a kernel that moves the given number of arrays, and
-// compares some of what it leaves with want.
+// elementwise measures a kernel that moves the given number of arrays, and compares some
+// of its results with want.
 func elementwise[T float32 | float64 | uint8 | uint16](b *bench, name string, n, arrays int,
 	launch func(g gpu.Grid, x, y, z *gpu.Buffer[T]) error, want func(x, y, z T) (T, T, T)) error {
 	var buffers [3]*gpu.Buffer[T]

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// batch is the number of launches between two waits. The driver queues about
-	// a thousand before a launch waits for the device.
+	// batch is the number of launches between two waits. The driver queues about a
+	// thousand launches before the next one waits for the device.
 	batch   = 500
 	batches = 40
 )
 
-// launch measures how long a launch of an empty kernel with four arguments
-// takes: until it is submitted, and until the device has done it. The bare
-// driver call takes turns with Quern.
+// launch measures the time of launching an empty kernel with four arguments: until it is
+// submitted, and until the device has finished it. It alternates between bare driver calls
+// and Quern.
 func (b *bench) launch() error {
 	x, err := gpu.Alloc[float32](b.dev, 1)
 	if err != nil {
@@ -75,8 +75,8 @@ type launcher struct {
 	submit, wait func() error
 }
 
-// measure appends the time of one launch of a batch, and of one launch that is
-// waited for, in seconds.
+// measure appends the times in seconds of one launch in a batch, and of one launch with a
+// wait.
 func (l *launcher) measure(submits, waits *[]float64) error {
 	begin := time.Now()
 	for range batch {
@@ -101,7 +101,7 @@ func (l *launcher) measure(submits, waits *[]float64) error {
 	return nil
 }
 
-// allocations returns the number of heap allocations a launch makes.
+// allocations returns the number of heap allocations per launch.
 func (l *launcher) allocations() (float64, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

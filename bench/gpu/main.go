@@ -1,5 +1,5 @@
-// Gpu measures Quern on a CUDA device and writes the figures to a JSON file.
-// Every result is checked against a reference in float64 first.
+// Gpu measures Quern on a CUDA device and writes the figures to a JSON file. It first
+// checks every result against a reference in float64.
 package main
 
 import (
@@ -20,8 +20,8 @@ func main() {
 	log.SetPrefix("bench: ")
 	out := flag.String("o", "quern.json", "JSON `file` to write")
 	device := flag.String("device", "cuda", "`device` to measure")
-	small := flag.Bool("small", false, "small sizes, to try the program out")
-	only := flag.String("only", "", "measure this `part` alone: start, launch, copy, saxpy, elementwise, matmul or blur")
+	small := flag.Bool("small", false, "small sizes, to try out the program")
+	only := flag.String("only", "", "measure only this `part`: start, launch, copy, saxpy, elementwise, matmul or blur")
 	flag.Parse()
 
 	if tool := os.Getenv(startVariable); tool != "" {
@@ -43,13 +43,13 @@ func main() {
 	}
 }
 
-// measure runs all benchmarks. One that fails leaves its error in the file.
+// measure runs all benchmarks. If one fails, the file contains its error.
 func measure(ctx context.Context, device string, small bool, only string) (file results.File, err error) {
 	b := &bench{ctx: ctx, size: fullSize}
 	if small {
 		b.size = smallSize
 	}
-	if only == "" || only == "start" { // before this process has a context of its own
+	if only == "" || only == "start" { // before this process has its own context
 		if err := b.start(device); err != nil {
 			return file, err
 		}

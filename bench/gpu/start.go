@@ -14,20 +14,20 @@ import (
 	"quern.dev/gpu"
 )
 
-// A small program opens the device, uploads two arrays, launches one kernel that
-// the driver has compiled before, downloads the result and closes everything. It
-// is a process of its own, because a process initialises the driver once.
+// A small program opens the device, uploads two arrays, launches one kernel that the
+// driver has compiled before, downloads the result and closes everything. It runs as a
+// separate process, because a process initializes the driver only once.
 const (
-	startVariable = "QUERN_BENCH_START" // names the tool in the environment of that process
+	startVariable = "QUERN_BENCH_START" // environment variable that names the tool in that process
 	startElements = 1 << 20
 	startRounds   = 11
 )
 
-// startPhases are the parts of a small program in their order, all of them
-// together, and its process from start to end.
+// startPhases lists the phases of a small program in order, then their sum, and the time
+// of the whole process.
 var startPhases = []string{"open", "first uploads", "first launch", "download", "close", "small program", "its process"}
 
-// phases measures the parts of a small program in this process.
+// phases records the times of the phases in this process.
 type phases struct {
 	began  time.Time
 	last   time.Time
@@ -39,14 +39,14 @@ func newPhases() *phases {
 	return &phases{began: now, last: now, micros: map[string]float64{}}
 }
 
-// end ends the part with the given name.
+// end ends the phase with the given name.
 func (p *phases) end(name string) {
 	now := time.Now()
 	p.micros[name] = float64(now.Sub(p.last)) / 1e3
 	p.last = now
 }
 
-// startProgram is a small program of the tool that the environment names.
+// startProgram runs a small program with the given tool.
 func startProgram(tool, device string) error {
 	x, y := make([]float32, startElements), make([]float32, startElements)
 	for i := range x {
@@ -105,7 +105,7 @@ func startQuern(p *phases, device string, x, y []float32) (err error) {
 	return nil
 }
 
-// start measures small programs of Quern and of bare driver calls in turns.
+// start measures small programs with Quern and with bare driver calls in turns.
 func (b *bench) start(device string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -143,7 +143,7 @@ func (b *bench) start(device string) error {
 	return nil
 }
 
-// startOnce runs a small program and returns the microseconds of its parts.
+// startOnce runs a small program and returns the times of its phases in microseconds.
 func startOnce(ctx context.Context, self, tool, device string) (map[string]float64, error) {
 	c := exec.CommandContext(ctx, self, "-device", device)
 	c.Env = append(os.Environ(), startVariable+"="+tool)

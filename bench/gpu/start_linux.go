@@ -40,8 +40,7 @@ const saxpyPTX = `.version 6.0
 }
 `
 
-// startBare is the small program in calls of the driver: what a program must do,
-// and nothing else.
+// startBare is the small program in bare driver calls: the minimum that a program must do.
 func startBare(p *phases, x, y []float32) error {
 	d, err := bare.Open()
 	if err != nil {

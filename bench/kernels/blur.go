@@ -2,22 +2,23 @@ package kernels
 
 import "quern.dev/kernel"
 
-// Radius of the blurs, in pixels.
+// Radius of the blurs in pixels.
 const Radius = 8
 
-// Weights are a symmetric filter: the centre weight, then those beside it.
+// Weights is a symmetric filter: the weight of the center, then those at increasing
+// distance.
 type Weights [Radius + 1]float32
 
 const (
-	RowTile = 256 // pixels that a block of the rows' blur makes, one a thread
+	RowTile = 256 // pixels per block of the row blur, one per thread
 
-	ColumnTileWidth  = 32 // pixels that a block of the columns' blur makes
+	ColumnTileWidth  = 32 // pixels per block of the column blur
 	ColumnTileHeight = 64
 	ColumnThreads    = 8 // threads along a column
 )
 
-// blurRows convolves the rows of a w x h image. Beyond the border the border
-// pixel is repeated.
+// blurRows convolves the rows of a w x h image. Pixels outside of the image equal the
+// nearest border pixel.
 //
 //quern:kernel block=256
 func blurRows(t kernel.Thread, weights Weights, w, h int, in, out []float32) {
@@ -50,8 +51,8 @@ func blurRow(t kernel.Thread, weights Weights, w int, in, out []float32) {
 	}
 }
 
-// blurColumns convolves the columns of a w x h image. Beyond the border the
-// border pixel is repeated.
+// blurColumns convolves the columns of a w x h image. Pixels outside of the image equal
+// the nearest border pixel.
 //
 //quern:kernel block=32x8
 func blurColumns(t kernel.Thread, weights Weights, w, h int, in, out []float32) {

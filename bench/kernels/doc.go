@@ -1,7 +1,7 @@
-// Package kernels holds the kernels that the benchmarks measure. Each exists
-// with bounds checks and, marked unchecked, without; both share one body.
+// Package kernels holds the kernels that the benchmarks measure. Each exists with bounds
+// checks and, with the suffix Unchecked, without. Both share one body.
 //
-// The CUDA C of the same algorithms, for the comparison, is bench/kernels.cu.
+// The same algorithms in CUDA C, for comparison, are in bench/kernels.cu.
 package kernels
 
 //go:generate go tool quern gen

@@ -47,7 +47,7 @@ func invertBytes(t kernel.Thread, x, y []uint8) {
 	}
 }
 
-// mixWords is the rounded mean of x and y.
+// mixWords computes the rounded mean of x and y.
 //
 //quern:kernel
 func mixWords(t kernel.Thread, x, y, z []uint16) {
@@ -56,7 +56,7 @@ func mixWords(t kernel.Thread, x, y, z []uint16) {
 	}
 }
 
-// widenBytes makes numbers from 0 to 1 of bytes.
+// widenBytes converts bytes to numbers from 0 to 1.
 //
 //quern:kernel
 func widenBytes(t kernel.Thread, x []uint8, y []float32) {

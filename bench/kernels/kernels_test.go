@@ -12,7 +12,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// The kernels are tested as plain Go functions and on every device, checked and
+// The tests run the kernels as plain Go functions and on every device, checked and
 // unchecked.
 
 type blurFunc func(t kernel.Thread, weights Weights, w, h int, in, out []float32)
@@ -116,8 +116,8 @@ func TestMatmul(t *testing.T) {
 	}
 }
 
-// onDevices uploads the arrays to every device, calls launch, and
-// compares the last array with want.
+// onDevices uploads the arrays to every device, calls launch, and compares the last array
+// with want.
 func onDevices(t *testing.T, name string, arrays [][]float32, want []float64, tolerance float64, launch func(*gpu.Stream, []*gpu.Buffer[float32]) error) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {

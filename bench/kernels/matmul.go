@@ -2,13 +2,12 @@ package kernels
 
 import "quern.dev/kernel"
 
-// The products are C = A*B of row-major matrices: A is m x k, B is k x n, C is
-// m x n.
+// The products are C = A*B of row-major matrices: A is m x k, B is k x n, C is m x n.
 
-// Tile is the side of the tiles of tileMatmul, one thread an element.
+// Tile is the side of the tiles of tileMatmul. One thread computes one element.
 const Tile = 16
 
-// tileMatmul multiplies with tiles in shared memory, for matrices of any size.
+// tileMatmul multiplies matrices of any size with tiles in shared memory.
 //
 //quern:kernel block=16x16
 func tileMatmul(t kernel.Thread, m, n, k int, a, b, c []float32) {
@@ -51,24 +50,24 @@ func tileProduct(t kernel.Thread, m, n, k int, a, b, c []float32) {
 }
 
 const (
-	// BlockTile is the side of the part of C that a block of registerMatmul
-	// makes; m and n are multiples of it.
+	// BlockTile is the side of the part of C that one block of registerMatmul computes. It
+	// must divide m and n.
 	BlockTile = 128
 
-	// DepthTile is the number of columns of A, and rows of B, that are in shared
-	// memory at a time; k is a multiple of it.
+	// DepthTile is the number of columns of A, and rows of B, in shared memory at a time.
+	// It must divide k.
 	DepthTile = 16
 
 	perThread = 8 // side of the part of C that a thread holds in registers
 	threads   = (BlockTile / perThread) * (BlockTile / perThread)
 
-	// pad keeps the threads that transpose A on their way to shared memory off
-	// each other's banks, and the rows aligned to 16 bytes.
+	// pad prevents bank conflicts between the threads that transpose A into shared memory,
+	// and keeps the rows aligned to 16 bytes.
 	pad = 4
 )
 
-// registerMatmul multiplies with tiles of 128x128x16 in shared memory and 8x8
-// elements of C in the registers of each thread.
+// registerMatmul multiplies with tiles of 128x128x16 in shared memory and 8x8 elements of
+// C in the registers of each thread.
 //
 //quern:kernel block=16x16
 func registerMatmul(t kernel.Thread, m, n, k int, a, b, c []float32) {

@@ -22,7 +22,7 @@ func saxpyElement(t kernel.Thread, a float32, x, y []float32) {
 	}
 }
 
-// empty does nothing: the cost of its launch is the cost of a launch.
+// empty does nothing, so its launch measures the cost of a launch.
 //
 //quern:kernel
 func empty(t kernel.Thread, a float32, n int, x, y []float32) {

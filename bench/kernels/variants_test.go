@@ -9,9 +9,9 @@ import (
 	"quern.dev/internal/testmodule"
 )
 
-// A launch of the benchmarks' shape must be able to do without bounds checks:
-// its arguments prove them.
-func TestBenchmarkLaunchesProveTheirBounds(t *testing.T) {
+// TestBenchmarkLaunchesNeedNoBoundsChecks checks that the arguments of the benchmarks'
+// launches prove all indices in range, so that no bounds checks are needed.
+func TestBenchmarkLaunchesNeedNoBoundsChecks(t *testing.T) {
 	testmodule.NeedSource(t)
 	packages, err := frontend.Load(t.Context(), ".", ".")
 	if err != nil {
@@ -25,7 +25,7 @@ func TestBenchmarkLaunchesProveTheirBounds(t *testing.T) {
 	for _, c := range []struct {
 		kernel string
 		args   []int64 // values and lengths
-		bare   int     // a slice whose length the kernel does not look at
+		bare   int     // a slice whose length the kernel does not check
 		dims   [6]int64
 	}{
 		{"saxpy", []int64{0, 1 << 28, 1 << 28}, 1, [6]int64{1 << 20, 1, 1, 256, 1, 1}},
@@ -42,7 +42,7 @@ func TestBenchmarkLaunchesProveTheirBounds(t *testing.T) {
 			if len(v.Sites) > 0 {
 				t.Errorf("%d checks are left", len(v.Sites))
 			}
-			// One element less of the last slice that no guard covers must not pass.
+			// Shortening the slice that has no guard by one element must fail.
 			c.args[c.bare]--
 			if v.Limits.Hold(c.args, &c.dims) {
 				t.Error("a launch with a slice that is too short meets the limits")
@@ -51,7 +51,7 @@ func TestBenchmarkLaunchesProveTheirBounds(t *testing.T) {
 	}
 }
 
-// variant returns a kernel's proven variant.
+// variant returns the proven variant of a kernel.
 func variant(t *testing.T, kernels []*compiler.Kernel, name string) compiler.Variant {
 	for _, k := range kernels {
 		if k.IR.Name != name {

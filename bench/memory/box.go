@@ -8,8 +8,8 @@ import (
 
 func init() { register("box", measureBoxes) }
 
-// measureBoxes measures copies of every second half row of a matrix, and of
-// strided elements, beside copies of as many bytes that lie together.
+// measureBoxes measures copies of half of every second row of a matrix, and of strided
+// elements, compared with contiguous copies of as many bytes.
 func measureBoxes(r *run) error {
 	const rows, columns = 8 << 10, 8 << 10 // of 4 bytes
 	s := r.dev.DefaultStream()

@@ -11,13 +11,13 @@ import (
 
 func init() { register("copy", measureCopies) }
 
-// Copies are of copySize bytes; figures are medians of copyTimes.
+// Copies move copySize bytes. Figures are medians of copyTimes copies.
 const (
 	copySize  = 512 << 20
 	copyTimes = 15
 )
 
-// copies has what the section copies.
+// copies holds the memory that the section copies.
 type copies struct {
 	*run
 	in, out              *gpu.Stream
@@ -78,7 +78,7 @@ func (c *copies) close() {
 	c.out.Close()
 }
 
-// rate returns the GB/s at which f moves n bytes, with the wait for it.
+// rate returns the rate in GB/s at which f, including the wait for it, moves n bytes.
 func (c *copies) rate(n float64, f func() error) (float64, error) {
 	took, err := median(copyTimes, func() error {
 		if err := f(); err != nil {
@@ -143,7 +143,8 @@ func (c *copies) measurePageable(torch map[string]float64) error {
 	return nil
 }
 
-// measureMapped maps a file that was just written and copies it, each time anew.
+// measureMapped maps and copies a file that was just written, with a new mapping each
+// time.
 func (c *copies) measureMapped() error {
 	dir, err := os.MkdirTemp("", "quern")
 	if err != nil {

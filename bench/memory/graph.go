@@ -15,12 +15,12 @@ func init() { register("graph", measureGraph) }
 const (
 	graphKernels  = 64
 	graphElements = 1024
-	graphRuns     = 100 // queued between two waits, fewer launches than a GPU's queue holds
+	graphRuns     = 100 // queued between two waits; fewer launches than fit in a GPU's queue
 	graphRounds   = 41
 )
 
-// measureGraph measures a graph of small kernels, each of which needs the result
-// of the one before, beside the launches one by one and the same graph in CuPy.
+// measureGraph measures a graph of small kernels, each of which needs the previous result,
+// compared with individual launches and with the same graph in CuPy.
 func measureGraph(r *run) error {
 	x, err := gpu.Upload(r.dev.DefaultStream(), make([]float32, graphElements))
 	if err != nil {
@@ -105,8 +105,8 @@ func measureGraph(r *run) error {
 
 func microseconds(d time.Duration) float64 { return d.Seconds() * 1e6 }
 
-// perRun returns the time of one of several runs with a wait at their end, which
-// cannot be cancelled, as CuPy's.
+// perRun returns the time per run of several runs with one wait at their end. The wait
+// cannot be canceled, as in CuPy.
 func (r *run) perRun(s *gpu.Stream, f func() error, runs int) (time.Duration, error) {
 	took, err := median(graphRounds, func() error {
 		for range runs {
@@ -119,8 +119,7 @@ func (r *run) perRun(s *gpu.Stream, f func() error, runs int) (time.Duration, er
 	return took / time.Duration(runs), err
 }
 
-// submission returns the time until the call returns, with nothing queued
-// before it.
+// submission returns the time until the call returns, with an empty queue.
 func (r *run) submission(s *gpu.Stream, f func() error) (time.Duration, error) {
 	var total time.Duration
 	for range graphRuns {

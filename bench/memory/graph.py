@@ -1,4 +1,4 @@
-"""Measures a graph of small kernels in CuPy: kernels, elements, runs, rounds."""
+"""Measures a graph of small kernels in CuPy. Arguments: kernels, elements, runs, rounds."""
 import json
 import statistics
 import sys

@@ -1,10 +1,10 @@
-// Command memory measures copies, pools, pipelines, graphs and several devices
-// beside CuPy and torch, in one run, and prints each figure with its goal.
+// Command memory measures copies, pools, pipelines, graphs and several devices, compares
+// them with CuPy and torch in the same run, and prints each figure with its goal.
 //
 //	CGO_ENABLED=0 go build -o .gpu/bench-memory ./bench/memory
 //	.gpu/bench-memory [-device cuda] [section ...]
 //
-// The peers run as python3 programs beside it, if Python has them.
+// The peers run as separate python3 programs if Python has them.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// section is a part of the measurements.
+// section is one part of the measurements.
 type section struct {
 	name string
 	run  func(*run) error
@@ -32,7 +32,7 @@ type section struct {
 
 var sections []section
 
-// register adds a section; each file of the package has one.
+// register adds a section. Each file of the package registers one.
 func register(name string, f func(*run) error) { sections = append(sections, section{name, f}) }
 
 // run is one run of the command.
@@ -47,12 +47,12 @@ func (r *run) show(name string, value float64, unit string) {
 	fmt.Printf("  %-58s %10.4g %s\n", name, value, unit)
 }
 
-// atLeast prints a ratio or figure that has a goal.
+// atLeast prints a figure with a lower bound as its goal.
 func (r *run) atLeast(name string, value, goal float64, unit string) {
 	r.judge(name, value, unit, fmt.Sprintf("at least %g", goal), value >= goal)
 }
 
-// atMost is atLeast for figures that should be small.
+// atMost prints a figure with an upper bound as its goal.
 func (r *run) atMost(name string, value, goal float64, unit string) {
 	r.judge(name, value, unit, fmt.Sprintf("at most %g", goal), value <= goal)
 }
@@ -69,9 +69,9 @@ func (r *run) judge(name string, value float64, unit, goal string, ok bool) {
 //go:embed *.py
 var scripts embed.FS
 
-// peer runs one of the package's Python programs and returns the figures that it
-// prints, one JSON object {"name": value, ...} a line. Without Python or a
-// library that it needs the error says so.
+// peer runs one of the package's Python programs and returns the figures that it prints,
+// one JSON object {"name": value, ...} per line. The error says if Python or a library is
+// missing.
 func (r *run) peer(script string, args ...string) (map[string]float64, error) {
 	source, err := scripts.ReadFile(script)
 	if err != nil {
@@ -95,8 +95,8 @@ func (r *run) peer(script string, args ...string) (map[string]float64, error) {
 	return figures, nil
 }
 
-// median runs f some times, after a first time that does not count, and returns
-// the middle of its durations.
+// median runs f once without measuring it, then the given number of times, and returns the
+// median duration.
 func median(times int, f func() error) (time.Duration, error) {
 	if err := f(); err != nil {
 		return 0, err
@@ -128,7 +128,7 @@ func measure(ctx context.Context, device string, wanted []string) error {
 	slices.SortFunc(sections, func(a, b section) int { return cmp.Compare(a.name, b.name) })
 	for _, name := range wanted {
 		if !slices.ContainsFunc(sections, func(s section) bool { return s.name == name }) {
-			return fmt.Errorf("there is no section %q", name)
+			return fmt.Errorf("memory: no section %q", name)
 		}
 	}
 	d, err := gpu.Open(gpu.Config{Device: device})

@@ -12,18 +12,18 @@ import (
 
 func init() { register("multi", measureMulti) }
 
-// Sizes of the problems. They fill a quarter of them too.
+// Sizes of the problems. A quarter of each still fills one GPU.
 const (
 	matmulSize = 8192     // rows and columns
-	sumRows    = 16 << 10 // of sumRowLen numbers: 64 GiB
+	sumRows    = 16 << 10 // rows of sumRowLen numbers: 64 GiB
 	sumRowLen  = 1 << 20
 )
 
-// scaling is the goal for some devices, against one.
+// scaling maps the number of devices to the goal for the speedup over one device.
 var scaling = map[int]float64{2: 1.9, 4: 3.6}
 
-// measureMulti measures how a product of matrices and a summary of numbers get
-// faster with more GPUs, each of which has its part of the rows.
+// measureMulti measures how much faster a matrix product and a summary of numbers are with
+// more GPUs. Each GPU has a part of the rows.
 func measureMulti(r *run) error {
 	devs, err := gpu.OpenAll(gpu.Config{Device: string(r.dev.Backend())})
 	if err != nil {
@@ -69,7 +69,7 @@ func scale(r *run, devs []*gpu.Device, size, sumRows, sumRowLen int) error {
 	return nil
 }
 
-// scaled prints how many times as fast several devices are.
+// scaled prints the speedup of several devices over one.
 func (r *run) scaled(name string, devices int, one, several time.Duration) {
 	factor := one.Seconds() / several.Seconds()
 	if goal := scaling[devices]; goal > 0 {
@@ -79,8 +79,8 @@ func (r *run) scaled(name string, devices int, one, several time.Duration) {
 	r.show(name, factor, "")
 }
 
-// matrices are the factors of a product. Their elements are whole numbers so
-// small that the product is exact.
+// matrices holds the factors of a product. Their elements are integers so small that the
+// product is exact.
 type matrices struct {
 	size int
 	a, b []float32
@@ -94,8 +94,8 @@ func newMatrices(size int) *matrices {
 	return m
 }
 
-// product measures the product on devices that already have their rows of A, and
-// B, and checks elements of it.
+// product measures the product on devices that already hold B and their rows of A, and
+// checks some elements.
 func (m *matrices) product(ctx context.Context, devs []*gpu.Device) (time.Duration, error) {
 	a, err := gpu.Distribute(devs, m.size, m.size, m.a)
 	if err != nil {
@@ -130,7 +130,7 @@ func (m *matrices) product(ctx context.Context, devs []*gpu.Device) (time.Durati
 	return took, m.check(got)
 }
 
-// check computes elements of some hundred rows again.
+// check recomputes some elements in several hundred rows.
 func (m *matrices) check(got []float32) error {
 	for row := 0; row < m.size; row += max(1, m.size/256) {
 		column := row * 31 % m.size
@@ -145,8 +145,7 @@ func (m *matrices) check(got []float32) error {
 	return nil
 }
 
-// summary measures the summary of numbers that are on the devices, and checks
-// it.
+// summary measures the summary of numbers that are on the devices, and checks it.
 func summary(ctx context.Context, devs []*gpu.Device, rowCount, rowLen int) (time.Duration, error) {
 	x, err := gpu.AllocDistributed[float32](devs, rowCount, rowLen)
 	if err != nil {
@@ -171,7 +170,7 @@ func summary(ctx context.Context, devs []*gpu.Device, rowCount, rowLen int) (tim
 		}
 		return err
 	}
-	// Devices that had nothing to do take a while to reach their full clocks.
+	// Idle devices need some time to reach their full clock rates.
 	for begin := time.Now(); time.Since(begin) < 300*time.Millisecond; {
 		if err := check(); err != nil {
 			return 0, err
@@ -180,7 +179,7 @@ func summary(ctx context.Context, devs []*gpu.Device, rowCount, rowLen int) (tim
 	return median(25, check)
 }
 
-// set sets one element of all rows in a row.
+// set sets element i of the concatenated rows.
 func set(x *gpu.Distributed[float32], i int, v float32) error {
 	for _, p := range x.Parts() {
 		if at := i - p.First*x.RowLen(); at >= 0 && at < p.Data.Len() {

@@ -6,8 +6,8 @@ import (
 	"quern.dev/gpu"
 )
 
-// TestSeveralDevicesAreMeasured runs the measurements, small, where there is no
-// GPU: what they compute is checked.
+// TestSeveralDevicesAreMeasured runs the measurements at small sizes without a GPU and
+// checks their results.
 func TestSeveralDevicesAreMeasured(t *testing.T) {
 	var devs []*gpu.Device
 	for range 4 {

@@ -15,20 +15,19 @@ import (
 func init() { register("overlap", measureOverlap) }
 
 const (
-	overlapElements = 4 << 20 // of an item: 16 MiB
+	overlapElements = 4 << 20 // per item: 16 MiB
 	overlapItems    = 400     // on a GPU
-	overlapFew      = 8       // elsewhere, where nothing overlaps
+	overlapFew      = 8       // on other devices, where nothing overlaps
 	overlapLanes    = 4
 	overlapRounds   = 3
 
-	// The kernel of an item is a product of matrices of this size, which computes
-	// more than it moves, so that kernels of several lanes do not slow each other
-	// down in the caches.
+	// The kernel of an item is a matrix product of this size. It computes more than it
+	// moves, so kernels of several lanes do not compete for the caches.
 	overlapSize = 512
 )
 
-// stages is what an item needs: a copy in of all its elements, launches over some
-// of them, a copy out of some results.
+// stages describes the work of an item: a copy in of all its elements, launches over some
+// of them, and a copy out of some results.
 type stages struct {
 	dev      *gpu.Device
 	items    int
@@ -42,7 +41,7 @@ type overlapLane struct {
 	x, y    *gpu.Buffer[float32]
 }
 
-// measureOverlap compares pipelines with the slowest of their stages alone.
+// measureOverlap compares pipelines with their slowest stage alone.
 func measureOverlap(r *run) (err error) {
 	p := &stages{dev: r.dev, items: overlapFew, launches: 1, out: overlapElements}
 	if r.dev.Backend() == gpu.CUDA {
@@ -78,9 +77,9 @@ func measureOverlap(r *run) (err error) {
 	return r.slices(p)
 }
 
-// pipeline measures the stages of p apart and together. Copies in both directions
-// that fill the link count as one stage: each alone is faster than the link lets
-// the two be.
+// pipeline measures the stages of p separately and together. Copies in both directions
+// that saturate the link count as one stage, because each one alone is faster than both
+// together.
 func (r *run) pipeline(name string, p *stages) error {
 	fmt.Printf("  %s: %d launches, result of %d KiB\n", name, p.launches, p.out*4>>10)
 	slowest := time.Duration(0)
@@ -98,7 +97,7 @@ func (r *run) pipeline(name string, p *stages) error {
 	if err != nil {
 		return err
 	}
-	inTurn, err := r.alone("  one after the other", p, p.all)
+	inTurn, err := r.alone("  sequential", p, p.all)
 	if err != nil {
 		return err
 	}
@@ -108,7 +107,7 @@ func (r *run) pipeline(name string, p *stages) error {
 	}
 	took /= time.Duration(p.items)
 	r.show("  overlapped", micros(took), "us/item")
-	r.show("  faster than one after the other", inTurn.Seconds()/took.Seconds(), "x")
+	r.show("  faster than sequential", inTurn.Seconds()/took.Seconds(), "x")
 	if p.out == overlapElements && both > slowest {
 		r.show("  of the slowest stage alone", slowest.Seconds()/took.Seconds(), "")
 		r.atLeast("overlap of both copies: "+name, both.Seconds()/took.Seconds(), 0.9, "")
@@ -118,7 +117,7 @@ func (r *run) pipeline(name string, p *stages) error {
 	return nil
 }
 
-// bothCopies measures the copies in both directions at once, for each item.
+// bothCopies measures the time per item of copies in both directions at once.
 func (r *run) bothCopies(p *stages) (took time.Duration, err error) {
 	in, err := p.dev.NewStream(r.ctx)
 	if err != nil {
@@ -142,7 +141,7 @@ func (r *run) bothCopies(p *stages) (took time.Duration, err error) {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// alone measures one stage of all items on one stream, for each item.
+// alone measures the time per item of one stage of all items on one stream.
 func (r *run) alone(name string, p *stages, do func(*gpu.Stream, *overlapLane) error) (time.Duration, error) {
 	s := p.dev.DefaultStream()
 	took, err := median(overlapRounds, func() error {
@@ -209,7 +208,7 @@ func (p *stages) all(s *gpu.Stream, l *overlapLane) error {
 func (p *stages) overlap(ctx context.Context) error {
 	work := func(s *gpu.Stream, i, item int) (func() ([]float32, error), error) {
 		l := &p.lanes[i]
-		for j := range overlapSize { // the first row of the first matrix; all else is 1
+		for j := range overlapSize { // the first row of the first matrix; all other elements are 1
 			l.in.Data()[j] = float32(item)
 		}
 		return func() ([]float32, error) { return l.out.Data(), nil }, p.all(s, l)
@@ -238,7 +237,7 @@ func items(n int) iter.Seq[int] {
 	}
 }
 
-// slices measures a pipeline that takes Go slices.
+// slices measures a pipeline of Go slices.
 func (r *run) slices(p *stages) error {
 	host := make([]float32, 16*overlapElements)
 	for i := range host {
@@ -268,6 +267,6 @@ func (r *run) slices(p *stages) error {
 		}
 		return nil
 	})
-	r.show("slices of Go memory, with their buffers", micros(took/time.Duration(16*passes)), "us/item")
+	r.show("Go slices, including their buffers", micros(took/time.Duration(16*passes)), "us/item")
 	return err
 }

@@ -14,11 +14,11 @@ import (
 
 func init() { register("peer", measurePeer) }
 
-// peerBytes is the size of a copy between GPUs: large, so that the link and not
-// the call is measured.
+// peerBytes is the size of a copy between GPUs. It is so large that the link dominates the
+// time.
 const peerBytes = 1 << 30
 
-// measurePeer measures copies between all pairs of GPUs, beside CuPy's.
+// measurePeer measures copies between all pairs of GPUs, compared with CuPy's.
 func measurePeer(r *run) error {
 	devs, err := gpu.OpenAll(gpu.Config{Device: string(r.dev.Backend())})
 	if err != nil {
@@ -88,7 +88,7 @@ func copyBetween(r *run, devs []*gpu.Device, bytes int) error {
 	return p.close()
 }
 
-// pairs has a source and a destination on each device.
+// pairs holds a source and a destination on each device.
 type pairs struct {
 	devs     []*gpu.Device
 	src, dst []*gpu.Buffer[uint32]
@@ -122,11 +122,11 @@ func (p *pairs) close() error {
 	return errors.Join(errs...)
 }
 
-// copiesInRow is the number of copies that are asked for before the wait.
+// copiesInRow is the number of copies between two waits.
 const copiesInRow = 8
 
-// speed measures copies from the first device of each pair to the second, all at
-// the same time, in GB/s together. It checks what has arrived.
+// speed measures concurrent copies from the first device of each pair to the second, and
+// returns their total in GB/s. It checks the copied data.
 func (p *pairs) speed(ctx context.Context, copies [][2]int) (float64, error) {
 	for _, c := range copies {
 		s := p.devs[c[1]].DefaultStream()
@@ -161,7 +161,7 @@ func (p *pairs) speed(ctx context.Context, copies [][2]int) (float64, error) {
 	return bytes / took.Seconds() / 1e9, nil
 }
 
-// check compares elements at the start, the middle and the end.
+// check compares elements at the start, in the middle and at the end.
 func (p *pairs) check(ctx context.Context, from, to int) error {
 	const some = 1024
 	n := p.dst[to].Len()
@@ -181,8 +181,8 @@ func (p *pairs) check(ctx context.Context, from, to int) error {
 
 var linkLine = regexp.MustCompile(`Link \d+: ([0-9.]+) GB/s`)
 
-// linkSpeed asks NVIDIA's tool how many links to other GPUs a device has, and
-// how fast they are together.
+// linkSpeed runs nvidia-smi and returns the number of a device's links to other GPUs and
+// their total speed.
 func linkSpeed(ctx context.Context, d *gpu.Device) (links int, speed float64) {
 	if d.Backend() != gpu.CUDA {
 		return 0, 0

@@ -1,4 +1,4 @@
-"""Prints the speed of CuPy's copies between GPUs: devices, bytes of a copy."""
+"""Prints the speed of CuPy's copies between GPUs. Arguments: devices, bytes per copy."""
 import json
 import sys
 import time

@@ -9,10 +9,10 @@ import (
 
 func init() { register("pool", measurePool) }
 
-// poolElements is the size of the buffers: 4 MiB, as the peers take.
+// poolElements is the size of the buffers: 4 MiB, the same as for the peers.
 const poolElements = 1 << 20
 
-// measurePool measures taking a buffer from a pool that has one, and closing it.
+// measurePool measures acquiring a buffer from a pool that has a free one, and closing it.
 func measurePool(r *run) error {
 	s := r.dev.DefaultStream()
 	p, err := r.dev.NewPool(gpu.PoolConfig{})

@@ -23,11 +23,11 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("parity: ")
 	out := flag.String("o", "parity.json", "JSON `file` to write")
-	library := flag.String("nvrtc", "", "`path` of libnvrtc.so, if it is not found by itself")
+	library := flag.String("nvrtc", "", "`path` of libnvrtc.so, if it is not found automatically")
 	only := flag.String("run", "", "`regular expression` of the kernels to measure")
-	small := flag.Bool("small", false, "small sizes, to try the program out")
+	small := flag.Bool("small", false, "small sizes, to try out the program")
 	dump := flag.String("dump", "", "`directory` for the PTX and cubins of the CUDA C kernels")
-	submit := flag.Bool("submit", false, "measure the host's time for a launch instead, against the bare call of the driver")
+	submit := flag.Bool("submit", false, "measure the host time per launch instead, compared with the bare driver call")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -95,7 +95,7 @@ func run(ctx context.Context, o options) (err error) {
 		}
 		report.Results = append(report.Results, line)
 	}
-	report.summarise()
+	report.summarize()
 	if err := report.print(os.Stdout); err != nil {
 		return err
 	}
@@ -106,7 +106,8 @@ func run(ctx context.Context, o options) (err error) {
 	return os.WriteFile(o.out, append(data, '\n'), 0o644)
 }
 
-// compile returns the binary code of the file with the CUDA C kernel of a name.
+// compile returns the binary code of the file that contains the CUDA C kernel with the
+// given name.
 func compile(c *nvrtc.Compiler, done map[string]*nvrtc.Output, dev *gpu.Device, name, dump string) (string, error) {
 	file, text, err := twins.Source(name)
 	if err != nil {

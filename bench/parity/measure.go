@@ -48,7 +48,7 @@ func (r *runner) close() error {
 	return errors.Join(errs...)
 }
 
-// contestants, in the order of a result's columns.
+// Contestants, in the order of a result's columns.
 const (
 	twin = iota
 	unchecked
@@ -56,7 +56,7 @@ const (
 	contestants
 )
 
-// measure checks and times the kernels of one entry. Cubin has the CUDA C.
+// measure checks and times the kernels of one entry. cubin returns the compiled CUDA C.
 func (r *runner) measure(entry suite.Entry, cubin func() (string, error)) (*result, error) {
 	code, err := cubin()
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *runner) measure(entry suite.Entry, cubin func() (string, error)) (*resu
 		return nil, fmt.Errorf("small size: %w", err)
 	}
 	c := entry.New(r.size)
-	defer debug.FreeOSMemory() // arrays of several cases do not fit beside each other everywhere
+	defer debug.FreeOSMemory() // not every device has room for the arrays of several cases
 	line := &result{Name: c.Name, Unit: c.Unit}
 	err = r.with(c, func(b *suite.Bound) error {
 		return errors.Join(r.agree(b, cuda, true), r.resources(line, c, cuda), r.times(line, b, cuda))
@@ -87,7 +87,7 @@ func (r *runner) with(c *suite.Case, f func(*suite.Bound) error) error {
 	return errors.Join(f(b), b.Close())
 }
 
-// times enters the times of the three.
+// times records the times of the three versions.
 func (r *runner) times(line *result, b *suite.Bound, cuda *gpu.Kernel) error {
 	if err := b.Reset(); err != nil {
 		return err
@@ -109,8 +109,8 @@ func (r *runner) times(line *result, b *suite.Bound, cuda *gpu.Kernel) error {
 	return nil
 }
 
-// agree runs the three on poisoned outputs and compares: all with the
-// hand-written version, or with the CUDA C.
+// agree runs the three versions on poisoned outputs and compares their results with the
+// hand-written version or, with withTwin, with the CUDA C.
 func (r *runner) agree(b *suite.Bound, cuda *gpu.Kernel, withTwin bool) error {
 	for i, launch := range []func() error{
 		func() error { return b.LaunchTwin(cuda) },
@@ -145,11 +145,11 @@ func (r *runner) resources(line *result, c *suite.Case, cuda *gpu.Kernel) error 
 
 const (
 	warmUp     = 3
-	sampleTime = time.Millisecond // at least, of the launches of a sample
+	sampleTime = time.Millisecond // minimum for the launches of one sample
 	samples    = 31
 )
 
-// race times launches in turns and returns the median time of one in seconds.
+// race times the launches in turns and returns the median times per launch in seconds.
 func (r *runner) race(launches [contestants]func() error) (median [contestants]float64, err error) {
 	batch := 1
 	for i, launch := range launches {
@@ -184,7 +184,7 @@ func (r *runner) race(launches [contestants]func() error) (median [contestants]f
 	return median, nil
 }
 
-// time returns the time of one of n launches in seconds.
+// time returns the time per launch of n launches in seconds.
 func (r *runner) time(launch func() error, n int) (float64, error) {
 	if err := r.stream.Record(r.marks[0]); err != nil {
 		return 0, err
@@ -207,8 +207,7 @@ func (r *runner) time(launch func() error, n int) (float64, error) {
 	return max(d, time.Nanosecond).Seconds() / float64(n), nil
 }
 
-// measurePeaks measures what the device can do: fused multiplications and
-// additions, and copies.
+// measurePeaks measures the peak rates of the device: fused multiply-adds and copies.
 func (r *runner) measurePeaks(to *report) (err error) {
 	const rounds = 512
 	a := r.dev.Attributes()
@@ -246,7 +245,7 @@ func (r *runner) measurePeaks(to *report) (err error) {
 	return err
 }
 
-// best returns the shortest of several times of a launch in seconds.
+// best returns the shortest of several launch times in seconds.
 func (r *runner) best(launch func() error) (float64, error) {
 	shortest := 1e9
 	for range 2 * warmUp {

@@ -9,8 +9,8 @@ import (
 	"quern.dev/bench/parity/suite"
 )
 
-// result is what was measured of one kernel: of the CUDA C, unchecked and
-// checked in this order. A ratio above 1 says that Quern is faster.
+// result holds the figures of one kernel, in the order CUDA C, unchecked, checked. A ratio
+// above 1 means that Quern is faster.
 type result struct {
 	Name         string               `json:"name"`
 	Unit         suite.Unit           `json:"unit"`
@@ -23,12 +23,12 @@ type result struct {
 	Error        string               `json:"error,omitempty"`
 }
 
-// report is a whole run.
+// report holds the figures of a whole run.
 type report struct {
 	Device       string    `json:"device"`
 	NVRTC        string    `json:"nvrtc"`
 	ClockGHz     float64   `json:"clock_ghz"`
-	TheoryTFlops float64   `json:"theory_tflops"` // fp32, at the highest clock
+	TheoryTFlops float64   `json:"theory_tflops"` // fp32, at the highest clock rate
 	PeakTFlops   float64   `json:"peak_tflops"`   // measured
 	CopyGBs      float64   `json:"copy_gbs"`      // read and written, device to device
 	Results      []*result `json:"results"`
@@ -39,8 +39,8 @@ type report struct {
 	Failed       int       `json:"failed"`
 }
 
-// summarise computes the means.
-func (r *report) summarise() {
+// summarize computes the means.
+func (r *report) summarize() {
 	var sum, sumChecked float64
 	n := 0
 	r.WorstRatio = math.Inf(1)
@@ -63,7 +63,7 @@ func (r *report) summarise() {
 	r.Mean, r.MeanChecked = math.Exp(sum/float64(n)), math.Exp(sumChecked/float64(n))
 }
 
-// nbodyGoal is the share of the peak that n-body is to reach.
+// nbodyGoal is the goal for n-body as a share of the peak rate.
 const nbodyGoal = 0.60
 
 func (r *report) print(w io.Writer) error {

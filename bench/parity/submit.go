@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	submitBatch = 100 // launches between two waits: the driver queues about a thousand
+	submitBatch = 100 // launches between two waits; the driver queues about a thousand
 	submitTurns = 201
 
-	// submitGoal is what a launch may cost in calls of the driver.
+	// submitGoal is the goal for the cost of a launch, relative to a driver call.
 	submitGoal = 1.15
 )
 
-// recorder is NVIDIA's driver library. It keeps the arguments of the last launch,
-// so that the same call can be made again with nothing around it.
+// recorder wraps NVIDIA's driver library. It keeps the arguments of the last launch, so
+// that the same call can be repeated without Quern.
 type recorder struct {
 	*bare.Driver
 	launch uintptr // cuLaunchKernel
@@ -38,7 +38,7 @@ func newRecorder() (*recorder, error) {
 	return &recorder{Driver: d, launch: d.Lookup("cuLaunchKernel")}, nil
 }
 
-// Call makes it a library of the CUDA device.
+// Call implements the library interface of the CUDA device.
 func (r *recorder) Call(function uintptr, args []uintptr) uintptr {
 	if function == r.launch {
 		r.last = append(r.last[:0], args...)
@@ -46,9 +46,9 @@ func (r *recorder) Call(function uintptr, args []uintptr) uintptr {
 	return r.CallAt(function, args)
 }
 
-var errNoLaunch = errors.New("the driver's call failed")
+var errNoLaunch = errors.New("parity: repeat the launch: the driver call failed")
 
-// again makes the recorded call.
+// again repeats the recorded call.
 func (r *recorder) again() error {
 	if code := r.CallAt(r.launch, r.last); int32(code) != 0 {
 		return errNoLaunch
@@ -56,8 +56,8 @@ func (r *recorder) again() error {
 	return nil
 }
 
-// measureSubmissions measures the host's time for a launch of every kernel, at
-// small sizes, beside the driver call that the launch ends in.
+// measureSubmissions measures the host time per launch of every kernel at small sizes,
+// compared with the driver call that it ends in.
 func (r *runner) measureSubmissions(w io.Writer, calls *recorder, wanted func(string) bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "kernel\tparameters\tdriver call, µs\tQuern\tratio\tunchecked: driver call\tQuern\tratio\t")
@@ -89,8 +89,8 @@ func (r *runner) measureSubmissions(w io.Writer, calls *recorder, wanted func(st
 	return err
 }
 
-// submission is the host's time for a launch, medians of turns. A turn measures the
-// two one after the other, since the machine's speed changes.
+// submission holds the host times per launch, as medians over several turns. A turn
+// measures both one after another, because the machine's speed varies.
 type submission struct {
 	call, quern float64 // µs
 	ratio       float64
@@ -100,8 +100,8 @@ func (r *runner) submission(b *suite.Bound, k *gpu.Kernel, calls *recorder) (m s
 	if err := errors.Join(b.Reset(), b.Launch(k)); err != nil {
 		return m, err
 	}
-	// The recorded call points into memory that Quern keeps for the next launch,
-	// until the garbage collector takes it.
+	// The recorded call points to memory that Quern keeps for the next launch. The garbage
+	// collector could free it.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	launches := []func() error{calls.again, func() error { return b.Launch(k) }}
 	var samples [2][]float64
@@ -125,7 +125,7 @@ func (r *runner) submission(b *suite.Bound, k *gpu.Kernel, calls *recorder) (m s
 	return submission{median(samples[0]), median(samples[1]), median(ratios)}, nil
 }
 
-// median sorts a list of an odd length.
+// median sorts list, which has an odd length, and returns its middle.
 func median(list []float64) float64 {
 	slices.Sort(list)
 	return list[len(list)/2]

@@ -9,8 +9,8 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// BenchmarkSubmit measures what Quern adds to the driver's call in a launch, by
-// launching through a driver that does nothing.
+// BenchmarkSubmit measures the overhead of Quern over the driver call of a launch, with a
+// driver that does nothing.
 func BenchmarkSubmit(b *testing.B) {
 	lib := fakecuda.New(1)
 	defer cuda.Substitute(lib)()

@@ -1,6 +1,6 @@
-"""How many kernels that stay run at once, each on a stream of its own, and how long the
-driver takes to begin, for a number of queues (CUDA_DEVICE_MAX_CONNECTIONS; 0 leaves it
-unset). Needs a GPU and its driver.
+"""Measures how many resident kernels run concurrently, each on its own stream, and how
+long the driver takes to start them, for a number of queues (CUDA_DEVICE_MAX_CONNECTIONS;
+0 leaves it unset). Needs a GPU and its driver.
 
     python3 bench/queues/queues.py 8
 """

@@ -1,5 +1,5 @@
-// Package results is the form in which the benchmarks hand their figures to the
-// program that compares them: a JSON file a run.
+// Package results defines the JSON files in which the benchmarks pass their figures to the
+// program that compares them, one file per run.
 package results
 
 import (
@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// File is what one run measured.
+// File holds the results of one run.
 type File struct {
 	Device  string   `json:"device"`
 	Results []Result `json:"results"`
@@ -18,15 +18,15 @@ type File struct {
 type Result struct {
 	Benchmark string  `json:"benchmark"`       // "saxpy"
 	Tool      string  `json:"tool"`            // "Quern"
-	Value     float64 `json:"value"`           // the median of the run
+	Value     float64 `json:"value"`           // median of the run
 	Unit      string  `json:"unit"`            // of Value: "GB/s", "TFLOP/s", "us"
 	Error     string  `json:"error,omitempty"` // why there is no value
 }
 
 // The units.
 const (
-	Bandwidth = "GB/s"    // bytes that must move: each input read once, each output written once
-	Rate      = "TFLOP/s" // a multiplication and an addition count as two
+	Bandwidth = "GB/s"    // minimum to move: each input read once, each output written once
+	Rate      = "TFLOP/s" // a multiply-add counts as two
 	Duration  = "us"
 	Count     = "allocs"
 )

@@ -10,7 +10,7 @@ import (
 	"quern.dev/bench/results"
 )
 
-func TestFilesSurviveARoundTrip(t *testing.T) {
+func TestFilesRoundTrip(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "run.json")
 	want := results.File{Device: "d", Results: []results.Result{
 		{Benchmark: "saxpy", Tool: "Quern", Value: 1.5, Unit: results.Bandwidth},
@@ -25,7 +25,7 @@ func TestFilesSurviveARoundTrip(t *testing.T) {
 	}
 }
 
-func TestADamagedFileIsNamed(t *testing.T) {
+func TestReadNamesDamagedFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "run.json")
 	if err := os.WriteFile(name, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)

@@ -19,15 +19,15 @@ func init() {
 	checks = append(checks, ringbench.Check{Name: "idle", Run: checkIdle})
 }
 
-// idleActors is how many actors are idle, settling how long until they and the GPU's
-// clocks have come to rest.
+// idleActors is the number of idle actors. settling is the time until they and the GPU's
+// clocks have settled.
 const (
 	idleActors = 100
 	settling   = 1500 * time.Millisecond
 )
 
-// checkIdle measures what idle actors cost: time of the host's processors, power,
-// and speed of another kernel.
+// checkIdle measures the cost of idle actors: host processor time, power, and the slowdown
+// of another kernel.
 func checkIdle(ctx context.Context, c *ringbench.Checker) (err error) {
 	const elements = 1 << 25
 	s := c.Device.DefaultStream()
@@ -52,7 +52,7 @@ func checkIdle(ctx context.Context, c *ringbench.Checker) (err error) {
 		return best, nil
 	}
 	var alone time.Duration
-	for range 2 { // the first brings caches and clocks to speed
+	for range 2 { // the first round warms up caches and clocks
 		if alone, err = saxpy(); err != nil {
 			return err
 		}
@@ -78,19 +78,19 @@ func checkIdle(ctx context.Context, c *ringbench.Checker) (err error) {
 	begin, before := time.Now(), processorTime()
 	time.Sleep(c.Duration)
 	share := float64(processorTime()-before) / float64(time.Since(begin))
-	c.Add("100 idle actors, of a core of the host", 100*share, "%", ringbench.AtMost(1, 1))
+	c.Add("100 idle actors, share of a host core", 100*share, "%", ringbench.AtMost(1, 1))
 	if watts > 0 {
-		c.Add("100 idle actors, more power", 100*(power(c.Device)/watts-1), "%", ringbench.OnGPU(ringbench.AtMost(10, 0)))
+		c.Add("100 idle actors, additional power", 100*(power(c.Device)/watts-1), "%", ringbench.OnGPU(ringbench.AtMost(10, 0)))
 	}
 	beside, err := saxpy()
 	if err != nil {
 		return err
 	}
-	c.Add("another kernel beside them, of its speed", 100*float64(alone)/float64(beside), "%", ringbench.OnGPU(ringbench.AtLeast(95, 0)))
+	c.Add("another kernel with 100 idle actors, relative speed", 100*float64(alone)/float64(beside), "%", ringbench.OnGPU(ringbench.AtLeast(95, 0)))
 	return nil
 }
 
-// processorTime is the time of the host's processors that the process has taken.
+// processorTime returns the processor time of the process.
 func processorTime() time.Duration {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
@@ -99,8 +99,8 @@ func processorTime() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// power is what the GPU takes, in watts, by the mean of some readings; 0 if it does
-// not say.
+// power returns the power draw of the GPU in watts, as the mean of several readings, or 0
+// if it is unknown.
 func power(dev *gpu.Device) float64 {
 	if dev.Backend() != gpu.CUDA {
 		return 0

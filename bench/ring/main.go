@@ -1,10 +1,9 @@
-// Command ring measures actors and prints each figure with the goal that there is
-// for it on the device.
+// Command ring measures actors and prints each figure with its goal for the device.
 //
 //	go run ./bench/ring [-device cuda] [-duration 2s] [check ...]
 //
-// It exits with status 1 if a goal is missed or something fails. quern ring bench
-// measures the same actors against their number, payloads and batches.
+// It exits with status 1 if a goal is missed or a check fails. quern ring bench measures
+// the same actors for different numbers of actors, payloads and batches.
 package main
 
 import (
@@ -22,12 +21,12 @@ import (
 	"quern.dev/internal/ringbench"
 )
 
-// checks are what the command measures; files of the package add to them.
+// checks are the available checks. Files of the package add to them.
 var checks = slices.Clone(ringbench.Checks)
 
 func main() {
-	device := flag.String("device", "", "device to measure; the best if empty")
-	duration := flag.Duration("duration", 2*time.Second, "how long each measurement takes")
+	device := flag.String("device", "", "device to measure; the best one if empty")
+	duration := flag.Duration("duration", 2*time.Second, "duration of each measurement")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -37,7 +36,7 @@ func main() {
 	}
 }
 
-// measure makes the checks with the names, or all.
+// measure runs the checks with the given names, or all if there are none.
 func measure(ctx context.Context, device string, d time.Duration, names []string) (err error) {
 	wanted := checks
 	if len(names) > 0 {
@@ -50,7 +49,7 @@ func measure(ctx context.Context, device string, d time.Duration, names []string
 			for _, c := range checks {
 				all = append(all, fmt.Sprintf("%q", c.Name))
 			}
-			return fmt.Errorf("there is no check %q; there are %s", name, strings.Join(all, ", "))
+			return fmt.Errorf("ring: no check %q; there are %s", name, strings.Join(all, ", "))
 		}
 		wanted = append(wanted, checks[i])
 	}

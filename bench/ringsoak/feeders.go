@@ -11,8 +11,8 @@ import (
 	"quern.dev/ring"
 )
 
-// Messages that a stream sends, those of another priority than the default, those
-// that are told, and replies that are taken, at a time.
+// Largest numbers of messages per stream round, of messages with a priority other than the
+// default, of told messages, and of replies received at a time.
 const (
 	mostSent   = 256
 	mostUrgent = 16
@@ -20,10 +20,10 @@ const (
 	mostTaken  = 1024
 )
 
-// chance is true once in n times.
+// chance returns true once in n calls on average.
 func chance(r *rand.Rand, n int) bool { return r.IntN(n) == 0 }
 
-// anyPriority is the default one half of the time.
+// anyPriority returns the default priority half of the time.
 func anyPriority(r *rand.Rand) ring.MessageOption {
 	if chance(r, 2) {
 		return ring.Priority(ring.DefaultPriority)
@@ -31,17 +31,17 @@ func anyPriority(r *rand.Rand) ring.MessageOption {
 	return ring.Priority(r.IntN(ring.MaxPriority + 1))
 }
 
-// streamer sends messages to actors, most of whose replies wait for a receiver.
+// streamer sends messages to actors. The replies wait for a receiver.
 type streamer struct {
 	*soak
 	batch [mostSent]message
-	idle  idleness
+	idle  backoff
 }
 
 func (s *streamer) round(_ context.Context, r *rand.Rand) error {
 	m, most := s.actors[r.IntN(len(s.actors))], mostSent
-	if !chance(r, 64) { // else it waits until there is room
-		if m = s.roomy(r); m == nil {
+	if !chance(r, 64) { // otherwise it waits until there is room
+		if m = s.available(r); m == nil {
 			s.idle.pass()
 			return nil
 		}
@@ -58,7 +58,7 @@ func (s *streamer) round(_ context.Context, r *rand.Rand) error {
 		batch = batch[:1]
 	}
 	compose(batch, r.Uint64())
-	// Who receives has to know of messages before there are replies to them.
+	// The receiver must account for the messages before their replies arrive.
 	all, answered := entries(batch)
 	m.accepted.add(all)
 	m.sent.add(answered)
@@ -75,14 +75,14 @@ func (s *streamer) round(_ context.Context, r *rand.Rand) error {
 	}
 	s.messages.Add(uint64(n))
 	if err != nil && !unsettled(err) {
-		return fmt.Errorf("sending to %s: %w", m.name, err)
+		return fmt.Errorf("send to %s: %w", m.name, err)
 	}
 	return nil
 }
 
-// roomy returns an actor that has room for messages, nil if there is none: one that
-// is slow keeps nobody from sending to others.
-func (s *soak) roomy(r *rand.Rand) *member {
+// available returns an actor that has room for messages, or nil if there is none. A slow actor
+// therefore does not block sends to others.
+func (s *soak) available(r *rand.Rand) *member {
 	from := r.IntN(len(s.actors))
 	for i := range s.actors {
 		if m := s.actors[(from+i)%len(s.actors)]; m.outstanding() <= m.window/2 {
@@ -92,12 +92,12 @@ func (s *soak) roomy(r *rand.Rand) *member {
 	return nil
 }
 
-// idleness counts how often there was nothing to do.
-type idleness int
+// backoff counts consecutive iterations without work.
+type backoff int
 
-// pass lets others run, and sleeps once that was of no use for long: a sleep may take
-// a millisecond.
-func (i *idleness) pass() {
+// pass yields, and after many iterations without work sleeps, because a sleep may take a
+// millisecond.
+func (i *backoff) pass() {
 	if *i++; *i < 100 {
 		runtime.Gosched()
 		return
@@ -105,8 +105,8 @@ func (i *idleness) pass() {
 	time.Sleep(50 * time.Microsecond)
 }
 
-// compose makes messages, of which every fourth or so is a quiet one. One random
-// number is enough for all.
+// compose creates messages. About one in four has no reply. One random number is enough
+// for all.
 func compose(batch []message, value uint64) {
 	for i := range batch {
 		value += 0x9e3779b97f4a7c15
@@ -118,7 +118,7 @@ func compose(batch []message, value uint64) {
 	}
 }
 
-// entries are what messages add to the ledgers: all of them, and those with a reply.
+// entries returns what messages add to the ledgers: all of them, and those with a reply.
 func entries(batch []message) (all, answered ledger) {
 	for i := range batch {
 		m := &batch[i]
@@ -132,13 +132,13 @@ func entries(batch []message) (all, answered ledger) {
 	return all, answered
 }
 
-// receiver takes the replies of actors.
+// receiver receives the replies of actors.
 type receiver struct {
 	replies [mostTaken]answer
 	turn    int
 }
 
-// wait takes the replies of an actor as they come.
+// wait receives the replies of one actor, blocking.
 func (v *receiver) wait(ctx context.Context, m *member) error {
 	for ctx.Err() == nil {
 		switch _, err := v.take(ctx, m, 8); {
@@ -152,11 +152,11 @@ func (v *receiver) wait(ctx context.Context, m *member) error {
 	return nil
 }
 
-// look takes the replies of several actors, and waits for none of them.
-func (v *receiver) look(ctx context.Context, members []*member) error {
+// poll receives the replies of several actors without blocking.
+func (v *receiver) poll(ctx context.Context, members []*member) error {
 	past, cancel := context.WithCancel(context.Background())
 	cancel()
-	idle := idleness(0)
+	idle := backoff(0)
 	for ctx.Err() == nil {
 		taken := 0
 		for _, m := range members {
@@ -178,7 +178,8 @@ func (v *receiver) look(ctx context.Context, members []*member) error {
 	return nil
 }
 
-// take takes what replies of an actor there are, but one alone every so many times.
+// take receives the available replies of an actor, and one time in every only a single
+// reply.
 func (v *receiver) take(ctx context.Context, m *member, every int) (n int, err error) {
 	if v.turn++; v.turn%every != 0 {
 		n, err = m.actor.ReceiveBatch(ctx, v.replies[:])
@@ -187,14 +188,14 @@ func (v *receiver) take(ctx context.Context, m *member, every int) (n int, err e
 	} else {
 		v.replies[0], n = one.Body, 1
 		if one.Correlation != 0 && one.Correlation != ^one.Body.Value {
-			return 0, fmt.Errorf("a reply to message %#x with the correlation %#x", ^one.Body.Value, one.Correlation)
+			return 0, fmt.Errorf("a reply to message %#x has the correlation %#x", ^one.Body.Value, one.Correlation)
 		}
 	}
 	m.received.add(received(v.replies[:n]))
 	return n, err
 }
 
-// received is what replies add to the ledger.
+// received returns what replies add to the ledger.
 func received(replies []answer) (l ledger) {
 	for i := range replies {
 		l.Count++
@@ -208,15 +209,15 @@ type asker struct {
 	*soak
 	number  uint16
 	serials map[*member]uint64
-	broke   time.Time // when it last had a handler fail
+	broke   time.Time // time of the last handler failure that it caused
 }
 
-// breather is the time that an asker leaves at least from failure to failure.
-const breather = 10 * time.Millisecond
+// failureInterval is the minimum time between two failures that an asker causes.
+const failureInterval = 10 * time.Millisecond
 
 func (a *asker) round(_ context.Context, r *rand.Rand) error {
 	m := a.actors[r.IntN(len(a.actors))]
-	if chance(r, 200) && time.Since(a.broke) > breather {
+	if chance(r, 200) && time.Since(a.broke) > failureInterval {
 		a.broke = time.Now()
 		return a.breakDown(m, r)
 	}
@@ -236,18 +237,18 @@ func (a *asker) round(_ context.Context, r *rand.Rand) error {
 			a.expired.Add(1)
 			return nil
 		case unsettled(err) || errors.Is(err, context.DeadlineExceeded):
-			// It may be handled yet: it is asked again until that is sure.
+			// It may have been handled. Ask again until the outcome is known.
 			again = true
 		default:
-			return fmt.Errorf("asking %s: %w", m.name, err)
+			return fmt.Errorf("ask %s: %w", m.name, err)
 		}
 	}
 }
 
 // ask asks once.
-func (a *asker) ask(m *member, msg message, priority ring.MessageOption, expires, impatient bool) error {
+func (a *asker) ask(m *member, msg message, priority ring.MessageOption, expires, timeout bool) error {
 	ctx := context.Background()
-	if impatient {
+	if timeout {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, 200*time.Microsecond)
 		defer cancel()
@@ -258,21 +259,21 @@ func (a *asker) ask(m *member, msg message, priority ring.MessageOption, expires
 	}
 	r, err := m.actor.Ask(ctx, msg, options...)
 	if err == nil && r.Value != ^msg.Value {
-		err = fmt.Errorf("the reply to message %#x is one to %#x", msg.Value, ^r.Value)
+		err = fmt.Errorf("the reply to message %#x belongs to %#x", msg.Value, ^r.Value)
 	}
 	return err
 }
 
-// breakDown has the handler fail.
+// breakDown makes the handler fail.
 func (a *asker) breakDown(m *member, r *rand.Rand) error {
 	_, err := m.actor.Ask(context.Background(), newMessage(fail, byAsk, r.Uint64()))
 	if _, failed := errors.AsType[*ring.HandlerError](err); failed || unsettled(err) {
 		return nil
 	}
-	return fmt.Errorf("the handler of %s was to fail: %v", m.name, err)
+	return fmt.Errorf("the handler of %s should have failed: %v", m.name, err)
 }
 
-// tell tells actors, some of it too late.
+// tell tells actors messages, some of which expire.
 func (s *soak) tell(_ context.Context, r *rand.Rand) error {
 	m := s.actors[r.IntN(len(s.actors))]
 	for range 1 + r.IntN(mostTold) {
@@ -290,19 +291,19 @@ func (s *soak) tell(_ context.Context, r *rand.Rand) error {
 func (s *soak) tellOne(m *member, r *rand.Rand, options ...ring.MessageOption) error {
 	msg := newMessage(uint8(r.IntN(2)), byTell, r.Uint64())
 	switch err := m.actor.Tell(context.Background(), msg, options...); {
-	case err == nil, errors.Is(err, ring.ErrDropped): // what is dropped is a dead letter
+	case err == nil, errors.Is(err, ring.ErrDropped): // a dropped message becomes a dead letter
 		m.accepted.add(ledger{1, msg.Value})
 		s.messages.Add(1)
 	case errors.Is(err, ring.ErrExpired):
 		s.expired.Add(1)
 	case !unsettled(err):
-		return fmt.Errorf("telling %s: %w", m.name, err)
+		return fmt.Errorf("tell %s: %w", m.name, err)
 	}
 	return nil
 }
 
-// overflow tells the actor that drops messages more than it has room for, and waits
-// until it has handled the rest.
+// overflow tells the actor that drops messages more messages than it has room for, and
+// waits until it has handled the rest.
 func (s *soak) overflow(_ context.Context, r *rand.Rand) error {
 	for range 4 * spillRoom {
 		if err := s.tellOne(s.spill, r, anyPriority(r)); err != nil {
@@ -314,16 +315,17 @@ func (s *soak) overflow(_ context.Context, r *rand.Rand) error {
 	return err
 }
 
-// pickUp is how often dead letters are taken: a look for new ones goes through the
-// mailboxes of all actors.
-const pickUp = 10 * time.Millisecond
+// deadLetterInterval is the time between two receipts of dead letters. A search for new ones goes
+// through the mailboxes of all actors.
+const deadLetterInterval = 10 * time.Millisecond
 
-// letters takes dead letters. What was asked its caller knows of.
+// letters receives dead letters. It does not count asked messages, because their callers
+// do.
 func (s *soak) letters(ctx context.Context) error {
 	for {
 		l, err := s.rt.DeadLetters().Receive(ctx)
 		if err != nil {
-			return nil // the time is over
+			return nil // the run is over
 		}
 		if err := s.letter(l); err != nil {
 			return err
@@ -333,19 +335,19 @@ func (s *soak) letters(ctx context.Context) error {
 				return err
 			}
 		}
-		time.Sleep(pickUp)
+		time.Sleep(deadLetterInterval)
 	}
 }
 
 func (s *soak) letter(l ring.DeadLetter) error {
 	msg, ok := l.Body.(message)
 	if !ok {
-		return fmt.Errorf("a dead letter of %s with a %T", l.Actor, l.Body)
+		return fmt.Errorf("a dead letter of %s contains a %T", l.Actor, l.Body)
 	}
 	if m := s.byName[l.Actor]; m != nil && msg.Way != byAsk {
 		m.dead.add(ledger{1, msg.Value})
 		if msg.Way == bySend {
-			return fmt.Errorf("a dead letter of %s without a reason for one: %v", l.Actor, l.Err)
+			return fmt.Errorf("an unexpected dead letter of %s: %v", l.Actor, l.Err)
 		}
 	}
 	s.dead.Add(1)

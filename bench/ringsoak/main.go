@@ -1,17 +1,16 @@
-// Command ringsoak has actors handle messages for a long time, from many
-// goroutines: asked, sent and told, one by one and in batches, of all priorities,
-// with deadlines and without, while handlers fail and are restarted, actors come and
-// go, queues overflow, and memory is allocated and freed and kernels are loaded and
-// launched beside them.
+// Command ringsoak has actors handle messages from many goroutines for a long time: asked,
+// sent and told messages, single and in batches, with all priorities, with and without
+// deadlines. Meanwhile handlers fail and are restarted, actors are spawned and terminated,
+// queues overflow, memory is allocated and freed, and kernels are loaded and launched.
 //
 //	go run ./bench/ringsoak [-device cpu,sim] [-duration 30s] [-messages 1000000000] [-actors 32] [-seed 1]
 //
-// Devices that are separated by commas are used one after the other, each for the
-// duration or until the number of messages is reached. Each message has a value.
-// At the end the number of messages and the sum of their values, as the host and
-// as the actors have added them up, have to be the same, and memory has to be what
-// it was. It ends with exit status 1 at the first wrong reply, error or loss.
-// When the time is over it prints every second what it still waits for.
+// Devices separated by commas are used one after another, each for the duration or until
+// the number of messages is reached. Each message has a value. At the end, the host and
+// the actors must agree on the number of messages and the sum of their values, and memory
+// use must not have grown. The exit status is 1 after the first wrong reply, error or
+// loss. When the duration is over, the command prints every second what it still waits
+// for.
 package main
 
 import (
@@ -29,7 +28,7 @@ import (
 	"quern.dev/ring"
 )
 
-// options are what the command line says.
+// options holds the command-line options.
 type options struct {
 	devices  string
 	duration time.Duration
@@ -40,11 +39,11 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.devices, "device", "", "devices to use, separated by commas; empty is the best one")
-	flag.DurationVar(&o.duration, "duration", 30*time.Second, "how long")
-	flag.Uint64Var(&o.messages, "messages", 1_000_000_000, "after how many messages it ends")
-	flag.IntVar(&o.actors, "actors", 32, "actors that stay")
-	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "where the random numbers begin")
+	flag.StringVar(&o.devices, "device", "", "devices to use, separated by commas; the best one if empty")
+	flag.DurationVar(&o.duration, "duration", 30*time.Second, "duration")
+	flag.Uint64Var(&o.messages, "messages", 1_000_000_000, "number of messages after which to end")
+	flag.IntVar(&o.actors, "actors", 32, "number of long-lived actors")
+	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of the random numbers")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -54,10 +53,10 @@ func main() {
 	}
 }
 
-// soakAll uses the devices in turn.
+// soakAll runs a soak on each device in turn.
 func soakAll(ctx context.Context, o options) error {
 	if o.actors < 2 || o.actors > 1000 {
-		return fmt.Errorf("%d actors, want 2 to 1000", o.actors)
+		return fmt.Errorf("ringsoak: %d actors: want 2 to 1000", o.actors)
 	}
 	fmt.Printf("%d actors, %v or %d messages, -seed %d\n", o.actors, o.duration, o.messages, o.seed)
 	for id := range strings.SplitSeq(o.devices, ",") {
@@ -68,7 +67,7 @@ func soakAll(ctx context.Context, o options) error {
 	return nil
 }
 
-// letterRoom is how many dead letters are kept until they are taken.
+// letterRoom is the capacity for dead letters that have not been received.
 const letterRoom = 1_000_000
 
 func soakOne(ctx context.Context, id string, o options) error {
@@ -79,7 +78,7 @@ func soakOne(ctx context.Context, id string, o options) error {
 	return s.run(ctx)
 }
 
-// open opens a device and makes the actors that stay.
+// open opens a device and spawns the long-lived actors.
 func open(ctx context.Context, id string, o options) (*soak, error) {
 	d, err := gpu.Open(gpu.Config{Device: id})
 	if err != nil {
@@ -96,7 +95,7 @@ func open(ctx context.Context, id string, o options) (*soak, error) {
 	return s, nil
 }
 
-// run soaks, and closes the device.
+// run runs the soak and closes the device.
 func (s *soak) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.duration)
 	defer cancel()
@@ -110,5 +109,5 @@ func (s *soak) run(ctx context.Context) error {
 	if err == nil {
 		err = watch.verdict()
 	}
-	return errors.Join(err, s.atWork.during("the end of the runtime", s.rt.Close), s.atWork.during("the end of the device", s.dev.Close))
+	return errors.Join(err, s.running.during("closing the runtime", s.rt.Close), s.running.during("closing the device", s.dev.Close))
 }

@@ -14,46 +14,46 @@ import (
 	"quern.dev/ring"
 )
 
-// soak is the use of one device.
+// soak is a run on one device.
 type soak struct {
 	rt      *ring.Runtime
 	dev     *gpu.Device
 	options options
 	roles   roles
-	actors  []*member // that stay
-	spill   *member   // whose queue overflows
+	actors  []*member // long-lived
+	spill   *member   // its queue overflows
 	byName  map[string]*member
 
-	messages atomic.Uint64 // handled, as far as the host knows
-	asks     atomic.Uint64
-	failures atomic.Uint64 // of handlers, as supervisors learn of them
-	expired  atomic.Uint64
-	dead     atomic.Uint64
-	beside   atomic.Uint64 // operations beside the actors
-	visitors atomic.Uint64 // actors that have come and gone
+	messages   atomic.Uint64 // handled, as far as the host knows
+	asks       atomic.Uint64
+	failures   atomic.Uint64 // of handlers, as reported to supervisors
+	expired    atomic.Uint64
+	dead       atomic.Uint64
+	concurrent atomic.Uint64 // operations concurrent with the actors
+	visitors   atomic.Uint64 // short-lived actors
 
-	atWork             roster
-	workers, listeners sync.WaitGroup
-	listening          context.Context // of those who take replies and dead letters
-	hush               context.CancelCauseFunc
+	running            activities
+	workers, receivers sync.WaitGroup
+	receiving          context.Context // context of the goroutines that receive replies and dead letters
+	stopReceivers      context.CancelCauseFunc
 }
 
-// member is an actor with what the host knows of it.
+// member is an actor with the host's accounts.
 type member struct {
 	name     string
 	actor    *ring.Actor[message, answer]
-	window   int    // replies that may be outstanding before streams send to others
-	accepted shared // messages that it has taken and is to count
-	dead     shared // of these, found among the dead letters
-	sent     shared // of these, with a reply for Receive
-	received shared // such replies
-	final    ledger // of the actor, at the end
+	window   int    // outstanding replies above which streams send to other actors
+	accepted shared // accepted messages that the actor must count
+	dead     shared // accepted messages found among the dead letters
+	sent     shared // accepted messages whose replies are for Receive
+	received shared // replies received
+	final    ledger // the actor's own account at the end
 }
 
-// outstanding is how many replies have not been received.
+// outstanding returns the number of replies that have not been received.
 func (m *member) outstanding() int { return int(m.sent.count.Load() - m.received.count.Load()) }
 
-// shared is a ledger that goroutines share.
+// shared is a ledger that several goroutines update.
 type shared struct{ count, sum atomic.Uint64 }
 
 func (s *shared) add(l ledger) {
@@ -72,11 +72,11 @@ func (l ledger) String() string { return fmt.Sprintf("%d messages with a sum of 
 // spillRoom is the capacity of the actor whose queue overflows.
 const spillRoom = 128
 
-// restartsAllowed is that a handler may fail as often as it is asked to.
+// restartsAllowed is effectively no limit.
 const restartsAllowed = 1 << 30
 
-// largestWindow leaves most messages room in the rings of an actor, behind which is
-// a queue.
+// largestWindow keeps most messages in the ring buffers of an actor, not in the queue
+// behind them.
 const largestWindow = 768
 
 func newSoak(ctx context.Context, rt *ring.Runtime, o options) (*soak, error) {
@@ -102,7 +102,7 @@ func newSoak(ctx context.Context, rt *ring.Runtime, o options) (*soak, error) {
 	return s, err
 }
 
-// spawn makes an actor that is restarted when its handler fails.
+// spawn spawns an actor that resumes after its handler fails.
 func (s *soak) spawn(ctx context.Context, name string, o ring.Options) (*member, error) {
 	o.Name, o.MaxRestarts = name, restartsAllowed
 	o.Supervisor = func(ring.Failure) ring.Decision {
@@ -113,19 +113,19 @@ func (s *soak) spawn(ctx context.Context, name string, o ring.Options) (*member,
 	return &member{name: name, actor: a}, err
 }
 
-// begin has everybody at work until ctx is done. It is stopped when something is
-// wrong.
+// begin starts all workers. They run until ctx is done. If something is wrong, they call
+// stop.
 func (s *soak) begin(ctx context.Context, stop context.CancelCauseFunc) {
 	worker := func(what string, number int, work func(ctx context.Context, r *rand.Rand) error) {
 		name := fmt.Sprintf("%s %d", what, number)
-		end := s.atWork.enter(name)
+		end := s.running.enter(name)
 		s.workers.Go(func() {
 			defer end()
 			r := rand.New(rand.NewPCG(s.options.seed, uint64(number)))
 			for ctx.Err() == nil {
 				if err := work(ctx, r); err != nil {
 					err = fmt.Errorf("%s: %w", name, err)
-					fmt.Println(err) // others may wait for what does not come any more
+					fmt.Println(err) // print now, because other workers may wait forever
 					stop(err)
 				}
 			}
@@ -142,50 +142,50 @@ func (s *soak) begin(ctx context.Context, stop context.CancelCauseFunc) {
 	worker("spill", 2001, s.overflow)
 	worker("visitor", 2002, s.visit)
 	worker("switch", 2003, s.toggle)
-	for i := range s.roles.beside {
-		worker("work beside", 3000+i, s.work)
+	for i := range s.roles.concurrent {
+		worker("device work", 3000+i, s.work)
 	}
-	s.listen(stop)
+	s.startReceivers(stop)
 }
 
-// listen has replies and dead letters taken until they are hushed.
-func (s *soak) listen(stop context.CancelCauseFunc) {
-	s.listening, s.hush = context.WithCancelCause(context.Background())
-	listener := func(what string, hear func(ctx context.Context) error) {
-		s.listeners.Go(func() {
-			if err := hear(s.listening); err != nil {
+// startReceivers starts the goroutines that receive replies and dead letters until stopReceivers is called.
+func (s *soak) startReceivers(stop context.CancelCauseFunc) {
+	s.receiving, s.stopReceivers = context.WithCancelCause(context.Background())
+	start := func(what string, receive func(ctx context.Context) error) {
+		s.receivers.Go(func() {
+			if err := receive(s.receiving); err != nil {
 				err = fmt.Errorf("%s: %w", what, err)
 				stop(err)
-				s.hush(err)
+				s.stopReceivers(err)
 			}
 		})
 	}
-	listener("dead letters", s.letters)
-	for _, m := range s.actors[:s.roles.waiting] {
-		listener("replies of "+m.name, func(ctx context.Context) error { return new(receiver).wait(ctx, m) })
+	start("dead letters", s.letters)
+	for _, m := range s.actors[:s.roles.blocking] {
+		start("replies of "+m.name, func(ctx context.Context) error { return new(receiver).wait(ctx, m) })
 	}
-	rest := s.actors[s.roles.waiting:]
-	for i := range s.roles.looking {
+	rest := s.actors[s.roles.blocking:]
+	for i := range s.roles.polling {
 		var members []*member
-		for k := i; k < len(rest); k += s.roles.looking {
+		for k := i; k < len(rest); k += s.roles.polling {
 			members = append(members, rest[k])
 		}
-		listener("replies", func(ctx context.Context) error { return new(receiver).look(ctx, members) })
+		start("replies", func(ctx context.Context) error { return new(receiver).poll(ctx, members) })
 	}
 }
 
-// end waits until all that was begun has ended, and compares the accounts then. ctx
-// is done, and says why.
+// end waits for all workers and then compares the accounts. ctx is done, with the reason
+// as its cause.
 func (s *soak) end(ctx context.Context) error {
 	s.workers.Wait()
 	err := context.Cause(ctx)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || err == errEnough {
 		err = s.settle()
 	}
-	s.hush(errHushed)
-	s.listeners.Wait()
-	if heard := context.Cause(s.listening); heard != errHushed && !errors.Is(err, heard) {
-		err = errors.Join(err, heard)
+	s.stopReceivers(errSettled)
+	s.receivers.Wait()
+	if cause := context.Cause(s.receiving); cause != errSettled && !errors.Is(err, cause) {
+		err = errors.Join(err, cause)
 	}
 	if err != nil {
 		return err
@@ -194,52 +194,52 @@ func (s *soak) end(ctx context.Context) error {
 }
 
 var (
-	errEnough = errors.New("enough messages")
-	errHushed = errors.New("nothing is to be heard any more")
+	errEnough  = errors.New("enough messages")
+	errSettled = errors.New("no more replies or dead letters")
 )
 
-// roles is how many goroutines do what.
+// roles holds the number of goroutines for each task.
 type roles struct {
-	streams, askers, beside int
-	// Receivers, and how many actors have one of their own, which waits for replies.
-	// Those of the others look after several.
-	looking, waiting int
+	streams, askers, concurrent int
+	// Number of receivers that poll several actors, and of actors with their own receiver,
+	// which blocks.
+	polling, blocking int
 }
 
-// rolesOn are those on a device beside a number of processors. Where kernels need
-// these themselves a few goroutines are enough.
+// rolesOn returns the roles for a device and a number of processors. Where kernels run on
+// these processors, a few goroutines are enough.
 func rolesOn(b gpu.Backend, processors, actors int) roles {
 	if b != gpu.CUDA {
-		return roles{streams: 2, askers: 3, beside: 1, waiting: actors}
+		return roles{streams: 2, askers: 3, concurrent: 1, blocking: actors}
 	}
-	waiting := min(2, actors-1)
+	blocking := min(2, actors-1)
 	return roles{
-		streams: max(2, min(processors/2, actors)),
-		askers:  max(2, min(processors/4, feeders)),
-		beside:  2,
-		waiting: waiting,
-		looking: max(1, min(processors/4, actors-waiting)),
+		streams:    max(2, min(processors/2, actors)),
+		askers:     max(2, min(processors/4, feeders)),
+		concurrent: 2,
+		blocking:   blocking,
+		polling:    max(1, min(processors/4, actors-blocking)),
 	}
 }
 
-// farewell is how long an actor may take for what it has.
-const farewell = 30 * time.Second
+// settleTimeout is the time limit for handling the remaining messages.
+const settleTimeout = 30 * time.Second
 
-// settle waits until all that was sent is handled and its replies are taken, and
-// ends the actors.
+// settle waits until all messages are handled and all replies are received, and terminates
+// the actors.
 func (s *soak) settle() error {
-	ctx, cancel := context.WithTimeout(s.listening, farewell)
+	ctx, cancel := context.WithTimeout(s.receiving, settleTimeout)
 	defer cancel()
 	for _, m := range s.byName {
-		if err := s.atWork.during("the account of "+m.name, func() error { return m.settle(ctx) }); err != nil {
+		if err := s.running.during("the account of "+m.name, func() error { return m.settle(ctx) }); err != nil {
 			return err
 		}
 	}
-	return s.atWork.during("dead letters", func() error {
+	return s.running.during("dead letters", func() error {
 		letters := s.rt.DeadLetters()
 		for letters.Len() > 0 || s.dead.Load()+letters.Overflow() < letters.Total() {
 			if ctx.Err() != nil {
-				return fmt.Errorf("%d dead letters were taken, of %d", s.dead.Load(), letters.Total())
+				return fmt.Errorf("%d of %d dead letters were received", s.dead.Load(), letters.Total())
 			}
 			time.Sleep(time.Millisecond)
 		}
@@ -247,12 +247,12 @@ func (s *soak) settle() error {
 	})
 }
 
-// settle waits until all that the actor was sent is handled and its replies are
-// taken, and ends it.
+// settle waits until the actor has handled all messages and its replies are received, and
+// terminates it.
 func (m *member) settle(ctx context.Context) (err error) {
 	for m.outstanding() > 0 {
 		if ctx.Err() != nil {
-			return fmt.Errorf("%s: replies came to %v, of %v", m.name, m.received.ledger(), m.sent.ledger())
+			return fmt.Errorf("%s: received replies for %v, want %v", m.name, m.received.ledger(), m.sent.ledger())
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -260,16 +260,16 @@ func (m *member) settle(ctx context.Context) (err error) {
 		return fmt.Errorf("the account of %s: %w", m.name, err)
 	}
 	if f, err := m.actor.Terminate(ctx); err != nil || f != (ring.Farewell{}) {
-		return fmt.Errorf("the end of %s, which has nothing to do: %+v, %w", m.name, f, err)
+		return fmt.Errorf("terminate %s, which is idle: %+v, %w", m.name, f, err)
 	}
 	return nil
 }
 
-// compare compares what the actors have counted with what the host has.
+// compare compares the actors' accounts with the host's.
 func (s *soak) compare() error {
 	var errs []error
 	if n := s.rt.DeadLetters().Overflow(); n > 0 {
-		errs = append(errs, fmt.Errorf("%d dead letters came faster than they were taken: their messages are not accounted for", n))
+		errs = append(errs, fmt.Errorf("%d dead letters were lost because they arrived faster than they were received", n))
 	}
 	var total ledger
 	for _, m := range s.byName {
@@ -278,23 +278,23 @@ func (s *soak) compare() error {
 	}
 	err := errors.Join(errs...)
 	if err == nil {
-		fmt.Printf("%-7s %v: what the actors have counted is what the host has sent\n", s.dev.ID(), total)
+		fmt.Printf("%-7s %v: the actors' accounts match the host's\n", s.dev.ID(), total)
 	}
 	return err
 }
 
-// compare compares what the actor has counted with what the host has.
+// compare compares the actor's account with the host's.
 func (m *member) compare() error {
 	if want, got := m.accepted.ledger(), m.final.plus(m.dead.ledger()); got != want {
-		return fmt.Errorf("%s: taken %v, handled %v, dead letters %v", m.name, want, m.final, m.dead.ledger())
+		return fmt.Errorf("%s: accepted %v, handled %v, dead letters %v", m.name, want, m.final, m.dead.ledger())
 	}
 	if sent, received := m.sent.ledger(), m.received.ledger(); sent != received {
-		return fmt.Errorf("%s: sent %v, replies came to %v", m.name, sent, received)
+		return fmt.Errorf("%s: sent %v, received replies for %v", m.name, sent, received)
 	}
 	return nil
 }
 
-// read asks an actor for its account when it has handled all that it has.
+// read asks an actor for its account once its queue is empty.
 func (m *member) read(ctx context.Context) (ledger, error) {
 	for {
 		for m.actor.Info().Queued > 0 {
@@ -311,8 +311,7 @@ func (m *member) read(ctx context.Context) (ledger, error) {
 	}
 }
 
-// unsettled reports whether an error says that the actor was failed, or inactive,
-// which does not last.
+// unsettled reports whether err says that the actor is temporarily failed or inactive.
 func unsettled(err error) bool {
 	_, state := errors.AsType[*ring.StateError](err)
 	return state

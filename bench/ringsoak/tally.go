@@ -4,27 +4,27 @@ import "quern.dev/kernel"
 
 //go:generate go tool quern gen
 
-// message has 64 bytes, most of which can be computed from the others: a damaged
-// message is found.
+// message has 64 bytes. Most of them can be computed from the others, so damage is
+// detected.
 type message struct {
 	Kind   uint8
 	Way    uint8
 	Feeder uint16
 	Spare  uint32
-	Serial uint64 // of an asked message among those of its feeder for this actor, from 1
+	Serial uint64 // serial number, from 1, among the messages of its feeder to this actor
 	Value  uint64
 	Body   [10]uint32
 }
 
-// What a message asks for.
+// What a message requests.
 const (
-	count   = iota // to be counted, and a reply
-	quiet          // to be counted, and no reply
-	fail           // the handler to fail
-	account        // a reply with the account
+	count   = iota // count it and reply
+	quiet          // count it without a reply
+	fail           // make the handler fail
+	account        // reply with the account
 )
 
-// How a message is sent, for those who find it among the dead letters.
+// How a message was sent, to classify dead letters.
 const (
 	byAsk = iota
 	bySend
@@ -33,16 +33,16 @@ const (
 
 // answer is the reply to a message.
 type answer struct {
-	Value uint64 // of the message, inverted
+	Value uint64 // inverted value of the message
 	ledger
 }
 
-// ledger is what an actor has handled.
+// ledger holds the number of handled messages and the sum of their values.
 type ledger struct {
 	Count, Sum uint64
 }
 
-// feeders is the number of goroutines that ask, at most.
+// feeders is the maximum number of goroutines that ask.
 const feeders = 64
 
 // book is the state of an actor.
@@ -51,8 +51,8 @@ type book struct {
 	Last [feeders]uint64 // serial number of the last message that each feeder has asked
 }
 
-// tally counts messages. A message that is asked again, since its feeder could not
-// know whether it was handled, is counted once.
+// tally counts messages. If a feeder asks a message again because it does not know whether
+// the message was handled, tally counts it only once.
 //
 //quern:actor
 func tally(t kernel.Thread, b *book, in *message, out *answer) kernel.Action {
@@ -82,10 +82,11 @@ func tally(t kernel.Thread, b *book, in *message, out *answer) kernel.Action {
 	return kernel.Reply
 }
 
-// body is the first word of the message with a value. The others count on from it.
+// body returns the first body word of the message with the given value. The other words
+// count up from it.
 func body(value uint64) uint32 { return uint32(value>>7) ^ uint32(value)*0x9e3779b1 }
 
-// set makes a message without a feeder of m.
+// set initializes m as a message without a feeder.
 func (m *message) set(kind, way uint8, value uint64) {
 	*m = message{Kind: kind, Way: way, Value: value}
 	first := body(value)

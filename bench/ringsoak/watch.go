@@ -11,23 +11,23 @@ import (
 	"quern.dev/gpu"
 )
 
-// sample is what is in use at a moment: bytes, but for the goroutines.
+// sample is the resource use at one time, in bytes except for the goroutines.
 type sample struct {
-	device     int64 // by all programs; of GPUs only
-	heap       int64 // Go's, after a collection
-	resident   int64 // of the process with its page-locked memory, 0 where it is not known
+	device     int64 // of all programs; only on GPUs
+	heap       int64 // Go's heap, after a collection
+	resident   int64 // of the process including page-locked memory; 0 if unknown
 	goroutines int64
 }
 
-// watch looks at a soak every second.
+// watch samples a soak every second.
 type watch struct {
 	soak    *soak
 	begun   time.Time
 	samples []sample
 }
 
-// until takes samples and tells of the progress until ctx is done. It calls enough
-// when there were as many messages as are wanted.
+// until takes samples and prints progress until ctx is done. It calls enough when the
+// requested number of messages is reached.
 func (w *watch) until(ctx context.Context, enough func()) {
 	tick := time.NewTicker(min(time.Second, max(w.soak.options.duration/10, time.Millisecond)))
 	defer tick.Stop()
@@ -46,8 +46,8 @@ func (w *watch) until(ctx context.Context, enough func()) {
 	}
 }
 
-// wait tells every second what a soak whose time is over waits for, until it is
-// told that nothing is left.
+// wait prints every second what a soak whose duration is over waits for, until over is
+// called.
 func (w *watch) wait() (over func()) {
 	done := make(chan struct{})
 	var told sync.WaitGroup
@@ -57,7 +57,7 @@ func (w *watch) wait() (over func()) {
 		for {
 			select {
 			case <-tick.C:
-				fmt.Printf("%6.1f s %v; ends, and waits for %v\n", time.Since(w.begun).Seconds(), w.soak, w.soak.awaited())
+				fmt.Printf("%6.1f s %v; ending, waiting for %v\n", time.Since(w.begun).Seconds(), w.soak, w.soak.awaited())
 			case <-done:
 				return
 			}
@@ -69,10 +69,10 @@ func (w *watch) wait() (over func()) {
 	}
 }
 
-// awaited says what has not ended. It needs no lock of the runtime's, which may be
-// why.
+// awaited describes what has not ended. It takes no lock of the runtime, which may be the
+// cause.
 func (s *soak) awaited() string {
-	what := s.atWork.String()
+	what := s.running.String()
 	var missing []string
 	for _, m := range s.actors {
 		if n := m.outstanding(); n != 0 {
@@ -80,12 +80,12 @@ func (s *soak) awaited() string {
 		}
 	}
 	if len(missing) > 0 {
-		what += "; replies that are missing: " + some(missing)
+		what += "; missing replies: " + some(missing)
 	}
 	return what
 }
 
-// take takes a sample and prints a line.
+// take takes a sample and prints it.
 func (w *watch) take(rate float64) {
 	var m runtime.MemStats
 	runtime.GC()
@@ -100,13 +100,13 @@ func (w *watch) take(rate float64) {
 		time.Since(w.begun).Seconds(), w.soak, rate, float64(s.device)/1e6, float64(s.heap)/1e6, float64(s.resident)/1e6, s.goroutines)
 }
 
-// String says what was done so far.
+// String returns the counts so far.
 func (s *soak) String() string {
-	return fmt.Sprintf("%-7s %11d messages, %9d asked, %6d expired, %5d failures, %7d dead letters, %4d visitors, %6d beside",
-		s.dev.ID(), s.messages.Load(), s.asks.Load(), s.expired.Load(), s.failures.Load(), s.dead.Load(), s.visitors.Load(), s.beside.Load())
+	return fmt.Sprintf("%-7s %11d messages, %9d asked, %6d expired, %5d failures, %7d dead letters, %4d visitors, %6d device operations",
+		s.dev.ID(), s.messages.Load(), s.asks.Load(), s.expired.Load(), s.failures.Load(), s.dead.Load(), s.visitors.Load(), s.concurrent.Load())
 }
 
-// resident returns the memory of the process on Linux.
+// resident returns the memory of the process on Linux, and 0 elsewhere.
 func resident() int64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -119,8 +119,8 @@ func resident() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// verdict reports what grew: its greatest amount in the second half of the time
-// exceeds that in the first by more than a quarter and what it varies by.
+// verdict returns an error if a resource has grown: if its maximum in the second half of
+// the run exceeds that in the first half by more than a quarter and its normal variation.
 func (w *watch) verdict() error {
 	half := len(w.samples) / 2
 	if half < 2 {

@@ -6,8 +6,8 @@ import (
 	"quern.dev/gpu"
 )
 
-// graph makes an array by a graph that is made for it, changed, and closed while
-// it may still run.
+// graph changes an array with a new graph, which it also updates, and closes while it may
+// still run.
 func (c *chain) graph() (err error) {
 	from, to, err := c.other()
 	if err != nil || from == nil {

@@ -4,7 +4,7 @@ import "quern.dev/kernel"
 
 //go:generate go tool quern gen
 
-// mix makes other numbers of x's.
+// mix stores a mix of x's numbers in y.
 //
 //quern:kernel
 func mix(t kernel.Thread, seed uint32, x, y []uint32) {
@@ -13,7 +13,7 @@ func mix(t kernel.Thread, seed uint32, x, y []uint32) {
 	}
 }
 
-// reverse puts the numbers of x into y from the last to the first.
+// reverse stores the numbers of x in y in reverse order.
 //
 //quern:kernel
 func reverse(t kernel.Thread, x, y []uint32) {
@@ -22,7 +22,7 @@ func reverse(t kernel.Thread, x, y []uint32) {
 	}
 }
 
-// mixed depends on every bit of the number and on its place.
+// mixed returns a number that depends on every bit of v and on its index.
 func mixed(v, seed uint32, i int) uint32 {
 	v = (v ^ seed) * 0x9e3779b1
 	return v ^ v>>15 + uint32(i)

@@ -1,11 +1,11 @@
-// Command soak uses devices for a long time from many goroutines: it acquires,
-// allocates, copies, launches and closes at random, compares every value with
-// what plain Go computes, and watches that memory stays as it is.
+// Command soak uses devices for a long time from many goroutines: it acquires, allocates,
+// copies, launches and closes at random, compares every value with the result of plain Go,
+// and checks that memory use does not grow.
 //
 //	go run ./bench/soak [-device cpu,sim] [-duration 60s] [-goroutines 8] [-streams 4] [-seed 1]
 //
-// Devices that are separated by commas are used at the same time. It ends with
-// exit status 1 at the first wrong value, error or leak, or if memory grows.
+// Devices separated by commas are used concurrently. The exit status is 1 after the first
+// wrong value, error or leak, or if memory use grows.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// options are what the command line says.
+// options holds the command-line options.
 type options struct {
 	devices    string
 	duration   time.Duration
@@ -34,11 +34,11 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.devices, "device", "", "devices to use, separated by commas; empty is the best one")
-	flag.DurationVar(&o.duration, "duration", time.Minute, "how long")
-	flag.IntVar(&o.goroutines, "goroutines", 8, "goroutines for each device")
-	flag.IntVar(&o.streams, "streams", 4, "streams for each device")
-	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "where the random numbers begin")
+	flag.StringVar(&o.devices, "device", "", "devices to use, separated by commas; the best one if empty")
+	flag.DurationVar(&o.duration, "duration", time.Minute, "duration")
+	flag.IntVar(&o.goroutines, "goroutines", 8, "goroutines per device")
+	flag.IntVar(&o.streams, "streams", 4, "streams per device")
+	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of the random numbers")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -48,10 +48,10 @@ func main() {
 	}
 }
 
-// soakAll uses all devices at the same time.
+// soakAll runs a soak on all devices concurrently.
 func soakAll(ctx context.Context, o options) error {
 	if o.goroutines < 1 || o.streams < 1 {
-		return fmt.Errorf("%d goroutines on %d streams", o.goroutines, o.streams)
+		return fmt.Errorf("soak: %d goroutines on %d streams: want at least one of each", o.goroutines, o.streams)
 	}
 	fmt.Printf("%d goroutines, %d streams, %v, -seed %d\n", o.goroutines, o.streams, o.duration, o.seed)
 	var group sync.WaitGroup

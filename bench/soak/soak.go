@@ -12,21 +12,21 @@ import (
 	"quern.dev/gpu"
 )
 
-// soak is the use of one device.
+// soak is a run on one device.
 type soak struct {
 	dev      *gpu.Device
 	pool     *gpu.Pool
 	hostPool *gpu.HostPool
 	streams  []*gpu.Stream
 	options  options
-	most     int // elements of a buffer
+	most     int // maximum elements per buffer
 
 	rounds, launches, copies atomic.Int64
 	bytes                    atomic.Int64 // copied
 }
 
-// mostElements is the size of the largest buffers: as large as a device handles
-// in some milliseconds.
+// mostElements returns the size of the largest buffers: what a device can process in a few
+// milliseconds.
 func mostElements(b gpu.Backend) int {
 	switch b {
 	case gpu.CUDA:
@@ -38,9 +38,9 @@ func mostElements(b gpu.Backend) int {
 	}
 }
 
-// poolShare is the buffers of the largest size for each goroutine that the pools
-// have room for: as many as a round holds, rounded up as pools do, and so few that
-// memory is given back and taken again.
+// poolShare is the capacity of the pools, in buffers of the largest size per goroutine. It
+// covers the buffers of one round, rounded up as pools do, but is so small that memory is
+// released and allocated again.
 const poolShare = atOnce + 2
 
 func newSoak(ctx context.Context, d *gpu.Device, o options) (*soak, error) {
@@ -71,7 +71,7 @@ func (s *soak) close() error {
 	return errors.Join(append(errs, s.pool.Close(), s.hostPool.Close())...)
 }
 
-// run uses the device until the time is over or something is wrong.
+// run uses the device until the duration is over or something is wrong.
 func (s *soak) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.duration)
 	defer cancel()
@@ -103,7 +103,7 @@ func (s *soak) run(ctx context.Context) error {
 	return errors.Join(cause, s.settled())
 }
 
-// settled reports what the rounds have left behind.
+// settled returns an error if the rounds have left something behind.
 func (s *soak) settled() error {
 	if err := s.dev.Synchronize(context.Background()); err != nil {
 		return err
@@ -111,13 +111,13 @@ func (s *soak) settled() error {
 	return errors.Join(empty("the pool", s.pool), empty("the host pool", s.hostPool))
 }
 
-// empty reports what a pool has when nothing should be in use.
+// empty returns an error if a pool still has buffers in use.
 func empty(what string, p interface {
 	Stats() gpu.PoolStats
 	Trim() error
 }) error {
 	if st := p.Stats(); st.Buffers != 0 || st.Used != 0 {
-		return fmt.Errorf("%s says that %d buffers of %d bytes are in use, of none", what, st.Buffers, st.Used)
+		return fmt.Errorf("%s reports %d buffers with %d bytes in use, want none", what, st.Buffers, st.Used)
 	}
 	if err := p.Trim(); err != nil {
 		return err
@@ -128,7 +128,7 @@ func empty(what string, p interface {
 	return nil
 }
 
-// String says what was done so far.
+// String returns the counts so far.
 func (s *soak) String() string {
 	st := s.pool.Stats()
 	return fmt.Sprintf("%-7s %8d rounds, %9d launches, %9d copies of %7.1f GB; pool: %5.1f MB used, %5.1f reserved, %5.1f at most, %4.1f %% hits",
@@ -137,7 +137,7 @@ func (s *soak) String() string {
 		100*float64(st.Hits)/float64(max(1, st.Hits+st.Misses)))
 }
 
-// interval is the time between two lines of progress: a tenth of the whole, at
+// interval returns the time between two lines of progress: a tenth of the duration, at
 // most 10 s.
 func (o *options) interval() time.Duration {
 	return max(time.Millisecond, min(o.duration/10, 10*time.Second))

@@ -16,7 +16,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSoakIsAnError(t *testing.T) {
+func TestInvalidOptionsAreErrors(t *testing.T) {
 	for name, o := range map[string]options{
 		"no goroutines": {devices: "cpu", goroutines: 0, streams: 1},
 		"no streams":    {devices: "cpu", goroutines: 1, streams: 0},
@@ -28,7 +28,7 @@ func TestWhatIsNoSoakIsAnError(t *testing.T) {
 	}
 }
 
-func TestMemoryThatGrowsIsFound(t *testing.T) {
+func TestMemoryGrowthIsReported(t *testing.T) {
 	const mb = 1 << 20
 	steady := []sample{{pool: 100 * mb, heap: 50 * mb}, {pool: 200 * mb, heap: 40 * mb}, {pool: 190 * mb, heap: 60 * mb}, {pool: 210 * mb}}
 	grown := []sample{{pool: 100 * mb}, {pool: 200 * mb}, {pool: 300 * mb}, {pool: 400 * mb}}

@@ -10,21 +10,21 @@ import (
 	"quern.dev/gpu"
 )
 
-// sample is how much memory there is at a moment, in bytes.
+// sample is the memory use at one time, in bytes.
 type sample struct {
-	pool     int64 // that the pools have taken
-	device   int64 // in use on the device, by all programs; of GPUs only
-	heap     int64 // Go's, after a collection
-	resident int64 // of the process, 0 where it is not known
+	pool     int64 // reserved by the pools
+	device   int64 // in use on the device by all programs; only on GPUs
+	heap     int64 // Go's heap, after a collection
+	resident int64 // of the process; 0 if unknown
 }
 
-// watch looks at a soak from time to time.
+// watch samples a soak periodically.
 type watch struct {
 	soak    *soak
 	samples []sample
 }
 
-// until takes samples and tells of the progress until ctx is done.
+// until takes samples and prints progress until ctx is done.
 func (w *watch) until(ctx context.Context) {
 	tick := time.NewTicker(w.soak.options.interval())
 	defer tick.Stop()
@@ -56,7 +56,7 @@ func (w *watch) take() {
 	fmt.Printf("%v; device %.1f MB, heap %.1f MB, process %.1f MB\n", w.soak, float64(s.device)/1e6, float64(s.heap)/1e6, float64(s.resident)/1e6)
 }
 
-// resident returns the memory of the process on Linux.
+// resident returns the memory of the process on Linux, and 0 elsewhere.
 func resident() int64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -69,15 +69,15 @@ func resident() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// Memory is steady if its greatest amount in the second half of the time exceeds
-// that in the first by less than a quarter and some megabytes, which buffers of
-// random sizes make it vary by.
+// Memory use is steady if its maximum in the second half of the run exceeds that in the
+// first half by less than a quarter plus a few megabytes, the variation due to random
+// buffer sizes.
 const (
 	growth = 1.25
 	slack  = 64 << 20
 )
 
-// verdict reports memory that grew.
+// verdict returns an error if memory use has grown.
 func (w *watch) verdict() error {
 	half := len(w.samples) / 2
 	if half < 2 {

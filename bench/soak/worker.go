@@ -17,14 +17,14 @@ type worker struct {
 	random *rand.Rand
 }
 
-// array is a buffer and what it holds.
+// array is a buffer with its expected contents.
 type array struct {
 	buffer *gpu.Buffer[uint32]
 	want   []uint32
 }
 
-// chain is a round: work on some arrays of one length, in an order that streams
-// pass on to each other.
+// chain is one round: work on several arrays of the same length. Streams take turns, in an
+// order established by events.
 type chain struct {
 	*worker
 	length int
@@ -32,16 +32,16 @@ type chain struct {
 	arrays []array
 }
 
-// round does random work and looks at what comes out.
+// round does random work and checks the results.
 func (w *worker) round() (err error) {
 	c := &chain{worker: w, stream: w.anyStream()}
-	// Sizes of all orders of magnitude are as frequent.
+	// All orders of magnitude are equally likely.
 	c.length = int(math.Exp(w.random.Float64() * math.Log(float64(w.most))))
 	defer func() { err = errors.Join(err, c.close()) }()
 	if err := c.upload(); err != nil {
 		return err
 	}
-	steps := []func() error{c.upload, c.copyOne, c.copyPart, c.fill, c.mix, c.mix, c.mix, c.reverse, c.reverse, c.scratch, c.graph, c.move, c.move, c.drop, c.check, c.cancelled}
+	steps := []func() error{c.upload, c.copyOne, c.copyPart, c.fill, c.mix, c.mix, c.mix, c.reverse, c.reverse, c.scratch, c.graph, c.move, c.move, c.drop, c.check, c.canceled}
 	for range 1 + w.random.IntN(12) {
 		if err := steps[w.random.IntN(len(steps))](); err != nil {
 			return err
@@ -62,10 +62,10 @@ func (w *worker) anyStream() *gpu.Stream { return w.streams[w.random.IntN(len(w.
 
 func (c *chain) any() *array { return &c.arrays[c.random.IntN(len(c.arrays))] }
 
-// atOnce is how many arrays a chain has at most.
+// atOnce is the maximum number of arrays in a chain.
 const atOnce = 4
 
-// newArray adds an array without contents, from the pool or from the device.
+// newArray adds an uninitialized array from the pool or the device.
 func (c *chain) newArray() (*array, error) {
 	if len(c.arrays) == atOnce {
 		if err := c.drop(); err != nil {
@@ -106,11 +106,11 @@ func (c *chain) upload() error {
 	copy(h.Data(), a.want)
 	return errors.Join(
 		gpu.CopyInAsync(c.stream, a.buffer, h),
-		h.Close(), // while the copy may still be under way
+		h.Close(), // while the copy may still be running
 	)
 }
 
-// newHost returns page-locked memory, mostly from the pool.
+// newHost returns page-locked memory, usually from the pool.
 func (c *chain) newHost() (*gpu.HostBuffer[uint32], error) {
 	if c.random.IntN(8) == 0 {
 		return gpu.AllocHost[uint32](c.dev, c.length)
@@ -123,7 +123,7 @@ func (c *chain) copied() {
 	c.bytes.Add(4 * int64(c.length))
 }
 
-// other adds an array, and returns it and one that was there before.
+// other adds an array. It returns the new array and an older one.
 func (c *chain) other() (from, to *array, err error) {
 	if len(c.arrays) == 0 {
 		if err := c.upload(); err != nil {
@@ -200,7 +200,7 @@ func (c *chain) reverse() error {
 	return LaunchReverse(c.stream, gpu.Linear(c.length), from.buffer, to.buffer)
 }
 
-// move continues on another stream, which waits for the present one.
+// move continues on another stream, which first waits for the current one.
 func (c *chain) move() (err error) {
 	e, err := c.dev.NewEvent()
 	if err != nil {
@@ -214,7 +214,7 @@ func (c *chain) move() (err error) {
 	return c.stream.Wait(e)
 }
 
-// drop closes an array, whose work may still be under way.
+// drop closes an array while work on it may still be running.
 func (c *chain) drop() error {
 	if len(c.arrays) == 0 {
 		return nil
@@ -231,7 +231,7 @@ func (c *chain) drop() error {
 	return b.Close()
 }
 
-// check compares an array with what it should hold.
+// check compares an array with its expected contents.
 func (c *chain) check() error {
 	if len(c.arrays) == 0 {
 		return nil
@@ -265,7 +265,8 @@ func (a *array) compare(got []uint32) error {
 	return nil
 }
 
-// scratch does work on memory of a scope, which ends while it may be under way.
+// scratch does work on memory of a scope and ends the scope while the work may still be
+// running.
 func (c *chain) scratch() error {
 	if len(c.arrays) == 0 {
 		return nil
@@ -287,15 +288,15 @@ func (c *chain) scratch() error {
 	})
 }
 
-// cancelled gives up a wait.
-func (c *chain) cancelled() error {
+// canceled cancels a wait.
+func (c *chain) canceled() error {
 	if len(c.arrays) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := gpu.Download(ctx, c.stream, make([]uint32, c.length), c.any().buffer); !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("a download with a cancelled context: %v", err)
+		return fmt.Errorf("a download with a canceled context: %v", err)
 	}
 	return nil
 }

@@ -67,6 +67,7 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 		{"a flag of another command", []string{"vet", "--check"}, "quern: unknown flag: --check\nRun 'quern vet --help' for usage.\n"},
 		{"an invalid value for a flag", []string{"devices", "--json=perhaps"}, "quern: invalid argument \"perhaps\" for \"--json\" flag: strconv.ParseBool: parsing \"perhaps\": invalid syntax\nRun 'quern devices --help' for usage.\n"},
 		{"help for a command that does not exist", []string{"help", "bogus"}, "quern: no help for \"bogus\"\nRun 'quern --help' for usage.\n"},
+<<<<<<< HEAD
 		{"help for more than one command", []string{"help", "gen", "bogus"}, "quern: no help for \"gen bogus\"\nRun 'quern --help' for usage.\n"},
 		{"an empty package", []string{"gen", ""}, "quern: a package name is empty; omit it for the package in the current directory\nRun 'quern gen --help' for usage.\n"},
 		{"a file to compile", []string{"gen", "./own/kernels.go"}, "quern: ./own/kernels.go is a file; name the package's directory instead\nRun 'quern gen --help' for usage.\n"},
@@ -81,6 +82,22 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 		{"an unknown measurement", []string{"ring", "top"}, "quern: quern ring takes no arguments, but got \"top\"\nRun 'quern ring --help' for usage.\n"},
 		{"completion without a shell", []string{"completion"}, "quern: name a shell: bash, fish, powershell or zsh\nRun 'quern completion --help' for usage.\n"},
 		{"completion for an unknown shell", []string{"completion", "tcsh"}, "quern: unknown command \"tcsh\" for \"quern completion\"\nRun 'quern --help' for usage.\n"},
+=======
+		{"help for more than a command", []string{"help", "gen", "bogus"}, "quern: no help for \"gen bogus\"\nRun 'quern --help' for usage.\n"},
+		{"an empty package", []string{"gen", ""}, "quern: a package is empty; leave it out for the one in the current directory\nRun 'quern gen --help' for usage.\n"},
+		{"a file to compile", []string{"gen", "./own/kernels.go"}, "quern: ./own/kernels.go is a file; give the package's directory, not files\nRun 'quern gen --help' for usage.\n"},
+		{"a file to check", []string{"vet", "kernels.go"}, "quern: kernels.go is a file; give the package's directory, not files\nRun 'quern vet --help' for usage.\n"},
+		{"an argument where there is none", []string{"doctor", "please"}, "quern: quern doctor takes no arguments, but got \"please\"\nRun 'quern doctor --help' for usage.\n"},
+		{"actors that are no number", []string{"ring", "bench", "-actors=some"}, "quern: invalid argument \"some\" for \"--actors\" flag: strconv.Atoi: parsing \"some\": invalid syntax\nRun 'quern ring bench --help' for usage.\n"},
+		{"no actors", []string{"ring", "bench", "-actors", "0"}, "quern: 0 actors: want 1 to 4096\nRun 'quern ring bench --help' for usage.\n"},
+		{"a payload that there is no actor for", []string{"ring", "bench", "--payload", "17"}, "quern: no messages of 17 bytes: want 16, 64, 256\nRun 'quern ring bench --help' for usage.\n"},
+		{"a batch that is too large", []string{"ring", "bench", "-batch=1000"}, "quern: a batch of 1000 messages: want 1 to 512\nRun 'quern ring bench --help' for usage.\n"},
+		{"a measurement that takes no time", []string{"ring", "bench", "-duration=0"}, "quern: a duration of 0s: want at least 1ms\nRun 'quern ring bench --help' for usage.\n"},
+		{"goals, and what to measure", []string{"ring", "bench", "-check", "-actors", "1"}, "quern: --check chooses what is measured; leave out --actors\nRun 'quern ring bench --help' for usage.\n"},
+		{"something to measure that there is not", []string{"ring", "top"}, "quern: quern ring takes no arguments, but got \"top\"\nRun 'quern ring --help' for usage.\n"},
+		{"a completion for no shell", []string{"completion"}, "quern: name a shell: bash, fish, powershell or zsh\nRun 'quern completion --help' for usage.\n"},
+		{"a completion for an unknown shell", []string{"completion", "tcsh"}, "quern: unknown command \"tcsh\" for \"quern completion\"\nRun 'quern --help' for usage.\n"},
+>>>>>>> english2
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func TestRingBenchPrintsTables(t *testing.T) {
 		{"all tables say their unit of messages", " B ", 4 + 8 + 2},
 		{"the first table has one head", "p99.9", 1},
 		{"the second table has one head", "M msg/s  GB/s each way", 1},
-		{"the third table has one head", "p99 of a turn", 1},
+		{"the third table has one head", "p99 of a lap", 1},
 		{"the peer is named", "PyDotCompute", 1},
 		{"the result is in a line", "\nResult: on ", 1},
 		{"what to do next is in another", "\nNext: --check compares", 1},

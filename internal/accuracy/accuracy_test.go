@@ -40,13 +40,13 @@ var functions = []struct {
 	{"Mod", LaunchErrorMod, true},
 }
 
-// bound is what package kernel promises of its float32 functions, in units in
-// the last place.
+// bound is the accuracy that package kernel promises for its float32 functions, in units
+// in the last place.
 const bound = 2
 
-// On a GPU every float32 is tried; on the other devices, which take hours for
-// that, a sample that is spread over all of them.
-func TestFloat32FunctionsAreWithinTwoUnitsInTheLastPlace(t *testing.T) {
+// TestFloat32FunctionsAreWithinTwoULP tries every float32 on a GPU. On the
+// other devices this would take hours, so it tries a sample spread over all of them.
+func TestFloat32FunctionsAreWithinTwoULP(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, f := range functions {
 			t.Run(f.name, func(t *testing.T) { measure(t, d, f.run, f.pairs) })
@@ -60,7 +60,7 @@ func measure(t *testing.T, d *gpu.Device, run launcher, pairs bool) {
 	chunk := min(count, 1<<28)
 	step := floats / count
 	if step > 1 {
-		step++ // odd: all low bits occur
+		step++ // odd, so that all low bits occur
 	}
 	s := d.DefaultStream()
 	out, err := gpu.Upload(s, []uint64{0})

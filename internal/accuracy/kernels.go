@@ -6,18 +6,19 @@ import (
 	"quern.dev/kernel"
 )
 
-// worst is the largest error that a thread has found, in 1/1024 units in the
-// last place, and the bits of the argument below it.
+// worst is the largest error that a thread has found, in 1/1024 units in the last place,
+// with the bits of the argument in the low half.
 type worst uint64
 
-// see compares a float32 result with the exact one, in float64.
+// see records the error of a float32 result if it is the largest. want is the exact
+// result.
 func (w *worst) see(bits uint32, got float32, want float64) {
 	e := uint64(min(ulps(got, want)*1024, 1<<31))
 	*w = max(*w, worst(e<<32)|worst(bits))
 }
 
-// ulps is the distance of got from want in units in the last place of a
-// float32 near want.
+// ulps returns the distance between got and want in units in the last place of a float32
+// near want.
 func ulps(got float32, want float64) float64 {
 	g := float64(got)
 	switch {
@@ -238,8 +239,8 @@ func errorRsqrt(t kernel.Thread, from uint32, step, count int, out []uint64) {
 
 // Functions of two arguments, on pairs from a counter-based generator.
 
-// pair returns two floats whose exponents are spread by at most spread around 0;
-// one in 16 has any bits.
+// pair returns two floats whose exponents differ from 0 by at most spread. One in 16 has
+// random bits.
 func pair(n uint64, spread uint32) (x, y float32) {
 	z := n*0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9

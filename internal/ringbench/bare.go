@@ -13,11 +13,11 @@ import (
 	"quern.dev/kernel"
 )
 
-// What a message costs depends on the machine: on some the device reads memory of
-// the host in a quarter of the time of others. The kernels here do the least that
-// there is to do, for comparison.
+// The cost of a message depends on the machine: on some, the device reads host memory
+// four times as fast as on others. The kernels here do the minimum of work, for
+// comparison.
 
-// Places of words, each in a line of a cache of its own.
+// Offsets of words, each in its own cache line.
 const (
 	bareQuestion = 0
 	bareAnswer   = 16
@@ -27,8 +27,8 @@ const (
 // bareEnd is the question that ends an echo.
 const bareEnd = 1<<64 - 1
 
-// mirror answers each question with itself, until it has answered bareEnd or life
-// cycles have passed.
+// mirror answers each question with the question itself. It ends when it has answered
+// bareEnd or after life cycles.
 //
 //quern:kernel
 func mirror(t kernel.Thread, words []uint64, life int64) {
@@ -44,9 +44,9 @@ func mirror(t kernel.Thread, words []uint64, life int64) {
 	}
 }
 
-// rally has block 0 ask and block 1 answer as often as trips says, and notes how many
-// cycles each round trip took, and at the end the cycles and nanoseconds of all. It
-// gives up when life cycles have passed.
+// rally has block 0 ask and block 1 answer for all of trips. It records the cycles of each
+// round trip in trips, and the cycles and nanoseconds of all of them in total. It ends
+// early after life cycles.
 //
 //quern:kernel
 func rally(t kernel.Thread, words []uint64, trips []uint32, total []int64, life int64) {
@@ -80,20 +80,20 @@ func rally(t kernel.Thread, words []uint64, trips []uint32, total []int64, life 
 	}
 }
 
-// Bare is the round trips of a word that a kernel waits for and writes back.
+// Bare holds the round trips of a word that a kernel waits for and writes back.
 type Bare struct {
 	Trips    int
 	P50, P99 time.Duration
 }
 
-// The longest measurement with a bare kernel, and how long one lives, at most, beside
-// the time of that.
+// The longest measurement with a bare kernel, and the time by which the limit on a
+// kernel's life exceeds the measurement.
 const (
 	bareMost = 2 * time.Second
 	bareLife = 5 * time.Second
 )
 
-// cycles is a time on the clock of the device, as far as its rate is known.
+// cycles converts a time to cycles of the device's clock, if the clock rate is known.
 func cycles(dev *gpu.Device, d time.Duration) int64 {
 	if rate := dev.Attributes().ClockRate; dev.Backend() == gpu.CUDA && rate > 0 {
 		return d.Microseconds() * int64(rate) / 1000
@@ -101,9 +101,9 @@ func cycles(dev *gpu.Device, d time.Duration) int64 {
 	return d.Nanoseconds()
 }
 
-// MeasureBareEcho has a kernel, and no actor, answer the host through memory of the
-// host. No runtime may be open on the device: what its actors make way for waits
-// for the kernel, too.
+// MeasureBareEcho has a kernel, without any actor, answer the host through host memory. No
+// runtime may be open on the device, because operations that pause its actors would also
+// wait for the kernel.
 func MeasureBareEcho(ctx context.Context, dev *gpu.Device, d time.Duration) (b Bare, err error) {
 	host, err := gpu.AllocHost[uint64](dev, bareWords)
 	if err != nil {
@@ -123,7 +123,7 @@ func MeasureBareEcho(ctx context.Context, dev *gpu.Device, d time.Duration) (b B
 	defer func() { err = errors.Join(err, on.Close()) }()
 	d = min(d, bareMost)
 	ended, life := make(chan error, 1), 2*d+bareLife
-	go func() { // where kernels run in their caller the launch returns when the kernel has
+	go func() { // where kernels run in their caller, the launch returns when the kernel ends
 		err := LaunchMirror(on, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}), mapped, cycles(dev, life))
 		if err == nil {
 			err = on.Synchronize(context.Background())
@@ -142,7 +142,7 @@ func MeasureBareEcho(ctx context.Context, dev *gpu.Device, d time.Duration) (b B
 			select {
 			case err := <-ended:
 				over = true
-				return errors.Join(fmt.Errorf("the kernel of the bare echo has ended before trip %d, it lives for %v", number, life), err)
+				return errors.Join(fmt.Errorf("the kernel of the bare echo ended before trip %d; its limit is %v", number, life), err)
 			case <-ctx.Done():
 				return ctx.Err()
 			default:
@@ -167,11 +167,11 @@ func MeasureBareEcho(ctx context.Context, dev *gpu.Device, d time.Duration) (b B
 	return Bare{len(samples), samples.at(0.5), samples.at(0.99)}, nil
 }
 
-// bareTrips is how often blocks answer each other.
+// bareTrips is the number of round trips between the blocks.
 const bareTrips = 1 << 16
 
-// MeasureBareRally has two blocks of a kernel, and no actors, answer each other
-// through memory of the device. As for [MeasureBareEcho], no runtime may be open.
+// MeasureBareRally has two blocks of a kernel, without actors, answer each other through
+// device memory. As for [MeasureBareEcho], no runtime may be open.
 func MeasureBareRally(ctx context.Context, dev *gpu.Device) (Bare, error) {
 	return measureBareRally(ctx, dev, bareTrips)
 }
@@ -206,7 +206,7 @@ func measureBareRally(ctx context.Context, dev *gpu.Device, n int) (b Bare, err 
 		return b, err
 	}
 	if sums[0] == 0 {
-		return b, fmt.Errorf("two blocks did not answer each other %d times within %v: is the device busy?", n, bareLife)
+		return b, fmt.Errorf("two blocks did not answer each other %d times within %v; is the device busy?", n, bareLife)
 	}
 	slices.Sort(taken)
 	perCycle := float64(sums[1]) / float64(sums[0])

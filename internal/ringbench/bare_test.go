@@ -10,10 +10,11 @@ import (
 	"quern.dev/gpu"
 )
 
-// The simulator's kernels and the host take turns: none of them waits there.
+// The simulator is missing, because its kernels and the host take turns and cannot wait
+// for each other.
 var bareBackends = []gpu.Backend{gpu.CPU, gpu.CUDA}
 
-func TestABareKernelAnswersTheHost(t *testing.T) {
+func TestBareKernelAnswersHost(t *testing.T) {
 	for _, backend := range bareBackends {
 		t.Run(string(backend), func(t *testing.T) {
 			b, err := MeasureBareEcho(t.Context(), open(t, backend), 20*time.Millisecond)
@@ -36,7 +37,7 @@ func TestBareBlocksAnswerEachOther(t *testing.T) {
 	}
 }
 
-func TestABareKernelEndsByItself(t *testing.T) {
+func TestBareKernelEndsAtItsLimit(t *testing.T) {
 	dev := open(t, gpu.CPU)
 	on := dev.DefaultStream()
 	words, err := gpu.Upload(on, make([]uint64, bareWords))
@@ -52,7 +53,7 @@ func TestABareKernelEndsByItself(t *testing.T) {
 	}
 }
 
-func TestACancelledBareEchoEnds(t *testing.T) {
+func TestCanceledBareEchoEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	b, err := MeasureBareEcho(ctx, open(t, gpu.CPU), time.Hour)
@@ -61,13 +62,13 @@ func TestACancelledBareEchoEnds(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOutIsSaid(t *testing.T) {
+func TestOmittedMeasurementsAreReported(t *testing.T) {
 	var notes []string
 	c := &Checker{Device: open(t, gpu.CPU), Duration: 10 * time.Millisecond, Note: func(s string) { notes = append(notes, s) }}
 	if err := c.Run(t.Context(), Checks[:1]); err != nil {
 		t.Fatal(err)
 	}
-	if len(notes) != 1 || !strings.HasPrefix(notes[0], "a bare echo through mapped memory is left out: ") {
+	if len(notes) != 1 || !strings.HasPrefix(notes[0], "a bare echo through mapped memory is omitted: ") {
 		t.Errorf("%q", notes)
 	}
 }

@@ -9,25 +9,25 @@ import (
 	"quern.dev/gpu"
 )
 
-// Config is what Run measures: latencies for each number of actors and payload,
-// throughputs for each of those with each batch, and what actors send to each other
-// for each number of them.
+// Config says what Run measures: latencies for each number of actors and each payload,
+// throughputs for each of these with each batch size, and messages between actors for each
+// number of actors.
 type Config struct {
 	Actors, Payloads, Batches []int
-	Duration                  time.Duration // of each measurement
+	Duration                  time.Duration // per measurement
 }
 
-// Limits of what a Config may ask for.
+// Limits of a Config.
 const (
 	MaxActors = 4096
-	MaxBatch  = 512 // inFlight of them fill a mailbox
+	MaxBatch  = 512 // inFlight batches of this size fill a mailbox
 )
 
-// Validate reports what cannot be measured.
+// Validate reports values that are out of range.
 func (c *Config) Validate() error {
 	for _, n := range c.Actors {
 		if n < 1 || n > MaxActors {
-			return fmt.Errorf("%d actors; there can be 1 to %d", n, MaxActors)
+			return fmt.Errorf("%d actors: want 1 to %d", n, MaxActors)
 		}
 	}
 	for _, bytes := range c.Payloads {
@@ -37,16 +37,16 @@ func (c *Config) Validate() error {
 	}
 	for _, n := range c.Batches {
 		if n < 1 || n > MaxBatch {
-			return fmt.Errorf("a batch of %d messages; it has 1 to %d", n, MaxBatch)
+			return fmt.Errorf("a batch of %d messages: want 1 to %d", n, MaxBatch)
 		}
 	}
 	if c.Duration < time.Millisecond {
-		return fmt.Errorf("a duration of %v; it is 1ms at least", c.Duration)
+		return fmt.Errorf("a duration of %v: want at least 1ms", c.Duration)
 	}
 	return nil
 }
 
-// Place is where something was measured.
+// Place describes where a measurement was made.
 type Place struct {
 	Device     string    `json:"device"`
 	ID         string    `json:"id"`
@@ -63,18 +63,18 @@ func PlaceOf(dev *gpu.Device) Place {
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Time: time.Now().Round(time.Second)}
 }
 
-// Report is what was measured.
+// Report holds all results of Run.
 type Report struct {
 	Place
-	Duration   time.Duration `json:"duration_ns"` // of each measurement
+	Duration   time.Duration `json:"duration_ns"` // per measurement
 	Latency    []Latency     `json:"latency"`
 	Throughput []Throughput  `json:"throughput"`
 	Relaying   []Relaying    `json:"actor_to_actor"`
 	Peer       Published     `json:"peer"`
-	Complete   bool          `json:"complete"` // nothing was left out
+	Complete   bool          `json:"complete"` // nothing was omitted
 }
 
-// Published are figures that others have published.
+// Published holds figures published by others.
 type Published struct {
 	Name     string        `json:"name"`
 	P50      time.Duration `json:"p50_ns"`
@@ -82,10 +82,10 @@ type Published struct {
 	Messages float64       `json:"messages_per_second"`
 }
 
-// Peer is PyDotCompute 0.1, from its own README, on the GPU of its authors.
+// Peer is PyDotCompute 0.1, from its own README, on its authors' GPU.
 var Peer = Published{Name: "PyDotCompute, as published", P50: 63 * time.Microsecond, P99: 131 * time.Microsecond, Messages: 76e3}
 
-// Observer learns of measurements while they go on. Its functions may be nil.
+// Observer receives results as they are measured. Its functions may be nil.
 type Observer struct {
 	Begin      func(step, steps int, what string)
 	Latency    func(Latency)
@@ -93,7 +93,7 @@ type Observer struct {
 	Relaying   func(Relaying)
 }
 
-// Run measures. If ctx is cancelled the report has what was measured before.
+// Run measures. If ctx is canceled, the report contains the results so far.
 func Run(ctx context.Context, dev *gpu.Device, c Config, o Observer) (*Report, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func Run(ctx context.Context, dev *gpu.Device, c Config, o Observer) (*Report, e
 		}
 	}
 	for _, n := range relays {
-		begin("actor to actor, %d actors, %d messages on their way", n[0], n[1])
+		begin("actor to actor, %d actors, %d messages in flight", n[0], n[1])
 		t, err := MeasureRelay(ctx, dev, n[0], n[1], c.Duration)
 		if err != nil {
 			return r, err

@@ -1,9 +1,9 @@
-// Package ringbench measures actors: what a message costs to and from a device,
-// against the number of actors, the size of the messages and the batches they are
-// sent in, and from actor to actor. quern ring bench and bench/ring are made of it.
+// Package ringbench measures actors: the cost of a message to and from a device, by the
+// number of actors, the size of messages and the size of batches, and the cost of a
+// message between actors. quern ring bench and bench/ring use it.
 //
-// Every measurement makes a runtime of its own, checks each reply, and ends early,
-// with what it has, when its context is cancelled.
+// Every measurement creates its own runtime and checks each reply. If its context is
+// canceled, it ends early and returns the results so far.
 package ringbench
 
 //go:generate go tool quern gen

@@ -14,25 +14,25 @@ import (
 	"quern.dev/ring"
 )
 
-// echoes are actors that reply with their message, each word plus one.
+// echoes are actors that reply with their message after adding one to each word.
 type echoes interface {
 	spawn(ctx context.Context, n int) error
-	// asker returns a function that asks one of the actors and checks the reply. It
-	// is for one goroutine.
+	// asker returns a function that asks one of the actors and checks the reply. Only one
+	// goroutine may use it.
 	asker(actor int) func(ctx context.Context, number uint32) error
-	// stream sends batches to actors number from, from+step and so on, of which a
-	// number is on its way at any time, until stop reports true. It returns how many
-	// replies it has checked, which are all.
+	// stream sends batches to actors from, from+step and so on, with several batches in
+	// flight at any time, until stop returns true. It returns the number of replies, all
+	// of which it has checked.
 	stream(ctx context.Context, from, step, batch int, stop func() bool) (messages int, err error)
 }
 
-// message is a pointer to a message.
+// message is the constraint for a pointer to a message.
 type message[M any] interface {
 	*M
 	words() []uint32
 }
 
-// kind makes echoes of a size of message.
+// kind creates echoes for one message size.
 type kind struct {
 	bytes int
 	make  func(rt *ring.Runtime) echoes
@@ -44,7 +44,7 @@ var kinds = []kind{
 	{256, func(rt *ring.Runtime) echoes { return &echo[Message256, *Message256]{rt: rt, new: SpawnEcho256} }},
 }
 
-// kindOf returns the kind for messages of a number of bytes.
+// kindOf returns the kind for messages of the given size in bytes.
 func kindOf(bytes int) (kind, error) {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.bytes == bytes })
 	if i < 0 {
@@ -52,7 +52,7 @@ func kindOf(bytes int) (kind, error) {
 		for _, k := range kinds {
 			sizes = append(sizes, fmt.Sprint(k.bytes))
 		}
-		return kind{}, fmt.Errorf("there are no messages of %d bytes; there are of %s", bytes, strings.Join(sizes, ", "))
+		return kind{}, fmt.Errorf("no messages of %d bytes: want %s", bytes, strings.Join(sizes, ", "))
 	}
 	return kinds[i], nil
 }
@@ -86,7 +86,7 @@ func (e *echo[M, P]) asker(actor int) func(ctx context.Context, number uint32) e
 	}
 }
 
-// check reports a reply that is not to the message with a number.
+// check returns an error if reply is not the reply to message number.
 func check[M any, P message[M]](reply P, number uint32) error {
 	if w := reply.words(); w[0] != number+1 || w[len(w)-1] != number+1 {
 		return &WrongReply{Number: number, First: w[0], Last: w[len(w)-1]}
@@ -94,15 +94,15 @@ func check[M any, P message[M]](reply P, number uint32) error {
 	return nil
 }
 
-// WrongReply is a reply that is not to the message that was asked.
+// WrongReply is the error for a reply that does not match its message.
 type WrongReply struct{ Number, First, Last uint32 }
 
-// Error says what the reply should have been.
+// Error describes the reply.
 func (e *WrongReply) Error() string {
 	return fmt.Sprintf("the reply to message %d begins with %d and ends with %d", e.Number, e.First, e.Last)
 }
 
-// inFlight is the number of batches on their way to an actor and back.
+// inFlight is the number of batches in flight per actor.
 const inFlight = 8
 
 func (e *echo[M, P]) stream(ctx context.Context, from, step, batch int, stop func() bool) (int, error) {
@@ -110,7 +110,7 @@ func (e *echo[M, P]) stream(ctx context.Context, from, step, batch int, stop fun
 	for i := from; i < len(e.actors); i += step {
 		lanes = append(lanes, &lane[M, P]{actor: e.actors[i], messages: make([]M, batch)})
 	}
-	var fed atomic.Bool // nothing more is sent
+	var fed atomic.Bool // sending has ended
 	feed := func() (err error) {
 		if fed.Load() || stop() {
 			fed.Store(true)
@@ -166,20 +166,20 @@ func (e *echo[M, P]) stream(ctx context.Context, from, step, batch int, stop fun
 	}
 }
 
-// pairs reports whether there are processors for goroutines that only send, beside
-// those that receive.
+// pairs reports whether there are enough processors for goroutines that only send, in
+// addition to those that receive.
 func (e *echo[M, P]) pairs() bool {
 	return e.rt.Device().Backend() == gpu.CUDA && runtime.NumCPU() >= 4
 }
 
-// lane is what goes through one actor. One goroutine sends, and one receives.
+// lane tracks the messages of one actor. One goroutine sends, and one receives.
 type lane[M any, P message[M]] struct {
 	actor          *ring.Actor[M, M]
 	messages       []M
 	sent, received atomic.Uint32
 }
 
-// way is how many messages are on their way.
+// way returns the number of messages in flight.
 func (l *lane[M, P]) way() uint32 {
 	received := l.received.Load()
 	return l.sent.Load() - received
@@ -196,7 +196,7 @@ func (l *lane[M, P]) send(ctx context.Context) error {
 	return err
 }
 
-// receive returns how many replies it has checked, at least one.
+// receive receives and checks replies. It returns their number, which is at least one.
 func (l *lane[M, P]) receive(ctx context.Context, replies []M) (int, error) {
 	first := l.received.Load()
 	n, err := l.actor.ReceiveBatch(ctx, replies)
@@ -209,7 +209,7 @@ func (l *lane[M, P]) receive(ctx context.Context, replies []M) (int, error) {
 	return n, err
 }
 
-// within runs f in a runtime of its own with a number of echoes.
+// within runs f with the given number of echoes in a new runtime.
 func within(ctx context.Context, dev *gpu.Device, payload, actors int, f func(echoes) error) (err error) {
 	k, err := kindOf(payload)
 	if err != nil {

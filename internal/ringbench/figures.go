@@ -12,8 +12,7 @@ import (
 	"quern.dev/ring"
 )
 
-// Figure is something that was measured, with the goal that there is for it on
-// the device.
+// Figure is a measured value with its goal on the device.
 type Figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -22,13 +21,13 @@ type Figure struct {
 	Met   *bool   `json:"met,omitempty"` // nil if there is no goal
 }
 
-// Missed reports whether there is a goal that the figure does not keep.
+// Missed reports whether the figure has a goal and misses it.
 func (f Figure) Missed() bool { return f.Met != nil && !*f.Met }
 
-// Goal is a bound that a figure should keep.
+// Goal is a bound for a figure.
 type Goal struct {
 	Bound  float64 `json:"bound"`
-	AtMost bool    `json:"at_most"` // or at least
+	AtMost bool    `json:"at_most"` // an upper bound; otherwise a lower bound
 }
 
 // String returns the goal in words.
@@ -39,33 +38,32 @@ func (g Goal) String() string {
 	return fmt.Sprintf("at least %g", g.Bound)
 }
 
-// AtMost returns goals on an NVIDIA GPU of a data centre and on a CPU with two
-// cores.
+// AtMost returns upper bounds for an NVIDIA data center GPU and for a CPU with two cores.
 func AtMost(gpu, cpu float64) [2]*Goal { return [2]*Goal{{gpu, true}, {cpu, true}} }
 
-// AtLeast is AtMost for figures that should be large.
+// AtLeast is AtMost for lower bounds.
 func AtLeast(gpu, cpu float64) [2]*Goal { return [2]*Goal{{gpu, false}, {cpu, false}} }
 
-// OnGPU leaves out the goal on a CPU.
+// OnGPU removes the goal for a CPU.
 func OnGPU(goals [2]*Goal) [2]*Goal { return [2]*Goal{goals[0], nil} }
 
-// Checker measures what there are goals for.
+// Checker measures the figures that have goals.
 type Checker struct {
 	Device   *gpu.Device
-	Duration time.Duration     // of each measurement that can be of any length
+	Duration time.Duration     // per measurement with a variable length
 	Begin    func(what string) // may be nil
 	Show     func(Figure)      // may be nil
-	Note     func(string)      // learns of what is left out; may be nil
-	Figures  []Figure          // so far
+	Note     func(string)      // receives a line for each omitted measurement; may be nil
+	Figures  []Figure          // measured so far
 }
 
-// Check is one measurement that a [Checker] makes.
+// Check is one measurement of a [Checker].
 type Check struct {
 	Name string
 	Run  func(context.Context, *Checker) error
 }
 
-// Checks are all, in the order in which they are made.
+// Checks lists all checks in the order in which they run.
 var Checks = []Check{
 	{"ask", checkAsk},
 	{"throughput", checkThroughput},
@@ -76,7 +74,7 @@ var Checks = []Check{
 	{"close", checkClose},
 }
 
-// Run makes the checks.
+// Run runs the checks.
 func (c *Checker) Run(ctx context.Context, checks []Check) error {
 	for _, check := range checks {
 		if c.Begin != nil {
@@ -89,7 +87,7 @@ func (c *Checker) Run(ctx context.Context, checks []Check) error {
 	return nil
 }
 
-// Add adds a figure with goals for a GPU and for a CPU, which may be nil.
+// Add adds a figure with goals for a GPU and for a CPU. Either goal may be nil.
 func (c *Checker) Add(name string, value float64, unit string, goals [2]*Goal) {
 	f := Figure{Name: name, Value: value, Unit: unit}
 	switch c.Device.Backend() {
@@ -111,7 +109,7 @@ func (c *Checker) Add(name string, value float64, unit string, goals [2]*Goal) {
 func micro(d time.Duration) float64 { return float64(d) / 1e3 }
 func milli(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// checked is the payload of what there are goals for.
+// checked is the payload in bytes of all figures with goals.
 const checked = 64
 
 func checkAsk(ctx context.Context, c *Checker) error {
@@ -122,19 +120,19 @@ func checkAsk(ctx context.Context, c *Checker) error {
 	c.Add("Ask, p50", micro(l.P50), "µs", AtMost(4, 2))
 	c.Add("Ask, p99", micro(l.P99), "µs", OnGPU(AtMost(8, 0)))
 	c.Add("Ask, p99.9", micro(l.P999), "µs", [2]*Goal{})
-	// Less than one in a hundred messages: what the rest of the process does.
-	c.Add("Ask, allocations a message", l.Allocations, "", AtMost(0.01, 0.01))
+	// Fewer than one per hundred messages: allocations by the rest of the process.
+	c.Add("Ask, allocations per message", l.Allocations, "", AtMost(0.01, 0.01))
 	return c.compare(l.P50, "Ask", "a bare echo through mapped memory", func() (Bare, error) {
 		return MeasureBareEcho(ctx, c.Device, c.Duration)
 	})
 }
 
-// compare adds what a kernel without actors takes for the same, which depends on the
-// machine, and how many times that took is.
+// compare adds the time of a kernel without actors for the same work, which depends on the
+// machine, and the ratio of took to it.
 func (c *Checker) compare(took time.Duration, what, bare string, measure func() (Bare, error)) error {
 	if c.Device.Backend() != gpu.CUDA {
 		if c.Note != nil {
-			c.Note(bare + " is left out: here kernels run in their caller, and none answers beside it")
+			c.Note(bare + " is omitted: here kernels run in the calling goroutine, and none can answer concurrently")
 		}
 		return nil
 	}
@@ -144,7 +142,7 @@ func (c *Checker) compare(took time.Duration, what, bare string, measure func() 
 	}
 	c.Add(bare+", p50", micro(b.P50), "µs", [2]*Goal{})
 	c.Add(bare+", p99", micro(b.P99), "µs", [2]*Goal{})
-	c.Add(what+" against that, p50", float64(took)/float64(b.P50), "times", [2]*Goal{})
+	c.Add(what+" relative to that, p50", float64(took)/float64(b.P50), "times", [2]*Goal{})
 	return nil
 }
 
@@ -187,7 +185,7 @@ func checkRelay(ctx context.Context, c *Checker) error {
 	return nil
 }
 
-// checkConcurrent asks 100 actors from 10,000 goroutines at once.
+// checkConcurrent asks 100 actors from 10,000 goroutines concurrently.
 func checkConcurrent(ctx context.Context, c *Checker) error {
 	const actors, callers, rounds = 100, 10_000, 10
 	return within(ctx, c.Device, checked, actors, func(e echoes) error {
@@ -224,8 +222,8 @@ func checkConcurrent(ctx context.Context, c *Checker) error {
 	})
 }
 
-// checkSpawn measures from the call that makes an actor to its first reply,
-// beside others of its kind.
+// checkSpawn measures the time from the call of Spawn to the first reply, while other
+// actors with the same handler exist.
 func checkSpawn(ctx context.Context, c *Checker) error {
 	const times = 20
 	return within(ctx, c.Device, checked, 1, func(e echoes) error {
@@ -250,7 +248,7 @@ func checkSpawn(ctx context.Context, c *Checker) error {
 	})
 }
 
-// checkClose closes a runtime with 1000 actors that have all been at work.
+// checkClose closes a runtime with 1000 actors that have all handled messages.
 func checkClose(ctx context.Context, c *Checker) error {
 	const actors = 1000
 	rt, err := ring.New(c.Device, ring.Config{})

@@ -2,7 +2,7 @@ package ringbench
 
 import "quern.dev/kernel"
 
-// Messages of several sizes. Their first word is the message's number.
+// Messages of several sizes. The first word is the message's number.
 type (
 	Message16  struct{ Words [4]uint32 }
 	Message64  struct{ Words [16]uint32 }

@@ -12,9 +12,9 @@ import (
 	"quern.dev/gpu"
 )
 
-// Latency is the round trips of Ask with one message on its way.
+// Latency holds the round trip times of Ask with one message in flight.
 type Latency struct {
-	Actors      int           `json:"actors"` // of which one is asked
+	Actors      int           `json:"actors"` // only one of them is asked
 	Payload     int           `json:"payload_bytes"`
 	Messages    int           `json:"messages"`
 	P50         time.Duration `json:"p50_ns"`
@@ -25,26 +25,26 @@ type Latency struct {
 	Allocations float64       `json:"allocations_per_message"`
 }
 
-// Throughput is what goes through actors and back.
+// Throughput is the rate of messages through actors and back.
 type Throughput struct {
 	Actors   int           `json:"actors"`
 	Payload  int           `json:"payload_bytes"`
-	Batch    int           `json:"batch"` // messages in a call of SendBatch
+	Batch    int           `json:"batch"` // messages per call of SendBatch
 	Senders  int           `json:"senders"`
 	Messages int           `json:"messages"`
 	Took     time.Duration `json:"took_ns"`
 }
 
-// Rate returns the messages a second.
+// Rate returns the messages per second.
 func (t Throughput) Rate() float64 { return float64(t.Messages) / t.Took.Seconds() }
 
-// warmup is the messages before those that count.
+// warmup is the number of messages before the measured ones.
 const warmup = 2000
 
 // mostSamples bounds the memory of a measurement.
 const mostSamples = 1 << 21
 
-// MeasureLatency asks one of a number of actors, one message at a time.
+// MeasureLatency asks one of several actors, one message at a time.
 func MeasureLatency(ctx context.Context, dev *gpu.Device, actors, payload int, d time.Duration) (Latency, error) {
 	l := Latency{Actors: actors, Payload: payload}
 	err := within(ctx, dev, payload, actors, func(e echoes) error {
@@ -71,7 +71,7 @@ func MeasureLatency(ctx context.Context, dev *gpu.Device, actors, payload int, d
 	return l, err
 }
 
-// warm makes round trips that do not count.
+// warm makes round trips that are not measured.
 func warm(d time.Duration, trip func() error) error {
 	begin := time.Now()
 	for n := 0; n < warmup && time.Since(begin) < d/4+time.Millisecond; n++ {
@@ -82,8 +82,8 @@ func warm(d time.Duration, trip func() error) error {
 	return nil
 }
 
-// roundTrips makes round trips, one after the other, and returns what each took,
-// sorted. If ctx is cancelled it returns what there is.
+// roundTrips makes round trips, one after another, and returns their durations, sorted. If
+// ctx is canceled, it returns the durations so far.
 func roundTrips(ctx context.Context, d time.Duration, trip func() error) (durations, error) {
 	samples := make(durations, 0, mostSamples)
 	begin := time.Now()
@@ -102,16 +102,16 @@ func roundTrips(ctx context.Context, d time.Duration, trip func() error) (durati
 	return samples, nil
 }
 
-// durations are samples, at least one.
+// durations holds at least one sample.
 type durations []time.Duration
 
 func (d durations) sort() { slices.Sort(d) }
 
-// at returns the sample below which a share of the sorted samples lies.
+// at returns the sample at a quantile of the sorted samples.
 func (d durations) at(share float64) time.Duration { return d[int(share*float64(len(d)-1))] }
 
-// senders is the number of goroutines that feed actors: half of the processors,
-// whose other half the device may need.
+// senders returns the number of goroutines that send to actors: half of the processors,
+// because the device may need the other half.
 func senders(actors int) int { return min(actors, max(1, runtime.NumCPU()/2)) }
 
 // MeasureThroughput sends batches to actors and receives the replies.
@@ -128,7 +128,7 @@ func MeasureThroughput(ctx context.Context, dev *gpu.Device, actors, payload, ba
 			counts, errs := make([]int, t.Senders), make([]error, t.Senders)
 			begin := time.Now()
 			for i := range t.Senders {
-				// What is on its way is received also when ctx is cancelled.
+				// Messages in flight are received even if ctx is canceled.
 				wg.Go(func() { counts[i], errs[i] = e.stream(context.WithoutCancel(ctx), i, t.Senders, batch, stop.Load) })
 			}
 			wg.Wait()

@@ -12,16 +12,17 @@ import (
 	"quern.dev/ring"
 )
 
-// disturbance is something that a program does beside actors, so many times. Most
-// of them wait for an idle GPU, so that the actors make way.
+// disturbance is an operation that a program performs several times while actors run. Most
+// of these operations wait for an idle GPU, so the actors must pause.
 type disturbance struct {
 	name   string
 	times  int
-	before func() error // made once, before there are actors; may be nil
+	before func() error // runs once before there are actors; may be nil
 	do     func() error
 }
 
-// disturbances are those that are measured, with so many buffers and kernels.
+// disturbances returns the operations to measure, with the given numbers of buffers and
+// kernels.
 func disturbances(ctx context.Context, dev *gpu.Device, buffers, kernels int) []disturbance {
 	var old []*gpu.Buffer[byte]
 	return []disturbance{
@@ -39,7 +40,7 @@ func disturbances(ctx context.Context, dev *gpu.Device, buffers, kernels int) []
 			}
 			return h.Close()
 		}},
-		{"freeing a buffer of before", buffers, func() error {
+		{"freeing an older buffer", buffers, func() error {
 			for range buffers {
 				b, err := gpu.Alloc[byte](dev, 1<<20)
 				if err != nil {
@@ -85,7 +86,7 @@ func fresh(t kernel.Thread, x []uint32) {
 	}
 }
 
-// checkPauses has actors that are asked make way for what waits for an idle GPU.
+// checkPauses has actors handle asks and pause for operations that wait for an idle GPU.
 func checkPauses(ctx context.Context, c *Checker) error {
 	for _, d := range disturbances(ctx, c.Device, 200, 100) {
 		if err := c.disturb(ctx, d); err != nil {
@@ -95,7 +96,7 @@ func checkPauses(ctx context.Context, c *Checker) error {
 	return nil
 }
 
-// disturb measures how long the actors of a runtime pause for something.
+// disturb measures how long the actors of a runtime pause for an operation.
 func (c *Checker) disturb(ctx context.Context, d disturbance) (err error) {
 	const actors = 8
 	if d.before != nil {
@@ -141,9 +142,9 @@ func (c *Checker) disturb(ctx context.Context, d disturbance) (err error) {
 		return err
 	}
 	took.sort()
-	c.Add(d.name+" beside 8 busy actors, p50", micro(took.at(0.5)), "µs", [2]*Goal{})
-	c.Add(d.name+" beside 8 busy actors, p99", micro(took.at(0.99)), "µs", [2]*Goal{})
-	if c.Device.Backend() != gpu.CUDA { // nothing waits for an idle device
+	c.Add(d.name+" while 8 actors are busy, p50", micro(took.at(0.5)), "µs", [2]*Goal{})
+	c.Add(d.name+" while 8 actors are busy, p99", micro(took.at(0.99)), "µs", [2]*Goal{})
+	if c.Device.Backend() != gpu.CUDA { // no operation waits for an idle device
 		return nil
 	}
 	pauses := uint64(0)

@@ -9,7 +9,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-func TestPausesAreMeasuredByWhatTheyAreFor(t *testing.T) {
+func TestPausesAreMeasuredPerCause(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Blocks = 32
 	t.Cleanup(cuda.Substitute(lib))

@@ -94,8 +94,8 @@ var quernMirror = gpu.NewKernel(compiled.Kernel{
 
 // LaunchMirror runs mirror on the grid g.
 //
-// mirror answers each question with itself, until it has answered bareEnd or life
-// cycles have passed.
+// mirror answers each question with the question itself. It ends when it has answered
+// bareEnd or after life cycles.
 func LaunchMirror(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], life int64) error {
 	l, err := quernMirror.Begin(s, g)
 	if err != nil {
@@ -139,9 +139,9 @@ var quernRally = gpu.NewKernel(compiled.Kernel{
 
 // LaunchRally runs rally on the grid g.
 //
-// rally has block 0 ask and block 1 answer as often as trips says, and notes how many
-// cycles each round trip took, and at the end the cycles and nanoseconds of all. It
-// gives up when life cycles have passed.
+// rally has block 0 ask and block 1 answer for all of trips. It records the cycles of each
+// round trip in trips, and the cycles and nanoseconds of all of them in total. It ends
+// early after life cycles.
 func LaunchRally(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], trips *gpu.Buffer[uint32], total *gpu.Buffer[int64], life int64) error {
 	l, err := quernRally.Begin(s, g)
 	if err != nil {

@@ -7,34 +7,34 @@ import (
 	"quern.dev/ring/actor"
 )
 
-// Ball is what relays send to each other, and what the program asks them.
+// Ball is a message between relays, or a question of the program to a relay.
 type Ball struct {
 	Kind Kind
 	// Number is the bucket that Trips asks about.
 	Number uint32
-	// Next is whom Aim has balls sent to.
+	// Next is the actor that receives balls after Aim.
 	Next actor.Ref[Ball]
 	Pad  uint32
 }
 
-// Kind is what a ball is.
+// Kind is the kind of a ball.
 type Kind uint32
 
 // Kinds of balls.
 const (
-	Flying Kind = iota // is sent on
-	Aim                // from now on balls go to Next
-	Stop               // balls are kept from now on
-	Passed             // how many balls were there?
-	Trips              // how many came back after so many cycles?
-	Cycles             // what does the clock of the multiprocessor say?
-	Time               // and that of the device, in nanoseconds?
+	Flying Kind = iota // is passed on
+	Aim                // pass balls to Next from now on
+	Stop               // keep balls from now on
+	Passed             // return the number of balls passed
+	Trips              // return the number of round trips in a bucket
+	Cycles             // return the clock of the multiprocessor
+	Time               // return the clock of the device in nanoseconds
 )
 
-// Round trips are counted in buckets, sixteen from each power of two to the next.
+// Round trips are counted in buckets, sixteen per power of two.
 const (
 	tripBits    = 4
-	tripBuckets = 29 << tripBits // for all numbers of 32 bits
+	tripBuckets = 29 << tripBits // for all 32-bit numbers
 )
 
 // tripBucket returns the bucket of a number of cycles.
@@ -51,9 +51,9 @@ func tripMiddle(bucket int) float64 {
 
 // Court is the state of a relay.
 type Court struct {
-	Next  actor.Ref[Ball] // nobody: balls are kept
+	Next  actor.Ref[Ball] // zero: keep balls
 	Balls uint64
-	Last  int64 // cycles when the last ball was sent on, 0 for none
+	Last  int64 // cycles when the last ball was passed on; 0 for none
 	Trips [tripBuckets]uint32
 }
 

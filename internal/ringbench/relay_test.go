@@ -31,7 +31,7 @@ func TestRelaysPassBallsOn(t *testing.T) {
 	}
 }
 
-func TestTripsHaveTheirBuckets(t *testing.T) {
+func TestTripBuckets(t *testing.T) {
 	for v := uint64(0); v < 1<<32; v += 1 + v/13 {
 		m := tripMiddle(tripBucket(uint32(v)))
 		if v >= 32 && (m < float64(v)*31/33 || m > float64(v)*33/31) || v < 32 && m != float64(v)+0.5 {

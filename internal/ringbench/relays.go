@@ -10,28 +10,27 @@ import (
 	"quern.dev/ring"
 )
 
-// Relaying is what actors send to each other on the device, each to the next, the
-// last to the first, without the host.
+// Relaying is the rate of messages between actors on the device. Each actor sends to the
+// next, the last to the first, without the host.
 type Relaying struct {
 	Actors  int           `json:"actors"`
 	Payload int           `json:"payload_bytes"`
-	Balls   int           `json:"balls"` // on their way at a time
+	Balls   int           `json:"balls"` // in flight
 	Passed  uint64        `json:"passed"`
 	Took    time.Duration `json:"took_ns"`
-	// Round trips of a ball through all actors, by the clock of the first one's
-	// multiprocessor, each too large or too small by a thirtieth at most. They are
-	// measured where there is one ball, but not on the simulator, whose clock begins
-	// anew with each launch.
+	// Round trips of a ball through all actors, by the clock of the first actor's
+	// multiprocessor, with an error of at most one thirtieth. They are measured only if
+	// there is one ball, and not on the simulator, whose clock restarts with each launch.
 	P50 time.Duration `json:"p50_ns,omitempty"`
 	P99 time.Duration `json:"p99_ns,omitempty"`
 }
 
-// Rate returns the messages a second, of all actors together.
+// Rate returns the messages per second of all actors together.
 func (r Relaying) Rate() float64 { return float64(r.Passed) / r.Took.Seconds() }
 
 const (
 	ballBytes  = 16 // size of a Ball
-	relayBalls = 16 // for each actor, where the rate is measured
+	relayBalls = 16 // per actor, when measuring the rate
 )
 
 // MeasureRelay has actors pass balls on.
@@ -105,7 +104,7 @@ func measureRelay(ctx context.Context, rt *ring.Runtime, actors, balls int, d ti
 	return r, err
 }
 
-// wait waits for d, or until ctx is cancelled.
+// wait waits for d or until ctx is canceled.
 func wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -115,7 +114,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// passed asks relays how many balls they have passed on, all together.
+// passed returns the total number of balls that relays have passed on.
 func passed(ctx context.Context, relays []*ring.Actor[Ball, uint64]) (uint64, error) {
 	sum := uint64(0)
 	for _, a := range relays {
@@ -128,7 +127,7 @@ func passed(ctx context.Context, relays []*ring.Actor[Ball, uint64]) (uint64, er
 	return sum, nil
 }
 
-// clocks asks a relay for its clocks.
+// clocks returns the clocks of a relay.
 func clocks(ctx context.Context, a *ring.Actor[Ball, uint64]) (cycles, nanoseconds uint64, err error) {
 	if cycles, err = a.Ask(ctx, Ball{Kind: Cycles}); err != nil {
 		return 0, 0, err
@@ -137,7 +136,7 @@ func clocks(ctx context.Context, a *ring.Actor[Ball, uint64]) (cycles, nanosecon
 	return cycles, nanoseconds, err
 }
 
-// trips asks a relay how long balls took to come back.
+// trips returns how long balls took to come back to a relay.
 func trips(ctx context.Context, a *ring.Actor[Ball, uint64], perCycle float64) (p50, p99 time.Duration, err error) {
 	var counts [tripBuckets]uint64
 	n := uint64(0)

@@ -11,7 +11,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// backends are those that tests run on, where there are devices.
+// backends lists the backends that the tests use if they have a device.
 var backends = []gpu.Backend{gpu.CPU, gpu.Sim, gpu.CUDA}
 
 func open(t *testing.T, b gpu.Backend) *gpu.Device {
@@ -27,12 +27,12 @@ func open(t *testing.T, b gpu.Backend) *gpu.Device {
 	return dev
 }
 
-func TestEveryMessageComesBack(t *testing.T) {
+func TestEveryMessageIsAnswered(t *testing.T) {
 	for _, b := range backends {
 		for _, k := range kinds {
 			t.Run(fmt.Sprintf("%s, %d bytes", b, k.bytes), func(t *testing.T) {
 				err := within(t.Context(), open(t, b), k.bytes, 3, func(e echoes) error {
-					// Two senders: one has actors 0 and 2, the other has actor 1.
+					// Two senders: one has actors 0 and 2, the other one actor 1.
 					for from, lanes := range []int{2, 1} {
 						turns := 0
 						n, err := e.stream(t.Context(), from, 2, 5, func() bool { turns++; return turns > 2 })
@@ -53,7 +53,7 @@ func TestEveryMessageComesBack(t *testing.T) {
 	}
 }
 
-func TestAReplyToAnotherMessageIsFound(t *testing.T) {
+func TestWrongReplyIsDetected(t *testing.T) {
 	m := &Message16{[4]uint32{8, 0, 0, 9}}
 	_, ok := errors.AsType[*WrongReply](check[Message16](m, 7))
 	if !ok {
@@ -65,7 +65,7 @@ func TestAReplyToAnotherMessageIsFound(t *testing.T) {
 	}
 }
 
-func TestVerdictsNameTheGoalsThatWereMissed(t *testing.T) {
+func TestVerdictNamesMissedGoals(t *testing.T) {
 	goal := &Goal{Bound: 1, AtMost: true}
 	yes, no := true, false
 	met, missed, free := Figure{Name: "fast", Goal: goal, Met: &yes}, Figure{Name: "slow", Goal: goal, Met: &no}, Figure{Name: "free"}
@@ -86,7 +86,7 @@ func TestVerdictsNameTheGoalsThatWereMissed(t *testing.T) {
 	}
 }
 
-func TestGoalsAreOfTheDevice(t *testing.T) {
+func TestGoalsDependOnDevice(t *testing.T) {
 	var shown []string
 	c := &Checker{Device: open(t, gpu.CPU), Duration: time.Millisecond}
 	c.Show = func(f Figure) {

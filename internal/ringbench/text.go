@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Text prints measurements as tables, a row as soon as there is one.
+// Text prints measurements as tables, row by row.
 type Text struct {
 	W     io.Writer
-	table string // whose rows are being printed
+	table string // table whose rows are being printed
 }
 
-// Place prints where is measured.
+// Place prints where the measurements are made.
 func (t *Text) Place(p Place) {
 	fmt.Fprintf(t.W, "%s (%s), host %s with %d processors, %s, %s\n",
 		p.Device, p.ID, p.Platform, p.Processors, p.Go, p.Time.Format(time.DateTime))
 }
 
-// begin prints the head of a table before its first row.
+// begin prints the header of a table before its first row.
 func (t *Text) begin(table, head string) {
 	if t.table != table {
 		t.table = table
@@ -27,23 +27,23 @@ func (t *Text) begin(table, head string) {
 	}
 }
 
-// Latency prints a row.
+// Latency prints one row.
 func (t *Text) Latency(l Latency) {
 	t.begin("Ask: round trip of one message at a time", "  actors  payload         p50         p90         p99       p99.9         max   messages  allocs")
 	fmt.Fprintf(t.W, "%8d %6d B %11s %11s %11s %11s %11s %10d %7.2f\n",
 		l.Actors, l.Payload, show(l.P50), show(l.P90), show(l.P99), show(l.P999), show(l.Max), l.Messages, l.Allocations)
 }
 
-// Throughput prints a row.
+// Throughput prints one row.
 func (t *Text) Throughput(p Throughput) {
-	t.begin("Send and Receive: host to device and back", "  actors  payload   batch  senders     M msg/s  GB/s each way  ns a message")
+	t.begin("Send and Receive: host to device and back", "  actors  payload   batch  senders     M msg/s  GB/s each way    ns/message")
 	fmt.Fprintf(t.W, "%8d %6d B %7d %8d %11.3f %14.3f %13.1f\n",
 		p.Actors, p.Payload, p.Batch, p.Senders, p.Rate()/1e6, p.Rate()*float64(p.Payload)/1e9, 1e9/p.Rate())
 }
 
-// Relaying prints a row.
+// Relaying prints one row.
 func (t *Text) Relaying(r Relaying) {
-	t.begin("Send on the device: actor to actor, in a circle", "  actors  payload  on their way  p50 of a turn  p99 of a turn     M msg/s  ns a message")
+	t.begin("Send on the device: actor to actor, in a circle", "  actors  payload     in flight   p50 of a lap   p99 of a lap     M msg/s    ns/message")
 	p50, p99 := "-", "-"
 	if r.P50 > 0 {
 		p50, p99 = show(r.P50), show(r.P99)
@@ -51,12 +51,13 @@ func (t *Text) Relaying(r Relaying) {
 	fmt.Fprintf(t.W, "%8d %6d B %13d %14s %14s %11.3f %13.1f\n", r.Actors, r.Payload, r.Balls, p50, p99, r.Rate()/1e6, 1e9/r.Rate())
 }
 
-// Peer prints figures that others have published.
+// Peer prints figures published by others.
 func (t *Text) Peer(p Published) {
 	fmt.Fprintf(t.W, "\nFor comparison, %s: p50 %s, p99 %s, %.3f M msg/s\n", p.Name, show(p.P50), show(p.P99), p.Messages/1e6)
 }
 
-// Result says in a line what came of the measurements, and in another what to do next.
+// Result prints one line with the result of the measurements and one line with the next
+// step.
 func (t *Text) Result(r *Report) {
 	if len(r.Latency) == 0 || len(r.Throughput) == 0 {
 		return
@@ -68,11 +69,11 @@ func (t *Text) Result(r *Report) {
 	for _, p := range r.Throughput {
 		rate = max(rate, p.Rate())
 	}
-	fmt.Fprintf(t.W, "\nResult: on %s (%s) Ask takes %s at best (p50), and %.3g M messages a second go there and back at most; all replies were right.\n", r.Device, r.ID, show(p50), rate/1e6)
-	fmt.Fprintln(t.W, "Next: --check compares with the goals for the device, --json prints this for programs.")
+	fmt.Fprintf(t.W, "\nResult: on %s (%s) Ask takes at best %s (p50), and at most %.3g M messages per second go to the device and back; all replies were correct.\n", r.Device, r.ID, show(p50), rate/1e6)
+	fmt.Fprintln(t.W, "Next: --check compares with the goals for the device; --json prints this as JSON.")
 }
 
-// Verdict says in a line which goals were missed, and in another what to do next.
+// Verdict prints one line with the missed goals and one line with the next step.
 func (t *Text) Verdict(p Place, figures []Figure) {
 	goals, missed := 0, []string{}
 	for _, f := range figures {
@@ -88,14 +89,14 @@ func (t *Text) Verdict(p Place, figures []Figure) {
 		return
 	}
 	if len(missed) == 0 {
-		fmt.Fprintf(t.W, "\nResult: %s (%s) meets all %d goals.\nNext: without --check other numbers of actors and payloads are measured.\n", p.Device, p.ID, goals)
+		fmt.Fprintf(t.W, "\nResult: %s (%s) meets all %d goals.\nNext: without --check, other numbers of actors and payloads are measured.\n", p.Device, p.ID, goals)
 		return
 	}
 	fmt.Fprintf(t.W, "\nResult: %s (%s) misses %d of %d goals: %s.\n", p.Device, p.ID, len(missed), goals, strings.Join(missed, "; "))
-	fmt.Fprintln(t.W, "Next: other programs slow this down; repeat it on an idle machine, with --duration 2s.")
+	fmt.Fprintln(t.W, "Next: other programs slow this down; repeat it on an idle machine with --duration 2s.")
 }
 
-// Figure prints a line.
+// Figure prints one line.
 func (t *Text) Figure(f Figure) {
 	fmt.Fprintf(t.W, "  %-52s %10.4g %-8s", f.Name, f.Value, f.Unit)
 	if f.Goal != nil {
@@ -108,10 +109,10 @@ func (t *Text) Figure(f Figure) {
 	fmt.Fprintln(t.W)
 }
 
-// Note prints a line that is no figure.
+// Note prints a line without a figure.
 func (t *Text) Note(note string) { fmt.Fprintln(t.W, " ", note) }
 
-// show returns a duration in the unit that suits it.
+// show formats a duration with a suitable unit.
 func show(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:

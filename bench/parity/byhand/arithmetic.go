@@ -7,9 +7,9 @@ import (
 	"quern.dev/bench/parity/kernels"
 )
 
-// Mandelbrot counts the steps of each point, as the kernel does.
+// Mandelbrot counts the steps of each point like the kernel.
 func Mandelbrot(w, h, limit int, steps []int32) {
-	// Rows differ much in their time: take them in turns.
+	// Rows take very different times, so cores take them in turns.
 	const rows = 4
 	parallelDynamic((h+rows-1)/rows, func(part int) {
 		for y := part * rows; y < min((part+1)*rows, h); y++ {
@@ -33,7 +33,7 @@ func Mandelbrot(w, h, limit int, steps []int32) {
 	})
 }
 
-// NBody computes the acceleration of each body by all of them.
+// NBody computes the acceleration of each body due to all bodies.
 func NBody(bodies []kernels.Body, accelerations []kernels.Acceleration) {
 	parallel(len(bodies), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -53,8 +53,8 @@ func NBody(bodies []kernels.Body, accelerations []kernels.Acceleration) {
 	})
 }
 
-// Matmul multiplies row-major matrices, C = A*B, where A is m x k and B is k x n,
-// in parts of rows and of B that fit the cache.
+// Matmul multiplies row-major matrices, C = A*B, where A is m x k and B is k x n, in parts
+// of rows and of B that fit in the cache.
 func Matmul(m, n, k int, a, b, c []float32) {
 	const depth = 64
 	parallel(m, func(lo, hi int) {
@@ -74,8 +74,7 @@ func Matmul(m, n, k int, a, b, c []float32) {
 	})
 }
 
-// Pi adds to hits[0] how many of the kernel's random points are within the unit
-// circle.
+// Pi adds to hits[0] the number of the kernel's random points within the unit circle.
 func Pi(threads, rounds int, seed uint32, hits []uint32) {
 	var total atomic.Uint32
 	parallel(threads, func(lo, hi int) {
@@ -98,7 +97,7 @@ func Pi(threads, rounds int, seed uint32, hits []uint32) {
 	hits[0] += total.Load()
 }
 
-// philox is Philox4x32-10 of the counter (c0, c1, 0, 0) and the key (k0, 0).
+// philox returns Philox4x32-10 of counter (c0, c1, 0, 0) and key (k0, 0).
 func philox(c0, c1, k0 uint32) (uint32, uint32, uint32, uint32) {
 	var c2, c3, k1 uint32
 	for range 10 {
@@ -125,7 +124,7 @@ func BlackScholes(rate, volatility float32, spots, strikes, years, calls, puts [
 	})
 }
 
-// normal is the cumulative normal distribution.
+// normal returns the cumulative normal distribution.
 func normal(d float32) float32 {
 	k := 1 / (1 + 0.2316419*float32(math.Abs(float64(d))))
 	tail := 0.39894228 * float32(math.Exp(float64(-0.5*d*d))) *

@@ -2,7 +2,7 @@ package byhand
 
 import "quern.dev/bench/parity/kernels"
 
-// SpMV multiplies a sparse matrix in compressed rows with x.
+// SpMV multiplies a sparse matrix in CSR format with x.
 func SpMV(starts, columns []int32, values, x, y []float32) {
 	parallel(len(y), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -64,8 +64,7 @@ func BlockScan(in, out, totals []uint32) {
 	})
 }
 
-// Align computes the scores of local alignments, one row of the matrix after the
-// other.
+// Align computes the scores of local alignments, row by row.
 func Align(length int, queries, targets []uint8, scores []int32) {
 	parallel(len(scores), func(lo, hi int) {
 		row := make([]int32, length+1)
@@ -117,7 +116,7 @@ func FFT(twiddles, in, out []kernels.Complex) {
 	})
 }
 
-// pass makes transforms of 8*done points from those of done points.
+// pass computes transforms of 8*done points from those of done points.
 func pass(from, to, w *[kernels.FFTSize]complex64, done int) {
 	const eighth = kernels.FFTSize / 8
 	turn := func(v complex64) complex64 { return complex(imag(v), -real(v)) }

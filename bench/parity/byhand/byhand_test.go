@@ -12,9 +12,10 @@ import (
 	"quern.dev/bench/parity/kernels"
 )
 
-// The kernels are compared with this package, and this package with others.
+// The kernels are tested against this package, and this package against independent
+// results.
 
-func TestSHA256IsThatOfTheStandardLibrary(t *testing.T) {
+func TestSHA256MatchesStandardLibrary(t *testing.T) {
 	message := make([]byte, 64)
 	for i := range message {
 		message[i] = byte(7 * i)
@@ -33,8 +34,8 @@ func TestSHA256IsThatOfTheStandardLibrary(t *testing.T) {
 	}
 }
 
-func TestChaCha20HasTheFirstBlockOfRFC8439(t *testing.T) {
-	// Section 2.3.2 counts from 1: its block is the second here.
+func TestChaCha20MatchesRFC8439(t *testing.T) {
+	// Section 2.3.2 starts counting at 1, so its block is the second one here.
 	var key [8]uint32
 	for i := range key {
 		key[i] = 0x03020100 + uint32(i)*0x04040404

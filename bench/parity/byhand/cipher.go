@@ -56,7 +56,7 @@ func sha256Block(state *[8]uint32, block *[16]uint32) {
 	state[7] += h
 }
 
-// ChaCha20 encrypts in to out (RFC 8439), with the state in variables.
+// ChaCha20 encrypts in to out (RFC 8439) with the state in local variables.
 func ChaCha20(key [8]uint32, nonce [3]uint32, in, out []uint32) {
 	const c0, c1, c2, c3 = 0x61707865, 0x3320646e, 0x79622d32, 0x6b206574
 	parallel(len(in)/kernels.ChaChaWords, func(lo, hi int) {

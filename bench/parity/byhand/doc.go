@@ -1,5 +1,5 @@
-// Package byhand has the kernels of package parity as a Go programmer writes
-// them without Quern: loops over the data, its parts on all cores.
+// Package byhand has the kernels of package parity as a Go programmer writes them without
+// Quern: loops over parts of the data on all cores.
 package byhand
 
 import (
@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// parallel calls f for the parts of 0 to n, one on each core.
+// parallel splits [0, n) into one part per core and calls f for each part concurrently.
 func parallel(n int, f func(lo, hi int)) {
 	workers := min(runtime.GOMAXPROCS(0), n)
 	var wg sync.WaitGroup
@@ -18,8 +18,7 @@ func parallel(n int, f func(lo, hi int)) {
 	wg.Wait()
 }
 
-// parallelDynamic calls f for each part below n; a core that is done takes the
-// next.
+// parallelDynamic calls f for each part below n. A core that finishes takes the next part.
 func parallelDynamic(n int, f func(part int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

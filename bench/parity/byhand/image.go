@@ -2,8 +2,8 @@ package byhand
 
 import "quern.dev/bench/parity/kernels"
 
-// Stencil writes to each inner point of an nx x ny x nz grid the weighted sum of
-// the 27 points around it.
+// Stencil writes to each inner point of an nx x ny x nz grid the weighted sum of the 27
+// points around it.
 func Stencil(weights kernels.StencilWeights, nx, ny, nz int, in, out []float32) {
 	w0, w1, w2, w3 := weights[0], weights[1], weights[2], weights[3]
 	parallel(nz-2, func(lo, hi int) {
@@ -26,8 +26,8 @@ func Stencil(weights kernels.StencilWeights, nx, ny, nz int, in, out []float32) 
 	})
 }
 
-// Convolve filters a w x h image. Beyond the border the border pixel is repeated.
-// It adds one row of the filter after the other to a row of pixels.
+// Convolve filters a w x h image. Pixels outside of the image equal the nearest border
+// pixel. It adds one row of the filter at a time to a row of pixels.
 func Convolve(filter kernels.Filter, w, h int, in, out []float32) {
 	const radius = kernels.FilterRadius
 	parallel(h, func(lo, hi int) {
@@ -51,10 +51,10 @@ func Convolve(filter kernels.Filter, w, h int, in, out []float32) {
 	})
 }
 
-// Life makes the next generation of the Game of Life on a torus.
+// Life computes the next generation of the Game of Life on a torus.
 func Life(w, h int, in, out []uint8) {
 	parallel(h, func(lo, hi int) {
-		columns := make([]uint8, w+2) // sums of three rows, the torus' edges repeated
+		columns := make([]uint8, w+2) // sums of three rows, extended at both ends because of the torus
 		for y := lo; y < hi; y++ {
 			above, here, below := in[(y+h-1)%h*w:][:w], in[y*w:][:w], in[(y+1)%h*w:][:w]
 			for x := range here {
@@ -74,13 +74,13 @@ func Life(w, h int, in, out []uint8) {
 	})
 }
 
-// LBM makes a step of the lattice Boltzmann method on a torus.
+// LBM computes one step of the lattice Boltzmann method on a torus.
 func LBM(w, h int, omega float32, in, out []float32) {
 	n := w * h
 	parallel(h, func(lo, hi int) {
 		for y := lo; y < hi; y++ {
 			up, down := (y+h-1)%h, (y+1)%h
-			// Rows that the populations stream from, by direction.
+			// Rows from which the populations stream, by direction.
 			var from, to [kernels.Directions][]float32
 			for i, sy := range [...]int{y, y, up, y, down, up, up, down, down} {
 				from[i] = in[i*n+sy*w:][:w]

@@ -12,8 +12,8 @@ func Saxpy(a float32, x, y []float32) {
 	})
 }
 
-// Transpose writes the w x h matrix in to out as an h x w matrix, in squares
-// that fit the cache.
+// Transpose writes the w x h matrix in to out as an h x w matrix, in squares that fit in
+// the cache.
 func Transpose(w, h int, in, out []float32) {
 	const tile = 32
 	parallel((h+tile-1)/tile, func(lo, hi int) {
@@ -30,8 +30,8 @@ func Transpose(w, h int, in, out []float32) {
 	})
 }
 
-// Reduce adds the elements of x to sum[0]. Sums of parts keep rounding errors
-// small.
+// Reduce adds the elements of x to sum[0]. It uses partial sums, which keep rounding
+// errors small.
 func Reduce(x, sum []float32) {
 	const part = 1 << 14
 	var mu sync.Mutex
@@ -57,7 +57,7 @@ func Reduce(x, sum []float32) {
 	})
 }
 
-// Histogram adds to bins how often each value is in data.
+// Histogram adds to bins the number of occurrences of each value in data.
 func Histogram(data []uint8, bins []uint32) {
 	var mu sync.Mutex
 	parallel(len(data), func(lo, hi int) {

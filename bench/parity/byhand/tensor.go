@@ -5,8 +5,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// TensorMatmul multiplies row-major matrices of bfloat16 as Matmul does those of
-// float32.
+// TensorMatmul is Matmul for row-major matrices of bfloat16.
 func TensorMatmul(m, n, k int, a, b []kernels.Chunk, c []kernel.Vec2[float32]) {
 	sums := make([]float32, m*n)
 	Matmul(m, n, k, widen(a), widen(b), sums)

@@ -1,9 +1,9 @@
-// Cpu compares the CPU device with hand-written parallel Go on the kernels of
-// package parity, on all cores:
+// Cpu compares the CPU device with hand-written parallel Go on the kernels of package
+// parity, on all cores:
 //
 //	go run ./bench/parity/cpu
 //
-// Both get the same inputs and take turns; the outputs are compared first.
+// Both get the same inputs and take turns. The outputs are compared first.
 package main
 
 import (
@@ -43,10 +43,10 @@ func main() {
 	}
 }
 
-// goal is the most that the geometric mean of the ratios may be.
+// goal is the upper bound for the geometric mean of the ratios.
 const goal = 1.5
 
-// run measures the kernels, each for a time.
+// run measures the kernels, each for the duration budget.
 func run(ctx context.Context, w io.Writer, only *regexp.Regexp, size suite.Size, budget time.Duration) (err error) {
 	dev, err := gpu.Open(gpu.Config{Device: "cpu"})
 	if err != nil {
@@ -79,8 +79,8 @@ func run(ctx context.Context, w io.Writer, only *regexp.Regexp, size suite.Size,
 	return nil
 }
 
-// measure compares the results of a case and returns the shortest times in
-// seconds, which other work on the machine disturbs least.
+// measure compares the results of a case and returns the shortest times in seconds, which
+// other work on the machine affects least.
 func measure(ctx context.Context, dev *gpu.Device, c *suite.Case, budget time.Duration) (byHand, quern float64, err error) {
 	s := dev.DefaultStream()
 	b, err := c.Bind(s)

@@ -9,7 +9,7 @@ import (
 	"quern.dev/bench/parity/suite"
 )
 
-func TestTableHasEveryKernelAndTheMean(t *testing.T) {
+func TestTableListsKernelsAndMean(t *testing.T) {
 	var out strings.Builder
 	if err := run(t.Context(), &out, regexp.MustCompile("saxpy|sha256"), suite.Small, time.Microsecond); err != nil {
 		t.Fatal(err)

@@ -3,20 +3,20 @@ package kernels
 import "quern.dev/kernel"
 
 const (
-	// QueryLength is the length of the queries of align, one letter a thread.
+	// QueryLength is the length of align's queries, one letter per thread.
 	QueryLength = 128
 
-	// TargetLength is the most that targets may have.
+	// TargetLength is the maximum length of targets.
 	TargetLength = 512
 
 	// Scores of an alignment.
 	ScoreMatch    = 3
 	ScoreMismatch = -3
-	ScoreGap      = -2 // a letter
+	ScoreGap      = -2 // per letter
 )
 
-// align computes the score of the best local alignment (Smith and Waterman) of
-// each query with the target of the same number, of length letters, a block a
+// align computes the score of the best local alignment (Smith and Waterman) of each query
+// with the target at the same index. Targets have length letters. One block aligns one
 // pair.
 //
 //quern:kernel block=128
@@ -32,9 +32,8 @@ func alignUnchecked(t kernel.Thread, length int, queries, targets []uint8, score
 }
 
 func alignPair(t kernel.Thread, length int, queries, targets []uint8, scores []int32) {
-	// A thread has a row of the matrix, and the block goes along its
-	// antidiagonals: row[p][k+1] is the score of thread k on the last
-	// antidiagonal of parity p.
+	// Each thread has one row of the matrix, and the block moves along its antidiagonals:
+	// row[p][k+1] is the score of thread k on the last antidiagonal of parity p.
 	row := kernel.Shared[[2][QueryLength + 1]int32](t)
 	best := kernel.Shared[int32](t)
 	target := kernel.Shared[[TargetLength]uint8](t)

@@ -6,11 +6,11 @@ import (
 	"quern.dev/kernel"
 )
 
-// ChaChaWords is the number of words of a block of ChaCha20.
+// ChaChaWords is the number of words in a block of ChaCha20.
 const ChaChaWords = 16
 
-// chacha20 encrypts in to out, blocks of 64 bytes as little-endian words, one
-// block a thread (RFC 8439).
+// chacha20 encrypts in to out, in blocks of 64 bytes as little-endian words, one block per
+// thread (RFC 8439).
 //
 //quern:kernel block=128
 func chacha20(t kernel.Thread, key [8]uint32, nonce [3]uint32, in, out []uint32) {

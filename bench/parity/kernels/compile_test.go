@@ -7,8 +7,8 @@ import (
 	"quern.dev/internal/compiler/generate"
 )
 
-// BenchmarkCompile takes all kernels of the set from source text to PTX and Go,
-// as quern gen does: what it imports is type-checked each time.
+// BenchmarkCompile compiles all kernels of the package from source text to PTX and Go,
+// like quern gen. It type-checks the imports each time.
 func BenchmarkCompile(b *testing.B) {
 	kernels := 0
 	for b.Loop() {

@@ -3,23 +3,24 @@ package kernels
 import "quern.dev/kernel"
 
 const (
-	// FilterRadius is how far the filter of convolve reaches, in pixels.
+	// FilterRadius is the radius of convolve's filter in pixels.
 	FilterRadius = 3
 
-	// ConvolveTile is the side of the square of pixels that a block makes.
+	// ConvolveTile is the side of the square of pixels that one block computes.
 	ConvolveTile = 32
 
-	// ConvolveRows is the number of rows of threads of a block.
+	// ConvolveRows is the number of rows of threads per block.
 	ConvolveRows = 8
 
 	filterSide   = 2*FilterRadius + 1
 	convolveSide = ConvolveTile + 2*FilterRadius
 )
 
-// Filter has the weights of the pixels around one, by row.
+// Filter holds the weights of the pixels around one, by row.
 type Filter [filterSide][filterSide]float32
 
-// convolve filters a w x h image. Beyond the border the border pixel is repeated.
+// convolve filters a w x h image. Pixels outside of the image equal the nearest border
+// pixel.
 //
 //quern:kernel block=32x8
 func convolve(t kernel.Thread, filter Filter, w, h int, in, out []float32) {

@@ -6,19 +6,19 @@ const (
 	// FFTSize is the number of points of a transform.
 	FFTSize = 512
 
-	// FFTThreads is the number of threads of a block, each with radix points.
+	// FFTThreads is the number of threads per block. Each has radix points.
 	FFTThreads = FFTSize / radix
 
 	radix = 8
 
-	fftPadding = FFTSize / 32 // keeps strided accesses off each other's banks
+	fftPadding = FFTSize / 32 // prevents bank conflicts of strided accesses
 )
 
 // Complex is a complex number.
 type Complex struct{ Re, Im float32 }
 
-// fft transforms every FFTSize points of in, a block a transform, in three passes
-// of radix 8 (Stockham). Twiddles has exp(-2*pi*i*k/FFTSize) for each k.
+// fft transforms every FFTSize points of in, one transform per block, in three passes of
+// radix 8 (Stockham). twiddles holds exp(-2*pi*i*k/FFTSize) for each k.
 //
 //quern:kernel block=64
 func fft(t kernel.Thread, twiddles, in, out []Complex) {
@@ -42,7 +42,7 @@ func fftBlock(t kernel.Thread, twiddles, in, out []Complex) {
 	}
 	butterfly(&v)
 	for done := radix; done < FFTSize; done *= radix {
-		// Done is how many points the transforms of the next pass start from.
+		// done is the size of the transforms from which the next pass starts.
 		last := done / radix
 		to := j/last*done + j%last
 		for r := range radix {
@@ -77,14 +77,14 @@ func subtract(a, b Complex) Complex { return Complex{a.Re - b.Re, a.Im - b.Im} }
 // turn multiplies by -i.
 func turn(a Complex) Complex { return Complex{a.Im, -a.Re} }
 
-// butterfly is a transform of radix points.
+// butterfly transforms radix points.
 func butterfly(v *[radix]Complex) {
 	const half = 0.70710678 // sqrt(1/2)
 	a0, a4 := add(v[0], v[4]), subtract(v[0], v[4])
 	a1, a5 := add(v[1], v[5]), subtract(v[1], v[5])
 	a2, a6 := add(v[2], v[6]), turn(subtract(v[2], v[6]))
 	a3, a7 := add(v[3], v[7]), subtract(v[3], v[7])
-	// The odd ones turn by an eighth and by three eighths.
+	// Multiply the odd ones by the first and third power of exp(-i*pi/4).
 	a5 = Complex{half * (a5.Re + a5.Im), half * (a5.Im - a5.Re)}
 	a7 = Complex{half * (a7.Im - a7.Re), -half * (a7.Im + a7.Re)}
 

@@ -2,10 +2,10 @@ package kernels
 
 import "quern.dev/kernel"
 
-// HistogramThreads is the number of threads of a block of histogram, one a bin.
+// HistogramThreads is the number of threads per block of histogram, one per bin.
 const HistogramThreads = 256
 
-// histogram adds to bins how often each value is in data.
+// histogram adds to bins the number of occurrences of each value in data.
 //
 //quern:kernel block=256
 func histogram(t kernel.Thread, data []uint8, bins []uint32) {

@@ -5,16 +5,16 @@ import "quern.dev/kernel"
 // Directions is the number of velocities of the D2Q9 lattice.
 const Directions = 9
 
-// The lattice: velocities and weights.
+// Velocities and weights of the lattice.
 var (
 	latticeX      = [Directions]int{0, 1, 0, -1, 0, 1, -1, -1, 1}
 	latticeY      = [Directions]int{0, 0, 1, 0, -1, 1, 1, -1, -1}
 	latticeWeight = [Directions]float32{4. / 9, 1. / 9, 1. / 9, 1. / 9, 1. / 9, 1. / 36, 1. / 36, 1. / 36, 1. / 36}
 )
 
-// lbm makes a step of the lattice Boltzmann method (D2Q9, BGK collisions with
+// lbm computes one step of the lattice Boltzmann method (D2Q9, BGK collisions with
 // relaxation omega) on a w x h torus: it streams from in and collides. The nine
-// populations are planes one after another.
+// populations are stored as consecutive planes.
 //
 //quern:kernel block=128
 func lbm(t kernel.Thread, w, h int, omega float32, in, out []float32) {

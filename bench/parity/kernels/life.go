@@ -2,8 +2,8 @@ package kernels
 
 import "quern.dev/kernel"
 
-// life makes the next generation of Conway's Game of Life on a w x h torus. A
-// cell is 1 or 0.
+// life computes the next generation of Conway's Game of Life on a w x h torus. A cell is 1
+// or 0.
 //
 //quern:kernel block=32x8
 func life(t kernel.Thread, w, h int, in, out []uint8) {
@@ -37,11 +37,11 @@ func lifeCell(t kernel.Thread, w, h int, in, out []uint8) {
 		down = 0
 	}
 	above, here, below := up*w, y*w, down*w
-	neighbours := in[above+left] + in[above+x] + in[above+right] +
+	neighbors := in[above+left] + in[above+x] + in[above+right] +
 		in[here+left] + in[here+right] +
 		in[below+left] + in[below+x] + in[below+right]
 	var next uint8
-	if neighbours == 3 || neighbours == 2 && in[here+x] == 1 {
+	if neighbors == 3 || neighbors == 2 && in[here+x] == 1 {
 		next = 1
 	}
 	out[here+x] = next

@@ -2,8 +2,8 @@ package kernels
 
 import "quern.dev/kernel"
 
-// mandelbrot writes after how many steps of z = z*z + c each point c of a w x h
-// image leaves the circle of radius 2, at most limit. The image shows real parts
+// mandelbrot writes for each point c of a w x h image the number of steps of z = z*z + c,
+// at most limit, after which z leaves the circle of radius 2. The image shows real parts
 // from -2.25 to 0.75 and imaginary parts from -1.5 to 1.5.
 //
 //quern:kernel block=16x16

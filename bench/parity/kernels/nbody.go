@@ -3,26 +3,25 @@ package kernels
 import "quern.dev/kernel"
 
 const (
-	// BodyTile is the number of bodies that a block of nbody has in shared
-	// memory at a time, and of its threads.
+	// BodyTile is the number of bodies in shared memory at a time, and of threads per
+	// block.
 	BodyTile = 256
 
-	// BodiesEach is the number of bodies whose accelerations a thread computes:
-	// one read of shared memory serves all of them.
+	// BodiesEach is the number of bodies whose accelerations a thread computes. One read
+	// of shared memory serves all of them.
 	BodiesEach = 2
 )
 
-// Softening is the square of the distance within which bodies attract each other
-// less.
+// Softening is the square of the distance below which bodies attract each other less.
 const Softening = 1e-3
 
 // Body is a point mass.
 type Body struct{ X, Y, Z, Mass float32 }
 
-// Acceleration is that of a body, with a gravitational constant of 1.
+// Acceleration is the acceleration of a body, with a gravitational constant of 1.
 type Acceleration struct{ X, Y, Z float32 }
 
-// nbody computes the acceleration of each body by all of them.
+// nbody computes the acceleration of each body due to all bodies.
 //
 //quern:kernel block=256
 func nbody(t kernel.Thread, bodies []Body, accelerations []Acceleration) {
@@ -48,7 +47,7 @@ func nbodyAttract(t kernel.Thread, bodies []Body, accelerations []Acceleration) 
 	}
 	var a [BodiesEach]Acceleration
 	for first := 0; first < len(bodies); first += BodyTile {
-		var other Body // without mass beyond the last
+		var other Body // zero mass past the last body
 		if j := first + tx; j < len(bodies) {
 			other = bodies[j]
 		}

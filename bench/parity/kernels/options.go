@@ -30,7 +30,7 @@ func blackScholesOption(t kernel.Thread, rate, volatility float32, spots, strike
 	puts[i] = discounted*(1-n2) - spot*(1-n1)
 }
 
-// normal is the cumulative normal distribution (Abramowitz and Stegun, 26.2.17).
+// normal returns the cumulative normal distribution (Abramowitz and Stegun, 26.2.17).
 func normal(d float32) float32 {
 	k := 1 / (1 + 0.2316419*kernel.Abs(d))
 	tail := 0.39894228 * kernel.Exp(-0.5*d*d) *

@@ -2,7 +2,7 @@ package kernels
 
 import "quern.dev/bench/kernels"
 
-// The kernels of the package, with bounds checks and without.
+// The kernels of the package, with and without bounds checks.
 var (
 	Transpose    = kernels.Pair{Checked: quernTranspose, Unchecked: quernTransposeUnchecked}
 	Reduce       = kernels.Pair{Checked: quernReduce, Unchecked: quernReduceUnchecked}

@@ -2,15 +2,14 @@ package kernels
 
 import "quern.dev/kernel"
 
-// MultiplyAdds is the number of fused multiplications and additions of a round of
-// multiplyAdd.
+// MultiplyAdds is the number of fused multiply-adds per round of multiplyAdd.
 const MultiplyAdds = 8 * unrolled
 
-// unrolled is how often the chains advance in a round.
+// unrolled is the number of steps of each chain per round.
 const unrolled = 16
 
-// multiplyAdd does nothing but fused multiplications and additions, in
-// independent chains: what the device can do at most.
+// multiplyAdd executes only fused multiply-adds in independent chains, which is the peak
+// rate of the device.
 //
 //quern:kernel block=256 unchecked
 func multiplyAdd(t kernel.Thread, rounds int, f float32, sums []float32) {

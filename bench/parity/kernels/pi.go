@@ -2,9 +2,9 @@ package kernels
 
 import "quern.dev/kernel"
 
-// pi adds to hits[0] how many of random points of the unit square are within the
-// unit circle. Each thread draws 2*rounds points, from the generator's counters
-// that begin with its index.
+// pi adds to hits[0] the number of random points of the unit square that are within the
+// unit circle. Each thread draws 2*rounds points, with the generator's counters that begin
+// with the thread's index.
 //
 //quern:kernel block=256
 func pi(t kernel.Thread, rounds int, seed uint32, hits []uint32) {

@@ -2,7 +2,7 @@ package kernels
 
 import "quern.dev/kernel"
 
-// ReduceThreads is the number of threads of a block of reduce.
+// ReduceThreads is the number of threads per block of reduce.
 const ReduceThreads = 256
 
 // reduce adds the elements of x to sum[0].

@@ -5,8 +5,8 @@ import "quern.dev/kernel"
 // Affine maps a pixel (x, y) to (A*x + B*y + C, D*x + E*y + F).
 type Affine struct{ A, B, C, D, E, F float32 }
 
-// rotate writes to each pixel of a w x h image what the source has at the place
-// that m maps it to, interpolated bilinearly. Beyond the border the source is 0.
+// rotate writes to each pixel of a w x h image the bilinearly interpolated value of the
+// source at the position to which m maps the pixel. Outside of the source the value is 0.
 //
 //quern:kernel block=32x8
 func rotate(t kernel.Thread, m Affine, w, h int, in, out []float32) {

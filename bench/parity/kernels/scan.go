@@ -3,17 +3,17 @@ package kernels
 import "quern.dev/kernel"
 
 const (
-	// ScanTile is the number of elements that a block of blockScan adds up.
+	// ScanTile is the number of elements that a block of blockScan scans.
 	ScanTile = ScanThreads * scanEach
 
-	// ScanThreads is the number of threads of a block.
+	// ScanThreads is the number of threads per block.
 	ScanThreads = 256
 
-	scanEach = 4 // elements of a thread
+	scanEach = 4 // elements per thread
 )
 
-// blockScan writes the running sums of every ScanTile elements of in to out, and
-// the sum of each tile to totals.
+// blockScan writes the running sums of every ScanTile elements of in to out, and the sum
+// of each tile to totals.
 //
 //quern:kernel block=256
 func blockScan(t kernel.Thread, in, out, totals []uint32) {

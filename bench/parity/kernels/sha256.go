@@ -6,13 +6,13 @@ import (
 	"quern.dev/kernel"
 )
 
-// Words of SHA-256.
+// Sizes in words.
 const (
-	MessageWords = 16 // of a message: 64 bytes, each word big-endian
+	MessageWords = 16 // of a message: 64 bytes as big-endian words
 	DigestWords  = 8
 )
 
-// roundConstants are those of FIPS 180-4, section 4.2.2.
+// roundConstants are the constants of FIPS 180-4, section 4.2.2.
 var roundConstants = [64]uint32{
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
 	0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -24,7 +24,7 @@ var roundConstants = [64]uint32{
 	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 }
 
-// sha256 hashes messages of 64 bytes, one a thread.
+// sha256 hashes messages of 64 bytes, one per thread.
 //
 //quern:kernel block=128
 func sha256(t kernel.Thread, messages, digests []uint32) {
@@ -51,7 +51,7 @@ func sha256Message(t kernel.Thread, messages, digests []uint32) {
 		w[k] = messages[i*MessageWords+k]
 	}
 	compress(&state, &w)
-	// The second block is the padding: a one bit, and the length of 512 bits.
+	// The second block is padding: a one bit, then the length of 512 bits.
 	w = [MessageWords]uint32{0: 1 << 31, 15: 8 * 64}
 	compress(&state, &w)
 	for k := range state {
@@ -59,7 +59,7 @@ func sha256Message(t kernel.Thread, messages, digests []uint32) {
 	}
 }
 
-// compress adds a block, which it overwrites with its schedule.
+// compress adds a block to state. It overwrites the block with the message schedule.
 func compress(state *[DigestWords]uint32, w *[MessageWords]uint32) {
 	a, b, c, d, e, f, g, h := state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7]
 	for i := range roundConstants {

@@ -2,7 +2,7 @@ package kernels
 
 import "quern.dev/kernel"
 
-// SortTile is the number of keys that a block sorts, two a thread.
+// SortTile is the number of keys that a block sorts, two per thread.
 const SortTile = 1024
 
 // bitonicSort sorts every SortTile keys with a bitonic network in shared memory.

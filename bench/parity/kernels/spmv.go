@@ -2,8 +2,8 @@ package kernels
 
 import "quern.dev/kernel"
 
-// spmv multiplies a sparse matrix in compressed rows (CSR) with x, a row a
-// thread: row i has the elements starts[i] to starts[i+1]-1.
+// spmv multiplies a sparse matrix in CSR format with x, one row per thread. Row i has the
+// elements starts[i] to starts[i+1]-1.
 //
 //quern:kernel block=128
 func spmv(t kernel.Thread, starts, columns []int32, values, x, y []float32) {

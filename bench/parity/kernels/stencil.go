@@ -2,12 +2,12 @@ package kernels
 
 import "quern.dev/kernel"
 
-// StencilWeights are those of a point itself, and of its neighbours across a
-// face, an edge and a corner.
+// StencilWeights are the weights of a point itself, and of its neighbors across a face, an
+// edge and a corner.
 type StencilWeights [4]float32
 
-// stencil writes to each inner point of an nx x ny x nz grid the weighted sum of
-// the 27 points around it.
+// stencil writes to each inner point of an nx x ny x nz grid the weighted sum of the 27
+// points around it.
 //
 //quern:kernel block=32x4x2
 func stencil(t kernel.Thread, weights StencilWeights, nx, ny, nz int, in, out []float32) {

@@ -2,10 +2,9 @@ package kernels
 
 import "quern.dev/kernel"
 
-// A block of tensorMatmul computes TensorM rows and TensorN columns of c. It has
-// TensorK columns of a in shared memory at a time, and those of the next two
-// steps on their way. The matrices are multiples of these, and k is two steps or
-// more.
+// A block of tensorMatmul computes TensorM rows and TensorN columns of c. It has TensorK
+// columns of a in shared memory at a time, while those of the next two steps are being
+// copied. The matrix dimensions are multiples of these, and k is at least two steps.
 const (
 	TensorM, TensorN, TensorK = 128, 256, 64
 
@@ -17,16 +16,15 @@ const (
 // Chunk is 16 bytes of a row of a matrix.
 type Chunk = [8]kernel.BFloat16
 
-// tensorStage is a tile of a and the tile of b that it is multiplied by. Chunk c
-// of row r is at c^r%8, so that the eight rows which are read at once are in
-// different banks.
+// tensorStage holds a tile of a and the matching tile of b. Chunk c of row r is at c^r%8,
+// so that eight rows that are read together are in different banks.
 type tensorStage struct {
 	a [TensorM][TensorK / 8]Chunk
 	b [TensorK][TensorN / 8]Chunk
 }
 
-// tensorMatmul computes c = a*b on tensor cores, where a has k chunks in a row
-// and b has n. Each of the 8 warps of a block computes 64x64 elements of c.
+// tensorMatmul computes c = a*b on tensor cores. Rows of a have k chunks, rows of b have
+// n. Each of the 8 warps of a block computes 64x64 elements of c.
 //
 //quern:kernel block=256
 func tensorMatmul(t kernel.Thread, n, k int, a, b []Chunk, c []kernel.Vec2[float32]) {
@@ -84,7 +82,7 @@ func tensorBlock(t kernel.Thread, n, k int, a, b []Chunk, c []kernel.Vec2[float3
 					from.copy(t, &stages[free], next, kk)
 				}
 			}
-			if kk == 2 { // the last reads of this step's tiles are over
+			if kk == 2 { // the last reads of this step's tiles are done
 				kernel.AsyncCommit(t)
 				kernel.AsyncWait(t, tensorStages-2)
 				t.Sync()
@@ -107,11 +105,11 @@ func tensorBlock(t kernel.Thread, n, k int, a, b []Chunk, c []kernel.Vec2[float3
 	}
 }
 
-// tensorSource is what a thread copies.
+// tensorSource describes the elements that a thread copies.
 type tensorSource struct {
 	a, b             []Chunk
-	i, j             int // the first chunks of a and b
-	strideA, strideB int // chunks in 32 rows of a, and in 8 of b
+	i, j             int // first chunks of a and b
+	strideA, strideB int // chunks in 32 rows of a, and in 8 rows of b
 }
 
 func newTensorSource(t kernel.Thread, a, b []Chunk, n, k int) tensorSource {
@@ -124,7 +122,7 @@ func newTensorSource(t kernel.Thread, a, b []Chunk, n, k int) tensorSource {
 	}
 }
 
-// copy begins to copy a third of a step's tiles.
+// copy starts the copy of a third of a step's tiles.
 func (s tensorSource) copy(t kernel.Thread, to *tensorStage, step, part int) {
 	thread := t.ThreadIdx.X
 	if part == 0 {

@@ -3,10 +3,10 @@ package kernels
 import "quern.dev/kernel"
 
 const (
-	// TransposeTile is the side of the square that a block transposes.
+	// TransposeTile is the side of the square that one block transposes.
 	TransposeTile = 32
 
-	// TransposeRows is the number of rows of threads of a block.
+	// TransposeRows is the number of rows of threads per block.
 	TransposeRows = 8
 )
 

@@ -20,14 +20,14 @@ type Compiler struct {
 	functions map[string]uintptr
 }
 
-// functionNames are the library's functions that are called.
+// functionNames lists the library functions that the package calls.
 var functionNames = []string{
 	"nvrtcVersion", "nvrtcCreateProgram", "nvrtcDestroyProgram", "nvrtcCompileProgram",
 	"nvrtcGetProgramLogSize", "nvrtcGetProgramLog", "nvrtcGetCUBINSize", "nvrtcGetCUBIN",
 	"nvrtcGetPTXSize", "nvrtcGetPTX",
 }
 
-// places are patterns of paths of the library, tried in turn.
+// places lists patterns for the path of the library, in search order.
 var places = []string{
 	"/usr/local/cuda*/lib64/libnvrtc.so*",
 	"/usr/lib/*/libnvrtc.so*",
@@ -41,7 +41,7 @@ var places = []string{
 	"$CUDA_HOME/lib64/libnvrtc.so*",
 }
 
-// Open opens the library at path, or where it is found if path is empty.
+// Open opens the library at path. If path is empty, it searches for the library.
 func Open(path string) (*Compiler, error) {
 	candidates := []string{path}
 	if path == "" {
@@ -59,7 +59,7 @@ func Open(path string) (*Compiler, error) {
 		}
 		errs = append(errs, err)
 	}
-	return nil, fmt.Errorf("NVRTC was not found: %w", errors.Join(errs...))
+	return nil, fmt.Errorf("nvrtc: open: not found; install it or pass its path: %w", errors.Join(errs...))
 }
 
 // find returns the paths of the libraries in the known places.
@@ -80,7 +80,7 @@ func find() ([]string, error) {
 }
 
 func open(path string) (*Compiler, error) {
-	runtime.LockOSThread() // the C library keeps errors by thread
+	runtime.LockOSThread() // the C library keeps errors per thread
 	defer runtime.UnlockOSThread()
 	lib, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
@@ -98,12 +98,12 @@ func open(path string) (*Compiler, error) {
 	return c, nil
 }
 
-// openBuiltins opens the library of built-in functions that lies beside NVRTC. NVRTC
-// opens it by name when it first compiles, and finds it only where the system looks for
-// libraries, which the directories of pip are not; what is open already it finds.
+// openBuiltins opens the library of built-in functions next to NVRTC. NVRTC opens it by
+// name on first compilation. The system does not search the directories of pip packages,
+// but it finds libraries that are already open.
 func openBuiltins(path string) error {
 	if !strings.Contains(path, "/") {
-		return nil // the system has found NVRTC, and finds what lies beside it
+		return nil // the system found NVRTC, so it also finds its neighbors
 	}
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *Compiler) call(name string, args ...uintptr) error {
 	return nil
 }
 
-// Version is that of the library, with its path.
+// Version returns the version and path of the library.
 func (c *Compiler) Version() string {
 	var pins runtime.Pinner
 	defer pins.Unpin()
@@ -143,14 +143,14 @@ func (c *Compiler) Version() string {
 	return fmt.Sprintf("NVRTC %d.%d (%s)", v[0], v[1], c.path)
 }
 
-// Output is what a program is compiled to.
+// Output is the result of compiling a program.
 type Output struct {
 	Cubin []byte
-	PTX   string // for reading
+	PTX   string // for people to read
 }
 
-// Compile compiles a program for an architecture such as "sm_90", with default
-// options. The error holds the compiler's messages.
+// Compile compiles a program for an architecture such as "sm_90" with default options. The
+// error contains the compiler's messages.
 func (c *Compiler) Compile(name, text, architecture string) (*Output, error) {
 	var pins runtime.Pinner
 	defer pins.Unpin()
@@ -180,7 +180,7 @@ func (c *Compiler) Compile(name, text, architecture string) (*Output, error) {
 	return &Output{cubin, strings.TrimRight(string(ptx), "\x00")}, err
 }
 
-// get returns what a pair of functions tells of a program.
+// get returns the result of a pair of functions that return a size and a content.
 func (c *Compiler) get(program uintptr, size, content string) ([]byte, error) {
 	var pins runtime.Pinner
 	defer pins.Unpin()

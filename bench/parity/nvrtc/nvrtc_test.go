@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// The dynamic linker looks for what NVRTC needs beside the path that it was opened by,
-// where there is nothing if that is a link.
-func TestTheBuiltinsAreFoundBesideTheLibrary(t *testing.T) {
+// TestBuiltinsAreFoundNextToLibrary opens the library through a symbolic link. The
+// dynamic linker searches for NVRTC's dependencies next to the link, where there are none.
+func TestBuiltinsAreFoundNextToLibrary(t *testing.T) {
 	path := os.Getenv("NVRTC")
 	if path == "" {
 		found, err := find()

@@ -7,18 +7,18 @@ import "errors"
 // Compiler is the opened library.
 type Compiler struct{}
 
-// Output is what a program is compiled to.
+// Output is the result of compiling a program.
 type Output struct {
 	Cubin []byte
-	PTX   string // for reading
+	PTX   string // for people to read
 }
 
-var errLinux = errors.New("NVRTC is used on Linux only")
+var errLinux = errors.New("nvrtc: supported on Linux only")
 
-// Open opens the library at path, or where it is found if path is empty.
+// Open opens the library at path. If path is empty, it searches for the library.
 func Open(path string) (*Compiler, error) { return nil, errLinux }
 
-// Version is that of the library, with its path.
+// Version returns the version and path of the library.
 func (c *Compiler) Version() string { return errLinux.Error() }
 
 // Compile compiles a program for an architecture such as "sm_90".

@@ -9,11 +9,11 @@ import (
 	"quern.dev/gpu"
 )
 
-// Kernels that floating-point arithmetic limits.
+// Kernels that are limited by floating-point arithmetic.
 
 func mandelbrot(z Size) *Case {
 	w, h, limit := z.of(61, 512, 4096), z.of(43, 512, 4096), z.of(64, 256, 512)
-	// Near the border of the set a rounding more or less changes the count.
+	// Near the border of the set, one rounding changes the count.
 	steps := out[int32](w*h, Agreement{Outliers: 0.02})
 	return &Case{
 		Name: "mandelbrot", Kernel: kernels.Mandelbrot,
@@ -24,9 +24,9 @@ func mandelbrot(z Size) *Case {
 	}
 }
 
-// FlopsPerPair is how many operations a pair of bodies is taken to need:
-// 3 subtractions, 9 for the squares and the force, 1 for the root, 6 to add, and
-// the softening.
+// FlopsPerPair is the conventional number of operations per pair of bodies: 3
+// subtractions, 9 for the squares and the force, 1 for the root, 6 to add, and the
+// softening.
 const FlopsPerPair = 20
 
 func nbody(z Size) *Case {
@@ -44,8 +44,8 @@ func nbody(z Size) *Case {
 	}
 }
 
-// product makes a case of a matrix product with blocks of 16x16 threads that
-// compute tile x tile elements.
+// product returns the case of a matrix product with blocks of 16x16 threads that compute
+// tile x tile elements.
 func product(name string, pair shared.Pair, tile, m, n, k int) *Case {
 	a, b := in(random(m*k, between(-1, 1))), in(random(k*n, between(-1, 1)))
 	c := out[float32](m*n, Agreement{Tolerance: 1e-6 * float64(k)})
@@ -70,7 +70,7 @@ func pi(z Size) *Case {
 	blocks, rounds := z.of(3, 64, 132*16), z.of(5, 64, 512)
 	const threads = 256
 	seed := rand.Uint32()
-	// On the circle a rounding decides.
+	// For points on the circle, rounding decides.
 	hits := inOut(make([]uint32, 1), Agreement{Tolerance: 1e-5})
 	return &Case{
 		Name: "pi", Kernel: kernels.Pi,
@@ -86,7 +86,7 @@ func blackScholes(z Size) *Case {
 	n := z.of(1_003, 1<<19, 1<<26)
 	spots, strikes := in(random(n, between(5, 30))), in(random(n, between(1, 100)))
 	years := in(random(n, between(0.25, 10)))
-	// Prices are up to 100, and differences of such.
+	// Results are prices up to 100, and differences of them.
 	agree := Agreement{Tolerance: 1e-4}
 	calls, puts := out[float32](n, agree), out[float32](n, agree)
 	return &Case{

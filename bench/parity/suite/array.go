@@ -10,7 +10,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// Argument is an *Array of any element type.
+// Argument is implemented by *Array for any element type.
 type Argument interface {
 	bind(s *gpu.Stream) (buffer any, err error)
 	reset(s *gpu.Stream) error
@@ -19,11 +19,11 @@ type Argument interface {
 	release() error
 }
 
-// Array is the argument for a slice. Its elements are numbers, or structs or
-// arrays of float32 alone.
+// Array is the argument for a slice. Its elements are numbers, or structs or arrays of
+// float32 only.
 type Array[T any] struct {
-	Host []T // what a launch finds
-	Hand []T // what it leaves, by the hand-written version; nil if it only reads
+	Host []T // before a launch
+	Hand []T // after a launch, computed by the hand-written version; nil if the kernel only reads
 
 	role   role
 	agree  Agreement
@@ -38,8 +38,8 @@ const (
 	both
 )
 
-// Agreement is how closely results must agree: numbers by Tolerance, relative
-// to the right one or to 1, whichever is larger, but for a share of Outliers.
+// Agreement is how closely results must agree: numbers within Tolerance, relative to the
+// larger of the correct number and 1, except for a share of Outliers.
 type Agreement struct {
 	Tolerance, Outliers float64
 }
@@ -49,12 +49,12 @@ var exact = Agreement{}
 
 func in[T any](host []T) *Array[T] { return &Array[T]{Host: host} }
 
-// out is an array of n elements that a launch writes without reading it.
+// out returns an array of n elements that a launch writes without reading it.
 func out[T any](n int, a Agreement) *Array[T] {
 	return &Array[T]{Host: make([]T, n), Hand: make([]T, n), role: output, agree: a}
 }
 
-// inOut is an array that a launch reads and writes.
+// inOut returns an array that a launch reads and writes.
 func inOut[T any](host []T, a Agreement) *Array[T] {
 	return &Array[T]{Host: host, Hand: slices.Clone(host), role: both, agree: a}
 }
@@ -71,7 +71,7 @@ func (a *Array[T]) release() error {
 	return b.Close()
 }
 
-// poison is a byte of which four are no plausible number of any type.
+// poison is a byte value. Four such bytes are not a plausible number of any type.
 const poison = 0xA5
 
 func (a *Array[T]) reset(s *gpu.Stream) error {
@@ -107,8 +107,7 @@ func (a *Array[T]) compare(ctx context.Context, s *gpu.Stream) error {
 	return a.agree.check(numbers(got), numbers(a.Hand))
 }
 
-// check returns an error that shows the first disagreement, if there are too
-// many.
+// check returns an error with the first difference if there are too many.
 func (a Agreement) check(got, want sequence) error {
 	first, count := -1, 0
 	for i := range want.length {
@@ -126,7 +125,7 @@ func (a Agreement) check(got, want sequence) error {
 	return nil
 }
 
-// sequence is an array seen as numbers.
+// sequence is a view of an array as numbers.
 type sequence struct {
 	length int
 	at     func(i int) float64

@@ -9,11 +9,11 @@ import (
 	"quern.dev/gpu"
 )
 
-// Kernels whose blocks work on parts of their own, and irregular ones.
+// Kernels whose blocks work on independent parts, and irregular kernels.
 
 func word(r *rand.Rand) uint32 { return r.Uint32() }
 
-// spmv multiplies a matrix with 8 to 56 elements a row, most near the diagonal.
+// spmv multiplies a matrix with 8 to 56 elements per row, most of them near the diagonal.
 func spmv(z Size) *Case {
 	rows := z.of(301, 1<<16, 1<<21)
 	starts := make([]int32, rows+1)

@@ -13,51 +13,51 @@ import (
 	"quern.dev/gpu/compiled"
 )
 
-// Size says what a case is for.
+// Size says what a case is used for.
 type Size int
 
 const (
 	Small Size = iota // tests: small enough for the simulator
-	CPU               // a comparison on the CPU
-	GPU               // a comparison on a GPU: arrays are several times its cache
+	CPU               // comparison on the CPU
+	GPU               // comparison on a GPU: arrays are several times as large as its cache
 )
 
-// of chooses one of the numbers.
+// of returns the number for size z.
 func (z Size) of(small, cpu, gpu int) int { return [...]int{small, cpu, gpu}[z] }
 
-// Unit is that of the work of a launch.
+// Unit is the unit of the work of a launch.
 type Unit string
 
 const (
-	Bytes Unit = "GB/s"    // that must move: each input read once, each output written once
-	Flops Unit = "GFLOP/s" // a multiplication and an addition count as two
-	Items Unit = "G/s"     // what is counted depends on the kernel
+	Bytes Unit = "GB/s"    // minimum to move: each input read once, each output written once
+	Flops Unit = "GFLOP/s" // a multiply-add counts as two
+	Items Unit = "G/s"     // what counts depends on the kernel
 )
 
 // Case is a kernel with the data of a launch.
 type Case struct {
-	Name   string // also that of the CUDA C function
+	Name   string // also the name of the CUDA C function
 	Kernel kernels.Pair
 	Grid   gpu.Grid
-	Args   []any // in the order of the kernel's parameters; an Array for a slice
+	Args   []any // in the order of the kernel's parameters; an *Array for a slice
 
 	Unit Unit
-	Work float64 // of a launch
+	Work float64 // per launch
 
-	TwinShared int // bytes of dynamic shared memory that the CUDA C function needs
+	TwinShared int // bytes of dynamic shared memory for the CUDA C function
 
-	// ByHand computes from the arrays' Host what the kernel writes to the
-	// outputs, into their Hand.
+	// ByHand computes the outputs of the kernel from Host of the arrays and stores them in
+	// Hand.
 	ByHand func()
 }
 
-// Entry is a case that can be made in several sizes.
+// Entry creates a case in several sizes.
 type Entry struct {
 	Name string
 	New  func(Size) *Case
 }
 
-// All is the whole set.
+// All lists all entries.
 var All = []Entry{
 	{"saxpy", saxpy},
 	{"transpose", transpose},
@@ -126,8 +126,8 @@ func (c *Case) arrays() []Argument {
 	return all
 }
 
-// Reset gives the arrays that kernels write their first contents: those of Host
-// where the kernel reads them too, otherwise poison.
+// Reset restores the arrays that kernels write: with Host if the kernel also reads them,
+// otherwise with poison.
 func (b *Bound) Reset() error {
 	for _, a := range b.arrays() {
 		if err := a.reset(b.stream); err != nil {
@@ -137,22 +137,20 @@ func (b *Bound) Reset() error {
 	return nil
 }
 
-// Launch launches one of the case's kernels, or another with the same
-// parameters.
+// Launch launches one of the case's kernels, or another kernel with the same parameters.
 func (b *Bound) Launch(k *gpu.Kernel) error { return k.Launch(b.stream, b.Grid, b.args...) }
 
-// LaunchTwin launches a kernel that takes int as 32 bits.
+// LaunchTwin launches a kernel whose int has 32 bits.
 func (b *Bound) LaunchTwin(k *gpu.Kernel) error {
 	return k.Launch(b.stream, b.Grid, twinArgs(b.args)...)
 }
 
-// Compare compares the outputs on the device with what ByHand has computed.
+// Compare compares the outputs on the device with the results of ByHand.
 func (b *Bound) Compare(ctx context.Context) error {
 	return b.each(func(a Argument) error { return a.compare(ctx, b.stream) })
 }
 
-// Keep takes the outputs on the device for the right ones: the next Compare
-// compares with them.
+// Keep makes the current outputs on the device the expected ones for Compare.
 func (b *Bound) Keep(ctx context.Context) error {
 	return b.each(func(a Argument) error { return a.keep(ctx, b.stream) })
 }
@@ -168,7 +166,7 @@ func (b *Bound) each(f func(Argument) error) error {
 	return nil
 }
 
-// TwinParams are the parameters of the CUDA C function.
+// TwinParams returns the parameters of the CUDA C function.
 func (c *Case) TwinParams() []compiled.Param {
 	params := c.Kernel.Checked.Params()
 	for i := range params {
@@ -179,7 +177,7 @@ func (c *Case) TwinParams() []compiled.Param {
 	return params
 }
 
-// twinArgs are the arguments of the CUDA C function.
+// twinArgs returns the arguments of the CUDA C function.
 func twinArgs(args []any) []any {
 	out := make([]any, len(args))
 	for i, arg := range args {
@@ -191,7 +189,7 @@ func twinArgs(args []any) []any {
 	return out
 }
 
-// random fills an array of n elements.
+// random returns an array of n elements from f.
 func random[T any](n int, f func(r *rand.Rand) T) []T {
 	v := make([]T, n)
 	workers := runtime.GOMAXPROCS(0)
@@ -208,7 +206,7 @@ func random[T any](n int, f func(r *rand.Rand) T) []T {
 	return v
 }
 
-// between returns a source of numbers in a range.
+// between returns a source of random numbers in [lo, hi).
 func between(lo, hi float32) func(r *rand.Rand) float32 {
 	return func(r *rand.Rand) float32 { return lo + (hi-lo)*r.Float32() }
 }

@@ -9,7 +9,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// Kernels on grids, whose points look at their neighbours.
+// Kernels on grids whose points read their neighbors.
 
 // rounding is the agreement of sums of a few numbers.
 var rounding = Agreement{Tolerance: 2e-5}
@@ -47,7 +47,7 @@ func convolve(z Size) *Case {
 	}
 }
 
-// plane is a grid of 32x8 threads for an image.
+// plane returns a grid for an image with blocks of 32x8 threads.
 func plane(w, h int) gpu.Grid {
 	return gpu.Blocks(gpu.Dim3{X: ceilDiv(w, 32), Y: ceilDiv(h, 8)}, gpu.Dim3{X: 32, Y: 8})
 }
@@ -86,7 +86,7 @@ func rotate(z Size) *Case {
 		D: float32(sin), E: float32(cos), F: float32(h) * -0.1,
 	}
 	src := in(random(w*h, between(0, 1)))
-	// A rounding of the coordinates is up to 1e-3 of a pixel.
+	// Rounding of the coordinates is up to 1e-3 pixels.
 	dst := out[float32](w*h, Agreement{Tolerance: 3e-3, Outliers: 1e-5})
 	return &Case{
 		Name: "rotate", Kernel: kernels.Rotate, Grid: plane(w, h),

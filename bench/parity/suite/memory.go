@@ -9,7 +9,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// Kernels that memory limits.
+// Kernels that are limited by memory bandwidth.
 
 func saxpy(z Size) *Case {
 	const a = 1.5
@@ -40,7 +40,7 @@ func transpose(z Size) *Case {
 
 func reduce(z Size) *Case {
 	n := z.of(5_003, 1<<23, 1<<27)
-	// The devices add in other orders than the hand-written version.
+	// The devices add in a different order than the hand-written version.
 	x, sum := in(random(n, between(0, 1))), inOut(make([]float32, 1), Agreement{Tolerance: 1e-4})
 	return &Case{
 		Name: "reduce", Kernel: kernels.Reduce,

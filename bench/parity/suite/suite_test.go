@@ -7,14 +7,14 @@ import (
 	"quern.dev/gputest"
 )
 
-// Every kernel agrees with the hand-written version on every device, with and
-// without bounds checks.
-func TestKernelsAgreeWithHandWrittenGo(t *testing.T) {
+// TestKernelsMatchHandWrittenGo runs every kernel on every device, with and without
+// bounds checks.
+func TestKernelsMatchHandWrittenGo(t *testing.T) {
 	for _, entry := range All {
 		t.Run(entry.Name, func(t *testing.T) {
 			c := entry.New(Small)
 			if c.Name != entry.Name {
-				t.Fatalf("the case is called %s", c.Name)
+				t.Fatalf("the case is named %s", c.Name)
 			}
 			c.ByHand()
 			gputest.Each(t, func(t *testing.T, d *gpu.Device) {

@@ -9,7 +9,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// tensorMatmul is a matrix product of bfloat16 on tensor cores.
+// tensorMatmul returns the case of a bfloat16 matrix product on tensor cores.
 func tensorMatmul(z Size) *Case {
 	m, n, k := z.of(128, 512, 4096), z.of(256, 512, 4096), z.of(192, 512, 4096)
 	chunk := func(r *rand.Rand) (c kernels.Chunk) {

@@ -1,9 +1,9 @@
-// Package twins has the kernels of package parity in CUDA C, as a CUDA
-// programmer writes them: 32-bit indices, restrict pointers, launch bounds,
-// unrolled constant loops. Algorithms and blocks are those of the Go kernels.
+// Package twins has the kernels of package parity in CUDA C, as a CUDA programmer writes
+// them: 32-bit indices, restrict pointers, launch bounds, unrolled constant loops.
+// Algorithms and blocks are those of the Go kernels.
 //
-// The parameters are the Go kernels' too, so that one launch serves both: a
-// slice is a pointer and a length.
+// The parameters are also those of the Go kernels, so that one launch serves both: a slice
+// is a pointer and a length.
 package twins
 
 import (
@@ -15,10 +15,10 @@ import (
 //go:embed *.cu twin.h
 var files embed.FS
 
-// function matches the beginning of a kernel's definition.
+// function matches the start of a kernel definition.
 var function = regexp.MustCompile(`(?m)^KERNEL\(\d+\) (\w+)\(`)
 
-// Source returns the file that has the kernel of that name, with its header.
+// Source returns the file that contains the given kernel, preceded by the header.
 func Source(kernel string) (file, text string, err error) {
 	header, err := files.ReadFile("twin.h")
 	if err != nil {
@@ -39,5 +39,5 @@ func Source(kernel string) (file, text string, err error) {
 			}
 		}
 	}
-	return "", "", fmt.Errorf("there is no CUDA C kernel %s", kernel)
+	return "", "", fmt.Errorf("twins: no CUDA C kernel %s", kernel)
 }

@@ -15,7 +15,7 @@ KERNEL(256) tile_matmul(int m, int n, int k, IN(float, a), IN(float, b), OUT(flo
 }
 
 KERNEL(256) register_matmul(int m, int n, int k, IN(float, a), IN(float, b), OUT(float, c)) {
-    __shared__ __align__(16) float tileA[16][128 + 4]; // transposed; the padding keeps threads off each other's banks
+    __shared__ __align__(16) float tileA[16][128 + 4]; // transposed; the padding prevents bank conflicts
     __shared__ __align__(16) float tileB[16][128];
     int tx = threadIdx.x, ty = threadIdx.y, thread = ty * 16 + tx;
     int row0 = blockIdx.y * 128, column0 = blockIdx.x * 128;

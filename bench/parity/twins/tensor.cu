@@ -76,7 +76,7 @@ KERNEL(256) tensor_matmul(int n, int k, IN(Chunk, a), IN(Chunk, b), OUT(float2, 
                     multiply(sum[i][j], fa[now][i], fb[now][j / 2][j % 2 * 2], fb[now][j / 2][j % 2 * 2 + 1]);
                 if (i == 1 && kk < 3 && step + 2 < steps) copy(&stages[free], step + 2, kk);
             }
-            if (kk == 2) { // the last reads of this step's tiles are over
+            if (kk == 2) { // the last reads of this step's tiles are done
                 asm volatile("cp.async.commit_group;");
                 asm volatile("cp.async.wait_group 1;");
                 __syncthreads();

@@ -17,7 +17,7 @@ func TestEveryKernelHasATwin(t *testing.T) {
 		}
 	}
 	if _, _, err := twins.Source("missing"); err == nil {
-		t.Error("Source finds a kernel that is not there")
+		t.Error("Source finds a kernel that does not exist")
 	}
 }
 

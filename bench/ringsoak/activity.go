@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// roster is what goes on at the moment, for those who wonder why a soak does not end.
-type roster struct {
+// activities is the set of running activities. It shows why a soak does not end.
+type activities struct {
 	mu    sync.Mutex
 	names map[string]bool
 }
 
-// enter puts a name on the roster. It is to be ended.
-func (r *roster) enter(name string) (end func()) {
+// enter adds a name. The caller must call end.
+func (r *activities) enter(name string) (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.names == nil {
@@ -29,21 +29,22 @@ func (r *roster) enter(name string) (end func()) {
 	}
 }
 
-// during has a name on the roster while f is called.
-func (r *roster) during(name string, f func() error) error {
+// during adds a name while f runs.
+func (r *activities) during(name string, f func() error) error {
 	defer r.enter(name)()
 	return f()
 }
 
-// String returns the names, or some of them and how many there are more.
-func (r *roster) String() string {
+// String returns the names. If there are many, it returns some of them and the number of
+// the others.
+func (r *activities) String() string {
 	r.mu.Lock()
 	names := slices.Sorted(maps.Keys(r.names))
 	r.mu.Unlock()
 	return some(names)
 }
 
-// some is a list that is not too long for a line.
+// some joins a list and truncates it if it is too long for one line.
 func some(list []string) string {
 	const most = 8
 	if n := len(list) - most; n > 0 {

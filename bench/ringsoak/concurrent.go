@@ -12,7 +12,7 @@ import (
 	"quern.dev/ring"
 )
 
-// invert is what is launched beside the actors.
+// invert is launched while the actors run.
 //
 //quern:kernel
 func invert(t kernel.Thread, x []uint32) {
@@ -21,11 +21,12 @@ func invert(t kernel.Thread, x []uint32) {
 	}
 }
 
-// loads is how many kernels there are to load: all are before the first half is over.
+// loads is the number of kernels to load. All are loaded before the first half of the run
+// is over.
 const loads = 50
 
-// loaded is source text of a kernel that is loaded beside the actors. The number
-// makes it a new one.
+// loaded is the source text of a kernel that is loaded while the actors run. The number
+// makes each kernel new.
 const loaded = `package loaded
 
 import "quern.dev/kernel"
@@ -38,7 +39,7 @@ func add(t kernel.Thread, x []uint32) {
 }
 `
 
-// work does what other parts of a program do with a device that has actors.
+// work does one operation of the rest of a program on a device with actors.
 func (s *soak) work(ctx context.Context, r *rand.Rand) error {
 	var err error
 	switch n := r.IntN(40); {
@@ -49,12 +50,12 @@ func (s *soak) work(ctx context.Context, r *rand.Rand) error {
 	default:
 		err = s.launch(ctx, r)
 	}
-	s.beside.Add(1)
+	s.concurrent.Add(1)
 	time.Sleep(time.Duration(r.IntN(10)) * time.Millisecond)
 	return err
 }
 
-// pinned allocates page-locked memory and frees it.
+// pinned allocates and frees page-locked memory.
 func (s *soak) pinned(r *rand.Rand) error {
 	b, err := gpu.AllocHost[uint32](s.dev, 1+r.IntN(1<<14))
 	if err != nil {
@@ -63,7 +64,7 @@ func (s *soak) pinned(r *rand.Rand) error {
 	return b.Close()
 }
 
-// launch has a kernel change memory that is allocated for it, and freed.
+// launch allocates memory, has a kernel change it, and frees it.
 func (s *soak) launch(_ context.Context, r *rand.Rand) error {
 	x := make([]uint32, 1+r.IntN(1<<10))
 	for i := range x {
@@ -74,7 +75,7 @@ func (s *soak) launch(_ context.Context, r *rand.Rand) error {
 	})
 }
 
-// load compiles a kernel and launches it. It stays loaded.
+// load compiles and launches a kernel, which stays loaded.
 func (s *soak) load(n uint32) error {
 	k, err := s.dev.Compile(context.Background(), fmt.Sprintf(loaded, n), "add")
 	if err != nil {
@@ -85,7 +86,7 @@ func (s *soak) load(n uint32) error {
 	})
 }
 
-// changed compares what a launch makes of x with what it should.
+// changed compares the result of a launch on x with want.
 func (s *soak) changed(x []uint32, want func(uint32) uint32, launch func(*gpu.Stream, *gpu.Buffer[uint32]) error) (err error) {
 	on, err := s.dev.NewStream(context.Background())
 	if err != nil {
@@ -127,9 +128,9 @@ func (s *soak) toggle(_ context.Context, r *rand.Rand) error {
 	return err
 }
 
-// visit makes an actor, has it handle some messages and ends it.
+// visit spawns an actor, has it handle some messages and terminates it.
 func (s *soak) visit(_ context.Context, r *rand.Rand) error {
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
 	defer cancel()
 	m, err := s.spawn(ctx, "", ring.Options{Capacity: 1 + r.IntN(100)})
 	if err != nil {
@@ -146,7 +147,7 @@ func (s *soak) visit(_ context.Context, r *rand.Rand) error {
 		return fmt.Errorf("actor %s: %v, %w, want %v", m.actor.Name(), got, err, want)
 	}
 	if f, err := m.actor.Terminate(ctx); err != nil || f != (ring.Farewell{}) {
-		return fmt.Errorf("the end of actor %s: %+v, %w", m.actor.Name(), f, err)
+		return fmt.Errorf("terminate actor %s: %+v, %w", m.actor.Name(), f, err)
 	}
 	s.visitors.Add(1)
 	time.Sleep(200 * time.Millisecond)
