@@ -88,7 +88,7 @@ func TestMissingCodeNamesFileKernelAndVariant(t *testing.T) {
 }
 
 // BenchmarkCodeOpen is what the first launch of a kernel costs on top: in a package
-// of 100 kernels of 100 lines, of which one is used.
+// with 100 kernels, one of which is used.
 func BenchmarkCodeOpen(b *testing.B) {
 	var modules []archive.Module
 	for i := range 100 {
