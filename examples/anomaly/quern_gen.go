@@ -16,7 +16,7 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &compiled.Code{
+var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: quern_gen_zip,
 	Sum:     "8d220f0e18a5e67dd4d6f9b0fbba6d123db041f497cbf20f6bd4802202a8890d",
@@ -75,7 +75,7 @@ var quernWatchActor = gpu.NewKernel(compiled.Kernel{
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},

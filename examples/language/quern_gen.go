@@ -19,7 +19,7 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &compiled.Code{
+var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
 	Sum:     "98bde0bed540a357f78e20b0b8f33d0d69ae5e0f750ec42d950c5d9ccc6328b9",
@@ -190,7 +190,7 @@ var quernDots = gpu.NewKernel(compiled.Kernel{
 		{Name: "b", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
@@ -227,7 +227,7 @@ var quernAdler = gpu.NewKernel(compiled.Kernel{
 		{Name: "data", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "sums", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []compiled.Site{
@@ -263,7 +263,7 @@ var quernPopulation = gpu.NewKernel(compiled.Kernel{
 		{Name: "ones", Kind: compiled.Slice, Type: "int", Size: 8},
 		{Name: "highest", Kind: compiled.Slice, Type: "int", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -301,7 +301,7 @@ var quernMidpoints = gpu.NewKernel(compiled.Kernel{
 		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "middle", Kind: compiled.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -337,7 +337,7 @@ var quernReverseBlocks = gpu.NewKernel(compiled.Kernel{
 	Params: []compiled.Param{
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -368,7 +368,7 @@ var quernDiffuse = gpu.NewKernel(compiled.Kernel{
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 1, 2, 4, 9, 0, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []compiled.Site{
@@ -405,7 +405,7 @@ var quernClusterHistogram = gpu.NewKernel(compiled.Kernel{
 		{Name: "data", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "counts", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 0, 256, 4, 1, 1, 0, 128, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
@@ -444,7 +444,7 @@ var quernClampAll_float32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "hi", Kind: compiled.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -462,7 +462,7 @@ var quernClampAll_int32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "hi", Kind: compiled.Scalar, Type: "int32", Size: 4},
 		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -480,7 +480,7 @@ var quernClampAll_meters = gpu.NewKernel(compiled.Kernel{
 		{Name: "hi", Kind: compiled.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -521,7 +521,7 @@ var quernConvertAll_float32_int16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "from", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "to", Kind: compiled.Slice, Type: "int16", Size: 2},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -544,7 +544,7 @@ var quernConvertAll_float64_int32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "from", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "to", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -590,7 +590,7 @@ var quernExtremes = gpu.NewKernel(compiled.Kernel{
 		{Name: "most", Kind: compiled.Slice, Type: "int32", Size: 4},
 		{Name: "negatives", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []compiled.Site{
@@ -629,7 +629,7 @@ var quernReturnedFunctions = gpu.NewKernel(compiled.Kernel{
 	Params: []compiled.Param{
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -656,7 +656,7 @@ var quernMethodValues = gpu.NewKernel(compiled.Kernel{
 	Params: []compiled.Param{
 		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -685,7 +685,7 @@ var quernPositions = gpu.NewKernel(compiled.Kernel{
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "at", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
@@ -720,7 +720,7 @@ var quernBoxBlur = gpu.NewKernel(compiled.Kernel{
 		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 1, 4, 0, 8, 1, 0, 5, 1, 2, 3, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 4, 3, 7, 0, 7, 1, 0, 5, 1, 2, 3, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 4, 3, 7, 0, 6, 1, 0, 5, 1, 2, 3, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 3, 3, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
@@ -803,7 +803,7 @@ var quernScale = gpu.NewKernel(compiled.Kernel{
 		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -834,7 +834,7 @@ var quernTranspose = gpu.NewKernel(compiled.Kernel{
 		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 32, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
@@ -875,7 +875,7 @@ var quernHistogram = gpu.NewKernel(compiled.Kernel{
 		{Name: "x", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 1, 2, 0, 4, 8, 1, 1, 4, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "memory.go", Line: 37, Col: 35},
@@ -914,7 +914,7 @@ var quernExtent = gpu.NewKernel(compiled.Kernel{
 		{Name: "low", Kind: compiled.Slice, Type: "float32", Size: 4},
 		{Name: "high", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
@@ -953,7 +953,7 @@ var quernMark = gpu.NewKernel(compiled.Kernel{
 		{Name: "left", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "odd", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}, Threads: 8, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}},
@@ -996,7 +996,7 @@ var quernInsert = gpu.NewKernel(compiled.Kernel{
 		{Name: "newest", Kind: compiled.Slice, Type: "int32", Size: 4},
 		{Name: "previous", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2147483647, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "memory.go", Line: 78, Col: 29},
@@ -1040,7 +1040,7 @@ var quernTake = gpu.NewKernel(compiled.Kernel{
 		{Name: "stock", Kind: compiled.Slice, Type: "int32", Size: 4},
 		{Name: "got", Kind: compiled.Slice, Type: "bool", Size: 1},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
@@ -1076,7 +1076,7 @@ var quernRelay = gpu.NewKernel(compiled.Kernel{
 		{Name: "ready", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "ticket", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 3, 5, 9, -1, 0, -1, 1, 2, 5, 9, -2147483647, 0, -1, 1, 1, 5, 9, -2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 107, Col: 9},
@@ -1126,7 +1126,7 @@ var quernTotal = gpu.NewKernel(compiled.Kernel{
 		{Name: "done", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "out", Kind: compiled.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
@@ -1169,7 +1169,7 @@ var quernSpread = gpu.NewKernel(compiled.Kernel{
 		{Name: "flag", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "saw", Kind: compiled.Slice, Type: "bool", Size: 1},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
@@ -1205,7 +1205,7 @@ var quernRows = gpu.NewKernel(compiled.Kernel{
 		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
@@ -1248,7 +1248,7 @@ var quernBlur = gpu.NewKernel(compiled.Kernel{
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 0, 260, 4, 0, 0, 7, 1, 0, 4, 9, 0, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
@@ -1288,7 +1288,7 @@ var quernTimed = gpu.NewKernel(compiled.Kernel{
 		{Name: "cycles", Kind: compiled.Slice, Type: "int64", Size: 8},
 		{Name: "nanoseconds", Kind: compiled.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 2, 3, 2, 0, 5, 1, 2, 4, 9, 0, 2, 3, 2, 0, 5, 1, 3, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
@@ -1327,7 +1327,7 @@ var quernIncrement = gpu.NewKernel(compiled.Kernel{
 	Params: []compiled.Param{
 		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
@@ -1358,7 +1358,7 @@ var quernMagnitudes = gpu.NewKernel(compiled.Kernel{
 		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1389,7 +1389,7 @@ var quernColumnSums = gpu.NewKernel(compiled.Kernel{
 		{Name: "matrix", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sums", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648}, Sites: []compiled.Site{
@@ -1425,7 +1425,7 @@ var quernPolynomials = gpu.NewKernel(compiled.Kernel{
 		{Name: "coefficients", Kind: compiled.Struct, Type: "[8]float32", Size: 32},
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -1454,7 +1454,7 @@ var quernTrace = gpu.NewKernel(compiled.Kernel{
 		{Name: "limit", Kind: compiled.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1484,7 +1484,7 @@ var quernRoots = gpu.NewKernel(compiled.Kernel{
 	Params: []compiled.Param{
 		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
 			{Kind: compiled.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
@@ -1515,7 +1515,7 @@ var quernDecode = gpu.NewKernel(compiled.Kernel{
 		{Name: "text", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "values", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
@@ -1553,7 +1553,7 @@ var quernPiHits = gpu.NewKernel(compiled.Kernel{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "hits", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1584,7 +1584,7 @@ var quernNoise = gpu.NewKernel(compiled.Kernel{
 		{Name: "sigma", Kind: compiled.Scalar, Type: "float32", Size: 4},
 		{Name: "signal", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -1614,7 +1614,7 @@ var quernShuffledKeys = gpu.NewKernel(compiled.Kernel{
 		{Name: "key", Kind: compiled.Struct, Type: "[2]uint32", Size: 8},
 		{Name: "keys", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1646,7 +1646,7 @@ var quernTensorProduct = gpu.NewKernel(compiled.Kernel{
 		{Name: "b", Kind: compiled.Slice, Type: "quern.dev/examples/language.Eight", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
 		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, -1, 1, 2, 0, 16, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 3, 0, 16, 2, 1, 1, 1, 5, 5, 4, 0, 2147483646, 4, 7, 5, 9, 0, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 1, 3, 4, 9, 0, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 72, 1, 0, 5, 4, 1, 4, 4, 9, 9, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 0, 8, 1, 0, 5, 1, 4, 3, 0, 64, 2, 0, 5, 4, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 8, 1, 0, 5, 1, 4, 3, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
@@ -1690,7 +1690,7 @@ var quernSimilarities = gpu.NewKernel(compiled.Kernel{
 		{Name: "vectors", Kind: compiled.Slice, Type: "[16]int8", Size: 16, ReadOnly: true},
 		{Name: "c", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -2147483633, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []compiled.Site{
@@ -1731,7 +1731,7 @@ var quernMoments = gpu.NewKernel(compiled.Kernel{
 		{Name: "samples", Kind: compiled.Slice, Type: "[2][8]quern.dev/kernel.Float16", Size: 32, ReadOnly: true},
 		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 16, 1, 0, 0, 1, 4, 0, 16, 8, 5, 1, 0, 4, 9, -16, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 9, 2147483632, 10, 0, 9, 0}, Sites: []compiled.Site{
@@ -1773,7 +1773,7 @@ var quernSmallProduct = gpu.NewKernel(compiled.Kernel{
 		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1073741823, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 56, 4, 1, 1, 0, 1073741872, 4, 7, 5, 9, 0, 0, -1, 1, 2, 5, 9, -128}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "tensor.go", Line: 94, Col: 9},
@@ -1820,7 +1820,7 @@ var quernZoom = gpu.NewKernel(compiled.Kernel{
 		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 2, 1, 3, 5, 4, 1, 2, 1, 4, 3, 1, 2, 1, 3, 5, 4, 2, 4, 1, 2, 5, 4, 7, 1, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 1, 4, 2, 4, 1, 2, 5, 3, 0, 1024, 1, 2, 5, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
@@ -1856,7 +1856,7 @@ var quernEdges = gpu.NewKernel(compiled.Kernel{
 		{Name: "image", Kind: compiled.Texture, Type: "float32", Size: 24},
 		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "texture.go", Line: 24, Col: 3},
@@ -1888,7 +1888,7 @@ var quernAddHalves = gpu.NewKernel(compiled.Kernel{
 		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
 		{Name: "y", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1917,7 +1917,7 @@ var quernNorm = gpu.NewKernel(compiled.Kernel{
 		{Name: "rows", Kind: compiled.Slice, Type: "[64]quern.dev/kernel.BFloat16", Size: 128, ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}},
 		{Name: "wide"},
@@ -1945,7 +1945,7 @@ var quernLimitHalves = gpu.NewKernel(compiled.Kernel{
 		{Name: "limit", Kind: compiled.Struct, Type: "quern.dev/kernel.Float16", Size: 2},
 		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1975,7 +1975,7 @@ var quernScaleAny_float32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1992,7 +1992,7 @@ var quernScaleAny_kernel_Float16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2009,7 +2009,7 @@ var quernScaleAny_kernel_BFloat16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2048,7 +2048,7 @@ var quernJulia = gpu.NewKernel(compiled.Kernel{
 		{Name: "z", Kind: compiled.Slice, Type: "complex128", Size: 16, ReadOnly: true},
 		{Name: "steps", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}},
 		{Name: "wide"},
@@ -2077,7 +2077,7 @@ var quernImpedance = gpu.NewKernel(compiled.Kernel{
 		{Name: "omega", Kind: compiled.Scalar, Type: "float32", Size: 4},
 		{Name: "z", Kind: compiled.Slice, Type: "complex64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
@@ -2106,7 +2106,7 @@ var quernPush = gpu.NewKernel(compiled.Kernel{
 		{Name: "position", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
 		{Name: "velocity", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
@@ -2137,7 +2137,7 @@ var quernShade = gpu.NewKernel(compiled.Kernel{
 		{Name: "normals", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec3[float32]", Size: 12, Layout: "struct{X float32; Y float32; Z float32}", ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2167,7 +2167,7 @@ var quernWidest = gpu.NewKernel(compiled.Kernel{
 		{Name: "rows", Kind: compiled.Slice, Type: "[4]quern.dev/examples/language.sample", Size: 96, Layout: "[4]struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}", ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/examples/language.sample", Size: 24, Layout: "struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}"},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -2196,7 +2196,7 @@ var quernFilter = gpu.NewKernel(compiled.Kernel{
 		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2147483645}, Sites: []compiled.Site{
@@ -2232,7 +2232,7 @@ var quernWarpSums = gpu.NewKernel(compiled.Kernel{
 		{Name: "all", Kind: compiled.Slice, Type: "float32", Size: 4},
 		{Name: "upTo", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
@@ -2268,7 +2268,7 @@ var quernBlockSum = gpu.NewKernel(compiled.Kernel{
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sum", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
@@ -2305,7 +2305,7 @@ var quernCompact = gpu.NewKernel(compiled.Kernel{
 		{Name: "out", Kind: compiled.Slice, Type: "int32", Size: 4},
 		{Name: "count", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, -1}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "warp.go", Line: 66, Col: 3},
@@ -2344,7 +2344,7 @@ var quernShuffles = gpu.NewKernel(compiled.Kernel{
 		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -160}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []compiled.Site{
@@ -2392,7 +2392,7 @@ var quernAgreements = gpu.NewKernel(compiled.Kernel{
 		{Name: "single", Kind: compiled.Slice, Type: "bool", Size: 1},
 		{Name: "zero", Kind: compiled.Slice, Type: "bool", Size: 1},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0, 0, 64, 2, 0, 5, 1, 1, 4, 9, 0, 0, 64, 2, 0, 5, 1, 2, 4, 9, 0, 0, 64, 2, 0, 5, 1, 3, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
@@ -2435,7 +2435,7 @@ var quernBounds = gpu.NewKernel(compiled.Kernel{
 		{Name: "x", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -6, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 1, 9, 0}, Sites: []compiled.Site{
@@ -2480,7 +2480,7 @@ var quernReversed = gpu.NewKernel(compiled.Kernel{
 	Params: []compiled.Param{
 		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
@@ -2521,7 +2521,7 @@ var quernSummariseActor = gpu.NewKernel(compiled.Kernel{
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},

@@ -18,7 +18,7 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &compiled.Code{
+var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: quern_gen_zip,
 	Sum:     "1ca8796b12c3a60ed64c0b245cb6992ec9149283f1edb8126af894ad859595b2",
@@ -104,7 +104,7 @@ var quernRankActor = gpu.NewKernel(compiled.Kernel{
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},

@@ -14,7 +14,7 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &compiled.Code{
+var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/saxpy",
 	Archive: quern_gen_zip,
 	Sum:     "2ea33740153ecd7d6adc72ab7ee4e8edaf21a9673f39c5a69d051f9426409f67",
@@ -37,7 +37,7 @@ var quernSaxpy = gpu.NewKernel(compiled.Kernel{
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},

@@ -17,7 +17,7 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &compiled.Code{
+var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: quern_gen_zip,
 	Sum:     "fae3d8fdc3e05801c040e886a300903a9002fa6d1e0aeb68c5776deb1fe93ddf",
@@ -76,7 +76,7 @@ var quernMirror = gpu.NewKernel(compiled.Kernel{
 		{Name: "words", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "life", Kind: compiled.Scalar, Type: "int64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -17}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []compiled.Site{
@@ -114,7 +114,7 @@ var quernRally = gpu.NewKernel(compiled.Kernel{
 		{Name: "total", Kind: compiled.Slice, Type: "int64", Size: 8},
 		{Name: "life", Kind: compiled.Scalar, Type: "int64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -17, 0, 16, 2, 0, 5, 9, 32, 0, -1, 1, 2, 5, 9, -2, 10, 2, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483680, 10, 2, 9, 0}, Sites: []compiled.Site{
@@ -167,7 +167,7 @@ var quernEcho16Actor = gpu.NewKernel(compiled.Kernel{
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
@@ -216,7 +216,7 @@ var quernEcho64Actor = gpu.NewKernel(compiled.Kernel{
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
@@ -265,7 +265,7 @@ var quernEcho256Actor = gpu.NewKernel(compiled.Kernel{
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
@@ -314,7 +314,7 @@ var quernRelayActor = gpu.NewKernel(compiled.Kernel{
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},

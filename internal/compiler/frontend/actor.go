@@ -502,7 +502,8 @@ func isAction(t types.Type) bool {
 // handlerNames are the names that the generated file declares for a handler,
 // beside those of its kernel.
 func handlerNames(handler string) []string {
-	return []string{SpawnerName(handler), "quern" + capitalised(handler) + "Program"}
+	c := capitalised(handler)
+	return []string{SpawnerName(handler), "quern" + c + "Program", "quernHost" + c, "quernPlain" + c}
 }
 
 // isSpawner reports whether name may be the constructor of an actor.

@@ -51,7 +51,10 @@ var entryName = regexp.MustCompile("^([a-zA-Z]|_[a-zA-Z0-9_])[a-zA-Z0-9_]*$")
 // checkNames reports kernels whose names do not suit the GPU and names that the
 // generated file would declare twice.
 func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
-	l.taken = map[string]string{"quernPTX": "twice: for this kernel and for the GPU code"}
+	l.taken = map[string]string{
+		"quernPTX":      "twice: for this kernel and for the GPU code",
+		"quern_gen_zip": "twice: for this kernel and for the archive",
+	}
 	if l.pkg.Types != nil {
 		scope := l.pkg.Types.Scope()
 		for _, name := range scope.Names() {
@@ -70,7 +73,7 @@ func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
 		}
 		names, pos := generatedNames(kernel), fd.Name.Pos()
 		if a := l.pkg.ActorOf(kernel); a != nil {
-			names, pos, kernel = append(names[1:], handlerNames(a.Handler)...), a.pos, a.Handler
+			names, pos, kernel = append([]string{names[1], names[4]}, handlerNames(a.Handler)...), a.pos, a.Handler
 		}
 		l.declareNames(pos, kernel, names)
 		for _, other := range kernelNames(fd)[1:] {

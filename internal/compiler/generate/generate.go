@@ -37,7 +37,7 @@ const (
 
 // Variables of the generated file: the GPU code, and its archive.
 const (
-	codeName    = "quernCode"
+	codeName    = "quernPTX"
 	archiveName = "quern_gen_zip"
 )
 

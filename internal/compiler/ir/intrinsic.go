@@ -43,7 +43,7 @@ type IntrinsicOp struct {
 	Approximate bool
 
 	// Range bounds the result of floats in these ranges. Rounds says that the result is
-	// rounded, of which Range knows nothing.
+	// rounded, which Range does not account for.
 	Range  func(x []Interval) Interval
 	Rounds bool
 

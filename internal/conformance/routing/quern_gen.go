@@ -18,7 +18,7 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernCode = &compiled.Code{
+var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: quern_gen_zip,
 	Sum:     "9042fd131070650f12121d3fe5fdaa7edb700eb81b2ef308ead51cb2db609b98",
@@ -121,7 +121,7 @@ var quernPlusOneActor = gpu.NewKernel(compiled.Kernel{
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
@@ -172,7 +172,7 @@ var quernTimesTwoActor = gpu.NewKernel(compiled.Kernel{
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
@@ -223,7 +223,7 @@ var quernTallyActor = gpu.NewKernel(compiled.Kernel{
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
@@ -274,7 +274,7 @@ var quernSendActor = gpu.NewKernel(compiled.Kernel{
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
@@ -344,7 +344,7 @@ var quernWorkActor = gpu.NewKernel(compiled.Kernel{
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "data", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernCode,
+	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 16, 2, 0, 5, 9, 31}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},

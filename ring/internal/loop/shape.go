@@ -37,7 +37,7 @@ type Shape struct {
 	Spin     int64  // nanoseconds without a message after which the loop begins to pause between looks
 
 	// Clock is the time of the launch in nanoseconds. A deadline is such a time
-	// divided by 1<<mail.DeadlineShift, modulo 1<<32, of which 0 is left out; one that is
+	// divided by 1<<mail.DeadlineShift, modulo 1<<32, and never 0; one that is
 	// less than 1<<31 units ago has passed.
 	Clock int64
 }

@@ -57,3 +57,6 @@ func _(t kernel.Thread) {}
 
 //quern:kernel
 func PTX(t kernel.Thread) {}
+
+//quern:kernel
+func _gen_zip(t kernel.Thread) {}
