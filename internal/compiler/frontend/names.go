@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"slices"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
@@ -74,6 +75,9 @@ func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
 		names, pos := generatedNames(kernel), fd.Name.Pos()
 		if a := l.pkg.ActorOf(kernel); a != nil {
 			names, pos, kernel = append([]string{names[1], names[4]}, handlerNames(a.Handler)...), a.pos, a.Handler
+			if slices.ContainsFunc(kernels, func(fd *ast.FuncDecl) bool { return fd.Name.Name == a.Handler }) {
+				continue // a handler that is also a kernel is an error already
+			}
 		}
 		l.declareNames(pos, kernel, names)
 		for _, other := range kernelNames(fd)[1:] {
