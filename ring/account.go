@@ -174,6 +174,10 @@ func (c *core) detach() {
 	defer c.receiving.unlock()
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
+	if c.detached {
+		return
+	}
 	c.keepReplies()
 	c.detached = true
+	c.visitors.Add(noMoreVisits)
 }

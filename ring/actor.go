@@ -240,6 +240,10 @@ func (c *core) post(ctx context.Context, op string, use uint64, msg unsafe.Point
 		}
 	}
 	e.signFrom(ctx, c.rt)
+	if !c.visit() {
+		return pending{}, c.denied(op, false)
+	}
+	defer c.endVisit()
 	p, err := c.enter(ctx, op, &e, use, msg)
 	if op != "ask" { // who asks waits, and sees to it that the message is handled
 		c.server.kick()

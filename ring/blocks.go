@@ -79,8 +79,8 @@ func (c *core) handOver(heir *core) (b postbox, err error) {
 	return b, errors.Join(p.write(at+mail.BoxRefused, 0), p.write(at+mail.BoxHead, uint64(uint32(next)), 1, uint64(heir.number))) // asleep
 }
 
-// vacate gives the rings of an actor that has ended up, if no caller of Ask has a use
-// for them any more, and reports whether that is so.
+// vacate gives the rings of an actor that has ended up, if no caller has a use for them
+// any more, and reports whether that is so.
 func (c *core) vacate() bool {
 	if !c.receiving.tryLock() {
 		return false
@@ -98,8 +98,8 @@ func (c *core) vacate() bool {
 			return false
 		}
 	}
-	c.detached = true
-	return true
+	c.detached = c.visitors.CompareAndSwap(0, noMoreVisits)
+	return c.detached
 }
 
 // atRest reports whether all slots are vacant. The mailbox is closed.

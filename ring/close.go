@@ -174,16 +174,20 @@ func (c *cohort) visitors(v *watchdog.Timer) (n int) {
 	for _, a := range c.actors {
 		a.detach()
 		var wait backoff.Wait
-		for a.asking() && (wait.Spins() || !v.Check(time.Now(), 0)) {
+		for a.inUse() && (wait.Spins() || !v.Check(time.Now(), 0)) {
 			wait.Pause()
 			runtime.Gosched()
 		}
-		if a.asking() {
+		if a.inUse() {
 			n++
 		}
 	}
 	return n
 }
+
+// inUse reports whether somebody may look at what the actor shares with the device, which
+// was detached.
+func (c *core) inUse() bool { return c.asking() || c.visited() }
 
 // asking reports whether a caller of Ask has not yet seen what became of its
 // message.

@@ -54,7 +54,7 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 		}
 		if wait.Pause() {
 			c.refill()
-			c.server.kick()
+			c.kick()
 			if err := c.patient(ctx, op, &p); err != nil {
 				return err
 			}

@@ -113,7 +113,7 @@ func (c *core) passOn(at router) error {
 			to.refuse(&e, msg)
 			to.queue.mu.Unlock()
 		}
-		to.server.kick()
+		to.kick()
 		to.recount()
 	}
 	return nil

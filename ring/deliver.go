@@ -3,6 +3,7 @@ package ring
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -30,9 +31,10 @@ type delivery struct {
 	refs      references // nil if messages have none
 	pulls     bool       // the server takes messages out of the queue, one at a time
 
-	arrived  atomic.Bool // perhaps there are messages whose arrival was noted and that no run has begun with
-	moving   atomic.Bool // a goroutine moves messages from the queue to the rings
-	detached bool        // the rings are gone; queue.mu is held, and receiving to change it
+	arrived  atomic.Bool  // perhaps there are messages whose arrival was noted and that no run has begun with
+	moving   atomic.Bool  // a goroutine moves messages from the queue to the rings
+	detached bool         // the rings are gone; queue.mu is held, and receiving to change it
+	visitors atomic.Int64 // see visit
 
 	receiving gate // one Receive at a time
 	stashed   int  // replies in stashes; receiving is held
@@ -54,6 +56,34 @@ type references interface {
 	adopt(msg unsafe.Pointer) error // instead of retain for a message that an actor on the device has sent
 	release(msg unsafe.Pointer)
 	releaseSlot(words unsafe.Pointer) // the message is in the lower halves of these
+}
+
+// noMoreVisits is what detach adds to the visitors.
+const noMoreVisits = math.MinInt64 / 2
+
+// visit keeps the memory that the actor shares with the device until endVisit. It is false
+// if that memory is given back, or about to be. Those who hold queue.mu or receiving and
+// see that the rings are not detached need no visit, nor do those who have claimed a
+// ticket and not yet marked or freed it.
+func (d *delivery) visit() bool {
+	if d.visitors.Add(1) > 0 {
+		return true
+	}
+	d.visitors.Add(-1)
+	return false
+}
+
+func (d *delivery) endVisit() { d.visitors.Add(-1) }
+
+// visited reports whether there are visitors, of whom no more come. detach was called.
+func (d *delivery) visited() bool { return d.visitors.Load() != noMoreVisits }
+
+// kick has the server look for messages, unless the actor has no memory any more.
+func (c *core) kick() {
+	if c.visit() {
+		c.server.kick()
+		c.endVisit()
+	}
 }
 
 // mailbox is that of a priority.
@@ -228,6 +258,10 @@ func (c *core) enqueueMany(e *envelope, use uint64, msgs unsafe.Pointer, n int) 
 
 // send accepts messages that lie one after the other, and returns how many.
 func (c *core) send(ctx context.Context, op string, e *envelope, use uint64, msgs unsafe.Pointer, n int) (int, error) {
+	if !c.visit() {
+		return 0, c.denied(op, false)
+	}
+	defer c.endVisit()
 	defer c.server.kick()
 	m := c.mailbox(e.priority)
 	for i := 0; i < n; {

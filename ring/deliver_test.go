@@ -671,6 +671,6 @@ func TestLimitsOfTheConfiguration(t *testing.T) {
 // asks is the first half of Ask.
 func asks[In, Out any](ctx context.Context, a *Actor[In, Out], msg In, opts ...MessageOption) (pending, error) {
 	p, err := a.post(ctx, "ask", asked, &msg, opts)
-	a.core.server.kick()
+	a.core.kick()
 	return p, err
 }

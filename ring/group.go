@@ -398,7 +398,7 @@ func Gather[In, Out any](ctx context.Context, actors []*Actor[In, Out], msgs []I
 	for i, a := range actors {
 		waits[i], errs[i] = a.post(ctx, "ask", asked, &msgs[i], nil)
 		if errs[i] == nil {
-			a.core.server.kick() // they are waited for one by one
+			a.core.kick() // they are waited for one by one
 		}
 	}
 	for i, a := range actors {

@@ -58,7 +58,7 @@ func (c *core) activate(op string) error {
 	}
 	c.refill()
 	err := restart(c.server)
-	c.server.kick()
+	c.kick()
 	return err
 }
 
@@ -106,7 +106,7 @@ func (c *core) restart(fresh bool) error {
 		}
 	}
 	err = errors.Join(err, c.server.resume())
-	c.server.kick()
+	c.kick()
 	return err
 }
 
@@ -185,7 +185,7 @@ func (c *core) drain(ctx context.Context) (handled int, err error) {
 	var wait backoff.Wait
 	v := c.rt.watchdog()
 	for left := c.queued() + mail; left > 0 && c.runs() && err == nil; {
-		c.server.kick()
+		c.kick()
 		if !wait.Pause() {
 			continue
 		}

@@ -162,7 +162,8 @@ func (m *mailbox) retire(v uint64, heard bool) bool {
 func (m *mailbox) pass(ticket uint64, outcome uint32) {
 	for v := m.slot(ticket).Load(); v>>useBits == ticket; v = m.slot(ticket).Load() {
 		if v&useMask == closing || !m.slot(ticket).CompareAndSwap(v, ticket<<useBits|closing) {
-			continue // sweep is at it
+			runtime.Gosched() // sweep is at it
+			continue
 		}
 		if v&useMask != lost {
 			m.count(ticket, outcome)

@@ -192,14 +192,14 @@ func (c *core) moveAll() {
 		if left == 0 || !c.runs() {
 			c.moving.Store(false)
 			c.queue.mu.Unlock()
-			c.server.kick()
+			c.kick()
 			return
 		}
 		c.queue.mu.Unlock()
 		if left != before {
 			wait = backoff.Yielding()
 		}
-		c.server.kick()
+		c.kick()
 		wait.Pause()
 	}
 }

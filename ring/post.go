@@ -350,7 +350,7 @@ func (rt *Runtime) answerBells() {
 	}
 	rt.post.owners.Range(func(_, known any) bool {
 		if a := known.(*core); a.box.box != 0 && rt.post.rung(a.box.bell) {
-			a.server.kick()
+			a.kick()
 		}
 		return true
 	})

@@ -90,7 +90,7 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 			continue
 		}
 		c.refill()
-		c.server.kick()
+		c.kick()
 		if err := ctx.Err(); err != nil {
 			return 0, c.about("receive", err)
 		}

@@ -9,7 +9,8 @@ type server interface {
 	// handled reports whether a ticket is handled. It may wait for that, and handle
 	// messages itself, until ctx is cancelled.
 	handled(ctx context.Context, m *mailbox, ticket uint64) (bool, error)
-	// kick makes sure that messages are handled that nobody waits for.
+	// kick makes sure that messages are handled that nobody waits for. Whoever calls it
+	// visits the actor, as core.kick does.
 	kick()
 	// renew gives the actor, which is held, the state that it was spawned with.
 	renew(initial any) error

@@ -58,7 +58,7 @@ func releaseContext(l *Library, a []uintptr) int {
 		if words, ok := l.memory[handle]; ok {
 			l.place(handle, true)
 			l.used -= int64(len(words)) * 8
-			delete(l.memory, handle)
+			l.forget(handle)
 		}
 		delete(l.owner, handle)
 	}

@@ -41,7 +41,7 @@ func init() {
 		"cuMemGetInfo_v2":              {true, memoryInfo},
 		"cuMemAlloc_v2":                {true, func(l *Library, a []uintptr) int { return l.allocate(a[0], a[1]) }},
 		"cuMemFree_v2":                 {true, func(l *Library, a []uintptr) int { return l.release(a[0]) }},
-		"cuMemHostAlloc":               {true, func(l *Library, a []uintptr) int { return l.allocate(a[0], a[1]) }},
+		"cuMemHostAlloc":               {true, func(l *Library, a []uintptr) int { return l.allocateHost(a[0], a[1]) }},
 		"cuMemFreeHost":                {true, func(l *Library, a []uintptr) int { return l.release(a[0]) }},
 		"cuMemHostGetDevicePointer_v2": {true, func(_ *Library, a []uintptr) int { return set(a[0], a[1]) }},
 		"cuMemcpyHtoDAsync_v2":         {true, move},

@@ -105,6 +105,8 @@ type Library struct {
 	next     uintptr
 	memory   map[uintptr][]uint64 // by address
 	pools    map[uintptr]*pool    // that memory is of, by address
+	hosts    map[uintptr]bool     // memory of hostWords, by address
+	fenced   [][]byte             // oldest first
 	used     int64
 	objects  map[uintptr]any     // by handle
 	awaited  map[uintptr]awaited // by handle of the stream
@@ -132,6 +134,7 @@ func New(devices int) *Library {
 		next:    0x1000,
 		memory:  make(map[uintptr][]uint64),
 		pools:   make(map[uintptr]*pool),
+		hosts:   make(map[uintptr]bool),
 		objects: make(map[uintptr]any),
 		strings: make(map[string]*byte),
 
@@ -312,13 +315,31 @@ func (l *Library) allocate(to, size uintptr) int {
 	if int64(size) > l.capacity()-l.used {
 		return OutOfMemory
 	}
-	words := make([]uint64, (size+7)/8)
+	l.adopt(to, make([]uint64, (size+7)/8))
+	return Success
+}
+
+// allocateHost is allocate of memory that is fenced once it is freed.
+func (l *Library) allocateHost(to, size uintptr) int {
+	if size == 0 || int64(size) > l.capacity()-l.used {
+		return l.allocate(to, size)
+	}
+	words, ok := hostWords(int(size+7) / 8)
+	if !ok {
+		return l.allocate(to, size)
+	}
+	l.hosts[l.adopt(to, words)] = true
+	return Success
+}
+
+// adopt makes memory the current device's, and writes its address.
+func (l *Library) adopt(to uintptr, words []uint64) uintptr {
 	address := uintptr(unsafe.Pointer(unsafe.SliceData(words)))
 	l.memory[address] = words
 	l.owner[address] = l.device()
 	l.used += int64(len(words)) * 8
 	*at[uintptr](to) = address
-	return Success
+	return address
 }
 
 func (l *Library) release(address uintptr) int {
@@ -331,10 +352,19 @@ func (l *Library) release(address uintptr) int {
 	if p := l.pools[address]; p != nil {
 		p.out -= int64(len(words)) * 8
 	}
-	delete(l.memory, address)
+	l.forget(address)
 	delete(l.pools, address)
 	delete(l.owner, address)
 	return Success
+}
+
+// forget has the library know memory no longer.
+func (l *Library) forget(address uintptr) {
+	if l.hosts[address] {
+		l.fence(l.memory[address])
+		delete(l.hosts, address)
+	}
+	delete(l.memory, address)
 }
 
 // cString returns the address of a string that ends with a zero.
