@@ -21,6 +21,8 @@ type Buffer[T any] struct {
 	view   bool // made by Slice
 	closed atomic.Bool
 	err    error // of the Slice that made it
+
+	_ [16]byte // makes it a line of the cache
 }
 
 // Alloc makes a buffer of n elements, which is to be closed. Its contents are
@@ -120,6 +122,17 @@ func (b *Buffer[T]) check(d *Device) error {
 	default:
 		return nil
 	}
+}
+
+// acquirePlain begins a use of the buffer for a launch on device d if it is open and of
+// memory of the device's driver. If it is not, [Buffer.check] and memory.acquireFor say why,
+// or begin the use.
+func (b *Buffer[T]) acquirePlain(d *Device) bool {
+	if b == nil || b.mem == nil || b.mem.dev != d || b.err != nil || b.closed.Load() {
+		return false
+	}
+	_, plain := b.mem.storage.(deviceMemory)
+	return plain && b.mem.lease.Acquire()
 }
 
 // acquire begins a use of the buffer with device d, on no stream in particular, which

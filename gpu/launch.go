@@ -21,11 +21,12 @@ type Launch struct {
 	grid   Grid
 	err    error
 
-	frame  *driver.Frame
-	params []launchParam // by parameter
-	next   int           // parameter that the next argument is for
-	wide   bool          // an argument is beyond what limits can judge
-	placed placement     // of the last launch
+	frame   *driver.Frame
+	params  []launchParam // by parameter
+	next    int           // parameter that the next argument is for
+	wide    bool          // an argument is beyond what limits can judge
+	special bool          // an argument is of memory that is not the driver's own
+	placed  placement     // of the last launch
 
 	// For the limits, when a launch is placed anew.
 	values []int64  // by parameter: the integer or the length; then the bytes of dynamic shared memory
@@ -82,7 +83,7 @@ func (k *Kernel) Begin(s *Stream, g Grid) (*Launch, error) {
 		return nil, k.failed("launch", closedError("kernel"))
 	}
 	l := k.launches.Get().(*Launch)
-	l.stream, l.grid, l.err, l.next, l.wide = s, g, nil, 0, false
+	l.stream, l.grid, l.err, l.next, l.wide, l.special = s, g, nil, 0, false, false
 	return l, nil
 }
 
@@ -149,16 +150,19 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 // pass sets the argument last taken, a slice.
 func (l *Launch) pass(a *driver.Arg, b *Buffer[byte]) {
 	s := &l.params[l.next-1]
-	err := b.check(l.stream.dev)
-	if err == nil {
-		err = b.mem.acquireFor(l.stream, access(!s.readOnly))
-	}
-	if err != nil {
-		if errors.Is(err, ErrReadOnly) {
-			err = fmt.Errorf("the kernel may write it: %w", err)
+	if !b.acquirePlain(l.stream.dev) {
+		err := b.check(l.stream.dev)
+		if err == nil {
+			err = b.mem.acquireFor(l.stream, access(!s.readOnly))
 		}
-		l.fail(err)
-		return
+		if err != nil {
+			if errors.Is(err, ErrReadOnly) {
+				err = fmt.Errorf("the kernel may write it: %w", err)
+			}
+			l.fail(err)
+			return
+		}
+		l.special = true
 	}
 	m := b.at()
 	a.Addr, a.Length = m.Addr, int64(b.length)
@@ -207,13 +211,9 @@ func (l *Launch) submit() error {
 		return err
 	}
 	defer l.stream.release()
-	for i := range l.params {
-		m := l.params[i].memory
-		if m == nil || m.pooled() == nil && m.view() == nil {
-			continue
-		}
-		if err := m.visit(l.stream); err != nil {
-			return fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
+	if l.special {
+		if err := l.visit(); err != nil {
+			return err
 		}
 	}
 	if r := l.stream.recorder(c); r != nil {
@@ -228,6 +228,20 @@ func (l *Launch) submit() error {
 	}
 	n := l.stream.began(l.kernel)
 	return l.stream.launched(n, l.stream.drv.Launch(v.function, l.frame))
+}
+
+// visit has the memory of the arguments know the stream.
+func (l *Launch) visit() error {
+	for i := range l.params {
+		m := l.params[i].memory
+		if m == nil || m.pooled() == nil && m.view() == nil {
+			continue
+		}
+		if err := m.visit(l.stream); err != nil {
+			return fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
+		}
+	}
+	return nil
 }
 
 // place chooses the block size and the module, and checks the sizes.

@@ -79,7 +79,7 @@ func (l *Launch) drop() {
 		if m == nil {
 			continue
 		}
-		if m.view() != nil {
+		if l.special && m.view() != nil {
 			m.release()
 		} else {
 			m.leave()
