@@ -76,7 +76,7 @@ func (c *core) handOver(heir *core) (b postbox, err error) {
 	p, at := c.rt.post, c.box.box*mail.BoxWords
 	b = c.box
 	b.first = next
-	return b, errors.Join(p.write(at+mail.BoxRefused, 0), p.write(at+mail.BoxHead, uint64(uint32(next)), 1, uint64(heir.number))) // asleep
+	return b, errors.Join(p.write(at+mail.BoxRefused, 0, 0), p.write(at+mail.BoxHead, uint64(uint32(next)), 1, uint64(heir.number))) // asleep
 }
 
 // vacate gives the rings of an actor that has ended up, if no caller has a use for them

@@ -132,6 +132,7 @@ func (b *inbox) collect(words []uint64) (n int) {
 	b.mail.in = unsafe.Pointer(&words[b.ring]) // valid as long as words is; slots*step words follow
 	for ; n < int(b.slots) && b.mail.arrived(uint64(b.head)); n++ {
 		e := b.mail.envelope(uint64(b.head))
+		e.deadline = deadlineOf(uint32(load(b.mail.inbox(uint64(b.head)), mail.Deadline)), c.rt.clock())
 		b.mail.message(uint64(b.head), b.msg)
 		if !c.acceptFromDevice(&e, b.msg) {
 			b.full.Store(true)

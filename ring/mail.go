@@ -110,7 +110,7 @@ func (c *core) returnMail() (next uint64, err error) {
 		b.end(t)
 	}
 	// From now on the mailbox says nothing of this actor.
-	last := &posted{taken: b.tail() - c.box.first, waiting: b.tail() - b.head(), refused: b.words[mail.BoxRefused], last: true}
+	last := &posted{taken: b.tail() - c.box.first, waiting: b.tail() - b.head(), refused: b.words[mail.BoxRefused], expired: b.words[mail.BoxExpired], last: true}
 	if before := c.meter.posted.Load(); before != nil && before.last {
 		last.waiting += before.waiting
 	}

@@ -163,25 +163,21 @@ const senderShift = 8
 // expired reports whether the deadline has passed.
 func (e *envelope) expired(now int64) bool { return e.deadline != 0 && now >= e.deadline }
 
-// farAhead is how far ahead a deadline may be that the rings know: they have 32
-// bits for it. Messages are in a ring for less than that.
-const farAhead = int64(30 * time.Minute)
-
 // word is the deadline as the rings have it.
 func (e *envelope) word(now int64) uint32 {
-	if e.deadline == 0 || e.deadline-now > farAhead {
+	if e.deadline == 0 || e.deadline-now > mail.FarAhead {
 		return 0
 	}
 	return max(1, uint32(e.deadline>>mail.DeadlineShift))
 }
 
-// deadlineOf is the deadline that has passed of a word in a ring, 0 if there is none.
+// deadlineOf is the deadline of a word in a ring, 0 if there is none.
 func deadlineOf(word uint32, now int64) int64 {
-	ago := int32(uint32(now>>mail.DeadlineShift) - word)
-	if word == 0 || ago < 0 {
+	if word == 0 {
 		return 0
 	}
-	return (now>>mail.DeadlineShift - int64(ago)) << mail.DeadlineShift
+	ahead := int32(word - uint32(now>>mail.DeadlineShift))
+	return (now>>mail.DeadlineShift + int64(ahead)) << mail.DeadlineShift
 }
 
 // An id is the number of the actor that the message is for, the number of the

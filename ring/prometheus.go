@@ -100,7 +100,7 @@ var families = []family{
 	}},
 	{"quern_ring_rejected_messages_total", "counter", "Messages that were not accepted, since the mailbox was full.",
 		count(func(i Info) uint64 { return i.Rejected }, func(s Stats) uint64 { return s.Rejected })},
-	{"quern_ring_refused_messages_total", "counter", "Messages from actors on the device that were not accepted.",
+	{"quern_ring_refused_sends_total", "counter", "Calls of actor.Send whose message was not accepted.",
 		count(func(i Info) uint64 { return i.Refused }, func(s Stats) uint64 { return s.Refused })},
 	{"quern_ring_restarts_total", "counter", "Restarts after failures.",
 		count(func(i Info) uint64 { return i.Restarts }, func(s Stats) uint64 { return s.Restarts })},

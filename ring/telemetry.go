@@ -166,6 +166,7 @@ func (c *core) info() Info {
 	posted := c.posted()
 	i.Accepted += posted.taken
 	i.Refused = posted.refused
+	i.Expired += posted.expired
 	if i.State == Terminated {
 		i.Dropped += posted.waiting
 	} else {
@@ -180,8 +181,8 @@ func (c *core) info() Info {
 // posted is what an actor's mailbox for messages from actors on the device counts. A
 // host actor's are counted with those of the program, but for those that were refused.
 type posted struct {
-	taken, waiting, refused uint64
-	last                    bool // the mailbox is another actor's now, or gone
+	taken, waiting, refused, expired uint64
+	last                             bool // the mailbox is another actor's now, or gone
 }
 
 // posted returns the counts. On a GPU that is a copy, which is left out where no
@@ -208,7 +209,7 @@ func (c *core) posted() posted {
 	default:
 		// The words may be of different times.
 		waiting := max(int32(uint32(w[mail.BoxTail])-uint32(w[mail.BoxHead])), 0)
-		c.meter.posted.CompareAndSwap(before, &posted{taken: w[mail.BoxTail] - c.box.first, waiting: uint64(waiting), refused: w[mail.BoxRefused]})
+		c.meter.posted.CompareAndSwap(before, &posted{taken: w[mail.BoxTail] - c.box.first, waiting: uint64(waiting), refused: w[mail.BoxRefused], expired: w[mail.BoxExpired]})
 	}
 	if last := c.meter.posted.Load(); last != nil {
 		return *last

@@ -47,6 +47,28 @@ func Self[M any](c *Context) Ref[M] { return Ref[M]{c.Mail.Mailbox, c.Mail.ID} }
 //
 //quern:unchecked
 func Send[M any](_ kernel.Thread, c *Context, to Ref[M], msg *M) bool {
+	return send(c, to, msg, DefaultPriority, 0)
+}
+
+// DefaultPriority is the priority of messages that are sent without one.
+const DefaultPriority = mail.DefaultPriority
+
+// SendWith is [Send] of a message with a priority, 0 to 255, and a deadline: within is in
+// nanoseconds from now; up to 0 it has passed, and one of more than half an hour is none.
+//
+// The receiver's handler reads the priority with [Context.Priority]. A host actor takes
+// messages with a higher priority first; an actor on the device takes messages of other
+// actors in the order in which they came. A message whose deadline has passed before the
+// handler gets it is not handled, and counted in the receiver's ring.Info.Expired. A host
+// actor makes a dead letter of it.
+//
+//quern:unchecked
+func SendWith[M any](_ kernel.Thread, c *Context, to Ref[M], msg *M, priority uint8, within int64) bool {
+	return send(c, to, msg, uint32(priority), c.Mail.Within(within))
+}
+
+//quern:unchecked
+func send[M any](c *Context, to Ref[M], msg *M, priority, deadline uint32) bool {
 	if to.Mailbox == 0 {
 		return false
 	}
@@ -56,7 +78,7 @@ func Send[M any](_ kernel.Thread, c *Context, to Ref[M], msg *M) bool {
 		return false
 	}
 	slot, tag := c.Mail.Slot(ticket), uint64(ticket+1)<<32
-	c.Mail.Head(slot, tag)
+	c.Mail.Head(slot, tag, priority, deadline)
 	kernel.PutWords(slot, mail.InHeader, tag, msg, kernel.SystemScope)
 	c.Mail.Wake()
 	return true

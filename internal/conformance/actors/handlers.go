@@ -212,6 +212,39 @@ func scatter(t kernel.Thread, c *actor.Context, state *[32]int32, in *Burst, out
 	return kernel.Reply
 }
 
+// Urgent asks for messages to an actor: the number i with priority number i.
+type Urgent struct {
+	To         actor.Ref[int64]
+	Within     int64
+	Priorities [4]uint8
+}
+
+// urge replies with the number of messages that were taken.
+//
+//quern:actor
+func urge(t kernel.Thread, c *actor.Context, _ *int32, in *Urgent, out *int32) kernel.Action {
+	if t.ThreadIdx.X == 0 {
+		for i, p := range in.Priorities {
+			if v := int64(i); actor.SendWith(t, c, in.To, &v, p, in.Within) {
+				*out++
+			}
+		}
+	}
+	return kernel.Reply
+}
+
+// urged adds up the numbers and the priorities of messages.
+//
+//quern:actor
+func urged(t kernel.Thread, c *actor.Context, sums *[2]int64, in *int64, out *[2]int64) kernel.Action {
+	if t.ThreadIdx.X == 0 {
+		sums[0] += *in
+		sums[1] += int64(c.Priority())
+		*out = *sums
+	}
+	return kernel.Reply
+}
+
 // sum adds up what other actors send, and replies with the total.
 //
 //quern:actor

@@ -61,7 +61,7 @@ func put(t kernel.Thread, sync func(kernel.Thread), c *actor.Context, post []uin
 		memory = c.Mail.Host
 	}
 	if first {
-		c.Mail.Head(memory[slot:], tag)
+		c.Mail.Head(memory[slot:], tag, mail.DefaultPriority, 0)
 	}
 	for w := t.ThreadIdx.X; w < len(words); w += t.BlockDim.X {
 		kernel.StoreRelaxed(&memory[slot+mail.InHeader+w], tag|uint64(words[w]), kernel.SystemScope)

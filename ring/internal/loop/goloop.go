@@ -93,13 +93,13 @@ func (b *block) enter(r *host.Run, contexts []actor.Context) {
 		words:   host.Dynamic[uint32](r, 0)[:s.Stride],
 		source:  nobody, sides: true, leaving: mail.Bounded,
 	}
-	c := actor.Context{Mail: mail.Sender{Post: post, Host: host.Slice[uint64](r, argHost), Control: b.command, Listed: true, Mailbox: cursor[mail.Box], ID: cursor[mail.Number], Wakes: s.Wakes, Words: b.words}}
+	b.began = kernel.Clock()
+	b.launched = b.began
+	c := actor.Context{Mail: mail.Sender{Post: post, Host: host.Slice[uint64](r, argHost), Control: b.command, Listed: true, Mailbox: cursor[mail.Box], ID: cursor[mail.Number], Wakes: s.Wakes, Words: b.words, Zero: s.Clock - b.launched}}
 	for i := range contexts {
 		contexts[i] = c
 	}
 	atomic.StoreUint64(&box[mail.BoxAsleep], 0)
-	b.began = kernel.Clock()
-	b.launched = b.began
 	if b.forwardKept(&contexts[0]) {
 		b.take()
 	}
@@ -121,6 +121,9 @@ func (b *block) settle(c *actor.Context, outcome uint32) bool {
 	b.handled++
 	now := kernel.Clock()
 	if b.source == mail.Post {
+		if outcome == mail.Expired {
+			atomic.AddUint64(&b.box[mail.BoxExpired], 1)
+		}
 		atomic.StoreUint64(&b.box[mail.BoxHead], uint64(b.ticket+1))
 	} else {
 		b.answer(outcome, uint32(now-b.began), uint32(min(b.began-b.launched, 1<<32-1)))
@@ -247,7 +250,7 @@ func (b *block) forward(c *actor.Context, first uint32) bool {
 			return false
 		case mail.RoomTaken:
 			slot, tag := c.Mail.Slot(ticket), uint64(ticket+1)<<32
-			c.Mail.Head(slot, tag)
+			c.Mail.Head(slot, tag, mail.DefaultPriority, 0)
 			for w, v := range b.reply() {
 				kernel.StoreRelaxed(&slot[mail.InHeader+w], tag|uint64(v))
 			}

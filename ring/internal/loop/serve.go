@@ -125,14 +125,14 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	// always has a message ready starves them.
 	served := cursor[mail.AtSource] == mail.MiddleLevel
 
-	born, since := int64(0), int64(0)    // of the first thread; since 0 if the timer was not read since the last message
+	born, since := kernel.GlobalTimer(), int64(0) // since is the first thread's; 0 if the timer was not read since the last message
+	c.Mail.Zero = s.Clock - born
 	leave, empty := uint32(0), uint32(0) // of the first thread
 	if first {
 		sh.Finished, sh.Outcome = [2]uint32{}, [2]uint32{} // the first thread may not return to say what the outcome is
 		sh.Missing[0], sh.Dated[0], sh.Leave[0], sh.Took = untouched, 0, 0, 0
 		sh.Hint[0], sh.Higher[0], sh.Lower[0], sh.Equal[0] = 0, 0, 0, 0
 		sh.Asked[0] = uint32(kernel.LoadRelaxed(&command[mail.Command], kernel.SystemScope))
-		born = kernel.GlobalTimer()
 		since = born
 	}
 	t.Sync()
@@ -470,6 +470,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				if late(t, s, sync, sh, words[m*s.Stride+mail.Deadline], born) {
 					if source == mail.Post {
 						if first {
+							kernel.StoreRelaxed(&box[mail.BoxExpired], kernel.LoadRelaxed(&box[mail.BoxExpired])+1)
 							kernel.StoreRelaxed(&box[mail.BoxHead], uint64(next+1))
 						}
 					} else {

@@ -85,6 +85,7 @@ const (
 const (
 	BoxTail    = 0  // senders: the next ticket
 	BoxRefused = 1  // senders: messages that were not taken
+	BoxExpired = 2  // the receiver: messages whose deadline had passed; not of a host actor's
 	BoxHead    = 8  // the receiver: the ticket that it handles next. For a host actor's, what senders know of it
 	BoxAsleep  = 9  // the receiver: 1 while it looks at its mailbox only if the bell rings
 	BoxOwner   = 10 // the number of the actor that it is for, 0 if it takes no messages
@@ -108,6 +109,10 @@ const (
 
 // DeadlineShift makes units of deadlines of nanoseconds.
 const DeadlineShift = 10
+
+// FarAhead is how far ahead a deadline is at most that a word can tell from one that has
+// passed, in nanoseconds. Messages with later ones have none.
+const FarAhead = 30 * 60 * 1_000_000_000
 
 // Words of the entry of a payload in the post memory.
 const (

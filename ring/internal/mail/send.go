@@ -11,6 +11,10 @@ type Sender struct {
 	Mailbox, ID uint32   // of the actor
 	Wakes       uint32   // 1: loops of the runtime may have left while actors send to each other
 
+	// Zero is the runtime's time in nanoseconds when the timer was 0: kernel.Clock in Go,
+	// kernel.GlobalTimer on a GPU.
+	Zero int64
+
 	// The header of the message that the actor handles is At words into Words, the
 	// shared memory of its block.
 	Words []uint32
@@ -112,13 +116,28 @@ func (s *Sender) survey() (room uint32) {
 	return RoomTaken
 }
 
+// Within returns the deadline of a message that is to be handled within some nanoseconds
+// from now: a word of its header, 0 for none.
+func (s *Sender) Within(ns int64) uint32 {
+	if ns > FarAhead {
+		return 0
+	}
+	now := s.Zero
+	if s.Listed {
+		now += kernel.Clock()
+	} else {
+		now += kernel.GlobalTimer()
+	}
+	return max(1, uint32((now+max(ns, -FarAhead))>>DeadlineShift))
+}
+
 // Head writes the header of a message that the actor sends.
 //
 //quern:unchecked
-func (s *Sender) Head(slot []uint64, tag uint64) {
+func (s *Sender) Head(slot []uint64, tag uint64, priority, deadline uint32) {
 	h := slot[:InHeader]
-	kernel.StoreRelaxed(&h[Urgency], tag|uint64(s.ID<<PriorityBits|DefaultPriority), kernel.SystemScope)
-	kernel.StoreRelaxed(&h[Deadline], tag, kernel.SystemScope)
+	kernel.StoreRelaxed(&h[Urgency], tag|uint64(s.ID<<PriorityBits|priority), kernel.SystemScope)
+	kernel.StoreRelaxed(&h[Deadline], tag|uint64(deadline), kernel.SystemScope)
 	kernel.StoreRelaxed(&h[CorrelationLow], tag|uint64(s.Words[s.At+CorrelationLow]), kernel.SystemScope)
 	kernel.StoreRelaxed(&h[CorrelationHigh], tag|uint64(s.Words[s.At+CorrelationHigh]), kernel.SystemScope)
 }
