@@ -174,12 +174,13 @@ func (c *cohort) visitors(v *watchdog.Timer) (n int) {
 	for _, a := range c.actors {
 		a.detach()
 		var wait backoff.Wait
-		for a.inUse() && (wait.Spins() || !v.Check(time.Now(), 0)) {
+		for a.inUse() {
+			if !wait.Spins() && v.Check(time.Now(), 0) {
+				n++
+				break
+			}
 			wait.Pause()
 			runtime.Gosched()
-		}
-		if a.inUse() {
-			n++
 		}
 	}
 	return n

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: quern_gen_zip,
-	Sum:     "5f96dd0f9dcb271539c6f5962c86cf23594cde1c3d8d0e2e06fcf4a43c5c5342",
+	Sum:     "23fbddeeee754a65c0699438b7a9d58167a1d47ba7ea2337855c9f9f52187c8f",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

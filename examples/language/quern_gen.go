@@ -22,7 +22,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "4ed41a6be282e87857ff3183b6af0c2f77786078f32890e58d8070a70ebb1dc1",
+	Sum:     "bfe87329fe452df9c30cc844b7a3b179db4a6a6c78f74b5d0041ab4db4cc8041",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

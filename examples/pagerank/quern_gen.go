@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: quern_gen_zip,
-	Sum:     "f297b3d39a8ab7754ceb671458369a004c8fed5455f9d6af892a5c6896ec743e",
+	Sum:     "0a07af919647e742b4162205fa8afddb942b085fd5f3763adcbf53b924277856",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

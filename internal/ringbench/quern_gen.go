@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: quern_gen_zip,
-	Sum:     "74671d3ae1dcbac0cd3005ff0470c4b2e560e2d466a9fb8de95ed7406828a76b",
+	Sum:     "8346e0524c5ef818de14b9adaec09e8f242512fcd952730afbe240aceb321e85",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: quern_gen_zip,
-	Sum:     "96a313c7397ad5744d91232a4430433ddcf9c39575e04fccdb377f876dc4acda",
+	Sum:     "768e8bf1e769fdb3e9935203cca97b8100fbb19658c64011b1646145845aa5d9",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -101,16 +101,20 @@ func seeInWarp(t kernel.Thread, far bool, from []uint64, at int, role, want, wor
 	return v, left, alone
 }
 
-// glanceInWarp looks until a message of an actor is there, of which each thread has a word, but
-// less than tries times, and returns how many of these are left, 0 if it is not there.
-// Such messages have no deadlines.
+// glanceInWarp looks until a message without a deadline is there, of which each thread has
+// a word, but less than tries times, and returns how many of these are left, 0 if it is not
+// there.
 //
 //quern:unchecked
 func glanceInWarp(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32) {
 	all := uint32(1<<t.BlockDim.X - 1)
+	empty := uint32(0) // which bits have to be 0
+	if t.ThreadIdx.X == mail.Deadline {
+		empty = 1<<32 - 1
+	}
 	for left = tries; ; {
 		v = kernel.LoadRelaxed(word)
-		if kernel.Ballot(t, uint32(v>>32) == want) == all {
+		if kernel.Ballot(t, uint32(v>>32)^want|uint32(v)&empty == 0) == all {
 			break
 		}
 		if left--; left == 0 {
