@@ -5789,6 +5789,12 @@ func quernHostNoise(r *host2.Run) {
 //line random.go:31:90000
 		for ; iFirst < len(signal); iFirst += size {
 //line random.go:32:90000
+			if r.Halted() {
+//line random.go:30:90000
+				r.Halt()
+//line random.go:31:90000
+			}
+//line random.go:32:90000
 			for threadZ := range dimZ {
 //line random.go:33:90000
 				for threadY := range dimY {
@@ -5808,7 +5814,7 @@ func quernHostNoise(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5812:1
+//line quern_gen.go:5818:1
 func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX int) {
 	count := max(0, min(dimX, len(signal)-iFirst))
 	if iFirst >= 0 && count <= len(signal)-iFirst {
@@ -5858,7 +5864,7 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 //line random.go:36:90000
 }
 
-//line quern_gen.go:5862:1
+//line quern_gen.go:5868:1
 func quernPlainShuffledKeys(r *host2.Run) {
 	v0, v1 := host2.Value[[2]uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffledKeys(t_, v0, v1) })
@@ -6498,7 +6504,7 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1
 //line random.go:45:90000
 }
 
-//line quern_gen.go:6502:1
+//line quern_gen.go:6508:1
 func quernPlainTensorProduct(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[Eight](r, 2), host2.Slice[Eight](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_tensorProduct(t_, v0, v1, v2, v3, v4) })
@@ -6704,7 +6710,7 @@ func quernHostTensorProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:6708:1
+//line quern_gen.go:6714:1
 func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first int) {
 	sumsRow := sumss[first:][:128]
 	for threadX := range 128 {
@@ -6717,7 +6723,7 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6721:1
+//line quern_gen.go:6727:1
 func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -6739,7 +6745,7 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, f
 }
 
 //go:noinline
-//line quern_gen.go:6743:1
+//line quern_gen.go:6749:1
 func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
 	givenRow := givens[first3:][:128]
 	for threadX := range 128 {
@@ -6759,7 +6765,7 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 i
 }
 
 //go:noinline
-//line quern_gen.go:6763:1
+//line quern_gen.go:6769:1
 func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
 	wordRow := words[first4:][:128]
 	wordRow2 := words2[first4:][:128]
@@ -6791,7 +6797,7 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, wo
 }
 
 //go:noinline
-//line quern_gen.go:6795:1
+//line quern_gen.go:6801:1
 func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first5:][:128]
 	faRow := fas[first5:][:128]
@@ -6830,7 +6836,7 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6834:1
+//line quern_gen.go:6840:1
 func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first6:][:128]
 	faRow := fas[first6:][:128]
@@ -6867,7 +6873,7 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6871:1
+//line quern_gen.go:6877:1
 func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
 	sumsRow := sumss[first7:][:128]
 	sumRow5 := sums6[first7:][:128]
@@ -6888,7 +6894,7 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6892:1
+//line quern_gen.go:6898:1
 func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
 	sumsRow := sumss[first8:][:128]
 	for threadX := range 128 {
@@ -6953,7 +6959,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:36:100000
 }
 
-//line quern_gen.go:6957:1
+//line quern_gen.go:6963:1
 func quernPlainSimilarities(r *host2.Run) {
 	v0, v1 := host2.Slice[[16]int8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_similarities(t_, v0, v1) })
@@ -7125,7 +7131,7 @@ func quernHostSimilarities(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7129:1
+//line quern_gen.go:7135:1
 func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
@@ -7142,7 +7148,7 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7146:1
+//line quern_gen.go:7152:1
 func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -7156,7 +7162,7 @@ func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vect
 }
 
 //go:noinline
-//line quern_gen.go:7160:1
+//line quern_gen.go:7166:1
 func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
@@ -7175,7 +7181,7 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[
 }
 
 //go:noinline
-//line quern_gen.go:7179:1
+//line quern_gen.go:7185:1
 func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
@@ -7206,7 +7212,7 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, wor
 }
 
 //go:noinline
-//line quern_gen.go:7210:1
+//line quern_gen.go:7216:1
 func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
@@ -7245,7 +7251,7 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7249:1
+//line quern_gen.go:7255:1
 func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
@@ -7284,7 +7290,7 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 }
 
 //go:noinline
-//line quern_gen.go:7288:1
+//line quern_gen.go:7294:1
 func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
@@ -7313,7 +7319,7 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7317:1
+//line quern_gen.go:7323:1
 func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], start, i int, c []int32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
@@ -7346,7 +7352,7 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:61:100000
 }
 
-//line quern_gen.go:7350:1
+//line quern_gen.go:7356:1
 func quernPlainMoments(r *host2.Run) {
 	v0, v1 := host2.Slice[[2][8]kernel.Float16](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_moments(t_, v0, v1) })
@@ -7517,7 +7523,7 @@ func quernHostMoments(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7521:1
+//line quern_gen.go:7527:1
 func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
@@ -7534,7 +7540,7 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 }
 
 //go:noinline
-//line quern_gen.go:7538:1
+//line quern_gen.go:7544:1
 func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -7548,7 +7554,7 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, 
 }
 
 //go:noinline
-//line quern_gen.go:7552:1
+//line quern_gen.go:7558:1
 func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
@@ -7567,7 +7573,7 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, til
 }
 
 //go:noinline
-//line quern_gen.go:7571:1
+//line quern_gen.go:7577:1
 func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
@@ -7598,7 +7604,7 @@ func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, 
 }
 
 //go:noinline
-//line quern_gen.go:7602:1
+//line quern_gen.go:7608:1
 func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
@@ -7637,7 +7643,7 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 
 }
 
 //go:noinline
-//line quern_gen.go:7641:1
+//line quern_gen.go:7647:1
 func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
@@ -7676,7 +7682,7 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6
 }
 
 //go:noinline
-//line quern_gen.go:7680:1
+//line quern_gen.go:7686:1
 func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
@@ -7705,7 +7711,7 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 }
 
 //go:noinline
-//line quern_gen.go:7709:1
+//line quern_gen.go:7715:1
 func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], start, i int, c []float32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
@@ -7738,7 +7744,7 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 
 //line tensor.go:84:100000
 }
 
-//line quern_gen.go:7742:1
+//line quern_gen.go:7748:1
 func quernPlainSmallProduct(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_smallProduct(t_, v0, v1, v2) })
@@ -7883,7 +7889,7 @@ func quernHostSmallProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7887:1
+//line quern_gen.go:7893:1
 func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
 	sumRow := sums[first:][:32]
 	for threadX := range 32 {
@@ -7896,7 +7902,7 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:7900:1
+//line quern_gen.go:7906:1
 func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
 	faRow := fas[first2:][:32]
 	for threadX := range 32 {
@@ -7936,7 +7942,7 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 }
 
 //go:noinline
-//line quern_gen.go:7940:1
+//line quern_gen.go:7946:1
 func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
 	sumRow := sums[first3:][:32]
 	faRow := fas[first3:][:32]
@@ -7991,7 +7997,7 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:7995:1
+//line quern_gen.go:8001:1
 func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := sums[first4:][:32]
 	sumRow2 := sums2[first4:][:32]
@@ -8012,7 +8018,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8016:1
+//line quern_gen.go:8022:1
 func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
 	sumRow := sums[first5:][:32]
 	for threadX := range 32 {
@@ -8047,7 +8053,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 //line tensor.go:101:100000
 }
 
-//line quern_gen.go:8051:1
+//line quern_gen.go:8057:1
 func quernPlainZoom(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[float32](r, 0), host2.Value[kernel.Texture2D[float32]](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_zoom(t_, v0, v1, v2, v3, v4) })
@@ -8145,7 +8151,7 @@ func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float
 //line texture.go:17:110000
 }
 
-//line quern_gen.go:8149:1
+//line quern_gen.go:8155:1
 func quernPlainEdges(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Texture2D[float32]](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_edges(t_, v0, v1) })
@@ -8208,7 +8214,7 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, 
 //line texture.go:27:110000
 }
 
-//line quern_gen.go:8212:1
+//line quern_gen.go:8218:1
 func quernPlainAddHalves(r *host2.Run) {
 	v0, v1 := host2.Slice[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_addHalves(t_, v0, v1) })
@@ -8276,7 +8282,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, dimX int)
 //line types.go:17:120000
 }
 
-//line quern_gen.go:8280:1
+//line quern_gen.go:8286:1
 func quernPlainNorm(r *host2.Run) {
 	v0, v1 := host2.Slice[[64]kernel.BFloat16](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_norm(t_, v0, v1) })
@@ -8361,7 +8367,7 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 //line types.go:30:120000
 }
 
-//line quern_gen.go:8365:1
+//line quern_gen.go:8371:1
 func quernPlainLimitHalves(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_limitHalves(t_, v0, v1) })
@@ -8466,7 +8472,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 //line types.go:47:120000
 }
 
-//line quern_gen.go:8470:1
+//line quern_gen.go:8476:1
 func quernPlainScaleAny_float32(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_float32(t_, v0, v1) })
@@ -8530,7 +8536,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, d
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8534:1
+//line quern_gen.go:8540:1
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_Float16(t_, v0, v1) })
@@ -8594,7 +8600,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8598:1
+//line quern_gen.go:8604:1
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_BFloat16(t_, v0, v1) })
@@ -8658,7 +8664,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8662:1
+//line quern_gen.go:8668:1
 func quernPlainJulia(r *host2.Run) {
 	v0, v1, v2 := host2.Value[complex128](r, 0), host2.Slice[complex128](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_julia(t_, v0, v1, v2) })
@@ -8753,7 +8759,7 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 //line types.go:77:120000
 }
 
-//line quern_gen.go:8757:1
+//line quern_gen.go:8763:1
 func quernPlainImpedance(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[complex64](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_impedance(t_, v0, v1) })
@@ -8857,7 +8863,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 //line types.go:82:120000
 }
 
-//line quern_gen.go:8861:1
+//line quern_gen.go:8867:1
 func quernPlainPush(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[kernel.Vec4[float32]](r, 1), host2.Slice[kernel.Vec4[float32]](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_push(t_, v0, v1, v2) })
@@ -8923,7 +8929,7 @@ func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[floa
 //line types.go:91:120000
 }
 
-//line quern_gen.go:8927:1
+//line quern_gen.go:8933:1
 func quernPlainShade(r *host2.Run) {
 	v0, v1, v2 := host2.Value[kernel.Vec3[float32]](r, 0), host2.Slice[kernel.Vec3[float32]](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shade(t_, v0, v1, v2) })
@@ -9009,7 +9015,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 //line types.go:102:120000
 }
 
-//line quern_gen.go:9013:1
+//line quern_gen.go:9019:1
 func quernPlainWidest(r *host2.Run) {
 	v0, v1 := host2.Slice[[4]sample](r, 0), host2.Slice[sample](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_widest(t_, v0, v1) })
@@ -9136,7 +9142,7 @@ func quernRow1Widest(r *host2.Run, base int, rows [][4]sample, out []sample, dim
 //line types.go:130:120000
 }
 
-//line quern_gen.go:9140:1
+//line quern_gen.go:9146:1
 func quernPlainFilter(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_filter(t_, v0, v1, v2) })
@@ -9213,7 +9219,7 @@ func quernRow1Filter(r *host2.Run, base, radius int, in, out []float32, dimX int
 //line types.go:165:120000
 }
 
-//line quern_gen.go:9217:1
+//line quern_gen.go:9223:1
 func quernPlainWarpSums(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_warpSums(t_, v0, v1, v2) })
@@ -9276,7 +9282,7 @@ func quernHostWarpSums(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9280:1
+//line quern_gen.go:9286:1
 func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32) {
 	vRow := vs[first:][:dimX]
 	count := dimX
@@ -9322,7 +9328,7 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []fl
 }
 
 //go:noinline
-//line quern_gen.go:9326:1
+//line quern_gen.go:9332:1
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
@@ -9338,7 +9344,7 @@ func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s
 }
 
 //go:noinline
-//line quern_gen.go:9342:1
+//line quern_gen.go:9348:1
 func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32) {
 	t2Row := t2s[first3:][:dimX]
 	scanAddRow := scanAdds[first3:][:dimX]
@@ -9415,7 +9421,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds [
 //line warp.go:23:130000
 }
 
-//line quern_gen.go:9419:1
+//line quern_gen.go:9425:1
 func quernPlainBlockSum(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blockSum(t_, v0, v1) })
@@ -9547,7 +9553,7 @@ func quernHostBlockSum(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9551:1
+//line quern_gen.go:9557:1
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := ss[first:][:256]
 	for threadX := range 256 {
@@ -9561,7 +9567,7 @@ func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:9565:1
+//line quern_gen.go:9571:1
 func quernRow2BlockSum(r *host2.Run, ss []float32, first2, iFirst int, x []float32) {
 	sRow := ss[first2:][:256]
 	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
@@ -9598,7 +9604,7 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2, iFirst int, x []float
 }
 
 //go:noinline
-//line quern_gen.go:9602:1
+//line quern_gen.go:9608:1
 func quernRow3BlockSum(r *host2.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
 	reduceAddRow := reduceAdds[first3:][:256]
 	for threadX := range 256 {
@@ -9618,7 +9624,7 @@ func quernRow3BlockSum(r *host2.Run, reduceAdds []float32, first3 int, partial *
 }
 
 //go:noinline
-//line quern_gen.go:9622:1
+//line quern_gen.go:9628:1
 func quernRow4BlockSum(r *host2.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
 	pRow := ps[at:][:n]
 	for lane := range n {
@@ -9640,7 +9646,7 @@ func quernRow4BlockSum(r *host2.Run, ps []float32, at, n int, partial *[8]float3
 }
 
 //go:noinline
-//line quern_gen.go:9644:1
+//line quern_gen.go:9650:1
 func quernRow5BlockSum(r *host2.Run, at int, sum []float32, p2 float32, n, startX int) {
 	for lane := range n {
 		threadX := startX + lane
@@ -9656,7 +9662,7 @@ func quernRow5BlockSum(r *host2.Run, at int, sum []float32, p2 float32, n, start
 //line warp.go:49:130000
 }
 
-//line quern_gen.go:9660:1
+//line quern_gen.go:9666:1
 func quernPlainCompact(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_compact(t_, v0, v1, v2) })
@@ -9723,7 +9729,7 @@ func quernHostCompact(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9727:1
+//line quern_gen.go:9733:1
 func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32) {
 	keepRow := keeps[first:][:dimX]
 	count2 := dimX
@@ -9757,7 +9763,7 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int
 }
 
 //go:noinline
-//line quern_gen.go:9761:1
+//line quern_gen.go:9767:1
 func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	maskRow := masks[first2:][:dimX]
@@ -9789,7 +9795,7 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []
 }
 
 //go:noinline
-//line quern_gen.go:9793:1
+//line quern_gen.go:9799:1
 func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base int) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
@@ -9815,7 +9821,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint
 //line warp.go:69:130000
 }
 
-//line quern_gen.go:9819:1
+//line quern_gen.go:9825:1
 func quernPlainShuffles(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffles(t_, v0, v1) })
@@ -9931,7 +9937,7 @@ func quernHostShuffles(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9935:1
+//line quern_gen.go:9941:1
 func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
 	vRow := vs[first:][:32]
 	oRow := os[first:][:32]
@@ -9961,7 +9967,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x
 }
 
 //go:noinline
-//line quern_gen.go:9965:1
+//line quern_gen.go:9971:1
 func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
 	vRow := vs[first2:][:32]
 	oRow := os[first2:][:32]
@@ -9984,7 +9990,7 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:9988:1
+//line quern_gen.go:9994:1
 func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
 	vRow := vs[first3:][:32]
 	oRow := os[first3:][:32]
@@ -10007,7 +10013,7 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10011:1
+//line quern_gen.go:10017:1
 func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
 	vRow := vs[first4:][:32]
 	oRow := os[first4:][:32]
@@ -10030,7 +10036,7 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10034:1
+//line quern_gen.go:10040:1
 func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
 	vRow := vs[first5:][:32]
 	oRow := os[first5:][:32]
@@ -10060,7 +10066,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10064:1
+//line quern_gen.go:10070:1
 func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
 	oRow := os[first6:][:32]
 	shuffleRow2 := shuffles2[first6:][:32]
@@ -10075,7 +10081,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 //line warp.go:81:130000
 }
 
-//line quern_gen.go:10079:1
+//line quern_gen.go:10085:1
 func quernPlainAgreements(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[int32](r, 1), host2.Slice[bool](r, 2), host2.Slice[bool](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_agreements(t_, v0, v1, v2, v3) })
@@ -10221,7 +10227,7 @@ func quernHostAgreements(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10225:1
+//line quern_gen.go:10231:1
 func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
 	givenRow := givens[first:][:64]
 	if base >= 0 && 64 <= len(keys)-base {
@@ -10253,7 +10259,7 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10257:1
+//line quern_gen.go:10263:1
 func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
 	matchAnyRow := matchAnys[first2:][:64]
 	givenRow2 := givens2[first2:][:64]
@@ -10299,7 +10305,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 }
 
 //go:noinline
-//line quern_gen.go:10303:1
+//line quern_gen.go:10309:1
 func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
 	matchAllRow := matchAlls[first3:][:64]
 	givenRow3 := givens3[first3:][:64]
@@ -10340,7 +10346,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, si
 }
 
 //go:noinline
-//line quern_gen.go:10344:1
+//line quern_gen.go:10350:1
 func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
@@ -10356,7 +10362,7 @@ func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 }
 
 //go:noinline
-//line quern_gen.go:10360:1
+//line quern_gen.go:10366:1
 func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
 	givenRow4 := givens4[at:][:n]
 	for lane := range n {
@@ -10373,7 +10379,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32,
 }
 
 //go:noinline
-//line quern_gen.go:10377:1
+//line quern_gen.go:10383:1
 func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -10387,7 +10393,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 }
 
 //go:noinline
-//line quern_gen.go:10391:1
+//line quern_gen.go:10397:1
 func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -10402,7 +10408,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base,
 //line warp.go:92:130000
 }
 
-//line quern_gen.go:10406:1
+//line quern_gen.go:10412:1
 func quernPlainBounds(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_bounds(t_, v0, v1) })
@@ -10526,7 +10532,7 @@ func quernHostBounds(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10530:1
+//line quern_gen.go:10536:1
 func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	vRow := vs[first:][:32]
 	if 32 <= len(x) {
@@ -10556,7 +10562,7 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:10560:1
+//line quern_gen.go:10566:1
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := reduceMins[first2:][:32]
 	t2Row := t2s[first2:][:32]
@@ -10572,7 +10578,7 @@ func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10576:1
+//line quern_gen.go:10582:1
 func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
 	t2Row := t2s[first3:][:32]
 	reduceMaxRow := reduceMaxs[first3:][:32]
@@ -10597,7 +10603,7 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, h
 }
 
 //go:noinline
-//line quern_gen.go:10601:1
+//line quern_gen.go:10607:1
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := reduceAnds[first4:][:32]
 	t6Row := t6s[first4:][:32]
@@ -10613,7 +10619,7 @@ func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10617:1
+//line quern_gen.go:10623:1
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := reduceOrs[first5:][:32]
 	t8Row := t8s[first5:][:32]
@@ -10629,7 +10635,7 @@ func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32)
 }
 
 //go:noinline
-//line quern_gen.go:10633:1
+//line quern_gen.go:10639:1
 func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
 	t6Row := t6s[first6:][:32]
 	t8Row := t8s[first6:][:32]
@@ -10661,7 +10667,7 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, an
 }
 
 //go:noinline
-//line quern_gen.go:10665:1
+//line quern_gen.go:10671:1
 func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
 	lowRow := lows[first7:][:32]
 	highRow := highs[first7:][:32]
@@ -10724,7 +10730,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, 
 //line warp.go:105:130000
 }
 
-//line quern_gen.go:10728:1
+//line quern_gen.go:10734:1
 func quernPlainReversed(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reversed(t_, v0) })
@@ -10779,7 +10785,7 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 }
 
 //go:noinline
-//line quern_gen.go:10783:1
+//line quern_gen.go:10789:1
 func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -10791,7 +10797,7 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 //line warp.go:116:130000
 }
 
-//line quern_gen.go:10795:1
+//line quern_gen.go:10801:1
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
 	result := summarise(t, state, in, out)
 	if result > kernel.Again {
@@ -10850,7 +10856,7 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 }
 
 //go:noinline
-//line quern_gen.go:10854:1
+//line quern_gen.go:10860:1
 func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) {
 	givenRow := givens[first:][:64]
 	for threadX := range 64 {
@@ -10865,7 +10871,7 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 }
 
 //go:noinline
-//line quern_gen.go:10869:1
+//line quern_gen.go:10875:1
 func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
 	reduceAddRow := reduceAdds[first2:][:64]
 	for threadX := range 64 {
@@ -10885,7 +10891,7 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 }
 
 //go:noinline
-//line quern_gen.go:10889:1
+//line quern_gen.go:10895:1
 func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *summary, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX

@@ -14,48 +14,49 @@ const most = 1 << 24
 
 // markLong sets Long of the loops that may take more than most iterations, or end
 // never. In between, what is left is short.
-func markLong(f *ir.Func) {
-	e := newEstimator(f)
+func markLong(f *ir.Func, known lengths) {
+	e := newEstimator(f, known)
 	e.list(f.Body)
 }
 
-// isLong reports whether a call of f may take more than most iterations of loops,
-// in functions of the program; those of the standard library, and what sends messages,
-// end.
-func isLong(f *ir.Func, known map[*ir.Func]bool) bool {
+// length is how long a call of a function may take.
+type length struct {
+	iterations float64 // of loops, at most, if it is not long
+	long       bool    // it may take more than most iterations
+}
+
+// lengths are those of functions that were asked for.
+type lengths map[*ir.Func]length
+
+// of returns the length of a function of the program. Those of the standard library, and
+// what sends messages, end soon.
+func (known lengths) of(f *ir.Func) length {
 	if f.Strict || slices.Contains(actorPackages, f.Go.Package) {
-		return false
+		return length{}
 	}
-	if long, ok := known[f]; ok {
-		return long
+	if l, ok := known[f]; ok {
+		return l
 	}
-	known[f] = false // no function calls itself
-	e := newEstimator(f)
+	e := newEstimator(f, known)
 	e.dry = true
-	e.list(f.Body)
-	long := e.long
-	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
-		if c, ok := s.(*ir.Call); ok && isLong(c.Func, known) {
-			long = true
-		}
-		return true
-	}}
-	v.Body(f.Body)
-	known[f] = long
-	return long
+	l := length{iterations: e.list(f.Body)} // no function calls itself
+	l.long = e.long || l.iterations > most
+	known[f] = l
+	return l
 }
 
 // estimator finds how many iterations of loops pass at most before a loop that is
 // marked.
 type estimator struct {
+	known   lengths
 	uses    usages
 	sources map[*ir.Local]ir.Expr // of variables with one value
 	dry     bool                  // marks nothing
-	long    bool                  // there is a loop to mark
+	long    bool                  // there is a loop to mark, or a call that is long
 }
 
-func newEstimator(f *ir.Func) *estimator {
-	e := &estimator{uses: countUses(f), sources: map[*ir.Local]ir.Expr{}}
+func newEstimator(f *ir.Func, known lengths) *estimator {
+	e := &estimator{known: known, uses: countUses(f), sources: map[*ir.Local]ir.Expr{}}
 	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
 		if a, ok := s.(*ir.Assign); ok {
 			if dst, ok := a.Dst.(*ir.VarPlace); ok && e.uses[dst.Var] != nil && e.uses[dst.Var].once() {
@@ -77,6 +78,10 @@ func (e *estimator) list(list []ir.Stmt) float64 {
 			total += max(e.list(s.Then), e.list(s.Else))
 		case *ir.Block:
 			total += e.list(s.Body)
+		case *ir.Call:
+			l := e.known.of(s.Func)
+			total += l.iterations
+			e.long = e.long || l.long
 		case *ir.Loop:
 			each := 1 + e.list(s.Pre) + e.list(s.Body) + e.list(s.Post)
 			n := e.iterations(list[:i], s)

@@ -17,9 +17,9 @@ func Host(k *ir.Kernel) *ir.Kernel {
 // inlineForGo returns a kernel with the calls inlined that the Go compiler could not do
 // as well: of functions that use the thread or may go on for long, and of formulas.
 func inlineForGo(k *ir.Kernel) *ir.Kernel {
-	long := map[*ir.Func]bool{}
+	known := lengths{}
 	return inlineIf(k, func(f *ir.Func) bool {
-		return f.UsesThread || isFormula(f) || isArrayFormula(f) || isLong(f, long)
+		return f.UsesThread || isFormula(f) || isArrayFormula(f) || known.of(f).long
 	})
 }
 

@@ -192,7 +192,7 @@ var passes = []pass{
 		[]after{{"Go hoist", "all others may leave such"}}, onBody(deadStores)},
 	{"long loops", forGo, ir.StageFront,
 		"marks the loops in which a thread polls whether its launch was given up",
-		[]after{{"short loops", "what is unrolled is no loop"}}, onBody(markLong)},
+		[]after{{"short loops", "what is unrolled is no loop"}}, onBody(func(f *ir.Func) { markLong(f, lengths{}) })},
 	{"Go conversions", forGo, ir.StageFront,
 		"as conversions",
 		[]after{{"dead stores", "what is converted is read"}}, onBody(conversions)},

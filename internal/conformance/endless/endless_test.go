@@ -27,6 +27,7 @@ var endless = []struct {
 	{"wraps", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchWraps(s, one, x) }},
 	{"nested", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchNested(s, one, x) }},
 	{"inFunction", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchInFunction(s, gpu.Linear(64), x) }},
+	{"inCalls", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchInCalls(s, one, x) }},
 	{"inClosure", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchInClosure(s, one, x) }},
 	{"withBarriers", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchWithBarriers(s, gpu.Linear(64), x) }},
 	{"withWarps", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchWithWarps(s, gpu.Linear(32), x) }},

@@ -82,6 +82,32 @@ func inFunction(t kernel.Thread, x []int32) {
 	x[t.Global()] = int32(deeper(uint64(x[t.Global()]))) // of 0 it never ends
 }
 
+// total is a loop that is short by itself.
+func total(x []int32) (sum int32) {
+	for _, v := range x { // inCalls
+		sum += v // inCalls
+	}
+	return sum
+}
+
+func totals(x []int32) (sum int32) {
+	for range x { // inCalls
+		sum += total(x) // inCalls
+	}
+	return sum
+}
+
+// inCalls has short loops in functions that call each other.
+//
+//quern:kernel
+func inCalls(t kernel.Thread, x []int32) {
+	for range x { // inCalls
+		for range x { // inCalls
+			x[0] += totals(x) // inCalls
+		}
+	}
+}
+
 // inClosure passes the condition of a loop as a function.
 //
 //quern:kernel
