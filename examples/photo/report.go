@@ -13,6 +13,7 @@ import (
 type report struct {
 	opt             options
 	device, picture string
+	backend         gpu.Backend
 	passed          string // why no GPU is used, if the CPU is used for lack of one
 	working         *progress
 	stages          []measurement // on the device
@@ -29,7 +30,7 @@ type measurement struct {
 }
 
 func newReport(opt options, dev *gpu.Device, working *progress) *report {
-	r := &report{opt: opt, working: working, device: fmt.Sprintf("%s (%s)", dev.Name(), dev.ID())}
+	r := &report{opt: opt, working: working, backend: dev.Backend(), device: fmt.Sprintf("%s (%s)", dev.Name(), dev.ID())}
 	if dev.Backend() == gpu.CPU {
 		cores := "cores"
 		if dev.Attributes().Multiprocessors == 1 {
@@ -113,7 +114,7 @@ func (r *report) print(w io.Writer) error {
 // hint suggests what to do next.
 func (r *report) hint() string {
 	switch {
-	case !r.opt.verify:
+	case !r.opt.verify && r.backend != gpu.CPU:
 		return "Next: -verify compares every stage with the CPU device; -device cpu|cuda|sim selects a device."
 	case r.opt.in == "":
 		return "Next: -in picture.jpg develops your own picture; -help lists all options."

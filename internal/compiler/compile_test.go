@@ -39,6 +39,18 @@ func square(t kernel.Thread, x []float64) {
 }
 `
 
+const generic = `package kernels
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func twice[T kernel.Number](t kernel.Thread, x []T) {
+	if i := t.Global(); i < len(x) {
+		x[i] += x[i]
+	}
+}
+`
+
 func TestTextChoosesTheKernel(t *testing.T) {
 	testmodule.NeedGo(t)
 	tests := []struct {
@@ -52,6 +64,8 @@ func TestTextChoosesTheKernel(t *testing.T) {
 		{"several kernels need a name", two, "", "kernels.go has several kernels ([root square]); name one"},
 		{"a name that no kernel has", two, "cube", "kernels.go has no kernel cube; it has [root square]"},
 		{"a file without kernels", "package p\n", "", "kernels.go has no kernels; mark one with //quern:kernel"},
+		{"a generic kernel", generic, "twice", "kernels.go: kernel twice is generic; name an instance with its type arguments, such as twice[float32]"},
+		{"an instance", generic, "twice[int8]", "twice[int8]"},
 		{"a file that does not parse", "package p\nfunc", "", "kernels.go:2:5: expected 'IDENT', found 'EOF'"},
 		{"an error in another kernel", two + "\n//quern:kernel\nfunc bad(t kernel.Thread) { go println() }\n", "root",
 			"kernels.go:24:29: kernel bad: go statements are not supported in kernels; the grid already runs many threads: launch more of them"},

@@ -38,6 +38,23 @@ func kernelNames(fd *ast.FuncDecl) []string {
 	return names
 }
 
+// GenericKernels are the names of the package's generic kernels, for which [Package.Lower]
+// needs instances.
+func (p *Package) GenericKernels() (names []string) {
+	for _, f := range p.Files {
+		for _, d := range f.Decls {
+			fd, ok := d.(*ast.FuncDecl)
+			if !ok || fd.Type.TypeParams == nil {
+				continue
+			}
+			if slices.ContainsFunc(directives(fd.Doc), func(dir directive) bool { return dir.verb == "kernel" }) {
+				names = append(names, kernelNames(fd)...)
+			}
+		}
+	}
+	return names
+}
+
 // instanceNames are those of an instance of a generic kernel, such as
 // quernScale_float32 for scale[float32].
 func instanceNames(instance string) []string {

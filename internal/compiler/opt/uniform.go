@@ -298,6 +298,10 @@ func (d *divergence) stmt(s ir.Stmt) {
 	case *ir.Atomic:
 		d.define(s.Dst, nil, "the result of an atomic operation", s.Pos)
 		d.assign(s.Place, nil, s.Pos)
+	case *ir.LoadVector:
+		for _, v := range s.Dst {
+			d.define(v, &ir.Load{Place: s.Place}, "", s.Pos)
+		}
 	case *ir.Memory:
 		d.memory(s)
 	case *ir.Barrier:

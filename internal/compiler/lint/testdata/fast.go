@@ -217,3 +217,19 @@ func choose(t kernel.Thread, x []float32, which []int32) {
 		x[i] = v[which[i]&3]
 	}
 }
+
+// The element depends on both numbers of a point, which one access reads.
+//
+//quern:kernel
+func count(t kernel.Thread, points, centers []kernel.Vec2[float32], totals []int64) {
+	if i := t.Global(); i < len(points) {
+		nearest, at := float32(1e30), 0
+		for c, q := range centers {
+			d := points[i].Sub(q)
+			if s := d.X*d.X + d.Y*d.Y; s < nearest {
+				nearest, at = s, c
+			}
+		}
+		kernel.AtomicAdd(&totals[at], 1)
+	}
+}
