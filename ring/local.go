@@ -55,8 +55,9 @@ type local struct {
 // locals runs the blocks of a cohort where kernels run in their caller.
 type locals struct {
 	*cohort
-	list        []*local                // by block; guarded by the cohort's mutex
-	cursorWords *gpu.HostBuffer[uint32] // in memory of the host, which reads them between runs
+	halts       sync.Mutex               // held by whoever takes the turns of several blocks
+	list        atomic.Pointer[[]*local] // by block; the cohort's mutex is held to change it
+	cursorWords *gpu.HostBuffer[uint32]  // in memory of the host, which reads them between runs
 }
 
 func (c *locals) prepare() error { return nil }
@@ -427,8 +428,12 @@ func (l *local) hold() error {
 
 // halt takes the turns of blocks, each at the end of the message that its handler is at.
 // All are asked to leave before it waits for any. It returns those whose handlers
-// do not return within the runtime's patience: their turns it does not have. A block
-// that waits for the device, as those of the simulator do, has not begun.
+// do not return within the runtime's patience, and gives them up: their turns it does not
+// have. A block that waits for the device, as those of the simulator do, has not begun;
+// the handler that is given up may be what it waits for.
+//
+// Of several callers with several blocks each would have turns that the others wait for:
+// they hold locals.halts.
 func halt(list []*local) (stuck []*local) {
 	for _, l := range list {
 		l.halting.Add(1)
@@ -456,6 +461,7 @@ func halt(list []*local) (stuck []*local) {
 			t.Timeout = l.cohort.rt.config.Patience
 			switch {
 			case l.stuck.Load(), call != nil && call.Running() && t.Check(time.Now(), l.far()):
+				l.giveUp(call)
 				l.release()
 				stuck = append(stuck, l)
 				done[k] = true
@@ -506,13 +512,14 @@ func (c *locals) serve(i int, a *core) server {
 	for _, m := range a.mailboxes {
 		m.arrivals = newArrivals(int(m.mask) + 1)
 	}
-	if i == len(c.list) {
-		c.list = append(c.list, l)
-		return l
+	list := slices.Clone(c.blocks()) // others are at work on that
+	if i < len(list) {
+		list[i].retire()
+		list[i] = l
+	} else {
+		list = append(list, l)
 	}
-	c.list[i].retire()
-	c.list = slices.Clone(c.list) // others are at work on the list
-	c.list[i] = l
+	c.list.Store(&list)
 	return l
 }
 
@@ -529,11 +536,13 @@ func (l *local) shut() {
 	l.call.Swap(nil).Close()
 }
 
-// blocks returns the local actors there are.
+// blocks returns the local actors there are. It does not wait for one that is being made:
+// that may wait for a handler, which the watchdog has to find.
 func (c *locals) blocks() []*local {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.list[:len(c.list):len(c.list)]
+	if list := c.list.Load(); list != nil {
+		return *list
+	}
+	return nil
 }
 
 // hold holds all local actors, and those that are made until they are
@@ -541,8 +550,10 @@ func (c *locals) blocks() []*local {
 func (c *locals) hold() error {
 	c.mu.Lock()
 	c.holds.Add(1)
-	list := c.list
+	list := c.blocks()
 	c.mu.Unlock()
+	c.halts.Lock()
+	defer c.halts.Unlock()
 	stuck := halt(list)
 	for _, l := range list {
 		if !slices.Contains(stuck, l) {
@@ -569,7 +580,7 @@ func stuckOf(list []*local) error {
 func (c *locals) resumeAmong(among func(int) bool) error {
 	c.mu.Lock()
 	c.holds.Add(-1)
-	list := c.list
+	list := c.blocks()
 	c.mu.Unlock()
 	var errs []error
 	for i, l := range list {
@@ -582,6 +593,8 @@ func (c *locals) resumeAmong(among func(int) bool) error {
 
 // close ends all local actors for good.
 func (c *locals) close() error {
+	c.halts.Lock()
+	defer c.halts.Unlock()
 	list := c.blocks()
 	stuck := halt(list)
 	for _, l := range list {
@@ -589,12 +602,6 @@ func (c *locals) close() error {
 			l.shut()
 			l.turn.Unlock()
 			l.actor.setState(Terminated)
-		} else if !l.stuck.Swap(true) {
-			err := l.overdue()
-			l.actor.stall(err)
-			if call := l.call.Load(); call != nil {
-				call.Cancel(err) // the watchdog has ended
-			}
 		}
 		l.wake(nil)
 	}
@@ -651,15 +658,24 @@ func (l *local) check(now time.Time) {
 	switch {
 	case !running:
 		l.timer.Stop()
-	case l.timer.Check(now, l.far()) && !l.stuck.Swap(true):
-		if l.byWorker.Load() {
-			l.cohort.rt.workers.lose()
-		}
-		err := l.overdue()
-		l.actor.stall(err)
-		call.Cancel(err)
-		l.wake(nil)
+	case l.timer.Check(now, l.far()):
+		l.giveUp(call)
 	}
+}
+
+// giveUp ends a handler that does not return, where that is possible, and has nobody wait
+// for it.
+func (l *local) giveUp(call *gpu.InlineLaunch) {
+	if l.stuck.Swap(true) {
+		return
+	}
+	if l.byWorker.Load() {
+		l.cohort.rt.workers.lose()
+	}
+	err := l.overdue()
+	l.actor.stall(err)
+	call.Cancel(err)
+	l.wake(nil)
 }
 
 // far is how far the block is: it becomes more with each run, and with each message
