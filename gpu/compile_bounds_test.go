@@ -27,6 +27,7 @@ func TestTextsThatWouldTakeLongAreErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a long text", body("//" + strings.Repeat("x", 1<<20)), "the limit is 1048576"},
 		{"many statements", body(strings.Repeat("x[0] += x[1]*x[2]\n", 25000)), "too large"},
+		{"many loops", body(strings.Repeat("for x[0] > 1 && x[0]&3 != 2 { x[0] >>= 1 }\n", 5000)), "it has 5000 loops"},
 		{"many forms", strings.Replace(body(strings.Repeat("for i := range n {\nx[i] += x[1]*x[2]\n}\n", 1000)),
 			"//quern:kernel\nfunc k(t kernel.Thread,", "//quern:kernel specialise=n:1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16\nfunc k(t kernel.Thread, n int,", 1), "forms"},
 		{"a long sum", body("x[0] = x[1]" + strings.Repeat("+x[2]", 50000)), "nested deeper than 4096"},

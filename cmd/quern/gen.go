@@ -125,7 +125,7 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 			return err
 		}
 		goFile, archiveFile := generate.Files(p)
-		if old.Go != nil && !generate.IsGo(old.Go) {
+		if len(old.Go) > 0 && !generate.IsGo(old.Go) {
 			return fmt.Errorf("%s was not written by quern gen, which would overwrite it; rename the file", relative(goFile))
 		}
 		kernels += len(out.Kernels)

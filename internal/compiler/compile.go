@@ -156,11 +156,12 @@ func Text(ctx context.Context, file, src, name string) (_ *Kernel, err error) {
 const (
 	maxText  = 1 << 20 // bytes
 	maxNodes = 1 << 18 // statements and expressions, of all special forms together
+	maxLoops = 1 << 12 // the same; what is known of values is worked out again for each
 )
 
 // checkSize reports that a kernel is too large for Text.
 func checkSize(k *ir.Kernel) error {
-	nodes := 0
+	nodes, loops := 0, 0
 	counted := map[*ir.Func]bool{}
 	var count func(f *ir.Func)
 	count = func(f *ir.Func) {
@@ -171,8 +172,11 @@ func checkSize(k *ir.Kernel) error {
 		v := ir.Visitor{
 			Stmt: func(s ir.Stmt) bool {
 				nodes++
-				if c, ok := s.(*ir.Call); ok {
-					count(c.Func)
+				switch s := s.(type) {
+				case *ir.Call:
+					count(s.Func)
+				case *ir.Loop:
+					loops++
 				}
 				return true
 			},
@@ -181,8 +185,12 @@ func checkSize(k *ir.Kernel) error {
 		v.Body(f.Body)
 	}
 	count(k.Func)
-	if forms := 1 + len(k.Choices()); nodes*forms > maxNodes {
+	forms := 1 + len(k.Choices())
+	switch {
+	case nodes*forms > maxNodes:
 		return fmt.Errorf("%s: kernel %s is too large: it has %d statements and expressions in %d forms; the limit is %d in all", k.Func.Pos, k.Name, nodes, forms, maxNodes)
+	case loops*forms > maxLoops:
+		return fmt.Errorf("%s: kernel %s is too large: it has %d loops in %d forms; the limit is %d in all", k.Func.Pos, k.Name, loops, forms, maxLoops)
 	}
 	return nil
 }
