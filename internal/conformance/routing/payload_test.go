@@ -228,6 +228,9 @@ func TestAskingWithAPayloadAllocatesNothing(t *testing.T) {
 		if rt.Device().Backend() == gpu.Sim {
 			t.Skip("the simulator itself allocates: other devices are tested")
 		}
+		if raceEnabled {
+			t.Skip("the race detector allocates: tested without it")
+		}
 		a := must[*worker](t)(SpawnWork(ctx, rt, ring.Options{}))
 		p := payload(t, ctx, rt, 64)
 		defer releaseAll(t, p)
