@@ -141,7 +141,7 @@ func Text(ctx context.Context, file, src, name string) (_ *Kernel, err error) {
 		names = append(names, k.Name)
 	}
 	switch {
-	case slices.Contains(p.GenericKernels(), name):
+	case len(names) == 0 && slices.Contains(p.GenericKernels(), name):
 		return nil, fmt.Errorf("%s: kernel %s is generic; name an instance with its type arguments, such as %s[float32]", file, name, name)
 	case len(names) == 0:
 		return nil, fmt.Errorf("%s has no kernels; mark one with //quern:kernel", file)
