@@ -84,12 +84,12 @@ func TestClosingWhileGroupsChange(t *testing.T) {
 func TestClosingWithAStuckHandler(t *testing.T) {
 	for _, b := range inCallers {
 		t.Run(string(b), func(t *testing.T) {
-			for range 3 {
+			for range 2 {
 				dev, err := gpu.Open(gpu.Config{Require: b})
 				if err != nil {
 					t.Fatal(err)
 				}
-				rt, err := ring.New(dev, ring.Config{Patience: slowness * 200 * time.Millisecond})
+				rt, err := ring.New(dev, ring.Config{Patience: slowness * 400 * time.Millisecond})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -103,7 +103,7 @@ func TestClosingWithAStuckHandler(t *testing.T) {
 					if err := actors[i].Tell(t.Context(), Sample{Kind: kind}); err != nil {
 						t.Fatal(err)
 					}
-					time.Sleep(slowness * 10 * time.Millisecond) // until it is at the message, and not so long that it is found
+					time.Sleep(slowness * 30 * time.Millisecond) // until it is at the message, and not so long that it is found
 				}
 				var stuck *ring.StuckError
 				if err := closesSoon(t, rt); !errors.As(err, &stuck) || len(stuck.Actors) != 1 {
