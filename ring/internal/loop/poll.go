@@ -101,9 +101,9 @@ func seeInWarp(t kernel.Thread, far bool, from []uint64, at int, role, want, wor
 	return v, left, alone
 }
 
-// glanceInWarp looks until a message without a deadline is there, of which each thread has
-// a word, but less than tries times, and returns how many of these are left, 0 if it is not
-// there.
+// glanceInWarp looks for a message without a deadline. Each thread looks at one word. It
+// looks fewer than tries times, and returns how many tries are left, 0 if the message is
+// not there.
 //
 //quern:unchecked
 func glanceInWarp(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32) {
