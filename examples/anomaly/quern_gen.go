@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: quern_gen_zip,
-	Sum:     "23fbddeeee754a65c0699438b7a9d58167a1d47ba7ea2337855c9f9f52187c8f",
+	Sum:     "0a613fda97a8d37f719730a7b1d8e0005033fe3b14aa6fa750b06b7b0a3d3b65",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -22,7 +22,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "bfe87329fe452df9c30cc844b7a3b179db4a6a6c78f74b5d0041ab4db4cc8041",
+	Sum:     "7700b72f19e42f8a3432722f3a20ea4c34810f784d70183b14b7ec018c1640d8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

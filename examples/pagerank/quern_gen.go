@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: quern_gen_zip,
-	Sum:     "0a07af919647e742b4162205fa8afddb942b085fd5f3763adcbf53b924277856",
+	Sum:     "73610e897fbb78d92483ca820479144c5da8e35d4b23910788bc6c3bd4a23807",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

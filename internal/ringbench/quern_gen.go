@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: quern_gen_zip,
-	Sum:     "8346e0524c5ef818de14b9adaec09e8f242512fcd952730afbe240aceb321e85",
+	Sum:     "a86f890e4fdc50875842eaca73ccb914659eeb2d00e965ffe83a082aaa24fe75",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

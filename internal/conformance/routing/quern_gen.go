@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: quern_gen_zip,
-	Sum:     "768e8bf1e769fdb3e9935203cca97b8100fbb19658c64011b1646145845aa5d9",
+	Sum:     "98c9fa29c18565e76835eca87b351381d6ee4f281c15edbdc2864a56f2f12e0d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -113,21 +113,8 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	mailboxes := inbox[me*int(slots*s.InStep) : (me+1)*int(slots*s.InStep)]
 	answers := outbox[me*int(slots*s.OutStep) : (me+1)*int(slots*s.OutStep)]
 
-	mailbox := cursor[mail.Box]
-	c := actor.Context{Mail: mail.Sender{Post: post, Host: host, Mailbox: mailbox, ID: cursor[mail.Number], Wakes: s.Wakes, Words: words}}
-	box := post[int(mailbox)*mail.BoxWords : (int(mailbox)+1)*mail.BoxWords]
-	mailSlots := uint32(box[mail.BoxSlots])
-	posts := post[int(box[mail.BoxRing]) : int(box[mail.BoxRing])+int(mailSlots*s.InStep)]
-	mailNext := uint32(box[mail.BoxHead])
-	routes := cursor[mail.Routes]
-	// The last look found a message. A launch may end after one: if the one before handled
-	// a message of the program, messages of actors come first now; otherwise a program that
-	// always has a message ready starves them.
-	served := cursor[mail.AtSource] == mail.MiddleLevel
-
 	born, since := kernel.GlobalTimer(), int64(0) // since is the first thread's; 0 if the timer was not read since the last message
-	c.Mail.Zero = s.Clock - born
-	leave, empty := uint32(0), uint32(0) // of the first thread
+	leave, empty := uint32(0), uint32(0)          // of the first thread
 	if first {
 		sh.Finished, sh.Outcome = [2]uint32{}, [2]uint32{} // the first thread may not return to say what the outcome is
 		sh.Missing[0], sh.Dated[0], sh.Leave[0], sh.Took = untouched, 0, 0, 0
@@ -144,6 +131,18 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		}
 		return
 	}
+
+	mailbox := cursor[mail.Box]
+	c := actor.Context{Mail: mail.Sender{Post: post, Host: host, Mailbox: mailbox, ID: cursor[mail.Number], Wakes: s.Wakes, Words: words, Zero: s.Clock - born}}
+	box := post[int(mailbox)*mail.BoxWords : (int(mailbox)+1)*mail.BoxWords]
+	mailSlots := uint32(box[mail.BoxSlots])
+	posts := post[int(box[mail.BoxRing]) : int(box[mail.BoxRing])+int(mailSlots*s.InStep)]
+	mailNext := uint32(box[mail.BoxHead])
+	routes := cursor[mail.Routes]
+	// The last look found a message. A launch may end after one: if the one before handled
+	// a message of the program, messages of actors come first now; otherwise a program that
+	// always has a message ready starves them.
+	served := cursor[mail.AtSource] == mail.MiddleLevel
 	if first {
 		kernel.StoreRelaxed(&box[mail.BoxAsleep], 0)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync/atomic"
 
 	"quern.dev/internal/driver"
 	"quern.dev/internal/ptxvm"
@@ -142,8 +143,21 @@ func move(l *Library, a []uintptr) int {
 	if _, ok := object[stream](l, a[3]); !ok {
 		return InvalidHandle
 	}
-	copy(bytes(a[0], a[2]), bytes(a[1], a[2]))
+	transfer(a[0], a[1], a[2])
 	return Success
+}
+
+// transfer copies n bytes, as the copy engines of a GPU do: each aligned word of 64 bits
+// at once. Kernels may access these words meanwhile, but only with atomic operations:
+// otherwise it is a data race that the race detector finds.
+func transfer(to, from, n uintptr) {
+	if (to|from|n)%8 != 0 {
+		copy(bytes(to, n), bytes(from, n))
+		return
+	}
+	for i := uintptr(0); i < n; i += 8 {
+		atomic.StoreUint64(at[uint64](to+i), atomic.LoadUint64(at[uint64](from+i)))
+	}
 }
 
 func fill[T uint8 | uint16 | uint32](l *Library, a []uintptr) int {

@@ -42,7 +42,7 @@ func movePeer(l *Library, a []uintptr) int {
 		return InvalidValue
 	}
 	l.Copied[[2]int{from, to}] += int64(n)
-	copy(bytes(a[0], n), bytes(a[2], n))
+	transfer(a[0], a[2], n)
 	return Success
 }
 
