@@ -150,6 +150,8 @@ func move(l *Library, a []uintptr) int {
 // transfer copies n bytes, as the copy engines of a GPU do: each aligned word of 64 bits
 // at once. Kernels may access these words meanwhile, but only with atomic operations:
 // otherwise it is a data race that the race detector finds.
+//
+//go:noinline
 func transfer(to, from, n uintptr) {
 	if (to|from|n)%8 != 0 {
 		copy(bytes(to, n), bytes(from, n))
