@@ -22,7 +22,7 @@ func TestMachineCodeIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lib.Fail("cuLinkComplete", fakecuda.InvalidPTX) // nothing is to be compiled
+	lib.Fail("cuLinkComplete", fakecuda.InvalidPTX) // nothing may be compiled
 	again, err := d.compiled(ptx)
 	if err != nil || !bytes.Equal(first, again) {
 		t.Errorf("compiled again: %d bytes of %d, %v", len(again), len(first), err)
@@ -36,7 +36,8 @@ func TestMachineCodeIsKept(t *testing.T) {
 	}
 }
 
-// witness is a driver, and a resident that writes down what is called while it is away.
+// witness is a driver library and an owner of a persistent kernel. It records the
+// driver calls made while the kernel is stopped.
 type witness struct {
 	*fakecuda.Library
 	names  map[uintptr]string
@@ -52,7 +53,7 @@ func (w *witness) Lookup(name string) uintptr {
 }
 
 func (w *witness) Call(address uintptr, args []uintptr) uintptr {
-	// cuCtxSetCurrent goes before any other, and waits for nothing.
+	// cuCtxSetCurrent precedes every other call and waits for nothing.
 	if name := w.names[address]; w.paused && name != "cuCtxSetCurrent" {
 		w.away = append(w.away, name)
 	}
@@ -104,7 +105,7 @@ func TestResidentsAreAwayForOneCallOfALoad(t *testing.T) {
 	}
 }
 
-// It is loaded as a module then.
+// It is then loaded as a module.
 func TestALibraryWhoseKernelIsNotFoundIsUnloaded(t *testing.T) {
 	dev, w := witnessed(t)
 	w.Fail("cuKernelGetFunction", fakecuda.NotFound)
