@@ -6,10 +6,10 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// removeDead removes assignments to variables that are not read, and
-// assignments that another one overwrites before the variable is read. What
-// could stop the thread stays. The result says whether a variable that is still
-// read lost an assignment, which may have left it with one.
+// removeDead removes assignments to variables that are not read, and assignments that
+// are overwritten before the variable is read. Operations that could stop the thread
+// stay. It returns whether a variable that is still read lost an assignment, which may
+// leave it with a single one.
 func removeDead(f *ir.Func) bool {
 	again := false
 	for range maxRounds {
@@ -31,16 +31,16 @@ func removeDead(f *ir.Func) bool {
 
 type reaper struct {
 	uses    usages
-	own     map[*ir.Local]int // reads of a variable in removable assignments to it
+	own     map[*ir.Local]int // reads of a variable in removable assignments to the variable itself
 	removed bool
-	// overwritten: an assignment to a variable that is read was removed.
+	// overwritten: an assignment to a live variable was removed.
 	overwritten bool
-	// later holds the variables that are assigned further down the straight-line
-	// code before they are read.
+	// later holds the variables that are assigned later in the straight-line code
+	// before they are read.
 	later map[*ir.Local]bool
 }
 
-// countOwn counts the reads that keep a variable alive only if it is alive.
+// countOwn counts the reads that keep a variable alive only if it is alive anyway.
 func (r *reaper) countOwn(body []ir.Stmt) {
 	v := ir.Visitor{
 		Stmt: func(s ir.Stmt) bool {
@@ -61,10 +61,10 @@ func (r *reaper) countOwn(body []ir.Stmt) {
 	v.Body(body)
 }
 
-// removable reports whether an assignment has no effect but its own.
+// removable reports whether an assignment has no side effects.
 func removable(a *ir.Assign) bool { return !ir.MayFault(a.Src) && !ir.PlaceMayFault(a.Dst) }
 
-// reads calls do for each read that an assignment makes.
+// reads calls do for each read of an assignment.
 func (r *reaper) reads(a *ir.Assign, do func(*ir.Local)) {
 	target := ir.Root(a.Dst)
 	v := ir.Visitor{Place: func(p ir.Place) bool {
@@ -77,7 +77,7 @@ func (r *reaper) reads(a *ir.Assign, do func(*ir.Local)) {
 	v.Target(a.Dst)
 }
 
-// body goes through a list backwards.
+// body processes a list backwards.
 func (r *reaper) body(list []ir.Stmt) []ir.Stmt {
 	kept := len(list)
 	for i := len(list) - 1; i >= 0; i-- {
@@ -91,7 +91,7 @@ func (r *reaper) body(list []ir.Stmt) []ir.Stmt {
 	return list[kept:]
 }
 
-// nested goes through a list that need not be executed once, after all of it.
+// nested processes a list that runs any number of times, after what follows it.
 func (r *reaper) nested(list []ir.Stmt) []ir.Stmt {
 	r.later = nil
 	list = r.body(list)
@@ -128,14 +128,14 @@ func (r *reaper) keep(s ir.Stmt) bool {
 	return true
 }
 
-// isNeeded reports whether a warp operation still gives something. All lanes drop the
-// same results, so that one whose results are all dropped can go; other operations stay.
+// isNeeded reports whether a warp operation still has a used result. All lanes drop the
+// same results, so an operation without used results can go; other operations stay.
 func isNeeded(s *ir.Warp) bool {
 	isResult := func(v *ir.Local) bool { return v != nil }
 	return len(s.Dst) == 0 || slices.ContainsFunc(s.Dst, isResult) || slices.ContainsFunc(s.Args, ir.MayFault)
 }
 
-// unread reports whether nothing but assignments to v read it.
+// unread reports whether v is read only in assignments to v.
 func (r *reaper) unread(v *ir.Local) bool {
 	u := r.uses[v]
 	return u.reads <= r.own[v] && !u.addressed
@@ -170,7 +170,7 @@ func (r *reaper) keepAssign(s *ir.Assign) bool {
 	return true
 }
 
-// readBy notes that a statement that stays reads variables.
+// readBy records the variables that a remaining statement reads.
 func (r *reaper) readBy(s *ir.Assign) {
 	if len(r.later) == 0 {
 		return
@@ -178,7 +178,7 @@ func (r *reaper) readBy(s *ir.Assign) {
 	r.reads(s, func(v *ir.Local) { delete(r.later, v) })
 	if root, ok := ir.Root(s.Dst).(*ir.VarPlace); ok {
 		if _, whole := s.Dst.(*ir.VarPlace); !whole {
-			delete(r.later, root.Var) // the rest of the variable stays
+			delete(r.later, root.Var) // the rest of the variable stays live
 		}
 	}
 }

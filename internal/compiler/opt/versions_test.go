@@ -13,7 +13,7 @@ func TestAVariableThatIsAssignedAnewIsAnotherOne(t *testing.T) {
 		return &ir.Warp{Op: ir.WarpReduceAdd, Args: []ir.Expr{ir.Get(from)}, Dst: []*ir.Local{to}}
 	}
 	element := func(i ir.Expr) ir.Expr { return &ir.Load{Place: irtest.Elem(x, i)} }
-	// A vote under a condition on what v holds then.
+	// A vote under a condition on the current value of v.
 	vote := func(v *ir.Local) ir.Stmt {
 		return &ir.If{
 			Cond: &ir.Binary{Op: ir.Gt, X: ir.Get(v), Y: ir.IntConst(ir.TInt32, 0)},
