@@ -53,10 +53,10 @@ func (e *emitter) call(s *ir.Call) {
 	e.results(s, call)
 }
 
-// receiver prints what a method is called on.
+// receiver prints the receiver of a method call.
 func (e *emitter) receiver(x ir.Expr, t *ir.Type) string {
 	if a, ok := x.(*ir.Addr); ok {
-		// Go takes the address itself.
+		// Go takes the address implicitly.
 		if s := e.base(a.Place); assignable(ir.PointerTo(a.Place.Type()), t) {
 			return s
 		}
