@@ -6,11 +6,10 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// heavy is the cost, in nodes, from which a divergent branch matters.
+// heavy is the minimum cost, in nodes, of a divergent branch that is reported.
 const heavy = 80
 
-// divergence reports branches that send neighbouring threads different ways with
-// much to do.
+// divergence reports expensive branches in which neighbouring threads diverge.
 func (c *checker) divergence(w *walker) {
 	for _, b := range w.branches {
 		then, other := cost(b.s.Then), cost(b.s.Else)
@@ -26,20 +25,20 @@ func (c *checker) divergence(w *walker) {
 	}
 }
 
-// isDirection reports whether a condition is the compiler's, which way to copy what
-// may overlap: nearly all threads go the same.
+// isDirection reports whether a condition is the compiler's choice of direction for an
+// overlapping copy: it is the same for nearly all threads.
 func isDirection(e ir.Expr) bool {
 	b, ok := e.(*ir.Binary)
 	return ok && b.Op == ir.Gt && b.X.Type().Kind == ir.Pointer
 }
 
-// scattered reports whether the lanes that are taken alternate with others.
+// scattered reports whether taken lanes alternate with other lanes.
 func scattered(taken uint32) bool {
 	return bits.OnesCount32(taken^bits.RotateLeft32(taken, 1)) > 4
 }
 
-// boundary reports whether a condition compares what grows with the lane with
-// what all lanes agree on, so that few warps are divided.
+// boundary reports whether a condition compares a value that grows with the lane with a
+// uniform one, so that few warps diverge.
 func (w *walker) boundary(e ir.Expr) bool {
 	b, ok := e.(*ir.Binary)
 	if !ok {
@@ -58,10 +57,10 @@ func (w *walker) boundary(e ir.Expr) bool {
 	return !w.value(b.X).data && !w.value(b.Y).data
 }
 
-// iterations is how often the body of a loop counts.
+// iterations is the assumed number of iterations of a loop.
 const iterations = 8
 
-// cost estimates the work of statements, some two for each instruction.
+// cost estimates the work of statements, at about two units per instruction.
 func cost(list []ir.Stmt) int {
 	n := 0
 	for _, s := range list {
