@@ -28,8 +28,8 @@
 // take turns.
 //
 // Floating-point arithmetic is IEEE 754 in all rounding directions, and fma is rounded
-// once. The functions that the hardware approximates (.approx, .full) return the exact
-// value rounded once from float64, and so differ from the hardware in the last bits.
+// once. The functions that the hardware approximates (.approx, .full) return the
+// float64 result rounded once, and so differ from the hardware in the last bits.
 // NaN results of arithmetic are canonical. Clocks count instructions. Registers are
 // initially zero.
 //
@@ -52,7 +52,7 @@
 //     same byte by different threads are a race if one is a write, even one
 //     of the same value, and not both are atomic, volatile or otherwise
 //     strong. shadow.go says what orders accesses. Some races are missed, but
-//     what is reported is one;
+//     every reported race is real;
 //   - reads of bytes never written, by the host or a kernel, in global, shared
 //     and local memory. The padding of a struct that is copied as a whole
 //     counts as read;
