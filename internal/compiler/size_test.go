@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestCallsThatDoubleWithEveryStepAreRefused(t *testing.T) {
+func TestCallsThatDoubleWithEveryStepAreRejected(t *testing.T) {
 	var src strings.Builder
 	src.WriteString("package p\n\nimport \"quern.dev/kernel\"\n\nfunc f0(x int32) int32 { return x*3 + 1 }\n")
 	for i := 1; i <= 40; i++ {

@@ -14,32 +14,32 @@
 //
 // # Capabilities
 //
-// Those four interfaces are all that a device must have. Each of these is optional, and
-// package gpu asks for it by a type assertion:
+// Those four interfaces are required. The following ones are optional; package gpu
+// tests for them with type assertions:
 //
 //	Device          what it adds                      without it
-//	[PageLocker]    page-locked memory of the host    Go's memory
-//	[HostMapper]    kernels reach the host's memory   unsupported
-//	[ManagedMemory] memory that moves by itself       unsupported
-//	[ManagedMover]  hints where it should be          ignored
+//	[PageLocker]    page-locked host memory           Go memory
+//	[HostMapper]    kernels access host memory        unsupported
+//	[ManagedMemory] memory that migrates on use       unsupported
+//	[ManagedMover]  hints for the migration           ignored
 //	[Pools]         stream-ordered allocation         [PlainPool]
-//	[Forgetter]     tracks what was written           nothing to do
+//	[Forgetter]     finds uninitialized reads         nothing to do
 //	[Textures]      images that kernels sample        unsupported
-//	[Graphs]        graphs of work                    unsupported
-//	[Prioritizer]   streams with priorities           all have priority 0
+//	[Graphs]        graphs of operations              unsupported
+//	[Prioritizer]   stream priorities                 all have priority 0
 //	[PersistentKernels]
 //	                functions that wait for kernels   [PersistentList]
 //	[SharedMemory]  memory of other processes         unsupported
 //
 //	Stream
-//	[AsyncCopier]   copies of page-locked memory      CopyIn and CopyOut
+//	[AsyncCopier]   asynchronous host copies          CopyIn and CopyOut
 //	[BoxCopier]     copies of rectangles and boxes    piece by piece
-//	[HostCaller]    Go functions in its order         unsupported
-//	[Idler]         tells whether it has work left    it has none
+//	[HostCaller]    Go functions in stream order      unsupported
+//	[Idler]         reports whether work is left      none is left
 //	[Peers]         copies between devices            through the host
 //	[NativeStream]  a handle for other libraries      none
 //	[InlineLauncher], [Interrupter]
-//	                work in the caller                it cannot be ended
+//	                work in the calling goroutine     cannot be cancelled
 //
 //	Function
 //	[Occupier]      the driver knows the occupancy    [Limits.ResidentBlocks]

@@ -54,7 +54,7 @@ type Limits struct {
 	ThreadsPerMultiprocessor   int // resident
 	BlocksPerMultiprocessor    int // resident
 	RegistersPerMultiprocessor int // of 32 bits
-	SharedPerMultiprocessor    int // bytes, of which each block takes 1 KiB more than it uses
+	SharedPerMultiprocessor    int // bytes; each block takes 1 KiB more than it uses
 }
 
 // Limits of the CUDA model. Devices without limits of their own use them, so that a
@@ -244,7 +244,7 @@ type CooperativeLaunchError struct {
 }
 
 func (e *CooperativeLaunchError) Error() string {
-	return fmt.Sprintf("%d blocks cannot be resident at once, as t.SyncGrid needs them to be; the device has room for %d", e.Blocks, e.Limit)
+	return fmt.Sprintf("%d blocks cannot be resident at once, as t.SyncGrid requires; the device has room for %d", e.Blocks, e.Limit)
 }
 
 // CheckCooperative returns an error if the grid has more blocks than limit.

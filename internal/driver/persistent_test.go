@@ -32,7 +32,7 @@ func (s *spawner) Resume() error {
 
 // Work in progress while a device is closed must not wait for kernels that run until
 // the device is closed.
-func TestPersistentKernelsMakeWayWhileTheyAreEnded(t *testing.T) {
+func TestPersistentKernelsAreQuiescedWhileTheyAreEnded(t *testing.T) {
 	var l PersistentList
 	s := &spawner{closing: make(chan struct{})}
 	s.kernels.Store(true)

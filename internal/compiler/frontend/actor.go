@@ -39,7 +39,7 @@ const (
 
 // actorForm is the form of a handler's declaration.
 const actorForm = "func %s(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; " +
-	"behind the thread it may take c *actor.Context, and behind that data []P"
+	"after the thread it may take c *actor.Context, and after that data []P"
 
 // dataForm is the form of a handler's declaration with payload memory.
 const dataForm = "func %s(t kernel.Thread, c *actor.Context, data []%s, state *State, in *In, out *Out) kernel.Action"
@@ -385,7 +385,7 @@ func wrongHandler(fd *ast.FuncDecl) string {
 		switch {
 		case i == 0:
 		case i == 1 && slice && len(params) >= 5:
-			return "a handler takes the payload memory behind the context: " + fmt.Sprintf(dataForm, fd.Name.Name, types.ExprString(array.Elt))
+			return "a handler takes the payload memory after the context: " + fmt.Sprintf(dataForm, fd.Name.Name, types.ExprString(array.Elt))
 		case i == 2 && len(params) == 6:
 			form = form && slice
 		default:
@@ -465,7 +465,7 @@ func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 		t, bad := l.convertType(elem, 0)
 		switch ok := bad == "" && plain(t); {
 		case i == 3 && (!ok || t.Size() == 0):
-			report(v.Pos(), "the payload memory %s has elements of type %s, which are no bytes; use numbers, bool, and structs and arrays of these", v.Name(), types.TypeString(elem, l.pkg.qualifier))
+			report(v.Pos(), "the payload memory %s has elements of type %s, which cannot be passed as bytes; use numbers, bool, and structs and arrays of these", v.Name(), types.TypeString(elem, l.pkg.qualifier))
 		case !ok:
 			report(v.Pos(), "the %s %s is of type %s; it is passed as its bytes: use numbers, bool, and structs and arrays of these", what[i], v.Name(), types.TypeString(elem, l.pkg.qualifier))
 		case i == 2 && t.Size() == 0:

@@ -66,7 +66,7 @@ func checkParts(fset *token.FileSet, f *ast.File) error {
 	}
 	for name, t := range c.types {
 		if c.named(name) > maxParts {
-			return fmt.Errorf("%s: type %s is too large: it has more than %d fields, with those of its fields' types", fset.Position(t.Pos()), name, maxParts)
+			return fmt.Errorf("%s: type %s is too large: it has more than %d fields, including those of its fields' types", fset.Position(t.Pos()), name, maxParts)
 		}
 	}
 	return nil

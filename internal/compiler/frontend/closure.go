@@ -48,7 +48,7 @@ const (
 	functionPointer = "a pointer to a function variable is not supported in kernels; pass the function itself"
 
 	// dynamicFunction is the error for a variable that holds different functions.
-	dynamicFunction = "%s is given a function more than once, so that which one it calls is not known when the kernel is compiled; call the functions by their names in an if or switch"
+	dynamicFunction = "%s is assigned more than one function, so the function that it calls is unknown at compile time; call the functions by their names in an if or switch"
 )
 
 func isFunction(t types.Type) bool {
@@ -84,18 +84,18 @@ func (fn *function) closure(e ast.Expr) *closure {
 			return fn.returned[0]
 		}
 		if len(fn.l.diags) == before {
-			fn.errorf(e.Pos(), "which function this call returns is not known when the kernel is compiled; call the function by its name")
+			fn.errorf(e.Pos(), "the function that this call returns is unknown at compile time; call the function by its name")
 		}
 		return nil
 	}
 	id := calleeIdent(e)
 	if id == nil {
-		fn.errorf(e.Pos(), "which function this is is not known when the kernel is compiled; call the function by its name")
+		fn.errorf(e.Pos(), "this function is unknown at compile time; call the function by its name")
 		return nil
 	}
 	switch obj := fn.src.Info.Uses[id].(type) {
 	case *types.Nil:
-		fn.errorf(e.Pos(), "a function that is nil cannot be called; give a function")
+		fn.errorf(e.Pos(), "a nil function cannot be called; assign a function")
 	case *types.Func:
 		return fn.declaredClosure(e, id, obj)
 	case *types.Var:
@@ -110,7 +110,7 @@ func (fn *function) closure(e ast.Expr) *closure {
 		} else if obj.Pkg() != nil && obj.Parent() == obj.Pkg().Scope() {
 			what = obj.Name() + " is a package-level variable"
 		}
-		fn.errorf(e.Pos(), "%s, so that which function it holds is not known when the kernel is compiled; call the functions by their names in an if or switch, or pass the function as an argument", what)
+		fn.errorf(e.Pos(), "%s, so the function that it holds is unknown at compile time; call the functions by their names in an if or switch, or pass the function as an argument", what)
 	default:
 		if obj == nil {
 			return nil // did not type-check
@@ -398,7 +398,7 @@ func (fn *function) mayInline(e *ast.CallExpr, child *function) bool {
 		return false
 	}
 	if l.inlinings++; l.inlinings > maxInlining {
-		fn.errorf(e.Pos(), "the kernel makes more than %d calls of functions that are values, each of which is compiled where it stands; call declared functions by their names", maxInlining)
+		fn.errorf(e.Pos(), "the kernel makes more than %d calls of function values, each of which is compiled inline; call declared functions by name", maxInlining)
 		return false
 	}
 	return true
@@ -520,7 +520,7 @@ func (fn *function) returnInlined(s *ast.ReturnStmt) {
 // returnFunction records the function that a call returns.
 func (fn *function) returnFunction(i int, s *ast.ReturnStmt, c *closure) {
 	if fn.inlined.returns > 1 {
-		fn.errorf(s.Pos(), "%s returns functions in several places, so that which one a call gets is not known when the kernel is compiled; have one return statement", fn.name)
+		fn.errorf(s.Pos(), "%s returns functions in several places, so the function that a call returns is unknown at compile time; use one return statement", fn.name)
 	}
 	fn.inlined.closures[i] = c
 }

@@ -153,7 +153,7 @@ func (c constants) joined(option, text string) string {
 		_, errX := c.integer(text[:i])
 		_, errY := c.integer(text[i+1:])
 		if errX == nil && errY == nil {
-			return fmt.Sprintf("; constants have commas between them, as in %s=%s,%s", option, text[:i], text[i+1:])
+			return fmt.Sprintf("; separate constants with commas, as in %s=%s,%s", option, text[:i], text[i+1:])
 		}
 	}
 	return ""

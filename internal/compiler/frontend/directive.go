@@ -119,9 +119,9 @@ func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
 				case strayHint(c.Text) != "":
 					l.errorAt(c.Pos(), "", "%s", strayHint(c.Text))
 				case strings.HasPrefix(c.Text, directivePrefix) && insideFunction(f, c.Pos()):
-					l.errorAt(c.Pos(), "", "the directive stands inside a function, where it has no effect; it must stand directly above the function")
+					l.errorAt(c.Pos(), "", "the directive is inside a function, where it has no effect; put it directly above the function")
 				case strings.HasPrefix(c.Text, directivePrefix):
-					l.errorAt(c.Pos(), "", "the directive must stand directly above the function, without a blank line")
+					l.errorAt(c.Pos(), "", "the directive must be directly above the function, without a blank line")
 				case misspelt(c.Text) != "":
 					l.errorAt(c.Pos(), "", "%s", misspelt(c.Text))
 				}

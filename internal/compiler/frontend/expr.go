@@ -216,7 +216,7 @@ func (fn *function) threadValue(e ast.Expr) {
 		fn.errorf(e.Pos(), "%s", threadByPointer)
 		return
 	}
-	fn.errorf(e.Pos(), "a kernel.Thread cannot be made or kept in a kernel; pass the kernel's own")
+	fn.errorf(e.Pos(), "a kernel.Thread cannot be created or stored in a kernel; pass the kernel's own")
 }
 
 // ofVariable reports whether e names a variable of the function or a part of one.

@@ -93,7 +93,7 @@ func (l *lowering) instantiate(fd *ast.FuncDecl, kernel string, obj *types.Func,
 	params := obj.Signature().TypeParams()
 	spelled := splitWord(w, ':')
 	if len(spelled) != params.Len() {
-		l.errorAt(w.pos, kernel, "%s has %s, and %q names %s; write a type for each with colons between them, as in instantiate=%s", kernel, count(params.Len(), "type parameter"), w.text, count(len(spelled), "type"), exampleOf(params))
+		l.errorAt(w.pos, kernel, "%s has %s, and %q names %s; write one type per parameter, separated by colons, as in instantiate=%s", kernel, count(params.Len(), "type parameter"), w.text, count(len(spelled), "type"), exampleOf(params))
 		return in, false
 	}
 	var names []string

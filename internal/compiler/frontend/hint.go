@@ -25,7 +25,7 @@ func isHint(verb string) bool { return verb == "unroll" || verb == "nounroll" }
 func parseHint(d directive) (hint ir.Unroll, wrong string) {
 	if d.verb == "nounroll" {
 		if len(d.args) > 0 {
-			return 0, "nounroll takes nothing after it; for a number of copies write //quern:unroll N"
+			return 0, "nounroll has no argument; for a number of copies write //quern:unroll N"
 		}
 		return ir.NoUnroll, ""
 	}
@@ -34,7 +34,7 @@ func parseHint(d directive) (hint ir.Unroll, wrong string) {
 	}
 	n, err := strconv.Atoi(d.args[0].text)
 	if len(d.args) > 1 || err != nil || n < 1 || n > maxUnroll {
-		return 0, "unroll takes one number of copies from 1 to " + strconv.Itoa(maxUnroll) + ", or nothing for a copy of each iteration"
+		return 0, "unroll takes one number of copies from 1 to " + strconv.Itoa(maxUnroll) + ", or nothing for one copy per iteration"
 	}
 	return ir.Unroll(n), ""
 }

@@ -48,7 +48,7 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 				if gd, ok := d.(*ast.GenDecl); ok {
 					for _, dir := range directives(gd.Doc) {
 						attached[dir.pos] = true
-						l.errorAt(dir.pos, "", "//quern:%s stands above something that is not a function", dir.verb)
+						l.errorAt(dir.pos, "", "//quern:%s is above something that is not a function", dir.verb)
 					}
 				}
 				continue
@@ -276,7 +276,7 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl, obj *types.Func, instance insta
 		}
 		switch {
 		case holdsTexture(sig.Params().At(i + 1).Type()):
-			bad(pos, "parameter %s: a texture is a parameter of its own, not a part of another", v.Name)
+			bad(pos, "parameter %s: a texture must be a separate parameter, not part of another", v.Name)
 		case t.Size() == 0:
 			bad(pos, "parameter %s: a value of type %s has no bytes to pass; leave it out", v.Name, t)
 		case t.Kind == ir.Slice && !plain(t.Elem), t.Kind != ir.Slice && !plain(t):

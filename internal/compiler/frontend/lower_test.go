@@ -204,7 +204,7 @@ func failures(f *ir.Func) map[int][]string {
 	return found
 }
 
-func TestWhatMayFailCarriesItsPosition(t *testing.T) {
+func TestCheckedOperationsHaveTheirPosition(t *testing.T) {
 	_, prog := lower(t, "failing.go", failing)
 	got := failures(prog.Kernels[0].Func)
 	for i, line := range strings.Split(failing, "\n") {

@@ -46,7 +46,7 @@ var kernelOptionTable = []option{
 	{name: "unchecked", set: func(o *options, _ constants, _ word) error { o.Unchecked = true; return nil }},
 	{name: "also", value: "unchecked", kernel: true, set: func(o *options, _ constants, value word) error {
 		if o.also = value.text == "unchecked"; !o.also {
-			return fmt.Errorf("also=%s: the form that a kernel can have besides is written also=unchecked", value.text)
+			return fmt.Errorf("also=%s: the only additional form is also=unchecked", value.text)
 		}
 		return nil
 	}},
@@ -99,7 +99,7 @@ func (c constants) options(args []word, verb string) (o options, wrong []wrongOp
 		given[name] = arg
 	}
 	if o.also && o.Unchecked {
-		wrong = append(wrong, wrongOption{given["also"].pos, "the kernel is unchecked already; leave out unchecked, for a checked form and an unchecked one, or also=unchecked"})
+		wrong = append(wrong, wrongOption{given["also"].pos, "the kernel is already unchecked; remove unchecked to get a checked and an unchecked form, or remove also=unchecked"})
 	}
 	if o.MinBlocks > 0 && len(wrong) == 0 {
 		at := given["minblocks"].pos

@@ -11,9 +11,9 @@ import (
 func (fn *function) sharedVar(e *ast.CallExpr, t types.Type) ir.Expr {
 	switch {
 	case fn.loops > 0:
-		fn.errorf(e.Pos(), "kernel.Shared stands inside a loop; declare the shared variable before it")
+		fn.errorf(e.Pos(), "kernel.Shared is inside a loop; declare the shared variable before it")
 	case fn.guards > 0:
-		fn.errorf(e.Pos(), "kernel.Shared stands under a condition; declare the shared variable before it")
+		fn.errorf(e.Pos(), "kernel.Shared is under a condition; declare the shared variable before it")
 	}
 	v := &ir.SharedVar{Name: "shared", Type: fn.typ(t, e.Pos()), Pos: fn.l.pos(e.Pos())}
 	if !plain(v.Type) {

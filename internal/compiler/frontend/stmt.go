@@ -85,7 +85,7 @@ func (fn *function) stmt(s ast.Stmt, label string) {
 	case *ast.GoStmt:
 		fn.errorf(s.Pos(), "go statements are not supported in kernels; the grid already runs many threads: launch more of them")
 	case *ast.DeferStmt:
-		fn.errorf(s.Pos(), "defer is not supported in kernels; call the function where it is due")
+		fn.errorf(s.Pos(), "defer is not supported in kernels; call the function where it is needed")
 	case *ast.SelectStmt:
 		fn.errorf(s.Pos(), "select is not supported in kernels; use atomics to coordinate threads")
 	case *ast.SendStmt:
@@ -129,7 +129,7 @@ func (fn *function) declStmt(d ast.Decl) {
 		for _, name := range vs.Names {
 			if obj := fn.src.Info.Defs[name]; obj != nil && name.Name != "_" {
 				if isThread(obj.Type()) {
-					fn.errorf(name.Pos(), "kernel.Thread is the kernel's own: use its parameter")
+					fn.errorf(name.Pos(), "a kernel.Thread cannot be declared; use the kernel's parameter")
 					continue
 				}
 				if isFunction(fn.subst(obj.Type())) {

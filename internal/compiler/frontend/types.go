@@ -35,7 +35,7 @@ func unsupported(t types.Type) string {
 		case u.Kind() == types.UnsafePointer || u.Kind() == types.Uintptr:
 			return "package unsafe and uintptr are not supported in kernels; index a slice"
 		case u.Kind() == types.Invalid: // the type checker does not know the types of cgo's C
-			return "types of C are not supported in kernels; declare a type in Go"
+			return "C types are not supported in kernels; declare a type in Go"
 		case u.Kind() == types.UntypedNil:
 			return "nil is not supported in kernels; use a flag or an index of -1"
 		}
@@ -184,7 +184,7 @@ func (l *lowering) convertNewType(t types.Type, depth int) (*ir.Type, string) {
 }
 
 // threadByPointer is the error for every pointer to a kernel.Thread.
-const threadByPointer = "a kernel.Thread is passed as it is, not by pointer; write f(t kernel.Thread)"
+const threadByPointer = "a kernel.Thread is passed by value, not by pointer; write f(t kernel.Thread)"
 
 // maxTypeSize is the maximum size of a type in bytes. It prevents overflow in sums and
 // products of sizes.

@@ -172,7 +172,7 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 	b.Write(hosts.Bytes())
 	text, err := format.Source(b.Bytes())
 	if err != nil {
-		return nil, fmt.Errorf("package %s: the compiler wrote code that does not parse, which is a fault of its own: %w%s", p.Path, err, excerpt(b.String(), err))
+		return nil, fmt.Errorf("package %s: the compiler wrote code that does not parse, which is a bug in the compiler: %w%s", p.Path, err, excerpt(b.String(), err))
 	}
 	return separate(text), nil
 }

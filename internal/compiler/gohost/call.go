@@ -33,7 +33,7 @@ func (e *emitter) call(s *ir.Call) {
 	if f.Go.Method {
 		callee = e.receiver(s.Args[0], f.Params[0].Type) + "." + f.Go.Name
 		if !isExported(f.Go.Name) && f.Go.Package != e.imports.pkg {
-			e.failf("method %s of package %s is not exported, so that the generated code of package %s cannot call it", f.Go.Name, f.Go.Package, e.imports.pkg)
+			e.failf("method %s of package %s is not exported, so the generated code of package %s cannot call it", f.Go.Name, f.Go.Package, e.imports.pkg)
 		}
 		args = args[1:]
 	} else {

@@ -10,7 +10,7 @@ import (
 
 // Go rejects constants that overflow or are out of range. In a kernel, such a value is
 // computed only by a thread that reaches it.
-func TestDimensionsOfADeclaredBlockAreNoConstantsThatGoRefuses(t *testing.T) {
+func TestDimensionsOfADeclaredBlockAreNotConstantsThatGoRejects(t *testing.T) {
 	for _, c := range []struct{ name, statement, want string }{
 		{"an index beyond an array", "x[0] = a[t.BlockDim.X]", "a[c]"},
 		{"an index below 0", "x[t.BlockDim.X-5] = 1", "x[c]"},

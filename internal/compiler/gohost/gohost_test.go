@@ -89,7 +89,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func TestEmitLeavesTheKernelAsItWas(t *testing.T) {
+func TestEmitDoesNotChangeTheKernel(t *testing.T) {
 	testmodule.NeedSource(t)
 	for _, k := range lower(t, kernelsFile).Kernels {
 		before := k.String()

@@ -84,7 +84,7 @@ func (e *emitter) field(t *ir.Type, i int) string {
 	if dot := strings.LastIndexByte(strings.SplitN(t.Name, "[", 2)[0], '.'); dot >= 0 {
 		pkg := t.Name[:dot]
 		if pkg != e.imports.pkg && !isExported(name) {
-			e.failf("field %s of %s is not exported, so that the generated code of package %s cannot name it", name, t.Name, e.imports.pkg)
+			e.failf("field %s of %s is not exported, so the generated code of package %s cannot name it", name, t.Name, e.imports.pkg)
 		}
 	}
 	return name

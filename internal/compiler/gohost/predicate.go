@@ -51,7 +51,7 @@ func predicateWith(k *ir.Kernel, split func(*ir.Kernel, *facts) *splitter) error
 	k.Func.Body = append(p.clear(returnTarget{}), body...)
 	k.Func.Locals = append(k.Func.Locals, p.locals...)
 	if len(split(k, newFacts(k)).divergent) > 0 {
-		return &Error{Kernel: k.Name, Msg: "threads of a block leave a loop with a barrier one by one"}
+		return &Error{Kernel: k.Name, Msg: "threads of a block leave a loop with a barrier individually"}
 	}
 	return nil
 }

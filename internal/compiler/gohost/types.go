@@ -54,7 +54,7 @@ func (e *emitter) member(pkg, name string) string {
 		return name
 	}
 	if !token.IsExported(name) {
-		e.failf("%s.%s is not exported, so that the generated code of package %s cannot name it", pkg, name, e.imports.pkg)
+		e.failf("%s.%s is not exported, so the generated code of package %s cannot name it", pkg, name, e.imports.pkg)
 	}
 	q := e.imports.Name(pkg)
 	e.reserve(q)

@@ -46,9 +46,9 @@ func (c *checker) otherBanks(v *ir.SharedVar, a access) string {
 		size = v.Type.Elem.Size()
 	}
 	if size < line/2 && line%size == 0 {
-		return fmt.Sprintf("let neighbouring threads have neighbouring elements, or put element i at i + i/%d", line/size)
+		return fmt.Sprintf("let neighbouring threads access neighbouring elements, or put element i at i + i/%d", line/size)
 	}
-	return "let neighbouring threads have neighbouring elements"
+	return "let neighbouring threads access neighbouring elements"
 }
 
 // longer returns the type of an array with longer rows.

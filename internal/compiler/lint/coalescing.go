@@ -19,7 +19,7 @@ const (
 )
 
 // neighbours is the advice if neighbouring threads access distant elements.
-const neighbours = "let neighbouring threads have neighbouring elements: exchange the indices, or go through shared memory"
+const neighbours = "let neighbouring threads access neighbouring elements: exchange the indices, or go through shared memory"
 
 // coalescing reports accesses to global memory that touch many more sectors than
 // necessary.
@@ -107,7 +107,7 @@ func (c *checker) wholeElements(g group, bytes int64) string {
 		}
 		return neighbours
 	}
-	apart := "have a slice for each field"
+	apart := "use one slice per field"
 	if elem.Kind == ir.Array {
 		apart = "let neighbouring threads share an element"
 	}
@@ -118,7 +118,7 @@ func (c *checker) wholeElements(g group, bytes int64) string {
 		return apart
 	case whole < 8 && size > ir.VectorBytes/2:
 		padded := (size + ir.VectorBytes - 1) / ir.VectorBytes * ir.VectorBytes
-		return fmt.Sprintf("pad %s from %d to %d bytes and copy elements as a whole, which moves up to 16 bytes an access, or %s", c.typeName(elem), size, padded, apart)
+		return fmt.Sprintf("pad %s from %d to %d bytes and copy elements as a whole, which moves up to 16 bytes per access, or %s", c.typeName(elem), size, padded, apart)
 	case bytes >= whole:
 		return apart + ", or copy elements to shared memory with neighbouring threads side by side"
 	case actor:
@@ -130,7 +130,7 @@ func (c *checker) wholeElements(g group, bytes int64) string {
 	if slices.ContainsFunc(g, func(a access) bool { return a.store }) {
 		advice += ", and store it as a whole"
 	}
-	advice += fmt.Sprintf(", which moves %d bytes an access", whole)
+	advice += fmt.Sprintf(", which moves %d bytes per access", whole)
 	if size > 2*ir.VectorBytes {
 		advice += ", or " + apart
 	}

@@ -13,14 +13,14 @@ const heavy = 80
 func (c *checker) divergence(w *walker) {
 	for _, b := range w.branches {
 		then, other := cost(b.s.Then), cost(b.s.Else)
-		const hint = "give whole warps one way each, or compute both short ways and select"
+		const hint = "let whole warps take the same branch, or compute both sides if they are short and select"
 		switch {
 		case b.known && scattered(b.taken) && max(then, other) >= heavy:
 			c.report(b.s.Pos, "divergence", "let the threads that have work be neighbours: "+hint,
 				"every other thread or so does the work of the branch, while its neighbours wait")
 		case !b.known && min(then, other) >= heavy && !isDirection(b.cond) && bits.OnesCount32(b.taken) >= fewLanes && !w.boundary(b.cond) && !w.same(b.cond):
 			c.report(b.s.Pos, "divergence", hint,
-				"threads of a warp that go different ways here wait for each other, and both ways are long")
+				"threads of a warp that diverge here wait for each other, and both branches are long")
 		}
 	}
 }

@@ -9,8 +9,8 @@
 //
 // The package simulates one warp, whose threads run the kernel in lockstep. An integer
 // is a number per lane plus terms that are the same for all lanes: the block's index,
-// parameters, loop counters, of which only a divisor is known. This is exact for the
-// index arithmetic in kernels, including remainders and swizzles. It gives the
+// parameters and loop counters. For these only a divisor is known. This is exact for
+// the index arithmetic in kernels, including remainders and swizzles. It gives the
 // addresses that one access of the warp touches, relative to an unknown start. From
 // these follow the sectors of an access to global memory and the banks of an access to
 // shared memory.

@@ -17,7 +17,7 @@ const Architecture = "sm_90"
 // counted and estimated name the source of the numbers in a finding.
 const (
 	counted   = " (counted by ptxas for " + Architecture + ")"
-	estimated = " (estimated, as ptxas was not found)"
+	estimated = " (estimated, because ptxas was not found)"
 )
 
 // Registers per thread and per multiprocessor (CUDA C Programming Guide, compute
@@ -160,7 +160,7 @@ func (c *checker) variable(k *ir.Kernel, v *ir.Local, indexed bool, source strin
 	why := "is indexed by variables"
 	if !indexed {
 		why = "has its address taken"
-		advice = "pass it by value, or let the pointer be to one variable only"
+		advice = "pass it by value, or let the pointer point to one variable only"
 	}
-	c.report(pos, "local memory", advice, "%s %s: its %d bytes of each thread are in memory%s", name, why, v.Type.Size(), source)
+	c.report(pos, "local memory", advice, "%s %s: its %d bytes per thread are in memory%s", name, why, v.Type.Size(), source)
 }

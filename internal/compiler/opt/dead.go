@@ -13,7 +13,7 @@ import (
 func removeDead(f *ir.Func) bool {
 	again := false
 	for range maxRounds {
-		r := &reaper{uses: countUses(f), own: map[*ir.Local]int{}}
+		r := &deadCode{uses: countUses(f), own: map[*ir.Local]int{}}
 		r.countOwn(f.Body)
 		f.Body = r.body(f.Body)
 		again = again || r.overwritten
@@ -29,7 +29,7 @@ func removeDead(f *ir.Func) bool {
 	return again
 }
 
-type reaper struct {
+type deadCode struct {
 	uses    usages
 	own     map[*ir.Local]int // reads of a variable in removable assignments to the variable itself
 	removed bool
@@ -41,7 +41,7 @@ type reaper struct {
 }
 
 // countOwn counts the reads that keep a variable alive only if it is alive anyway.
-func (r *reaper) countOwn(body []ir.Stmt) {
+func (r *deadCode) countOwn(body []ir.Stmt) {
 	v := ir.Visitor{
 		Stmt: func(s ir.Stmt) bool {
 			if a, ok := s.(*ir.Assign); ok && removable(a) {
@@ -65,7 +65,7 @@ func (r *reaper) countOwn(body []ir.Stmt) {
 func removable(a *ir.Assign) bool { return !ir.MayFault(a.Src) && !ir.PlaceMayFault(a.Dst) }
 
 // reads calls do for each read of an assignment.
-func (r *reaper) reads(a *ir.Assign, do func(*ir.Local)) {
+func (r *deadCode) reads(a *ir.Assign, do func(*ir.Local)) {
 	target := ir.Root(a.Dst)
 	v := ir.Visitor{Place: func(p ir.Place) bool {
 		if v, ok := p.(*ir.VarPlace); ok && p != target {
@@ -78,7 +78,7 @@ func (r *reaper) reads(a *ir.Assign, do func(*ir.Local)) {
 }
 
 // body processes a list backwards.
-func (r *reaper) body(list []ir.Stmt) []ir.Stmt {
+func (r *deadCode) body(list []ir.Stmt) []ir.Stmt {
 	kept := len(list)
 	for i := len(list) - 1; i >= 0; i-- {
 		if !r.keep(list[i]) {
@@ -92,14 +92,14 @@ func (r *reaper) body(list []ir.Stmt) []ir.Stmt {
 }
 
 // nested processes a list that runs any number of times, after what follows it.
-func (r *reaper) nested(list []ir.Stmt) []ir.Stmt {
+func (r *deadCode) nested(list []ir.Stmt) []ir.Stmt {
 	r.later = nil
 	list = r.body(list)
 	r.later = nil
 	return list
 }
 
-func (r *reaper) keep(s ir.Stmt) bool {
+func (r *deadCode) keep(s ir.Stmt) bool {
 	switch s := s.(type) {
 	case *ir.Assign:
 		return r.keepAssign(s)
@@ -136,12 +136,12 @@ func isNeeded(s *ir.Warp) bool {
 }
 
 // unread reports whether v is read only in assignments to v.
-func (r *reaper) unread(v *ir.Local) bool {
+func (r *deadCode) unread(v *ir.Local) bool {
 	u := r.uses[v]
 	return u.reads <= r.own[v] && !u.addressed
 }
 
-func (r *reaper) keepAssign(s *ir.Assign) bool {
+func (r *deadCode) keepAssign(s *ir.Assign) bool {
 	root, ok := ir.Root(s.Dst).(*ir.VarPlace)
 	if !ok {
 		r.readBy(s)
@@ -171,7 +171,7 @@ func (r *reaper) keepAssign(s *ir.Assign) bool {
 }
 
 // readBy records the variables that a remaining statement reads.
-func (r *reaper) readBy(s *ir.Assign) {
+func (r *deadCode) readBy(s *ir.Assign) {
 	if len(r.later) == 0 {
 		return
 	}

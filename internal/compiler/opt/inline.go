@@ -16,7 +16,7 @@ func inline(k *ir.Kernel) error {
 	in.function(k.Func)
 	if in.tooLong {
 		return Errors{&Error{Pos: k.Func.Pos, Kernel: k.Name, Msg: fmt.Sprintf(
-			"the kernel has more than %d statements once the calls in it are replaced by what they call; let functions that call each other several times do so in a loop", maxInlined)}}
+			"the kernel has more than %d statements after inlining; call functions that call each other several times in a loop", maxInlined)}}
 	}
 	propagate(k.Func, in.params)
 	return nil

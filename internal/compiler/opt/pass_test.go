@@ -245,7 +245,7 @@ func TestOnlyFunctionsOfTheThreadAreInlinedForGo(t *testing.T) {
 	}
 }
 
-func TestWhatFailsInPackageKernelFailsWhereItIsCalled(t *testing.T) {
+func TestFailuresInPackageKernelAreReportedAtTheCall(t *testing.T) {
 	inside, outside := ir.Pos{File: "matrix.go", Line: 7}, ir.Pos{File: "mine.go", Line: 3}
 	for _, c := range []struct {
 		pkg  string

@@ -206,7 +206,7 @@ func (u *Uniformity) dependence(node any) string {
 			}
 			node = u.source(c.expr)
 		case *ir.SharedPlace:
-			return "shared memory, which each block has of its own" + through
+			return "shared memory, which is separate for each block" + through
 		case *ir.Addr, *ir.SliceExpr:
 			return "the address of a variable of the thread" + through
 		default:

@@ -24,7 +24,7 @@ func uniformWarps(k *ir.Kernel) Errors {
 	var list Errors
 	for _, b := range u.barriers {
 		list = append(list, &Error{Pos: b.pos, Kernel: k.Name, Msg: b.op + " is not reached by all threads of the warp together: " + u.explain(b.why) +
-			"; take it out of there and give threads that have nothing to add a value that changes nothing, or make the condition the same for the whole warp (t.Warp(), a vote)"})
+			"; move it out and give threads that have nothing to add a neutral value, or make the condition the same for the whole warp (t.Warp(), a vote)"})
 	}
 	return list
 }

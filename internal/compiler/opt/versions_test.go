@@ -7,7 +7,7 @@ import (
 	"quern.dev/internal/compiler/ir/irtest"
 )
 
-func TestAVariableThatIsAssignedAnewIsAnotherOne(t *testing.T) {
+func TestReassignedVariablesAreRenamed(t *testing.T) {
 	x, v, sum := irtest.Local("x", ir.SliceOf(ir.TInt32)), irtest.Local("v", ir.TInt32), irtest.Local("sum", ir.TInt32)
 	reduce := func(from *ir.Local, to *ir.Local) ir.Stmt {
 		return &ir.Warp{Op: ir.WarpReduceAdd, Args: []ir.Expr{ir.Get(from)}, Dst: []*ir.Local{to}}

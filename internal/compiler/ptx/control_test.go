@@ -33,7 +33,7 @@ func TestLoopsLeaveAndContinueAtTheirLabels(t *testing.T) {
 	same(t, irtest.Kernel("loops", []*ir.Local{out}, []*ir.Local{i, j, n, sum}, body...), 8, irtest.SliceValue(ir.TInt, 8))
 }
 
-func TestARightSideThatMayFailIsNotEvaluatedInVain(t *testing.T) {
+func TestARightSideThatMayFailIsEvaluatedOnlyIfNeeded(t *testing.T) {
 	in, out := irtest.Local("in", ir.SliceOf(ir.TBool)), irtest.Local("out", ir.SliceOf(ir.TBool))
 	i, b := irtest.Local("i", ir.TInt), irtest.Local("b", ir.TBool)
 	inside := func() ir.Expr { return irtest.Lt(ir.Get(i), irtest.Len(in)) }

@@ -18,11 +18,11 @@ func (g *generator) loadMatrix(s *ir.Warp) {
 	g.needVersion(tensorVersion)
 	addr, ok := s.Args[0].(*ir.Addr)
 	if !ok || g.spaceOf(s.Args[0]) != sharedSpace {
-		g.fail(s.Pos, "kernel.LoadMatrixA and its kind read shared memory; copy the matrix there first, or read it by kernel.ReadMatrixA or kernel.ReadMatrixB")
+		g.fail(s.Pos, "kernel.LoadMatrixA and similar functions read shared memory; copy the matrix there first, or read it by kernel.ReadMatrixA or kernel.ReadMatrixB")
 		return
 	}
 	if g.alignment(addr.Place)%matrixLine != 0 {
-		g.fail(s.Pos, "kernel.LoadMatrixA and its kind read lines that begin at multiples of 16 bytes; declare the tile as an array of such lines")
+		g.fail(s.Pos, "kernel.LoadMatrixA and similar functions read lines that begin at multiples of 16 bytes; declare the tile as an array of such lines")
 		return
 	}
 	a := g.address(addr.Place)

@@ -20,7 +20,7 @@ func openLibrary() (Library, error) {
 	defer runtime.UnlockOSThread()
 	handle, err := purego.Dlopen("libcuda.so.1", purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
-		return nil, fmt.Errorf("the NVIDIA driver library is not there: %w", err)
+		return nil, fmt.Errorf("the NVIDIA driver library was not found: %w", err)
 	}
 	return &sharedObject{handle}, nil
 }

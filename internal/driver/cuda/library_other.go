@@ -8,7 +8,7 @@ import (
 )
 
 func openLibrary() (Library, error) {
-	return nil, fmt.Errorf("there is no CUDA for %s", runtime.GOOS)
+	return nil, fmt.Errorf("CUDA is not available for %s", runtime.GOOS)
 }
 
 // obstacle returns "": the error of openLibrary is complete.

@@ -20,7 +20,7 @@ func openLibrary() (Library, error) {
 	}
 	handle, err := syscall.LoadLibrary(filepath.Join(root, "System32", "nvcuda.dll"))
 	if err != nil {
-		return nil, fmt.Errorf("the NVIDIA driver library nvcuda.dll is not there: %w", err)
+		return nil, fmt.Errorf("the NVIDIA driver library nvcuda.dll was not found: %w", err)
 	}
 	return &dll{handle}, nil
 }

@@ -156,9 +156,9 @@ type probe struct {
 // handle returns the address of a handle that a call writes.
 func handle(p *uintptr) uintptr { return uintptr(unsafe.Pointer(p)) }
 
-// TestDriverCallsBesideAKernelThatStays measures which driver functions wait until no
+// TestDriverCallsWhileAKernelRuns measures which driver functions wait until no
 // kernel runs: waitsForAll must list them all.
-func TestDriverCallsBesideAKernelThatStays(t *testing.T) {
+func TestDriverCallsWhileAKernelRuns(t *testing.T) {
 	x := newBeside(t)
 	for _, p := range append(x.probes(), x.shared(t)...) {
 		x.ask(t, p, 80*time.Millisecond)
@@ -166,7 +166,7 @@ func TestDriverCallsBesideAKernelThatStays(t *testing.T) {
 }
 
 // The fake driver treats libraries and streams like the real one.
-func TestTheDoubleBesideAKernelThatStays(t *testing.T) {
+func TestTheFakeDriverWhileAKernelRuns(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Blocks = 8
 	t.Cleanup(Substitute(lib))
@@ -514,7 +514,7 @@ func (y *yielding) Resume() error { return y.stay() }
 
 // Any number of streams can be created while a persistent kernel runs, and few of them
 // interrupt it.
-func TestStreamsBesideAPersistentKernel(t *testing.T) {
+func TestStreamsWithAPersistentKernel(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Blocks = 8
 	t.Cleanup(Substitute(lib))
@@ -537,7 +537,7 @@ func TestStreamsBesideAPersistentKernel(t *testing.T) {
 		handles := map[uintptr]bool{0: true}
 		for _, s := range list {
 			if h := s.(*stream).handle; handles[h] {
-				t.Fatalf("stream %#x is nobody's, or another's too", h)
+				t.Fatalf("stream %#x is zero or not unique", h)
 			}
 			handles[s.(*stream).handle] = true
 		}
@@ -547,7 +547,7 @@ func TestStreamsBesideAPersistentKernel(t *testing.T) {
 			}
 		}
 		if most := 12; y.quiesced > most*(round+1) {
-			t.Errorf("after %d rounds the resident has made way %d times", round+1, y.quiesced)
+			t.Errorf("after %d rounds the persistent kernel was stopped %d times", round+1, y.quiesced)
 		}
 	}
 	if err := x.leave(); err != nil {

@@ -49,7 +49,7 @@ func open(i driver.Info, o Options) (driver.Device, error) {
 		o.Steps = n
 	}
 	if o.Steps < 0 {
-		return nil, fmt.Errorf("a budget of %d steps", o.Steps)
+		return nil, fmt.Errorf("the step limit %d is negative; use 0 for the default", o.Steps)
 	}
 	if o.Steps == 0 {
 		o.Steps = defaultSteps
