@@ -187,7 +187,7 @@ func newAPI(lib Library) (*api, int, error) {
 			return nil, 0, err
 		}
 		if version < minimumVersion {
-			return nil, 0, fmt.Errorf("the NVIDIA driver is too old: it supports CUDA %s, %s or later (driver 450) is required",
+			return nil, 0, fmt.Errorf("the NVIDIA driver is too old: it supports CUDA %s, needed is %s or later (driver 450)",
 				versionText(version), versionText(minimumVersion))
 		}
 	}
