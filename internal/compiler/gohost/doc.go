@@ -56,9 +56,10 @@
 // The generated Go has the kernel's semantics: wrap-around integers, checked indices,
 // the same rounding, explicit conversions where fusing is forbidden. Anything that Go
 // would reject, or fold at compile time with a different result, is not printed as a
-// constant. Functions that a kernel calls are called; only those that use the thread
-// are inlined. No two variables of a function have the same name, and no variable hides
-// a name that the text refers to.
+// constant. Functions that a kernel calls stay calls, except those that package opt
+// inlines: functions that use the thread or may run long, and formulas. No two variables
+// of a function have the same name, and no variable hides a name that the text refers
+// to.
 //
 // Line directives give run-time panics the position of the kernel's statement, relative
 // to the file's directory. Statements that can stop a thread run with Run.ThreadIdx

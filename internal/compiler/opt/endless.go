@@ -8,8 +8,8 @@ import (
 )
 
 // most is the maximum number of iterations, over nested loops together, before the Go
-// form of a kernel checks for cancellation: some milliseconds. It also stands for the
-// length of a slice.
+// form of a kernel checks for cancellation: some milliseconds. It is also the
+// assumed length of a slice.
 const most = 1 << 24
 
 // markLong sets Long of loops that may take more than most iterations or not end. The

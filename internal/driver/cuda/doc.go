@@ -2,8 +2,9 @@
 // which it opens at run time: libcuda.so.1 on Linux, nvcuda.dll on Windows. Other
 // systems are not supported. No part of the CUDA toolkit is needed.
 //
-// A device implements every capability of package driver except those of streams that
-// work in the calling goroutine (driver.Interrupter, driver.InlineLauncher). A feature
+// A device implements every capability of package driver except driver.Forgetter, since
+// a GPU does not track what was written, and those of streams that work in the calling
+// goroutine (driver.Interrupter, driver.InlineLauncher). A feature
 // that an older driver or GPU lacks returns an error or has a slower implementation.
 // Each file looks up the optional functions of its subject.
 //

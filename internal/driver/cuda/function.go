@@ -63,7 +63,7 @@ func (f *function) load(k *driver.Kernel) error {
 		if err := f.loadBeside(text, name); err == nil {
 			return nil
 		}
-		// Fall through: the linker cannot load it, or loadModule gives a better error.
+		// Fall through: the linker cannot load it, or its error says no more than loadModule's.
 	}
 	return f.dev.Apart(driver.LoadModule, func() error {
 		if err := f.loadModule(text); err != nil {
