@@ -254,8 +254,8 @@ func (e *emitter) loop(s *ir.Loop, init string) {
 	e.out.add("}")
 }
 
-// pollCancel prints a check, at the start of each iteration of a loop that may run long, that
-// ends the thread if the launch has failed or was cancelled.
+// pollCancel prints a check, at the start of each iteration of a loop that may run long,
+// that ends the thread if the launch has failed or was cancelled.
 func (e *emitter) pollCancel(s *ir.Loop) {
 	if s.Long {
 		e.out.add("if r.Halted() {")

@@ -4,9 +4,9 @@
 //
 // A device implements every capability of package driver except driver.Forgetter, since
 // a GPU does not track what was written, and those of streams that work in the calling
-// goroutine (driver.Interrupter, driver.InlineLauncher). A feature
-// that an older driver or GPU lacks returns an error or has a slower implementation.
-// Each file looks up the optional functions of its subject.
+// goroutine (driver.Interrupter, driver.InlineLauncher). A feature that an older driver
+// or GPU lacks returns an error or has a slower implementation. Each file looks up the
+// optional functions of its subject.
 //
 // # Calls
 //
