@@ -43,7 +43,7 @@ type recorder struct {
 	names  map[uintptr]string
 	pauses int
 	paused bool
-	calls   []string
+	calls  []string
 }
 
 func (w *recorder) Lookup(name string) uintptr {
