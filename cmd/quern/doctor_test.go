@@ -55,7 +55,7 @@ func noCUDA(reason string) []gpu.DeviceInfo {
 }
 
 const (
-	noLibrary = "the NVIDIA driver library is not there: libcuda.so.1: cannot open shared object file: No such file or directory"
+	noLibrary = "the NVIDIA driver library was not found: libcuda.so.1: cannot open shared object file: No such file or directory"
 	goLine    = "ok       go command: /usr/bin/go (compiles programs; quern gen uses it)\n"
 	cpuLine   = "ok       cpu: AMD EPYC\n"
 	noPTXAS   = "note     ptxas: not on PATH (optional)\n         -> tests use it to assemble every kernel: pip install nvidia-cuda-nvcc, then set PTXAS to the ptxas inside\n"
@@ -150,7 +150,7 @@ func TestDoctor(t *testing.T) {
 		},
 		{
 			name: "macOS",
-			on:   examined{os: "darwin", devices: noCUDA("there is no CUDA for darwin")},
+			on:   examined{os: "darwin", devices: noCUDA("CUDA is not available for darwin")},
 			want: "note     go command: not on PATH\n" +
 				"         -> install Go 1.26 or later to run quern gen; programs do not need it\n" +
 				"MISSING  NVIDIA driver: none exists for macOS\n" +

@@ -16,14 +16,14 @@ import (
 
 // Kernel is a kernel compiled to PTX.
 type Kernel struct {
-	IR       *ir.Kernel // as the front end made it
-	Variants []Variant  // fastest first; the last one has no limits
+	IR       *ir.Kernel // from the front end
+	Variants []Variant  // fastest first; the last one has no launch conditions
 
-	// Written says of each parameter whether it is a slice whose elements the kernel
+	// Written says for each parameter whether it is a slice whose elements the kernel
 	// may write.
 	Written []bool
 
-	// Special are the forms for values of parameters that the directive lists.
+	// Special lists the forms for parameter values in the directive.
 	Special []*Special
 }
 
@@ -31,25 +31,25 @@ type Kernel struct {
 type Special struct {
 	*Kernel
 	Name   string         // radius=1
-	Limits limits.Program // that the arguments have these values
+	Limits limits.Program // the arguments have these values
 }
 
-// Variant is a module that is exact for launches which meet its limits.
+// Variant is a module that is exact for launches that meet its limits.
 type Variant struct {
 	Name string // proven, narrow or wide
 	*ptx.Module
-	// Older is the module for devices that lack instructions of Module which have
-	// replacements; nil if there are none.
+	// Older is the module for devices that lack instructions of Module for which there
+	// are replacements; nil if there are none.
 	Older  *ptx.Module
 	Limits limits.Program
-	// Threads is how many threads of the kernel, along X, one thread of the module
-	// runs; Adjacent says which. See ir.Coarsening.
+	// Threads is the number of the kernel's threads, along X, that one thread of the
+	// module runs; Adjacent says which. See ir.Coarsening.
 	Threads  int
 	Adjacent bool
 }
 
-// Compile compiles one kernel. The error says what is wrong with the kernel, or
-// is a *frontend.Fault, or the cause of the end of ctx.
+// Compile compiles one kernel. The error describes an error in the kernel, or is a
+// *frontend.Fault or the cause of ctx's cancellation.
 func Compile(ctx context.Context, k *ir.Kernel) (_ *Kernel, err error) {
 	defer frontend.Catch(&err, k.Func.Go.Package, k.Name)
 	variants, err := opt.Config{Context: ctx}.PTX(k)
@@ -82,12 +82,11 @@ func Compile(ctx context.Context, k *ir.Kernel) (_ *Kernel, err error) {
 	return out, nil
 }
 
-// oldest is the compute capability, times ten, of the oldest devices that PTX
-// runs on here.
+// oldest is the compute capability, times ten, of the oldest supported devices.
 const oldest = 50
 
-// replacement returns the module for devices older than m is for, nil if it
-// would be the same.
+// replacement returns the module for devices older than those of m, nil if it would be
+// the same.
 func replacement(k *ir.Kernel, m *ptx.Module) (*ptx.Module, error) {
 	if !m.Replaceable {
 		return nil, nil
@@ -99,14 +98,12 @@ func replacement(k *ir.Kernel, m *ptx.Module) (*ptx.Module, error) {
 	return older, nil
 }
 
-// Text compiles the kernel with that name in one file of Go source text. The
-// name of an instance of a generic kernel has its type arguments, as in
-// scale[float32]; its directive need not list them. An empty name means the only
-// kernel of the file.
+// Text compiles the named kernel in one Go source file. The name of an instance of a
+// generic kernel includes its type arguments, as in scale[float32]; the kernel's
+// directive need not list them. An empty name means the only kernel of the file.
 //
-// The end of ctx ends the work soon: the text is type-checked, and each pass run,
-// to its end. Bounds on what is compiled keep that short; what is larger is an
-// error.
+// Cancelling ctx stops the work soon. Type checking and each pass run to completion,
+// but size limits keep them short; exceeding a limit is an error.
 func Text(ctx context.Context, file, src, name string) (_ *Kernel, err error) {
 	defer frontend.Catch(&err, file, "")
 	if len(src) > maxText {
@@ -151,15 +148,15 @@ func Text(ctx context.Context, file, src, name string) (_ *Kernel, err error) {
 	return nil, fmt.Errorf("%s has no kernel %s; it has %v", file, name, names)
 }
 
-// Bounds on what Text compiles, so that a text from a stranger takes seconds and
-// some hundred megabytes at most.
+// Limits of what Text compiles, so that untrusted source takes at most seconds and some
+// hundred megabytes.
 const (
 	maxText  = 1 << 20 // bytes
-	maxNodes = 1 << 18 // statements and expressions, of all special forms together
-	maxLoops = 1 << 12 // the same; what is known of values is worked out again for each
+	maxNodes = 1 << 18 // statements and expressions in all special forms together
+	maxLoops = 1 << 12 // the same for loops; each loop repeats the analysis of values
 )
 
-// checkSize reports that a kernel is too large for Text.
+// checkSize returns an error if a kernel is too large for Text.
 func checkSize(k *ir.Kernel) error {
 	nodes, loops := 0, 0
 	counted := map[*ir.Func]bool{}
@@ -195,7 +192,7 @@ func checkSize(k *ir.Kernel) error {
 	return nil
 }
 
-// Modules are the modules of the kernel and its special forms.
+// Modules returns the modules of the kernel and its special forms.
 func (k *Kernel) Modules() []archive.Module {
 	var modules []archive.Module
 	for _, v := range k.Variants {

@@ -116,7 +116,7 @@ func TestAPanicNamesTheKernel(t *testing.T) {
 	}
 }
 
-// The last variant has no launch conditions; each module is behind its section.
+// The last variant has no launch conditions. Each module follows its section header.
 func TestVariants(t *testing.T) {
 	testmodule.NeedGo(t)
 	k, err := Text(t.Context(), "kernels.go", one, "")

@@ -36,8 +36,8 @@ func TestClusterSharedOfOtherMemoryIsAnError(t *testing.T) {
 	checkDivergence(t, "testdata/diagnostics/clusters.go")
 }
 
-// checkDivergence compares what the compiler says of the kernels of a file with
-// the golden file beside it.
+// checkDivergence compares the compiler's errors for the kernels of a file with the
+// golden file beside it.
 func checkDivergence(t *testing.T, file string) {
 	t.Helper()
 	src, err := os.ReadFile(file)

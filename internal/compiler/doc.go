@@ -1,4 +1,4 @@
-// Package compiler takes a kernel from the front end's representation through
-// the passes to PTX. Package generate builds the files of quern gen on it, and
-// package gpu compiles source text at run time with it.
+// Package compiler compiles a kernel from the front end's representation to PTX.
+// Package generate uses it to write the files of quern gen, and package gpu uses it to
+// compile source text at run time.
 package compiler

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestCallsThatDoubleWithEveryStepAreRefused(t *testing.T) {
+func TestCallsThatDoubleWithEveryStepAreRejected(t *testing.T) {
 	var src strings.Builder
 	src.WriteString("package p\n\nimport \"quern.dev/kernel\"\n\nfunc f0(x int32) int32 { return x*3 + 1 }\n")
 	for i := 1; i <= 40; i++ {
@@ -14,7 +14,7 @@ func TestCallsThatDoubleWithEveryStepAreRefused(t *testing.T) {
 	}
 	src.WriteString("\n//quern:kernel\nfunc doubled(t kernel.Thread, x []int32) { x[0] = f40(x[0]) }\n")
 	_, err := Text(t.Context(), "k.go", src.String(), "doubled")
-	if want := "kernel doubled: the kernel has more than 40000 statements once the calls in it are replaced"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "kernel doubled: the kernel has more than 40000 statements after inlining"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("have %v, want %q", err, want)
 	}
 }

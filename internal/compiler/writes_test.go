@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// What a kernel only reads may be given to it as a view for reading. A slice that
-// may be written in some way must not count as one.
+// A slice that a kernel only reads may be passed a read-only view. A slice that may be
+// written in some way must not count as read-only.
 func TestWrittenSlices(t *testing.T) {
 	tests := []struct {
 		name, params, body string
-		want               string // names of the slices that are written
+		want               string // names of the written slices
 	}{
 		{"none", "x []float32, n int", "_ = x[n]", ""},
 		{"an element", "x, y []float32", "y[0] = x[0]", "y"},

@@ -27,14 +27,15 @@ type Info struct {
 	TotalMemory   int64 // bytes, 0 if unknown
 	Limits        Limits
 
-	// KernelTimeLimit: the driver ends kernels that run for some seconds.
+	// KernelTimeLimit: the driver ends kernels that run for more than a few seconds.
 	KernelTimeLimit bool
 
-	// Async: calls of streams return before their work is done.
+	// Async: stream calls return before their work is done.
 	Async bool
 
-	// DirectHost: copies from and to Go memory are as fast as those from and to
-	// page-locked memory. It holds for devices that lock none; see [PageLocker].
+	// DirectHost: copies from and to Go memory are as fast as copies from and to
+	// page-locked memory. It is true for devices without page-locked memory; see
+	// [PageLocker].
 	DirectHost bool
 }
 
@@ -49,15 +50,15 @@ type Limits struct {
 	L2Size          int         // bytes, 0 if unknown
 	ClockRate       int         // kHz, 0 if unknown
 
-	// Of a multiprocessor, at most; 0 if unknown.
+	// Maximum per multiprocessor; 0 if unknown.
 	ThreadsPerMultiprocessor   int // resident
 	BlocksPerMultiprocessor    int // resident
 	RegistersPerMultiprocessor int // of 32 bits
-	SharedPerMultiprocessor    int // bytes, of which each block takes 1 KiB more than it uses
+	SharedPerMultiprocessor    int // bytes; each block takes 1 KiB more than it uses
 }
 
-// Limits of the CUDA model. Devices without limits of their own take these, so
-// that a launch is valid on all devices or on none.
+// Limits of the CUDA model. Devices without limits of their own use them, so that a
+// launch is valid on all devices or on none.
 const (
 	MaxThreadsPerBlock = 1024
 	MaxBlockZ          = 64
@@ -67,13 +68,13 @@ const (
 	MaxStaticShared    = 48 << 10
 	WarpSize           = 32
 
-	MaxResidentThreads = 2048 // on a multiprocessor
+	MaxResidentThreads = 2048 // per multiprocessor
 	MaxResidentBlocks  = 32
 	MaxRegisters       = 64 << 10
 	MaxResidentShared  = 228 << 10
 )
 
-// DefaultLimits are those of a device that has none of its own.
+// DefaultLimits returns the limits of a device that has none of its own.
 func DefaultLimits() Limits {
 	return Limits{
 		ThreadsPerBlock: MaxThreadsPerBlock,
@@ -89,37 +90,37 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Device is an opened device. It and what it makes are safe for concurrent use.
+// Device is an opened device. A device and the objects it creates are safe for
+// concurrent use.
 //
-// These methods are all that a device needs. What else a device can do it says by
-// implementing interfaces of this package that name one capability each; see the
-// package documentation.
+// Every device has these methods. Optional capabilities are further interfaces of this
+// package, one per capability; see the package documentation.
 type Device interface {
 	Info() *Info
 	Memory() (free, total int64, err error)
 
-	// Alloc returns size > 0 bytes, aligned to 64 or more. Their contents are
+	// Alloc returns size > 0 bytes, aligned to at least 64. Their contents are
 	// undefined.
 	Alloc(size int64) (Memory, error)
 	Free(m Memory) error
 
-	// NewStream makes a stream with a priority, which is 0 unless the device is a
-	// [Prioritizer].
+	// NewStream creates a stream with the given priority, which is 0 unless the device
+	// is a [Prioritizer].
 	NewStream(priority int) (Stream, error)
-	// NewEvent makes an event. One that is not timed has no time for Since, and costs
-	// the streams that record it less.
+	// NewEvent creates an event. An untimed event is cheaper to record and has no time
+	// for Since.
 	NewEvent(timed bool) (Event, error)
 	Load(k *Kernel) (Function, error)
 
-	// Close releases the device. All that it made has been closed before.
+	// Close releases the device. Everything that it created has been closed before.
 	Close() error
 }
 
 // Memory is an address in the memory of a device.
 type Memory struct {
 	Addr uint64
-	// Host is the same address where the memory is Go's, otherwise nil. It keeps
-	// the memory alive.
+	// Host is the same address if the memory is Go's, otherwise nil. It keeps the
+	// memory alive.
 	Host unsafe.Pointer
 }
 
@@ -132,7 +133,7 @@ func (m Memory) Offset(n int64) Memory {
 	return m
 }
 
-// Stream is a queue of work that is done in order.
+// Stream is a queue of work that runs in order.
 type Stream interface {
 	Launch(f Function, l *Frame) error
 
@@ -142,35 +143,34 @@ type Stream interface {
 	CopyOut(dst unsafe.Pointer, src Memory, n int64) error
 	// Copy copies n bytes within the device. The ranges do not overlap.
 	Copy(dst, src Memory, n int64) error
-	// Fill writes the pattern count times. It returns when the pattern may be
-	// reused.
+	// Fill writes the pattern count times. It returns when the pattern may be reused.
 	Fill(dst Memory, pattern []byte, count int64) error
 
 	Record(e Event) error
 	Wait(e Event) error // later work waits for e on the device
 
-	// Synchronize waits until the work is done. Cancelling ctx ends the wait and
-	// returns its cause; the work goes on.
+	// Synchronize waits until the work is done. If ctx is cancelled, it returns the
+	// cause and the work continues.
 	Synchronize(ctx context.Context) error
-	// Fault returns what stopped a kernel in work that is done, as [*Fault], and
-	// forgets it.
+	// Fault returns and clears the first fault of a kernel in completed work, as
+	// [*Fault].
 	Fault() error
-	// Faulted reports, without waiting, whether Fault has something to return, in
-	// work that need not be done.
+	// Faulted reports, without waiting, whether Fault has something to return. The work
+	// need not be complete.
 	Faulted() bool
-	// Output returns what kernels printed in work that is done, in order, and how
-	// many messages found no room, and forgets both.
+	// Output returns and clears what kernels printed in completed work, in order, and
+	// the number of messages that did not fit.
 	Output() (messages []Message, dropped int, err error)
 
 	Close() error
 }
 
-// Event is a point in the work of a stream. One that was never recorded counts
-// as reached.
+// Event is a point in the work of a stream. An event that was never recorded counts as
+// reached.
 type Event interface {
 	Synchronize(ctx context.Context) error
 	Done() (bool, error)
-	// Since returns the time from start to e, both of which were reached.
+	// Since returns the time from start to e. Both have been reached.
 	Since(start Event) (time.Duration, error)
 	Close() error
 }
@@ -179,19 +179,19 @@ type Event interface {
 type Kernel struct {
 	Name string
 	PTX  string    // text of one module with an entry of that name
-	Host host.Func // for the CPU; nil: the PTX is run there too
+	Host host.Func // for the CPU; nil: the CPU interprets the PTX
 
-	// Placed is the bytes of the kernel's shared variables where these are more
-	// than MaxStaticShared: the PTX then has them at the start of the dynamic
-	// shared memory, before that which the launch asks for. Otherwise it is zero.
+	// Placed is the size in bytes of the kernel's shared variables if they exceed
+	// MaxStaticShared, otherwise zero. The PTX then places them at the start of dynamic
+	// shared memory, before the part that the launch asks for.
 	Placed int
 
 	Prints bool // it calls kernel.Printf
 
-	// Cooperative: all blocks of a launch have to be resident at once. A launch of
-	// more returns a [*CooperativeLaunchError] and runs nothing.
+	// Cooperative: all blocks of a launch must be resident at once. A launch with too
+	// many blocks returns a [*CooperativeLaunchError] and runs nothing.
 	Cooperative bool
-	Cluster     kernel.Dim3 // blocks in a cluster; X is zero in a kernel without
+	Cluster     kernel.Dim3 // blocks per cluster; X is zero in a kernel without clusters
 }
 
 // Function is a kernel on a device.
@@ -200,12 +200,12 @@ type Function interface {
 	Close() error
 }
 
-// Properties are a loaded kernel's use of resources.
+// Properties describe the resources that a loaded kernel uses.
 type Properties struct {
-	MaxThreads int // of a block, given the registers that the kernel needs
-	Registers  int // a thread, 0 if unknown
-	Shared     int // static shared memory of a block in bytes
-	Local      int // local memory of a thread in bytes
+	MaxThreads int // per block, given the registers that the kernel needs
+	Registers  int // per thread, 0 if unknown
+	Shared     int // static shared memory per block in bytes
+	Local      int // local memory per thread in bytes
 }
 
 // Sentinel errors.
@@ -232,22 +232,22 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s (%d): %s", e.Op, e.Name, e.Code, e.Text)
 }
 
-// MaxCooperative is the number of blocks of a cooperative launch on devices without
-// a limit of their own.
+// MaxCooperative is the maximum number of blocks of a cooperative launch on devices
+// without a limit of their own.
 const MaxCooperative = 1 << 10
 
-// CooperativeLaunchError means that the blocks of a cooperative launch cannot be
+// CooperativeLaunchError reports that the blocks of a cooperative launch cannot all be
 // resident at once.
 type CooperativeLaunchError struct {
-	Blocks int // of the grid
+	Blocks int // in the grid
 	Limit  int // at most
 }
 
 func (e *CooperativeLaunchError) Error() string {
-	return fmt.Sprintf("%d blocks cannot be resident at once, as t.SyncGrid needs them to be; the device has room for %d", e.Blocks, e.Limit)
+	return fmt.Sprintf("%d blocks cannot be resident at once, as t.SyncGrid requires; the device has room for %d", e.Blocks, e.Limit)
 }
 
-// CheckCooperative reports whether more blocks than limit would run.
+// CheckCooperative returns an error if the grid has more blocks than limit.
 func CheckCooperative(grid kernel.Dim3, limit int) error {
 	if n := grid.X * grid.Y * grid.Z; n > limit {
 		return &CooperativeLaunchError{Blocks: n, Limit: limit}

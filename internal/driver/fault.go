@@ -12,11 +12,11 @@ const (
 	RecordSize  = 64
 )
 
-// Kind says what stopped a kernel.
+// Kind is the kind of a fault.
 type Kind uint8
 
-// Kinds of faults. What a kernel's own checks find comes first; the rest is
-// found by the simulator.
+// Kinds of faults. The kernel's own checks find the first ones; the simulator finds the
+// rest.
 const (
 	KindUnknown Kind = iota
 	KindRange
@@ -35,7 +35,7 @@ const (
 	KindGivenUp
 )
 
-// Fault is what stopped a kernel. It is an error so that [Stream.Fault] can
+// Fault describes why a kernel stopped. It is an error so that [Stream.Fault] can
 // return either it or an [*Error].
 type Fault struct {
 	ID uint32 // of the Frame
@@ -45,16 +45,16 @@ type Fault struct {
 	Site int
 
 	Kind Kind
-	File string // as in PTX; of a kernel in Go a path
+	File string // as in PTX; a path for a kernel compiled to Go
 	Line int
-	// Package is the import path of the Go function that failed, empty in PTX.
+	// Package is the import path of the Go function that failed, empty for PTX.
 	Package string
 	Reason  string
 
-	// Cause is why the launch was given up. Such a fault is not kept for the next
-	// wait: the call that launched returns it.
+	// Cause is why the launch was cancelled. Such a fault is not kept for the next
+	// wait: the call that launched the kernel returns it.
 	Cause error
-	// Access is set if the simulator refuses an access to global memory.
+	// Access is set if the simulator rejected an access to global memory.
 	Access *Access
 
 	HasIndex      bool
@@ -64,30 +64,30 @@ type Fault struct {
 
 func (f *Fault) Error() string { return "kernel fault: " + f.Reason }
 
-// Unwrap returns the cause of a launch that was given up.
+// Unwrap returns the cause of a cancelled launch.
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// Access is an access to global memory, with what is needed to say which argument of
-// the launch it was to.
+// Access describes an access to global memory. It has what a caller needs to find the
+// launch argument that was accessed.
 type Access struct {
 	Address uint64
-	Size    int    // of the access, bytes
-	Write   bool   // it is a store or an atomic access
-	Lo, Hi  uint64 // of the allocation that the address belongs to; see ptxvm.GlobalAccess
+	Size    int    // in bytes
+	Write   bool   // a store or an atomic access
+	Lo, Hi  uint64 // bounds of the allocation that the address belongs to; see ptxvm.GlobalAccess
 	Where   string // the part of the fault's Reason that says where the address is
 
 	Slices []SliceArg
 }
 
-// SliceArg is an argument of a launch that is a slice.
+// SliceArg is a slice argument of a launch.
 type SliceArg struct {
-	Param  int // number of the parameter
+	Param  int // parameter number
 	Addr   uint64
 	Length int64 // elements
 }
 
-// Record takes a fault record of RecordSize bytes apart. It returns nil if none
-// is complete.
+// Record decodes a fault record of RecordSize bytes. It returns nil if the record is
+// not complete.
 //
 //	 0 u32 state, 1 when complete
 //	 4 u32 site

@@ -6,7 +6,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// Param is the form of one parameter of a kernel.
+// Param describes the layout of one kernel parameter.
 type Param struct {
 	Slice bool
 	Size  int // bytes of a value
@@ -14,40 +14,40 @@ type Param struct {
 
 // Arg is the storage of one argument.
 type Arg struct {
-	// A slice.
+	// For a slice.
 	Data   unsafe.Pointer // where the memory is Go's, otherwise nil
 	Addr   uint64
 	Length int64 // elements
 
-	// A value: Size bytes in words of their own.
+	// For a value: Size bytes in words of their own.
 	Value unsafe.Pointer
 	Size  int
 }
 
-// Frame is the arguments of one launch. It is used by one launch at a time.
+// Frame holds the arguments of one launch. Only one launch at a time may use it.
 type Frame struct {
 	Grid, Block kernel.Dim3
 	Shared      int // dynamic shared memory in bytes
-	// Threads is how many threads of the kernel, along X, one thread of the PTX
-	// runs; see Frame.Blocks. It is at least 1. Kernels in Go run them one by one.
+	// Threads is the number of the kernel's threads, along X, that one PTX thread runs;
+	// see Frame.Blocks. It is at least 1. Kernels compiled to Go run them one by one.
 	Threads int
-	// Adjacent: these have numbers in the grid that follow each other; otherwise
-	// they are the same thread of blocks that do.
+	// Adjacent: these threads have consecutive numbers in the grid; otherwise they are
+	// the same thread of consecutive blocks.
 	Adjacent bool
 	Args     []Arg
 
-	// Params points at each PTX parameter in order: one for a value, two for a
-	// slice (address and length), then Control, ID and Stated, of which a kernel
-	// may declare fewer.
+	// Params points at each PTX parameter in order: one for a value, two for a slice
+	// (address and length), then Control, ID and Stated. A kernel may declare fewer of
+	// the last three.
 	Params []unsafe.Pointer
-	// Bytes is the memory of each of Params.
+	// Bytes is the memory of each element of Params.
 	Bytes [][]byte
 
 	Control uint64 // address of the stream's control block; the stream sets it
-	ID      uint32 // what the fault record calls the kernel
+	ID      uint32 // identifies the kernel in fault records
 	Stated  uint32 // Grid.X
 
-	// Call is for the driver call of the launch.
+	// Call holds the arguments of the driver call.
 	Call [12]uintptr
 }
 
@@ -77,8 +77,8 @@ func NewFrame(params []Param) *Frame {
 	return f
 }
 
-// Blocks returns the blocks that run the PTX: along X one for as many of Grid as
-// a thread runs threads, with a last one for the rest.
+// Blocks returns the grid for the PTX. Along X it is Grid divided by the number of
+// threads that a PTX thread runs, rounded up.
 func (f *Frame) Blocks() kernel.Dim3 {
 	d := f.Grid
 	if n := f.Threads; n > 1 {
@@ -87,7 +87,7 @@ func (f *Frame) Blocks() kernel.Dim3 {
 	return d
 }
 
-// First returns the first of the kernel's threads that a thread of the PTX runs.
+// First returns the first of the kernel's threads that a PTX thread runs.
 func (f *Frame) First(block, thread kernel.Dim3) (kernel.Dim3, kernel.Dim3) {
 	if f.Threads > 1 {
 		block.X *= f.Threads
@@ -100,8 +100,8 @@ func (f *Frame) First(block, thread kernel.Dim3) (kernel.Dim3, kernel.Dim3) {
 	return block, thread
 }
 
-// wordsOf returns the number of 8-byte words that hold a value of parameter p.
-// It is at least one, so that every value has an address of its own.
+// wordsOf returns the number of 8-byte words that hold a value of parameter p. It is at
+// least one, so that every value has its own address.
 func wordsOf(p Param) int {
 	if p.Slice {
 		return 0
@@ -114,7 +114,7 @@ func (f *Frame) add(p unsafe.Pointer, size int) {
 	f.Bytes = append(f.Bytes, unsafe.Slice((*byte)(p), size))
 }
 
-// Release drops the pointers to memory of the last launch.
+// Release drops the pointers to the memory of the last launch.
 func (f *Frame) Release() {
 	for i := range f.Args {
 		f.Args[i].Data = nil

@@ -6,8 +6,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// Every thread that a launch states is run by one thread of its PTX, and First
-// finds it again.
+// Each of the launch's threads is run by exactly one PTX thread, and First returns it.
 func TestBlocksCoverTheGrid(t *testing.T) {
 	for _, threads := range []int{0, 1, 2, 4, 16} {
 		for _, adjacent := range []bool{false, true} {

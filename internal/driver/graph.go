@@ -2,12 +2,12 @@ package driver
 
 import "unsafe"
 
-// GraphKind is what a node of a graph does.
+// GraphKind is the operation of a graph node.
 type GraphKind uint8
 
 // Kinds of nodes.
 const (
-	GraphEmpty  GraphKind = iota // nothing: a point that others come after
+	GraphEmpty  GraphKind = iota // nothing: a point that other nodes depend on
 	GraphLaunch                  // Function with Frame
 	GraphCopy                    // Size bytes from Src to Dst
 	GraphBox                     // Box, within the device
@@ -30,12 +30,12 @@ func (k GraphKind) String() string { return graphKindNames[k] }
 // GraphNode is one operation of a graph.
 type GraphNode struct {
 	Kind GraphKind
-	// After are the numbers of the nodes in the same list, all of them smaller
-	// than the node's own, that are done before this one begins.
+	// After lists the nodes that complete before this one begins. They are in the same
+	// list and have smaller numbers.
 	After []int
 
 	Function Function
-	Frame    *Frame // the node's own
+	Frame    *Frame // owned by the node
 
 	Dst, Src Memory
 	Host     unsafe.Pointer
@@ -45,27 +45,26 @@ type GraphNode struct {
 	Count    int64
 	Call     func() error
 	Body     []GraphNode
-	Cond     Memory // of 4 bytes, aligned
+	Cond     Memory // 4 bytes, aligned
 }
 
 // Graphs is implemented by devices that run graphs.
 type Graphs interface {
-	// NewGraphExec makes a graph of the nodes ready to run. It keeps them. The
-	// errors of calls go to failed.
+	// NewGraphExec creates an executable graph from the nodes, which it keeps. Errors
+	// of host calls go to failed.
 	NewGraphExec(nodes []GraphNode, failed func(error)) (GraphExec, error)
 }
 
-// GraphExec is a graph that is ready to run.
+// GraphExec is an executable graph.
 type GraphExec interface {
-	// Launch runs the graph in the order of the stream. Runs of one graph follow
-	// each other, whatever their streams are. What stops a kernel is a fault of
-	// the stream.
+	// Launch runs the graph in stream order. Runs of one graph follow each other, also
+	// on different streams. A kernel that stops is a fault of the stream.
 	Launch(s Stream) error
-	// Update replaces nodes by others of the same kind; those of runs that were
-	// asked for before are not changed. After an error the graph is as it was.
+	// Update replaces nodes with others of the same kind. Runs launched earlier are not
+	// affected. After an error the graph is unchanged.
 	Update(changes map[int]GraphNode) error
-	// Wait waits for the runs.
+	// Wait waits for all runs.
 	Wait() error
-	// Close waits for the runs too.
+	// Close waits for all runs and releases the graph.
 	Close() error
 }

@@ -2,13 +2,13 @@ package driver
 
 import "time"
 
-// Interrupter is a stream that does its work in the caller and can be told to give
-// it up.
+// Interrupter is a stream that does its work in the calling goroutine and can be told
+// to cancel it.
 type Interrupter interface {
-	// GiveUp ends the kernel or graph that runs, and refuses all later ones: they
+	// GiveUp ends the kernel or graph that is running and refuses all later ones. They
 	// return a [*Fault] with that cause.
 	GiveUp(cause error)
-	// Limit ends each kernel and each graph that runs for longer than d. It is
-	// called before the first.
+	// Limit ends each kernel and graph that runs for longer than d. It must be called
+	// before the first one.
 	Limit(d time.Duration, cause error)
 }

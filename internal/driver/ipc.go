@@ -3,21 +3,21 @@ package driver
 // HandleSize is the size of a Handle in bytes.
 const HandleSize = 64
 
-// Handle names an allocation for the processes of a machine.
+// Handle identifies an allocation to other processes on the machine.
 type Handle [HandleSize]byte
 
-// SharedMemory is implemented by devices whose memory other processes can use.
+// SharedMemory is implemented by devices whose memory other processes can access.
 type SharedMemory interface {
-	// Share names the allocation that m lies in, and returns how many bytes
-	// behind its start m is.
+	// Share returns a handle for the allocation that contains m, and the offset of m in
+	// it in bytes.
 	Share(m Memory) (h Handle, offset int64, err error)
-	// OpenShared returns the start of an allocation of another process, which
-	// CloseShared gives back.
+	// OpenShared returns the start of another process's allocation. CloseShared
+	// releases it.
 	OpenShared(h Handle) (Memory, error)
 	CloseShared(m Memory) error
 }
 
-// NativeStream is implemented by streams that other libraries know by a handle.
+// NativeStream is implemented by streams that have a handle for other libraries.
 type NativeStream interface {
 	Handle() uintptr
 }

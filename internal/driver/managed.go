@@ -2,20 +2,19 @@ package driver
 
 import "unsafe"
 
-// ManagedMemory is implemented by devices with memory that device and host reach at
-// the same address, and that moves between them as they use it.
+// ManagedMemory is implemented by devices with memory that device and host access at
+// the same address, and that migrates between them on use.
 type ManagedMemory interface {
-	// AllocManaged returns size > 0 bytes, and where the host finds them. Free
-	// frees them. It returns [errors.ErrUnsupported] if the device has no such
-	// memory.
+	// AllocManaged returns size > 0 bytes and their address on the host. Free frees
+	// them. It returns [errors.ErrUnsupported] if the device has no managed memory.
 	AllocManaged(size int64) (Memory, unsafe.Pointer, error)
 }
 
-// ManagedMover is implemented by devices that take hints about managed memory.
+// ManagedMover is implemented by devices that accept hints about managed memory.
 type ManagedMover interface {
 	// Advise says how the memory will be used.
 	Advise(m Memory, size int64, a Advice) error
-	// Prefetch moves it to the device or to the host, in the order of a stream. It
+	// Prefetch migrates the memory to the device or to the host, in stream order. It
 	// may do nothing.
 	Prefetch(s Stream, m Memory, size int64, toHost bool) error
 }
@@ -25,9 +24,9 @@ type Advice uint8
 
 // Kinds of advice.
 const (
-	AdviceNone           Advice = iota // forget what was said before
-	AdviceReadMostly                   // make copies rather than move it
-	AdvicePreferDevice                 // leave it on the device
-	AdvicePreferHost                   // leave it on the host
-	AdviceAccessedByHost               // let the host reach it where it is
+	AdviceNone           Advice = iota // cancel earlier advice
+	AdviceReadMostly                   // replicate instead of migrating
+	AdvicePreferDevice                 // keep on the device
+	AdvicePreferHost                   // keep on the host
+	AdviceAccessedByHost               // map into the host instead of migrating
 )

@@ -2,21 +2,21 @@ package driver
 
 import "encoding/binary"
 
-// OutputSize is how many bytes of records a stream holds for what its kernels
-// print between two waits.
+// OutputSize is the capacity, in bytes of records, of the output that a stream's
+// kernels print between two waits.
 const OutputSize = 1 << 20
 
 // Message is one call of kernel.Printf.
 type Message struct {
-	Text string // if the kernel formatted it itself
+	Text string // if the kernel formatted the message itself
 
-	// What a kernel in PTX leaves to the host.
+	// Set for a kernel in PTX: the host formats the message.
 	ID     uint32   // of the Frame
-	Format int      // number of the format among those of the kernel
-	Args   []uint64 // bits of the arguments, integers extended to 64
+	Format int      // index in the kernel's formats
+	Args   []uint64 // bits of the arguments, integers extended to 64 bits
 }
 
-// Messages takes records apart. Each is
+// Messages decodes output records. Each is
 //
 //	 0 u32 size of the record in bytes, a multiple of 8
 //	 4 u32 format
@@ -44,26 +44,26 @@ func Messages(b []byte) []Message {
 	return list
 }
 
-// Control is what a stream's control block says of its output.
+// Control is the output part of a stream's control block.
 type Control struct {
-	Printed int // bytes of records that were asked for, also beyond the capacity
-	Dropped int // messages that found no room
+	Printed int // bytes of records requested, may exceed the capacity
+	Dropped int // messages that did not fit
 }
 
 // Offsets in the control block.
 const (
 	ControlPrinted = 4
-	ControlOutput  = 16 // u64, followed by the size and what was dropped
+	ControlOutput  = 16 // u64, followed by the size and the number of dropped messages
 	ControlDropped = 28
-	// ControlArrivals is a u64: the arrivals of blocks at barriers of the grid. A
-	// cooperative launch starts with zero.
+	// ControlArrivals is a u64: the number of blocks that arrived at grid barriers. It
+	// is zero when a cooperative launch starts.
 	ControlArrivals = 32
 
 	controlRecord   = 8
 	controlCapacity = 24
 )
 
-// ReadControl takes the control block b apart.
+// ReadControl decodes the control block b.
 func ReadControl(b []byte) Control {
 	return Control{
 		Printed: int(binary.LittleEndian.Uint32(b[ControlPrinted:])),
@@ -71,7 +71,7 @@ func ReadControl(b []byte) Control {
 	}
 }
 
-// PutControl writes a control block to b: nothing has failed, nothing is printed.
+// PutControl writes a fresh control block to b: no fault, no output.
 func PutControl(b []byte, record, output uint64, capacity int) {
 	clear(b[:ControlSize])
 	binary.LittleEndian.PutUint64(b[controlRecord:], record)
@@ -79,6 +79,6 @@ func PutControl(b []byte, record, output uint64, capacity int) {
 	binary.LittleEndian.PutUint32(b[controlCapacity:], uint32(capacity))
 }
 
-// RecordPrinted is the offset, in the fault record, of a word that is not zero
-// if kernels have printed.
+// RecordPrinted is the offset in the fault record of a word that is not zero if kernels
+// have printed.
 const RecordPrinted = 12

@@ -7,43 +7,43 @@ import (
 	"sync/atomic"
 )
 
-// Persistent is the owner of persistent kernels: kernels that run until they are told
-// to end. Quiesce ends them for an operation, and Resume starts them again; if Quiesce
-// returns an error, Resume is not called.
+// Persistent owns persistent kernels: kernels that run until they are told to stop.
+// Quiesce stops them for an operation, and Resume restarts them. If Quiesce returns an
+// error, Resume is not called.
 type Persistent interface {
 	Quiesce(op Operation) error
 	Resume() error
 }
 
-// Operation is what waits for everything that runs on a device.
+// Operation is an operation that waits for everything that runs on a device.
 type Operation string
 
 // The operations.
 const (
-	FreeMemory   Operation = "free"        // of the device, or the host's that it reaches
-	LoadModule   Operation = "load module" // or what a kernel needs to be launched
+	FreeMemory   Operation = "free"        // of the device, or of the host if the device can access it
+	LoadModule   Operation = "load module" // or whatever else a kernel needs before its launch
 	UnloadModule Operation = "unload module"
 	NewStreams   Operation = "new streams"
-	MapPeer      Operation = "map peer" // memory of another device or process, or its end
+	MapPeer      Operation = "map peer" // map or unmap memory of another device or process
 	CloseDevice  Operation = "close device"
 )
 
-// PersistentKernels is implemented by devices some of whose functions wait for the end
-// of every kernel that runs. They have the owners of persistent kernels end these
-// around such a function. [PersistentList] is for other devices.
+// PersistentKernels is implemented by devices with functions that wait for every
+// running kernel to end. Around such a function they have the owners of persistent
+// kernels stop them. [PersistentList] is for other devices.
 type PersistentKernels interface {
 	AddPersistent(Persistent)
 	RemovePersistent(Persistent)
-	HasPersistent() bool  // of any device that is open for the same hardware
+	HasPersistent() bool  // on any open device for the same hardware
 	EndPersistent() error // for good, before the streams are closed
 }
 
-// PersistentList lists the owners of persistent kernels on a device, or on all devices
-// whose functions wait for each other's kernels. The zero value is empty.
+// PersistentList lists the owners of persistent kernels on one device, or on all
+// devices whose functions wait for each other's kernels. The zero value is empty.
 type PersistentList struct {
-	turn sync.Mutex // of operations; taken before the locks of owners
+	turn sync.Mutex // serializes operations; taken before the locks of owners
 	mu   sync.Mutex
-	list atomic.Pointer[[]Persistent] // never changed in place
+	list atomic.Pointer[[]Persistent] // replaced, never changed in place
 }
 
 // AddPersistent adds r.
@@ -69,15 +69,15 @@ func (l *PersistentList) all() []Persistent {
 	return nil
 }
 
-// HasPersistent reports whether there is any.
+// HasPersistent reports whether there are persistent kernels.
 func (l *PersistentList) HasPersistent() bool { return len(l.all()) > 0 }
 
-// EndPersistent ends all persistent kernels, and forgets their owners.
+// EndPersistent ends all persistent kernels and removes their owners.
 func (l *PersistentList) EndPersistent() error { return l.End(l.all()) }
 
-// End ends the kernels of some owners and forgets these, except for those that return
-// an error. An owner stays in the list until its kernels have ended, so that operations
-// of others meanwhile still quiesce it: closing it may wait for them.
+// End ends the kernels of the listed owners and removes these owners, except those that
+// return an error. An owner stays in the list until its kernels have ended, so that
+// concurrent operations still quiesce it: closing it may wait for them.
 func (l *PersistentList) End(list []Persistent) error {
 	var errs []error
 	for _, r := range list {
@@ -90,8 +90,8 @@ func (l *PersistentList) End(list []Persistent) error {
 	return errors.Join(errs...)
 }
 
-// Apart calls f while no persistent kernel runs. Operations come
-// one after another, and f must not begin one.
+// Apart calls f while no persistent kernel runs. Operations run one at a time, and f
+// must not start one.
 func (l *PersistentList) Apart(op Operation, f func() error) (err error) {
 	if !l.HasPersistent() {
 		return f()

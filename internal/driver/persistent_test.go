@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// spawner is a resident that, like a runtime of actors, waits before it closes for
-// somebody who is about to load a kernel.
+// spawner is an owner of persistent kernels. Like an actor runtime, it waits on close
+// for a goroutine that is about to load a kernel.
 type spawner struct {
-	kernels  atomic.Bool // run
+	kernels  atomic.Bool // running
 	spawning sync.Mutex
 	closing  chan struct{}
 }
@@ -30,9 +30,9 @@ func (s *spawner) Resume() error {
 	return nil
 }
 
-// What is under way when a device is closed must not wait for kernels that stay until
+// Work in progress while a device is closed must not wait for kernels that run until
 // the device is closed.
-func TestPersistentKernelsMakeWayWhileTheyAreEnded(t *testing.T) {
+func TestPersistentKernelsAreQuiescedWhileTheyAreEnded(t *testing.T) {
 	var l PersistentList
 	s := &spawner{closing: make(chan struct{})}
 	s.kernels.Store(true)

@@ -1,8 +1,8 @@
 package driver
 
-// Prioritizer is implemented by devices that do the work of some streams first.
+// Prioritizer is implemented by devices whose streams have priorities.
 type Prioritizer interface {
-	// Priorities returns the range of the priorities of streams. Work of a
-	// stream with a higher one goes first; that of others is zero.
+	// Priorities returns the range of stream priorities. Work of a stream with a higher
+	// priority runs first; the default priority is zero.
 	Priorities() (least, greatest int)
 }

@@ -6,20 +6,20 @@ import (
 	"quern.dev/kernel"
 )
 
-// Texels says how a texture's elements are stored.
+// Texels is the storage format of a texture's elements.
 type Texels uint8
 
-// Forms of elements. Integers become numbers from 0 to 1.
+// Storage formats. Integers are read as numbers from 0 to 1.
 const (
 	Float32 Texels = iota
 	Uint8
 	Uint16
 )
 
-// Size is the number of bytes of one number.
+// Size returns the size of one component in bytes.
 func (t Texels) Size() int { return [...]int{Float32: 4, Uint8: 1, Uint16: 2}[t] }
 
-// TextureInfo says what a texture is to be.
+// TextureInfo describes a texture to create.
 type TextureInfo struct {
 	Width, Height, Channels int
 	Texels                  Texels
@@ -27,22 +27,22 @@ type TextureInfo struct {
 	Linear, Normalized      bool
 }
 
-// Textures is implemented by devices on which kernels sample images.
+// Textures is implemented by devices whose kernels can sample images.
 type Textures interface {
 	NewTexture(i TextureInfo) (Texture, error)
 }
 
 // Texture is an image on a device.
 type Texture interface {
-	// Object is what kernels call the texture.
+	// Object returns the handle that kernels use.
 	Object() uint64
-	// Store copies all elements from Go memory, in the order of the stream. It
-	// returns when src may be reused.
+	// Store copies all elements from Go memory, in stream order. It returns when src
+	// may be reused.
 	Store(s Stream, src unsafe.Pointer) error
 	Close() error
 }
 
-// Decode fills to with numbers that are stored at src.
+// Decode converts the numbers stored at src to float32 and fills to with them.
 func Decode(form Texels, to []float32, src unsafe.Pointer) {
 	switch form {
 	case Float32:

@@ -18,12 +18,12 @@ import (
 
 const registersFile = "testdata/registers.golden"
 
-// module is PTX text to assemble. Its name is a directory, a kernel and a
+// module is PTX text to assemble. Its name consists of a directory, a kernel and a
 // variant.
 type module struct{ name, text string }
 
-// modules are those of the kernels of this package and of every other package of the
-// repository.
+// modules returns the modules of this package's kernels and of every other package in
+// the repository.
 func modules(t *testing.T) []module {
 	t.Helper()
 	var out []module
@@ -61,8 +61,8 @@ func modules(t *testing.T) []module {
 	return out
 }
 
-// Every module assembles for every architecture from its target on, and no kernel spills
-// registers. What it uses on sm_90 is compared with what was recorded.
+// Every module assembles for every architecture from its target on, and no kernel
+// spills registers. The resources used on sm_90 are compared with the recorded ones.
 func TestModulesAssemble(t *testing.T) {
 	if _, err := ptxas.Find(); err != nil {
 		t.Skip(err)
@@ -126,7 +126,7 @@ func TestModulesAssemble(t *testing.T) {
 	}
 }
 
-// older reports whether an architecture comes before the target of PTX text.
+// older reports whether an architecture is older than the target of PTX text.
 func older(arch, text string) bool {
 	number := func(s string) (n int) {
 		fmt.Sscanf(s, "sm_%d", &n)
@@ -162,7 +162,7 @@ func readRegisters(t *testing.T) map[string]ptxas.Info {
 	out := map[string]ptxas.Info{}
 	for line := range strings.Lines(strings.TrimPrefix(string(text), registersHead)) {
 		fields := strings.Fields(line)
-		n := max(3, len(fields)) - 3 // the name has several words
+		n := max(3, len(fields)) - 3 // the name contains spaces
 		var i ptxas.Info
 		if _, err := fmt.Sscan(strings.Join(fields[n:], " "), &i.Registers, &i.Stack, &i.Shared); err != nil {
 			t.Fatalf("%s: %q: %v", registersFile, line, err)

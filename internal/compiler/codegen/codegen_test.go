@@ -76,15 +76,15 @@ func sources(t testing.TB) []source {
 
 // expectation is one regular expression in a comment.
 type expectation struct {
-	variant string // ptx for the fastest with a thread for each of the kernel's
+	variant string // ptx selects the fastest variant with one thread per kernel
 	not     bool
 	text    string
 }
 
 var expectationForm = regexp.MustCompile("(ptx|coarse|proven|narrow|wide):(-?)(\"(?:[^\"\\\\]|\\\\.)*\")")
 
-// expectations reads those in a comment. An expression is written as in a regular
-// expression, so its backslashes stand for themselves.
+// expectations parses the expectations in a comment. Expressions are written as in a
+// regular expression, so backslashes are not escaped.
 func expectations(comment string) []expectation {
 	var list []expectation
 	for _, m := range expectationForm.FindAllStringSubmatch(comment, -1) {
@@ -122,7 +122,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// expect checks one expectation about a line, or about the whole body for line 0.
+// expect checks an expectation for a line, or for the whole body if line is 0.
 func (k *kernelSource) expect(t *testing.T, where string, e expectation, line int) {
 	t.Helper()
 	v := &k.Variants[0]
@@ -170,8 +170,8 @@ var (
 	locForm    = regexp.MustCompile(`^\s*\.loc 1 (\d+) \d+`)
 )
 
-// body is a module's text between the entry's head and the code that reports
-// faults.
+// body returns the text of a module between the head of the entry and the code that
+// reports faults.
 func body(module string) string {
 	_, text, _ := strings.Cut(module, "\n{\n")
 	if at := faultLabel.FindStringIndex(text); at != nil {
@@ -180,7 +180,7 @@ func body(module string) string {
 	return text
 }
 
-// linesOf divides a body by the source lines of its .loc directives.
+// linesOf splits a body by the source lines of its .loc directives.
 func linesOf(body string) map[int]string {
 	out := map[int]string{}
 	line := 0

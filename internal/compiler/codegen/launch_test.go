@@ -6,8 +6,8 @@ import (
 	"quern.dev/internal/testmodule"
 )
 
-// Launches of ordinary size run a variant in 32 bits, and without checks where
-// the buffers are as large as the sizes say.
+// Ordinary launches run a 32-bit variant, without checks if the buffers are as large as
+// the sizes say.
 func TestLaunchesRunTheVariant(t *testing.T) {
 	testmodule.NeedSource(t)
 	kernels := map[string]*kernelSource{}

@@ -12,11 +12,11 @@ var (
 	stride     = flag.Uint("stride", 1021, "test the functions of one argument for every so many bit patterns")
 )
 
-// maxULP is the bound that package kernel promises.
+// maxULP is the error bound documented in package kernel.
 const maxULP = 2
 
-// ulps returns the error of got in units in the last place of the exact result,
-// which want is nearly. A wrong sign, NaN or infinity is an infinite error.
+// ulps returns the error of got in units in the last place. want approximates the exact
+// result. A wrong sign, NaN or infinity is an infinite error.
 func ulps(got float32, want float64) float64 {
 	if want != want || got != got {
 		if want != want && got != got {
@@ -77,8 +77,7 @@ func log2(x float64) float64 {
 	return math.Log2(x)
 }
 
-// exactly are arguments that all functions are tested at, besides their
-// negatives.
+// exactly lists arguments that all functions are tested at, also with negative sign.
 var exactly = []float32{
 	0, math.SmallestNonzeroFloat32, 0x1p-127, 0x1.fffffcp-127, 0x1p-126, 0x1p-64, 0x1p-24, 0x1p-12,
 	0.25, 0.5, 0x1.fffffep-1, 1, 0x1.000002p0, 1.5, 2, 2.5, 3, 4, 8, 10, 11, 100, 1000,

@@ -1,26 +1,25 @@
-// Package devicemath implements the float32 functions of package kernel on the
-// GPU, which has no mathematical library of its own. The compiler compiles
-// these functions as it does any other Go function that a kernel calls.
+// Package devicemath implements the float32 functions of package kernel for the GPU,
+// which has no mathematical library. The compiler compiles these functions like any
+// other Go function that a kernel calls.
 //
-// The functions named as in package kernel are within 2 ULP of the exact result
-// for all arguments, subnormal ones included, and have the special cases of
-// package math. They stand on operations that IEEE 754 defines and on nothing
-// that the hardware approximates, but for Rsqrt, whose approximation is as good
-// as that. The results are therefore the same on every device that fuses
-// the same operations; the operations whose fusing matters say so, with FMA or
-// with a conversion.
+// The functions with names from package kernel are within 2 ULP of the exact result for
+// all arguments, including subnormal ones, and have the special cases of package math.
+// They use operations defined by IEEE 754 and no approximations of the hardware, except
+// Rsqrt, whose approximation is equally accurate. The results are therefore the same on
+// every device that fuses the same operations. Operations for which fusing matters use
+// FMA or an explicit conversion.
 //
-// The functions named Fast... take the approximations as they are, for kernels
-// marked fastmath: their relative error is some 2**-21 where nothing cancels,
-// they lose special cases, and FastSin and FastCos lose one bit for each
-// doubling of the argument.
+// The functions named Fast... use the hardware's approximations directly, for kernels
+// marked fastmath. Their relative error is about 2**-21 if there is no cancellation,
+// they do not handle special cases, and FastSin and FastCos lose one bit each time the
+// argument doubles.
 //
-// The functions declared in prim.go are single instructions of the target,
-// which the compiler puts in the place of calls; their bodies say what they
-// compute and let this package run as Go.
+// The functions in prim.go are single instructions of the target. The compiler replaces
+// calls of them by the instruction; the Go bodies define the result and let this
+// package run as Go.
 //
-// Polynomials come from the program in directory fit.
+// The program in directory fit computes the polynomials.
 //
-// The package has no functions that are a single instruction, such as the
-// absolute value, and none in float64: the compiler takes package math's own.
+// Functions that are single instructions, such as the absolute value, and float64
+// functions are not in this package: for these the compiler uses package math.
 package devicemath

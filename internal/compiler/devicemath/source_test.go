@@ -68,8 +68,8 @@ func TestSourceIsComplete(t *testing.T) {
 	}
 }
 
-// TestTheTablesNameFunctions checks both sides: what the tables name exists
-// here, and with the same number of arguments in package kernel.
+// TestTheTablesNameFunctions checks both sides: the functions in the tables exist here,
+// and in package kernel with the same number of arguments.
 func TestTheTablesNameFunctions(t *testing.T) {
 	testmodule.NeedSource(t)
 	const kernelMath = "../../../kernel/math.go"
@@ -97,9 +97,9 @@ func TestTheTablesNameFunctions(t *testing.T) {
 	}
 }
 
-// TestSourceStaysInTheLanguage checks what a device can run: but for the
-// primitives, no package is used beyond the conversions to and from bits, and
-// there are no variables outside of functions.
+// TestSourceStaysInTheLanguage checks that a device can run the code: except in the
+// primitives, it uses no packages beyond conversions to and from bits, and there are no
+// package-level variables.
 func TestSourceStaysInTheLanguage(t *testing.T) {
 	for name, f := range source(t) {
 		if name == "prim.go" {

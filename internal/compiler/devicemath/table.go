@@ -1,8 +1,8 @@
 package devicemath
 
-// Functions gives for functions of package kernel the name of their float32
-// implementation here. Those that are missing are instructions or defined in
-// package kernel by others.
+// Functions maps functions of package kernel to the names of their float32
+// implementations here. Missing functions are instructions, or are defined in package
+// kernel in terms of others.
 var Functions = map[string]string{
 	"Exp":   "Exp",
 	"Exp2":  "Exp2",
@@ -29,7 +29,7 @@ var Functions = map[string]string{
 	"Round": "Round",
 }
 
-// Fast gives the implementations that a kernel marked fastmath uses instead.
+// Fast maps functions to the implementations that a kernel marked fastmath uses.
 var Fast = map[string]string{
 	"Exp":   "FastExp",
 	"Exp2":  "FastExp2",

@@ -16,52 +16,51 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// Packages that handlers are written with, and with the loop that calls them.
+// Packages that handlers, and the loop that calls them, are written with.
 const (
 	actorPath = "quern.dev/ring/actor"
 	loopPath  = "quern.dev/ring/internal/loop"
-	mailPath  = "quern.dev/ring/internal/mail" // what actorPath stands on
+	mailPath  = "quern.dev/ring/internal/mail" // used by actorPath
 )
 
 // actorVerb begins the directive of a handler.
 const actorVerb = "actor"
 
-// defaultActorBlock is the threads of an actor that does not say how many: a warp.
+// defaultActorBlock is the block of an actor that does not declare one: one warp.
 var defaultActorBlock = [3]int{ir.WarpSize, 1, 1}
 
-// Registers of an actor's thread, and those of a multiprocessor of any architecture.
-// Left alone, ptxas spills some rather than have fewer than all blocks of a warp on a
-// multiprocessor, which actors are too large for in any case.
+// Registers per thread of an actor, and per multiprocessor of any architecture. Without
+// a limit, ptxas spills registers so that a multiprocessor can hold the maximum number
+// of one-warp blocks, which actors are too large for anyway.
 const (
 	actorRegisters = 128
 	registerFile   = 65536
 )
 
-// actorForm is how a handler is declared.
+// actorForm is the form of a handler's declaration.
 const actorForm = "func %s(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; " +
-	"behind the thread it may take c *actor.Context, and behind that data []P"
+	"after the thread it may take c *actor.Context, and after that data []P"
 
-// dataForm is how a handler with payload memory is declared.
+// dataForm is the form of a handler's declaration with payload memory.
 const dataForm = "func %s(t kernel.Thread, c *actor.Context, data []%s, state *State, in *In, out *Out) kernel.Action"
 
-// Actor is a handler and the two functions that were written for it: the kernel for
-// GPUs, which is the loop of package ring/internal/loop around the handler, and what the
-// threads of a block in Go do with one message.
+// Actor is a handler and the two functions generated for it: the GPU kernel, which is
+// the loop of package ring/internal/loop around the handler, and the function that, in
+// Go, the threads of a block run for one message.
 type Actor struct {
 	Handler string
 	Kernel  string
 	Block   string
 
-	// Position of the handler's parameters behind its thread, 0 for those that it
-	// does not have.
+	// Positions of the handler's parameters after its thread, 0 for missing ones.
 	Context, Data, State, In, Out int
 
 	loop  string            // its name in that package
-	names map[string]string // of variables of the kernel that are called otherwise
+	names map[string]string // variables of the kernel that have another name
 	pos   token.Pos         // of the handler's name
 }
 
-// ActorOf returns the actor whose kernel has a name, nil for other kernels.
+// ActorOf returns the actor with the named kernel, nil for other kernels.
 func (p *Package) ActorOf(kernel string) *Actor {
 	for i := range p.actors {
 		if p.actors[i].Kernel == kernel {
@@ -71,8 +70,8 @@ func (p *Package) ActorOf(kernel string) *Actor {
 	return nil
 }
 
-// subject is what errors call a kernel by, and whether it is the handler that the
-// kernel was made for.
+// subject returns the name that errors use for a kernel, and whether it is the handler
+// that the kernel was generated for.
 func (p *Package) subject(kernel string) (name string, handler bool) {
 	for i := range p.actors {
 		if a := &p.actors[i]; a.Kernel == kernel || a.Handler == kernel {
@@ -82,21 +81,21 @@ func (p *Package) subject(kernel string) (name string, handler bool) {
 	return kernel, false
 }
 
-// wrong reports whether something was said of a handler.
+// wrong reports whether an error was reported for a handler.
 func (l *lowering) wrong(handler string) bool {
 	return slices.ContainsFunc(l.diags, func(d Diagnostic) bool { return d.Handler && d.Kernel == handler })
 }
 
-// Owns reports whether what a kernel does at a position is written in the package:
-// not in a function of another one, nor in the loop around an actor's handler.
+// Owns reports whether the code at a position is written in the package, and not in a
+// function of another package or in the loop around an actor's handler.
 func (p *Package) Owns(at ir.Pos) bool {
 	return at.File != GeneratedFile && slices.ContainsFunc(p.Files, func(f *ast.File) bool {
 		return filepath.Base(p.world.Fset.Position(f.Package).Filename) == at.File
 	})
 }
 
-// variants is how many variants the kernel has: only indices of payload memory gain
-// by a narrow one.
+// variants returns the number of variants of the kernel: only indices of payload memory
+// gain from a narrow variant.
 func (a *Actor) variants() int {
 	if a.Data > 0 {
 		return 2
@@ -104,7 +103,7 @@ func (a *Actor) variants() int {
 	return 1
 }
 
-// SpawnerName is the name of the function that makes actors with a handler.
+// SpawnerName returns the name of the function that spawns actors with a handler.
 func SpawnerName(handler string) string { return "Spawn" + capitalised(handler) }
 
 var mentionsActor = regexp.MustCompile(`(?m)^//quern:actor\b`)
@@ -133,12 +132,12 @@ func actorDirective(fd *ast.FuncDecl) (directive, bool) {
 	return directive{}, false
 }
 
-// withActors adds to the files of a package one for each handler, with its kernel.
-// What is wrong with a handler is reported when the package is lowered.
+// withActors adds to the files of a package one file per handler, with its kernel.
+// Errors in a handler are reported when the package is lowered.
 func (w *World) withActors(path string, files []*ast.File) ([]*ast.File, []Actor, error) {
 	var actors []Actor
 	all := files
-	var known *types.Package // without the kernels, for constants in directives
+	var known *types.Package // without the kernels; for constants in directives
 	scope := func(fd *ast.FuncDecl, dir directive) constants {
 		if !slices.ContainsFunc(dir.args, isSymbolic) {
 			return constants{}
@@ -177,11 +176,11 @@ func isSymbolic(w word) bool {
 	return strings.Trim(value, "0123456789x") != ""
 }
 
-// newActor describes the kernel of a handler with some options.
+// newActor returns the actor of a handler with the given options.
 func newActor(fd *ast.FuncDecl, o options) Actor {
 	n := len(handlerParams(fd))
 	a := Actor{Handler: fd.Name.Name, Kernel: fd.Name.Name + "Actor", Block: "quernBlock" + capitalised(fd.Name.Name), State: n - 3, In: n - 2, Out: n - 1, loop: "Serve", names: map[string]string{}, pos: fd.Name.Pos()}
-	if o.Block[0] <= ir.WarpSize { // if it is not declared it is a warp
+	if o.Block[0] <= ir.WarpSize { // the default is a warp
 		a.loop = "ServeWarp"
 	}
 	if n > 4 {
@@ -190,7 +189,7 @@ func newActor(fd *ast.FuncDecl, o options) Actor {
 	if n > 5 {
 		a.Data = 2
 	}
-	// A variable may not hide what the handler is called, or its types are.
+	// A variable must not hide the names of the handler or of its types.
 	taken := map[string]bool{fd.Name.Name: true}
 	for _, t := range handlerParams(fd) {
 		ast.Inspect(t, func(n ast.Node) bool {
@@ -209,15 +208,15 @@ func newActor(fd *ast.FuncDecl, o options) Actor {
 	return a
 }
 
-// actorVariables are those of the functions written for an actor.
+// actorVariables are the variables of the functions generated for an actor.
 var actorVariables = []string{"t", "shape", "control", "cursors", "states", "inbox", "outbox", "post", "host", "data", "c", "contexts", "state", "in", "out", "action", "result"}
 
-// Names are the names of the variables of these functions.
+// Names returns the names of the variables of these functions.
 func (a *Actor) Names() []string { return slices.Collect(maps.Values(a.names)) }
 
-// kernelSource is the declaration of the kernel, in a file where packages kernel,
-// ring/actor and ring/internal/loop have the given names. typ is what a parameter of the
-// handler points to, or of the data the type of the elements.
+// kernelSource returns the declaration of the kernel, in a file where packages kernel,
+// ring/actor and ring/internal/loop have the given names. typ returns the type that a
+// parameter of the handler points to, or the element type of the data.
 func (a *Actor) kernelSource(kernel, actor, loop string, typ func(i int) string) string {
 	data, context, fence := "", "_", ""
 	if a.Context > 0 {
@@ -225,7 +224,8 @@ func (a *Actor) kernelSource(kernel, actor, loop string, typ func(i int) string)
 	}
 	if a.Data > 0 {
 		data = ", $data$ []" + typ(a.Data)
-		// The host may read what the handler has written once it has the reply.
+		// The host may read what the handler has written once it has received the
+		// reply.
 		fence = "\n\t\t$kernel$.Fence($kernel$.SystemScope)"
 	}
 	return a.source(kernel, actor, fmt.Sprintf(`func %s($t$ $kernel$.Thread, $shape$ %s.Shape, $control$ []uint64, $cursors$ []uint32, $states$ []%s, $inbox$, $outbox$, $post$, $host$ []uint64%s) {
@@ -238,7 +238,7 @@ func (a *Actor) kernelSource(kernel, actor, loop string, typ func(i int) string)
 `, a.Kernel, loop, typ(a.State), data, loop, a.loop, context, typ(a.State), typ(a.In), typ(a.Out), a.call("$c$"), unknownAction("$action$"), fence))
 }
 
-// BlockParams are the parameters of the block function behind the thread.
+// BlockParams returns the parameters of the block function after the thread.
 func (a *Actor) BlockParams(kernel, actor string, typ func(i int) string) string {
 	var b strings.Builder
 	if a.Context > 0 {
@@ -251,7 +251,7 @@ func (a *Actor) BlockParams(kernel, actor string, typ func(i int) string) string
 	return a.source(kernel, actor, b.String())
 }
 
-// BlockArgs are the names of these parameters.
+// BlockArgs returns the names of these parameters.
 func (a *Actor) BlockArgs() []string {
 	names := []string{"contexts", "data", "state", "in", "out", "action"}
 	switch {
@@ -266,8 +266,8 @@ func (a *Actor) BlockArgs() []string {
 	return names
 }
 
-// BlockSource is the declaration of the block function: each thread calls the handler,
-// with a context of its own, and the first says what the action is.
+// BlockSource returns the declaration of the block function: each thread calls the
+// handler with its own context, and the first thread determines the action.
 func (a *Actor) BlockSource(kernel, actor string, typ func(i int) string) string {
 	return a.source(kernel, actor, fmt.Sprintf(`func %s($t$ $kernel$.Thread, %s) {
 	$result$ := %s
@@ -279,13 +279,13 @@ func (a *Actor) BlockSource(kernel, actor string, typ func(i int) string) string
 `, a.Block, a.BlockParams(kernel, actor, typ), a.call("&$contexts$[$t$.ThreadIdx.X]"), unknownAction("$result$")))
 }
 
-// unknownAction ends a thread whose handler returned an action that package kernel does
-// not have: others are outcomes that the loop itself gives messages.
+// unknownAction returns code that ends a thread whose handler returned an action that
+// package kernel does not define: other values are outcomes that the loop itself sends.
 func unknownAction(action string) string {
 	return "if " + action + " > $kernel$.Again {\n\tpanic(\"the handler returned an action that package kernel does not have\")\n}"
 }
 
-// call is the call of the handler with some context.
+// call returns the call of the handler with a context.
 func (a *Actor) call(context string) string {
 	args := ""
 	if a.Context > 0 {
@@ -297,7 +297,7 @@ func (a *Actor) call(context string) string {
 	return a.Handler + "($t$, " + args + "$state$, $in$, $out$)"
 }
 
-// source puts the names of variables and packages in place.
+// source substitutes the names of variables and packages.
 func (a *Actor) source(kernel, actor, text string) string {
 	names := make([]string, 0, 2*len(a.names)+4)
 	for name, as := range a.names {
@@ -307,8 +307,8 @@ func (a *Actor) source(kernel, actor, text string) string {
 	return strings.NewReplacer(names...).Replace(text)
 }
 
-// actorSource is the file with the two functions of a handler. It imports what the
-// handler's file does, for the types of its parameters.
+// actorSource returns the file with the two functions of a handler. It has the imports
+// of the handler's file, for the types of the handler's parameters.
 func actorSource(f *ast.File, fd *ast.FuncDecl, o options, a *Actor) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n\tquernactor %q\n\tquernkernel %q\n\tquernloop %q\n", f.Name.Name, actorPath, kernelPath, loopPath)
@@ -339,9 +339,10 @@ func actorSource(f *ast.File, fd *ast.FuncDecl, o options, a *Actor) string {
 	return b.String()
 }
 
-// callsHandler reports whether a literal is the one of an actor's kernel that calls
-// the handler. It is called in a loop, but in one place: shared variables of the
-// handler are the kernel's, and each message finds in them what another has left.
+// callsHandler reports whether a literal is the one in an actor's kernel that calls the
+// handler. The call is in a loop, but occurs once: the handler's shared variables
+// belong to the kernel, and each message finds in them what an earlier message has
+// left.
 func (l *lowering) callsHandler(lit *ast.FuncLit) bool { return l.isGenerated(lit.Pos()) }
 
 // isGenerated reports whether a position is in a file of withActors.
@@ -350,13 +351,13 @@ func (l *lowering) isGenerated(pos token.Pos) bool {
 	return ok
 }
 
-// inHandler reports whether what is being lowered is called by an actor's handler,
-// or is one.
+// inHandler reports whether the code being lowered is an actor's handler or called by
+// one.
 func (l *lowering) inHandler() bool {
 	return slices.ContainsFunc(l.stack, func(fn *function) bool { return fn.handler })
 }
 
-// handlerParams are the types of a function's parameters.
+// handlerParams returns the types of a function's parameters.
 func handlerParams(fd *ast.FuncDecl) []ast.Expr {
 	var list []ast.Expr
 	for _, field := range fd.Type.Params.List {
@@ -367,8 +368,7 @@ func handlerParams(fd *ast.FuncDecl) []ast.Expr {
 	return list
 }
 
-// wrongHandler says why a declaration cannot be a handler, as far as its syntax
-// tells.
+// wrongHandler returns why a declaration cannot be a handler, judging by its syntax.
 func wrongHandler(fd *ast.FuncDecl) string {
 	switch {
 	case fd.Recv != nil:
@@ -385,7 +385,7 @@ func wrongHandler(fd *ast.FuncDecl) string {
 		switch {
 		case i == 0:
 		case i == 1 && slice && len(params) >= 5:
-			return "a handler takes the payload memory behind the context: " + fmt.Sprintf(dataForm, fd.Name.Name, types.ExprString(array.Elt))
+			return "a handler takes the payload memory after the context: " + fmt.Sprintf(dataForm, fd.Name.Name, types.ExprString(array.Elt))
 		case i == 2 && len(params) == 6:
 			form = form && slice
 		default:
@@ -398,7 +398,7 @@ func wrongHandler(fd *ast.FuncDecl) string {
 	return ""
 }
 
-// checkHandler reports what is wrong with a handler. kernels are those of the
+// checkHandler reports the errors of a handler. kernels are the kernels of the
 // package's actors.
 func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 	name := fd.Name.Name
@@ -465,7 +465,7 @@ func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 		t, bad := l.convertType(elem, 0)
 		switch ok := bad == "" && plain(t); {
 		case i == 3 && (!ok || t.Size() == 0):
-			report(v.Pos(), "the payload memory %s has elements of type %s, which are no bytes; use numbers, bool, and structs and arrays of these", v.Name(), types.TypeString(elem, l.pkg.qualifier))
+			report(v.Pos(), "the payload memory %s has elements of type %s, which cannot be passed as bytes; use numbers, bool, and structs and arrays of these", v.Name(), types.TypeString(elem, l.pkg.qualifier))
 		case !ok:
 			report(v.Pos(), "the %s %s is of type %s; it is passed as its bytes: use numbers, bool, and structs and arrays of these", what[i], v.Name(), types.TypeString(elem, l.pkg.qualifier))
 		case i == 2 && t.Size() == 0:
@@ -479,8 +479,8 @@ func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 	}
 }
 
-// maxMessage is how many bytes a message and its reply have at most, on devices
-// with the most shared memory: the loop needs some of it.
+// maxMessage is the maximum size in bytes of a message and its reply, on devices with
+// the most shared memory: the loop needs some of it.
 const maxMessage = ir.MaxShared - 1024
 
 // isContext reports whether t is a pointer to actor.Context.
@@ -499,8 +499,8 @@ func isAction(t types.Type) bool {
 	return ok && n.Obj().Name() == "Action" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == kernelPath
 }
 
-// handlerNames are the names that the generated file declares for a handler,
-// beside those of its kernel.
+// handlerNames returns the names that the generated file declares for a handler in
+// addition to those of its kernel.
 func handlerNames(handler string) []string {
 	c := capitalised(handler)
 	return []string{SpawnerName(handler), "quern" + c + "Program", "quernHost" + c, "quernPlain" + c}
@@ -509,8 +509,7 @@ func handlerNames(handler string) []string {
 // isSpawner reports whether name may be the constructor of an actor.
 func isSpawner(name string) bool { return strings.HasPrefix(name, "Spawn") && name != "Spawn" }
 
-// handlers checks the handlers among decls, and notes the names that are declared
-// for them.
+// handlers checks the handlers among decls and records the names declared for them.
 func (l *lowering) handlers(generated map[string]bool) {
 	for _, f := range l.pkg.Files {
 		for _, d := range f.Decls {
@@ -526,7 +525,8 @@ func (l *lowering) handlers(generated map[string]bool) {
 	}
 }
 
-// lowerBlock lowers the block function of an actor, whose kernel could be lowered.
+// lowerBlock lowers the block function of an actor whose kernel was lowered without
+// errors.
 func (l *lowering) lowerBlock(a *Actor, options ir.Options) *ir.Kernel {
 	obj := l.pkg.Types.Scope().Lookup(a.Block).(*types.Func)
 	k := &ir.Kernel{Name: a.Handler, Options: options}

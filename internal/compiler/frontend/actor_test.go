@@ -125,7 +125,7 @@ func dynamic(t kernel.Thread, state *total, in, out *int32) kernel.Action {
 }
 `,
 			errors: []string{
-				`a/a.go:23:4: handler loops: kernel.Shared stands inside a loop; declare the shared variable before it`,
+				`a/a.go:23:4: handler loops: kernel.Shared is inside a loop; declare the shared variable before it`,
 				`a/a.go:28:46: handler dynamic: kernel.Dynamic in the handler of an actor: the dynamic shared memory holds its messages; declare a variable with kernel.Shared`,
 			},
 		},
@@ -155,12 +155,12 @@ func seven(t kernel.Thread, c *actor.Context, cells []int32, more []int32, state
 `,
 			errors: []string{
 				`a/a.go:21:29: handler other: a handler with 5 parameters takes its context as the second, c *actor.Context of package quern.dev/ring/actor, not *total`,
-				`a/a.go:24:6: handler bare: a handler takes the payload memory behind the context: func bare(t kernel.Thread, c *actor.Context, data []float32, state *State, in *In, out *Out) kernel.Action`,
-				`a/a.go:27:6: handler swapped: a handler takes the payload memory behind the context: func swapped(t kernel.Thread, c *actor.Context, data []float32, state *State, in *In, out *Out) kernel.Action`,
-				`a/a.go:30:6: handler array: a handler is declared as func array(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
-				`a/a.go:33:46: handler text: the payload memory cells has elements of type string, which are no bytes; use numbers, bool, and structs and arrays of these`,
-				`a/a.go:36:49: handler nothing: the payload memory cells has elements of type struct{}, which are no bytes; use numbers, bool, and structs and arrays of these`,
-				`a/a.go:39:6: handler seven: a handler is declared as func seven(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
+				`a/a.go:24:6: handler bare: a handler takes the payload memory after the context: func bare(t kernel.Thread, c *actor.Context, data []float32, state *State, in *In, out *Out) kernel.Action`,
+				`a/a.go:27:6: handler swapped: a handler takes the payload memory after the context: func swapped(t kernel.Thread, c *actor.Context, data []float32, state *State, in *In, out *Out) kernel.Action`,
+				`a/a.go:30:6: handler array: a handler is declared as func array(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; after the thread it may take c *actor.Context, and after that data []P`,
+				`a/a.go:33:46: handler text: the payload memory cells has elements of type string, which cannot be passed as bytes; use numbers, bool, and structs and arrays of these`,
+				`a/a.go:36:49: handler nothing: the payload memory cells has elements of type struct{}, which cannot be passed as bytes; use numbers, bool, and structs and arrays of these`,
+				`a/a.go:39:6: handler seven: a handler is declared as func seven(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; after the thread it may take c *actor.Context, and after that data []P`,
 			},
 		},
 		{
@@ -226,7 +226,7 @@ func option(t kernel.Thread, state *total, in, out *int32) kernel.Action { retur
 			errors: []string{
 				`a/a.go:21:44: handler slices: the message in is of type struct{Name string}; it is passed as its bytes: use numbers, bool, and structs and arrays of these`,
 				`a/a.go:21:71: handler slices: the reply out is of type []int; it is passed as its bytes: use numbers, bool, and structs and arrays of these`,
-				`a/a.go:24:6: handler result: a handler is declared as func result(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
+				`a/a.go:24:6: handler result: a handler is declared as func result(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; after the thread it may take c *actor.Context, and after that data []P`,
 				`a/a.go:26:1: handler flat: an actor's block has one dimension, of up to 32 threads or a multiple of 32`,
 				`a/a.go:29:15: handler option: unknown actor option "blocks=7"; the options are block=X[xY[xZ]], minblocks=N, maxregs=N, unchecked and fastmath`,
 			},
@@ -249,7 +249,7 @@ func option(t kernel.Thread, state *total, in, out *int32) kernel.Action { retur
 	}
 }
 
-func TestAPackageOwnsWhatIsInItsFiles(t *testing.T) {
+func TestAPackageOwnsTheCodeInItsFiles(t *testing.T) {
 	testmodule.NeedSource(t)
 	packages, err := Load(context.Background(), "../../..", "./bench/ringsoak")
 	if err != nil {

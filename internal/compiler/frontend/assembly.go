@@ -14,11 +14,11 @@ import (
 	"quern.dev/internal/ptxvm"
 )
 
-// assemblyVerb begins the directives that give a function instructions for GPUs.
+// assemblyVerb begins the directives that give a function GPU instructions.
 const assemblyVerb = "ptx"
 
-// assembly reads the //quern:ptx directives of a function; nil if it has none,
-// or wrong ones.
+// assembly reads the //quern:ptx directives of a function; nil if there are none, or
+// invalid ones.
 func (l *lowering) assembly(fd *ast.FuncDecl, f *ir.Func) *ir.Assembly {
 	a := &ir.Assembly{}
 	var first directive
@@ -89,8 +89,8 @@ func (l *lowering) assembly(fd *ast.FuncDecl, f *ir.Func) *ir.Assembly {
 	return a
 }
 
-// braces returns an error, with the number of one of a.Lines, if the braces of
-// the instructions do not match: the parser would take others for theirs.
+// braces returns an error, with an index of a.Lines, if the braces of the instructions
+// do not match: otherwise the parser would match them with braces outside.
 func braces(a *ir.Assembly) ptxvm.ErrorList {
 	open := 0
 	for i, line := range a.Lines {
@@ -104,8 +104,8 @@ func braces(a *ir.Assembly) ptxvm.ErrorList {
 	return nil
 }
 
-// parseAssembly returns what is wrong with the instructions of a function, with
-// numbers of a.Lines. What PTX has and only the simulator lacks is not wrong.
+// parseAssembly returns the errors in the instructions of a function, with indices of
+// a.Lines. PTX that only the simulator does not support is accepted.
 func parseAssembly(a *ir.Assembly, f *ir.Func) ptxvm.ErrorList {
 	var b strings.Builder
 	b.WriteString(".version 6.0\n.target sm_50\n.address_size 64\n.entry k()\n{\n")
@@ -132,7 +132,7 @@ func parseAssembly(a *ir.Assembly, f *ir.Func) ptxvm.ErrorList {
 	return wrong
 }
 
-// registerType is the type of the register that holds a number.
+// registerType returns the register type for a number.
 func registerType(t *ir.Type) string {
 	if t.IsFloat() {
 		return fmt.Sprintf(".f%d", 8*t.Size())
@@ -140,8 +140,8 @@ func registerType(t *ir.Type) string {
 	return fmt.Sprintf(".b%d", max(32, 8*t.Size()))
 }
 
-// addLine reads the words of one directive: an instruction, or what all of them
-// need.
+// addLine reads the words of one directive: an instruction, or a requirement of all
+// instructions.
 func addLine(a *ir.Assembly, args []word) error {
 	var words []string
 	for _, w := range args {

@@ -25,8 +25,8 @@ func (fn *function) assert(e *ast.CallExpr) {
 	})
 }
 
-// notConstant reports a text that is not a constant string. If it is a variable,
-// that stands for what was said of the variable's type: bytes would not do.
+// notConstant reports text that is not a constant string. For a variable, this replaces
+// the error about the variable's type, whose advice to use bytes would not help.
 func (fn *function) notConstant(e ast.Expr, msg string) {
 	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
 		if v, ok := fn.src.Info.Uses[id].(*types.Var); ok {
@@ -37,7 +37,7 @@ func (fn *function) notConstant(e ast.Expr, msg string) {
 	fn.errorf(e.Pos(), "%s", msg)
 }
 
-// constantString is the value of a constant string expression.
+// constantString returns the value of a constant string expression.
 func (fn *function) constantString(e ast.Expr) (string, bool) {
 	tv := fn.src.Info.Types[e]
 	if tv.Value == nil || tv.Value.Kind() != constant.String {

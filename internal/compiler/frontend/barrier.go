@@ -5,8 +5,8 @@ import (
 	"go/types"
 )
 
-// holdsCopyBarrier reports whether values of a type have a kernel.CopyBarrier
-// inside. What they point to is not inside.
+// holdsCopyBarrier reports whether values of a type contain a kernel.CopyBarrier, not
+// counting what they point to.
 func holdsCopyBarrier(t types.Type) bool {
 	if isKernelType(t, "CopyBarrier") {
 		return true
@@ -24,7 +24,7 @@ func holdsCopyBarrier(t types.Type) bool {
 	return false
 }
 
-// copied reports values that must not be copied: a GPU knows a barrier by its
+// copied reports values that must not be copied: a GPU identifies a barrier by its
 // address, and its state changes while copies arrive.
 func (fn *function) copied(t types.Type, pos token.Pos) {
 	if t != nil && holdsCopyBarrier(t) {

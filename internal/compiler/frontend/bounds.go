@@ -6,20 +6,20 @@ import (
 	"go/token"
 )
 
-// maxParts bounds the fields that a type has, with those of the types of its
-// fields: the type checker looks at every one, and each line of a text can double
+// maxParts is the maximum number of fields of a type, including those of the types of
+// its fields. The type checker visits each of them, and each line of source can double
 // them.
 const maxParts = 1 << 16
 
-// maxDepth bounds how deep the syntax of a text is nested: a sum of n terms has a
-// depth of n. The ifs of a chain of else-ifs are as deep as its first.
+// maxDepth is the maximum nesting depth of a source's syntax: a sum of n terms has
+// depth n. In a chain of else-ifs, all ifs have the depth of the first.
 const maxDepth = 4096
 
-// checkText reports what would take long to type-check: a text may come from
-// anybody.
+// checkText reports source that would take long to type-check: the text may be
+// untrusted.
 func checkText(fset *token.FileSet, f *ast.File) error {
 	var above []ast.Node
-	elses := 0 // of those above, the ifs in the else of another
+	elses := 0 // ancestors that are ifs in the else of another if
 	isElse := func(n ast.Node) bool {
 		_, ok := n.(*ast.IfStmt)
 		if !ok || len(above) == 0 {
@@ -66,7 +66,7 @@ func checkParts(fset *token.FileSet, f *ast.File) error {
 	}
 	for name, t := range c.types {
 		if c.named(name) > maxParts {
-			return fmt.Errorf("%s: type %s is too large: it has more than %d fields, with those of its fields' types", fset.Position(t.Pos()), name, maxParts)
+			return fmt.Errorf("%s: type %s is too large: it has more than %d fields, including those of its fields' types", fset.Position(t.Pos()), name, maxParts)
 		}
 	}
 	return nil
@@ -74,7 +74,7 @@ func checkParts(fset *token.FileSet, f *ast.File) error {
 
 type partCounter struct {
 	types map[string]*ast.TypeSpec
-	parts map[string]int // 0 while it is counted: the type checker reports types that contain themselves
+	parts map[string]int // 0 while being counted: the type checker reports types that contain themselves
 }
 
 func (c *partCounter) named(name string) int {
@@ -91,7 +91,7 @@ func (c *partCounter) named(name string) int {
 	return n
 }
 
-// of counts the parts of a type, at most one more than maxParts.
+// of counts the parts of a type, up to maxParts + 1.
 func (c *partCounter) of(e ast.Expr) int {
 	n := 0
 	ast.Inspect(e, func(e ast.Node) bool {

@@ -11,8 +11,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// call lowers a call and returns its results. As a statement the results are
-// not wanted.
+// call lowers a call and returns its results. The results of a call statement are not
+// used.
 func (fn *function) call(e *ast.CallExpr, statement bool) []ir.Expr {
 	saved := fn.calling
 	fn.calling = e.Pos()
@@ -36,7 +36,7 @@ func (fn *function) call(e *ast.CallExpr, statement bool) []ir.Expr {
 	return nil
 }
 
-// calleeIdent is the identifier that names what is called.
+// calleeIdent returns the identifier that names the called function.
 func calleeIdent(fun ast.Expr) *ast.Ident {
 	switch f := fun.(type) {
 	case *ast.Ident:
@@ -83,7 +83,7 @@ func (fn *function) callMethod(e *ast.CallExpr, m *method) []ir.Expr {
 	return fn.callBody(e, m.path, m.name, m.typeArgs, m.recv)
 }
 
-// typeArgsAt are the type arguments with which an identifier uses a generic
+// typeArgsAt returns the type arguments with which an identifier uses a generic
 // function.
 func (fn *function) typeArgsAt(id *ast.Ident) []types.Type {
 	var typeArgs []types.Type
@@ -107,15 +107,15 @@ func (fn *function) callNamed(e *ast.CallExpr, obj *types.Func, typeArgs []types
 	return fn.callBody(e, path, obj.Name(), typeArgs, nil)
 }
 
-// method is a method with the value that it is called on.
+// method is a method with its receiver value.
 type method struct {
-	path, name string // of the function, as callBody takes them
+	path, name string // of the function, in the form that callBody takes
 	typeArgs   []types.Type
 	recv       ir.Expr
 }
 
-// method resolves the method that is selected of x: the receiver becomes the
-// first argument. It is nil if that was reported as an error.
+// method resolves the method selected by x: the receiver becomes the first argument. It
+// returns nil if an error was reported.
 func (fn *function) method(x ast.Expr, s *selected) *method {
 	recvType, index, obj := s.recv, s.index, s.obj
 	if s.generic || types.IsInterface(recvType) {
@@ -138,7 +138,7 @@ func (fn *function) method(x ast.Expr, s *selected) *method {
 		return nil
 	}
 
-	// The operand, through embedded fields, as a place or a pointer.
+	// The operand as a place or a pointer, through embedded fields.
 	var recvValue ir.Expr
 	embedded := index[:len(index)-1]
 	_, isPointer := recvType.Underlying().(*types.Pointer)
@@ -203,7 +203,7 @@ func embeddedType(t types.Type, path []int) types.Type {
 	return t
 }
 
-// callBody lowers the function's own source and a call to it.
+// callBody lowers the function's source and a call of it.
 func (fn *function) callBody(e *ast.CallExpr, path, name string, typeArgs []types.Type, recv ir.Expr) []ir.Expr {
 	l := fn.l
 	src := l.pkg
@@ -224,7 +224,7 @@ func (fn *function) callBody(e *ast.CallExpr, path, name string, typeArgs []type
 	return fn.emitCall(e, callee, recv)
 }
 
-// instance lowers a function once for each list of type arguments.
+// instance lowers a function once per list of type arguments.
 func (fn *function) instance(e *ast.CallExpr, src *Package, name string, typeArgs []types.Type) *ir.Func {
 	l := fn.l
 	key := instanceKey(src.Path, name, typeArgs)
@@ -275,18 +275,18 @@ func (fn *function) instance(e *ast.CallExpr, src *Package, name string, typeArg
 	default:
 		f = l.tooDeep(src, fd, obj)
 	}
-	if !l.sharing[f] { // each call has shared variables of its own
+	if !l.sharing[f] { // each call has separate shared variables
 		l.funcs[cacheKey] = f
 	}
 	return f
 }
 
-// maxStandardDepth is how often a function of the standard library may be on
-// its own call path. math.Pow calls itself once, for an argument of -Inf, which
-// it turns into another: deeper calls never happen.
+// maxStandardDepth is the maximum number of times a function of the standard library
+// may occur on its own call path. math.Pow calls itself once, for an argument of -Inf,
+// with a different argument: deeper calls never happen.
 const maxStandardDepth = 2
 
-// tooDeep stands for a call that is never reached.
+// tooDeep returns a function for a call that is never reached.
 func (l *lowering) tooDeep(src *Package, fd *ast.FuncDecl, obj *types.Func) *ir.Func {
 	fn := &function{l: l, src: src, vars: map[types.Object]*ir.Local{}, f: &ir.Func{
 		Name: src.Name + "." + declName(fd), Pos: l.pos(fd.Pos()), Strict: true,
@@ -307,7 +307,7 @@ func (l *lowering) tooDeep(src *Package, fd *ast.FuncDecl, obj *types.Func) *ir.
 	return fn.f
 }
 
-// hostOnly are packages whose functions make no sense in a kernel.
+// hostOnly lists packages whose functions are not useful in a kernel.
 var hostOnly = map[string]string{
 	"fmt":          "print with kernel.Printf",
 	"log":          "print with kernel.Printf",
@@ -327,7 +327,7 @@ var hostOnly = map[string]string{
 	"sort":         "interfaces are not supported",
 }
 
-// inKernels are functions of hostOnly packages that make sense all the same.
+// inKernels lists functions of hostOnly packages that are useful in kernels.
 var inKernels = map[string]bool{"sort.Search": true}
 
 // emitCall evaluates the arguments and emits the call.
@@ -349,7 +349,7 @@ func (fn *function) emitCall(e *ast.CallExpr, callee *ir.Func, recv ir.Expr) []i
 			if len(params) == 0 {
 				break
 			}
-			// A later argument may emit statements: what is evaluated before stays.
+			// A later argument may emit statements, so earlier values must be stable.
 			call.Args = append(call.Args, fn.stable(fn.exprAs(arg, params[0].Type), arg.Pos()))
 			params = params[1:]
 		}
@@ -478,8 +478,8 @@ func (fn *function) builtin(e *ast.CallExpr, name string) []ir.Expr {
 	return one(zeroOf(fn.valueType(e)))
 }
 
-// float32Functions are the functions of package kernel that have a float32
-// version of their own, and its name in package devicemath.
+// float32Functions maps the functions of package kernel that have a separate float32
+// version to that version's name in package devicemath.
 func (fn *function) float32Function(name string) string {
 	if fn.l.kernel.Options.FastMath {
 		if fast, ok := devicemath.Fast[name]; ok {
@@ -489,7 +489,7 @@ func (fn *function) float32Function(name string) string {
 	return devicemath.Functions[name]
 }
 
-// pointee is the place that a pointer argument refers to.
+// pointee returns the place that a pointer argument refers to.
 func (fn *function) pointee(e ast.Expr) ir.Place {
 	if u, ok := ast.Unparen(e).(*ast.UnaryExpr); ok && u.Op == token.AND {
 		if _, lit := ast.Unparen(u.X).(*ast.CompositeLit); !lit {
@@ -499,9 +499,9 @@ func (fn *function) pointee(e ast.Expr) ir.Place {
 	return fn.deref(fn.expr(e), e.Pos())
 }
 
-// markUnreachable marks functions that generated code cannot call by name
-// because another package keeps them to itself: they are inlined instead, like
-// those that use the thread.
+// markUnreachable marks functions that generated code cannot call by name because they
+// are not exported by another package: they are inlined, like functions that use the
+// thread.
 func (l *lowering) markUnreachable(k *ir.Kernel) {
 	seen := map[*ir.Func]bool{}
 	var walk func(f *ir.Func)

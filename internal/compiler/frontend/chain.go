@@ -9,20 +9,20 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// link is one condition of an if-else chain, and what runs if it is the first that
-// holds.
+// link is one condition of an if-else chain, with the statements that run if it is the
+// first condition that holds.
 type link struct {
 	cond func() ir.Expr
 	body func()
 	pos  token.Pos
 }
 
-// maxChain is the number of links that become ifs in the else of each other. What
-// the back ends make of them nests as deeply.
+// maxChain is the maximum number of links that become nested ifs. The output of the
+// back ends nests as deeply.
 const maxChain = 64
 
-// chain lowers an if-else chain. The links of a long one are groups, each of which
-// leaves the chain or goes on with the next:
+// chain lowers an if-else chain. A long chain is split into groups of links. Each group
+// leaves the chain or continues with the next group:
 //
 //	{
 //		if a { ...; break } else if b { ...; break }
@@ -47,8 +47,8 @@ func (fn *function) chain(links []link, otherwise func()) {
 	fn.emit(&ir.Block{Label: done, Body: body})
 }
 
-// nestedChain lowers links to ifs in the else of each other. If done is set, the
-// bodies leave the block with that label.
+// nestedChain lowers links to nested ifs. If done is set, the bodies leave the block
+// with that label.
 func (fn *function) nestedChain(links []link, done *ir.Label, otherwise func()) {
 	if len(links) == 0 {
 		otherwise()
@@ -64,7 +64,7 @@ func (fn *function) nestedChain(links []link, done *ir.Label, otherwise func()) 
 	fn.emit(&ir.If{Cond: cond, Then: then, Else: els, Pos: fn.l.pos(l.pos)})
 }
 
-// endsInJump reports whether nothing can follow a list.
+// endsInJump reports whether the end of a list is unreachable.
 func endsInJump(list []ir.Stmt) bool {
 	if len(list) == 0 {
 		return false
@@ -76,8 +76,8 @@ func endsInJump(list []ir.Stmt) bool {
 	return false
 }
 
-// ifStmt lowers an if statement with the else-ifs that follow it. A constant
-// condition selects code, also code that could not be compiled.
+// ifStmt lowers an if statement with its else-ifs. A constant condition selects code;
+// the other code need not be compilable.
 func (fn *function) ifStmt(s *ast.IfStmt) {
 	if s.Init != nil {
 		fn.stmt(s.Init, "")
@@ -112,7 +112,7 @@ func (fn *function) ifStmt(s *ast.IfStmt) {
 	})
 }
 
-// linkOf is an if statement as a link, with its own first statement or without.
+// linkOf returns an if statement as a link, with or without its init statement.
 func (fn *function) linkOf(s *ast.IfStmt, init bool) link {
 	return link{
 		cond: func() ir.Expr {
@@ -126,7 +126,7 @@ func (fn *function) linkOf(s *ast.IfStmt, init bool) link {
 	}
 }
 
-// constantCondition is the value of a condition that is constant.
+// constantCondition returns the value of a constant condition.
 func (fn *function) constantCondition(s *ast.IfStmt) (value, ok bool) {
 	v := fn.src.Info.Types[s.Cond].Value
 	return v != nil && constant.BoolVal(v), v != nil

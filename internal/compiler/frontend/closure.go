@@ -12,22 +12,22 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// closure is a function value. Which function it is, and which variables it
-// captures, is known when the kernel is compiled: a variable of a function type
-// is given a function once, and what takes or returns functions is lowered into
-// its caller, so that captured variables are the caller's own.
+// closure is a function value. The function and its captured variables are known at
+// compile time: a variable of a function type is assigned once, and a function that
+// takes or returns functions is lowered into its caller, so that captured variables
+// belong to the caller.
 type closure struct {
 	lit   *ast.FuncLit
-	frame *function // of the literal
+	frame *function // that contains the literal
 
 	named      *types.Func // a package-level function
 	typeArgs   []types.Type
 	method     *method   // with its receiver
-	expression *selected // of a method expression
+	expression *selected // for a method expression
 	thread     string    // method of the kernel's thread
 }
 
-// selected is the method that a selection names, for any type arguments.
+// selected is the method of a selection, for any type arguments.
 type selected struct {
 	recv    types.Type
 	generic bool // recv was a type parameter
@@ -41,14 +41,14 @@ func (fn *function) selected(s *types.Selection, obj *types.Func) *selected {
 }
 
 const (
-	// keptFunction is said of functions where any value could stand.
+	// keptFunction is the error for a function used as an ordinary value.
 	keptFunction = "a function cannot be kept or compared in kernels; call it by its name, give it to a local variable once, or pass it to a function"
 
-	// functionPointer is said of pointers to variables of function types.
+	// functionPointer is the error for a pointer to a variable of function type.
 	functionPointer = "a pointer to a function variable is not supported in kernels; pass the function itself"
 
-	// dynamicFunction is said of variables that hold different functions.
-	dynamicFunction = "%s is given a function more than once, so that which one it calls is not known when the kernel is compiled; call the functions by their names in an if or switch"
+	// dynamicFunction is the error for a variable that holds different functions.
+	dynamicFunction = "%s is assigned more than one function, so the function that it calls is unknown at compile time; call the functions by their names in an if or switch"
 )
 
 func isFunction(t types.Type) bool {
@@ -67,7 +67,7 @@ func (fn *function) isFunctionExpr(e ast.Expr) bool {
 	return isFunction(fn.subst(fn.typeOf(e)))
 }
 
-// closure resolves a function value; nil if it cannot, which is then reported.
+// closure resolves a function value; nil if it cannot be resolved, which is reported.
 func (fn *function) closure(e ast.Expr) *closure {
 	e = ast.Unparen(e)
 	switch e := e.(type) {
@@ -84,18 +84,18 @@ func (fn *function) closure(e ast.Expr) *closure {
 			return fn.returned[0]
 		}
 		if len(fn.l.diags) == before {
-			fn.errorf(e.Pos(), "which function this call returns is not known when the kernel is compiled; call the function by its name")
+			fn.errorf(e.Pos(), "the function that this call returns is unknown at compile time; call the function by its name")
 		}
 		return nil
 	}
 	id := calleeIdent(e)
 	if id == nil {
-		fn.errorf(e.Pos(), "which function this is is not known when the kernel is compiled; call the function by its name")
+		fn.errorf(e.Pos(), "this function is unknown at compile time; call the function by its name")
 		return nil
 	}
 	switch obj := fn.src.Info.Uses[id].(type) {
 	case *types.Nil:
-		fn.errorf(e.Pos(), "a function that is nil cannot be called; give a function")
+		fn.errorf(e.Pos(), "a nil function cannot be called; assign a function")
 	case *types.Func:
 		return fn.declaredClosure(e, id, obj)
 	case *types.Var:
@@ -110,7 +110,7 @@ func (fn *function) closure(e ast.Expr) *closure {
 		} else if obj.Pkg() != nil && obj.Parent() == obj.Pkg().Scope() {
 			what = obj.Name() + " is a package-level variable"
 		}
-		fn.errorf(e.Pos(), "%s, so that which function it holds is not known when the kernel is compiled; call the functions by their names in an if or switch, or pass the function as an argument", what)
+		fn.errorf(e.Pos(), "%s, so the function that it holds is unknown at compile time; call the functions by their names in an if or switch, or pass the function as an argument", what)
 	default:
 		if obj == nil {
 			return nil // did not type-check
@@ -120,7 +120,7 @@ func (fn *function) closure(e ast.Expr) *closure {
 	return nil
 }
 
-// declaredClosure is the function or method that an expression names.
+// declaredClosure returns the function or method that an expression names.
 func (fn *function) declaredClosure(e ast.Expr, id *ast.Ident, obj *types.Func) *closure {
 	sel, _ := e.(*ast.SelectorExpr)
 	var selection *types.Selection
@@ -140,7 +140,7 @@ func (fn *function) declaredClosure(e ast.Expr, id *ast.Ident, obj *types.Func) 
 	if m == nil {
 		return nil
 	}
-	if _, address := m.recv.(*ir.Addr); !address { // the receiver's value is that of now
+	if _, address := m.recv.(*ir.Addr); !address { // the receiver is evaluated now
 		m.recv = fn.stable(m.recv, e.Pos())
 	}
 	return &closure{method: m}
@@ -191,7 +191,7 @@ func (fn *function) callClosure(e *ast.CallExpr, c *closure, statement bool) []i
 	return fn.callNamed(e, c.named, c.typeArgs, statement)
 }
 
-// bind gives a function to the variable that an identifier declares.
+// bind assigns a function to the variable that an identifier declares.
 func (fn *function) bind(e ast.Expr, c *closure) {
 	id, ok := e.(*ast.Ident)
 	if !ok || id.Name == "_" {
@@ -205,10 +205,10 @@ func (fn *function) bind(e ast.Expr, c *closure) {
 	fn.bindVar(obj, c, fn.body)
 }
 
-// bindVar gives a function to a variable that body can use.
+// bindVar assigns a function to a variable that body can use.
 func (fn *function) bindVar(obj types.Object, c *closure, body ast.Node) {
 	fn.closures[obj] = c
-	if c == nil { // reported
+	if c == nil { // already reported
 		return
 	}
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -228,8 +228,8 @@ func (fn *function) bindVar(obj types.Object, c *closure, body ast.Node) {
 	})
 }
 
-// reassigned reports an assignment to a variable of a function type, if nothing
-// was said of the variable before.
+// reassigned reports an assignment to a variable of function type, unless an error was
+// already reported for the variable.
 func (fn *function) reassigned(e ast.Expr) {
 	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
 		if c, known := fn.closures[fn.src.Info.Uses[id]]; known && c == nil {
@@ -239,14 +239,14 @@ func (fn *function) reassigned(e ast.Expr) {
 	fn.errorf(e.Pos(), dynamicFunction, types.ExprString(e))
 }
 
-// declareUnbound declares a variable of a function type without a function.
+// declareUnbound declares a variable of function type without a function.
 func (fn *function) declareUnbound(id *ast.Ident, obj types.Object) {
 	fn.closures[obj] = nil
 	fn.errorf(id.Pos(), "%s is declared without a function; write %s := func...; a function that calls itself is recursion, which kernels do not support", id.Name, id.Name)
 }
 
-// higherOrder returns the declaration of a function that, with these type
-// arguments, takes or returns functions; nil for others.
+// higherOrder returns the declaration of a function that, with these type arguments,
+// takes or returns functions; nil otherwise.
 func (p *Package) higherOrder(name string, typeArgs []types.Type) (*ast.FuncDecl, *types.Signature) {
 	p.index()
 	fd := p.funcs[name]
@@ -274,17 +274,17 @@ func (p *Package) higherOrder(name string, typeArgs []types.Type) (*ast.FuncDecl
 // inlined is a function whose body is lowered into its caller.
 type inlined struct {
 	sig      *types.Signature
-	label    *ir.Label   // of the block that is the body
+	label    *ir.Label   // of the block around the body
 	results  []*ir.Local // nil for functions
 	closures []*closure  // results that are functions
-	returns  int         // return statements lowered
+	returns  int         // number of return statements lowered
 }
 
-// Limits of what is lowered into callers. Functions that are passed to
-// functions nest a few levels deep; more is recursion.
+// Limits of lowering functions into callers. Functions passed to functions nest a few
+// levels deep; more is recursion.
 const (
-	maxNesting  = 16   // of one function in itself
-	maxInlining = 4096 // calls of a kernel
+	maxNesting  = 16   // of a function within itself
+	maxInlining = 4096 // calls per kernel
 )
 
 // callHigherOrder lowers the body of a function that takes or returns functions.
@@ -320,8 +320,8 @@ func (fn *function) callLiteral(e *ast.CallExpr, c *closure) []ir.Expr {
 	return fn.inline(e, child, sig, nil, c.lit.Body, func() bool { return true })
 }
 
-// inline lowers a call of child into fn: its parameters become variables, its
-// body a block, and a return leaves the block.
+// inline lowers a call of child into fn: its parameters become variables, its body a
+// block, and a return leaves the block.
 func (fn *function) inline(e *ast.CallExpr, child *function, sig *types.Signature, recv ir.Expr, body *ast.BlockStmt, checked func() bool) []ir.Expr {
 	l := fn.l
 	if !fn.mayInline(e, child) {
@@ -360,7 +360,7 @@ func (fn *function) inline(e *ast.CallExpr, child *function, sig *types.Signatur
 	var results []ir.Expr
 	for _, v := range in.results {
 		if v == nil {
-			results = append(results, zeroOf(ir.TInt)) // the closure stands for it
+			results = append(results, zeroOf(ir.TInt)) // a placeholder for the closure
 			continue
 		}
 		results = append(results, ir.Get(v))
@@ -375,10 +375,10 @@ func nameOr(v *types.Var, fallback string) string {
 	return v.Name()
 }
 
-// mayInline reports recursion, and kernels that grow without bounds.
+// mayInline reports recursion and unbounded growth of a kernel.
 func (fn *function) mayInline(e *ast.CallExpr, child *function) bool {
 	l := fn.l
-	if l.inlinings > maxInlining { // reported
+	if l.inlinings > maxInlining { // already reported
 		return false
 	}
 	depth, first := 0, 0
@@ -398,13 +398,13 @@ func (fn *function) mayInline(e *ast.CallExpr, child *function) bool {
 		return false
 	}
 	if l.inlinings++; l.inlinings > maxInlining {
-		fn.errorf(e.Pos(), "the kernel makes more than %d calls of functions that are values, each of which is compiled where it stands; call declared functions by their names", maxInlining)
+		fn.errorf(e.Pos(), "the kernel makes more than %d calls of function values, each of which is compiled inline; call declared functions by name", maxInlining)
 		return false
 	}
 	return true
 }
 
-// passArguments declares the parameters of child, with the arguments of e.
+// passArguments declares the parameters of child and assigns the arguments of e.
 func (fn *function) passArguments(e *ast.CallExpr, child *function, recv ir.Expr, body *ast.BlockStmt) bool {
 	sig := child.inlined.sig
 	if r := sig.Recv(); r != nil && recv != nil {
@@ -450,15 +450,15 @@ func (fn *function) passArguments(e *ast.CallExpr, child *function, recv ir.Expr
 	return true
 }
 
-// passValue makes a variable of child with the value of an argument.
+// passValue creates a variable of child with the value of an argument.
 func (fn *function) passValue(child *function, p *types.Var, value ir.Expr, pos token.Pos) {
 	v := fn.newLocal(nameOr(p, "arg"), child.typ(p.Type(), p.Pos()), pos)
 	child.vars[p] = v
 	fn.emit(&ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: value, Pos: fn.l.pos(pos)})
 }
 
-// passVariable lets a parameter that nothing changes be the variable that is its
-// argument, if nothing changes that either.
+// passVariable makes a parameter an alias of its argument if the argument is a variable
+// and nothing changes either of them.
 func (fn *function) passVariable(child *function, p *types.Var, arg ast.Expr, body *ast.BlockStmt) bool {
 	if !fn.unchanged(arg, fn.body) || child.assigned(p, body) {
 		return false
@@ -502,7 +502,7 @@ func (fn *function) returnInlined(s *ast.ReturnStmt) {
 				fn.returnFunction(i, s, returned[i])
 			}
 		}
-	default: // named results have their values
+	default: // named results are already set
 		for i, v := range in.results {
 			if v == nil {
 				fn.errorf(s.Pos(), "a function is returned by name; return it in the return statement, as in return %s", nameOr(in.sig.Results().At(i), "f"))
@@ -517,16 +517,16 @@ func (fn *function) returnInlined(s *ast.ReturnStmt) {
 	fn.emit(&ir.Break{Label: in.label})
 }
 
-// returnFunction keeps the function that a call returns.
+// returnFunction records the function that a call returns.
 func (fn *function) returnFunction(i int, s *ast.ReturnStmt, c *closure) {
 	if fn.inlined.returns > 1 {
-		fn.errorf(s.Pos(), "%s returns functions in several places, so that which one a call gets is not known when the kernel is compiled; have one return statement", fn.name)
+		fn.errorf(s.Pos(), "%s returns functions in several places, so the function that a call returns is unknown at compile time; use one return statement", fn.name)
 	}
 	fn.inlined.closures[i] = c
 }
 
-// emitBlock adds the body of a function. Where it ends by leaving the block and
-// nothing else does, no block is needed.
+// emitBlock adds the body of a function. If only the end of the body leaves the block,
+// the block is omitted.
 func (fn *function) emitBlock(label *ir.Label, body []ir.Stmt) {
 	if n := len(body); n > 0 {
 		if b, ok := body[n-1].(*ir.Break); ok && b.Label == label {

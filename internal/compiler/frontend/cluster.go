@@ -23,7 +23,7 @@ func (c constants) cluster(text string) ([3]int, error) {
 	return cluster, nil
 }
 
-// clusterMethod lowers the methods of kernel.Thread that go beyond the block.
+// clusterMethod lowers the methods of kernel.Thread for clusters and grids.
 func (fn *function) clusterMethod(e *ast.CallExpr, name string) []ir.Expr {
 	o := &fn.l.kernel.Options
 	switch name {

@@ -8,11 +8,11 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// hostPath is the package that generated code for the CPU imports.
+// hostPath is the package that generated Go code imports.
 const hostPath = "quern.dev/kernel/host"
 
-// constantAs converts a constant to a value of any type that has constants; nil
-// if it cannot.
+// constantAs converts a constant to a value of any type that has constants; nil if it
+// cannot.
 func constantAs(v constant.Value, t *ir.Type) ir.Expr {
 	if !t.IsComplex() {
 		return constantOf(v, t)
@@ -28,8 +28,8 @@ func constantAs(v constant.Value, t *ir.Type) ir.Expr {
 	return &ir.Composite{T: t, Elems: []ir.Expr{re, im}}
 }
 
-// parts returns the real and the imaginary part of a complex number, each of
-// which can be used more than once.
+// parts returns the real and the imaginary part of a complex number. Each can be used
+// more than once.
 func (fn *function) parts(x ir.Expr, pos token.Pos) (re, im ir.Expr) {
 	if c, ok := x.(*ir.Composite); ok {
 		return fn.stable(c.Elems[0], pos), fn.stable(c.Elems[1], pos)
@@ -86,12 +86,12 @@ func (fn *function) complexConversion(x ir.Expr, t *ir.Type, pos token.Pos) ir.E
 	return &ir.Composite{T: t, Elems: []ir.Expr{&ir.Convert{T: part, X: re}, &ir.Convert{T: part, X: im}}}
 }
 
-// complexBinary lowers an arithmetic operation on complex numbers, as gc does:
-// complex64 multiplies and divides in float64 and rounds once. The products of
-// two complex128 are rounded before they are added, so that all devices agree.
+// complexBinary lowers an arithmetic operation on complex numbers like gc: complex64
+// multiplies and divides in float64 and rounds once. The products of two complex128 are
+// rounded before they are added, so that all devices agree.
 func (fn *function) complexBinary(op ir.BinaryOp, x, y ir.Expr, pos token.Pos) ir.Expr {
 	t := x.Type()
-	if !t.Equal(y.Type()) { // one of them was reported
+	if !t.Equal(y.Type()) { // one of them has an error
 		return zeroOf(t)
 	}
 	if op == ir.Div {
@@ -130,7 +130,7 @@ func (fn *function) complexBinary(op ir.BinaryOp, x, y ir.Expr, pos token.Pos) i
 	}}
 }
 
-// complexQuotient calls the division of complex128.
+// complexQuotient calls the complex128 division.
 func (fn *function) complexQuotient(x, y ir.Expr, pos token.Pos) ir.Expr {
 	t := x.Type()
 	src, err := fn.l.world.source(kernelPath)

@@ -14,22 +14,21 @@ import (
 	"strings"
 )
 
-// constants evaluates the values of options that are constant expressions of Go,
-// such as blockSize or tiles.Side*2, in the scope of a declaration. The zero value
-// is for the form of a directive alone: it takes any expression for a number that
-// would do.
+// constants evaluates options that are constant Go expressions, such as blockSize or
+// tiles.Side*2, in the scope of a declaration. The zero value only checks the form of a
+// directive: it treats any expression as a valid number.
 type constants struct {
 	fset *token.FileSet
 	pkg  *types.Package
 	pos  token.Pos // of the declaration
 }
 
-// constantsOf evaluates for a declaration of the package.
+// constantsOf returns constants for a declaration of the package.
 func (l *lowering) constantsOf(fd *ast.FuncDecl) constants {
 	return constants{l.world.Fset, l.pkg.Types, fd.Pos()}
 }
 
-// integer returns the value of an expression, or what is wrong with it.
+// integer returns the value of an expression, or an error that says what is wrong.
 func (c constants) integer(text string) (n int64, err error) {
 	tv, err := types.Eval(c.fset, c.pkg, c.pos, text)
 	switch {
@@ -49,7 +48,7 @@ func (c constants) integer(text string) (n int64, err error) {
 	return n, nil
 }
 
-// number is the value of an option that takes a number from least to most.
+// number returns the value of an option that is a number from least to most.
 func (c constants) number(option, text string, least, most int) (int, error) {
 	n, err := strconv.Atoi(text)
 	shown := option + "=" + text
@@ -73,8 +72,8 @@ func (c constants) number(option, text string, least, most int) (int, error) {
 	return n, nil
 }
 
-// extent is up to three numbers above 0 in the value of an option, and the value as
-// messages show it.
+// extent returns up to three positive numbers in the value of an option, and the value
+// as messages show it.
 func (c constants) extent(option, text string) (extent [3]int, shown string, err error) {
 	extent = [3]int{1, 1, 1}
 	shown = option + "=" + text
@@ -114,10 +113,10 @@ func (c constants) extent(option, text string) (extent [3]int, shown string, err
 
 func clamp(n int64) int { return int(min(max(n, math.MinInt32), math.MaxInt32)) }
 
-// numbers matches an extent of numbers alone.
+// numbers matches an extent that consists of numbers only.
 var numbers = regexp.MustCompile(`^[0-9]+(x[0-9]*)+$`)
 
-// dimensions splits an extent: numbers at each x, as in 16x16, expressions at
+// dimensions splits an extent: numbers at each x, as in 16x16, and expressions at
 // commas, as in width,height.
 func dimensions(text string) []string {
 	if numbers.MatchString(text) {
@@ -130,7 +129,7 @@ func dimensions(text string) []string {
 	return parts
 }
 
-// isExpression reports whether a text is one of Go with a name in it.
+// isExpression reports whether a text is a Go expression that contains a name.
 func isExpression(text string) bool {
 	e, err := parser.ParseExpr(text)
 	if err != nil {
@@ -145,7 +144,7 @@ func isExpression(text string) bool {
 	return named
 }
 
-// joined is the advice for constants that are joined by x, as numbers are.
+// joined returns the advice for constants that are joined by x like numbers.
 func (c constants) joined(option, text string) string {
 	for i := range len(text) {
 		if text[i] != 'x' || i == 0 || i == len(text)-1 {
@@ -154,14 +153,14 @@ func (c constants) joined(option, text string) string {
 		_, errX := c.integer(text[:i])
 		_, errY := c.integer(text[i+1:])
 		if errX == nil && errY == nil {
-			return fmt.Sprintf("; constants have commas between them, as in %s=%s,%s", option, text[:i], text[i+1:])
+			return fmt.Sprintf("; separate constants with commas, as in %s=%s,%s", option, text[:i], text[i+1:])
 		}
 	}
 	return ""
 }
 
-// suggest is the advice to write the constant whose name is most like one that is
-// not known, "" if there is none.
+// suggest returns advice to use the constant whose name is most similar to an unknown
+// one, or "".
 func (c constants) suggest(text string) string {
 	e, err := parser.ParseExpr(text)
 	if err != nil {
@@ -204,7 +203,7 @@ func (c constants) suggest(text string) string {
 	return "; did you mean " + best + "?"
 }
 
-// edits is the number of letters to insert, leave out or replace to make a into b.
+// edits returns the number of letters to insert, delete or replace to change a into b.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

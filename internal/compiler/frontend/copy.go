@@ -15,7 +15,7 @@ func (fn *function) copyCall(e *ast.CallExpr) ir.Expr {
 	src, from := fn.copiedSlice(e.Args[1])
 	t := dst.Type()
 	if t.Kind != ir.Slice || !t.Equal(src.Type()) {
-		return zeroOf(ir.TInt) // reported
+		return zeroOf(ir.TInt) // already reported
 	}
 	n := fn.hidden("n", ir.TInt, e.Pos())
 	length := &ir.Intrinsic{Op: ir.Min, T: ir.TInt, Args: []ir.Expr{&ir.Len{X: ir.CloneExpr(dst)}, &ir.Len{X: ir.CloneExpr(src)}}}
@@ -27,9 +27,9 @@ func (fn *function) copyCall(e *ast.CallExpr) ir.Expr {
 }
 
 // copiedSlice lowers an argument of copy to a value that can be used more than once.
-// The origin is what it was seen to be a part of: a variable, shared or of the thread,
-// or a constant string. Slices that are given to the kernel have none, as they may
-// share memory.
+// The origin is what the slice is known to be part of: a shared variable, a variable of
+// the thread, or a constant string. Slices passed to the kernel have no origin, because
+// they may overlap.
 func (fn *function) copiedSlice(e ast.Expr) (x ir.Expr, origin any) {
 	if text, ok := fn.constantString(e); ok {
 		p := fn.stringTable(text, e.Pos())

@@ -8,8 +8,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// Diagnose turns an error of a later stage into diagnostics. An error with a
-// position gets the full name of its file.
+// Diagnose converts an error of a later stage to diagnostics. An error with a position
+// gets the full file name.
 func (p *Package) Diagnose(kernel string, err error) Diagnostics {
 	var several interface{ Unwrap() []error }
 	if errors.As(err, &several) {
@@ -33,11 +33,10 @@ func (p *Package) Diagnose(kernel string, err error) Diagnostics {
 	return Diagnostics{d}
 }
 
-// Position is the place of something that the package declares.
+// Position returns the position of something that the package declares.
 func (p *Package) Position(pos token.Pos) token.Position { return p.world.position(pos) }
 
-// position finds the file that a position in the IR, which has its base name
-// only, belongs to.
+// position finds the file of a position in the IR, which contains only the base name.
 func (p *Package) position(pos ir.Pos) token.Position {
 	out := token.Position{Filename: pos.File, Line: pos.Line, Column: pos.Col}
 	for _, f := range p.Files {

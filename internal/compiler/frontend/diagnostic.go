@@ -9,13 +9,12 @@ import (
 // Diagnostic is an error in a kernel's source.
 type Diagnostic struct {
 	Pos     token.Position
-	Kernel  string // "" where the error is not inside a kernel
+	Kernel  string // "" if the error is not inside a kernel
 	Handler bool   // Kernel is the handler of an actor
 	Msg     string
 
-	// Where the error is in another package, Pos is that of the call there and
-	// these are the function that is called and where in it, or in what it calls,
-	// the error is.
+	// If the error is in another package, Pos is the position of the call there. These
+	// are the called function and the position of the error in it, or in what it calls.
 	Called string
 	At     token.Position
 }
@@ -34,7 +33,7 @@ func (d Diagnostic) Error() string {
 	return text + d.Msg
 }
 
-// Relative names files by what shorten makes of their names.
+// Relative shortens file names with shorten.
 func (d Diagnostic) Relative(shorten func(name string) string) Diagnostic {
 	d.Pos.Filename, d.At.Filename = shorten(d.Pos.Filename), shorten(d.At.Filename)
 	return d
@@ -51,8 +50,8 @@ func (ds Diagnostics) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// add appends d unless the same was said of the line, or anything of the
-// position: what comes later is a consequence.
+// add appends d unless the line has the same error, or the position any error: later
+// errors are consequences.
 func (ds *Diagnostics) add(d Diagnostic) {
 	for _, e := range *ds {
 		if e.Pos == d.Pos || e.Pos.Filename == d.Pos.Filename && e.Pos.Line == d.Pos.Line && e.Msg == d.Msg {
@@ -62,7 +61,7 @@ func (ds *Diagnostics) add(d Diagnostic) {
 	*ds = append(*ds, d)
 }
 
-// sorted orders by position; it returns a nil error for an empty list.
+// sorted sorts by position; it returns a nil error for an empty list.
 func (ds Diagnostics) sorted() error {
 	if len(ds) == 0 {
 		return nil

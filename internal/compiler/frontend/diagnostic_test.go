@@ -11,8 +11,8 @@ import (
 	"quern.dev/internal/testmodule"
 )
 
-// Each file of testdata/diagnostics holds kernels that cannot be compiled; the
-// golden file beside it lists everything the compiler says of them at once.
+// Each file of testdata/diagnostics contains kernels that cannot be compiled. The
+// golden file beside it lists all errors, which the compiler reports at once.
 func TestDiagnosticsNameWhatIsWrongAndWhatToWriteInstead(t *testing.T) {
 	testmodule.NeedSource(t)
 	files, err := filepath.Glob("testdata/diagnostics/*.go")

@@ -17,7 +17,7 @@ type directive struct {
 	args []word
 }
 
-// word is a part of a directive between spaces.
+// word is a space-separated part of a directive.
 type word struct {
 	text string
 	pos  token.Pos
@@ -35,7 +35,7 @@ func words(text string, pos token.Pos) []word {
 	return list
 }
 
-// directives returns those of a declaration's doc comment.
+// directives returns the directives in a declaration's doc comment.
 func directives(doc *ast.CommentGroup) []directive {
 	if doc == nil {
 		return nil
@@ -56,8 +56,8 @@ func directives(doc *ast.CommentGroup) []directive {
 	return list
 }
 
-// misspelt says what is wrong with a comment that would be a directive but for how
-// it is spelt, which makes it an ordinary comment; "" for others.
+// misspelt says what is wrong with a comment that was meant as a directive but is an
+// ordinary comment because of its spelling; "" for others.
 func misspelt(comment string) string {
 	text, block := strings.CutPrefix(comment, "/*")
 	if block {
@@ -92,7 +92,7 @@ func misspelt(comment string) string {
 	return ""
 }
 
-// acceptable reports whether there is a directive with these words.
+// acceptable reports whether a directive with these words is valid.
 func acceptable(verb string, args []word) bool {
 	switch {
 	case verb == "kernel" || verb == actorVerb:
@@ -107,8 +107,8 @@ func acceptable(verb string, args []word) bool {
 	return verb == assemblyVerb
 }
 
-// strayDirectives reports comments that were meant as directives and are not:
-// those that do not belong to a declaration, and those that are misspelt.
+// strayDirectives reports comments that were meant as directives but are not: those
+// that do not belong to a declaration, and misspelt ones.
 func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
 	hints := l.checkHints()
 	for _, f := range l.pkg.Files {
@@ -119,9 +119,9 @@ func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
 				case strayHint(c.Text) != "":
 					l.errorAt(c.Pos(), "", "%s", strayHint(c.Text))
 				case strings.HasPrefix(c.Text, directivePrefix) && insideFunction(f, c.Pos()):
-					l.errorAt(c.Pos(), "", "the directive stands inside a function, where it has no effect; it must stand directly above the function")
+					l.errorAt(c.Pos(), "", "the directive is inside a function, where it has no effect; put it directly above the function")
 				case strings.HasPrefix(c.Text, directivePrefix):
-					l.errorAt(c.Pos(), "", "the directive must stand directly above the function, without a blank line")
+					l.errorAt(c.Pos(), "", "the directive must be directly above the function, without a blank line")
 				case misspelt(c.Text) != "":
 					l.errorAt(c.Pos(), "", "%s", misspelt(c.Text))
 				}
@@ -130,8 +130,8 @@ func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
 	}
 }
 
-// insideFunction reports whether a position is behind the first line of a function
-// of a file, or on it.
+// insideFunction reports whether a position is on or after the first line of a function
+// of a file.
 func insideFunction(f *ast.File, pos token.Pos) bool {
 	return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
 		fd, ok := d.(*ast.FuncDecl)
@@ -139,12 +139,12 @@ func insideFunction(f *ast.File, pos token.Pos) bool {
 	})
 }
 
-// mentioned matches the source text of files that may have kernels, also with
-// directives that strayDirectives reports.
+// mentioned matches source files that may contain kernels, including directives that
+// strayDirectives reports.
 var mentioned = regexp.MustCompile(`(?im)(^|[{};)])[ \t]*(//|/\*) *quern:`)
 
-// uncheckedVerb is the directive of functions whose own code, as it is on GPUs,
-// does not check indices. That of functions which they call does.
+// uncheckedVerb is the directive of functions whose own GPU code does not check
+// indices. Functions that they call still do.
 const uncheckedVerb = "unchecked"
 
 func isUnchecked(fd *ast.FuncDecl) bool {

@@ -1,20 +1,19 @@
-// Package frontend turns kernels written in Go into the compiler's
-// intermediate representation.
+// Package frontend converts kernels written in Go to the compiler's intermediate
+// representation.
 //
-// A World knows where packages are: Load fills one through the go command, for
-// the generator; Text makes one for a single file of source text, for
-// compilation at run time. A Package has been type-checked; Lower turns its
-// kernels, and every function in their reach, into an ir.Program.
+// A World knows where packages are: Load fills one with the go command, for the
+// generator; Text creates one for a single source file, for compilation at run time. A
+// Package is type-checked; Lower converts its kernels, and every function that they
+// reach, to an ir.Program.
 //
-// What cannot be a kernel is reported as Diagnostics, all of a package at once,
-// each at file:line:col with the kernel's name, what is unsupported, and what to
-// write instead. Lower gives a program only when there is none.
+// Code that cannot be a kernel is reported as Diagnostics, all of a package at once.
+// Each has file:line:col, the kernel's name, what is unsupported, and what to write
+// instead. Lower returns a program only if there are no diagnostics.
 //
-// Function bodies outside the package are looked up on demand and type-checked
-// from source: those of the standard library as for a machine for which it has
-// no assembly, so that what is compiled is the portable Go version; those of
-// package kernel and of the float32 mathematics from the sources that the
-// compiler carries with it.
+// Function bodies outside the package are looked up on demand and type-checked from
+// source. For the standard library, this is the source for a machine without assembly,
+// so that the portable Go version is compiled. For package kernel and the float32
+// mathematics, it is the source embedded in the compiler.
 //
-// What the front end promises about its output is in docs/ARCHITECTURE.md.
+// docs/ARCHITECTURE.md states the invariants of the front end's output.
 package frontend

@@ -9,7 +9,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// typeOf is the Go type of an expression, nil if it did not type-check.
+// typeOf returns the Go type of an expression, nil if it did not type-check.
 func (fn *function) typeOf(e ast.Expr) types.Type {
 	if tv, ok := fn.src.Info.Types[e]; ok {
 		return tv.Type
@@ -25,7 +25,7 @@ func (fn *function) typeOf(e ast.Expr) types.Type {
 	return nil
 }
 
-// zeroOf stands for a value whose expression was reported as an error.
+// zeroOf returns a placeholder for an expression with a reported error.
 func zeroOf(t *ir.Type) ir.Expr { return &ir.Zero{T: t} }
 
 // exprAs lowers an expression that is assigned to type t.
@@ -38,7 +38,7 @@ func (fn *function) exprAs(e ast.Expr, t *ir.Type) ir.Expr {
 	return fn.expr(e)
 }
 
-// expr lowers an expression to one value. Statements that it needs are emitted.
+// expr lowers an expression to one value. It emits statements if needed.
 func (fn *function) expr(e ast.Expr) ir.Expr {
 	e = ast.Unparen(e)
 	tv := fn.src.Info.Types[e]
@@ -84,7 +84,7 @@ func (fn *function) expr(e ast.Expr) ir.Expr {
 	return zeroOf(ir.TInt)
 }
 
-// valueType is the IR type of an expression, int if there is none.
+// valueType returns the IR type of an expression, int if there is none.
 func (fn *function) valueType(e ast.Expr) *ir.Type {
 	t := fn.typeOf(e)
 	if t == nil {
@@ -96,7 +96,7 @@ func (fn *function) valueType(e ast.Expr) *ir.Type {
 	return fn.typ(t, e.Pos())
 }
 
-// multi lowers an expression of several values: a call.
+// multi lowers an expression with several values: a call.
 func (fn *function) multi(e ast.Expr) []ir.Expr {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok {
@@ -157,7 +157,7 @@ func (fn *function) value(e ast.Expr) ir.Expr {
 			fn.errorf(e.Pos(), keptFunction)
 			return zeroOf(ir.TInt)
 		}
-		if _, ok := t.(*types.Tuple); ok { // the comma-ok form
+		if _, ok := t.(*types.Tuple); ok { // comma-ok form
 			fn.errorf(e.Pos(), "the comma-ok form is not supported in kernels")
 			return zeroOf(ir.TInt)
 		}
@@ -166,7 +166,7 @@ func (fn *function) value(e ast.Expr) ir.Expr {
 	return &ir.Load{Place: fn.place(e)}
 }
 
-// threadDims are the fields of kernel.Thread, and their first ThreadOp.
+// threadDims maps the fields of kernel.Thread to their first ThreadOp.
 var threadDims = map[string]ir.ThreadOp{
 	"ThreadIdx": ir.ThreadIdxX, "BlockIdx": ir.BlockIdxX, "BlockDim": ir.BlockDimX, "GridDim": ir.GridDimX,
 }
@@ -207,20 +207,19 @@ func (fn *function) threadField(e ast.Expr) ir.Expr {
 	return nil
 }
 
-// threadValue checks that an expression of type kernel.Thread is the thread.
+// threadValue checks that an expression of type kernel.Thread is the current thread.
 func (fn *function) threadValue(e ast.Expr) {
-	if fn.ofVariable(e) { // the thread, or a part of a variable that was reported where it is declared
+	if fn.ofVariable(e) { // the thread, or a part of a variable whose declaration was reported
 		return
 	}
 	if u, ok := ast.Unparen(e).(*ast.UnaryExpr); ok && u.Op == token.AND {
 		fn.errorf(e.Pos(), "%s", threadByPointer)
 		return
 	}
-	fn.errorf(e.Pos(), "a kernel.Thread cannot be made or kept in a kernel; pass the kernel's own")
+	fn.errorf(e.Pos(), "a kernel.Thread cannot be created or stored in a kernel; pass the kernel's own")
 }
 
-// ofVariable reports whether e names a variable of the function or a part of
-// one.
+// ofVariable reports whether e names a variable of the function or a part of one.
 func (fn *function) ofVariable(e ast.Expr) bool {
 	for {
 		switch x := ast.Unparen(e).(type) {
@@ -310,7 +309,7 @@ func (fn *function) binaryExpr(e *ast.BinaryExpr) ir.Expr {
 	return fn.binary(op, x, y, e.OpPos)
 }
 
-// binary builds an arithmetic operation with the checks that Go makes.
+// binary builds an arithmetic operation with Go's checks.
 func (fn *function) binary(op ir.BinaryOp, x, y ir.Expr, pos token.Pos) ir.Expr {
 	if x.Type().IsComplex() {
 		return fn.complexBinary(op, x, y, pos)
@@ -331,8 +330,8 @@ func (fn *function) logical(op ir.BinaryOp, e *ast.BinaryExpr) ir.Expr {
 	return fn.shortCircuit(op, fn.expr(e.X), func() ir.Expr { return fn.expr(e.Y) }, e.OpPos)
 }
 
-// shortCircuit joins x and what y lowers by && or ||. When y emits statements,
-// they run under an If, only where y decides.
+// shortCircuit joins x and the result of y by && or ||. If y emits statements, they run
+// under an If, only where y decides the result.
 func (fn *function) shortCircuit(op ir.BinaryOp, x ir.Expr, y func() ir.Expr, pos token.Pos) ir.Expr {
 	var right ir.Expr
 	pre := fn.guarded(func() { right = y() })
@@ -349,7 +348,7 @@ func (fn *function) shortCircuit(op ir.BinaryOp, x ir.Expr, y func() ir.Expr, po
 	return ir.Get(v)
 }
 
-// comparesNil reports a comparison with nil.
+// comparesNil reports an error for a comparison with nil.
 func (fn *function) comparesNil(e *ast.BinaryExpr) bool {
 	other := e.X
 	switch {
@@ -369,10 +368,11 @@ func (fn *function) comparesNil(e *ast.BinaryExpr) bool {
 	return true
 }
 
-// maxCompared is the number of scalars that == on arrays and structs may expand to.
+// maxCompared is the maximum number of scalars that == on arrays and structs expands
+// to.
 const maxCompared = 64
 
-// compare builds a comparison; those of structs and arrays become comparisons of
+// compare builds a comparison; comparisons of structs and arrays become comparisons of
 // their parts.
 func (fn *function) compare(op ir.BinaryOp, x, y ir.Expr, pos token.Pos) ir.Expr {
 	t := x.Type()
@@ -383,7 +383,7 @@ func (fn *function) compare(op ir.BinaryOp, x, y ir.Expr, pos token.Pos) ir.Expr
 		}
 		return fn.equal(op, x, y, pos)
 	}
-	if !t.Equal(y.Type()) { // one of them was reported
+	if !t.Equal(y.Type()) { // one of them has an error
 		return zeroOf(ir.TBool)
 	}
 	a := &ir.VarPlace{Var: fn.temp(x, pos)}
@@ -490,7 +490,7 @@ func (fn *function) composite(e *ast.CompositeLit) ir.Expr {
 
 const maxLiteral = 1024
 
-// element lowers an element of a literal, whose type may be left out.
+// element lowers an element of a literal, whose type may be omitted.
 func (fn *function) element(e ast.Expr, t *ir.Type) ir.Expr {
 	if lit, ok := e.(*ast.CompositeLit); ok {
 		if _, ok := fn.typeOf(lit).Underlying().(*types.Pointer); ok {
@@ -541,7 +541,7 @@ func (fn *function) sliceExpr(e *ast.SliceExpr) ir.Expr {
 	return out
 }
 
-// convertTo converts a value to another numeric type where they differ.
+// convertTo converts a value to another numeric type if the types differ.
 func convertTo(e ir.Expr, t *ir.Type) ir.Expr {
 	if e.Type().Kind == t.Kind {
 		return e
@@ -572,7 +572,7 @@ func (fn *function) conversion(e *ast.CallExpr) ir.Expr {
 	}
 	t := fn.typ(to, e.Pos())
 	if tv := fn.src.Info.Types[e.Args[0]]; tv.Value != nil && (t.IsScalar() || t.IsComplex()) {
-		// A constant that is converted to a type parameter's type.
+		// A constant converted to the type of a type parameter.
 		v := tv.Value
 		if t.IsInteger() {
 			v = constant.ToInt(v)
@@ -611,9 +611,9 @@ func (fn *function) conversion(e *ast.CallExpr) ir.Expr {
 	return zeroOf(t)
 }
 
-// convertsInRange reports whether the code at hand converts no float to an integer
-// type whose range it is beyond: where that gives other numbers on other
-// processors, the standard library and package kernel look first.
+// convertsInRange reports whether the current code never converts a float to an integer
+// type that it is out of range of: the standard library and package kernel check first
+// where processors differ.
 func (fn *function) convertsInRange() bool {
 	return fn.src.standard || fn.src.Path == kernelPath || fn.src.Path == devicemathPath
 }

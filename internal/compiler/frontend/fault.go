@@ -9,10 +9,10 @@ import (
 // DebugVariable is the environment variable that adds stacks to faults.
 const DebugVariable = "QUERN_DEBUG"
 
-// Fault is a panic of the compiler: a mistake of its own, not of the kernel.
+// Fault is a panic of the compiler: an error of the compiler, not of the kernel.
 type Fault struct {
 	Package string
-	Kernel  string // "" if the panic was not in the work on one kernel
+	Kernel  string // "" if the panic was not in work on a kernel
 	Value   any    // of the panic
 	Stack   []byte // nil unless DebugVariable is set
 }
@@ -29,14 +29,14 @@ func (f *Fault) Error() string {
 	return text + "\n" + string(f.Stack)
 }
 
-// Catch, deferred, makes a panic a *Fault in err.
+// Catch, when deferred, converts a panic to a *Fault in err.
 func Catch(err *error, pkg, kernel string) {
 	if v := recover(); v != nil {
 		*err = newFault(pkg, kernel, v)
 	}
 }
 
-// catch is Catch for the kernel that is being lowered.
+// catch is Catch for the kernel being lowered.
 func (l *lowering) catch(err *error) {
 	if v := recover(); v != nil {
 		kernel := ""

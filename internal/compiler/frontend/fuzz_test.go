@@ -19,9 +19,9 @@ import (
 	"quern.dev/internal/testmodule"
 )
 
-// FuzzText gives the compiler arbitrary source text. It must not panic, what the
-// front end accepts must be valid, and what the later stages refuse must be a
-// fault of the kernel, not of the compiler.
+// FuzzText passes arbitrary source text to the compiler. It must not panic, the front
+// end's output must be valid, and errors of later stages must be errors of the kernel,
+// not of the compiler.
 func FuzzText(f *testing.F) {
 	testmodule.NeedSource(f)
 	for _, src := range sources(f) {
@@ -30,8 +30,8 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(compileAny)
 }
 
-// FuzzMutation does the same with kernels of which a few expressions and
-// statements have been replaced by others.
+// FuzzMutation does the same with kernels in which some expressions and statements were
+// replaced.
 func FuzzMutation(f *testing.F) {
 	testmodule.NeedSource(f)
 	c := newCorpus(f)
@@ -73,8 +73,8 @@ func compileAny(t *testing.T, src string) {
 	}
 }
 
-// sources are the texts of the kernels of this package's and the conformance
-// tests.
+// sources returns the source texts of the kernels of this package's tests and the
+// conformance tests.
 func sources(t testing.TB) []string {
 	t.Helper()
 	var out []string
@@ -97,7 +97,7 @@ func sources(t testing.TB) []string {
 	return out
 }
 
-// corpus holds source texts and the expressions and statements in them.
+// corpus holds source texts with the expressions and statements in them.
 type corpus struct {
 	files, exprs, stmts []string
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// instance is a kernel that is to be lowered: a function with type arguments,
-// or one without type parameters.
+// instance is a kernel to lower: a function with type arguments, or one without type
+// parameters.
 type instance struct {
 	name     string // scale, scale[float32]
 	typeArgs []types.Type
@@ -21,12 +21,13 @@ func (in instance) same(other instance) bool {
 	return slices.EqualFunc(in.typeArgs, other.typeArgs, types.Identical)
 }
 
-// maxInstances is how many instances a generic kernel has at most. Each is
-// compiled, loaded and kept in the generated files by itself.
+// maxInstances is the maximum number of instances of a generic kernel. Each is
+// compiled, loaded and stored in the generated files separately.
 const maxInstances = 64
 
-// instances returns those of a kernel that a function declares: of a generic one those that the option
-// instantiate spells, of which errors are reported, and those that are wanted.
+// instances returns the instances of a kernel that a function declares. For a generic
+// kernel, these are the ones listed in the option instantiate, whose errors are
+// reported, and the wanted ones.
 func (l *lowering) instances(fd *ast.FuncDecl, kernel string, obj *types.Func, spelled []word) []instance {
 	params := obj.Signature().TypeParams()
 	if params.Len() == 0 {
@@ -57,7 +58,7 @@ func (l *lowering) instances(fd *ast.FuncDecl, kernel string, obj *types.Func, s
 		case !slices.ContainsFunc(list, in.same):
 			l.declareNames(w.pos, in.name, instanceNames(in.name))
 			list = append(list, in)
-		case w.pos != fd.Name.Pos(): // not one that is wanted and listed too
+		case w.pos != fd.Name.Pos(): // not both wanted and listed
 			l.errorAt(w.pos, kernel, "instantiate lists %s twice; keep one", in.name)
 		}
 	}
@@ -80,19 +81,19 @@ func typeTexts(args string) []string {
 	return list
 }
 
-// exampleOf is a value that the option instantiate may have for type parameters.
+// exampleOf returns an example value of the option instantiate for type parameters.
 func exampleOf(params *types.TypeParamList) string {
 	join := func(t string) string { return strings.Repeat(":"+t, params.Len())[1:] }
 	return join("float32") + "," + join("float64")
 }
 
-// instantiate resolves the type arguments that w spells, one for each type
-// parameter with colons between them.
+// instantiate resolves the type arguments in w, one per type parameter, separated by
+// colons.
 func (l *lowering) instantiate(fd *ast.FuncDecl, kernel string, obj *types.Func, w word) (in instance, ok bool) {
 	params := obj.Signature().TypeParams()
 	spelled := splitWord(w, ':')
 	if len(spelled) != params.Len() {
-		l.errorAt(w.pos, kernel, "%s has %s, and %q names %s; write a type for each with colons between them, as in instantiate=%s", kernel, count(params.Len(), "type parameter"), w.text, count(len(spelled), "type"), exampleOf(params))
+		l.errorAt(w.pos, kernel, "%s has %s, and %q names %s; write one type per parameter, separated by colons, as in instantiate=%s", kernel, count(params.Len(), "type parameter"), w.text, count(len(spelled), "type"), exampleOf(params))
 		return in, false
 	}
 	var names []string
@@ -131,8 +132,8 @@ func (l *lowering) instantiate(fd *ast.FuncDecl, kernel string, obj *types.Func,
 	return in, true
 }
 
-// reasonOf is what the type checker said, without a position, which is that in
-// the evaluated text.
+// reasonOf returns the message of the type checker without the position, which refers
+// to the evaluated text.
 func reasonOf(err error) string {
 	var te types.Error
 	if errors.As(err, &te) {
@@ -145,7 +146,7 @@ func reasonOf(err error) string {
 	return msg
 }
 
-// qualifier names packages as errors and kernels' names do.
+// qualifier returns a package's name in errors and in kernels' names.
 func (p *Package) qualifier(other *types.Package) string {
 	if other == p.Types {
 		return ""
@@ -153,6 +154,5 @@ func (p *Package) qualifier(other *types.Package) string {
 	return other.Name()
 }
 
-// Instance returns the type arguments of a lowered kernel, nil for one that is
-// not generic.
+// Instance returns the type arguments of a lowered kernel, nil if it is not generic.
 func (p *Package) Instance(kernel string) []types.Type { return p.instances[kernel] }

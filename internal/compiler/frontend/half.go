@@ -8,8 +8,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// halfType returns the 16-bit floating-point type that a struct of package
-// kernel stands for, nil if it is another struct.
+// halfType returns the 16-bit floating-point type for a struct of package kernel, nil
+// for other structs.
 func halfType(s *types.Struct) *ir.Type {
 	if s.NumFields() != 1 || s.Field(0).Pkg() == nil || s.Field(0).Pkg().Path() != kernelPath {
 		return nil
@@ -23,8 +23,8 @@ func halfType(s *types.Struct) *ir.Type {
 	return nil
 }
 
-// halfFunction lowers the functions of package kernel that convert numbers, such as
-// those that make or read 16-bit floats, and from which its others are built.
+// halfFunction lowers the conversion functions of package kernel, such as those that
+// create or read 16-bit floats, which its other functions are built on.
 func (fn *function) halfFunction(e *ast.CallExpr, name string, typeArgs []types.Type) ([]ir.Expr, bool) {
 	one := func(x ir.Expr) ([]ir.Expr, bool) { return []ir.Expr{x}, true }
 	switch name {
@@ -57,8 +57,7 @@ func (fn *function) halfFunction(e *ast.CallExpr, name string, typeArgs []types.
 	return nil, false
 }
 
-// halfMethod lowers the methods of 16-bit floats from which the others are
-// built.
+// halfMethod lowers the methods of 16-bit floats that the other methods are built on.
 func (fn *function) halfMethod(e *ast.CallExpr, name string, x ir.Expr) (ir.Expr, bool) {
 	if !x.Type().IsHalf() {
 		return nil, false
@@ -76,8 +75,7 @@ func (fn *function) halfMethod(e *ast.CallExpr, name string, x ir.Expr) (ir.Expr
 	return nil, false
 }
 
-// equal compares two scalars as Go's == does, which on 16-bit floats compares
-// the bits.
+// equal compares two scalars like Go's ==, which compares the bits of 16-bit floats.
 func (fn *function) equal(op ir.BinaryOp, x, y ir.Expr, pos token.Pos) ir.Expr {
 	if x.Type().IsHalf() && y.Type().IsHalf() {
 		bits := func(x ir.Expr) ir.Expr {

@@ -15,17 +15,17 @@ import (
 //	//quern:unroll 4    four copies
 //	//quern:nounroll    the body as it is
 
-// maxUnroll is the largest number of copies that a hint may ask for.
+// maxUnroll is the maximum number of copies in a hint.
 const maxUnroll = 64
 
 // isHint reports whether a directive is a loop hint.
 func isHint(verb string) bool { return verb == "unroll" || verb == "nounroll" }
 
-// parseHint reads a hint; wrong says what is wrong with it.
+// parseHint parses a hint; wrong describes an error.
 func parseHint(d directive) (hint ir.Unroll, wrong string) {
 	if d.verb == "nounroll" {
 		if len(d.args) > 0 {
-			return 0, "nounroll takes nothing after it; for a number of copies write //quern:unroll N"
+			return 0, "nounroll has no argument; for a number of copies write //quern:unroll N"
 		}
 		return ir.NoUnroll, ""
 	}
@@ -34,14 +34,13 @@ func parseHint(d directive) (hint ir.Unroll, wrong string) {
 	}
 	n, err := strconv.Atoi(d.args[0].text)
 	if len(d.args) > 1 || err != nil || n < 1 || n > maxUnroll {
-		return 0, "unroll takes one number of copies from 1 to " + strconv.Itoa(maxUnroll) + ", or nothing for a copy of each iteration"
+		return 0, "unroll takes one number of copies from 1 to " + strconv.Itoa(maxUnroll) + ", or nothing for one copy per iteration"
 	}
 	return ir.Unroll(n), ""
 }
 
-// loopHints finds the hints of a package's loops: those that stand alone on the
-// line before the loop or before its label. It returns the hints by loop, and
-// which comments they are.
+// loopHints finds the hints of a package's loops: comments alone on the line before the
+// loop or its label. It returns the hints by loop, and which comments are hints.
 func (p *Package) loopHints() (map[ast.Stmt]directive, map[token.Pos]bool) {
 	if p.hints != nil {
 		return p.hints, p.hinting
@@ -66,7 +65,7 @@ func (p *Package) hintsOf(f *ast.File) {
 	if len(byLine) == 0 {
 		return
 	}
-	// A comment behind code belongs to that.
+	// A comment after code belongs to that code.
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil {
 			return false
@@ -106,7 +105,7 @@ func (p *Package) hintsOf(f *ast.File) {
 	})
 }
 
-// hintOf is the hint of a loop.
+// hintOf returns the hint of a loop.
 func (fn *function) hintOf(s ast.Stmt) ir.Unroll {
 	hints, _ := fn.src.loopHints()
 	d, ok := hints[s]
@@ -117,8 +116,8 @@ func (fn *function) hintOf(s ast.Stmt) ir.Unroll {
 	return hint
 }
 
-// checkHints reports hints that say nothing and returns where hints stand that
-// belong to a loop.
+// checkHints reports invalid hints and returns the positions of hints that belong to a
+// loop.
 func (l *lowering) checkHints() map[token.Pos]bool {
 	hints, attached := l.pkg.loopHints()
 	for _, d := range hints {
@@ -129,7 +128,7 @@ func (l *lowering) checkHints() map[token.Pos]bool {
 	return attached
 }
 
-// strayHint is what is wrong with a hint that belongs to no loop.
+// strayHint returns the error for a hint that belongs to no loop.
 func strayHint(comment string) string {
 	verb, _, _ := strings.Cut(strings.TrimPrefix(comment, directivePrefix), " ")
 	if !isHint(verb) {

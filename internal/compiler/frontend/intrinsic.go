@@ -7,14 +7,14 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// bitcasts are the functions that give the same bits as another type.
+// bitcasts lists the functions that return a value's bits as another type.
 var bitcasts = map[string]*ir.Type{
 	"math.Float32bits": ir.TUint32, "math.Float32frombits": ir.TFloat32,
 	"math.Float64bits": ir.TUint64, "math.Float64frombits": ir.TFloat64,
 }
 
-// intrinsic lowers the call of a function that the compiler knows; ok is false
-// for all others.
+// intrinsic lowers the call of a function known to the compiler; ok is false for all
+// others.
 func (fn *function) intrinsic(e *ast.CallExpr, path, name string, typeArgs []types.Type, statement bool) (values []ir.Expr, ok bool) {
 	if op := ir.IntrinsicFunction(path, name); op != nil {
 		return []ir.Expr{fn.operation(e, op)}, true
@@ -49,7 +49,8 @@ func (fn *function) operation(e *ast.CallExpr, op *ir.IntrinsicOp) ir.Expr {
 	return out
 }
 
-// bitsFunction lowers what package math/bits defines through others.
+// bitsFunction lowers functions of package math/bits that are defined in terms of
+// others.
 func (fn *function) bitsFunction(e *ast.CallExpr, name string) ([]ir.Expr, bool) {
 	switch name {
 	case "Len", "Len8", "Len16", "Len32", "Len64":
@@ -74,8 +75,7 @@ func (fn *function) bitsFunction(e *ast.CallExpr, name string) ([]ir.Expr, bool)
 	return nil, false
 }
 
-// kernelFunction lowers the functions of package kernel that are more, or other,
-// than their Go bodies.
+// kernelFunction lowers the functions of package kernel whose Go bodies are not used.
 func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []types.Type, statement bool) ([]ir.Expr, bool) {
 	if op, ok := ir.AtomicFunction(name); ok {
 		return fn.atomic(e, op, name, statement), true
@@ -121,7 +121,7 @@ func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []type
 	return nil, false
 }
 
-// float32Call lowers a mathematical function of package kernel at float32.
+// float32Call lowers a mathematical function of package kernel for float32.
 func (fn *function) float32Call(e *ast.CallExpr, name string) ([]ir.Expr, bool) {
 	device := fn.float32Function(name)
 	if device == "" {

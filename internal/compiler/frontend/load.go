@@ -17,13 +17,13 @@ import (
 	"quern.dev/internal/archive"
 )
 
-// GeneratedFile is the name of the Go file that the generator writes. It is not
-// read from source, in any package: what it declares counts as missing.
+// GeneratedFile is the name of the Go file that the generator writes. Its source is not
+// read in any package: its declarations count as missing.
 const GeneratedFile = "quern_gen.go"
 
-// Load finds the packages that match the patterns, as the go command does in
-// dir, and type-checks those that have kernels or generated files. A package
-// that lacks nothing but its launchers is fine.
+// Load finds the packages that match the patterns, like the go command in dir, and
+// type-checks those that have kernels or generated files. A package that lacks only its
+// launchers is valid.
 func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, error) {
 	matched, err := goList(ctx, dir, append([]string{"-e", "-json=ImportPath,Name,Dir,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles,Imports,ImportMap,Standard,Error", "--"}, patterns...))
 	if err != nil {
@@ -105,8 +105,8 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 	return out, nil
 }
 
-// broken is what the go command finds wrong with a package as a whole, such as
-// an import cycle. What it says of generated files does not count.
+// broken returns errors that the go command reports for a package as a whole, such as
+// an import cycle. Errors about generated files are ignored.
 func (l *listed) broken() error {
 	e := l.Error
 	if e == nil || strings.Contains(e.Pos+e.Err, strings.TrimSuffix(GeneratedFile, ".go")) {
@@ -118,7 +118,7 @@ func (l *listed) broken() error {
 	return fmt.Errorf("%s: %s", l.ImportPath, strings.TrimSpace(e.Err))
 }
 
-// cycle is an error if the package imports itself through others.
+// cycle returns an error if the package imports itself through others.
 func (l *listed) cycle() error {
 	if l.Error == nil || !strings.HasPrefix(l.Error.Err, "import cycle") {
 		return nil
@@ -126,7 +126,7 @@ func (l *listed) cycle() error {
 	return fmt.Errorf("%s: %s", l.Error.Err, strings.Join(l.Error.ImportStack, " -> "))
 }
 
-// mentionsKernels reports whether a file of the package has a directive.
+// mentionsKernels reports whether a file of the package contains a directive.
 func (l *listed) mentionsKernels() (bool, error) {
 	for _, name := range l.GoFiles {
 		text, err := os.ReadFile(filepath.Join(l.Dir, name))
@@ -140,7 +140,7 @@ func (l *listed) mentionsKernels() (bool, error) {
 	return false, nil
 }
 
-// generated reports whether the package has a file that the generator writes.
+// generated reports whether the package has a generated file.
 func (l *listed) generated() bool {
 	if l.Standard {
 		return false
@@ -195,7 +195,7 @@ func (p *Package) index() {
 	}
 }
 
-// declName is "Name" of a function and "Type.Name" of a method.
+// declName returns "Name" for a function and "Type.Name" for a method.
 func declName(fd *ast.FuncDecl) string {
 	if fd.Recv == nil || len(fd.Recv.List) == 0 {
 		return fd.Name.Name

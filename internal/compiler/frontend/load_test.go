@@ -12,7 +12,7 @@ import (
 	"quern.dev/internal/testmodule"
 )
 
-// doubling is a package that only needs its launcher.
+// doubling is a package that lacks only its launcher.
 const doubling = `
 -- double/double.go --
 package double
@@ -59,7 +59,7 @@ func TestLoad(t *testing.T) {
 		name    string
 		files   string
 		pattern string
-		kernels []string // package.kernel, with those called
+		kernels []string // package.kernel, including called ones
 		errors  []string // lines, with the directory cut
 	}{
 		{
@@ -361,10 +361,10 @@ type read int
 				"a/a.go:5:1: a directive has no space after the slashes; write //quern:kernel",
 				"b/b.go:5:1: a directive is a comment with two slashes; write //quern:kernel",
 				"c/c.go:5:1: a directive is in lower case; write //quern:kernel",
-				"d/d.go:5:43: the directive stands inside a function, where it has no effect; it must stand directly above the function",
-				"e/e.go:6:2: the directive stands inside a function, where it has no effect; it must stand directly above the function",
-				"f/f.go:5:1: the directive must stand directly above the function, without a blank line",
-				"g/g.go:3:1: //quern:kernel stands above something that is not a function",
+				"d/d.go:5:43: the directive is inside a function, where it has no effect; put it directly above the function",
+				"e/e.go:6:2: the directive is inside a function, where it has no effect; put it directly above the function",
+				"f/f.go:5:1: the directive must be directly above the function, without a blank line",
+				"g/g.go:3:1: //quern:kernel is above something that is not a function",
 			},
 		},
 		{
@@ -607,7 +607,7 @@ const Value = a.Value
 			errors:  []string{"stat nowhere: directory not found"},
 		},
 	}
-	t.Setenv("CGO_ENABLED", "1") // else the go command leaves out files that import C
+	t.Setenv("CGO_ENABLED", "1") // otherwise the go command ignores files that import C
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := testmodule.New(t, tt.files)
@@ -654,6 +654,6 @@ func loadKernels(t *testing.T, dir, pattern string) (kernels []string, err error
 	return kernels, errors.Join(errs...)
 }
 
-// importC is what makes a file a cgo file, apart from the texts of tests so that nobody
-// takes this file for one.
+// importC makes a file a cgo file. It is not part of the tests' texts so that this file
+// is not taken for one.
 const importC = "import " + `"C"`

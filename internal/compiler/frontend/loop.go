@@ -13,7 +13,7 @@ func (fn *function) forStmt(s *ast.ForStmt, label string) {
 		fn.stmt(s.Init, "")
 	}
 	loop := &ir.Loop{Label: &ir.Label{Name: labelOr(label, "for")}, Pos: fn.l.pos(s.Pos()), Unroll: fn.hintOf(s)}
-	fn.loops++ // the condition and the post statement are repeated as the body is
+	fn.loops++ // the condition and the post statement are repeated like the body
 	if s.Cond != nil {
 		loop.Pre = fn.list(func() { loop.Cond = fn.expr(s.Cond) })
 	}
@@ -32,7 +32,7 @@ func labelOr(label, fallback string) string {
 	return fallback
 }
 
-// loopBody lowers the body of a loop whose label Break and Continue may name.
+// loopBody lowers the body of a loop. Break and Continue may use its label.
 func (fn *function) loopBody(loop *ir.Loop, label string, body *ast.BlockStmt) []ir.Stmt {
 	fn.targets = append(fn.targets, target{name: label, brk: loop.Label, cont: loop.Label})
 	fn.loops++
@@ -106,8 +106,8 @@ func (fn *function) rangeStmt(s *ast.RangeStmt, label string) {
 		return
 	}
 
-	// The hidden index counts; the user's variable is a copy unless the body
-	// leaves it alone.
+	// The hidden index counts; the user's variable is a copy unless the body does not
+	// change it.
 	index := fn.newLocal("i", indexType, s.Pos())
 	var key ir.Place
 	var keyID *ast.Ident
@@ -158,9 +158,8 @@ func (fn *function) rangeStmt(s *ast.RangeStmt, label string) {
 	fn.emit(loop)
 }
 
-// unchanged reports whether x is a variable that keeps its value while body
-// runs: body does not assign it, as a whole or in part, and no pointer to it
-// exists.
+// unchanged reports whether x is a variable that keeps its value while body runs: body
+// does not assign it, as a whole or in part, and there is no pointer to it.
 func (fn *function) unchanged(x ast.Expr, body ast.Node) bool {
 	id, ok := ast.Unparen(x).(*ast.Ident)
 	if !ok {
@@ -170,8 +169,8 @@ func (fn *function) unchanged(x ast.Expr, body ast.Node) bool {
 	return obj != nil && !fn.assigned(obj, body) && (fn.body == nil || !fn.addressed(obj, fn.body))
 }
 
-// assigned reports whether node assigns to the object, to a part of it (of an
-// array or struct, not through a slice or pointer), or takes its address.
+// assigned reports whether node assigns to the object or to a part of it (of an array
+// or struct, not through a slice or pointer), or takes its address.
 func (fn *function) assigned(obj types.Object, node ast.Node) bool {
 	return fn.stored(obj, node) || fn.addressed(obj, node)
 }
@@ -195,8 +194,8 @@ func (fn *function) stored(obj types.Object, node ast.Node) bool {
 	return found
 }
 
-// addressed reports whether node takes the address of the object or of a part
-// of it: by &, by slicing an array, by a method with a pointer receiver, or by a
+// addressed reports whether node takes the address of the object or of a part of it:
+// with &, by slicing an array, by calling a method with a pointer receiver, or in a
 // function literal that assigns to it.
 func (fn *function) addressed(obj types.Object, node ast.Node) bool {
 	found := false

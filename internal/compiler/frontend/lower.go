@@ -11,27 +11,26 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// lowering is the work on one package.
+// lowering is the state of lowering one package.
 type lowering struct {
 	pkg    *Package
 	world  *World
 	diags  Diagnostics
-	wanted []string          // instances of generic kernels beside those of directives
-	taken  map[string]string // names of the generated file, and what says that one is declared again
+	wanted []string          // instances of generic kernels besides those in directives
+	taken  map[string]string // names declared in the generated file, and what to report if one is declared again
 	types  map[types.Type]*ir.Type
 	tables map[string]*ir.Table
 
 	kernel    *ir.Kernel
 	funcs     map[string]*ir.Func // lowered functions of the kernel, by instance
 	stack     []*function         // functions being lowered, outermost first
-	inlinings int                 // calls of the kernel that were lowered into their callers
-	sharing   map[*ir.Func]bool   // functions with shared variables, their own or a callee's
+	inlinings int                 // number of the kernel's calls lowered into their callers
+	sharing   map[*ir.Func]bool   // functions with shared variables, directly or in callees
 }
 
-// Lower compiles the package's kernels to IR. Generic kernels become one kernel
-// for each instance that their directives list and for each of the given names,
-// such as scale[float32]; with names, a directive need not list any. The error is
-// Diagnostics or a *Fault.
+// Lower compiles the package's kernels to IR. A generic kernel becomes one kernel per
+// instance listed in its directive or in names, such as scale[float32]; with names, a
+// directive need not list any. The error is Diagnostics or a *Fault.
 func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
@@ -49,7 +48,7 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 				if gd, ok := d.(*ast.GenDecl); ok {
 					for _, dir := range directives(gd.Doc) {
 						attached[dir.pos] = true
-						l.errorAt(dir.pos, "", "//quern:%s stands above something that is not a function", dir.verb)
+						l.errorAt(dir.pos, "", "//quern:%s is above something that is not a function", dir.verb)
 					}
 				}
 				continue
@@ -98,7 +97,7 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 	for _, fd := range decls {
 		l.kernel = nil
 		if a := l.pkg.ActorOf(fd.Name.Name); a != nil && l.wrong(a.Handler) {
-			continue // what the loop around the handler would say is a consequence
+			continue // errors in the loop around the handler would be consequences
 		}
 		prog.Kernels = append(prog.Kernels, l.lowerKernels(fd)...)
 	}
@@ -108,12 +107,12 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 	return prog, nil
 }
 
-// typeErrors reports what the type checker found, except that names which the
-// generator is about to declare are missing. It returns whether there was
-// anything: then expressions may lack types, and nothing is lowered.
+// typeErrors reports the errors of the type checker, except for missing names that the
+// generator will declare. It returns whether there were errors: expressions may then
+// lack types, and nothing is lowered.
 func (l *lowering) typeErrors(generated map[string]bool) bool {
 	found := false
-	lacking := map[ast.Node]bool{} // files and functions in which names of generated code are missing
+	lacking := map[ast.Node]bool{} // files and functions that lack names of generated code
 	for _, e := range l.pkg.errors {
 		if l.generatedLater(e, generated) {
 			for _, n := range l.around(e.Pos) {
@@ -126,26 +125,26 @@ func (l *lowering) typeErrors(generated map[string]bool) bool {
 			continue
 		}
 		if at := l.around(e.Pos); unused(e) && (l.isGenerated(e.Pos) || len(at) > 0 && lacking[at[len(at)-1]]) {
-			continue // what uses it may be what is missing
+			continue // its use may be the missing name
 		}
 		found = found || !unused(e)
 		declared, again := strings.CutPrefix(e.Msg, "\tother declaration of ")
 		if len(l.diags) > 0 && (l.isGenerated(e.Pos) || again && l.pkg.ActorOf(declared) != nil) {
-			continue // a consequence of what was said of a handler
+			continue // a consequence of a handler's error
 		}
 		l.errorAt(e.Pos, "", "%s", e.Msg)
 	}
 	return found
 }
 
-// generatedLater reports whether an error is that a name is missing which the
-// generator is about to declare.
+// generatedLater reports whether an error is about a missing name that the generator
+// will declare.
 func (l *lowering) generatedLater(e types.Error, generated map[string]bool) bool {
 	name, qualified := missing(e)
 	return generated[name] || qualified && (isLauncher(name) || isSpawner(name))
 }
 
-// around returns the file that a position is in and the function, if it is in one.
+// around returns the file that contains a position, and the function if there is one.
 func (l *lowering) around(pos token.Pos) []ast.Node {
 	for _, f := range l.pkg.Files {
 		if pos < f.FileStart || f.FileEnd < pos {
@@ -161,18 +160,18 @@ func (l *lowering) around(pos token.Pos) []ast.Node {
 	return nil
 }
 
-// unused reports whether an error is that something declared is not used, which can
-// be lowered all the same.
+// unused reports whether an error is about an unused declaration, which does not
+// prevent lowering.
 func unused(e types.Error) bool {
 	return strings.Contains(e.Msg, " imported ") && strings.HasSuffix(e.Msg, "and not used") || strings.HasPrefix(e.Msg, "declared and not used")
 }
 
-// harmless reports whether what e is about can be lowered all the same.
+// harmless reports whether the code that e is about can still be lowered.
 func harmless(e types.Error) bool {
-	return unused(e) || strings.Contains(e.Msg, "unknown type") // of an argument: the call that it is has an error of its own
+	return unused(e) || strings.Contains(e.Msg, "unknown type") // of an argument: the call itself has an error
 }
 
-// missing is the name that an error says is undefined, without its package.
+// missing returns the undefined name in an error, without its package.
 func missing(e types.Error) (name string, qualified bool) {
 	name, ok := strings.CutPrefix(e.Msg, "undefined: ")
 	if !ok {
@@ -190,15 +189,15 @@ func (l *lowering) errorAt(pos token.Pos, kernel, format string, args ...any) {
 	l.diags.add(l.diagnostic(pos, kernel, fmt.Sprintf(format, args...)))
 }
 
-// diagnostic is an error at a place in a kernel or handler, "" for neither.
+// diagnostic returns an error at a position in a kernel or handler, "" for neither.
 func (l *lowering) diagnostic(pos token.Pos, kernel, msg string) Diagnostic {
 	d := Diagnostic{Pos: l.world.position(pos), Msg: msg}
 	d.Kernel, d.Handler = l.pkg.subject(kernel)
 	return d
 }
 
-// lowerKernels lowers what a declaration with a directive declares: a kernel, or
-// the instances of a generic one; nothing if the declaration is not a kernel's.
+// lowerKernels lowers the kernel that a declaration with a directive declares, or the
+// instances of a generic kernel; nothing if the directive is not for a kernel.
 func (l *lowering) lowerKernels(fd *ast.FuncDecl) []*ir.Kernel {
 	name := fd.Name.Name
 	bad := func(pos token.Pos, format string, args ...any) []*ir.Kernel {
@@ -240,7 +239,7 @@ func (l *lowering) lowerKernels(fd *ast.FuncDecl) []*ir.Kernel {
 	before := len(l.diags)
 	for _, kernel := range kernelNames(fd) {
 		if len(l.diags) > before {
-			break // it would all be said again
+			break // further instances would repeat the errors
 		}
 		for _, instance := range l.instances(fd, kernel, obj, o.instances) {
 			if k := l.lowerKernel(fd, obj, instance, o); k != nil {
@@ -248,7 +247,7 @@ func (l *lowering) lowerKernels(fd *ast.FuncDecl) []*ir.Kernel {
 				l.pkg.instances[k.Name] = instance.typeArgs
 			}
 		}
-		o.Unchecked = true // the second one
+		o.Unchecked = true // the second kernel
 	}
 	return kernels
 }
@@ -264,7 +263,7 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl, obj *types.Func, instance insta
 	l.begin(k)
 	before := len(l.diags)
 	k.Func = l.lowerFunc(l.pkg, fd, obj, instance.typeArgs)
-	end, tooLong := int64(0), token.NoPos // of the parameters so far; the first that goes beyond the limit
+	end, tooLong := int64(0), token.NoPos // end of the parameters so far; the first parameter beyond the limit
 	for i, v := range k.Func.Params {
 		pos := fd.Type.Params.Pos()
 		if o := sig.Params().At(i + 1); o.Pos().IsValid() {
@@ -277,7 +276,7 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl, obj *types.Func, instance insta
 		}
 		switch {
 		case holdsTexture(sig.Params().At(i + 1).Type()):
-			bad(pos, "parameter %s: a texture is a parameter of its own, not a part of another", v.Name)
+			bad(pos, "parameter %s: a texture must be a separate parameter, not part of another", v.Name)
 		case t.Size() == 0:
 			bad(pos, "parameter %s: a value of type %s has no bytes to pass; leave it out", v.Name, t)
 		case t.Kind == ir.Slice && !plain(t.Elem), t.Kind != ir.Slice && !plain(t):
@@ -302,23 +301,23 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl, obj *types.Func, instance insta
 	return k
 }
 
-// begin makes k the kernel that is lowered.
+// begin makes k the kernel being lowered.
 func (l *lowering) begin(k *ir.Kernel) {
 	l.kernel, l.funcs, l.stack, l.sharing, l.inlinings = k, map[string]*ir.Func{}, nil, map[*ir.Func]bool{}, 0
 }
 
-// maxParameters is how many bytes of parameters a kernel has at most, on every
-// device: with PTX before version 8.1 (PTX ISA, kernel function parameters).
+// maxParameters is the maximum size in bytes of a kernel's parameters on every device:
+// the limit of PTX before version 8.1 (PTX ISA, kernel function parameters).
 const maxParameters = 4352
 
-// allParameters adds those of the compiler, an address and 32 bits, which follow
-// those of the kernel.
+// allParameters adds the compiler's parameters, an address and 32 bits, after those of
+// the kernel.
 func allParameters(end int64) int64 {
 	return parameterEnd(parameterEnd(end, ir.TUint64), ir.TUint32)
 }
 
-// parameterEnd is where a parameter that follows end bytes of others ends. A
-// slice is passed as its address and length.
+// parameterEnd returns the end of a parameter that follows end bytes of others. A slice
+// is passed as its address and length.
 func parameterEnd(end int64, t *ir.Type) int64 {
 	size, align := t.Size(), max(t.Align(), 1)
 	if t.Kind == ir.Slice {
@@ -327,8 +326,8 @@ func parameterEnd(end int64, t *ir.Type) int64 {
 	return (end+align-1)/align*align + size
 }
 
-// pos converts a position. A file of the package is named by its base, one of
-// another package by that behind the package's import path.
+// pos converts a position. A file of the package is named by its base name, a file of
+// another package by import path and base name.
 func (l *lowering) pos(p token.Pos) ir.Pos {
 	q := l.world.position(p)
 	name := filepath.Base(q.Filename)
@@ -342,21 +341,21 @@ func (l *lowering) pos(p token.Pos) ir.Pos {
 type function struct {
 	l        *lowering
 	src      *Package
-	f        *ir.Func // that statements and variables are added to
+	f        *ir.Func // receives statements and variables
 	name     string   // of the Go function
 	key      string
 	typeArgs map[*types.TypeParam]types.Type
 	vars     map[types.Object]*ir.Local
 	closures map[types.Object]*closure // variables of function types
 	handler  bool                      // a literal that calls an actor's handler
-	// The source is marked //quern:unchecked, or a literal in such source.
+	// The source is marked //quern:unchecked, or is a literal in such source.
 	unchecked bool
-	inlined   *inlined       // set if the body is lowered into its caller's
-	returned  []*closure     // results of function types of the call lowered last
+	inlined   *inlined       // set if the body is lowered into the caller
+	returned  []*closure     // function results of the last lowered call
 	body      *ast.BlockStmt // of the declared function
 	out       []ir.Stmt      // statements of the list being built
 	gotos     []target       // labels further down
-	targets   []target       // enclosing statements that break and continue can name
+	targets   []target       // enclosing statements that break and continue can refer to
 	loops     int            // enclosing loops
 	guards    int            // enclosing conditions
 	temps     int
@@ -372,8 +371,8 @@ type target struct {
 
 func (fn *function) errorf(pos token.Pos, format string, args ...any) {
 	l := fn.l
-	// An error in a function of another package is shown where this package calls
-	// it, without the advice, which is for who wrote that function.
+	// An error in a function of another package is reported at the call in this
+	// package, without the advice, which is for the author of that function.
 	if fn.src != l.pkg {
 		for i := len(l.stack) - 1; i >= 0; i-- {
 			if l.stack[i].src != l.pkg {
@@ -397,7 +396,7 @@ func (fn *function) errorf(pos token.Pos, format string, args ...any) {
 	l.errorAt(pos, l.kernel.Name, format, args...)
 }
 
-// checked reports whether a function's source type-checked, and why it did not.
+// checked reports whether a function's source type-checked, and reports its errors.
 func (fn *function) checked(fd *ast.FuncDecl) bool {
 	ok := !fn.usesC(fd)
 	for _, e := range fn.src.errors {
@@ -414,7 +413,7 @@ func (fn *function) checked(fd *ast.FuncDecl) bool {
 	return ok
 }
 
-// usesC reports what a function uses of C. The type checker knows nothing of that.
+// usesC reports a function's uses of cgo's C, which the type checker does not know.
 func (fn *function) usesC(fd *ast.FuncDecl) bool {
 	found := false
 	ast.Inspect(fd, func(n ast.Node) bool {
@@ -489,7 +488,7 @@ func (l *lowering) lowerFunc(src *Package, fd *ast.FuncDecl, obj *types.Func, ty
 	fn.stmts(fd.Body.List)
 	f.Body = fn.out
 	if src.Path == actorPath || src.Path == mailPath {
-		f.UsesThread = false // Go calls what sends messages: it needs nothing of the thread
+		f.UsesThread = false // Go can call functions that send messages: they do not need the thread
 	}
 	return f
 }
@@ -513,7 +512,7 @@ func (fn *function) param(v *types.Var, fallback string) *ir.Local {
 	if name == "" || name == "_" {
 		name = fallback
 	}
-	if isFunction(fn.subst(v.Type())) && fn.closures != nil { // a kernel's: functions with such parameters are inlined
+	if isFunction(fn.subst(v.Type())) && fn.closures != nil { // functions with such parameters are inlined
 		fn.closures[v] = nil
 		fn.errorf(v.Pos(), "parameter %s: a kernel takes data, not functions; call functions by their names in a switch on a number, or write a kernel for each", name)
 		return &ir.Local{Name: name, Type: ir.TInt, Pos: fn.l.pos(v.Pos())}
@@ -551,7 +550,7 @@ func (fn *function) guarded(f func()) []ir.Stmt {
 	return fn.list(f)
 }
 
-// maxLocal is the local memory of a thread in bytes, on every device (CUDA C
+// maxLocal is the maximum local memory per thread in bytes, on every device (CUDA C
 // Programming Guide, compute capabilities).
 const maxLocal = 512 << 10
 
@@ -565,7 +564,7 @@ func (fn *function) newLocal(name string, t *ir.Type, pos token.Pos) *ir.Local {
 	return v
 }
 
-// hidden declares a variable that the source does not have.
+// hidden declares a variable that is not in the source.
 func (fn *function) hidden(name string, t *ir.Type, pos token.Pos) *ir.Local {
 	fn.temps++
 	v := fn.newLocal(name, t, pos)
@@ -580,8 +579,8 @@ func (fn *function) temp(e ir.Expr, pos token.Pos) *ir.Local {
 	return v
 }
 
-// stable returns an expression that can be evaluated later and more than once:
-// e itself if it is a constant, else a temporary that holds its value now.
+// stable returns an expression that can be evaluated later and repeatedly: e itself if
+// it is a constant, otherwise a temporary that holds its current value.
 func (fn *function) stable(e ir.Expr, pos token.Pos) ir.Expr {
 	switch e.(type) {
 	case *ir.Const, *ir.ThreadValue:

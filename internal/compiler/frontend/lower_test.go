@@ -31,8 +31,8 @@ func lower(t testing.TB, name, src string) (*Package, *ir.Program) {
 	return p, prog
 }
 
-// Each kernel of testdata/lower says in its comment what its representation, in
-// the golden file beside it, shows.
+// The comment of each kernel in testdata/lower says what its representation, in the
+// golden file beside it, shows.
 func TestLower(t *testing.T) {
 	testmodule.NeedSource(t)
 	files, err := filepath.Glob("testdata/lower/*.go")
@@ -77,7 +77,7 @@ func TestLower(t *testing.T) {
 	}
 }
 
-// readSections reads a golden file; while it is rewritten, it may be missing.
+// readSections reads a golden file. With -update, it may be missing.
 func readSections(t *testing.T, name string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -92,15 +92,14 @@ func readSections(t *testing.T, name string) map[string]string {
 	return sections
 }
 
-// sentenceOf is the first line of a kernel's comment.
+// sentenceOf returns the first line of a kernel's comment.
 func sentenceOf(p *Package, kernel string) string {
 	p.index()
 	line, _, _ := strings.Cut(p.funcs[kernel].Doc.Text(), "\n")
 	return strings.TrimSuffix(line, ".")
 }
 
-// describe prints a kernel and the functions of the test's own package that it
-// calls.
+// describe prints a kernel and the functions of the test's package that it calls.
 func describe(k *ir.Kernel) string {
 	var b strings.Builder
 	b.WriteString(k.String())
@@ -123,7 +122,8 @@ func describe(k *ir.Kernel) string {
 	return b.String()
 }
 
-// A comment at the end of a line of this source lists what on the line may
+// A comment at the end of a line of this source lists what may fail on the line: kind
+// and column.
 // fail: kind and column.
 const failing = `package p
 
@@ -156,7 +156,7 @@ func helper(x []int32, n int) {
 }
 `
 
-// failures collects, by line, what may fail in a function and what it calls.
+// failures collects, by line, what may fail in a function and its callees.
 func failures(f *ir.Func) map[int][]string {
 	found := map[int][]string{}
 	add := func(kind string, check bool, pos ir.Pos) bool {
@@ -204,7 +204,7 @@ func failures(f *ir.Func) map[int][]string {
 	return found
 }
 
-func TestWhatMayFailCarriesItsPosition(t *testing.T) {
+func TestCheckedOperationsHaveTheirPosition(t *testing.T) {
 	_, prog := lower(t, "failing.go", failing)
 	got := failures(prog.Kernels[0].Func)
 	for i, line := range strings.Split(failing, "\n") {

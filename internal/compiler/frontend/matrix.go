@@ -8,8 +8,8 @@ import (
 	"quern.dev/internal/mma"
 )
 
-// matrixLoads are the functions of package kernel that read fragments from
-// shared memory: the operation, and the words that it reads of each fragment.
+// matrixLoads lists the functions of package kernel that read fragments from shared
+// memory, with their operation and the words that they read of each fragment.
 var matrixLoads = map[string]struct {
 	op    ir.WarpOp
 	words [][]int
@@ -20,7 +20,7 @@ var matrixLoads = map[string]struct {
 	"LoadMatrixBTransposed": {ir.WarpLoadMatrix, [][]int{{0, 2}, {1, 3}}},
 }
 
-// matrixFormat is the format of matrix elements of type t.
+// matrixFormat returns the format of matrix elements of type t.
 func matrixFormat(t types.Type) (f mma.Format, ok bool) {
 	switch {
 	case isKernelType(t, "Float16"):
@@ -36,7 +36,7 @@ func matrixFormat(t types.Type) (f mma.Format, ok bool) {
 	return f, ok
 }
 
-// matrix lowers the functions of package kernel on fragments.
+// matrix lowers the functions of package kernel for fragments.
 func (fn *function) matrix(e *ast.CallExpr, name string, typeArgs []types.Type) ([]ir.Expr, bool) {
 	_, load := matrixLoads[name]
 	switch {
@@ -110,7 +110,7 @@ func (fn *function) mma(e *ast.CallExpr, typeArgs []types.Type) ir.Expr {
 	}
 	s := &ir.Warp{Op: op, Pos: fn.l.pos(e.Pos())}
 	for _, arg := range e.Args[1:] {
-		v := fn.temp(fn.expr(arg), arg.Pos()) // a later argument may need statements
+		v := fn.temp(fn.expr(arg), arg.Pos()) // a later argument may emit statements
 		for i := range v.Type.Len {
 			s.Args = append(s.Args, &ir.Load{Place: &ir.IndexPlace{X: &ir.VarPlace{Var: v}, Index: ir.IntConst(ir.TInt, i)}})
 		}
@@ -126,7 +126,7 @@ func (fn *function) mma(e *ast.CallExpr, typeArgs []types.Type) ir.Expr {
 	return sum
 }
 
-// matrixBits is the representation of a matrix element as uint32.
+// matrixBits returns the bits of a matrix element as uint32.
 func matrixBits(x ir.Expr) ir.Expr {
 	switch t := x.Type(); {
 	case t.Kind == ir.Float32:
@@ -139,7 +139,7 @@ func matrixBits(x ir.Expr) ir.Expr {
 	return &ir.Convert{T: ir.TUint32, X: x}
 }
 
-// zeros are results of a call that was reported as an error.
+// zeros returns placeholder results of a call with a reported error.
 func (fn *function) zeros(results *types.Tuple, e *ast.CallExpr) []ir.Expr {
 	var out []ir.Expr
 	for v := range results.Variables() {
@@ -148,7 +148,7 @@ func (fn *function) zeros(results *types.Tuple, e *ast.CallExpr) []ir.Expr {
 	return out
 }
 
-// typeString is how diagnostics name a type.
+// typeString formats a type for diagnostics.
 func typeString(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
 }

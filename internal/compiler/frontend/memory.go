@@ -7,8 +7,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// memoryFunction lowers the functions of package kernel that order memory, copy
-// asynchronously or read a clock.
+// memoryFunction lowers the functions of package kernel that order memory accesses,
+// copy asynchronously or read a clock.
 func (fn *function) memoryFunction(e *ast.CallExpr, name string) ([]ir.Expr, bool) {
 	switch op, ok := ir.MemoryFunction(name); {
 	case ok && (op.IsLoad() || op.IsStore()):
@@ -41,12 +41,12 @@ func (fn *function) memoryFunction(e *ast.CallExpr, name string) ([]ir.Expr, boo
 	return nil, true
 }
 
-// result is a new variable for the result of an operation.
+// result returns a new variable for the result of an operation.
 func (fn *function) result(name string, t *ir.Type, e *ast.CallExpr) *ir.Local {
 	return fn.hidden(name, t, e.Pos())
 }
 
-// scope is the constant that may follow the first n arguments of a call.
+// scope returns the constant scope that may follow the first n arguments of a call.
 func (fn *function) scope(e *ast.CallExpr, n int, name string) ir.Scope {
 	if len(e.Args) <= n {
 		return ir.DeviceScope
@@ -67,7 +67,7 @@ func (fn *function) scope(e *ast.CallExpr, n int, name string) ir.Scope {
 	return ir.Scope(s)
 }
 
-// groups is the constant number of groups that AsyncWait leaves pending.
+// groups returns the constant number of groups that AsyncWait leaves pending.
 func (fn *function) groups(e ast.Expr) int64 {
 	v := fn.src.Info.Types[e].Value
 	if v == nil {
@@ -82,11 +82,12 @@ func (fn *function) groups(e ast.Expr) int64 {
 	return n
 }
 
-// maxGroups bounds the pending groups of copies, more than any pipeline has.
+// maxGroups is the maximum number of pending groups of copies, more than any pipeline
+// has.
 const maxGroups = 64
 
-// visible is the place that a pointer argument refers to, if other threads can
-// see it; ok is false after an error.
+// visible returns the place that a pointer argument refers to, if other threads can
+// access it; ok is false after an error.
 func (fn *function) visible(e ast.Expr, name string) (p ir.Place, ok bool) {
 	p = fn.pointee(e)
 	switch root := ir.Root(p).(type) {
@@ -127,7 +128,7 @@ func (fn *function) orderedAccess(e *ast.CallExpr, op ir.MemoryOp, name string) 
 		s.Dst, s.Scope = fn.result("loaded", t, e), fn.scope(e, 1, name)
 	}
 	s.Places = []ir.Place{place}
-	fn.f.UsesThread = true // a thread that waits for another ends with its launch
+	fn.f.UsesThread = true // a thread that waits for another must end with its launch
 	fn.emit(s)
 	if s.Dst == nil {
 		return nil
@@ -135,7 +136,7 @@ func (fn *function) orderedAccess(e *ast.CallExpr, op ir.MemoryOp, name string) 
 	return []ir.Expr{ir.Get(s.Dst)}
 }
 
-// isAtomic reports whether values of a type are read and written in one piece.
+// isAtomic reports whether values of a type are read and written in one access.
 func isAtomic(t *ir.Type) bool {
 	return (t.IsInteger() || t.IsFloat()) && t.Size() >= 4
 }
@@ -147,7 +148,7 @@ func (fn *function) asyncCopy(e *ast.CallExpr) {
 	if !ok {
 		return
 	}
-	dst = fn.stablePlace(dst, e.Pos()) // the source may need statements
+	dst = fn.stablePlace(dst, e.Pos()) // the source may emit statements
 	src, ok := fn.visible(e.Args[2], "AsyncCopy")
 	if !ok {
 		return
@@ -164,7 +165,7 @@ func (fn *function) asyncCopy(e *ast.CallExpr) {
 	}
 }
 
-// bulk lowers what the threads of a block do together with a barrier for copies.
+// bulk lowers a block-wide operation with a copy barrier.
 func (fn *function) bulk(e *ast.CallExpr, name string) {
 	fn.threadValue(e.Args[0])
 	fn.f.UsesThread = true
@@ -175,11 +176,11 @@ func (fn *function) bulk(e *ast.CallExpr, name string) {
 	s := &ir.Memory{Op: ir.BulkWait, Places: []ir.Place{fn.stablePlace(p, e.Pos())}, Pos: fn.l.pos(e.Pos())}
 	if name == "BulkCopy" {
 		s.Op = ir.BulkCopy
-		s.Args = []ir.Expr{fn.stable(fn.expr(e.Args[2]), e.Args[2].Pos())} // the source may need statements
+		s.Args = []ir.Expr{fn.stable(fn.expr(e.Args[2]), e.Args[2].Pos())} // the source may emit statements
 		s.Args = append(s.Args, fn.expr(e.Args[3]))
 		switch t := s.Args[0].Type(); {
 		case t.Kind != ir.Slice || s.Args[1].Type().Kind != ir.Slice:
-			return // reported
+			return // already reported
 		case !plain(t.Elem) || t.Elem.Size() == 0:
 			fn.errorf(e.Pos(), "kernel.BulkCopy of %s; copy numbers, bools, or arrays and structs of these", t.Elem)
 			return

@@ -8,7 +8,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// typOf converts the type of what is named, a variable, for the diagnostic.
+// typOf converts the type of a variable, which diagnostics call name.
 func (fn *function) typOf(name string, t types.Type, pos token.Pos) *ir.Type {
 	t = fn.subst(t)
 	out, bad := fn.l.convertType(t, 0)
@@ -28,8 +28,8 @@ func (fn *function) typOf(name string, t types.Type, pos token.Pos) *ir.Type {
 	return ir.TInt
 }
 
-// misfit finds the innermost part of a type that does not fit, and its path from
-// a variable: in[i].shape.name. What a pointer leads to is no part.
+// misfit finds the innermost part of a type that is not allowed, and its path from a
+// variable: in[i].shape.name. It does not follow pointers.
 func misfit(path string, t types.Type, fits func(types.Type) bool) (string, types.Type) {
 	for !isThread(t) {
 		var parts []types.Type
@@ -59,8 +59,8 @@ func misfit(path string, t types.Type, fits func(types.Type) bool) (string, type
 	return path, t
 }
 
-// notInMemory says which part of a parameter device memory cannot hold, and what
-// to do about it.
+// notInMemory says which part of a parameter cannot be in device memory, and what to do
+// about it.
 func (l *lowering) notInMemory(v *types.Var, name string) string {
 	t, path := v.Type(), name
 	if s, ok := t.Underlying().(*types.Slice); ok {

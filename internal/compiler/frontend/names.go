@@ -10,21 +10,22 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// LauncherName is the name of the function that launches a kernel: LaunchSaxpy
-// for saxpy.
+// LauncherName returns the name of the function that launches a kernel: LaunchSaxpy for
+// saxpy.
 func LauncherName(kernel string) string { return "Launch" + capitalised(kernel) }
 
-// generatedNames are the package-level names that are declared for a kernel in
-// the generated file.
+// generatedNames returns the package-level names that the generated file declares for a
+// kernel.
 func generatedNames(kernel string) []string {
 	c := capitalised(kernel)
 	return []string{"Launch" + c, "quern" + c, "quernHost" + c, "quernPlain" + c, "quern_" + kernel}
 }
 
-// uncheckedSuffix ends the name of the kernel that also=unchecked makes.
+// uncheckedSuffix ends the name of the kernel created by also=unchecked.
 const uncheckedSuffix = "Unchecked"
 
-// kernelNames are those of the kernels that a function with a directive declares.
+// kernelNames returns the names of the kernels that a function with a directive
+// declares.
 func kernelNames(fd *ast.FuncDecl) []string {
 	names := []string{fd.Name.Name}
 	for _, dir := range directives(fd.Doc) {
@@ -38,8 +39,8 @@ func kernelNames(fd *ast.FuncDecl) []string {
 	return names
 }
 
-// GenericKernels are the names of the package's generic kernels, for which [Package.Lower]
-// needs instances.
+// GenericKernels returns the names of the package's generic kernels. [Package.Lower]
+// needs instances for them.
 func (p *Package) GenericKernels() (names []string) {
 	for _, f := range p.Files {
 		for _, d := range f.Decls {
@@ -55,7 +56,7 @@ func (p *Package) GenericKernels() (names []string) {
 	return names
 }
 
-// instanceNames are those of an instance of a generic kernel, such as
+// instanceNames returns the names for an instance of a generic kernel, such as
 // quernScale_float32 for scale[float32].
 func instanceNames(instance string) []string {
 	return generatedNames(ir.Identifier(instance))[1:]
@@ -63,10 +64,10 @@ func instanceNames(instance string) []string {
 
 func capitalised(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// entryName matches what can name the entry of a GPU module.
+// entryName matches valid names of a GPU module's entry.
 var entryName = regexp.MustCompile("^([a-zA-Z]|_[a-zA-Z0-9_])[a-zA-Z0-9_]*$")
 
-// checkNames reports kernels whose names do not suit the GPU and names that the
+// checkNames reports kernel names that are not valid on the GPU, and names that the
 // generated file would declare twice.
 func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
 	l.taken = map[string]string{
@@ -93,7 +94,7 @@ func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
 		if a := l.pkg.ActorOf(kernel); a != nil {
 			names, pos, kernel = append([]string{names[1], names[4]}, handlerNames(a.Handler)...), a.pos, a.Handler
 			if slices.ContainsFunc(kernels, func(fd *ast.FuncDecl) bool { return fd.Name.Name == a.Handler }) {
-				continue // a handler that is also a kernel is an error already
+				continue // a handler that is also a kernel is already an error
 			}
 		}
 		l.declareNames(pos, kernel, names)
@@ -103,7 +104,7 @@ func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
 	}
 }
 
-// declareNames reports the first of a kernel's names that is in use.
+// declareNames reports the first of a kernel's names that is already in use.
 func (l *lowering) declareNames(pos token.Pos, kernel string, names []string) {
 	for _, name := range names {
 		if how, found := l.taken[name]; found {

@@ -8,24 +8,24 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// options are what a //quern:kernel directive says.
+// options are the options of a //quern:kernel directive.
 type options struct {
 	ir.Options
-	instances   []word // the type arguments of each instance of a generic kernel
-	specialised []word // a parameter and the values that get forms of their own, each
-	also        bool   // a second kernel is made of the function, without checks
+	instances   []word // type arguments of each instance of a generic kernel
+	specialised []word // parameters, each with the values that get special forms
+	also        bool   // also generate a second kernel without checks
 }
 
 // option is a word that may follow //quern:kernel.
 type option struct {
 	name   string
-	value  string // the form of its value, "" for an option without one
-	repeat bool   // may be given more than once
-	kernel bool   // is not for actors
+	value  string // form of its value, "" for an option without a value
+	repeat bool   // may be repeated
+	kernel bool   // not for actors
 	set    func(o *options, c constants, value word) error
 }
 
-// kernelOptionTable are all options, in the order in which errors list them.
+// kernelOptionTable lists all options, in the order in which errors list them.
 var kernelOptionTable = []option{
 	{name: "block", value: "X[xY[xZ]]", set: func(o *options, c constants, value word) (err error) {
 		o.Block, err = c.block(value.text)
@@ -46,7 +46,7 @@ var kernelOptionTable = []option{
 	{name: "unchecked", set: func(o *options, _ constants, _ word) error { o.Unchecked = true; return nil }},
 	{name: "also", value: "unchecked", kernel: true, set: func(o *options, _ constants, value word) error {
 		if o.also = value.text == "unchecked"; !o.also {
-			return fmt.Errorf("also=%s: the form that a kernel can have besides is written also=unchecked", value.text)
+			return fmt.Errorf("also=%s: the only additional form is also=unchecked", value.text)
 		}
 		return nil
 	}},
@@ -61,19 +61,19 @@ var kernelOptionTable = []option{
 	}},
 }
 
-// wrongOption says what is wrong with a word of a directive.
+// wrongOption describes an invalid word of a directive.
 type wrongOption struct {
 	pos token.Pos
 	msg string
 }
 
-// kernelOptions reads the words after //quern:kernel, or those after //quern:actor.
-// Values that are not numbers count as some number that will do.
+// kernelOptions parses the words after //quern:kernel or //quern:actor. Values that are
+// not numbers count as some valid number.
 func kernelOptions(args []word, verb string) (o options, wrong []wrongOption) {
 	return constants{}.options(args, verb)
 }
 
-// options reads the words after //quern:kernel, or those after //quern:actor.
+// options parses the words after //quern:kernel or //quern:actor.
 func (c constants) options(args []word, verb string) (o options, wrong []wrongOption) {
 	given := map[string]word{}
 	for _, arg := range args {
@@ -99,7 +99,7 @@ func (c constants) options(args []word, verb string) (o options, wrong []wrongOp
 		given[name] = arg
 	}
 	if o.also && o.Unchecked {
-		wrong = append(wrong, wrongOption{given["also"].pos, "the kernel is unchecked already; leave out unchecked, for a checked form and an unchecked one, or also=unchecked"})
+		wrong = append(wrong, wrongOption{given["also"].pos, "the kernel is already unchecked; remove unchecked to get a checked and an unchecked form, or remove also=unchecked"})
 	}
 	if o.MinBlocks > 0 && len(wrong) == 0 {
 		at := given["minblocks"].pos
@@ -122,7 +122,7 @@ func findOption(name string) *option {
 	return nil
 }
 
-// optionForms lists how all options of a directive are written.
+// optionForms lists the forms of all options of a directive.
 func optionForms(verb string) string {
 	var forms []string
 	for _, known := range kernelOptionTable {
@@ -134,7 +134,7 @@ func optionForms(verb string) string {
 	return strings.Join(forms[:last], ", ") + " and " + forms[last]
 }
 
-// form is how the option is written.
+// form returns the form of the option.
 func (k option) form() string {
 	if k.value == "" {
 		return k.name
@@ -142,7 +142,7 @@ func (k option) form() string {
 	return k.name + "=" + k.value
 }
 
-// words are the options of an actor, as the directive of its kernel has them.
+// words returns the options of an actor in the form of its kernel's directive.
 func (o options) words() string {
 	text := fmt.Sprintf("block=%dx%dx%d", o.Block[0], o.Block[1], o.Block[2])
 	for _, n := range []struct {
@@ -184,12 +184,12 @@ func splitWord(w word, separator byte) []word {
 
 // Limits of every device (CUDA C Programming Guide, compute capabilities).
 const (
-	maxBlock           = 1024 // threads in a block
-	maxResidentThreads = 2048 // threads on a multiprocessor
-	maxResidentBlocks  = 32   // blocks on a multiprocessor
-	minRegisters       = 24   // least that the driver's compiler can be held to
-	maxRegisters       = 255  // of a thread
-	maxCluster         = 8    // blocks in a cluster
+	maxBlock           = 1024 // threads per block
+	maxResidentThreads = 2048 // threads per multiprocessor
+	maxResidentBlocks  = 32   // blocks per multiprocessor
+	minRegisters       = 24   // smallest limit that the driver's compiler accepts
+	maxRegisters       = 255  // per thread
+	maxCluster         = 8    // blocks per cluster
 )
 
 func (c constants) block(text string) ([3]int, error) {

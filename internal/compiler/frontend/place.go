@@ -16,7 +16,7 @@ func (fn *function) target(e ast.Expr) ir.Place {
 	return fn.place(e)
 }
 
-// place lowers an operand that can be assigned to, or puts its value into a
+// place lowers an operand that can be assigned to. It stores other operands in a
 // temporary.
 func (fn *function) place(e ast.Expr) ir.Place {
 	e = ast.Unparen(e)
@@ -30,7 +30,7 @@ func (fn *function) place(e ast.Expr) ir.Place {
 			return &ir.VarPlace{Var: v}
 		}
 		if v, ok := obj.(*types.Var); ok {
-			if isThread(v.Type()) { // reported by the callers
+			if isThread(v.Type()) { // reported by callers
 				return fn.badPlace(ir.TInt)
 			}
 			if v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
@@ -92,7 +92,7 @@ func (fn *function) place(e ast.Expr) ir.Place {
 	return &ir.VarPlace{Var: fn.temp(fn.expr(e), e.Pos())}
 }
 
-// badPlace stands for a place that was reported as an error.
+// badPlace returns a placeholder for a place with a reported error.
 func (fn *function) badPlace(t *ir.Type) ir.Place {
 	return &ir.VarPlace{Var: fn.newLocal("bad", t, token.NoPos)}
 }
@@ -100,8 +100,8 @@ func (fn *function) badPlace(t *ir.Type) ir.Place {
 // isBad reports whether a place is a badPlace: all others have a position.
 func (fn *function) isBad(p *ir.VarPlace) bool { return p.Var.Pos == fn.l.pos(token.NoPos) }
 
-// deref is what a pointer points to. A value of another kind, as in elem, stands
-// for one that was reported as an error.
+// deref returns what a pointer points to. As in elem, a value of another kind is a
+// placeholder for one with a reported error.
 func (fn *function) deref(ptr ir.Expr, pos token.Pos) ir.Place {
 	if ptr.Type().Kind != ir.Pointer {
 		return fn.badPlace(ir.TInt)
@@ -109,7 +109,7 @@ func (fn *function) deref(ptr ir.Expr, pos token.Pos) ir.Place {
 	return &ir.DerefPlace{Ptr: ptr, Pos: fn.l.pos(pos)}
 }
 
-// elem is an element of a slice.
+// elem returns an element of a slice.
 func (fn *function) elem(slice, index ir.Expr, pos token.Pos) ir.Place {
 	if slice.Type().Kind != ir.Slice {
 		return fn.badPlace(ir.TInt)
@@ -119,11 +119,11 @@ func (fn *function) elem(slice, index ir.Expr, pos token.Pos) ir.Place {
 
 func (fn *function) arrayElem(x ir.Place, e *ast.IndexExpr) ir.Place {
 	index := fn.index(e.Index)
-	_, constant := index.(*ir.Const) // the type checker has seen that it is in range
+	_, constant := index.(*ir.Const) // the type checker has verified that it is in range
 	return fn.indexed(x, index, !constant, e.Pos())
 }
 
-// indexed is an element of an array.
+// indexed returns an element of an array.
 func (fn *function) indexed(x ir.Place, index ir.Expr, check bool, pos token.Pos) ir.Place {
 	if x.Type().Kind != ir.Array {
 		return fn.badPlace(ir.TInt)
@@ -141,7 +141,7 @@ func (fn *function) index(e ast.Expr) ir.Expr {
 	return fn.expr(e)
 }
 
-// fieldPath is the place of a field, through embedded fields and pointers.
+// fieldPath returns the place of a field, through embedded fields and pointers.
 func (fn *function) fieldPath(x ast.Expr, path []int) ir.Place {
 	t := fn.subst(fn.typeOf(x))
 	var p ir.Place
@@ -164,10 +164,10 @@ func (fn *function) fields(p ir.Place, t types.Type, path []int, pos token.Pos) 
 		if !ok {
 			return fn.badPlace(ir.TInt)
 		}
-		if isThread(s.Field(i).Type()) { // reported with the variable that holds it
+		if isThread(s.Field(i).Type()) { // reported for the variable that contains it
 			return fn.badPlace(ir.TInt)
 		}
-		if pt := p.Type(); pt.Kind != ir.Struct { // reported where the type was converted
+		if pt := p.Type(); pt.Kind != ir.Struct { // reported at the conversion of the type
 			return fn.badPlace(fn.typ(s.Field(i).Type(), pos))
 		}
 		p = &ir.FieldPlace{X: p, Field: i}
@@ -176,9 +176,8 @@ func (fn *function) fields(p ir.Place, t types.Type, path []int, pos token.Pos) 
 	return p
 }
 
-// stablePlace makes a place denote the same variable however often and
-// whenever it is used: its indices become constants or temporaries. Checks on
-// the way are made now.
+// stablePlace makes a place denote the same variable on every later use: its indices
+// become constants or temporaries. The checks on the way are made now.
 func (fn *function) stablePlace(p ir.Place, pos token.Pos) ir.Place {
 	p, checked := fn.stabilise(p, pos)
 	if checked {
@@ -233,8 +232,8 @@ func clearChecks(p ir.Place) {
 	}
 }
 
-// arrayOfSlice is the array that a slice is converted to, or to a pointer to;
-// nil if the conversion is another one.
+// arrayOfSlice returns the array that a slice is converted to, directly or through a
+// pointer; nil for other conversions.
 func (fn *function) arrayOfSlice(e *ast.CallExpr, t *ir.Type) ir.Place {
 	from, ok := fn.subst(fn.typeOf(e.Args[0])).Underlying().(*types.Slice)
 	array := t
@@ -248,7 +247,7 @@ func (fn *function) arrayOfSlice(e *ast.CallExpr, t *ir.Type) ir.Place {
 	return &ir.ArrayPlace{T: array, Slice: s, Check: !fn.unchecked, Pos: fn.l.pos(e.Pos())}
 }
 
-// addr is the address of an operand.
+// addr returns the address of an operand.
 func (fn *function) addr(e ast.Expr) ir.Expr {
 	if lit, ok := ast.Unparen(e).(*ast.CompositeLit); ok {
 		v := fn.temp(fn.composite(lit), e.Pos())

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// misplaced reports kernels in files that the generated file, which is part of
-// the package in every build, cannot refer to.
+// misplaced reports kernels in files that the generated file cannot refer to, because
+// it is part of the package in every build.
 func (l *listed) misplaced() (Diagnostics, error) {
 	if l.Standard {
 		return nil, nil
@@ -19,7 +19,7 @@ func (l *listed) misplaced() (Diagnostics, error) {
 	var out Diagnostics
 	for _, group := range []struct {
 		names []string
-		check func(name string, f *ast.File) string // what is wrong with a kernel in the file
+		check func(name string, f *ast.File) string // says what is wrong with a kernel in the file
 	}{
 		{l.GoFiles, l.constrained},
 		{l.IgnoredGoFiles, l.constrained},
@@ -42,7 +42,7 @@ func (l *listed) misplaced() (Diagnostics, error) {
 			fset := token.NewFileSet()
 			f, err := parser.ParseFile(fset, file, text, parser.ParseComments|parser.SkipObjectResolution)
 			if err != nil {
-				continue // compiled or not, the go command says so
+				continue // the go command reports it in any case
 			}
 			msg := group.check(name, f)
 			if msg == "" {
@@ -60,11 +60,11 @@ func (l *listed) misplaced() (Diagnostics, error) {
 	return out, nil
 }
 
-// nowhere is no platform: files for one do not match it.
+// nowhere is no platform: platform-specific files do not match it.
 var nowhere = build.Context{GOOS: "none", GOARCH: "none", Compiler: "gc"}
 
-// constrained says what is wrong if a file has a build constraint, in its text
-// or in its name.
+// constrained says what is wrong if a file has a build constraint, in its text or in
+// its name.
 func (l *listed) constrained(name string, f *ast.File) string {
 	const msg = "kernels must be in files without build constraints, since their launchers are compiled on every platform; move this one"
 	for _, group := range f.Comments {

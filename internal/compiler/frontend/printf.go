@@ -50,7 +50,7 @@ func (fn *function) printf(e *ast.CallExpr) {
 		return
 	}
 	fn.l.kernel.Formats = append(fn.l.kernel.Formats, f)
-	fn.f.UsesThread = true // so that Go code prints where the device does
+	fn.f.UsesThread = true // Go code must print where the device prints
 	fn.emit(s)
 }
 
@@ -62,7 +62,7 @@ func firstLine(s string) string {
 	return line
 }
 
-// printable returns a value of the basic type under an argument's.
+// printable returns a value of the basic type underlying an argument's type.
 func (fn *function) printable(e ast.Expr) (sample any, ok bool) {
 	t := fn.subst(fn.typeOf(e))
 	if t == nil {

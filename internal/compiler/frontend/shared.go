@@ -11,9 +11,9 @@ import (
 func (fn *function) sharedVar(e *ast.CallExpr, t types.Type) ir.Expr {
 	switch {
 	case fn.loops > 0:
-		fn.errorf(e.Pos(), "kernel.Shared stands inside a loop; declare the shared variable before it")
+		fn.errorf(e.Pos(), "kernel.Shared is inside a loop; declare the shared variable before it")
 	case fn.guards > 0:
-		fn.errorf(e.Pos(), "kernel.Shared stands under a condition; declare the shared variable before it")
+		fn.errorf(e.Pos(), "kernel.Shared is under a condition; declare the shared variable before it")
 	}
 	v := &ir.SharedVar{Name: "shared", Type: fn.typ(t, e.Pos()), Pos: fn.l.pos(e.Pos())}
 	if !plain(v.Type) {
@@ -37,9 +37,9 @@ func (fn *function) sharedVar(e *ast.CallExpr, t types.Type) ir.Expr {
 	return &ir.Addr{T: ir.PointerTo(v.Type), Place: &ir.SharedPlace{Var: v}}
 }
 
-// sharedByCall reports the call of a function that declares a shared variable if
-// it stands inside a loop or under a condition: each call in the text has variables
-// of its own, which every thread of the block declares once.
+// sharedByCall reports the call of a function that declares a shared variable if it is
+// inside a loop or under a condition: each call in the source has separate variables,
+// which every thread of the block declares once.
 func (fn *function) sharedByCall(e *ast.CallExpr, name string) {
 	switch {
 	case fn.loops > 0:
@@ -49,8 +49,8 @@ func (fn *function) sharedByCall(e *ast.CallExpr, name string) {
 	}
 }
 
-// sharedVars is the number of variables that the kernel's calls of kernel.Shared
-// have declared so far.
+// sharedVars returns the number of variables declared so far by the kernel's calls of
+// kernel.Shared.
 func (l *lowering) sharedVars() int {
 	n := 0
 	for _, v := range l.kernel.Shared {
@@ -61,8 +61,8 @@ func (l *lowering) sharedVars() int {
 	return n
 }
 
-// dynamicShared is the block's dynamic shared memory as a slice of elements of
-// type t: one variable of the kernel for each type.
+// dynamicShared returns the block's dynamic shared memory as a slice of elements of
+// type t. The kernel has one variable per type.
 func (fn *function) dynamicShared(e *ast.CallExpr, t types.Type) ir.Expr {
 	elem := fn.typ(t, e.Pos())
 	switch {
@@ -90,7 +90,7 @@ func (fn *function) dynamicShared(e *ast.CallExpr, t types.Type) ir.Expr {
 	return &ir.Load{Place: &ir.SharedPlace{Var: v}}
 }
 
-// share adds a variable to the kernel's shared ones.
+// share adds a shared variable to the kernel.
 func (fn *function) share(v *ir.SharedVar) {
 	v.ID = len(fn.l.kernel.Shared)
 	fn.l.kernel.Shared = append(fn.l.kernel.Shared, v)

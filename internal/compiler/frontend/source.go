@@ -8,9 +8,10 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// Find returns what is at a place of the package's source: the outermost expression
-// or statement that begins there, or operation whose operator stands there, for
-// which match holds. It is nil if there is none, or the place is not in the package.
+// Find returns the node at a position in the package's source for which match holds:
+// the outermost expression or statement that begins there, or the operation whose
+// operator is there. It returns nil if there is none, or if the position is not in the
+// package.
 func (p *Package) Find(at ir.Pos, match func(n ast.Node) bool) ast.Node {
 	f, pos := p.place(at)
 	if f == nil {
@@ -33,8 +34,8 @@ func (p *Package) Find(at ir.Pos, match func(n ast.Node) bool) ast.Node {
 	return found
 }
 
-// Declared returns where the source declares a kernel, or the handler of the actor
-// that it runs.
+// Declared returns the position in the source of a kernel, or of the handler of the
+// actor that it runs.
 func (p *Package) Declared(k *ir.Kernel) ir.Pos {
 	a := p.ActorOf(k.Name)
 	if a == nil {
@@ -44,8 +45,8 @@ func (p *Package) Declared(k *ir.Kernel) ir.Pos {
 	return ir.Pos{File: filepath.Base(at.Filename), Line: at.Line, Col: at.Column}
 }
 
-// Assigned returns the name of the variable to which the source assigns, or which
-// it declares with, the expression that begins at a place; "" if there is none.
+// Assigned returns the name of the variable that the source assigns, or declares with,
+// the expression at a position, or "".
 func (p *Package) Assigned(at ir.Pos) string {
 	f, pos := p.place(at)
 	if f == nil {
@@ -71,8 +72,7 @@ func (p *Package) Assigned(at ir.Pos) string {
 	return name
 }
 
-// place finds the file of the package and the place in it that a position in the
-// IR stands for.
+// place finds the file of the package and the position in it for a position in the IR.
 func (p *Package) place(at ir.Pos) (*ast.File, token.Pos) {
 	for _, f := range p.Files {
 		file := p.world.Fset.File(f.Package)

@@ -11,11 +11,11 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// maxChoices is how many forms a kernel may have for values of its parameters.
-// A launch looks for its own among them.
+// maxChoices is the maximum number of special forms of a kernel. A launch searches them
+// for its own.
 const maxChoices = 16
 
-// specialise reads the parameters with forms of their own, each spelled
+// specialise parses the parameters with special forms, each spelled
 // parameter:value1,value2.
 func (l *lowering) specialise(fd *ast.FuncDecl, k *ir.Kernel, spelled []word) {
 	choices := 1
@@ -86,7 +86,7 @@ func (l *lowering) specialValue(fd *ast.FuncDecl, k *ir.Kernel, value word, para
 	return 0, false
 }
 
-// fitsType reports whether an integer type has the value, and its negative
+// fitsType reports whether an integer type can represent the value and its negation
 // does not overflow.
 func fitsType(v int64, t *ir.Type) bool {
 	bits := 8 * t.Size()

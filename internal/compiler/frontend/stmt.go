@@ -8,7 +8,7 @@ import (
 )
 
 func (fn *function) stmts(list []ast.Stmt) {
-	// A goto to a label further down is a break out of what comes before it.
+	// A goto to a later label is a break out of the statements before the label.
 	for i := len(list) - 1; i > 0; i-- {
 		l, ok := list[i].(*ast.LabeledStmt)
 		if !ok || !jumpsTo(list[:i], l.Label.Name) {
@@ -27,7 +27,7 @@ func (fn *function) stmts(list []ast.Stmt) {
 	}
 }
 
-// jumpsTo reports whether statements have a goto to the label.
+// jumpsTo reports whether statements contain a goto to the label.
 func jumpsTo(list []ast.Stmt, label string) bool {
 	found := false
 	for _, s := range list {
@@ -41,7 +41,7 @@ func jumpsTo(list []ast.Stmt, label string) bool {
 	return found
 }
 
-// stmt lowers a statement; label is the Go label it carries.
+// stmt lowers a statement; label is its Go label.
 func (fn *function) stmt(s ast.Stmt, label string) {
 	switch s := s.(type) {
 	case *ast.BlockStmt:
@@ -85,7 +85,7 @@ func (fn *function) stmt(s ast.Stmt, label string) {
 	case *ast.GoStmt:
 		fn.errorf(s.Pos(), "go statements are not supported in kernels; the grid already runs many threads: launch more of them")
 	case *ast.DeferStmt:
-		fn.errorf(s.Pos(), "defer is not supported in kernels; call the function where it is due")
+		fn.errorf(s.Pos(), "defer is not supported in kernels; call the function where it is needed")
 	case *ast.SelectStmt:
 		fn.errorf(s.Pos(), "select is not supported in kernels; use atomics to coordinate threads")
 	case *ast.SendStmt:
@@ -114,7 +114,7 @@ func (fn *function) exprStmt(s *ast.ExprStmt) {
 func (fn *function) declStmt(d ast.Decl) {
 	gd, ok := d.(*ast.GenDecl)
 	if !ok || gd.Tok != token.VAR {
-		return // constants and types are the type checker's
+		return // the type checker handles constants and types
 	}
 	for _, spec := range gd.Specs {
 		vs := spec.(*ast.ValueSpec)
@@ -129,7 +129,7 @@ func (fn *function) declStmt(d ast.Decl) {
 		for _, name := range vs.Names {
 			if obj := fn.src.Info.Defs[name]; obj != nil && name.Name != "_" {
 				if isThread(obj.Type()) {
-					fn.errorf(name.Pos(), "kernel.Thread is the kernel's own: use its parameter")
+					fn.errorf(name.Pos(), "a kernel.Thread cannot be declared; use the kernel's parameter")
 					continue
 				}
 				if isFunction(fn.subst(obj.Type())) {
@@ -143,7 +143,7 @@ func (fn *function) declStmt(d ast.Decl) {
 	}
 }
 
-// declare makes the variable that an identifier defines.
+// declare creates the variable that an identifier declares.
 func (fn *function) declare(name *ast.Ident) *ir.Local {
 	obj := fn.src.Info.Defs[name]
 	if obj == nil {
@@ -205,7 +205,7 @@ func (fn *function) define(lhs, rhs []ast.Expr, pos token.Pos) {
 				return
 			}
 		}
-		// Values first, then the variables: the right side sees older ones.
+		// Values first, then the variables: the right side refers to older variables.
 		type pending struct {
 			id    *ast.Ident
 			value ir.Expr
@@ -269,7 +269,7 @@ func (fn *function) define(lhs, rhs []ast.Expr, pos token.Pos) {
 	}
 }
 
-// assignSome lowers a := with variables both new and old.
+// assignSome lowers := with both new and existing variables.
 func (fn *function) assignSome(lhs, rhs []ast.Expr, pos token.Pos) {
 	values := make([]ir.Expr, len(rhs))
 	for i, e := range rhs {
@@ -309,8 +309,8 @@ func (fn *function) assign(lhs, rhs []ast.Expr, pos token.Pos) {
 		}
 		return
 	}
-	// The operands of indices and pointer indirections on the left and the values
-	// on the right are evaluated first, then assigned in order.
+	// Operands of indices and pointer indirections on the left, and values on the
+	// right, are evaluated first. The assignments follow in order.
 	places := make([]ir.Place, len(lhs))
 	for i, e := range lhs {
 		if !isBlank(e) {
@@ -338,7 +338,7 @@ func (fn *function) assign(lhs, rhs []ast.Expr, pos token.Pos) {
 	}
 }
 
-// discard evaluates an expression for its effects.
+// discard evaluates an expression for its side effects.
 func (fn *function) discard(e ast.Expr) {
 	if isThread(fn.typeOf(e)) {
 		return
@@ -410,7 +410,7 @@ func (fn *function) returnStmt(s *ast.ReturnStmt) {
 				return
 			}
 			if i < len(s.Results)-1 {
-				v = fn.stable(v, e.Pos()) // what follows may emit statements
+				v = fn.stable(v, e.Pos()) // later operands may emit statements
 			}
 			ret.Results = append(ret.Results, v)
 		}

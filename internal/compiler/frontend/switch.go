@@ -35,8 +35,8 @@ func (fn *function) switchStmt(s *ast.SwitchStmt, label string) {
 	fn.emit(&ir.Block{Label: brk, Body: body})
 }
 
-// switchByChain lowers cases to an if-else chain, in the order in which Go
-// tries them; default comes last.
+// switchByChain lowers cases to an if-else chain, in the order in which Go evaluates
+// them; default comes last.
 func (fn *function) switchByChain(clauses []*ast.CaseClause, tag ir.Expr) {
 	otherwise := func() {}
 	var links []link
@@ -51,8 +51,8 @@ func (fn *function) switchByChain(clauses []*ast.CaseClause, tag ir.Expr) {
 	fn.chain(links, otherwise)
 }
 
-// switchByNumber finds the number of the case first and then runs the bodies in
-// order, so that one can fall through to the next.
+// switchByNumber first finds the number of the case and then runs the bodies in order,
+// so that one can fall through to the next.
 func (fn *function) switchByNumber(clauses []*ast.CaseClause, tag ir.Expr, pos token.Pos) {
 	number := fn.newLocal("selected", ir.TInt, pos)
 	set := func(i int) {
@@ -98,7 +98,7 @@ func endsInFallthrough(c *ast.CaseClause) bool {
 	return ok && b.Tok == token.FALLTHROUGH
 }
 
-// caseCond is the condition of a case clause, whose values are tried in order.
+// caseCond returns the condition of a case clause, whose values are tested in order.
 func (fn *function) caseCond(c *ast.CaseClause, tag ir.Expr) ir.Expr {
 	return fn.anyOf(c.List, func(e ast.Expr) ir.Expr {
 		if tag == nil {
@@ -108,8 +108,7 @@ func (fn *function) caseCond(c *ast.CaseClause, tag ir.Expr) ir.Expr {
 	})
 }
 
-// anyOf is whether a value of a list matches. The expression is as shallow as it
-// can be.
+// anyOf returns whether any value of a list matches, as an expression of minimal depth.
 func (fn *function) anyOf(list []ast.Expr, matches func(ast.Expr) ir.Expr) ir.Expr {
 	if len(list) == 1 {
 		return matches(list[0])

@@ -13,10 +13,10 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// table is the place of a package-level variable. Kernels see the contents it
-// was declared with, so it must be declared with constants and never assigned.
-// That an exported variable is never assigned would take all packages of the
-// program to prove: only those of the standard library are taken as constant.
+// table returns the place of a package-level variable. Kernels see its initial
+// contents, so it must be initialized with constants and never assigned. Proving that
+// an exported variable is never assigned would require all packages of the program:
+// only those of the standard library are treated as constant.
 func (fn *function) table(v *types.Var, pos token.Pos) ir.Place {
 	l := fn.l
 	path := v.Pkg().Path()
@@ -63,11 +63,12 @@ func (fn *function) table(v *types.Var, pos token.Pos) ir.Place {
 	return &ir.TablePlace{Table: table}
 }
 
-// maxTable bounds a variable in bytes: its contents become text of the GPU code.
+// maxTable is the maximum size of a variable in bytes: its contents become text in the
+// GPU code.
 const maxTable = 1 << 20
 
-// variable returns the initialiser of a package-level variable and whether
-// anything assigns to it.
+// variable returns the initial value of a package-level variable and whether anything
+// assigns to it.
 func (p *Package) variable(v *types.Var) (init ast.Expr, written bool) {
 	if v == nil {
 		return nil, true
@@ -87,7 +88,7 @@ func (p *Package) variable(v *types.Var) (init ast.Expr, written bool) {
 					if len(vs.Values) == len(vs.Names) {
 						init = vs.Values[i]
 					} else if len(vs.Values) > 0 {
-						return nil, true // assigned from a call of several results
+						return nil, true // assigned from a call with several results
 					}
 				}
 			}
@@ -104,8 +105,9 @@ func (p *Package) variable(v *types.Var) (init ast.Expr, written bool) {
 	return init, false
 }
 
-// encode writes the value of a constant expression, a literal of such, or a call
-// of a function of package kernel that makes a number or vector of such.
+// encode writes the value of a constant expression, of a literal of constant
+// expressions, or of a call of a function of package kernel that builds a number or
+// vector from them.
 func (p *Package) encode(dst []byte, t *ir.Type, e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if tv := p.Info.Types[e]; tv.Value != nil {

@@ -7,7 +7,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// TextureElem returns what a kernel.Texture2D gives; nil for any other type.
+// TextureElem returns the element type of a kernel.Texture2D; nil for any other type.
 func TextureElem(t types.Type) types.Type {
 	if !isKernelType(t, "Texture2D") {
 		return nil
@@ -19,7 +19,7 @@ func TextureElem(t types.Type) types.Type {
 	return n.TypeArgs().At(0)
 }
 
-// holdsTexture reports whether values of a type have a texture inside.
+// holdsTexture reports whether values of a type contain a texture.
 func holdsTexture(t types.Type) bool {
 	switch u := types.Unalias(t).Underlying().(type) {
 	case *types.Slice:
@@ -41,8 +41,8 @@ func isTexture(t types.Type) bool { return TextureElem(t) != nil }
 // sampleMethod is the method of textures that is an instruction.
 const sampleMethod = "Texture2D.Sample"
 
-// sampleFunc is the method Sample of textures. Its body is for GPUs; Go code
-// calls the method itself.
+// sampleFunc returns the method Sample of textures. Its body is for GPUs; Go code calls
+// the method itself.
 func (l *lowering) sampleFunc(src *Package, fd *ast.FuncDecl, obj *types.Func, typeArgs []types.Type) *ir.Func {
 	sig := obj.Signature()
 	fn := &function{

@@ -17,7 +17,7 @@ var basicTypes = map[types.BasicKind]*ir.Type{
 	types.Complex64: ir.TComplex64, types.Complex128: ir.TComplex128, types.UntypedComplex: ir.TComplex128,
 }
 
-// unsupported says why values of a type cannot be in a kernel, and what can.
+// unsupported says why values of a type are not allowed in a kernel, and what is.
 func unsupported(t types.Type) string {
 	switch u := t.Underlying().(type) {
 	case *types.Map:
@@ -34,8 +34,8 @@ func unsupported(t types.Type) string {
 			return "strings are not supported in kernels; pass bytes in a []uint8, or index a constant string"
 		case u.Kind() == types.UnsafePointer || u.Kind() == types.Uintptr:
 			return "package unsafe and uintptr are not supported in kernels; index a slice"
-		case u.Kind() == types.Invalid: // the type checker does not know those of C
-			return "types of C are not supported in kernels; declare a type in Go"
+		case u.Kind() == types.Invalid: // the type checker does not know the types of cgo's C
+			return "C types are not supported in kernels; declare a type in Go"
 		case u.Kind() == types.UntypedNil:
 			return "nil is not supported in kernels; use a flag or an index of -1"
 		}
@@ -98,7 +98,8 @@ func (fn *function) subst(t types.Type) types.Type {
 	return t
 }
 
-// typ converts a Go type; pos is where the diagnostic goes if it has no image.
+// typ converts a Go type; pos is the position of the diagnostic if it cannot be
+// converted.
 func (fn *function) typ(t types.Type, pos token.Pos) *ir.Type {
 	return fn.typOf(types.TypeString(fn.subst(t), fn.l.pkg.qualifier), t, pos)
 }
@@ -182,19 +183,19 @@ func (l *lowering) convertNewType(t types.Type, depth int) (*ir.Type, string) {
 	return nil, unsupported(t)
 }
 
-// threadByPointer is said of every pointer to a kernel.Thread.
-const threadByPointer = "a kernel.Thread is passed as it is, not by pointer; write f(t kernel.Thread)"
+// threadByPointer is the error for every pointer to a kernel.Thread.
+const threadByPointer = "a kernel.Thread is passed by value, not by pointer; write f(t kernel.Thread)"
 
-// maxTypeSize bounds the size of a type in bytes, so that sums and products of
-// sizes do not overflow.
+// maxTypeSize is the maximum size of a type in bytes. It prevents overflow in sums and
+// products of sizes.
 const maxTypeSize = 1 << 40
 
 func tooLarge(t types.Type) string {
 	return "type " + t.String() + " is larger than the memory of any device; use a slice"
 }
 
-// typeName is the full name of a package-level type, "" for a local one, which
-// nothing outside its function can name.
+// typeName returns the full name of a package-level type, "" for a local type, which
+// cannot be named outside its function.
 func typeName(t *types.Named) string {
 	obj := t.Obj()
 	if obj.Pkg() == nil || obj.Parent() != obj.Pkg().Scope() && t.Origin().Obj().Parent() != obj.Pkg().Scope() {
@@ -215,8 +216,8 @@ func typeName(t *types.Named) string {
 	return b.String()
 }
 
-// plain reports whether values of a type can be in device memory: no slices or
-// pointers inside.
+// plain reports whether values of a type can be in device memory: they contain no
+// slices or pointers.
 func plain(t *ir.Type) bool {
 	switch t.Kind {
 	case ir.Slice, ir.Pointer:

@@ -8,8 +8,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// warp lowers the call of a warp operation: the thread, a value and, for a
-// shuffle, the lane.
+// warp lowers the call of a warp operation: the arguments are the thread, a value and,
+// for a shuffle, the lane.
 func (fn *function) warp(e *ast.CallExpr, op ir.WarpOp, name string, typeArgs []types.Type) []ir.Expr {
 	if len(e.Args) < 2 {
 		return nil // did not type-check
@@ -30,7 +30,7 @@ func (fn *function) warp(e *ast.CallExpr, op ir.WarpOp, name string, typeArgs []
 	v := fn.exprAs(e.Args[1], t)
 	var lane ir.Expr
 	if op.IsShuffle() {
-		v = fn.stable(v, e.Pos()) // the lane may need statements
+		v = fn.stable(v, e.Pos()) // the lane may emit statements
 		lane = fn.stable(fn.lane(e.Args[2], name), e.Pos())
 	}
 	if t.IsAggregate() {
@@ -75,7 +75,7 @@ func (fn *function) emitWarp(e *ast.CallExpr, op ir.WarpOp, v, lane ir.Expr) []i
 	return results
 }
 
-// shuffleParts shuffles the scalars that a struct or array consists of.
+// shuffleParts shuffles the scalars of a struct or array.
 func (fn *function) shuffleParts(e *ast.CallExpr, op ir.WarpOp, v, lane ir.Expr) ir.Expr {
 	from, to := fn.temp(v, e.Pos()), fn.newLocal(op.String(), v.Type(), e.Pos())
 	fn.emit(&ir.Assign{Dst: &ir.VarPlace{Var: to}, Src: &ir.Zero{T: v.Type()}, Pos: fn.l.pos(e.Pos())})

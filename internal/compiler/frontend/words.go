@@ -9,18 +9,19 @@ import (
 // Limits of what kernel.PutWords stores without a loop.
 const (
 	maxPutWords = 256 // words
-	maxPutArray = 64  // elements of an array: longer ones are gone through in a loop
+	maxPutArray = 64  // elements of an array: longer ones are stored in a loop
 )
 
-// putWords lowers kernel.PutWords: a call of a function that stores the words, which
-// is made for the type. On the CPU that is Go's own, which needs no names of fields.
+// putWords lowers kernel.PutWords to a call of a function that stores the words, which
+// is generated for the type. On the CPU, it is the Go function itself, which needs no
+// field names.
 func (fn *function) putWords(e *ast.CallExpr) {
 	to := fn.stable(fn.expr(e.Args[0]), e.Args[0].Pos())
 	from := fn.stable(fn.exprAs(e.Args[1], ir.TInt), e.Args[1].Pos())
 	tag := fn.stable(fn.exprAs(e.Args[2], ir.TUint64), e.Args[2].Pos())
 	msg := fn.stable(fn.expr(e.Args[3]), e.Args[3].Pos())
 	scope := fn.scope(e, 4, "PutWords")
-	if to.Type().Kind != ir.Slice || msg.Type().Kind != ir.Pointer { // reported
+	if to.Type().Kind != ir.Slice || msg.Type().Kind != ir.Pointer { // already reported
 		return
 	}
 	t := msg.Type().Elem
@@ -36,7 +37,7 @@ func (fn *function) putWords(e *ast.CallExpr) {
 	fn.emit(&ir.Call{Func: f, Args: []ir.Expr{to, from, tag, msg}, Pos: f.Pos})
 }
 
-// wordsFunc is kernel.PutWords for type t.
+// wordsFunc returns kernel.PutWords for type t.
 func (fn *function) wordsFunc(e *ast.CallExpr, t *ir.Type, scope ir.Scope) *ir.Func {
 	pos := fn.l.pos(e.Pos())
 	param := func(name string, t *ir.Type) *ir.Local { return &ir.Local{Name: name, Type: t, Pos: pos} }
@@ -47,7 +48,7 @@ func (fn *function) wordsFunc(e *ast.CallExpr, t *ir.Type, scope ir.Scope) *ir.F
 	}
 	body := &function{l: fn.l, src: fn.src, f: f, name: f.Name}
 	p := &wordPutter{fn: body, call: e, to: ir.Get(to), from: ir.Get(from), tag: ir.Get(tag), scope: scope}
-	// All elements between two of the slice are of the slice.
+	// If both are in range, so are all elements between them.
 	for _, w := range []int64{0, (t.Size() - 1) / 4} {
 		at := p.element(0, nil, w)
 		at.Check = !fn.unchecked
@@ -59,8 +60,8 @@ func (fn *function) wordsFunc(e *ast.CallExpr, t *ir.Type, scope ir.Scope) *ir.F
 	return f
 }
 
-// unrolledWords is how many words of a type, at an offset, are stored without a
-// loop. Parts of words count as words.
+// unrolledWords returns the number of words of a type, at an offset, that are stored
+// without a loop. Parts of words count as words.
 func unrolledWords(t *ir.Type, offset int64) int64 {
 	switch {
 	case t.Size() == 0:
@@ -79,13 +80,13 @@ func unrolledWords(t *ir.Type, offset int64) int64 {
 	return (t.Size() + 3) / 4
 }
 
-// inLoop reports whether what lies at an offset is an array that is stored in a
-// loop: a long one, some element of which begins a word.
+// inLoop reports whether an array at an offset is stored in a loop: it is long, and one
+// of its elements begins at a word boundary.
 func inLoop(t *ir.Type, offset int64) bool {
 	return t.Kind == ir.Array && t.Len > maxPutArray && offset%(4/chunkOf(t.Elem)) == 0
 }
 
-// chunkOf is how many elements of a type fill whole words.
+// chunkOf returns the number of elements of a type that fill whole words.
 func chunkOf(elem *ir.Type) int64 {
 	switch size := elem.Size(); {
 	case size%4 == 0:
@@ -96,23 +97,23 @@ func chunkOf(elem *ir.Type) int64 {
 	return 4
 }
 
-// wordPutter stores the words of a value in their order.
+// wordPutter stores the words of a value in order.
 type wordPutter struct {
 	fn            *function
 	call          *ast.CallExpr
 	to, from, tag ir.Expr
 	scope         ir.Scope
 
-	// Inside a loop, the first word of the array and what the loop has stored so
+	// Inside a loop: the first word of the array, and the number of words stored so
 	// far; words count from there.
 	base int64
 	turn ir.Expr
 
-	next int64   // the word that is stored next
-	word ir.Expr // what is known of it, nil for nothing
+	next int64   // the next word to store
+	word ir.Expr // the known part of it, nil for nothing
 }
 
-// element is word w of the destination.
+// element returns word w of the destination.
 func (p *wordPutter) element(base int64, turn ir.Expr, w int64) *ir.ElemPlace {
 	var at ir.Expr = ir.CloneExpr(p.from)
 	if turn != nil {
@@ -124,7 +125,7 @@ func (p *wordPutter) element(base int64, turn ir.Expr, w int64) *ir.ElemPlace {
 	return &ir.ElemPlace{Slice: ir.CloneExpr(p.to), Index: at, Pos: p.fn.l.pos(p.call.Pos())}
 }
 
-// value stores what lies at an offset of the value in a place of type t.
+// value stores a place of type t, which is at an offset in the value.
 func (p *wordPutter) value(place ir.Place, t *ir.Type, offset int64) {
 	switch {
 	case t.Size() == 0:
@@ -147,8 +148,8 @@ func elementOf(place ir.Place, index ir.Expr) ir.Place {
 	return &ir.IndexPlace{X: ir.ClonePlace(place), Index: index}
 }
 
-// array stores a long array: what fills whole words in a loop, what is before and
-// behind without.
+// array stores a long array: whole words in a loop, the parts before and after it
+// without one.
 func (p *wordPutter) array(place ir.Place, t *ir.Type, offset int64) {
 	fn, size, chunk := p.fn, t.Elem.Size(), chunkOf(t.Elem)
 	first := int64(0)
@@ -156,7 +157,7 @@ func (p *wordPutter) array(place ir.Place, t *ir.Type, offset int64) {
 		p.value(elementOf(place, ir.IntConst(ir.TInt, first)), t.Elem, offset+first*size)
 	}
 	turns := (t.Len - first) / chunk
-	words := chunk * size / 4 // a turn
+	words := chunk * size / 4 // per iteration
 	begin := (offset + first*size) / 4
 	p.skip(begin)
 
@@ -219,7 +220,7 @@ func (p *wordPutter) scalar(x ir.Expr, offset int64) {
 	p.add(convertTo(bitsOf(x), ir.TUint32), offset%4*8)
 }
 
-// bitsOf is a number as an unsigned integer of its size.
+// bitsOf returns a number as an unsigned integer of the same size.
 func bitsOf(x ir.Expr) ir.Expr {
 	t := ir.TUint64
 	switch x.Type().Size() {
@@ -236,7 +237,7 @@ func bitsOf(x ir.Expr) ir.Expr {
 	return &ir.Intrinsic{Op: ir.Bitcast, T: t, Args: []ir.Expr{x}}
 }
 
-// add puts bits into the word that is stored next.
+// add adds bits to the next word.
 func (p *wordPutter) add(bits ir.Expr, shift int64) {
 	if shift > 0 {
 		bits = &ir.Binary{Op: ir.Shl, X: bits, Y: ir.IntConst(ir.TUint32, shift)}

@@ -30,13 +30,13 @@ const (
 	devicemathPath = "quern.dev/internal/compiler/devicemath"
 )
 
-// World is a set of packages that kernels can reach.
+// World is a set of packages that kernels can use.
 type World struct {
 	Fset *token.FileSet
 
 	mu sync.Mutex // held while a package is checked or lowered
 
-	listed   map[string]*listed        // what the go command said, by import path
+	listed   map[string]*listed        // from the go command, by import path
 	types    map[string]*types.Package // for importing: exported API only; nil while being checked
 	sources  map[string]*Package       // with bodies
 	gc       types.Importer            // reads export data
@@ -44,7 +44,7 @@ type World struct {
 	goroot   string
 
 	paths    map[string]string         // import paths by directory, of parsed files
-	handlers map[*token.File]token.Pos // of files that were made up for actors, where their handlers are
+	handlers map[*token.File]token.Pos // of generated files for actors, with the position of their handlers
 }
 
 // Package is a type-checked package with its syntax.
@@ -56,21 +56,21 @@ type Package struct {
 	Types *types.Package
 	Info  *types.Info
 
-	// Misplaced are errors about kernels in files that are not compiled, or not
-	// on every platform.
+	// Misplaced lists errors about kernels in files that are not compiled, or not on
+	// every platform.
 	Misplaced Diagnostics
 
 	actors    []Actor
 	world     *World
 	instances map[string][]types.Type // type arguments by kernel, once lowered
-	hints     map[ast.Stmt]directive  // of loops, once looked for
-	hinting   map[token.Pos]bool      // the comments that they are
+	hints     map[ast.Stmt]directive  // of loops, once collected
+	hinting   map[token.Pos]bool      // comments that are hints
 	standard  bool
 	funcs     map[string]*ast.FuncDecl // by "Name" or "Recv.Name"
 	errors    []types.Error
 }
 
-// listed is what `go list -json` says of a package.
+// listed is the output of `go list -json` for a package.
 type listed struct {
 	ImportPath string
 	Name       string
@@ -110,7 +110,7 @@ func newWorld() *World {
 	return w
 }
 
-// goroot finds the Go installation whose standard library can be compiled.
+// goroot returns the Go installation whose standard library can be compiled.
 func goroot() string {
 	if dir := os.Getenv("GOROOT"); dir != "" {
 		return dir
@@ -125,11 +125,11 @@ func goroot() string {
 	return ""
 }
 
-// sizes are those of every target: 64-bit.
+// sizes are the sizes of every target: 64-bit.
 var sizes = types.SizesFor("gc", "amd64")
 
-// portable selects the standard library's files for a machine that has no
-// assembly in package math.
+// portable selects the standard library's files for a machine without assembly in
+// package math.
 func (w *World) portable() *build.Context {
 	ctx := build.Default
 	ctx.GOROOT, ctx.GOOS, ctx.GOARCH, ctx.CgoEnabled = w.goroot, "linux", "mips64le", false
@@ -171,22 +171,22 @@ func (w *World) api(path string) (*types.Package, error) {
 		Sizes:            sizes,
 		IgnoreFuncBodies: true,
 		FakeImportC:      true,
-		Error:            func(error) {}, // broken parts of a dependency matter where they are used
+		Error:            func(error) {}, // errors in a dependency matter only where the broken code is used
 	}
 	p, _ := conf.Check(path, w.Fset, files, nil)
 	w.types[path] = p
 	return p, nil
 }
 
-// exported reports whether a package is imported as the go command has compiled it.
-// That has copies of the types of what it imports: if something there is
-// type-checked from source, which has types of its own, so is the package.
+// exported reports whether a package is imported as compiled by the go command. A
+// compiled package has copies of the types of its imports. If one of these is
+// type-checked from source, which creates separate types, so is the package.
 func (w *World) exported(path string) bool {
 	if path == "unsafe" {
 		return true
 	}
 	l := w.listed[path]
-	if l == nil || l.Export == "" { // or it is one that kernels are looked for in
+	if l == nil || l.Export == "" { // or kernels are looked for in it
 		return false
 	}
 	if l.Standard {
@@ -202,8 +202,8 @@ func (w *World) exported(path string) bool {
 	return known
 }
 
-// importerFor resolves the imports of one package. The executor in package
-// kernel imports packages that no kernel needs: those are not looked for.
+// importerFor resolves the imports of one package. It skips packages that the executor
+// in package kernel imports and no kernel needs.
 func (w *World) importerFor(importing string) types.Importer {
 	return importerFunc(func(dep string) (*types.Package, error) {
 		if importing == kernelPath && dep != "math" && dep != "math/bits" && dep != "unsafe" {
@@ -304,8 +304,8 @@ func (w *World) parseFiles(path, dir string, names []string) ([]*ast.File, error
 	return files, nil
 }
 
-// position is where something was written. What was made up for an actor is where
-// its handler is.
+// position returns where something was written. For code generated for an actor, this
+// is the position of its handler.
 func (w *World) position(pos token.Pos) token.Position {
 	if handler, ok := w.handlers[w.Fset.File(pos)]; ok {
 		pos = handler
@@ -337,13 +337,13 @@ func (w *World) parseFS(importPath string, fsys fs.FS, dir, shown string) ([]*as
 	return files, nil
 }
 
-// texts is the World of all source texts of the process: what they import is
-// type-checked once.
+// texts is the World of all source texts in the process: their imports are type-checked
+// once.
 var texts = sync.OnceValue(newWorld)
 
-// Text type-checks one file of Go source text, which may import package kernel
-// and the standard library. The name stands in positions. Text and Lower of its
-// package may be called from several goroutines.
+// Text type-checks one Go source file, which may import package kernel and the standard
+// library. The name is used in positions. Text and Lower of its package may be called
+// concurrently.
 func Text(name, src string) (*Package, error) {
 	w := texts()
 	w.mu.Lock()
@@ -362,7 +362,7 @@ type importerFunc func(path string) (*types.Package, error)
 
 func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
 
-// runtimeGOROOT asks where a go command on PATH is installed, without running it.
+// runtimeGOROOT finds the installation of the go command on PATH without running it.
 func runtimeGOROOT() string {
 	name := "go"
 	if runtime.GOOS == "windows" {

@@ -11,22 +11,22 @@ import (
 	"quern.dev/internal/compiler/gohost"
 )
 
-// Paths of the packages that the code of actors uses.
+// Import paths for the generated code of actors.
 const (
 	kernelPath = "quern.dev/kernel"
 	ringPath   = "quern.dev/ring"
 	actorPath  = "quern.dev/ring/actor"
 )
 
-// actorNames are the names in the code that writeActor writes.
+// actorNames returns the names used in the code of writeActor.
 func actorNames(a *frontend.Actor) []string {
 	return append(a.Names(), a.Block, hostName(a.Handler), plainName(a.Handler), frontend.SpawnerName(a.Handler), programName(a), "ctx", "rt", "o")
 }
 
 func programName(a *frontend.Actor) string { return infoName(a.Handler) + "Program" }
 
-// handlerType returns a function that writes what a parameter of the handler points
-// to, or the elements of its payload memory.
+// handlerType returns a function that prints the type that a parameter of the handler
+// points to, or the element type of its payload memory.
 func handlerType(p *frontend.Package, a *frontend.Actor, imports *gohost.Imports) func(i int) string {
 	qualify := qualifier(p, imports)
 	sig := p.Types.Scope().Lookup(a.Handler).(*types.Func).Signature()
@@ -35,8 +35,8 @@ func handlerType(p *frontend.Package, a *frontend.Actor, imports *gohost.Imports
 	}
 }
 
-// loopOf is the function of package ring that makes the Go form of an actor's kernel
-// of a function that handles a message.
+// loopOf returns the function of package ring that creates the Go form of an actor's
+// kernel from a function that handles a message.
 func loopOf(a *frontend.Actor, imports *gohost.Imports) string {
 	form := "Loop"
 	switch {
@@ -48,8 +48,8 @@ func loopOf(a *frontend.Actor, imports *gohost.Imports) string {
 	return imports.Name(ringPath) + "." + form
 }
 
-// writeHandler writes what a block in Go does with a message, as compiled and as plain
-// calls of the handler.
+// writeHandler writes the function that a block in Go runs for a message, in two forms:
+// compiled, and as plain calls of the handler.
 func writeHandler(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, a *frontend.Actor, imports *gohost.Imports) error {
 	kernel, host, actor := imports.Name(kernelPath), imports.Name(hostPath), ""
 	if a.Context > 0 {
@@ -65,7 +65,7 @@ func writeHandler(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, a *f
 	return err
 }
 
-// writeActor writes the function that makes actors with a handler.
+// writeActor writes the function that spawns actors with a handler.
 func writeActor(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, a *frontend.Actor, imports *gohost.Imports) {
 	ring, context := imports.Name(ringPath), imports.Name("context")
 	typ := handlerType(p, a, imports)

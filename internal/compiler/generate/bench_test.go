@@ -19,8 +19,8 @@ func saxpy(t kernel.Thread, a float32, x, y []float32) {
 }
 `
 
-// BenchmarkText compiles a small kernel from source text to PTX. What it
-// imports has been type-checked by the run before.
+// BenchmarkText compiles a small kernel from source text to PTX. The packages that it
+// imports were type-checked in an earlier run.
 func BenchmarkText(b *testing.B) {
 	if _, err := compiler.Text(b.Context(), "kernels.go", small, ""); err != nil {
 		b.Fatal(err)
@@ -34,7 +34,7 @@ func BenchmarkText(b *testing.B) {
 	b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(b.N), "ms/kernel")
 }
 
-// BenchmarkCompile takes all conformance kernels from typed syntax to PTX.
+// BenchmarkCompile compiles all conformance kernels from typed syntax to PTX.
 func BenchmarkCompile(b *testing.B) {
 	packages, err := frontend.Load(b.Context(), "../../conformance", ".")
 	if err != nil {

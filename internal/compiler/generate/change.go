@@ -15,7 +15,7 @@ import (
 	"quern.dev/internal/compiler/frontend"
 )
 
-// Written is the generated files that a package has: nil for one that it has not.
+// Written holds the generated files of a package. A missing file is nil.
 type Written struct{ Go, Archive []byte }
 
 // Read returns the generated files of a package.
@@ -39,14 +39,14 @@ func read(name string) ([]byte, error) {
 	return append([]byte{}, text...), nil
 }
 
-// SameGo reports whether the Go file is the one that is generated. Version control
-// may have changed how lines end.
+// SameGo reports whether the Go file equals the generated one, ignoring line endings,
+// which version control may change.
 func (w Written) SameGo(out *Output) bool {
 	return w.Go != nil && bytes.Equal(bytes.ReplaceAll(w.Go, []byte("\r\n"), []byte("\n")), out.Go)
 }
 
-// SameArchive reports whether the archive has the modules that are generated. How
-// they are compressed depends on the version of Go.
+// SameArchive reports whether the archive contains the generated modules. Their
+// compression depends on the version of Go.
 func (w Written) SameArchive(out *Output) bool {
 	if bytes.Equal(w.Archive, out.Archive) {
 		return true
@@ -67,8 +67,8 @@ func modulesIn(file []byte) ([]archive.Module, error) {
 	return a.Modules()
 }
 
-// Change says in a few words why the files of a package are not those that are
-// generated for it: "kernel saxpy has changed". It is empty if they are.
+// Change says briefly why the files of a package differ from the generated ones:
+// "kernel saxpy has changed". It is empty if they do not.
 func (w Written) Change(p *frontend.Package, out *Output) string {
 	switch {
 	case w.SameGo(out) && w.SameArchive(out):
@@ -128,10 +128,10 @@ func (w Written) Change(p *frontend.Package, out *Output) string {
 	return strings.Join(parts, ", ")
 }
 
-// positions are the lines of a module that tell where in the source code is from.
+// positions matches the lines of a module that contain source positions.
 var positions = regexp.MustCompile(`(?m)^\s*\.(loc|file)\s.*\n`)
 
-// codeByKernel is the names and texts of the modules of each kernel.
+// codeByKernel returns the names and texts of the modules of each kernel.
 func codeByKernel(modules []archive.Module) map[string]string {
 	code := map[string]string{}
 	for _, m := range modules {
@@ -144,7 +144,8 @@ func codeByKernel(modules []archive.Module) map[string]string {
 	return code
 }
 
-// nameOf is the name in the source of what a kernel was made for.
+// nameOf returns the source name of the kernel, or of the handler that it was generated
+// for.
 func nameOf(p *frontend.Package, kernel string) string {
 	if a := p.ActorOf(kernel); a != nil {
 		return a.Handler
@@ -152,7 +153,7 @@ func nameOf(p *frontend.Package, kernel string) string {
 	return kernel
 }
 
-// enumerate lists names, of many the first.
+// enumerate lists names, or only the first of many.
 func enumerate(names []string) string {
 	const most = 5
 	if n := len(names) - most; n > 1 {

@@ -9,8 +9,8 @@ import (
 )
 
 // covered is a module with kernels of all kinds, in several files and packages. Its
-// test runs them on the CPU device or, where the variable REFERENCE is set, as
-// kernel.Each does.
+// test runs them on the CPU device or, if the variable REFERENCE is set, with
+// kernel.Each.
 const covered = `
 -- parts/parts.go --
 package parts
@@ -223,7 +223,7 @@ func TestCoverageIsThatOfTheKernelsOwnStatements(t *testing.T) {
 					t.Errorf("cover %s: %v\n%s", tool, err, out)
 				}
 			}
-			want["b"], got["b"] = want["b"][:6], got["b"][:6] // without the kernel that fails
+			want["b"], got["b"] = want["b"][:6], got["b"][:6] // except the kernel that fails
 			for _, name := range []string{"a", "b", "parts"} {
 				if !slices.Equal(want[name], got[name]) {
 					t.Errorf("%s.go:\ngot  %v\nwant %v", name, got[name], want[name])

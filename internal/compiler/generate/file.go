@@ -22,7 +22,7 @@ func Files(p *frontend.Package) (goFile, archiveFile string) {
 	return filepath.Join(p.Dir, GoFile), filepath.Join(p.Dir, ArchiveFile)
 }
 
-// IsGo reports whether the text of a Go file says that it was generated.
+// IsGo reports whether the text of a Go file is marked as generated.
 func IsGo(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if string(bytes.TrimRight(line, "\r\n")) == header {
@@ -32,7 +32,7 @@ func IsGo(text []byte) bool {
 	return false
 }
 
-// IsArchive reports whether a file is the GPU code of a package.
+// IsArchive reports whether a file is the GPU code archive of a package.
 func IsArchive(file []byte) bool {
 	a, err := archive.Open(string(file))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// writeFormats writes the calls of kernel.Printf that a kernel has.
+// writeFormats writes a kernel's calls of kernel.Printf.
 func writeFormats(b *bytes.Buffer, compiled string, formats []*ir.Format) {
 	if len(formats) == 0 {
 		return

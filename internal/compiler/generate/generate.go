@@ -22,7 +22,7 @@ import (
 	"quern.dev/internal/compiler/ptx"
 )
 
-// Output is what is generated for a package. Without kernels it is empty.
+// Output holds the generated files of a package. Without kernels it is empty.
 type Output struct {
 	Kernels []*compiler.Kernel
 	Go      []byte // quern_gen.go
@@ -35,15 +35,15 @@ const (
 	compiledPath = "quern.dev/gpu/compiled"
 )
 
-// Variables of the generated file: the GPU code, and its archive.
+// Variables of the generated file: the GPU code and its archive.
 const (
 	codeName    = "quernPTX"
 	archiveName = "quern_gen_zip"
 )
 
-// Package compiles all kernels of a package and generates its files. Errors in
-// kernels come as frontend.Diagnostics, all at once; where the compiler itself
-// fails, the error is or has in it a *frontend.Fault for each kernel.
+// Package compiles all kernels of a package and generates its files. Errors in kernels
+// are returned as frontend.Diagnostics, all at once. If the compiler itself fails, the
+// error is or wraps a *frontend.Fault per kernel.
 func Package(p *frontend.Package) (_ *Output, err error) {
 	defer frontend.Catch(&err, p.Path, "")
 	if diags := append(hidden(p), p.Misplaced...); len(diags) > 0 {
@@ -92,8 +92,7 @@ func Package(p *frontend.Package) (_ *Output, err error) {
 	return out, err
 }
 
-// compileAll compiles kernels, which have nothing in common but what is only
-// read, on all cores.
+// compileAll compiles kernels on all cores. The kernels share only read-only data.
 func compileAll(kernels []*ir.Kernel) ([]*compiler.Kernel, []error) {
 	compiled, errs := make([]*compiler.Kernel, len(kernels)), make([]error, len(kernels))
 	var next atomic.Int64
@@ -173,7 +172,7 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 	b.Write(hosts.Bytes())
 	text, err := format.Source(b.Bytes())
 	if err != nil {
-		return nil, fmt.Errorf("package %s: the compiler wrote code that does not parse, which is a fault of its own: %w%s", p.Path, err, excerpt(b.String(), err))
+		return nil, fmt.Errorf("package %s: the compiler wrote code that does not parse, which is a bug in the compiler: %w%s", p.Path, err, excerpt(b.String(), err))
 	}
 	return separate(text), nil
 }
@@ -184,7 +183,7 @@ func emit(p *frontend.Package, k *ir.Kernel, imports *gohost.Imports, write func
 	return write(k, imports)
 }
 
-// excerpt shows the lines around a syntax error in generated code.
+// excerpt returns the lines around a syntax error in generated code.
 func excerpt(text string, err error) string {
 	var list scanner.ErrorList
 	if !errors.As(err, &list) || len(list) == 0 {
@@ -211,14 +210,14 @@ type parameter struct {
 	name     string // in the launcher
 	typ      string // in the launcher's signature
 	kind     string // a compiled.ParamKind
-	shown    string // Go type of the value or of the elements, with the paths of packages
-	layout   string // of these; see ir.Type.Layout
-	held     string // the same, for generated code to name
+	shown    string // Go type of the value or of the elements, with package paths
+	layout   string // layout of that type; see ir.Type.Layout
+	held     string // the same type, as generated code refers to it
 	size     int64  // of the value or of an element
 	readOnly bool   // a slice that the kernel does not write
 }
 
-// shown writes a type with the paths of packages, as package reflect knows them.
+// shown formats a type with package paths, as package reflect knows it.
 func shown(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p.Name() == "main" {
@@ -228,8 +227,9 @@ func shown(t types.Type) string {
 	})
 }
 
-// parameters returns those of a kernel but the thread; sig is the signature in
-// whose terms types are written. Names that are taken get an underscore.
+// parameters returns the parameters of a kernel except the thread. sig is the signature
+// whose type parameters are used to print types. Names that are taken get an
+// underscore.
 func parameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify types.Qualifier, taken map[string]bool) []parameter {
 	var list []parameter
 	for i := 1; i < sig.Params().Len(); i++ {
@@ -259,7 +259,7 @@ func parameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify ty
 	return list
 }
 
-// fresh returns a name that is not taken, and takes it.
+// fresh returns an unused name and reserves it.
 func fresh(name string, taken map[string]bool) string {
 	for taken[name] {
 		name += "_"
@@ -274,7 +274,7 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	gpu, compiled := imports.Name(gpuPath), imports.Name(compiledPath)
 	qualify := qualifier(p, imports)
 	if p.ActorOf(name) != nil {
-		qualify = (*types.Package).Name // nothing names the types: there is no launcher
+		qualify = (*types.Package).Name // the types have no names: there is no launcher
 	}
 	sig := signatureOf(p, k)
 
@@ -343,7 +343,7 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, par
 	b.WriteString("return l.End()\n}\n")
 }
 
-// writeArguments passes the parameters of a launcher to the launch l.
+// writeArguments passes the launcher's parameters to the launch l.
 func writeArguments(b *bytes.Buffer, gpu, l string, params []parameter) {
 	for _, par := range params {
 		set := "Arg"
@@ -378,7 +378,7 @@ func integers(list []int64) string {
 	return fmt.Sprintf("[]int64{%s}", strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", "))
 }
 
-// signature writes parameters as Go does, with runs of one type joined.
+// signature prints parameters like Go, grouped by type.
 func signature(params []parameter) string {
 	var b strings.Builder
 	for i, p := range params {
@@ -405,7 +405,7 @@ func writeSites(b *bytes.Buffer, compiled string, sites []ptx.Site) {
 	b.WriteString("}")
 }
 
-// docOf is the kernel's doc comment without directives, as comment lines.
+// docOf returns the kernel's doc comment without directives, as comment lines.
 func docOf(p *frontend.Package, kernel string) string {
 	for _, f := range p.Files {
 		for _, d := range f.Decls {

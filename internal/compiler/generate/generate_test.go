@@ -19,7 +19,7 @@ import (
 	"quern.dev/internal/testmodule"
 )
 
-// text generates the files for one file of source text.
+// text generates the files for one source text.
 func text(t testing.TB, src string) (*generate.Output, error) {
 	t.Helper()
 	p, err := frontend.Text("kernels.go", src)
@@ -29,8 +29,8 @@ func text(t testing.TB, src string) (*generate.Output, error) {
 	return generate.Package(p)
 }
 
-// launchers returns the declarations of the launchers in generated code,
-// without their bodies.
+// launchers returns the declarations of the launchers in generated code, without their
+// bodies.
 func launchers(t *testing.T, code []byte) string {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -257,8 +257,7 @@ func TestAPanicOfTheCompilerIsAFault(t *testing.T) {
 	}
 }
 
-// The bytes depend on nothing but the source: not on the order of a map, nor on
-// what was compiled before.
+// The bytes depend only on the source: not on map order, nor on earlier compilations.
 func TestSameSourceGivesTheSameBytes(t *testing.T) {
 	testmodule.NeedSource(t)
 	var first *generate.Output
@@ -282,7 +281,7 @@ func TestSameSourceGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// awkward are packages whose generated code is hard to get right.
+// awkward holds packages whose generated code is hard to get right.
 const awkward = `
 -- names/names.go --
 package names
@@ -506,7 +505,7 @@ func TestGeneratedCodeCompiles(t *testing.T) {
 	}
 }
 
-// Kernels give on every device what they give as plain Go.
+// Kernels compute the same on every device as in plain Go.
 func TestGeneratedCodeRuns(t *testing.T) {
 	testmodule.NeedSource(t)
 	archive, err := os.ReadFile("testdata/features.txt")
@@ -519,8 +518,8 @@ func TestGeneratedCodeRuns(t *testing.T) {
 	}
 }
 
-// generated makes a module in which the given number of packages have kernels,
-// with their generated files.
+// generated creates a module in which the given number of packages have kernels, with
+// their generated files.
 func generated(t *testing.T, archive string, count int) (dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {

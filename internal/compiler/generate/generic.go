@@ -12,7 +12,8 @@ import (
 	"quern.dev/internal/compiler/gohost"
 )
 
-// qualifier writes the names of packages as the generated file imports them.
+// qualifier returns a function that prints the names of packages as imported by the
+// generated file.
 func qualifier(p *frontend.Package, imports *gohost.Imports) types.Qualifier {
 	return func(other *types.Package) string {
 		if other == p.Types {
@@ -22,19 +23,20 @@ func qualifier(p *frontend.Package, imports *gohost.Imports) types.Qualifier {
 	}
 }
 
-// functionOf is the Go function that a kernel was made from.
+// functionOf returns the Go function of a kernel.
 func functionOf(p *frontend.Package, k *compiler.Kernel) *types.Func {
 	return p.Types.Scope().Lookup(k.IR.Func.Go.Name).(*types.Func)
 }
 
-// declaredName is the name of a kernel without type arguments: that of its
-// function, or the one that also=unchecked gives it.
+// declaredName returns the name of a kernel without type arguments: the name of its
+// function, or the one derived by also=unchecked.
 func declaredName(k *compiler.Kernel) string {
 	name, _, _ := strings.Cut(k.IR.Name, "[")
 	return name
 }
 
-// withoutChecks is what the launcher of the form that also=unchecked makes says.
+// withoutChecks returns the doc text for the launcher of the kernel created by
+// also=unchecked.
 func withoutChecks(k *compiler.Kernel) string {
 	if declaredName(k) == k.IR.Func.Go.Name {
 		return ""
@@ -42,7 +44,7 @@ func withoutChecks(k *compiler.Kernel) string {
 	return ", without the checks of indices"
 }
 
-// signatureOf is a kernel's signature, of an instance with its type arguments.
+// signatureOf returns a kernel's signature; for an instance, with its type arguments.
 func signatureOf(p *frontend.Package, k *compiler.Kernel) *types.Signature {
 	sig := functionOf(p, k).Signature()
 	if args := p.Instance(k.IR.Name); len(args) > 0 {
@@ -53,7 +55,7 @@ func signatureOf(p *frontend.Package, k *compiler.Kernel) *types.Signature {
 	return sig
 }
 
-// typeArguments is "[float32]" for an instance, otherwise empty.
+// typeArguments returns "[float32]" for an instance, otherwise "".
 func typeArguments(p *frontend.Package, k *compiler.Kernel, qualify types.Qualifier) string {
 	args := p.Instance(k.IR.Name)
 	if len(args) == 0 {
@@ -70,7 +72,7 @@ func typeList(list []types.Type, qualify types.Qualifier) string {
 	return strings.Join(texts, ", ")
 }
 
-// typeParameters are the names of a generic kernel's type parameters.
+// typeParameters returns the names of a generic kernel's type parameters.
 func typeParameters(p *frontend.Package, k *compiler.Kernel) []string {
 	var names []string
 	for t := range functionOf(p, k).Signature().TypeParams().TypeParams() {
@@ -90,8 +92,8 @@ func instancesOf(k *compiler.Kernel, kernels []*compiler.Kernel) []*compiler.Ker
 	return list
 }
 
-// writeGenericLauncher writes the function that launches the instance of a
-// generic kernel that its type arguments name.
+// writeGenericLauncher writes the function that launches the instance of a generic
+// kernel selected by its type arguments.
 func writeGenericLauncher(b *bytes.Buffer, p *frontend.Package, instances []*compiler.Kernel, imports *gohost.Imports) {
 	gpu := imports.Name(gpuPath)
 	qualify := qualifier(p, imports)
@@ -116,7 +118,7 @@ func writeGenericLauncher(b *bytes.Buffer, p *frontend.Package, instances []*com
 	constraints, all := constraintsOf(p, fn.Signature().TypeParams(), instances, qualify)
 	fmt.Fprintf(b, "func %s[%s](%s *%s.Stream, %s %s.Grid%s) error {\n", launcher, constraints, s, gpu, g, gpu, signature(params))
 
-	// A nil pointer or function carries types without an allocation.
+	// A nil pointer or function passes types without an allocation.
 	form := "*%s"
 	if len(names) > 1 {
 		form = "func(%s)"
@@ -134,9 +136,9 @@ func writeGenericLauncher(b *bytes.Buffer, p *frontend.Package, instances []*com
 	fmt.Fprintf(b, "return %s.End()\n}\n", l)
 }
 
-// constraintsOf writes the type parameters of a launcher, each with the union of
-// its arguments in the instances. It also returns whether there is an instance
-// for each combination of them.
+// constraintsOf prints the type parameters of a launcher, each with the union of its
+// arguments in the instances. It also returns whether there is an instance for each
+// combination of them.
 func constraintsOf(p *frontend.Package, params *types.TypeParamList, instances []*compiler.Kernel, qualify types.Qualifier) (text string, all bool) {
 	var list []string
 	combinations := 1

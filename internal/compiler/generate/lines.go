@@ -7,29 +7,29 @@ import (
 	"strings"
 )
 
-// Coverage reads line directives too: cmd/cover gives the blocks of a function to
-// the file that its func keyword is in, at the lines and columns that directives
-// say, and fails if two blocks of a file have one position. So that kernels' own
-// files have their own blocks only, each function of the generated file is in the
-// generated file; and so that blocks of code from several files do not meet there,
-// positions of different files have different columns:
+// Coverage reads line directives too. cmd/cover assigns the blocks of a function to the
+// file that contains its func keyword, at the lines and columns given by directives,
+// and fails if two blocks of a file have the same position. A kernel's own file must
+// have only its own blocks, so each function of the generated file is positioned in the
+// generated file. Blocks of code from several files must not have the same position
+// there, so positions from different files have different columns:
 //
-//	of the generated file       those that they have
-//	of the first file at a line 0, which is what a directive without a column says
-//	of others at the same line  those from a base of their own
+//	in the generated file       their actual columns
+//	in the first file at a line 0, as set by a directive without a column
+//	in other files at that line columns from a base per file
 //
-// Nothing but coverage and errors of the compiler in generated code has columns.
+// Columns are used only by coverage and by compiler errors in generated code.
 const columnBase = 10_000
 
-// separate adds the directives for that to the text of a generated file.
+// separate adds these directives to the text of a generated file.
 func separate(text []byte) []byte {
 	var out bytes.Buffer
 	var (
-		owner  = map[int]string{} // of a line number, the file whose positions have column 0 there
-		bases  = map[string]int{} // of files that are not
+		owner  = map[int]string{} // of a line number: the file whose positions have column 0 there
+		bases  = map[string]int{} // of files that do not own their line
 		number = 1                // of the next line of out
-		at     virtual            // where the next line is for the compiler; no file: where it is
-		stated bool               // by a directive of text that has not been written yet
+		at     virtual            // the compiler's position of the next line; no file: the actual position
+		stated bool               // set by a directive of text that is not written yet
 	)
 	write := func(line string) {
 		out.WriteString(line)
@@ -45,7 +45,7 @@ func separate(text []byte) []byte {
 		if at.file != "" && strings.HasPrefix(line, "func ") {
 			at, stated = virtual{}, false
 			if i > 0 && strings.HasPrefix(lines[i-1], "// ") {
-				write("//\n") // as gofmt has directives in a comment
+				write("//\n") // as gofmt formats directives in a comment
 			}
 			write(fmt.Sprintf("//line %s:%d:1\n", GoFile, number+1))
 		}
@@ -72,14 +72,14 @@ func separate(text []byte) []byte {
 	return out.Bytes()
 }
 
-// virtual is a position that a directive gives.
+// virtual is a position set by a directive.
 type virtual struct {
 	file  string
 	line  int
-	based bool // the last line has columns from a base, which end with it
+	based bool // the last line has columns based at a base, and the base ends with it
 }
 
-// directive reads a line directive.
+// directive parses a line directive.
 func directive(line string) (file string, n int, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "//line ")
 	at := strings.LastIndexByte(rest, ':')

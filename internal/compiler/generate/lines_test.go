@@ -12,8 +12,8 @@ import (
 	"quern.dev/internal/compiler/generate"
 )
 
-// cmd/cover gives a block to the file of its function, at the position that line
-// directives give: two blocks from different files may not have the same.
+// cmd/cover assigns a block to the file of its function, at the position given by line
+// directives: two blocks from different files must not have the same position.
 func TestPositionsFromDifferentFilesHaveDifferentColumns(t *testing.T) {
 	features, err := os.ReadFile("testdata/features.txt")
 	if err != nil {
@@ -21,7 +21,7 @@ func TestPositionsFromDifferentFilesHaveDifferentColumns(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, archive, dir string
-		files              int // that the code is from, at least
+		files              int // minimum number of files that the code is from
 	}{
 		{"several files and an actor", covered, "kernels", 5},
 		{"many features", string(features), ".", 2},

@@ -9,11 +9,11 @@ import (
 	"quern.dev/internal/compiler/frontend"
 )
 
-// needed are the predeclared identifiers that generated code uses.
+// needed lists the predeclared identifiers that generated code uses.
 var needed = strings.Fields(`bool cap error false float32 float64 int int16 int32 int64 int8 len max min nil
 panic string true uint uint16 uint32 uint64 uint8`)
 
-// hidden reports declarations of a package that hide what generated code needs.
+// hidden reports declarations of a package that hide names needed by generated code.
 func hidden(p *frontend.Package) frontend.Diagnostics {
 	var objects []types.Object
 	for _, name := range needed {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// places is kernels that fail in their own package, in what they call of another
-// and in what is put into them of it.
+// places contains kernels that fail in their own package, in called functions of
+// another package, and in functions of another package inlined into them.
 const places = `
 -- v2/sub.dir/sub.go --
 package sub
@@ -128,7 +128,7 @@ accumulate example.test/demo/kernels/kernels.go kernels/kernels.go:27: handler a
 	if out, err := goCommand(t, dir, "run", "."); err != nil || out != want {
 		t.Errorf("%v\ngot\n%swant\n%s", err, out, want)
 	}
-	// Where coverage is counted the CPU runs the functions themselves.
+	// With coverage, the CPU runs the functions themselves.
 	if out, err := goCommand(t, dir, "test", "-cover", "-v", "./kernels"); err != nil || !strings.Contains(out, want) {
 		t.Errorf("%v\ngot\n%swant\n%s", err, out, want)
 	}

@@ -11,7 +11,7 @@ import (
 
 const hostPath = "quern.dev/kernel/host"
 
-// plainName is the function that runs a kernel as the Go function that it is.
+// plainName returns the name of the function that runs a kernel as a plain Go function.
 func plainName(kernel string) string {
 	return "quernPlain" + strings.TrimPrefix(hostName(kernel), "quernHost")
 }

@@ -2,7 +2,7 @@ package generate
 
 import "quern.dev/internal/compiler/ptx"
 
-// siteKinds are the names that package compiled gives to kinds of sites.
+// siteKinds maps kinds of sites to their names in package compiled.
 var siteKinds = map[ptx.SiteKind]string{
 	ptx.IndexSite:  "IndexSite",
 	ptx.SliceSite:  "SliceSite",

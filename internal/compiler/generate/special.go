@@ -7,7 +7,7 @@ import (
 	"quern.dev/internal/compiler"
 )
 
-// writeSpecial writes the forms of a kernel in which parameters are constants.
+// writeSpecial writes the special forms of a kernel, in which parameters are constants.
 func writeSpecial(b *bytes.Buffer, compiled string, forms []*compiler.Special) {
 	if len(forms) == 0 {
 		return

@@ -12,16 +12,16 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// staleName begins the names of the types with which a generated file is checked.
-// The Go compiler shows the name when the file is out of date, before any other
-// error: package-level variables are checked first.
+// staleName is the prefix of the types that check whether a generated file is current.
+// The Go compiler shows the name when the file is out of date, before any other error:
+// package-level variables are checked first.
 const staleName = "quern_gen_is_stale__run_go_generate__"
 
-// assertions is what a generated file takes for granted: the types of kernels and
-// handlers, and the layouts of the types in their parameters, which GPU code reads
-// as bytes. The file does not compile once these are declared otherwise than they
-// were when the kernels were compiled. Names of parameters are not part of a type
-// in Go, so that the order of two of the same type is not seen.
+// assertions checks the assumptions of a generated file: the types of kernels and
+// handlers, and the layouts of their parameter types, which GPU code reads as bytes.
+// The file does not compile if one of these declarations changes after the kernels were
+// compiled. Parameter names are not part of a type in Go, so swapping two parameters of
+// the same type is not detected.
 type assertions struct {
 	pkg     *frontend.Package
 	imports *gohost.Imports
@@ -35,7 +35,8 @@ func newAssertions(p *frontend.Package, imports *gohost.Imports) *assertions {
 	return &assertions{pkg: p, imports: imports, taken: map[string]bool{}}
 }
 
-// functionVariable is the variable that holds the function of a kernel.
+// functionVariable returns the name of the variable that holds the function of a
+// kernel.
 func functionVariable(kernel string) string { return "quern_" + ir.Identifier(kernel) }
 
 // function asserts the type of a kernel, and of its parameters.
@@ -55,7 +56,7 @@ func (a *assertions) handler(actor *frontend.Actor) {
 	a.parameters(sig)
 }
 
-// parameters asserts the layouts of a function's parameters but the thread.
+// parameters asserts the layouts of a function's parameters except the thread.
 func (a *assertions) parameters(sig *types.Signature) {
 	for i := 1; i < sig.Params().Len(); i++ {
 		switch t := sig.Params().At(i).Type().Underlying().(type) {
@@ -69,7 +70,7 @@ func (a *assertions) parameters(sig *types.Signature) {
 	}
 }
 
-// layout asserts how a type is laid out, and the types that it is made of.
+// layout asserts the layout of a type and of the types that it consists of.
 func (a *assertions) layout(t types.Type) {
 	t = types.Unalias(t)
 	for _, known := range a.known {
@@ -80,7 +81,7 @@ func (a *assertions) layout(t types.Type) {
 	a.known = append(a.known, t)
 	if n, ok := t.(*types.Named); ok {
 		if pkg := n.Obj().Pkg(); pkg != nil && (pkg.Path() == kernelPath || pkg.Path() == actorPath && n.Obj().Name() == "Context") {
-			return // a part of the language, and what only the loop around a handler reads
+			return // a language type, or a type read only by the loop around a handler
 		}
 		if a.nameable(t) {
 			a.named(n)
@@ -96,7 +97,7 @@ func (a *assertions) layout(t types.Type) {
 	}
 }
 
-// named asserts that a defined type is what it was.
+// named asserts that the definition of a type has not changed.
 func (a *assertions) named(t *types.Named) {
 	name := a.spell(t)
 	s, isStruct := t.Underlying().(*types.Struct)
@@ -105,7 +106,8 @@ func (a *assertions) named(t *types.Named) {
 		fmt.Fprintf(&a.values, "_ = (*%s)((*%s)(nil))\n", typ, name)
 		return
 	}
-	// Of a struct with fields of another package's own, its size and the others.
+	// For a struct with unexported fields of another package: its size and the other
+	// fields.
 	zero := fmt.Sprintf("*(*%s)(nil)", name)
 	a.size(name, sizes.Sizeof(t), "Sizeof", zero)
 	var fields []*types.Var
@@ -133,14 +135,14 @@ func (a *assertions) size(what string, n int64, function, value string) {
 	fmt.Fprintf(&a.values, "_ %s = [%s.%s(%s)]byte{}\n", typ, a.imports.Name("unsafe"), function, value)
 }
 
-// declare declares a type whose name says what it is for.
+// declare declares a type whose name states its purpose.
 func (a *assertions) declare(what, underlying string) string {
 	name := fresh(staleName+identifier(what), a.taken)
 	fmt.Fprintf(&a.types, "%s %s\n", name, underlying)
 	return name
 }
 
-// identifier makes the name of a type a part of an identifier.
+// identifier converts the name of a type to a part of an identifier.
 func identifier(s string) string {
 	return strings.Trim(strings.Map(func(c rune) rune {
 		if strings.ContainsRune("[]{}()*,./ ;", c) {
@@ -157,8 +159,7 @@ func (a *assertions) write(b *bytes.Buffer) {
 
 func (a *assertions) qualify(p *types.Package) string { return qualifier(a.pkg, a.imports)(p) }
 
-// spell writes a type without the names of aliases, which may come to stand for
-// others.
+// spell prints a type without the names of aliases, whose meaning may change.
 func (a *assertions) spell(t types.Type) string {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
@@ -186,7 +187,7 @@ func (a *assertions) spell(t types.Type) string {
 		var fields []string
 		for f := range t.Fields() {
 			field := f.Name() + " " + a.spell(f.Type())
-			if f.Embedded() { // under the name of an alias, if it is one
+			if f.Embedded() { // under the alias's name, if it is an alias
 				field = types.TypeString(f.Type(), a.qualify)
 			}
 			fields = append(fields, field)
@@ -210,10 +211,10 @@ func (a *assertions) spell(t types.Type) string {
 	}
 }
 
-// sizes are those of the GPU, and of the hosts that there are.
+// sizes are the sizes on the GPU and on all supported hosts.
 var sizes = types.SizesFor("gc", "amd64")
 
-// nameable reports whether the package can write a type's name.
+// nameable reports whether the package can refer to a type by name.
 func (a *assertions) nameable(t types.Type) bool {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
@@ -231,7 +232,7 @@ func (a *assertions) nameable(t types.Type) bool {
 	return true
 }
 
-// spellable reports whether the package can write a struct type out.
+// spellable reports whether the package can write a struct type literally.
 func (a *assertions) spellable(s *types.Struct) bool {
 	for f := range s.Fields() {
 		if !f.Exported() && f.Pkg() != a.pkg.Types || !a.nameable(f.Type()) {

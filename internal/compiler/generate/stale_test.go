@@ -10,7 +10,7 @@ import (
 	"quern.dev/internal/compiler/generate"
 )
 
-// declarations are kernels and an actor with parameters of every kind.
+// declarations contains kernels and an actor with parameters of every kind.
 const declarations = `
 -- units/units.go --
 package units
@@ -115,9 +115,9 @@ func TestGeneratedCodeDoesNotCompileWithOtherDeclarations(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			change(t, filepath.Join(dir, tt.file, tt.file+".go"), tt.old, tt.new)
 			out, err := goCommand(t, dir, "build", "./plant")
-			_, out, _ = strings.Cut(out, "\n") // the name of the package
+			_, out, _ = strings.Cut(out, "\n") // package name
 			first, _, _ := strings.Cut(out, "\n")
-			// The first error says which file is stale and what to do about it.
+			// The first error names the stale file and the remedy.
 			if err == nil || !strings.HasPrefix(first, "plant/quern_gen.go:") || !strings.Contains(first, "quern_gen_is_stale__run_go_generate__"+tt.want) && !strings.HasSuffix(first, "undefined: "+tt.want) {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -125,8 +125,8 @@ func TestGeneratedCodeDoesNotCompileWithOtherDeclarations(t *testing.T) {
 	}
 }
 
-// What Go's type checker does not see, a comparison with what would be generated
-// does.
+// Changes that Go's type checker does not detect are found by comparison with newly
+// generated files.
 func TestChangesThatCompileAreFound(t *testing.T) {
 	dir := generated(t, declarations, 1)
 	for _, tt := range []struct{ name, file, old, new string }{
@@ -160,7 +160,7 @@ func TestChangesThatCompileAreFound(t *testing.T) {
 	}
 }
 
-// change replaces a text in a file for the rest of a test.
+// change replaces text in a file until the end of the test.
 func change(t *testing.T, name, old, new string) {
 	t.Helper()
 	text, err := os.ReadFile(name)

@@ -6,18 +6,18 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// arguments is what a function of a region takes: the names outside it that it
-// mentions, in the order of the first mention.
+// arguments are the parameters of a region's function: the outer names that it uses, in
+// the order of first use.
 type arguments struct {
 	names  []string
-	values []string // what is passed
+	values []string // the arguments
 	types  map[string]string
 }
 
 func newArguments() *arguments { return &arguments{types: map[string]string{}} }
 
-// outer notes that the code being written mentions a variable declared outside
-// the loop over a row of threads, and returns its name.
+// outer records that the generated code uses a variable declared outside the loop over
+// a row of threads, and returns its name.
 func (e *emitter) outer(name, typ string) string {
 	if e.free != nil {
 		e.free.add(name, typ, name)
@@ -25,12 +25,12 @@ func (e *emitter) outer(name, typ string) string {
 	return name
 }
 
-// maxPassed is the size in bytes up to which structs and arrays are passed by
+// maxPassed is the maximum size in bytes of structs and arrays that are passed by
 // value.
 const maxPassed = 64
 
-// outerVariable is outer for a variable that may be large; the text starts with *
-// if the name is that of a pointer to it.
+// outerVariable is like outer for a variable that may be large. The text starts with *
+// if the name is a pointer to the variable.
 func (e *emitter) outerVariable(name string, t *ir.Type) string {
 	if e.free == nil || !t.IsAggregate() || t.Size() <= maxPassed {
 		return e.outer(name, e.typ(t))
@@ -46,7 +46,7 @@ func (a *arguments) add(name, typ, value string) {
 	}
 }
 
-// signature prints the parameters, each run of one type together.
+// signature prints the parameters, grouped by type.
 func (a *arguments) signature() string {
 	var b strings.Builder
 	for i, name := range a.names {

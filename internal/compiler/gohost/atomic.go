@@ -12,8 +12,8 @@ var atomicFunctions = [...]string{
 	ir.AtomicExchange: "AtomicExchange", ir.AtomicCompareAndSwap: "AtomicCompareAndSwap",
 }
 
-// atomic prints an atomic operation. The threads of a block run on one worker,
-// so that one on shared memory is an ordinary update.
+// atomic prints an atomic operation. The threads of a block run on one worker, so an
+// operation on shared memory is an ordinary update.
 func (e *emitter) atomic(s *ir.Atomic) {
 	if e.isShared(s.Place) && s.Op != ir.AtomicCompareAndSwap && !e.readsItsResult(s) {
 		e.sharedUpdate(s)
@@ -37,11 +37,11 @@ func (e *emitter) atomic(s *ir.Atomic) {
 	e.old(s, call)
 }
 
-// addFunctions are the additions that sync/atomic has.
+// addFunctions are the additions in sync/atomic.
 var addFunctions = map[ir.Kind]string{ir.Int32: "AddInt32", ir.Uint32: "AddUint32", ir.Int64: "AddInt64", ir.Uint64: "AddUint64"}
 
-// old prints a statement that assigns a value to the operation's destination,
-// or evaluates it alone.
+// old prints a statement that assigns a value to the operation's destination, or only
+// evaluates it.
 func (e *emitter) old(s *ir.Atomic, value string) {
 	switch {
 	case !e.wants(s.Dst):
@@ -82,7 +82,7 @@ func (e *emitter) sharedUpdate(s *ir.Atomic) {
 	}
 }
 
-// isShared reports whether a place is known to be in the block's shared memory.
+// isShared reports whether a place is known to be in shared memory.
 func (e *emitter) isShared(p ir.Place) bool {
 	switch root := ir.Root(p).(type) {
 	case *ir.SharedPlace:

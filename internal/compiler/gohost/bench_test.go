@@ -8,8 +8,8 @@ import (
 	"quern.dev/internal/compiler/gohost"
 )
 
-// BenchmarkAgainstGoByHand reports how much longer compiled kernels take than
-// the same work in parallel Go written by hand.
+// BenchmarkAgainstGoByHand compares compiled kernels with parallel Go code written by
+// hand for the same work.
 func BenchmarkAgainstGoByHand(b *testing.B) {
 	program := file(b, lower(b, "testdata/bench/kernels.go"))
 	for b.Loop() {

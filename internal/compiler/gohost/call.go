@@ -33,7 +33,7 @@ func (e *emitter) call(s *ir.Call) {
 	if f.Go.Method {
 		callee = e.receiver(s.Args[0], f.Params[0].Type) + "." + f.Go.Name
 		if !isExported(f.Go.Name) && f.Go.Package != e.imports.pkg {
-			e.failf("method %s of package %s is not exported, so that the generated code of package %s cannot call it", f.Go.Name, f.Go.Package, e.imports.pkg)
+			e.failf("method %s of package %s is not exported, so the generated code of package %s cannot call it", f.Go.Name, f.Go.Package, e.imports.pkg)
 		}
 		args = args[1:]
 	} else {
@@ -53,10 +53,10 @@ func (e *emitter) call(s *ir.Call) {
 	e.results(s, call)
 }
 
-// receiver prints what a method is called on.
+// receiver prints the receiver of a method call.
 func (e *emitter) receiver(x ir.Expr, t *ir.Type) string {
 	if a, ok := x.(*ir.Addr); ok {
-		// Go takes the address itself.
+		// Go takes the address implicitly.
 		if s := e.base(a.Place); assignable(ir.PointerTo(a.Place.Type()), t) {
 			return s
 		}

@@ -11,7 +11,7 @@ func (e *emitter) complexPart(p *ir.FieldPlace) string {
 	return [...]string{"real", "imag"}[p.Field] + "(" + e.place(p.X) + ")"
 }
 
-// complexComposite prints a complex number made of two floats.
+// complexComposite prints a complex number built from two floats.
 func (e *emitter) complexComposite(x *ir.Composite) string {
 	var parts [2]string
 	for i, v := range x.Elems {

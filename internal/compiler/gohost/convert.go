@@ -39,8 +39,8 @@ func representable(c *ir.Const, t *ir.Type) bool {
 	return false
 }
 
-// truncation prints the conversion of a float to an integer that may be beyond the
-// type's range, where processors differ.
+// truncation prints the conversion of a float to an integer that may be out of range,
+// where processors differ.
 func (e *emitter) truncation(x *ir.Convert) string {
 	name := "Narrow"
 	switch {

@@ -8,9 +8,9 @@ import (
 	"quern.dev/internal/compiler/gohost"
 )
 
-// Go refuses constants that overflow or are out of range, where the kernel has
-// a value that only a thread which gets there computes.
-func TestDimensionsOfADeclaredBlockAreNoConstantsThatGoRefuses(t *testing.T) {
+// Go rejects constants that overflow or are out of range. In a kernel, such a value is
+// computed only by a thread that reaches it.
+func TestDimensionsOfADeclaredBlockAreNotConstantsThatGoRejects(t *testing.T) {
 	for _, c := range []struct{ name, statement, want string }{
 		{"an index beyond an array", "x[0] = a[t.BlockDim.X]", "a[c]"},
 		{"an index below 0", "x[t.BlockDim.X-5] = 1", "x[c]"},

@@ -1,6 +1,6 @@
-// Package gohost writes kernels as Go for the CPU device.
+// Package gohost generates Go code that runs kernels on the CPU device.
 //
-// For each kernel, Emit writes a function for package kernel/host:
+// For each kernel, Emit generates a function for package kernel/host:
 //
 //	func quernHostSaxpy(r *host.Run) {
 //		a := host.Value[float32](r, 0)
@@ -30,44 +30,45 @@
 //		}
 //	}
 //
-// The threads of a block are iterations of loops. The innermost, over a row of
-// threads, is a function of its own, because the Go compiler keeps few variables
-// in registers across a nest of loops. Values that are the same for all threads
-// of a row, a block or the launch are computed outside it, and terms of sums are
-// regrouped so that more of them are.
+// The threads of a block are loop iterations. The innermost loop, over a row of
+// threads, is a separate function, because the Go compiler keeps few variables in
+// registers across nested loops. Values that are the same for all threads of a row, a
+// block or the launch are computed outside that function, and terms of sums are
+// regrouped so that more values qualify.
 //
-// A small loop whose threads use elements side by side, as here, gets a second
-// form before it: the number of threads that pass the guard is computed once,
-// and the slices are cut to it, so that no check is left in the loop.
+// A small loop whose threads use adjacent elements, as here, gets a fast form before
+// it: the number of threads that pass the guard is computed once, and the slices are
+// cut to that number, so that the loop contains no checks.
 //
 // # Barriers
 //
-// A kernel with barriers is divided into regions at its barriers, each with a
-// loop over the threads of its own (MCUDA: Stratton, Stone and Hwu, 2008; PoCL:
-// Jääskeläinen et al., 2015). Control flow around a barrier is uniform, so the
-// block goes through it once, outside those loops. Variables that live from one
-// region to another are either the same for all threads, and exist once; or are
-// computed from thread coordinates, and are computed again; or are kept for
-// each thread in scratch memory. Where threads leave a construct one by one after
-// its last barrier, a variable says which have.
+// A kernel with barriers is split into regions at its barriers, each with its own loop
+// over the threads (MCUDA: Stratton, Stone and Hwu, 2008; PoCL: Jääskeläinen et al.,
+// 2015). Control flow around a barrier is uniform, so the block executes it once,
+// outside those loops. A variable that is live across regions is handled in one of
+// three ways: if it is the same for all threads, it exists once; if it is computed from
+// thread coordinates, it is recomputed; otherwise each thread's value is kept in
+// scratch memory. If threads leave a construct individually after its last barrier, a
+// variable records which have left.
 //
 // # Meaning
 //
-// The text is Go with the kernel's own meaning: wrap-around integers, checked
-// indices, the same rounding, explicit conversions where fusing is forbidden.
-// Nothing that Go would fold at compile time with another result, or reject, is
-// printed as a constant. Functions that a kernel calls are called; only those
-// that use the thread are part of the text. No two variables of a function have
-// the same name, and none has that of something the text refers to.
+// The generated Go has the kernel's semantics: wrap-around integers, checked indices,
+// the same rounding, explicit conversions where fusing is forbidden. Anything that Go
+// would reject, or fold at compile time with a different result, is not printed as a
+// constant. Functions that a kernel calls stay calls, except those that package opt
+// inlines: functions that use the thread or may run long, and formulas. No two variables
+// of a function have the same name, and no variable hides a name that the text refers
+// to.
 //
-// Line directives give run-time panics the position of the kernel's statement,
-// relative to the file's directory. Statements that can stop a thread run with
-// Run.ThreadIdx set. What follows the text in a file needs a line directive of
-// its own if its position matters.
+// Line directives give run-time panics the position of the kernel's statement, relative
+// to the file's directory. Statements that can stop a thread run with Run.ThreadIdx
+// set. Code after the generated text in a file needs its own line directive if its
+// position matters.
 //
 // # What it does not do
 //
-// The text can refer only to exported names of other packages, so that a
-// function there which uses the thread must not use unexported ones. It finds no
-// barriers that only some threads reach: package opt has rejected those.
+// The text can refer only to exported names of other packages, so a function there that
+// uses the thread must not use unexported names. Emit does not look for barriers that
+// only some threads reach: package opt has rejected them.
 package gohost

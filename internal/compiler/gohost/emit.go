@@ -15,7 +15,7 @@ const (
 	hostPath   = "quern.dev/kernel/host"
 )
 
-// Error says why a kernel cannot be written as Go.
+// Error says why a kernel cannot be converted to Go.
 type Error struct {
 	Kernel string
 	Msg    string
@@ -23,18 +23,18 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("kernel %s: %s", e.Kernel, e.Msg) }
 
-// FuncName is the name of the function that Emit writes for a kernel.
+// FuncName returns the name of the function that Emit generates for a kernel.
 func FuncName(kernel string) string {
 	return "quernHost" + strings.ToUpper(kernel[:1]) + ir.Identifier(kernel)[1:]
 }
 
-// Emit returns the declaration of the function that runs a kernel, as the front
-// end made it, on the CPU. It leaves k as it was. What the declaration refers to
-// is added to imports. The error is an *Error.
+// Emit returns the declaration of the function that runs a kernel on the CPU. k is the
+// kernel as the front end built it; Emit does not change it. Packages that the
+// declaration uses are added to imports. The error is an *Error.
 func Emit(k *ir.Kernel, imports *Imports) (string, error) { return emit(k, imports, false) }
 
-// EmitBlock is Emit for a function that runs the block that its Run is at, and takes
-// the parameters of the kernel as Go parameters, behind the Run.
+// EmitBlock is like Emit, but the function runs only the current block of its Run. It
+// takes the kernel's parameters as Go parameters after the Run.
 func EmitBlock(k *ir.Kernel, imports *Imports) (string, error) { return emit(k, imports, true) }
 
 func emit(k *ir.Kernel, imports *Imports, block bool) (string, error) {
@@ -45,7 +45,7 @@ func emit(k *ir.Kernel, imports *Imports, block bool) (string, error) {
 	}
 	f := newFacts(k)
 	p := newPlan(k, f)
-	// The first run finds the package-level names that local ones must not hide.
+	// The first run collects the package-level names that local names must not hide.
 	var reserved map[string]bool
 	for range 2 {
 		e := newEmitter(k, f, p, imports, reserved)
@@ -63,8 +63,8 @@ func emit(k *ir.Kernel, imports *Imports, block bool) (string, error) {
 	panic("unreachable")
 }
 
-// keepParams makes the body assign to copies of its parameters, so that these
-// stay what the launch was given.
+// keepParams makes the body assign to copies of its parameters, so that the parameters
+// keep their launch values.
 func keepParams(f *ir.Func) {
 	facts := newFacts(&ir.Kernel{Func: f})
 	var copies []ir.Stmt
@@ -80,7 +80,7 @@ func keepParams(f *ir.Func) {
 	f.Body = append(copies, f.Body...)
 }
 
-// emitter writes one kernel.
+// emitter generates the code of one kernel.
 type emitter struct {
 	kernel   *ir.Kernel
 	imports  *Imports
@@ -90,36 +90,36 @@ type emitter struct {
 	reserved map[string]bool // package-level and import names in use
 	err      *Error
 
-	out     *text // where statements go
+	out     *text // current output
 	targets []target
 	scopes  *scopes
 
-	// sections hold what is declared where it is first needed, by the level at
-	// which it is computed; root is that of the launch. current is the level of
-	// the code being written: what is computed less often moves out of it.
+	// sections hold declarations that are made when first needed, by the level at which
+	// they are computed; root is the section of the launch. current is the level of the
+	// current code: values of lower levels are computed outside it.
 	sections [perThread + 1]*section
 	root     *section
 	dims     [ir.GridDimZ + 1]bool // coordinates of the launch and the block in use
 	current  level
 	params   map[*ir.Local]bool // in use
-	read     map[*ir.Local]bool // variables of the block that the text reads
+	read     map[*ir.Local]bool // block variables that the text reads
 	rows     []*text            // functions that run rows of threads
-	warp     *warpNames         // if code for one warp is written
+	warp     *warpNames         // set while code for one warp is generated
 	avoid    map[string]bool    // package-level names that local ones must not hide
 
 	functions *functions
-	copied    *ir.Func // the function that is written; nil: the kernel
-	oneBlock  bool     // the kernel's function runs one block, whose parameters are its own
+	copied    *ir.Func // the function being copied; nil: the kernel
+	oneBlock  bool     // the kernel's function runs one block and has the kernel's parameters
 
-	// Of the region being written: the thread coordinates that it reads, what
-	// its function takes, and the parts of slices that it indexes from 0.
+	// State of the current region: the thread coordinates that it reads, the parameters
+	// of its function, and the parts of slices that it indexes from 0.
 	axes    [3]bool
 	free    *arguments
 	windows *windows
-	dead    map[*ir.Local]bool // variables whose value nothing in the region needs
-	grouped map[ir.Expr]bool   // sums that are worth a variable
+	dead    map[*ir.Local]bool // variables whose value the region does not need
+	grouped map[ir.Expr]bool   // sums that get a variable
 
-	costs map[*ir.Local]int // of computing a variable for each thread
+	costs map[*ir.Local]int // of computing a variable in each thread
 }
 
 func newEmitter(k *ir.Kernel, f *facts, p *plan, imports *Imports, reserved map[string]bool) *emitter {
@@ -142,9 +142,9 @@ func (e *emitter) failf(format string, args ...any) {
 
 func (e *emitter) reserve(name string) { e.reserved[name] = true }
 
-// function writes the function.
+// function generates the function.
 func (e *emitter) function() string {
-	// Parameters keep their names if they can.
+	// Parameters keep their names if possible.
 	for _, v := range e.kernel.Func.Params {
 		e.names.name(v, v.Name)
 	}
@@ -177,7 +177,7 @@ func (e *emitter) function() string {
 	return s
 }
 
-// parameters prints those of a function that runs one block.
+// parameters prints the parameters of a function that runs one block.
 func (e *emitter) parameters() string {
 	var b strings.Builder
 	for _, v := range e.kernel.Func.Params {
@@ -186,8 +186,8 @@ func (e *emitter) parameters() string {
 	return b.String()
 }
 
-// blocks writes a function that runs all blocks that its Run hands out. Its parameters
-// are arguments of the launch.
+// blocks generates a function that runs all blocks that its Run hands out. Its
+// parameters are the launch arguments.
 func (e *emitter) blocks(whole *text, host string, blocks *label, body *text) {
 	whole.add("func %s(r *%s) {", FuncName(e.kernel.Name), host)
 	whole.depth++
@@ -221,7 +221,7 @@ func (e *emitter) blocks(whole *text, host string, blocks *label, body *text) {
 	whole.add("}")
 }
 
-// declareCoordinate declares a coordinate of the block or launch that is in use.
+// declareCoordinate declares a block or launch coordinate that is used.
 func (e *emitter) declareCoordinate(t *text, op ir.ThreadOp) {
 	if !e.dims[op] {
 		return
@@ -230,7 +230,7 @@ func (e *emitter) declareCoordinate(t *text, op ir.ThreadOp) {
 	t.add("%s := r.%s.%c", e.names.of[op], field, "XYZ"[op%3])
 }
 
-// section is a list of declarations, each made when it is first asked for.
+// section is a list of declarations. Each is made when first requested.
 type section struct {
 	e    *emitter
 	text *text
@@ -242,8 +242,8 @@ func (e *emitter) newSection() *section {
 	return &section{e: e, text: &text{}, temp: map[string]string{}, has: map[any]bool{}}
 }
 
-// value declares a variable for a value of the printed type and returns its
-// name; equal texts share one.
+// value declares a variable for a value of the printed type and returns its name; equal
+// texts share one variable.
 func (s *section) value(want, typ, value string) string {
 	name, ok := s.temp[value]
 	if !ok {
@@ -265,8 +265,8 @@ func (s *section) once(key any, declare func(t *text)) {
 	}
 }
 
-// at runs f as code of the level. What is computed less often than for each
-// thread is outside the function of a region.
+// at runs f at a level. Code for levels below the thread is outside the function of a
+// region.
 func (e *emitter) at(l level, f func()) {
 	current, free := e.current, e.free
 	e.current = l
@@ -277,8 +277,8 @@ func (e *emitter) at(l level, f func()) {
 	e.current, e.free = current, free
 }
 
-// hoist returns the name of a variable that holds the value of x, computed at
-// an outer level, or "" if x is to be computed where it stands.
+// hoist returns the name of a variable with the value of x, computed at an outer level,
+// or "" if x is to be computed in place.
 func (e *emitter) hoist(x ir.Expr) string {
 	if b, ok := x.(*ir.Binary); ok && (b.Op.IsComparison() || b.Op.IsLogical()) || x.Type().IsAggregate() {
 		return ""
@@ -299,7 +299,7 @@ func (e *emitter) hoist(x ir.Expr) string {
 	return e.sections[l].value(want, e.typ(goType(x)), s)
 }
 
-// weight is about the number of additions that computing x takes.
+// weight returns the approximate cost of computing x, in additions.
 func weight(x ir.Expr) int {
 	n := 0
 	v := ir.Visitor{Expr: func(x ir.Expr) bool {
@@ -325,11 +325,11 @@ func weight(x ir.Expr) int {
 	return n
 }
 
-// coordinate returns the variable that holds a thread coordinate.
+// coordinate returns the variable with a thread coordinate.
 func (e *emitter) coordinate(op ir.ThreadOp) string {
 	if op >= ir.BlockDimX && op <= ir.BlockDimZ {
 		if n := e.kernel.Options.Block[op-ir.BlockDimX]; n > 0 {
-			return strconv.Itoa(n) // declared
+			return strconv.Itoa(n) // declared by the kernel
 		}
 	}
 	name := e.names.name(op, threadNames[op])
@@ -339,7 +339,7 @@ func (e *emitter) coordinate(op ir.ThreadOp) string {
 	case e.current <= perBlock && e.warp != nil:
 		return e.warpCoordinate(op)
 	case e.current <= perBlock:
-		return noCoordinate // uniform only if it is the only one
+		return noCoordinate // uniform only because it is the only one
 	default:
 		e.axes[op] = true
 		if op == ir.ThreadIdxX {
@@ -349,11 +349,11 @@ func (e *emitter) coordinate(op ir.ThreadOp) string {
 	return e.outer(name, "int")
 }
 
-// noCoordinate is the coordinate of the only thread along an axis. It is no
-// constant, by which Go would refuse to divide.
+// noCoordinate is the coordinate of the only thread along an axis. It is not a
+// constant, because Go rejects division by a constant zero.
 const noCoordinate = "(0 * r.BlockDim.X)"
 
-// firstOfRow is the number in its block of the first thread of the row.
+// firstOfRow returns the number in the block of the row's first thread.
 func (e *emitter) firstOfRow() string {
 	if e.current <= perBlock {
 		return "0"
@@ -366,12 +366,13 @@ func (e *emitter) firstOfRow() string {
 	return e.sections[perRow].value("first", "int", s)
 }
 
-// shared returns the pointer to a shared variable, or the slice that is one.
+// shared returns the pointer to a shared variable, or the slice for dynamic shared
+// memory.
 func (e *emitter) shared(v *ir.SharedVar) string {
 	want := v.Name
 	for p, s := range e.facts.shared {
 		if s == v && (want == v.Name || p.Name < want) {
-			want = p.Name // the name that the kernel gives the pointer
+			want = p.Name // the kernel's name for the pointer
 		}
 	}
 	name := e.names.name(v, want)
@@ -388,8 +389,8 @@ func (e *emitter) shared(v *ir.SharedVar) string {
 // wants reports whether the value of a variable, which may be nil, is needed.
 func (e *emitter) wants(v *ir.Local) bool { return v != nil && e.facts.read[v] && !e.dead[v] }
 
-// isHoisted reports whether a variable's value is computed outside the place of
-// its assignment.
+// isHoisted reports whether a variable's value is computed elsewhere than at its
+// assignment.
 func (e *emitter) isHoisted(v *ir.Local) bool {
 	if e.facts.params[v] || e.facts.rows[v] {
 		return false
@@ -406,12 +407,11 @@ func (e *emitter) isHoisted(v *ir.Local) bool {
 	return false
 }
 
-// cheap is the weight up to which a thread computes the value of a variable
-// before it is known whether it is needed.
+// cheap is the maximum weight of a value that a thread computes before it is known to
+// be needed.
 const cheap = 8
 
-// isCheap reports whether what each thread has to compute for a variable's value
-// is cheap.
+// isCheap reports whether the per-thread part of computing a variable's value is cheap.
 func (e *emitter) isCheap(v *ir.Local) bool {
 	cost, ok := e.costs[v]
 	if !ok {
@@ -431,8 +431,8 @@ func (e *emitter) isCheap(v *ir.Local) bool {
 	return cost <= cheap
 }
 
-// isCopy reports whether a variable is another name for a value that is computed
-// outside the statements of the thread.
+// isCopy reports whether a variable is another name for a value computed outside the
+// thread's statements.
 func (e *emitter) isCopy(v *ir.Local) bool {
 	switch src := e.facts.source[v].(type) {
 	case *ir.ThreadValue:
@@ -444,8 +444,8 @@ func (e *emitter) isCopy(v *ir.Local) bool {
 	return false
 }
 
-// isReady reports whether all that an expression reads is computed outside the
-// statements of the thread.
+// isReady reports whether everything that an expression reads is computed outside the
+// thread's statements.
 func (e *emitter) isReady(x ir.Expr) bool {
 	for v := range readsOf(x).reads {
 		if e.facts.local(v) == perThread && !e.isHoisted(v) {
@@ -455,8 +455,8 @@ func (e *emitter) isReady(x ir.Expr) bool {
 	return true
 }
 
-// variable prints a variable; the text starts with * if the name is that of a
-// pointer to it.
+// variable prints a variable. The text starts with * if the name is a pointer to the
+// variable.
 func (e *emitter) variable(v *ir.Local) string {
 	if s := e.facts.shared[v]; s != nil {
 		return e.shared(s)
@@ -474,7 +474,7 @@ func (e *emitter) variable(v *ir.Local) string {
 	case e.isHoisted(v):
 		l := e.facts.local(v)
 		if e.current <= perBlock && l > perBlock {
-			// Uniform because its axis has one thread.
+			// Uniform because its axis has a single thread.
 			return "(" + e.expr(e.facts.source[v], precOr) + ")"
 		}
 		e.define(v, name, l)
@@ -499,8 +499,8 @@ func (e *emitter) variable(v *ir.Local) string {
 	return name
 }
 
-// assigned prints a variable as what is assigned to, which Go does not count as a
-// use.
+// assigned prints a variable as the target of an assignment, which Go does not count as
+// a use.
 func (e *emitter) assigned(v *ir.Local) string {
 	read := e.read[v]
 	s := e.variable(v)
@@ -508,8 +508,8 @@ func (e *emitter) assigned(v *ir.Local) string {
 	return s
 }
 
-// keepUnread uses the variables of the block that only what has been left out of
-// the regions reads.
+// keepUnread generates uses of block variables that are read only by code omitted from
+// the regions.
 func (e *emitter) keepUnread() {
 	for _, v := range e.kernel.Func.Locals {
 		if e.plan.block[v] && e.root.has[v] && !e.read[v] {
@@ -518,7 +518,7 @@ func (e *emitter) keepUnread() {
 	}
 }
 
-// define declares a variable whose value is computed at the level.
+// define declares a variable whose value is computed at level l.
 func (e *emitter) define(v *ir.Local, name string, l level) {
 	s := e.sections[l]
 	if s.has[v] {
@@ -531,7 +531,7 @@ func (e *emitter) define(v *ir.Local, name string, l level) {
 	})
 }
 
-// scratch returns the slice that holds a variable of each thread of the block.
+// scratch returns the slice with the values of a variable for each thread of the block.
 func (e *emitter) scratch(v *ir.Local) string {
 	name := e.names.name(scratchOf{v}, v.Name+"s")
 	e.root.once(scratchOf{v}, func(t *text) {
@@ -542,8 +542,8 @@ func (e *emitter) scratch(v *ir.Local) string {
 
 type scratchOf struct{ v *ir.Local }
 
-// inPlace reports whether a variable is used where it is stored, rather than in
-// a copy: it is large, or something points to it.
+// inPlace reports whether a variable is used where it is stored and not copied: it is
+// large, or a pointer to it exists.
 func (e *emitter) inPlace(v *ir.Local) bool {
 	return v.Type.IsAggregate() || e.facts.addressed[v]
 }

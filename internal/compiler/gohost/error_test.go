@@ -9,7 +9,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-func TestWhatGeneratedCodeCannotNameIsAnError(t *testing.T) {
+func TestNamesThatGeneratedCodeCannotUseAreErrors(t *testing.T) {
 	hidden := ir.StructOf("example.org/noise.state", ir.Field{Name: "seed", Type: ir.TUint32})
 	half := ir.StructOf("example.org/noise.State", ir.Field{Name: "seed", Type: ir.TUint32})
 	variable := func(typ *ir.Type) *ir.Local { return &ir.Local{Name: "v", Type: typ} }

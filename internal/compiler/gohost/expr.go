@@ -39,9 +39,8 @@ var threadNames = [...]string{
 	ir.GridDimX: "gridX", ir.GridDimY: "gridY", ir.GridDimZ: "gridZ",
 }
 
-// goType is the Go type that the printed form of an expression has. It differs
-// from the node's own type in the name only: a constant takes the type of the
-// operand beside it.
+// goType returns the Go type of an expression's printed form. It differs from the
+// node's type only in name: a constant takes the type of the other operand.
 func goType(x ir.Expr) *ir.Type {
 	switch x := x.(type) {
 	case *ir.Unary:
@@ -70,7 +69,7 @@ func isConst(x ir.Expr) bool {
 	return false
 }
 
-// constant returns the constant that an expression is.
+// constant returns the constant value of an expression.
 func constant(x ir.Expr) (*ir.Const, bool) {
 	switch x := x.(type) {
 	case *ir.Const:
@@ -83,9 +82,9 @@ func constant(x ir.Expr) (*ir.Const, bool) {
 	return nil, false
 }
 
-// value prints an expression where a value of type t is expected: constants are
-// bare, and a conversion is added if the type's name differs. The result binds
-// at least as tightly as prec.
+// value prints an expression where a value of type t is expected: constants are bare,
+// and a conversion is added if the type's name differs. The result binds at least as
+// tightly as prec.
 func (e *emitter) value(x ir.Expr, t *ir.Type, prec int) string {
 	if c, ok := constant(x); ok {
 		return e.literal(c)
@@ -102,8 +101,8 @@ func isTruth(x ir.Expr, t *ir.Type) bool {
 	return ok && b.Op.IsComparison() && t.Kind == ir.Bool
 }
 
-// expr prints an expression with its own type. The result binds at least as
-// tightly as prec.
+// expr prints an expression with its own type. The result binds at least as tightly as
+// prec.
 func (e *emitter) expr(x ir.Expr, prec int) string {
 	if name := e.hoist(x); name != "" {
 		return name
@@ -199,8 +198,8 @@ func (e *emitter) literal(c *ir.Const) string {
 	return s
 }
 
-// opaque prints an operand that Go must not take for a constant, because its
-// constant arithmetic has no overflow and rejects what would panic.
+// opaque prints an operand so that Go does not treat it as a constant: constant
+// arithmetic rejects overflow and operations that would panic.
 func (e *emitter) opaque(x ir.Expr, prec int) string {
 	c, ok := constant(x)
 	if !ok {
@@ -224,7 +223,7 @@ func (e *emitter) zero(t *ir.Type) string {
 	return s + "(nil)"
 }
 
-// negation prints that a condition does not hold.
+// negation prints the negation of a condition.
 func (e *emitter) negation(cond ir.Expr) string {
 	if x, ok := cond.(*ir.Unary); ok && x.Op == ir.LNot {
 		return e.value(x.X, ir.TBool, precOr)
@@ -285,7 +284,7 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 	return s, op.prec
 }
 
-// rounded keeps an operand of a strict sum from being fused with it.
+// rounded prevents an operand of a strict sum from being fused with it.
 func (e *emitter) rounded(x ir.Expr, t *ir.Type, s string) string {
 	if m, ok := x.(*ir.Binary); ok && m.Op == ir.Mul && !m.Strict {
 		return e.conversion(t, s)
@@ -335,8 +334,8 @@ func (e *emitter) slice(x *ir.SliceExpr) string {
 	return s
 }
 
-// bound prints a bound of a slice expression. Constants are small where the
-// front end has them; others might be rejected rather than panic.
+// bound prints a bound of a slice expression. Constants that the front end produced are
+// small; others might be rejected by Go instead of panicking.
 func (e *emitter) bound(x ir.Expr) string {
 	if x == nil {
 		return ""
@@ -385,7 +384,7 @@ func (e *emitter) threadValue(op ir.ThreadOp) (string, int) {
 	return e.coordinate(op), precPrimary
 }
 
-// linear is the thread's number in its block, X running fastest.
+// linear returns the thread's number in its block, with X running fastest.
 func (e *emitter) linear() string {
 	if e.warp != nil {
 		return e.outer(e.warp.at, "int") + " + " + e.warp.lane

@@ -7,8 +7,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// level says how often a value has to be computed: once for the launch, the
-// block, the row of threads along X, or the thread.
+// level says how often a value must be computed: once per launch, per block, per row of
+// threads along X, or per thread.
 type level uint8
 
 const (
@@ -16,26 +16,27 @@ const (
 	perBlock
 	perRow
 	perThread
-	varying // may differ from one evaluation to the next
+	varying // may differ between evaluations
 )
 
-// facts is what the body of a kernel says about its variables.
+// facts describes the variables of a kernel's body.
 type facts struct {
 	assigned  map[*ir.Local]int     // assignments to the variable as a whole
-	source    map[*ir.Local]ir.Expr // of an assignment that is the only one
+	source    map[*ir.Local]ir.Expr // of variables with a single assignment
 	addressed map[*ir.Local]bool    // its address is taken, or it is sliced
-	changed   map[*ir.Local]bool    // parts of it are assigned
+	changed   map[*ir.Local]bool    // assigned in part
 	read      map[*ir.Local]bool
 	params    map[*ir.Local]bool
 	levels    map[*ir.Local]level
 	shared    map[*ir.Local]*ir.SharedVar // pointers to shared variables, and dynamic shared memory
 
-	// rows holds counters of loops that a row of threads goes through in step.
+	// rows holds loop counters that the threads of a row share because they run the
+	// loop in lockstep.
 	rows map[*ir.Local]bool
-	// once holds variables that keep their value while the code being written
-	// runs: those of the block, in a region.
+	// once holds variables that keep their value while the current code runs: in a
+	// region, the variables of the block.
 	once map[*ir.Local]bool
-	// safe, if set, reports elements that are known to exist.
+	// safe, if set, reports elements that are known to be in range.
 	safe func(ir.Place) bool
 }
 
@@ -116,9 +117,9 @@ func (f *facts) scan(body []ir.Stmt) {
 	v.Body(body)
 }
 
-// reads returns the variables that statements read, other than for assignments
-// to variables that are neither read nor live after them. What the kernel reads
-// through a pointer may be read anywhere.
+// reads returns the variables that statements read, except in assignments to variables
+// that are neither read nor live afterwards. Anything that the kernel reads through a
+// pointer may be read anywhere.
 func (f *facts) reads(body []ir.Stmt, live map[*ir.Local]bool) map[*ir.Local]bool {
 	found := map[*ir.Local]bool{}
 	read := func(p ir.Place) {
@@ -176,20 +177,19 @@ func (f *facts) reads(body []ir.Stmt, live map[*ir.Local]bool) map[*ir.Local]boo
 	return found
 }
 
-// opaque notes an assignment whose value is not an expression.
+// opaque records an assignment whose value is not an expression.
 func (f *facts) opaque(v *ir.Local) {
 	f.assigned[v] += 2
 }
 
-// reassigned reports whether a parameter does not keep its value, or lends its
-// address.
+// reassigned reports whether a parameter changes or its address is taken.
 func (f *facts) reassigned(v *ir.Local) bool {
 	return f.assigned[v] > 0 || f.changed[v] || f.addressed[v]
 }
 
-// level returns how often an expression has to be computed. Below varying it is
-// free of side effects and faults and reads no memory that can change, so that
-// it can be evaluated anywhere.
+// level returns how often an expression must be computed. Below varying, the expression
+// has no side effects or faults and reads no memory that can change, so it can be
+// evaluated anywhere.
 func (f *facts) level(e ir.Expr) level {
 	switch e := e.(type) {
 	case nil, *ir.Const, *ir.Zero:
@@ -224,7 +224,7 @@ func (f *facts) level(e ir.Expr) level {
 		}
 		return perThread
 	case *ir.Intrinsic:
-		if e.Op == ir.ClusterAddress { // the other block must have begun
+		if e.Op == ir.ClusterAddress { // the other block must have started
 			return varying
 		}
 		return f.highest(e.Args)
@@ -265,8 +265,8 @@ func (f *facts) placeLevel(p ir.Place) level {
 	return varying
 }
 
-// local returns how often a variable's value has to be computed, if it is the
-// same all through the kernel.
+// local returns how often a variable's value must be computed, if the value is the same
+// throughout the kernel.
 func (f *facts) local(v *ir.Local) level {
 	if f.params[v] {
 		if f.reassigned(v) {
@@ -280,14 +280,14 @@ func (f *facts) local(v *ir.Local) level {
 	if l, ok := f.levels[v]; ok {
 		return l
 	}
-	f.levels[v] = varying // what a variable that depends on itself is
+	f.levels[v] = varying // the level of a variable that depends on itself
 	if src := f.source[v]; src != nil {
 		f.levels[v] = f.level(src)
 	}
 	return f.levels[v]
 }
 
-// inRange reports whether an array index cannot fail: a constant, or a number
+// inRange reports whether an array index cannot fail: it is a constant, or a number
 // whose type or last mask keeps it below the length.
 func inRange(p *ir.IndexPlace) bool {
 	n := uint64(p.X.Type().Len)
@@ -349,8 +349,8 @@ func (f *facts) exprMayFault(e ir.Expr) bool {
 	return found
 }
 
-// exprMayFaultAnywhere is exprMayFault, also where accesses are known to be in
-// range: what reads counts as needed does not depend on that.
+// exprMayFaultAnywhere is exprMayFault without knowledge of accesses in range: which
+// reads count as needed does not depend on that knowledge.
 func (f *facts) exprMayFaultAnywhere(e ir.Expr) bool {
 	safe := f.safe
 	f.safe = nil
@@ -375,7 +375,7 @@ func (f *facts) faultVisitor(found *bool) *ir.Visitor {
 				*found = *found || f.safe == nil || !f.safe(p)
 			case *ir.IndexPlace:
 				if f.safe != nil && f.safe(p) {
-					return false // what is on the way to it exists too
+					return false // everything on the way to it is in range too
 				}
 				*found = *found || !inRange(p)
 			case *ir.ArrayPlace:
@@ -404,7 +404,7 @@ func (f *facts) valid(ptr ir.Expr) bool {
 	return false
 }
 
-// readsMemory reports whether an expression reads what other threads can write.
+// readsMemory reports whether an expression reads memory that other threads can write.
 func readsMemory(e ir.Expr) bool {
 	found := false
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
@@ -417,7 +417,7 @@ func readsMemory(e ir.Expr) bool {
 	return found
 }
 
-// isMemory reports whether a place may be seen by other threads.
+// isMemory reports whether other threads may access a place.
 func isMemory(p ir.Place) bool {
 	switch ir.Root(p).(type) {
 	case *ir.VarPlace, *ir.TablePlace:
@@ -426,8 +426,8 @@ func isMemory(p ir.Place) bool {
 	return true
 }
 
-// writesMemory reports whether statements may change what other threads, or
-// pointers, see.
+// writesMemory reports whether statements may change memory that other threads or
+// pointers access.
 func writesMemory(body []ir.Stmt) bool {
 	found := false
 	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
@@ -445,7 +445,7 @@ func writesMemory(body []ir.Stmt) bool {
 	return found
 }
 
-// usage counts what statements do with variables.
+// usage records how statements use variables.
 type usage struct {
 	reads, writes map[*ir.Local]bool
 }
@@ -459,8 +459,8 @@ func (u usage) all() map[*ir.Local]bool {
 	return all
 }
 
-// uses returns which variables statements read and write. A part that is
-// written counts as both.
+// uses returns the variables that statements read and write. A partial write counts as
+// both.
 func uses(body ...ir.Stmt) usage {
 	u := usage{map[*ir.Local]bool{}, map[*ir.Local]bool{}}
 	v := ir.Visitor{
@@ -502,7 +502,7 @@ func uses(body ...ir.Stmt) usage {
 	return u
 }
 
-// touch notes a place that may be read and written.
+// touch records a place that may be read and written.
 func (u usage) touch(p ir.Place) {
 	if root, ok := ir.Root(p).(*ir.VarPlace); ok {
 		u.reads[root.Var], u.writes[root.Var] = true, true
@@ -514,7 +514,7 @@ func readsOf(e ir.Expr) usage {
 	return uses(&ir.Return{Results: []ir.Expr{e}})
 }
 
-// operandsOf returns the variables that a statement reads to know what to do.
+// operandsOf returns the variables that a statement reads as operands.
 func operandsOf(s ir.Stmt) usage {
 	var reads []ir.Stmt
 	for e := range ir.Args(s) {

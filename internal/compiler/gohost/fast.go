@@ -9,19 +9,19 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// maxFast is the size, in nodes, up to which a region gets a second form.
+// maxFast is the maximum size in nodes of a region that gets a fast form.
 const maxFast = 1600
 
-// windows is the parts of slices that a row of threads indexes by thread: the
-// threads of the row use the elements from an offset on, one each.
+// windows are the parts of slices that a row of threads indexes by thread: each thread
+// of the row uses one element, starting at an offset.
 type windows struct {
-	count    string            // of threads that run
-	full     int64             // their number, if it is known: all of a row of a declared length
-	groups   map[string]*group // by slice and what offsets have beside constants, if full is known
-	scanning bool              // groups are being found
+	count    string            // number of threads that run
+	full     int64             // the number of threads if known: a whole row of declared length
+	groups   map[string]*group // by slice and variable part of the offset, if full is known
+	scanning bool              // groups are being collected
 	names    map[string]string // by slice and offset
 	decls    []string
-	required []string // conditions under which the elements exist
+	required []string // conditions for the elements to exist
 	seen     map[string]bool
 }
 
@@ -32,12 +32,11 @@ func (w *windows) require(condition string) {
 	}
 }
 
-// fastThreads returns a form of the region in which the range of the threads
-// that pass the guards around the region's statements is computed before the
-// loop, and slices that they index side by side are cut to that range, so that
-// the loop is free of checks. It falls through where that form does not hold.
-// The result is nil if the region has no such form; always reports that no
-// other form is needed.
+// fastThreads returns a fast form of the region. The range of threads that pass the
+// guards around the region's statements is computed before the loop, and slices indexed
+// by adjacent threads are cut to that range, so that the loop contains no checks. The
+// code falls through if the fast form does not apply. The result is nil if the region
+// has no fast form; always reports that no other form is needed.
 func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	if nodes(g.stmts) > maxFast {
 		return nil, false
@@ -57,7 +56,7 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	fails := e.facts.mayFault(rest)
 	e.facts.safe = nil
 	if fails && !slices.ContainsFunc(guards, func(c ir.Expr) bool { return e.facts.level(c) > perRow }) {
-		return nil, false // little would be gained
+		return nil, false // too little gain
 	}
 
 	w := &windows{
@@ -101,8 +100,8 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	return w.guard(t, loop)
 }
 
-// guard adds the loop, under the conditions that it requires; always reports
-// that there are none.
+// guard adds the loop under its required conditions; always reports that there are
+// none.
 func (w *windows) guard(t, loop *text) (_ *text, always bool) {
 	if len(w.required) == 0 {
 		for _, d := range w.decls {
@@ -123,7 +122,7 @@ func (w *windows) guard(t, loop *text) (_ *text, always bool) {
 	return t, false
 }
 
-// nodes is the size of statements.
+// nodes returns the size of statements in nodes.
 func nodes(body []ir.Stmt) int {
 	n := 0
 	v := ir.Visitor{
@@ -134,11 +133,10 @@ func nodes(body []ir.Stmt) int {
 	return n
 }
 
-// splitGuards takes the conditions off a list that all of its effects depend
-// on: if i < n { ... } and if i >= n { return }. They have no effects and
-// cannot fail.
+// splitGuards removes the conditions that all effects of a list depend on: if i < n {
+// ... } and if i >= n { return }. The conditions have no effects and cannot fail.
 func (e *emitter) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt) {
-	var before []ir.Stmt // assignments of values of a thread
+	var before []ir.Stmt // assignments of per-thread values
 	for i, s := range list {
 		switch s := s.(type) {
 		case *ir.Assign:
@@ -184,8 +182,8 @@ func returns(list []ir.Stmt) bool {
 	return ok
 }
 
-// conjunction returns the terms of a condition, or of its negation, all of which
-// must hold, in the order of their evaluation.
+// conjunction returns the terms of a condition, or of its negation, in evaluation
+// order. All of them must hold.
 func conjunction(x ir.Expr, negate bool) []ir.Expr {
 	b, ok := x.(*ir.Binary)
 	if ok && (b.Op == ir.LAnd && !negate || b.Op == ir.LOr && negate) {
@@ -211,8 +209,8 @@ func join(terms []ir.Expr) ir.Expr {
 	return x
 }
 
-// isGuard reports whether a condition is the same for the row of threads, or
-// holds for its first threads.
+// isGuard reports whether a condition is the same for the row of threads, or holds for
+// a prefix of the row.
 func (e *emitter) isGuard(x ir.Expr) bool {
 	if e.facts.level(x) <= perRow {
 		return true
@@ -224,8 +222,8 @@ func (e *emitter) isGuard(x ir.Expr) bool {
 	return ok
 }
 
-// atLeast returns what a condition offset + threadX >= low comes to for the first
-// thread of a row of declared length: if that passes, all do.
+// atLeast returns a condition offset + threadX >= low for the first thread of a row of
+// declared length: if that thread passes, all do.
 func (e *emitter) atLeast(x ir.Expr) (ir.Expr, bool) {
 	b, isBinary := x.(*ir.Binary)
 	if !isBinary || b.Op != ir.Ge || b.X.Type().Kind != ir.Int || e.kernel.Options.Block[0] == 0 || e.facts.level(b.Y) > perRow {
@@ -258,14 +256,14 @@ func (e *emitter) bounded(x ir.Expr) (offset, end ir.Expr, ok bool) {
 	return offset, end, ok && e.facts.level(end) <= perRow
 }
 
-// limit prints how many of the row's threads pass a condition, if it is one of
-// an index being below an end.
+// limit prints how many threads of the row pass a condition, if the condition compares
+// an index with an end.
 func (e *emitter) limit(x ir.Expr, w *windows) (string, bool) {
 	if e.facts.level(x) <= perRow {
 		return "", false
 	}
 	offset, end, _ := e.bounded(x)
-	// With both operands not negative their difference does not wrap.
+	// If both operands are not negative, their difference does not wrap.
 	e.notNegative(offset, w)
 	if _, isLen := end.(*ir.Len); !isLen {
 		e.notNegative(end, w)
@@ -287,8 +285,8 @@ func (e *emitter) difference(end string, offset ir.Expr) string {
 	return end + " - " + e.value(offset, ir.TInt, precAdd+1)
 }
 
-// offset returns what an index has beside the thread's X coordinate, if the rest
-// is the same for the row.
+// offset returns an index without the thread's X coordinate, if the rest is the same
+// for the row.
 func (e *emitter) offset(x ir.Expr) (ir.Expr, bool) {
 	switch x := x.(type) {
 	case *ir.ThreadValue:
@@ -327,8 +325,8 @@ func sum(op ir.BinaryOp, x, y ir.Expr) ir.Expr {
 	return &ir.Binary{Op: op, X: x, Y: y}
 }
 
-// hasWindow reports whether the threads of a row use elements of one slice, or
-// of one array that all of them see, side by side.
+// hasWindow reports whether the threads of a row use adjacent elements of one slice, or
+// of one array that all of them share.
 func (e *emitter) hasWindow(p ir.Place) bool {
 	var index ir.Expr
 	switch p := p.(type) {
@@ -352,8 +350,7 @@ func (e *emitter) hasWindow(p ir.Place) bool {
 	return ok
 }
 
-// ofRow reports whether a place is the same part of shared memory for the whole
-// row.
+// ofRow reports whether a place is the same part of shared memory for the whole row.
 func (e *emitter) ofRow(p ir.Place) bool {
 	switch p := p.(type) {
 	case *ir.SharedPlace:
@@ -369,8 +366,8 @@ func (e *emitter) ofRow(p ir.Place) bool {
 	return false
 }
 
-// window prints an element of the part of a slice or array that the row uses, if
-// the code being written has that.
+// window prints an element of the part of a slice or array that the row uses, if the
+// current code has windows.
 func (e *emitter) window(p ir.Place) string {
 	w := e.windows
 	if w == nil || !e.hasWindow(p) {
@@ -398,7 +395,7 @@ func (e *emitter) window(p ir.Place) string {
 	return ""
 }
 
-// limit is how many threads of the row run.
+// limit returns how many threads of the row run.
 func (w *windows) limit() string {
 	if w.full > 0 {
 		return strconv.FormatInt(w.full, 10)
@@ -406,15 +403,15 @@ func (w *windows) limit() string {
 	return w.count
 }
 
-// group is windows of one slice or array whose offsets differ by constants. It
-// is an array of known length, so that the Go compiler needs neither checks nor
-// a pointer for each.
+// group contains windows of one slice or array whose offsets differ by constants. It is
+// an array of known length, so the Go compiler needs neither checks nor one pointer per
+// window.
 type group struct {
 	name     string
 	min, max int64
 }
 
-// member returns the group with the key and its window's place in it.
+// member returns the group for the key, and its window's position in the group.
 func (w *windows) member(e *emitter, key string, c int64) (g *group, at int64) {
 	g = w.groups[key]
 	if g == nil {
@@ -427,8 +424,8 @@ func (w *windows) member(e *emitter, key string, c int64) (g *group, at int64) {
 	return g, c - g.min
 }
 
-// element prints the thread's element of a slice or array of the given length
-// and element type.
+// element prints the thread's element of a slice or array with the given length and
+// element type.
 func (e *emitter) element(slice, length string, elem *ir.Type, index ir.Expr) string {
 	w := e.windows
 	offset, _ := e.offset(index)
@@ -444,7 +441,7 @@ func (e *emitter) element(slice, length string, elem *ir.Type, index ir.Expr) st
 	return s + "]"
 }
 
-// elementOfRow prints the thread's element of a row of an array of arrays.
+// elementOfRow prints the thread's element in a row of an array of arrays.
 func (e *emitter) elementOfRow(outer, p *ir.IndexPlace) string {
 	w := e.windows
 	offset, _ := e.offset(p.Index)
@@ -468,8 +465,8 @@ func (e *emitter) elementOfRow(outer, p *ir.IndexPlace) string {
 	return s + "]"
 }
 
-// declareGroup declares a group of n elements of a slice or array as a pointer
-// to an array of type typ.
+// declareGroup declares a group of n elements of a slice or array as a pointer to an
+// array of type typ.
 func (e *emitter) declareGroup(g *group, base ir.Expr, slice, length string, n int64, typ string) {
 	w := e.windows
 	g.name = e.names.fresh("row")
@@ -486,10 +483,10 @@ func (e *emitter) declareGroup(g *group, base ir.Expr, slice, length string, n i
 	w.decls = append(w.decls, fmt.Sprintf("%s := (*%s)(%s[%s:])", g.name, typ, slice, from))
 }
 
-// printed is the text of an expression, by which equal ones are known.
+// printed returns the text of an expression, which identifies equal expressions.
 func (e *emitter) printed(x ir.Expr) string { return e.value(x, ir.TInt, precOr) }
 
-// splitConst splits x into a part and a constant that is added to it.
+// splitConst splits x into a part and a constant added to it.
 func splitConst(x ir.Expr) (ir.Expr, int64) {
 	if c, ok := constant(x); ok {
 		return ir.IntConst(ir.TInt, 0), c.Int64()
@@ -506,8 +503,8 @@ func splitConst(x ir.Expr) (ir.Expr, int64) {
 	return x, 0
 }
 
-// sideBySide prints the thread's element of the slice or array with that
-// length; index is an offset and the thread's X coordinate.
+// sideBySide prints the thread's element of the slice or array with the given length;
+// index is an offset plus the thread's X coordinate.
 func (e *emitter) sideBySide(slice, length string, index ir.Expr) string {
 	w := e.windows
 	offset, _ := e.offset(index)
@@ -527,7 +524,7 @@ func (e *emitter) sideBySide(slice, length string, index ir.Expr) string {
 	return name + "[" + e.coordinate(ir.ThreadIdxX) + "]"
 }
 
-// requireRow makes the fast form depend on that a part of shared memory exists.
+// requireRow adds the condition that a part of shared memory exists to the fast form.
 func (e *emitter) requireRow(p ir.Place) {
 	switch p := p.(type) {
 	case *ir.FieldPlace:

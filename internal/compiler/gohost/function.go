@@ -9,15 +9,14 @@ import (
 	"quern.dev/internal/compiler/opt"
 )
 
-// functions are the copies of functions that a kernel calls instead of the
-// functions themselves.
+// functions are the copies of functions that a kernel calls in place of the originals.
 type functions struct {
 	*opt.Truncations
 	names map[*ir.Func]string
-	list  []*ir.Func // to be written, in the order of their names
+	list  []*ir.Func // to be generated, ordered by name
 }
 
-// name returns the name of the function's copy, "" if it has none.
+// name returns the name of the function's copy, "" if there is none.
 func (fs *functions) name(kernel string, f *ir.Func) string {
 	g := fs.Copy(f)
 	if g == nil {
@@ -30,7 +29,7 @@ func (fs *functions) name(kernel string, f *ir.Func) string {
 	return fs.names[g]
 }
 
-// functionCopies writes the copies that the kernel calls, and those that they call.
+// functionCopies generates the copies that the kernel calls, and those that they call.
 func (e *emitter) functionCopies() []*text {
 	var out []*text
 	for i := 0; i < len(e.functions.list); i++ {
@@ -45,7 +44,7 @@ func (e *emitter) functionCopies() []*text {
 	return out
 }
 
-// functionCopy writes a function that has nothing to do with threads.
+// functionCopy generates a function that does not use the thread.
 func (e *emitter) functionCopy(f *ir.Func) *text {
 	params, results := make([]string, len(f.Params)), make([]string, len(f.Results))
 	for i, v := range f.Params {
@@ -57,7 +56,7 @@ func (e *emitter) functionCopy(f *ir.Func) *text {
 	clear(e.facts.params)
 	for _, list := range [...][]*ir.Local{f.Params, f.Results, f.Locals} {
 		for _, v := range list {
-			e.facts.levels[v] = varying // all is computed where it stands
+			e.facts.levels[v] = varying // everything is computed in place
 		}
 	}
 	body := &text{}
@@ -86,8 +85,8 @@ func (e *emitter) functionCopy(f *ir.Func) *text {
 	return whole
 }
 
-// endsItself reports whether a list, as it is printed, ends in what Go calls a
-// terminating statement.
+// endsItself reports whether a list as printed ends in what Go calls a terminating
+// statement.
 func endsItself(list []ir.Stmt) bool {
 	if len(list) == 0 {
 		return false

@@ -89,7 +89,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func TestEmitLeavesTheKernelAsItWas(t *testing.T) {
+func TestEmitDoesNotChangeTheKernel(t *testing.T) {
 	testmodule.NeedSource(t)
 	for _, k := range lower(t, kernelsFile).Kernels {
 		before := k.String()
@@ -102,15 +102,15 @@ func TestEmitLeavesTheKernelAsItWas(t *testing.T) {
 	}
 }
 
-// TestCompiledKernelsDoWhatTheFunctionsDo runs every kernel of testdata/run on
-// the CPU device and as a plain Go function.
+// TestCompiledKernelsDoWhatTheFunctionsDo runs every kernel of testdata/run on the CPU
+// device and as a plain Go function.
 func TestCompiledKernelsDoWhatTheFunctionsDo(t *testing.T) {
 	testmodule.NeedSource(t)
 	runProgram(t, "testdata/run", file(t, lower(t, kernelsFile)), "run")
 }
 
-// runProgram runs the files of a directory, as a package of this module that is
-// on no disk, with a generated one. It returns what the program prints.
+// runProgram runs the files of a directory, together with a generated one, as a package
+// of this module that exists only in an overlay. It returns the program's output.
 func runProgram(t testing.TB, dir string, generated []byte, args ...string) string {
 	t.Helper()
 	command, err := exec.LookPath("go")

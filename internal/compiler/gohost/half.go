@@ -6,10 +6,10 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// halfNames are the names that package kernel gives the 16-bit types.
+// halfNames are the names of the 16-bit types in package kernel.
 var halfNames = map[ir.Kind]string{ir.Float16: "Float16", ir.BFloat16: "BFloat16"}
 
-// halfType is the type of package kernel that t is or is defined over.
+// halfType returns the type of package kernel that t is or is based on.
 func halfType(t *ir.Type) *ir.Type {
 	if t.Kind == ir.Float16 {
 		return ir.TFloat16
@@ -17,13 +17,12 @@ func halfType(t *ir.Type) *ir.Type {
 	return ir.TBFloat16
 }
 
-// halfLiteral prints a constant of a 16-bit type. It has a type, unlike other
-// literals.
+// halfLiteral prints a constant of a 16-bit type. Unlike other literals, it has a type.
 func (e *emitter) halfLiteral(c *ir.Const) string {
 	return e.halfResult(c.T, fmt.Sprintf("%s(%#04x)", e.member(kernelPath, halfNames[c.T.Kind]+"FromBits"), c.Bits))
 }
 
-// halfResult converts what is of kernel's type to a type defined over it.
+// halfResult converts a value of kernel's type to a type based on it.
 func (e *emitter) halfResult(t *ir.Type, s string) string {
 	if identical(t, halfType(t)) {
 		return s
@@ -31,8 +30,8 @@ func (e *emitter) halfResult(t *ir.Type, s string) string {
 	return e.conversion(t, s)
 }
 
-// halfOperand prints a value of a 16-bit type as kernel's type, so that a
-// selector can follow it.
+// halfOperand prints a value of a 16-bit type as kernel's type, so that a selector can
+// follow.
 func (e *emitter) halfOperand(x ir.Expr) string {
 	if t := goType(x); !isConst(x) && !identical(t, halfType(t)) {
 		return e.conversion(halfType(t), e.expr(x, precOr))
@@ -60,7 +59,7 @@ func (e *emitter) halfConvert(x *ir.Convert) string {
 	return e.halfResult(to, fmt.Sprintf("%s[%s](%s)", e.member(kernelPath, "To"+halfNames[to.Kind]), e.typ(from), e.value(x.X, from, precOr)))
 }
 
-// halfBitcast prints the bits of a 16-bit float as an integer, or the other way.
+// halfBitcast prints a bit cast between a 16-bit float and an integer.
 func (e *emitter) halfBitcast(x *ir.Intrinsic) string {
 	if !x.T.IsHalf() {
 		s := e.halfOperand(x.Args[0]) + ".Bits()"

@@ -9,16 +9,15 @@ import (
 	"unicode"
 )
 
-// Imports collects the packages that generated code refers to, for one file.
+// Imports collects the packages that the generated code of one file uses.
 type Imports struct {
 	pkg   string
 	names map[string]string // by import path
 	taken map[string]bool
 }
 
-// NewImports returns the imports of a file of the package with path pkg. The
-// reserved names, such as those that the package declares, are not given to
-// imported packages.
+// NewImports returns the imports of a file in the package with path pkg. Imported
+// packages are not given the reserved names, such as those that the package declares.
 func NewImports(pkg string, reserved ...string) *Imports {
 	im := &Imports{pkg: pkg, names: map[string]string{}, taken: map[string]bool{}}
 	for _, name := range reserved {
@@ -27,7 +26,7 @@ func NewImports(pkg string, reserved ...string) *Imports {
 	return im
 }
 
-// Name imports a package and returns the name it has in the file.
+// Name imports a package and returns its name in the file.
 func (im *Imports) Name(importPath string) string {
 	if name, ok := im.names[importPath]; ok {
 		return name
@@ -42,8 +41,8 @@ func (im *Imports) Name(importPath string) string {
 	return name
 }
 
-// Local returns a name for a local variable, like the one that is wanted, that
-// hides neither an import nor a reserved name.
+// Local returns a name for a local variable, based on want, that hides neither an
+// import nor a reserved name.
 func (im *Imports) Local(want string) string {
 	for im.taken[want] {
 		want += "_"
@@ -51,8 +50,8 @@ func (im *Imports) Local(want string) string {
 	return want
 }
 
-// Specs returns the import specifications, such as `"math"`, sorted by path. A
-// name is stated where it might not be the package's own.
+// Specs returns the import specifications, such as `"math"`, sorted by path. A name is
+// stated if it might differ from the package's own.
 func (im *Imports) Specs() []string {
 	var paths []string
 	for p := range im.names {
@@ -69,7 +68,7 @@ func (im *Imports) Specs() []string {
 	return specs
 }
 
-// baseName is the identifier that the last element of an import path suggests.
+// baseName returns the identifier suggested by the last element of an import path.
 func baseName(importPath string) string {
 	base := path.Base(importPath)
 	if dir := path.Dir(importPath); isVersion(base) && dir != "." {
@@ -93,8 +92,8 @@ func isVersion(s string) bool {
 	return ok && err == nil
 }
 
-// ownsName reports whether a package is known to be named as its path ends:
-// those of the standard library and of this module.
+// ownsName reports whether a package is known to be named like the end of its path:
+// this holds for the standard library and this module.
 func ownsName(importPath string) bool {
 	first, _, _ := strings.Cut(importPath, "/")
 	return !strings.Contains(first, ".") || first == "quern.dev"

@@ -6,22 +6,22 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// rowLoop is a loop of a region that a whole row of threads goes through in
-// step. Around the row's loop over its threads, rather than inside it, it
-// leaves side-by-side accesses to the inner loop.
+// rowLoop is a loop of a region that a whole row of threads runs in lockstep. It is
+// generated around the loop over the row's threads and not inside it, so that the inner
+// loop accesses adjacent elements.
 type rowLoop struct {
 	init *ir.Assign
 	loop *ir.Loop
 }
 
-// interchange takes the loop off a region that consists of guards around one
-// counting loop which is the same for the row, and leaves its body as the
-// region's statements. It returns nil, and leaves the region as it is, if there
-// is no such loop or threads keep values from one iteration to the next.
+// interchange removes the loop from a region that consists of guards around one
+// counting loop which is the same for the row, and leaves the loop's body as the
+// region's statements. It returns nil and does not change the region if there is no
+// such loop, or if threads keep values between iterations.
 //
-// Threads of a block that do not wait for each other may run in any order, so
-// that it makes no difference whether one thread goes through all iterations
-// before the next or all threads through one.
+// Threads of a block that do not wait for each other may run in any order, so it makes
+// no difference whether one thread runs all iterations before the next thread, or all
+// threads run each iteration.
 func (e *emitter) interchange(g *region) *rowLoop {
 	guards, rest := e.splitGuards(g.stmts)
 	n := len(rest)
@@ -70,8 +70,8 @@ func (e *emitter) interchange(g *region) *rowLoop {
 	return &rowLoop{init, loop}
 }
 
-// startsAnew reports whether no thread keeps a value of its own from one
-// iteration of the body to the next.
+// startsAnew reports whether no thread keeps a private value between iterations of the
+// body.
 func (e *emitter) startsAnew(g *region, body []ir.Stmt, k *ir.Local) bool {
 	iteration := &region{stmts: body}
 	for v := range uses(body...).all() {
@@ -89,7 +89,7 @@ func (e *emitter) startsAnew(g *region, body []ir.Stmt, k *ir.Local) bool {
 	return true
 }
 
-// jumps reports whether a loop is left or continued other than by its condition.
+// jumps reports whether a loop is left or continued by a jump.
 func jumps(loop *ir.Loop) bool {
 	return hasStmt(loop.Body, func(s ir.Stmt) bool {
 		switch s := s.(type) {
@@ -104,8 +104,8 @@ func jumps(loop *ir.Loop) bool {
 	})
 }
 
-// holdForRow treats k as a value of the row, and finds anew how often what a
-// body computes from it has to be computed.
+// holdForRow treats k as a value of the row, and recomputes the levels of what a body
+// computes from it.
 func (f *facts) holdForRow(k *ir.Local, body []ir.Stmt) {
 	f.rows[k] = true
 	f.forget(body)
@@ -141,10 +141,10 @@ func (e *emitter) rowLoop(l *rowLoop) {
 	e.out.splice(section.text)
 	e.out.add("%s", head)
 	e.out.depth++
-	e.look(l.loop)
+	e.pollCancel(l.loop)
 }
 
-// restore undoes interchange, so that the kernel can be emitted again.
+// restore undoes interchange, so that the kernel can be generated again.
 func (e *emitter) restore(g *region, stmts []ir.Stmt, l *rowLoop) {
 	k := l.init.Dst.(*ir.VarPlace).Var
 	g.stmts = stmts

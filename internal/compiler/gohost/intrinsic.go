@@ -7,8 +7,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// intrinsic prints an operation: a call of the function that it is in Go, or what is
-// written here for it.
+// intrinsic prints an operation: a call of the corresponding Go function, or an inline
+// expression.
 func (e *emitter) intrinsic(x *ir.Intrinsic) (string, int) {
 	switch x.Op {
 	case ir.FMA:
@@ -56,8 +56,8 @@ func (e *emitter) values(list []ir.Expr, t *ir.Type) string {
 	return s
 }
 
-// mathCall calls a float64 function that is exact for float32 too, for float32 between conversions, which the
-// Go compiler removes where the machine has the instruction.
+// mathCall calls a float64 function. For float32, the function is exact between
+// conversions, which the Go compiler removes if the machine has the instruction.
 func (e *emitter) mathCall(name string, x *ir.Intrinsic) string {
 	args := ""
 	for i, a := range x.Args {
@@ -73,7 +73,7 @@ func (e *emitter) mathCall(name string, x *ir.Intrinsic) string {
 	return e.conversion(x.T, s)
 }
 
-// as prints a number converted to a predeclared type, if it is not of that.
+// as prints a number converted to a predeclared type unless it already has that type.
 func (e *emitter) as(x ir.Expr, t *ir.Type) string {
 	if identical(goType(x), t) {
 		return e.value(x, t, precOr)
@@ -100,7 +100,7 @@ func (e *emitter) bitCall(name string, x *ir.Intrinsic) string {
 	return e.conversion(x.T, s)
 }
 
-// minMax uses Go's builtin functions, which need one operand with a type.
+// minMax uses Go's builtin functions, which need one typed operand.
 func (e *emitter) minMax(name string, x *ir.Intrinsic) string {
 	t := x.T
 	left, right := e.value(x.Args[0], t, precOr), e.value(x.Args[1], t, precOr)

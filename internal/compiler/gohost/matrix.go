@@ -6,8 +6,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// givenMatrices adds what the threads give to an operation on matrices: their
-// pointers, or their fragments as the arrays that they are.
+// givenMatrices adds the threads' operands of a matrix operation: their pointers, or
+// their fragments as arrays.
 func (s *splitter) givenMatrices(l *layout, c *collective) {
 	t := c.stmt
 	if t.Op.IsLoadMatrix() {
@@ -21,8 +21,8 @@ func (s *splitter) givenMatrices(l *layout, c *collective) {
 	}
 }
 
-// matrixFunction is the function of package kernel/host that carries out an
-// operation on matrices, "" for other operations.
+// matrixFunction returns the function of package kernel/host for a matrix operation, ""
+// for other operations.
 func matrixFunction(op ir.WarpOp) string {
 	if !op.IsMMA() && !op.IsLoadMatrix() {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// memory prints an operation on memory. Loads are given the run: a thread that
-// waits for another must end when the launch fails.
+// memory prints an operation on memory. Loads are passed the Run: a thread that waits
+// for another must end when the launch fails.
 func (e *emitter) memory(s *ir.Memory) {
 	switch {
 	case s.Op.IsLoad():
@@ -32,8 +32,8 @@ func (e *emitter) memory(s *ir.Memory) {
 	}
 }
 
-// result prints a statement that assigns a value to the destination, or
-// evaluates it alone.
+// result prints a statement that assigns a value to the destination, or only evaluates
+// it.
 func (e *emitter) result(s *ir.Memory, value string) {
 	v := s.Dst
 	switch {

@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// names gives out the identifiers of one function. No two are equal, so that
-// nothing shadows anything.
+// names allocates the identifiers of one function. All are different, so nothing is
+// shadowed.
 type names struct {
 	taken map[string]bool
-	last  map[string]int // number behind a name that was given out, by name
+	last  map[string]int // last suffix used, by name
 	of    map[any]string
 }
 
@@ -25,15 +25,15 @@ func newNames(reserved map[string]bool) *names {
 	return n
 }
 
-// fixedNames are Go's keywords, the predeclared identifiers, and the parameter
-// of the function.
+// fixedNames are Go's keywords, the predeclared identifiers, and the parameter of the
+// function.
 const fixedNames = `break case chan const continue default defer else fallthrough for func go goto if import
 interface map package range return select struct switch type var
 any append bool byte cap clear close comparable complex complex64 complex128 copy delete error false
 float32 float64 imag int int8 int16 int32 int64 iota len make max min new nil panic print println real
 recover rune string true uint uint8 uint16 uint32 uint64 uintptr init main _ r`
 
-// fresh returns an identifier that is not in use, like the one that is wanted.
+// fresh returns an unused identifier, based on want.
 func (n *names) fresh(want string) string {
 	want = strings.Map(func(c rune) rune {
 		if c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) {
@@ -53,7 +53,7 @@ func (n *names) fresh(want string) string {
 	return name
 }
 
-// name returns the identifier of key, which stays the same.
+// name returns the identifier of key, which never changes.
 func (n *names) name(key any, want string) string {
 	if s, ok := n.of[key]; ok {
 		return s

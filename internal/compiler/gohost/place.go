@@ -7,9 +7,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// place prints a place as an operand or as the left side of an assignment. The
-// text starts with * if it is an indirection, and is a primary expression
-// otherwise.
+// place prints a place as an operand or as the left side of an assignment. The text
+// starts with * if it is an indirection, otherwise it is a primary expression.
 func (e *emitter) place(p ir.Place) string {
 	switch p := p.(type) {
 	case *ir.VarPlace:
@@ -59,8 +58,8 @@ func (e *emitter) place(p ir.Place) string {
 	return "_"
 }
 
-// base prints a place that a selector or an index follows, for which Go follows
-// pointers by itself.
+// base prints a place followed by a selector or an index, where Go dereferences
+// pointers implicitly.
 func (e *emitter) base(p ir.Place) string {
 	s := e.place(p)
 	if rest, ok := strings.CutPrefix(s, "*"); ok {
@@ -85,7 +84,7 @@ func (e *emitter) field(t *ir.Type, i int) string {
 	if dot := strings.LastIndexByte(strings.SplitN(t.Name, "[", 2)[0], '.'); dot >= 0 {
 		pkg := t.Name[:dot]
 		if pkg != e.imports.pkg && !isExported(name) {
-			e.failf("field %s of %s is not exported, so that the generated code of package %s cannot name it", name, t.Name, e.imports.pkg)
+			e.failf("field %s of %s is not exported, so the generated code of package %s cannot name it", name, t.Name, e.imports.pkg)
 		}
 	}
 	return name

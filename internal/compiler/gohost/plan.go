@@ -4,21 +4,21 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// item is a step of what a block does.
+// item is a step in the work of a block.
 type item interface{ item() }
 
-// region is statements that each thread of the block runs, one thread after
+// region contains statements that each thread of the block runs, one thread after
 // another.
 type region struct {
 	stmts []ir.Stmt
 	last  bool // nothing follows it
 }
 
-// once is a statement that is run once for the block.
+// once is a statement that runs once per block.
 type once struct{ stmt ir.Stmt }
 
-// control is an If, Loop or Block that a block goes through once, in step. The
-// lists are Then and Else; Pre, Body and Post; or Body.
+// control is an If, Loop or Block that the whole block runs in lockstep. The lists are
+// Then and Else; Pre, Body and Post; or Body.
 type control struct {
 	stmt  ir.Stmt
 	lists [3][]item
@@ -28,20 +28,20 @@ func (*region) item()  {}
 func (*once) item()    {}
 func (*control) item() {}
 
-// plan is how the work of a block is ordered and where variables are.
+// plan describes the order of a block's work and where variables are stored.
 //
-// A kernel without barriers is one region. Otherwise regions end at barriers,
-// and where control flow around a barrier begins and ends. That control flow is
-// uniform: the block goes through it once. Uniform variables that are assigned
-// outside regions alone exist once for the block; of all others that more than
-// one region mentions, each thread has its own in scratch memory.
+// A kernel without barriers is one region. Otherwise regions end at barriers, and at
+// the start and end of control flow around a barrier. That control flow is uniform: the
+// block executes it once. Uniform variables that are assigned only outside regions
+// exist once per block; every other variable used by several regions exists per thread
+// in scratch memory.
 type plan struct {
 	items     []item
 	block     map[*ir.Local]bool // variables that exist once
-	spread    map[*ir.Local]bool // that more than one region, or the block, mentions
-	carried   []*ir.Local        // that live in scratch memory
+	spread    map[*ir.Local]bool // used by several regions, or by the block
+	carried   []*ir.Local        // stored in scratch memory
 	scratchID map[*ir.Local]int
-	private   map[*region][]*ir.Local // that one region alone mentions
+	private   map[*region][]*ir.Local // used by one region only
 }
 
 func newPlan(k *ir.Kernel, f *facts) *plan {
@@ -62,8 +62,8 @@ func newPlan(k *ir.Kernel, f *facts) *plan {
 	return p
 }
 
-// markLast finds the region that nothing follows. A body of barriers alone has
-// no items.
+// markLast marks the region that nothing follows. A body that contains only barriers
+// has no items.
 func (p *plan) markLast(list []item) {
 	if n := len(list); n > 0 {
 		switch it := list[n-1].(type) {
@@ -80,10 +80,10 @@ func isBarrier(s ir.Stmt) bool {
 	return ok
 }
 
-// findHomes sorts variables by who mentions them.
+// findHomes classifies variables by where they are used.
 func (p *plan) findHomes(fn *ir.Func, f *facts) {
-	in := map[*ir.Local][]*region{} // that mention it, nil standing for the block
-	needed := map[*ir.Local]bool{}  // a region needs the value that another left
+	in := map[*ir.Local][]*region{} // that use it; nil stands for the block
+	needed := map[*ir.Local]bool{}  // a region needs the value assigned by another
 	mention := func(u usage, g *region) {
 		first := map[*ir.Local]ir.Stmt{}
 		if g != nil {
@@ -144,8 +144,8 @@ func (p *plan) findHomes(fn *ir.Func, f *facts) {
 	}
 }
 
-// firstMentions returns the statement of a list that mentions a variable first, by
-// variable.
+// firstMentions returns, for each variable, the first statement of a list that mentions
+// it.
 func firstMentions(list []ir.Stmt) map[*ir.Local]ir.Stmt {
 	first := map[*ir.Local]ir.Stmt{}
 	for _, s := range list {
@@ -158,7 +158,7 @@ func firstMentions(list []ir.Stmt) map[*ir.Local]ir.Stmt {
 	return first
 }
 
-// assignedFirst reports whether a region needs no value of v from before.
+// assignedFirst reports whether a region does not need an earlier value of v.
 func assignedFirst(g *region, v *ir.Local) bool {
 	for _, s := range g.stmts {
 		if uses(s).mentions(v) {
@@ -168,8 +168,7 @@ func assignedFirst(g *region, v *ir.Local) bool {
 	return true
 }
 
-// spreadSources marks what the values of variables that each region computes
-// anew depend on.
+// spreadSources marks the variables that recomputed values depend on.
 func (p *plan) spreadSources(f *facts) {
 	for changed := true; changed; {
 		changed = false

@@ -7,9 +7,9 @@ import (
 	"quern.dev/internal/compiler/opt"
 )
 
-// predicate makes jumps, by which threads one by one leave a statement beside a
-// barrier, into variables that say which threads have left, and conditions on
-// what they skip:
+// predicate handles jumps by which individual threads leave a statement next to a
+// barrier. It replaces them with variables that record which threads have left, and
+// with conditions on the statements that they skip:
 //
 //	if uniform {                    if uniform {
 //		t.Sync()                        t.Sync()
@@ -24,10 +24,10 @@ import (
 //	                                        b()
 //	                                }
 //
-// No barrier is skipped, because one that only some threads reach is an error. For
-// the same reason all threads agree whether they have left a loop with a barrier
-// when its body ends, also where that cannot be seen here: the back end for PTX,
-// which knows what all pointers point to, has. The same is done beside the warp
+// No barrier is skipped, because a barrier that only some threads reach is an error.
+// For the same reason, all threads agree at the end of a loop body with a barrier
+// whether they have left the loop. If this is not provable here, the PTX back end,
+// which knows what all pointers point to, has proved it. The same is done next to warp
 // operations that not all warps reach together.
 func predicate(k *ir.Kernel) error {
 	if hasStmt(k.Func.Body, isCollective) {
@@ -51,19 +51,19 @@ func predicateWith(k *ir.Kernel, split func(*ir.Kernel, *facts) *splitter) error
 	k.Func.Body = append(p.clear(returnTarget{}), body...)
 	k.Func.Locals = append(k.Func.Locals, p.locals...)
 	if len(split(k, newFacts(k)).divergent) > 0 {
-		return &Error{Kernel: k.Name, Msg: "threads of a block leave a loop with a barrier one by one"}
+		return &Error{Kernel: k.Name, Msg: "threads of a block leave a loop with a barrier individually"}
 	}
 	return nil
 }
 
-// predicator rewrites the statement lists that the block goes through once.
+// predicator rewrites the statement lists that the block runs once.
 type predicator struct {
 	*splitter
-	flags  map[any]*ir.Local // by what the jump is to
+	flags  map[any]*ir.Local // by target of the jump
 	locals []*ir.Local
 }
 
-// returnTarget, breakTarget and continueTarget are what a jump can be to.
+// returnTarget, breakTarget and continueTarget are the targets of jumps.
 type (
 	returnTarget   struct{}
 	breakTarget    struct{ label *ir.Label }
@@ -80,7 +80,7 @@ func targetOf(jump ir.Stmt) any {
 	return returnTarget{}
 }
 
-// flag returns the variable that is true in threads that have made a jump.
+// flag returns the variable that is true in threads that have jumped.
 func (p *predicator) flag(target any) *ir.Local {
 	v := p.flags[target]
 	if v == nil {
@@ -91,7 +91,8 @@ func (p *predicator) flag(target any) *ir.Local {
 	return v
 }
 
-// clear returns the statement that a construct begins with if threads leave it.
+// clear returns the statement that resets the flag at the start of a construct, if
+// threads leave the construct.
 func (p *predicator) clear(target any) []ir.Stmt {
 	if p.flags[target] == nil {
 		return nil
@@ -99,8 +100,8 @@ func (p *predicator) clear(target any) []ir.Stmt {
 	return []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: p.flags[target]}, Src: ir.BoolConst(false)}}
 }
 
-// list rewrites a list; it returns the targets for which threads may have left
-// when it ends.
+// list rewrites a list. It returns the targets for which threads may have left at its
+// end.
 func (p *predicator) list(list []ir.Stmt) ([]ir.Stmt, []any) {
 	for i, t := range list {
 		var left []any
@@ -129,7 +130,7 @@ func (p *predicator) list(list []ir.Stmt) ([]ir.Stmt, []any) {
 	return list, nil
 }
 
-// stays is the condition that a thread has not left.
+// stays returns the condition that a thread has not left.
 func (p *predicator) stays(targets []any) ir.Expr {
 	var all ir.Expr
 	for _, target := range targets {
@@ -168,7 +169,7 @@ func (p *predicator) children(t ir.Stmt) (left []any) {
 	return left
 }
 
-// leave ends a loop whose threads have left it for one of the targets.
+// leave ends a loop if its threads have left it for one of the targets.
 func (p *predicator) leave(loop *ir.Loop, targets []any) []ir.Stmt {
 	over := &ir.Local{Name: "over", Type: ir.TBool, Hidden: true, Uniform: p.group()}
 	p.locals = append(p.locals, over)
@@ -178,7 +179,7 @@ func (p *predicator) leave(loop *ir.Loop, targets []any) []ir.Stmt {
 	}
 }
 
-// group is the threads that go through the control statements together.
+// group returns the threads that run the control statements together.
 func (p *predicator) group() ir.Group {
 	if p.warp {
 		return ir.OfWarp
@@ -186,7 +187,7 @@ func (p *predicator) group() ir.Group {
 	return ir.OfThreadBlock
 }
 
-// statement rewrites a statement that threads leave.
+// statement rewrites a statement that individual threads leave.
 func (p *predicator) statement(t ir.Stmt) (ir.Stmt, []any) {
 	end := &ir.Label{Name: "left"}
 	var left []any
@@ -206,7 +207,7 @@ func (p *predicator) statement(t ir.Stmt) (ir.Stmt, []any) {
 	return &ir.Block{Label: end, Body: trimBreaks(r.Body([]ir.Stmt{t}), end)}, left
 }
 
-// trimBreaks removes breaks to the end of a list from its end.
+// trimBreaks removes breaks to the end of a list from the list's end.
 func trimBreaks(list []ir.Stmt, end *ir.Label) []ir.Stmt {
 	if len(list) == 0 {
 		return list

@@ -7,8 +7,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// print prints a call of host.Printf. The arguments have the predeclared types
-// that the host prints on other devices.
+// print prints a call of host.Printf. The arguments have the predeclared types that the
+// host prints on other devices.
 func (e *emitter) print(s *ir.Effect) {
 	args := []string{"r", strconv.Quote(s.Format.Text)}
 	values := s.Args

@@ -7,7 +7,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// items prints what a block does.
+// items prints the work of a block.
 func (e *emitter) items(list []item) {
 	for _, it := range list {
 		switch it := it.(type) {
@@ -82,7 +82,7 @@ func (e *emitter) uniformLoop(s *ir.Loop, c *control) {
 	e.out.at(s.Pos, false, "%s", forClause("", cond, next))
 	e.targets = append(e.targets, t)
 	e.indented(func() {
-		e.look(s)
+		e.pollCancel(s)
 		e.items(pre)
 		if !inHeader && s.Cond != nil {
 			e.faults(mayFault)
@@ -100,10 +100,9 @@ func (e *emitter) uniformLoop(s *ir.Loop, c *control) {
 	e.out.add("}")
 }
 
-// region prints a region: loops over the threads of the block around its
-// statements. The innermost loop, over a row of threads, is a function of its
-// own: the Go compiler then keeps what the row needs in registers, rather than
-// what the whole kernel needs.
+// region prints a region: loops over the threads of the block around its statements.
+// The innermost loop, over a row of threads, is a separate function, so that the Go
+// compiler keeps in registers what the row needs and not what the whole kernel needs.
 func (e *emitter) region(g *region) {
 	outer := g.stmts
 	var around *rowLoop
@@ -187,9 +186,9 @@ func (e *emitter) rowFunction(free *arguments, body *text) string {
 	return name
 }
 
-// threads returns the loop over a row of threads that run the statements of the
-// region, or a variant of them; nil if there is nothing to do. The loop ends at
-// limit, by default at the row's end.
+// threads returns the loop over a row of threads that runs the statements of the
+// region, or a variant of them; nil if there is nothing to do. The loop ends at limit,
+// by default at the row's end.
 func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) *text {
 	e.scopes = newScopes()
 	e.scopes.place(stmts, e.plan.private[g])
@@ -244,8 +243,8 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 	return loop
 }
 
-// rowLength is the number of threads of the row: all along X, or those of a
-// warp.
+// rowLength returns the number of threads in the row: all threads along X, or those of
+// a warp.
 func (e *emitter) rowLength() string {
 	if e.warp != nil {
 		return e.outer(e.warp.n, "int")
@@ -253,7 +252,7 @@ func (e *emitter) rowLength() string {
 	return e.coordinate(ir.BlockDimX)
 }
 
-// rowStart is the number in its block of the first thread of the row.
+// rowStart returns the number in the block of the row's first thread.
 func (e *emitter) rowStart() string {
 	if e.warp != nil {
 		return e.outer(e.warp.at, "int")
@@ -261,7 +260,7 @@ func (e *emitter) rowStart() string {
 	return e.firstOfRow()
 }
 
-// inRow is the number of the thread in its row.
+// inRow returns the number of the thread in its row.
 func (e *emitter) inRow() string {
 	if e.warp != nil {
 		return e.warp.lane
@@ -281,13 +280,13 @@ func (e *emitter) over(op ir.ThreadOp, limit string) string {
 	return "for range " + limit + " {"
 }
 
-// deadIn returns the variables of its own, or that it carries, which a region
-// assigns to no effect.
+// deadIn returns the private or carried variables whose assignments in the region have
+// no effect.
 func (e *emitter) deadIn(g *region) map[*ir.Local]bool {
 	u := uses(g.stmts...)
 	live := map[*ir.Local]bool{}
 	for _, v := range e.plan.carried {
-		live[v] = stores(g, u, v) && !e.facts.addressed[v] // those are where they are read
+		live[v] = stores(g, u, v) && !e.facts.addressed[v] // addressed variables are live where they are read
 	}
 	dead := map[*ir.Local]bool{}
 	read := e.facts.reads(g.stmts, live)
@@ -315,8 +314,7 @@ func (e *emitter) carryRows(g *region, t *text) {
 
 type rowOf struct{ v *ir.Local }
 
-// carryIn gives the thread its values of the variables that live across
-// barriers.
+// carryIn loads the thread's values of the variables that are live across barriers.
 func (e *emitter) carryIn(g *region) *text {
 	t := &text{}
 	u := uses(g.stmts...)
@@ -340,8 +338,8 @@ func (e *emitter) carryIn(g *region) *text {
 	return t
 }
 
-// defineCarried makes the assignments that come before all other mentions of
-// variables which live across barriers declare them.
+// defineCarried makes assignments that precede all other uses of variables live across
+// barriers declare those variables.
 func (e *emitter) defineCarried(g *region, stmts []ir.Stmt) {
 	for _, v := range e.plan.carried {
 		if e.dead[v] || e.inPlace(v) || !assignedFirst(g, v) {
@@ -360,7 +358,7 @@ func (e *emitter) defineCarried(g *region, stmts []ir.Stmt) {
 	}
 }
 
-// carryOut stores the values that the region has changed.
+// carryOut stores the values changed in the region.
 func (e *emitter) carryOut(g *region) {
 	u := uses(g.stmts...)
 	for _, v := range e.plan.carried {

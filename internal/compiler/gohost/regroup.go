@@ -7,9 +7,9 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// regroup moves the terms of an integer sum that are computed less often than
-// where the sum stands to its front, so that they can be computed there together.
-// Integers wrap, so the sum stays the same.
+// regroup moves the terms of an integer sum that have a lower level than the sum to its
+// front, so that they can be computed together outside. Integers wrap, so the sum does
+// not change.
 func (e *emitter) regroup(x *ir.Binary) *ir.Binary {
 	if x.Op != ir.Add && x.Op != ir.Sub || !x.X.Type().IsInteger() {
 		return x

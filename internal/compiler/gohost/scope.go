@@ -4,18 +4,18 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// scopes says where the variables of a statement list are declared: in the
-// innermost list that holds all that mentions them, at the first mention.
+// scopes says where the variables of a statement list are declared: in the innermost
+// list that contains all of their uses, at the first use.
 type scopes struct {
-	// define holds variables that the statement's own assignment declares.
+	// define holds variables that are declared by the statement's own assignment.
 	define map[ir.Stmt]map[*ir.Local]bool
-	// before holds variables that a declaration before the statement declares.
+	// before holds variables that are declared before the statement.
 	before map[ir.Stmt][]*ir.Local
-	// inFor holds assignments that can be the first clause of the loop after.
+	// inFor holds assignments that can be the init clause of the following loop.
 	inFor map[ir.Stmt]bool
 
 	uses map[ir.Stmt]usage
-	// defined holds variables that live across barriers and have a definition.
+	// defined holds variables that are live across barriers and have a definition.
 	defined map[*ir.Local]bool
 }
 
@@ -38,8 +38,7 @@ func (sc *scopes) of(s ir.Stmt) usage {
 	return u
 }
 
-// place finds the declarations of vars, in their order, all of whose mentions
-// are in the list.
+// place finds the declarations of vars, in order. All uses of vars are in the list.
 func (sc *scopes) place(list []ir.Stmt, vars []*ir.Local) {
 	inner := map[int][]*ir.Local{} // by statement
 	for _, v := range vars {
@@ -88,8 +87,8 @@ func (sc *scopes) defineAt(s ir.Stmt, v *ir.Local) {
 	sc.define[s][v] = true
 }
 
-// sublists are the non-empty statement lists inside a statement that have a
-// scope of their own in the printed form.
+// sublists returns the non-empty statement lists inside a statement that have their own
+// scope in the printed form.
 func sublists(s ir.Stmt) [][]ir.Stmt {
 	var lists [][]ir.Stmt
 	switch s := s.(type) {
@@ -97,7 +96,7 @@ func sublists(s ir.Stmt) [][]ir.Stmt {
 		lists = [][]ir.Stmt{s.Then, s.Else}
 	case *ir.Loop:
 		lists = [][]ir.Stmt{s.Body}
-		if len(s.Post) > 1 { // a single one is a clause of the for
+		if len(s.Post) > 1 { // a single one is a clause of the for statement
 			lists = append(lists, s.Post)
 		}
 	case *ir.Block:
@@ -112,7 +111,7 @@ func sublists(s ir.Stmt) [][]ir.Stmt {
 	return kept
 }
 
-// sublist returns the list inside s that holds all of s's mentions of v, or nil.
+// sublist returns the list inside s that contains all of s's uses of v, or nil.
 func (sc *scopes) sublist(s ir.Stmt, v *ir.Local) []ir.Stmt {
 	var found []ir.Stmt
 	for _, list := range sublists(s) {
@@ -139,8 +138,8 @@ func (sc *scopes) sublist(s ir.Stmt, v *ir.Local) []ir.Stmt {
 	return found
 }
 
-// definesFirst reports whether s assigns v as a whole without reading it, so
-// that it can be v's declaration.
+// definesFirst reports whether s assigns all of v without reading it, so that it can
+// declare v.
 func definesFirst(s ir.Stmt, v *ir.Local) bool {
 	switch s := s.(type) {
 	case *ir.Assign:
@@ -155,7 +154,7 @@ func isCounter(s ir.Stmt) bool {
 	return ok
 }
 
-// isPlainLoop reports whether a loop prints as a for with three clauses.
+// isPlainLoop reports whether a loop prints as a for statement with three clauses.
 func isPlainLoop(s ir.Stmt) bool {
 	l, ok := s.(*ir.Loop)
 	return ok && len(l.Pre) == 0

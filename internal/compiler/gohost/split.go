@@ -7,22 +7,22 @@ import (
 	"quern.dev/internal/compiler/opt"
 )
 
-// splitter divides a body with barriers into items.
+// splitter splits a body with barriers into items.
 type splitter struct {
 	fn      *ir.Func
 	facts   *facts
 	uniform *opt.Uniformity
 	splits  func(ir.Stmt) bool // where regions end
-	control map[ir.Stmt]bool   // statements whose control flow the block goes through once
-	block   map[*ir.Local]bool // variables that exist once
+	control map[ir.Stmt]bool   // statements whose control flow the block runs once
+	block   map[*ir.Local]bool // variables that exist once per block
 
-	// Of a splitter of what a warp does: it is one, and the variables that exist
-	// once for the block.
+	// For a splitter of a warp's work: warp is true, and these are the variables that
+	// exist once per block.
 	warp  bool
 	outer map[*ir.Local]bool
 
-	// divergent holds statements that threads leave one by one for a place that
-	// is not the end of a region, with the jumps that do.
+	// divergent maps statements that threads leave individually, to a target other than
+	// the end of a region, to the jumps.
 	divergent map[ir.Stmt][]ir.Stmt
 }
 
@@ -44,8 +44,7 @@ func newSplitterOf(f *facts, u *opt.Uniformity, splits func(ir.Stmt) bool) *spli
 	}
 }
 
-// children returns the statement lists of a statement in the order of
-// control.lists.
+// children returns the statement lists of a statement in the order of control.lists.
 func children(s ir.Stmt) [3][]ir.Stmt {
 	switch s := s.(type) {
 	case *ir.If:
@@ -58,8 +57,8 @@ func children(s ir.Stmt) [3][]ir.Stmt {
 	return [3][]ir.Stmt{}
 }
 
-// findControl finds the statements with barriers, and those that a break,
-// continue or return leaves for good when it is the whole block that does.
+// findControl finds the statements with barriers, and those that the whole block leaves
+// by a break, continue or return.
 func (s *splitter) findControl(body []ir.Stmt) {
 	hasStmt(body, func(t ir.Stmt) bool {
 		for _, list := range children(t) {
@@ -78,9 +77,8 @@ func (s *splitter) findControl(body []ir.Stmt) {
 	}
 }
 
-// exits looks for jumps out of the statements of a list, which belongs to the
-// control statement owner or is the kernel's body, and that are not the end of
-// it for a thread alone.
+// exits finds jumps out of the statements of a list that do not just end the list for
+// the thread. The list belongs to the control statement owner or is the kernel's body.
 func (s *splitter) exits(list []ir.Stmt, owner ir.Stmt) {
 	for i, t := range list {
 		if s.control[t] {
@@ -106,7 +104,7 @@ func isJump(s ir.Stmt) bool {
 	return false
 }
 
-// jumpsOut returns the jumps in s that leave it.
+// jumpsOut returns the jumps in s that leave s.
 func jumpsOut(s ir.Stmt) []ir.Stmt {
 	inside := map[*ir.Label]bool{}
 	var out []ir.Stmt
@@ -132,8 +130,8 @@ func jumpsOut(s ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// endsRegion reports whether the rest of owner's list can be one region in
-// which the jumps out of its first statement end the thread's part.
+// endsRegion reports whether the rest of owner's list can be a single region in which
+// jumps out of its first statement end the thread's work.
 func (s *splitter) endsRegion(rest []ir.Stmt, owner ir.Stmt) bool {
 	for _, j := range jumpsOut(rest[0]) {
 		switch j := j.(type) {
@@ -159,11 +157,11 @@ func (s *splitter) endsRegion(rest []ir.Stmt, owner ir.Stmt) bool {
 	return true
 }
 
-// lift makes the statements around jumps out of t control statements, if their
+// lift turns the statements around jumps out of t into control statements, if their
 // control flow is uniform.
 func (s *splitter) lift(t ir.Stmt, jumps []ir.Stmt) bool {
 	var around []ir.Stmt
-	var visit func(t ir.Stmt) bool // reports whether t has one of the jumps
+	var visit func(t ir.Stmt) bool // reports whether t contains one of the jumps
 	visit = func(t ir.Stmt) bool {
 		found := slices.Contains(jumps, t)
 		for _, list := range children(t) {
@@ -197,8 +195,8 @@ func (s *splitter) lift(t ir.Stmt, jumps []ir.Stmt) bool {
 	return true
 }
 
-// findBlock finds the variables that exist once: uniform ones whose assignments
-// can all be run once for the block.
+// findBlock finds the variables that exist once: uniform variables whose assignments
+// can all run once per block.
 func (s *splitter) findBlock(fn *ir.Func) {
 	for _, v := range append(append([]*ir.Local{}, fn.Results...), fn.Locals...) {
 		if s.uniform.IsUniform(v) && !s.facts.addressed[v] && s.facts.local(v) > perBlock {
@@ -240,14 +238,14 @@ func (s *splitter) drop(list []ir.Stmt) {
 	}
 }
 
-// endsWith reports whether the rest of a list is a region that ends it because
-// threads leave it one by one.
+// endsWith reports whether the rest of a list is a region that ends the list because
+// threads leave it individually.
 func (s *splitter) endsWith(rest []ir.Stmt, owner ir.Stmt) bool {
 	return !isJump(rest[0]) && len(jumpsOut(rest[0])) > 0 && s.endsRegion(rest, owner)
 }
 
-// runsOnce reports whether a statement can be run once for the block: it only
-// assigns variables that exist once, from values that are the same for all.
+// runsOnce reports whether a statement can run once per block: it only assigns
+// variables that exist once, from uniform values.
 func (s *splitter) runsOnce(t ir.Stmt) bool {
 	switch t := t.(type) {
 	case *ir.Assign:
@@ -279,8 +277,8 @@ func (s *splitter) allOnce(t ir.Stmt) bool {
 	return true
 }
 
-// fixed reports whether an expression is uniform and reads only variables that
-// exist once.
+// fixed reports whether an expression is uniform and reads only variables that exist
+// once.
 func (s *splitter) fixed(x ir.Expr) bool {
 	if x == nil {
 		return true
@@ -299,14 +297,14 @@ func (s *splitter) fixed(x ir.Expr) bool {
 	return true
 }
 
-// split divides a list into items.
+// split splits a list into items.
 func (s *splitter) split(list []ir.Stmt, owner ir.Stmt) []item {
 	var l layout
 	s.splitInto(&l, list, owner)
 	return l.items
 }
 
-// layout is a list of items in the making.
+// layout is a list of items under construction.
 type layout struct {
 	items []item
 	open  *region // the last item, if statements can be added to it
@@ -367,8 +365,8 @@ func (s *splitter) splitInto(l *layout, list []ir.Stmt, owner ir.Stmt) {
 	}
 }
 
-// leaves reports whether the block as a whole breaks out of the construct with
-// the label.
+// leaves reports whether the block as a whole breaks out of the construct with the
+// label.
 func (s *splitter) leaves(list []ir.Stmt, label *ir.Label) bool {
 	for _, t := range list {
 		if b, ok := t.(*ir.Break); ok && b.Label == label {
@@ -386,8 +384,8 @@ func (s *splitter) leaves(list []ir.Stmt, label *ir.Label) bool {
 	return false
 }
 
-// movesUp reports whether t, which runs once, can run before the statements of
-// the region rather than after them.
+// movesUp reports whether t, which runs once, can run before the statements of the
+// region instead of after them.
 func (s *splitter) movesUp(t ir.Stmt, before []ir.Stmt) bool {
 	u, v := uses(t), uses(before...)
 	for w := range u.writes {

@@ -7,12 +7,12 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// target is an enclosing construct that break or continue can name.
+// target is an enclosing construct that break or continue can refer to.
 type target struct {
 	ir      *ir.Label // nil for the loop over the threads or blocks
 	label   *label    // of the Go statement
-	loop    bool      // a for, not a switch
-	after   *label    // set: continue breaks out of this switch, which Post follows
+	loop    bool      // a for statement, not a switch
+	after   *label    // set: continue breaks out of this switch, which is followed by Post
 	returns bool      // continue ends the kernel's thread
 }
 
@@ -35,7 +35,7 @@ func (e *emitter) stmts(list []ir.Stmt) {
 	}
 }
 
-// declare prints the declarations that stand before a statement.
+// declare prints the declarations that precede a statement.
 func (e *emitter) declare(s ir.Stmt) {
 	for _, v := range e.scopes.before[s] {
 		if !e.wants(v) || e.isHoisted(v) {
@@ -92,7 +92,7 @@ func (e *emitter) stmt(s ir.Stmt) {
 	}
 }
 
-// placePos is the position of the outermost access of a place.
+// placePos returns the position of the outermost access of a place.
 func placePos(p ir.Place) ir.Pos {
 	for {
 		switch q := p.(type) {
@@ -112,15 +112,14 @@ func placePos(p ir.Place) ir.Pos {
 	}
 }
 
-// skipped reports whether an assignment is not printed where it stands, because
-// nothing reads the variable or its value is computed elsewhere.
+// skipped reports whether an assignment is not printed in place because the variable is
+// not read or its value is computed elsewhere.
 func (e *emitter) skipped(s *ir.Assign) bool {
 	p, ok := s.Dst.(*ir.VarPlace)
 	return ok && (!e.wants(p.Var) || e.moved(s))
 }
 
-// moved reports whether the variable's value is computed where it is first
-// needed.
+// moved reports whether the variable's value is computed at its first use.
 func (e *emitter) moved(s *ir.Assign) bool {
 	p, ok := s.Dst.(*ir.VarPlace)
 	return ok && e.isHoisted(p.Var)
@@ -144,7 +143,7 @@ func (e *emitter) assignment(s *ir.Assign) string {
 	return dst + " = " + e.value(s.Src, s.Dst.Type(), precOr)
 }
 
-// definition prints the declaration of a variable with its first value.
+// definition prints the declaration of a variable with its initial value.
 func (e *emitter) definition(v *ir.Local, name string, src ir.Expr) string {
 	if c, ok := constant(src); ok {
 		lit := e.literal(c)
@@ -162,7 +161,7 @@ func (e *emitter) definition(v *ir.Local, name string, src ir.Expr) string {
 	return "var " + name + " " + e.typ(v.Type) + " = " + e.value(src, v.Type, precOr)
 }
 
-// update prints x op= y and x++ for x = x op y.
+// update prints x op= y, or x++, for x = x op y.
 func (e *emitter) update(s *ir.Assign, dst string) (string, bool) {
 	b, ok := s.Src.(*ir.Binary)
 	if !ok || b.Op.IsComparison() || b.Op.IsLogical() || b.Strict {
@@ -215,7 +214,7 @@ func (e *emitter) nested(list []ir.Stmt) {
 	e.out.depth--
 }
 
-// loop prints a loop; init is its first clause, if any.
+// loop prints a loop; init is its init clause, if any.
 func (e *emitter) loop(s *ir.Loop, init string) {
 	defer func(l level) { e.current = l }(e.current)
 	if e.current == perThread {
@@ -240,7 +239,7 @@ func (e *emitter) loop(s *ir.Loop, init string) {
 	e.out.at(s.Pos, e.facts.exprMayFault(s.Cond) || e.facts.mayFault(s.Post), "%s", forClause(init, cond, post))
 	e.out.depth++
 	e.targets = append(e.targets, t)
-	e.look(s)
+	e.pollCancel(s)
 	if len(s.Pre) > 0 {
 		e.stmts(s.Pre)
 		if s.Cond != nil {
@@ -255,9 +254,9 @@ func (e *emitter) loop(s *ir.Loop, init string) {
 	e.out.add("}")
 }
 
-// look prints, at the start of an iteration of a loop that may go on for long, the
-// end of a launch that has failed or was given up.
-func (e *emitter) look(s *ir.Loop) {
+// pollCancel prints a check, at the start of each iteration of a loop that may run long,
+// that ends the thread if the launch has failed or was cancelled.
+func (e *emitter) pollCancel(s *ir.Loop) {
 	if s.Long {
 		e.out.add("if r.Halted() {")
 		e.out.at(s.Pos, true, "\tr.Halt()")
@@ -265,8 +264,8 @@ func (e *emitter) look(s *ir.Loop) {
 	}
 }
 
-// withPost prints the body of the innermost loop and what follows it in each
-// iteration, to which continue leads.
+// withPost prints the body of the innermost loop and the statements after it in each
+// iteration, which are the target of continue.
 func (e *emitter) withPost(s *ir.Loop, post []ir.Stmt, body func(), after func([]ir.Stmt)) {
 	if len(post) == 0 {
 		body()
@@ -299,7 +298,7 @@ func forClause(init, cond, post string) string {
 	case init == "" && post == "":
 		return "for " + cond + " {"
 	}
-	if strings.HasPrefix(init, "var ") { // only a short declaration may stand here
+	if strings.HasPrefix(init, "var ") { // only a short declaration is allowed here
 		name, rest, _ := strings.Cut(init[len("var "):], " ")
 		typ, value, ok := strings.Cut(rest, " = ")
 		if !ok {
@@ -315,7 +314,7 @@ func isTrue(x ir.Expr) bool {
 	return ok && c.T.Kind == ir.Bool && c.Bits != 0
 }
 
-// breaks and continues report whether a list leaves or repeats the construct
+// breaks and continues report whether a list breaks out of, or continues, the construct
 // with the label.
 func breaks(list []ir.Stmt, l *ir.Label) bool {
 	return hasStmt(list, func(s ir.Stmt) bool {
@@ -345,13 +344,13 @@ func hasStmt(list []ir.Stmt, is func(ir.Stmt) bool) bool {
 	return found
 }
 
-// block prints a Block. Go's break leaves no plain block, but it leaves a
-// switch, which costs nothing.
+// block prints a Block. Go's break cannot leave a plain block, but it can leave a
+// switch, which is free.
 func (e *emitter) block(s *ir.Block) {
 	e.breakable(s.Label, breaks(s.Body, s.Label) || continues(s.Body, s.Label), func() { e.stmts(s.Body) })
 }
 
-// breakable prints what body prints so that a break to the label leaves it.
+// breakable prints what body prints so that a break to the label can leave it.
 func (e *emitter) breakable(l *ir.Label, needed bool, body func()) {
 	if !needed {
 		body()
@@ -390,7 +389,7 @@ func (e *emitter) next(l *ir.Label) {
 			return
 		}
 		if t.ir == l {
-			if !t.loop { // the rest of a loop's body, as a part of a region
+			if !t.loop { // the rest of a loop's body, as part of a region
 				e.out.add("%s", jump("break", t.label, i == len(e.targets)-1))
 				return
 			}
@@ -410,7 +409,7 @@ func jump(word string, l *label, innermost bool) string {
 	return word + " " + l.name
 }
 
-// returns prints the end of a thread, or of a function.
+// returns prints the end of a thread or of a function.
 func (e *emitter) returns(s *ir.Return) {
 	if e.copied != nil {
 		e.returnValues(s)

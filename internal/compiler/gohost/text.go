@@ -9,7 +9,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// text is generated Go, line by line.
+// text is generated Go, stored as lines.
 type text struct {
 	lines []line
 	depth int
@@ -20,11 +20,11 @@ type line struct {
 	text  string
 	depth int
 	pos   ir.Pos // of the statement
-	exact bool   // the statement can fail, so that its position matters
+	exact bool   // the statement can fail, so its position matters
 	label *label // if set, the line is this label
 }
 
-// label is a Go label, printed only where something names it.
+// label is a Go label. It is printed only if something refers to it.
 type label struct {
 	name string
 	used bool
@@ -34,7 +34,7 @@ func (t *text) add(format string, args ...any) {
 	t.at(ir.Pos{}, false, format, args...)
 }
 
-// at adds a line that stands for the source at pos; exact says that it can fail.
+// at adds a line for the source at pos; exact says that it can fail.
 func (t *text) at(pos ir.Pos, exact bool, format string, args ...any) {
 	s := format
 	if len(args) > 0 {
@@ -47,7 +47,7 @@ func (t *text) label(l *label) {
 	t.lines = append(t.lines, line{label: l, depth: t.depth})
 }
 
-// splice adds the lines of u, indented by the depth of t.
+// splice adds the lines of u, indented to the depth of t.
 func (t *text) splice(u *text) {
 	for _, l := range u.lines {
 		l.depth += t.depth
@@ -55,19 +55,19 @@ func (t *text) splice(u *text) {
 	}
 }
 
-// mentions reports whether a line has the name.
+// mentions reports whether a line contains the name.
 func (t *text) mentions(name string) bool {
 	word := regexp.MustCompile(`\b` + name + `\b`)
 	return slices.ContainsFunc(t.lines, func(l line) bool { return word.MatchString(l.text) })
 }
 
-// maxDirectives bounds the line directives of a function that are not for lines
-// which can fail: the Go compiler takes time for each directive in each basic block.
+// maxDirectives limits the line directives of a function for lines that cannot fail:
+// the Go compiler takes time for each directive in each basic block.
 const maxDirectives = 1000
 
-// String renders the lines. A line directive stands before each line whose
-// source position is not the one the compiler would assume; lines that cannot
-// fail share that of the line before if it is of the same source line.
+// String renders the lines. A line directive precedes each line whose source position
+// differs from what the compiler would assume. Lines that cannot fail share the
+// directive of the previous line if they are from the same source line.
 func (t *text) String() string {
 	if s, directives := t.render(false); directives <= maxDirectives {
 		return s
@@ -76,10 +76,11 @@ func (t *text) String() string {
 	return s
 }
 
-// render renders the lines, with directives for those that can fail only or for all.
+// render renders the lines, with directives for all lines or, if sparse, only for those
+// that can fail.
 func (t *text) render(sparse bool) (_ string, directives int) {
 	var b strings.Builder
-	file, next, last := "", 0, 0 // what the compiler takes the next line for; the last source line
+	file, next, last := "", 0, 0 // the compiler's position for the next line; the last source line
 	for _, l := range t.lines {
 		if l.label != nil && !l.label.used {
 			continue

@@ -9,7 +9,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// qualified matches a type's full name inside type arguments, and basic types.
+// qualified matches full type names inside type arguments, and basic types.
 var qualified = regexp.MustCompile(`[\pL\pN_\-./~]+`)
 
 // typ prints a type.
@@ -37,8 +37,8 @@ func (e *emitter) typ(t *ir.Type) string {
 	return t.Kind.String()
 }
 
-// object prints the full name "import/path.Name" of a type, function or
-// variable as this file refers to it. A name without a path is itself.
+// object prints the full name "import/path.Name" of a type, function or variable as
+// this file refers to it. A name without a path stays as it is.
 func (e *emitter) object(full string) string {
 	dot := strings.LastIndexByte(full, '.')
 	if dot < 0 {
@@ -47,21 +47,21 @@ func (e *emitter) object(full string) string {
 	return e.member(full[:dot], full[dot+1:])
 }
 
-// member prints the package-level name of a package.
+// member prints a package-level name of a package.
 func (e *emitter) member(pkg, name string) string {
 	if pkg == e.imports.pkg {
 		e.reserve(name)
 		return name
 	}
 	if !token.IsExported(name) {
-		e.failf("%s.%s is not exported, so that the generated code of package %s cannot name it", pkg, name, e.imports.pkg)
+		e.failf("%s.%s is not exported, so the generated code of package %s cannot name it", pkg, name, e.imports.pkg)
 	}
 	q := e.imports.Name(pkg)
 	e.reserve(q)
 	return q + "." + name
 }
 
-// identical reports whether two types are one type in Go.
+// identical reports whether two types are identical in Go.
 func identical(a, b *ir.Type) bool {
 	if a == b {
 		return true
@@ -83,7 +83,7 @@ func identical(a, b *ir.Type) bool {
 	return true
 }
 
-// assignable reports whether Go assigns a value of type from to a variable of
+// assignable reports whether Go allows assigning a value of type from to a variable of
 // type to without a conversion.
 func assignable(from, to *ir.Type) bool {
 	if identical(from, to) {

@@ -8,26 +8,25 @@ import (
 	"quern.dev/internal/compiler/opt"
 )
 
-// collective is a warp operation, which is carried out on the values that the
-// threads have left in scratch memory.
+// collective is a warp operation. It runs on the values that the threads have stored in
+// scratch memory.
 type collective struct {
 	stmt  *ir.Warp
-	value *ir.Local // what each thread gives; nil for an operation without
-	lane  ir.Expr   // of a shuffle: the same for all threads, or
+	value *ir.Local // each thread's operand; nil if there is none
+	lane  ir.Expr   // source lane of a shuffle, if the same for all threads, or
 	lanes *ir.Local // the lane that each thread reads
 
-	fragments []*ir.Local // of an operation on matrices, in place of value
+	fragments []*ir.Local // of a matrix operation, instead of value
 }
 
-// warps is a loop over the warps of the block, each of which goes through the
-// items before the next one does: it stands for statements with warp operations
-// that not all warps reach.
+// warps is a loop over the warps of the block. Each warp runs all items before the next
+// one starts. It replaces statements with warp operations that not all warps reach.
 type warps struct{ items []item }
 
 func (*collective) item() {}
 func (*warps) item()      {}
 
-// isCollective reports whether a statement is one at which threads meet.
+// isCollective reports whether threads synchronize at a statement.
 func isCollective(s ir.Stmt) bool { return isBarrier(s) || opt.IsWarp(s) }
 
 func (c *collective) uses() usage {
@@ -51,7 +50,7 @@ func (c *collective) uses() usage {
 	return u
 }
 
-// newWarpSplitter returns a splitter of what a warp does.
+// newWarpSplitter returns a splitter for a warp's work.
 func newWarpSplitter(k *ir.Kernel, f *facts) *splitter {
 	s := newSplitterOf(f, opt.AnalyseWarp(k), isCollective)
 	s.fn, s.warp = k.Func, true
@@ -59,7 +58,7 @@ func newWarpSplitter(k *ir.Kernel, f *facts) *splitter {
 	return s
 }
 
-// splitWarps divides the regions of a list that have warp operations.
+// splitWarps splits the regions of a list that contain warp operations.
 func (p *plan) splitWarps(k *ir.Kernel, f *facts, list []item) []item {
 	var uniform *opt.Uniformity
 	var walk func(list []item) []item
@@ -92,7 +91,7 @@ func (p *plan) splitWarps(k *ir.Kernel, f *facts, list []item) []item {
 	return walk(list)
 }
 
-// mentionedBeside returns the variables that other items than g mention.
+// mentionedBeside returns the variables used by items other than g.
 func (p *plan) mentionedBeside(g *region) map[*ir.Local]bool {
 	found := map[*ir.Local]bool{}
 	add := func(u usage) {
@@ -126,7 +125,7 @@ func (p *plan) mentionedBeside(g *region) map[*ir.Local]bool {
 	return found
 }
 
-// headUses returns what the condition of a control statement reads.
+// headUses returns the variables that the condition of a control statement reads.
 func headUses(s ir.Stmt) usage {
 	switch s := s.(type) {
 	case *ir.If:
@@ -139,9 +138,8 @@ func headUses(s ir.Stmt) usage {
 	return usage{}
 }
 
-// findOwn finds the variables that exist once for the warp while it runs the
-// statements: they are the same for its threads, nothing else mentions them, and
-// they need no value from before.
+// findOwn finds the variables that exist once per warp while it runs the statements:
+// they are the same for its threads, are used nowhere else, and need no earlier value.
 func (s *splitter) findOwn(body []ir.Stmt, beside map[*ir.Local]bool) {
 	for v := range uses(body...).all() {
 		if s.uniform.IsUniform(v) && !s.facts.addressed[v] && !s.facts.params[v] && s.facts.local(v) > perBlock &&
@@ -158,8 +156,8 @@ func (s *splitter) findOwn(body []ir.Stmt, beside map[*ir.Local]bool) {
 	}
 }
 
-// startsHere reports whether a variable gets a value, each time that control
-// comes to the list, before any of its statements reads it.
+// startsHere reports whether a variable is assigned on each entry to the list before
+// any statement of the list reads it.
 func startsHere(list []ir.Stmt, v *ir.Local) bool {
 	for i, t := range list {
 		if !uses(t).mentions(v) {
@@ -186,16 +184,16 @@ func startsHere(list []ir.Stmt, v *ir.Local) bool {
 	return true
 }
 
-// dropResults removes the results of a warp operation from the variables that
-// exist once, unless the whole warp gets the same.
+// dropResults removes the results of a warp operation from the variables that exist
+// once, unless the result is the same for the whole warp.
 func (s *splitter) dropResults(t *ir.Warp) {
 	if !s.warp {
 		s.drop([]ir.Stmt{t})
 	}
 }
 
-// collective adds a warp operation, and before it the assignments to what the
-// threads give.
+// collective adds a warp operation, preceded by the assignments of the threads'
+// operands.
 func (s *splitter) collective(l *layout, t *ir.Warp) {
 	c := &collective{stmt: t}
 	if matrixFunction(t.Op) != "" {
@@ -217,7 +215,7 @@ func (s *splitter) collective(l *layout, t *ir.Warp) {
 	l.add(c)
 }
 
-// given returns the variable in which each thread has the value of x.
+// given returns the variable that holds each thread's value of x.
 func (s *splitter) given(l *layout, x ir.Expr, pos ir.Pos) *ir.Local {
 	if v, ok := ir.Variable(x); ok && s.facts.local(v) == varying && !s.facts.params[v] && !s.block[v] && !s.outer[v] && !s.facts.addressed[v] {
 		return v
@@ -230,8 +228,8 @@ func (s *splitter) given(l *layout, x ir.Expr, pos ir.Pos) *ir.Local {
 	return v
 }
 
-// laneOf is the number of the lane that a thread reads in a shuffle: one that
-// does not exist stands for its own.
+// laneOf returns the number of the lane that a thread reads in a shuffle. A lane that
+// does not exist stands for the thread's own.
 func laneOf(t *ir.Warp) ir.Expr {
 	distance := &ir.Binary{Op: ir.And, X: t.Args[1], Y: ir.IntConst(ir.TInt, ir.WarpSize-1)}
 	own := &ir.ThreadValue{Op: ir.LaneID}
@@ -246,11 +244,11 @@ func laneOf(t *ir.Warp) ir.Expr {
 	return distance
 }
 
-// warpNames are the names of what a warp, or a run of its threads with
-// consecutive X, is while code for it is written.
+// warpNames are the names of the properties of a warp, or of a run of its threads with
+// consecutive X, while code for it is generated.
 type warpNames struct {
-	first, lanes string // number of the first thread in the block, and of threads
-	at, n, x     string // of the run: its first thread and number of threads, the first thread's X
+	first, lanes string // number of the first thread in the block, and number of threads
+	at, n, x     string // of the run: its first thread and number of threads, and the first thread's X
 	lane         string // of the loop over the run
 }
 
@@ -279,7 +277,7 @@ func (e *emitter) warpLoop(w *warps) {
 	e.out.add("}")
 }
 
-// blockThreads is the number of threads of the block.
+// blockThreads returns the number of threads of the block.
 func (e *emitter) blockThreads() string {
 	name := e.names.name(blockThreads{}, "threads")
 	e.root.once(blockThreads{}, func(t *text) { t.add("%s := r.BlockDim.Count()", name) })
@@ -288,8 +286,8 @@ func (e *emitter) blockThreads() string {
 
 type blockThreads struct{}
 
-// runs prints the loop over the runs of a warp's threads with consecutive X
-// around what body prints.
+// runs prints the loop over the runs of a warp's threads with consecutive X, around
+// what body prints.
 func (e *emitter) runs(row *section, fails bool, body func()) {
 	w := e.warp
 	if b := e.kernel.Options.Block; b[0] > 0 && b[1] <= 1 && b[2] <= 1 {
@@ -346,7 +344,7 @@ func remainder(x, n string) string {
 	return x + " % " + n
 }
 
-// warpCoordinate is a coordinate that is the same for the warp.
+// warpCoordinate returns a coordinate that is the same for the warp.
 func (e *emitter) warpCoordinate(op ir.ThreadOp) string {
 	first := e.warp.first
 	switch op {
@@ -355,7 +353,7 @@ func (e *emitter) warpCoordinate(op ir.ThreadOp) string {
 	case ir.ThreadIdxZ:
 		return fmt.Sprintf("(%s / (%s * %s))", first, e.coordinate(ir.BlockDimX), e.coordinate(ir.BlockDimY))
 	}
-	return noCoordinate // uniform only if it is the only one
+	return noCoordinate // uniform only because it is the only one
 }
 
 var collectiveFunctions = map[ir.WarpOp]string{
@@ -366,8 +364,7 @@ var collectiveFunctions = map[ir.WarpOp]string{
 	ir.WarpScanAdd: "ScanAdd", ir.WarpScanExclusive: "ScanExclusiveAdd",
 }
 
-// collective prints a warp operation, in all warps of the block or in the one
-// that code is written for.
+// collective prints a warp operation, in all warps of the block or in the current one.
 func (e *emitter) collective(c *collective) {
 	var args []string
 	var after []string
@@ -416,7 +413,7 @@ func (e *emitter) collective(c *collective) {
 
 type oneOf struct{ v *ir.Local }
 
-// ofWarp is the part of a scratch slice that the code being written is for.
+// ofWarp returns the part of a scratch slice that the current code uses.
 func (e *emitter) ofWarp(v *ir.Local) string {
 	s := e.scratch(v)
 	if e.warp != nil {

@@ -1,7 +1,7 @@
 package ir
 
-// Atomic changes a place in one step; Dst (may be nil) gets the old value. Args
-// are the operand, or the expected and the new value of CompareAndSwap.
+// Atomic changes a place atomically; Dst (may be nil) receives the old value. Args are
+// the operand, or the expected and the new value of CompareAndSwap.
 type Atomic struct {
 	Dst   *Local
 	Op    AtomicOp
@@ -40,7 +40,7 @@ func (s *Atomic) verify(v *verifier) {
 	v.destination(s.Dst, t, "atomic "+s.Op.String())
 }
 
-// AtomicOp names an atomic operation.
+// AtomicOp is an atomic operation.
 type AtomicOp uint8
 
 // Atomic operations.
@@ -57,12 +57,12 @@ const (
 	numAtomicOps
 )
 
-// atomicRows has what is known of each operation.
+// atomicRows describes each operation.
 var atomicRows = [numAtomicOps]struct {
 	name     string
 	function string // of package kernel
 	operands int
-	bitwise  bool // of integers only
+	bitwise  bool // for integers only
 }{
 	AtomicAdd:            {"add", "AtomicAdd", 1, false},
 	AtomicSub:            {"sub", "AtomicSub", 1, false},
@@ -77,13 +77,13 @@ var atomicRows = [numAtomicOps]struct {
 
 func (op AtomicOp) String() string { return atomicRows[op].name }
 
-// Operands is the number of operands besides the place.
+// Operands returns the number of operands, excluding the place.
 func (op AtomicOp) Operands() int { return atomicRows[op].operands }
 
-// IsBitwise reports whether the operation is of integers only.
+// IsBitwise reports whether the operation is for integers only.
 func (op AtomicOp) IsBitwise() bool { return atomicRows[op].bitwise }
 
-// AtomicFunction returns the operation that a function of package kernel stands for.
+// AtomicFunction returns the operation of a function of package kernel.
 func AtomicFunction(name string) (op AtomicOp, ok bool) {
 	return find(numAtomicOps, func(op AtomicOp) bool { return atomicRows[op].function == name })
 }

@@ -1,6 +1,6 @@
 package ir
 
-// BoundsCheck returns the Check of a node that checks bounds, nil for all other nodes.
+// BoundsCheck returns the Check of a node that checks bounds, nil for other nodes.
 func BoundsCheck(node any) *bool {
 	switch n := node.(type) {
 	case *SliceExpr:
@@ -27,7 +27,7 @@ func EachBoundsCheck(body []Stmt, do func(check *bool)) {
 	v.Body(body)
 }
 
-// BoundsChecks counts the bounds checks of a body that are made.
+// BoundsChecks returns the number of active bounds checks in a body.
 func BoundsChecks(body []Stmt) int {
 	n := 0
 	EachBoundsCheck(body, func(check *bool) {
@@ -70,7 +70,7 @@ func StmtMayFault(s Stmt) bool {
 	return f.found
 }
 
-// faults looks for what can stop the thread.
+// faults looks for operations that can stop the thread.
 type faults struct {
 	ignore
 	found bool

@@ -1,7 +1,7 @@
 package ir
 
-// Cloner copies trees. Variables found in Vars are replaced by their images;
-// all others are shared. Labels are always copied.
+// Cloner copies trees. Variables in Vars are replaced by their images; all others are
+// shared. Labels are always copied.
 type Cloner struct {
 	Vars   map[*Local]*Local
 	labels map[*Label]*Label
@@ -13,8 +13,8 @@ func CloneExpr(e Expr) Expr { return (&Cloner{}).Expr(e) }
 // ClonePlace copies a place; variables are shared with the original.
 func ClonePlace(p Place) Place { return (&Cloner{}).Place(p) }
 
-// CloneKernel copies a kernel with a function of its own: locals and bodies are
-// new, functions that it calls, shared variables and tables are not.
+// CloneKernel copies a kernel and its function. Locals and bodies are new; called
+// functions, shared variables and tables are shared.
 func CloneKernel(k *Kernel) *Kernel {
 	out := *k
 	c := &Cloner{Vars: map[*Local]*Local{}}
@@ -69,9 +69,9 @@ func (c *Cloner) labelOf(l *Label) *Label {
 	return m
 }
 
-// Body copies a statement list. A Break or Continue to a label outside the
-// list, in this or an earlier call, would get a label of its own: copy whole
-// regions, or use Keep first.
+// Body copies a statement list. A Break or Continue to a label outside the list, in
+// this or an earlier call, would get a separate label: copy whole regions, or call Keep
+// first.
 func (c *Cloner) Body(body []Stmt) []Stmt {
 	if body == nil {
 		return nil
@@ -83,7 +83,7 @@ func (c *Cloner) Body(body []Stmt) []Stmt {
 	return out
 }
 
-// Keep makes copies refer to the label itself.
+// Keep makes copies use the label itself.
 func (c *Cloner) Keep(l *Label) {
 	if c.labels == nil {
 		c.labels = map[*Label]*Label{}
@@ -117,7 +117,7 @@ func (c *Cloner) Place(p Place) Place {
 	return t
 }
 
-// A Cloner replaces the parts of a node that has been copied by copies.
+// A Cloner replaces the parts of a copied node by copies.
 func (c *Cloner) value(e *Expr)      { *e = c.Expr(*e) }
 func (c *Cloner) place(p *Place)     { *p = c.Place(*p) }
 func (c *Cloner) target(p *Place)    { *p = c.Place(*p) }

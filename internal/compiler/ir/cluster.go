@@ -1,9 +1,9 @@
 package ir
 
-// Reach is whose threads meet at a barrier.
+// Reach is the set of threads that synchronize at a barrier.
 type Reach uint8
 
-// Reaches of a barrier.
+// Values of Reach.
 const (
 	OfBlock Reach = iota
 	OfCluster
@@ -12,10 +12,10 @@ const (
 
 func (r Reach) String() string { return [...]string{"block", "cluster", "grid"}[r] }
 
-// GoName is the method of kernel.Thread that the barrier is written as.
+// GoName returns the method of kernel.Thread for the barrier.
 func (r Reach) GoName() string { return [...]string{"Sync", "SyncCluster", "SyncGrid"}[r] }
 
-// Blocks returns the number of blocks in a cluster: one in a kernel without.
+// Blocks returns the number of blocks per cluster: one in a kernel without clusters.
 func (o Options) Blocks() int {
 	return max(o.Cluster[0], 1) * max(o.Cluster[1], 1) * max(o.Cluster[2], 1)
 }

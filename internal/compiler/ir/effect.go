@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Effect is what a thread does beyond computing values and changing places. It
-// happens once each time the statement is reached, in order. Arguments and
-// results are scalars; a nil destination drops a result.
+// Effect is an action of a thread other than computing values and changing places. It
+// happens once each time the statement is reached, in order. Arguments and results are
+// scalars; a nil destination drops a result.
 type Effect struct {
 	Op   EffectOp
 	Dst  []*Local
@@ -25,14 +25,14 @@ func (s *Effect) parts(p parts) {
 	results(p, &s.Dst)
 }
 
-// EffectOp names an effect.
+// EffectOp is the kind of an effect.
 type EffectOp uint8
 
 // Effects.
 const (
 	Print  EffectOp = iota // Format with the arguments
 	Inline                 // the instructions of Func
-	Sample                 // (texture object uint64, u, v float32): the four numbers of a texel
+	Sample                 // (texture object uint64, u, v float32): the four components of a texel
 )
 
 var effectNames = [...]string{Print: "print", Inline: "inline", Sample: "sample"}
@@ -46,14 +46,14 @@ type Format struct {
 	Args []FormatArg
 }
 
-// FormatArg is an argument of a Format: a value of a type, which stays int where
-// the value is narrowed, or a constant string.
+// FormatArg is an argument of a Format: a constant string, or a value of a type. The
+// type stays int if the value is narrowed.
 type FormatArg struct {
 	Type *Type // nil for a string
 	Text string
 }
 
-// String is the argument's type, or a constant string as a Go literal.
+// String returns the argument's type, or a constant string as a Go literal.
 func (a FormatArg) String() string {
 	if a.Type == nil {
 		return strconv.Quote(a.Text)
@@ -61,7 +61,7 @@ func (a FormatArg) String() string {
 	return a.Type.Kind.String()
 }
 
-// values is the number of arguments that are not constant.
+// values returns the number of arguments that are not constant.
 func (f *Format) values() int {
 	n := 0
 	for _, a := range f.Args {
@@ -72,11 +72,11 @@ func (f *Format) values() int {
 	return n
 }
 
-// Assembly is instructions for a GPU that stand for a function.
+// Assembly is the GPU instructions that implement a function.
 type Assembly struct {
 	Lines   []string // "$name" is a parameter or result of the function
-	Version int      // lowest PTX version times ten, 0 if any will do
-	Target  int      // lowest compute capability times ten, 0 if any will do
+	Version int      // lowest PTX version times ten, 0 for any
+	Target  int      // lowest compute capability times ten, 0 for any
 }
 
 // OperandName matches the name of a parameter or result in a line of an Assembly.

@@ -2,13 +2,13 @@ package ir
 
 import "math"
 
-// Expr is a value. Expressions have no side effects, except that a checked
-// index or division may stop the thread; they are trees, and a node occurs in
-// one place only (Clone copies).
+// Expr is a value. Expressions are trees without side effects, except that a checked
+// index or division may stop the thread. A node occurs in one place only (Clone
+// copies).
 type Expr interface {
 	node
 	Type() *Type
-	copyExpr() Expr // with the parts of the original
+	copyExpr() Expr // shares the parts of the original
 }
 
 // Const is a scalar constant. Integers and bools are in Bits, sign- or
@@ -31,40 +31,40 @@ type Unary struct {
 	X  Expr
 }
 
-// Binary applies an arithmetic, comparison or short-circuit operator. The
-// operands have the same type, except that a shift count may be of any integer
-// type. Integer arithmetic wraps; shifts by more than the width give what Go
-// gives. Passes order pointers too, by their addresses.
+// Binary applies an arithmetic, comparison or short-circuit operator. The operands have
+// the same type, except that a shift count may be of any integer type. Integer
+// arithmetic wraps; shifts by more than the width have Go's result. Passes also compare
+// pointers, by address.
 type Binary struct {
 	Op   BinaryOp
 	X, Y Expr
-	// Check asks for the run-time check of a Div or Rem (divisor zero) or a
-	// shift (negative count); the site is Pos.
+	// Check requests the run-time check of a Div or Rem (divisor zero) or a shift
+	// (negative count); the site is Pos.
 	Check bool
-	// Strict forbids fusing this operation with another into one rounding.
+	// Strict forbids fusing this operation with another one into a single rounding.
 	Strict bool
 	Pos    Pos
 }
 
-// Convert converts between numeric types as Go does, or renames a type. A
-// conversion of a float to its own kind keeps its operand from being fused. Where
-// Go leaves the result open, of a float beyond the range of an integer type, it is
-// the nearest integer of that type, and 0 for NaN.
+// Convert converts between numeric types like Go, or renames a type. A conversion of a
+// float to its own kind prevents its operand from being fused. If a float is out of
+// range of an integer type, where Go leaves the result open, the result is the nearest
+// integer of that type, and 0 for NaN.
 type Convert struct {
 	T *Type
 	X Expr
-	// InRange: the float X is known to be no NaN, and to fit the integer type T.
+	// InRange: the float X is known not to be NaN and to fit the integer type T.
 	InRange bool
 }
 
-// Len and Cap are the length and capacity of a slice, of type int.
+// Len is the length of a slice, of type int.
 type Len struct{ X Expr }
 
 // Cap is the capacity of a slice.
 type Cap struct{ X Expr }
 
-// SliceExpr is x[lo:hi:max] of a slice value X or, when X is nil, of the array
-// at Array. Lo, Hi and Max may be nil.
+// SliceExpr is x[lo:hi:max] of a slice value X or, if X is nil, of the array at Array.
+// Lo, Hi and Max may be nil.
 type SliceExpr struct {
 	T           *Type
 	X           Expr
@@ -83,14 +83,13 @@ type Addr struct {
 // ThreadValue is one of the thread's coordinates, of type int.
 type ThreadValue struct{ Op ThreadOp }
 
-// Composite builds a struct (one element a field) or an array (one an
-// element). A nil element is zero.
+// Composite builds a struct (one element per field) or an array. A nil element is zero.
 type Composite struct {
 	T     *Type
 	Elems []Expr
 }
 
-// Select is X if Cond holds, else Y; both are evaluated. Passes make it.
+// Select is X if Cond holds, otherwise Y; both are evaluated. Only passes create it.
 type Select struct{ Cond, X, Y Expr }
 
 func (x *Const) Type() *Type     { return x.T }
@@ -106,8 +105,8 @@ func (*ThreadValue) Type() *Type { return TInt }
 func (x *Composite) Type() *Type { return x.T }
 func (x *Select) Type() *Type    { return x.X.Type() }
 
-// Type is bool for comparisons and the operands' type otherwise. Of long chains,
-// such as sums of many terms, it looks at what is no Binary itself.
+// Type is bool for comparisons and the operands' type otherwise. It descends long
+// chains, such as sums of many terms, to the first operand that is not a Binary.
 func (x *Binary) Type() *Type {
 	for !x.Op.IsComparison() {
 		if _, chained := x.Y.(*Binary); !chained && !x.Op.IsShift() {
@@ -122,10 +121,10 @@ func (x *Binary) Type() *Type {
 	return TBool
 }
 
-// IsTruncation reports whether the conversion makes an integer of a float.
+// IsTruncation reports whether the conversion is from a float to an integer.
 func (x *Convert) IsTruncation() bool { return x.T.IsInteger() && x.X.Type().IsFloat() }
 
-// Int64 is the value of an integer constant as a signed number.
+// Int64 returns the value of an integer constant as a signed number.
 func (x *Const) Int64() int64 { return int64(x.Bits) }
 
 // IsZero reports whether the constant is 0, false or +0.
@@ -139,7 +138,7 @@ func (x *Const) IsZero() bool {
 // IntConst returns the integer constant v of type t, wrapped to its width.
 func IntConst(t *Type, v int64) *Const { return &Const{T: t, Bits: WrapBits(t.Kind, uint64(v))} }
 
-// FloatConst returns the float constant v of type t, rounded to it.
+// FloatConst returns the float constant v, rounded to type t.
 func FloatConst(t *Type, v float64) *Const {
 	if t.Kind == Float32 {
 		v = float64(float32(v))
@@ -156,8 +155,8 @@ func BoolConst(v bool) *Const {
 	return c
 }
 
-// WrapBits truncates v to the width of integer kind k and extends it again to
-// 64 bits by the kind's signedness: the form Const.Bits has.
+// WrapBits truncates v to the width of integer kind k and extends it to 64 bits by the
+// kind's signedness, which is the form of Const.Bits.
 func WrapBits(k Kind, v uint64) uint64 {
 	switch k {
 	case Bool:

@@ -2,12 +2,12 @@ package ir
 
 import "quern.dev/kernel"
 
-// TFloat16 and TBFloat16 are the types of 16-bit floats, which Go has as types
-// of package kernel. Values are opaque 16 bits (Const.Bits): a Convert reads or
-// rounds them from a float, a Bitcast gives their bits as uint16, FMA is their
-// only other operation. Sums and the like are conversions around a float32
-// operation, which rounds them correctly; a back end may use an instruction of
-// the type instead.
+// TFloat16 and TBFloat16 are the types of 16-bit floats, which in Go are types of
+// package kernel. Values are opaque 16 bits (Const.Bits). A Convert converts them to a
+// float or rounds a float to them, a Bitcast returns their bits as uint16, and FMA is
+// their only other operation. Sums and the like are conversions around a float32
+// operation, which rounds correctly; a back end may use an instruction of the type
+// instead.
 var (
 	TFloat16  = &Type{Kind: Float16, Name: "quern.dev/kernel.Float16"}
 	TBFloat16 = &Type{Kind: BFloat16, Name: "quern.dev/kernel.BFloat16"}

@@ -6,56 +6,57 @@ import (
 	"sync"
 )
 
-// Intrinsic is a pure operation that every back end knows.
+// Intrinsic is a pure operation supported by every back end.
 type Intrinsic struct {
 	Op     *IntrinsicOp
 	T      *Type
 	Args   []Expr
-	Strict bool // of FMA-able float operations: not to be fused further
-	Pos    Pos  // of a ClusterAddress
+	Strict bool // for FMA-able float operations: must not be fused further
+	Pos    Pos  // for a ClusterAddress
 }
 
 func (x *Intrinsic) Type() *Type    { return x.T }
 func (x *Intrinsic) parts(p parts)  { p.pos(&x.Pos); values(p, &x.Args) }
 func (x *Intrinsic) copyExpr() Expr { return shallow(x) }
 
-// IntrinsicOp declares an intrinsic, in one place for all of the compiler. The
+// IntrinsicOp declares an intrinsic, in one place for the whole compiler. The
 // declarations are in intrinsic_float.go, intrinsic_approx.go, intrinsic_bits.go and
-// intrinsic_memory.go. The front end makes the operation of calls of the functions that
-// are named here; both back ends write out what they find here, and have a function for an operation
-// that is more than one instruction or one call.
+// intrinsic_memory.go. The front end converts calls of the functions named here to the
+// operation. Both back ends print what they find here; they have a function only for an
+// operation that is more than one instruction or one call.
 type IntrinsicOp struct {
 	Name string // in printed kernels
 
-	// Calls are the Go functions that are the operation, each as the last element of the
-	// package's path and a name. Those of package math/bits stand for all widths.
+	// Calls are the Go functions for the operation, each as the last element of the
+	// package's path and a name. Names of package math/bits stand for all widths.
 	Calls []string
 
-	Args   int    // their number
-	Class  *Class // of the first; the others have the same type
-	Count  bool   // except that the last is any integer
+	Args   int    // number of arguments
+	Class  *Class // of the first argument; the others have the same type
+	Count  bool   // except that the last is of any integer type
 	Result Result
 
-	// Fold computes the result, of type t, for constants. It is nil, or returns nil, where
-	// the result is not known exactly. Approximate says that devices need not agree on
-	// the last bits: constants are not folded then.
+	// Fold computes the result, of type t, for constants. It is nil, or returns nil, if
+	// the result is not known exactly. Approximate says that devices may differ in the
+	// last bits: constants are then not folded.
 	Fold        func(t *Type, x []*Const) *Const
 	Approximate bool
 
-	// Range bounds the result of floats in these ranges. Rounds says that the result is
-	// rounded, which Range does not account for.
+	// Range bounds the result for floats in the given ranges. Rounds says that the
+	// result is rounded, which Range does not account for.
 	Range  func(x []Interval) Interval
 	Rounds bool
 
-	// PTX is the instruction; T stands for its type. It is empty if there is more to it.
+	// PTX is the instruction; T stands for its type. It is empty if one instruction is
+	// not enough.
 	PTX string
-	// Go is the function that is called in Go, written as in Calls. It is empty if there is none.
+	// Go is the Go function to call, written as in Calls, or empty.
 	Go string
 }
 
 func (op *IntrinsicOp) String() string { return op.Name }
 
-// Result is what type an intrinsic gives.
+// Result is the result type of an intrinsic.
 type Result uint8
 
 // Results of intrinsics.
@@ -86,7 +87,7 @@ var (
 // Interval is a range of finite numbers.
 type Interval struct{ Low, High float64 }
 
-// Intrinsics are all that are declared.
+// Intrinsics lists all declared intrinsics.
 var Intrinsics []*IntrinsicOp
 
 func declare(op IntrinsicOp) *IntrinsicOp {
@@ -104,7 +105,7 @@ var intrinsicsByCall = sync.OnceValue(func() map[string]*IntrinsicOp {
 	return m
 })
 
-// IntrinsicFunction returns the intrinsic that a Go function is, nil if it is none.
+// IntrinsicFunction returns the intrinsic for a Go function, or nil.
 func IntrinsicFunction(path, name string) *IntrinsicOp {
 	pkg := path[strings.LastIndexByte(path, '/')+1:]
 	if path == "math/bits" {
@@ -150,11 +151,11 @@ func (v *verifier) checkKind(e *Intrinsic, ok bool, what string) {
 	}
 }
 
-// wrapped is the integer constant with the low bits of v.
+// wrapped returns the integer constant with the low bits of v.
 func wrapped(t *Type, v uint64) *Const { return &Const{T: t, Bits: WrapBits(t.Kind, v)} }
 
-// ofFloat folds a function of one float. A result that is rounded to float32 from a
-// float64 function is exact for all functions that use it.
+// ofFloat folds a function of one float. Rounding the result of a float64 function to
+// float32 is exact for all functions that use ofFloat.
 func ofFloat(f func(float64) float64) func(*Type, []*Const) *Const {
 	return func(t *Type, x []*Const) *Const { return FloatConst(t, f(x[0].Float)) }
 }
@@ -167,5 +168,5 @@ func ofWord(f func(word uint64, size int) uint64) func(*Type, []*Const) *Const {
 	}
 }
 
-// integral is the range of what is rounded to an integral value.
+// integral returns the range of values rounded to an integer.
 func integral(x []Interval) Interval { return Interval{math.Floor(x[0].Low), math.Ceil(x[0].High)} }

@@ -2,7 +2,7 @@ package ir
 
 import "math"
 
-// Approximations of float32, as fast as the hardware has them.
+// Approximations for float32, as fast as the hardware provides.
 var (
 	ApproxExp2 = declare(IntrinsicOp{
 		Name: "approxExp2", Args: 1, Class: Float32s,
@@ -39,7 +39,8 @@ var (
 		PTX: "rsqrt.approx.f32", Go: "kernel.Rsqrt",
 	})
 
-	// ApproxRsqrtNormal is ApproxRsqrt of an argument that is not subnormal. A pass makes it.
+	// ApproxRsqrtNormal is ApproxRsqrt for an argument that is not subnormal. Only
+	// passes create it.
 	ApproxRsqrtNormal = declare(IntrinsicOp{
 		Name: "approxRsqrtNormal", Args: 1, Class: Float32s,
 		Fold: ofFloat(rsqrt), Approximate: true,

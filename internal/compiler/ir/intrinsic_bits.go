@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Bits of integers, of all widths unless stated.
+// Operations on the bits of integers, of all widths unless stated.
 var (
 	LeadingZeros = declare(IntrinsicOp{
 		Name: "leadingZeros", Args: 1, Class: Integers, Result: BitCount,
@@ -42,7 +42,7 @@ var (
 		Go:    "bits.ReverseBytes",
 	})
 
-	// RotateLeft rotates by its second argument, to the right if that is negative.
+	// RotateLeft rotates by its second argument, to the right if it is negative.
 	RotateLeft = declare(IntrinsicOp{
 		Name: "rotateLeft", Args: 2, Class: Integers, Count: true,
 		Calls: []string{"bits.RotateLeft"},
@@ -55,7 +55,7 @@ var (
 		Go: "bits.RotateLeft",
 	})
 
-	// MulHi is the high half of the product.
+	// MulHi is the high half of a product.
 	MulHi = declare(IntrinsicOp{
 		Name: "mulHi", Args: 2, Class: Words,
 		Fold: func(t *Type, x []*Const) *Const {
@@ -68,11 +68,12 @@ var (
 		PTX: "mul.hi.T",
 	})
 
-	// Bitcast is the same bits as another type of the same size: math.Float32bits and the like.
+	// Bitcast is a value's bits as another type of the same size: math.Float32bits and
+	// the like.
 	Bitcast = declare(IntrinsicOp{Name: "bitcast", Args: 1, Class: Bits, Result: SameSize, Fold: bitcast})
 )
 
-// bitcast gives up on a NaN of float32, whose payload does not survive float64.
+// bitcast does not fold a float32 NaN: its payload would not survive float64.
 func bitcast(t *Type, x []*Const) *Const {
 	word := x[0].Bits & (1<<(8*x[0].T.Size()-1)<<1 - 1)
 	switch f := x[0].Float; {

@@ -2,7 +2,7 @@ package ir
 
 import "math"
 
-// Floats. The operations exist for float32 and float64 unless stated.
+// Float operations, for float32 and float64 unless stated.
 var (
 	// Sqrt is correctly rounded.
 	Sqrt = declare(IntrinsicOp{
@@ -13,7 +13,7 @@ var (
 		PTX: "sqrt.rn.T", Go: "math.Sqrt",
 	})
 
-	// FMA is x*y+z, rounded once; of 16-bit floats too.
+	// FMA is x*y+z, rounded once; also for 16-bit floats.
 	FMA = declare(IntrinsicOp{
 		Name: "fma", Args: 3, Class: Reals,
 		Calls: []string{"math.FMA", "kernel.FMA", "devicemath.FMA"},
@@ -75,7 +75,8 @@ var (
 		Go: "math.Copysign",
 	})
 
-	// Min and Max are Go's built-in functions, of integers too: NaN wins, and -0 < +0.
+	// Min and Max are Go's built-in functions, also for integers: NaN wins, and -0 <
+	// +0.
 	Min = declare(IntrinsicOp{
 		Name: "min", Args: 2, Class: Numbers,
 		Calls: []string{"kernel.Min"},

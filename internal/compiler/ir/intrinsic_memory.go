@@ -1,5 +1,5 @@
 package ir
 
-// ClusterAddress is where another block of the cluster, of a rank, has what a pointer to
-// shared memory points to.
+// ClusterAddress converts a pointer to shared memory to the address of the same
+// variable in the cluster's block of a given rank.
 var ClusterAddress = declare(IntrinsicOp{Name: "clusterAddress", Args: 2, Class: Pointers, Count: true})

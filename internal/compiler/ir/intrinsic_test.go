@@ -46,7 +46,7 @@ func TestIntrinsicsAreDeclaredInFull(t *testing.T) {
 	}
 }
 
-// What is folded is what Go's own functions give, in each width.
+// Folding computes what Go's own functions return, in each width.
 func TestIntrinsicsOfConstantsAreWhatGoComputes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	word := func(t *ir.Type, v uint64) *ir.Const { return &ir.Const{T: t, Bits: ir.WrapBits(t.Kind, v)} }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Layout is what values of a type are made of: the type with what it is defined as in
-// place of every defined type, which with Go's rules gives the offset of every number.
-// Types whose layout is the same hold the same at the same places. The 16-bit floats
-// of package kernel keep their names.
+// Layout describes the structure of a type's values: the type with every defined type
+// replaced by its definition, which with Go's rules determines the offset of every
+// number. Types with the same layout hold the same values at the same offsets. The
+// 16-bit floats of package kernel keep their names.
 func (t *Type) Layout() string {
 	switch {
 	case t.Kind == Float16:

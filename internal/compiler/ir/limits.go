@@ -16,19 +16,19 @@ type Limit struct {
 	Max int64
 }
 
-// Sym is an integer expression over launch arguments. Its value is the
-// mathematical one: where that does not fit 64 bits, a condition on it fails.
+// Sym is an integer expression over launch arguments. Its value is mathematical: if it
+// does not fit 64 bits, a condition on it fails.
 type Sym struct {
 	Op    SymOp
-	Value int64 // SymConst: the constant; SymArg: index of the kernel parameter, or behind the last the bytes of dynamic shared memory; SymDim: 0..2 GridDim.XYZ, 3..5 BlockDim.XYZ
+	Value int64 // SymConst: the constant; SymArg: index of the kernel parameter, or the next index for the bytes of dynamic shared memory; SymDim: 0..2 Grid
 	X, Y  *Sym  // operands of the others
 }
 
-// SymOp names an operation of a Sym.
+// SymOp is the operation of a Sym.
 type SymOp uint8
 
-// Operations of symbolic expressions. SymArg is an integer parameter's value
-// or a slice parameter's length.
+// Operations of symbolic expressions. SymArg is the value of an integer parameter or
+// the length of a slice parameter.
 const (
 	SymConst SymOp = iota
 	SymArg
@@ -43,7 +43,7 @@ const (
 	SymAddress // Value: index of a slice parameter; the slice's address modulo VectorBytes
 )
 
-// String prints a symbolic expression; p3 is the value or length of parameter 3.
+// String formats a symbolic expression; p3 is the value or length of parameter 3.
 func (s *Sym) String() string {
 	switch s.Op {
 	case SymConst:
@@ -63,7 +63,7 @@ func (s *Sym) String() string {
 	return fmt.Sprintf("(%s %s %s)", s.X, op, s.Y)
 }
 
-// Encode writes the conditions in the form that a launcher evaluates.
+// Encode converts the conditions to the form that a launcher evaluates.
 func (list Limits) Encode() limits.Program {
 	var p limits.Program
 	for _, l := range list {

@@ -8,7 +8,7 @@ func (op WarpOp) IsLoadMatrix() bool { return op == WarpLoadMatrix || op == Warp
 // IsMMA reports whether the operation multiplies matrices.
 func (op WarpOp) IsMMA() bool { return op >= WarpMMAFloat16 && op <= WarpMMAUint8 }
 
-// mmaFormats are the formats of the factors of each multiplication.
+// mmaFormats maps the formats of the factors to the operation.
 var mmaFormats = map[[2]mma.Format]WarpOp{
 	{mma.Float16, mma.Float16}:   WarpMMAFloat16,
 	{mma.BFloat16, mma.BFloat16}: WarpMMABFloat16,
@@ -35,7 +35,7 @@ func (op WarpOp) MMAFormats() (a, b mma.Format) {
 	return 0, 0
 }
 
-// MMASum is the type of the elements that the operation adds up.
+// MMASum returns the element type of the sum.
 func (op WarpOp) MMASum() *Type {
 	if op >= WarpMMAInt8 {
 		return TInt32

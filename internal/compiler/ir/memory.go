@@ -1,39 +1,39 @@
 package ir
 
-// Memory is an operation on memory whose order, or time, matters: passes move
-// no access to memory across it. What it needs of a result goes to Dst.
+// Memory is an operation on memory whose order or time matters: passes do not move
+// memory accesses across it. Its result goes to Dst.
 type Memory struct {
 	Op     MemoryOp
-	Dst    *Local  // nil: there is none, or it is dropped
+	Dst    *Local  // nil: no result, or dropped
 	Places []Place // that it reads or writes
 	Args   []Expr
 	Scope  Scope
-	Count  int64 // of AsyncWait: the groups that need not have arrived
-	Apart  bool  // of SliceCopy: the slices are known to share no memory
+	Count  int64 // for AsyncWait: the number of groups that may be pending
+	Apart  bool  // for SliceCopy: the slices are known not to overlap
 	Pos    Pos
 }
 
-// MemoryOp names an operation on memory.
+// MemoryOp is the kind of an operation on memory.
 type MemoryOp uint8
 
 // Operations on memory. Ordered accesses have one place, of a scalar type.
 const (
-	LoadRelaxed  MemoryOp = iota // Dst = the place, read anew each time
-	LoadAcquire                  // and ahead of all accesses that follow
+	LoadRelaxed  MemoryOp = iota // Dst = the place, read again each time
+	LoadAcquire                  // the same, before all later accesses
 	StoreRelaxed                 // the place = Args[0]
-	StoreRelease                 // and after all accesses before
-	AsyncCopy                    // Places[0], in shared memory, = Places[1], in global memory, before a later AsyncWait ends
-	AsyncCommit                  // what was begun since the last one is a group
+	StoreRelease                 // the same, after all earlier accesses
+	AsyncCopy                    // Places[0], in shared memory, = Places[1], in global memory; done before a later AsyncWait ends
+	AsyncCommit                  // the copies started since the last one form a group
 	AsyncWait                    // until at most Count groups of the thread are pending
-	BulkCopy                     // Args[1] is copied to Args[0], both slices; Places[0] is the barrier. The block does it together
-	BulkWait                     // until the copies with the barrier Places[0] have arrived and all threads of the block are here
-	SliceCopy                    // Args[2] elements, the length of the shorter one, are copied from slice Args[1] to Args[0], as Go does
-	Clock                        // Dst = a counter of the processor's cycles
+	BulkCopy                     // copies slice Args[1] to slice Args[0]; Places[0] is the barrier. The whole block does it together
+	BulkWait                     // waits until the copies with the barrier Places[0] have arrived and all threads of the block are here
+	SliceCopy                    // copies Args[2] elements, the smaller length, from slice Args[1] to Args[0], like Go
+	Clock                        // Dst = a cycle counter
 	GlobalTimer                  // Dst = nanoseconds
 	numMemoryOps
 )
 
-// memoryRows has what is known of each operation.
+// memoryRows describes each operation.
 var memoryRows = [numMemoryOps]struct {
 	name     string
 	function string // of package kernel
@@ -56,7 +56,7 @@ var memoryRows = [numMemoryOps]struct {
 
 func (op MemoryOp) String() string { return memoryRows[op].name }
 
-// GoName is the function that the operation is written as.
+// GoName returns the function for the operation.
 func (op MemoryOp) GoName() string {
 	if op == SliceCopy {
 		return "copy"
@@ -64,7 +64,7 @@ func (op MemoryOp) GoName() string {
 	return "kernel." + memoryRows[op].function
 }
 
-// MemoryFunction returns the operation that a function of package kernel stands for.
+// MemoryFunction returns the operation of a function of package kernel.
 func MemoryFunction(name string) (op MemoryOp, ok bool) {
 	return find(numMemoryOps, func(op MemoryOp) bool { return name != "" && memoryRows[op].function == name })
 }
@@ -72,8 +72,8 @@ func MemoryFunction(name string) (op MemoryOp, ok bool) {
 // IsClock reports whether the operation reads a clock.
 func (op MemoryOp) IsClock() bool { return op == Clock || op == GlobalTimer }
 
-// Writes reports whether the operation writes the place of index i, rather than reading it. The barrier of
-// a bulk copy counts as written.
+// Writes reports whether the operation writes place i and does not just read it. The
+// barrier of a bulk copy counts as written.
 func (op MemoryOp) Writes(i int) bool { return !op.IsLoad() && !(op == AsyncCopy && i == 1) }
 
 // IsBulk reports whether the threads of a block do the operation together.
@@ -92,7 +92,7 @@ func (s *Memory) parts(p parts) {
 	p.result(&s.Dst)
 }
 
-// Scope is the set of threads that an operation on memory is ordered for.
+// Scope is the set of threads that an operation on memory is ordered with.
 type Scope uint8
 
 // Scopes.

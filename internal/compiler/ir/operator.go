@@ -15,7 +15,7 @@ const (
 // BinaryOp is the operator of a Binary.
 type BinaryOp uint8
 
-// Binary operators, in Go's meaning.
+// Binary operators, with Go's semantics.
 const (
 	Add BinaryOp = iota
 	Sub
@@ -55,7 +55,7 @@ var binaryNames = [...]string{Add: "+", Sub: "-", Mul: "*", Div: "/", Rem: "%", 
 func (op UnaryOp) String() string  { return name(unaryNames[:], int(op)) }
 func (op BinaryOp) String() string { return name(binaryNames[:], int(op)) }
 
-// name is the name of an operation in a table of names.
+// name returns the name of an operation from a table of names.
 func name(names []string, i int) string {
 	if i < len(names) && names[i] != "" {
 		return names[i]

@@ -5,45 +5,43 @@ import (
 	"slices"
 )
 
-// node is what expressions, places and statements have in common: a node hands its
-// parts, one after the other, to whatever goes through a tree. Walking, rewriting,
-// cloning, verifying and relocating are implementations of parts, so that none of
-// them lists the kinds of nodes.
+// node is what expressions, places and statements have in common: a node passes its
+// parts, one after the other, to the code that traverses a tree. Walking, rewriting,
+// cloning, verifying and relocating are implementations of parts, so none of them lists
+// the kinds of nodes.
 type node interface{ parts(parts) }
 
-// parts is given the parts of a node by where the node holds them, in the order in
-// which a thread evaluates them. What it stores there replaces the part. A part that a
-// node may be without is not handed on where it is nil, except a result.
+// parts receives pointers to the parts of a node, in evaluation order. Storing to a
+// pointer replaces the part. An optional part is skipped if it is nil, except a result.
 type parts interface {
 	value(e *Expr)       // an operand
-	place(p *Place)      // is read, or is only reached
-	target(p *Place)     // may be changed, or its address is taken
+	place(p *Place)      // read, or only addressed
+	target(p *Place)     // possibly changed, or its address is taken
 	variable(v **Local)  // of a place
-	result(v **Local)    // is given a value; nil if that is dropped
-	body(list *[]Stmt)   // runs as a part of the statement
-	label(label **Label) // of the statement, or where it goes
+	result(v **Local)    // assigned; nil if dropped
+	body(list *[]Stmt)   // runs as part of the statement
+	label(label **Label) // of the statement, or its target
 	pos(pos *Pos)
 }
 
-// Args yields the expressions that a statement evaluates itself, without those of
-// its places and of the statements in it. What is stored at a pointer replaces the
-// expression.
+// Args yields the expressions that a statement evaluates directly, excluding those of
+// its places and nested statements. Storing to a pointer replaces the expression.
 func Args(s Stmt) iter.Seq[*Expr] {
 	return func(yield func(*Expr) bool) { s.parts(&argsOf{yield: yield}) }
 }
 
-// Places yields the places that a statement works on.
+// Places yields the places that a statement uses.
 func Places(s Stmt) iter.Seq[*Place] {
 	return func(yield func(*Place) bool) { s.parts(&placesOf{yield: yield}) }
 }
 
-// Targets yields the places that a statement may change or make visible to others.
+// Targets yields the places that a statement may change or whose address it takes.
 func Targets(s Stmt) iter.Seq[*Place] {
 	return func(yield func(*Place) bool) { s.parts(&placesOf{yield: yield, targets: true}) }
 }
 
-// Results yields the variables that a statement other than an Assign gives a value,
-// without dropped results. Storing nil drops one.
+// Results yields the variables that a statement other than an Assign assigns, excluding
+// dropped results. Storing nil drops a result.
 func Results(s Stmt) iter.Seq[**Local] {
 	if !hasResults(s) {
 		return func(func(**Local) bool) {}
@@ -51,7 +49,7 @@ func Results(s Stmt) iter.Seq[**Local] {
 	return func(yield func(**Local) bool) { s.parts(&resultsOf{yield: yield}) }
 }
 
-// Defined yields the variables that Results yields, to look at them only.
+// Defined yields the variables that Results yields, for reading only.
 func Defined(s Stmt) iter.Seq[*Local] {
 	if !hasResults(s) {
 		return func(func(*Local) bool) {}
@@ -65,7 +63,7 @@ func Defined(s Stmt) iter.Seq[*Local] {
 	}
 }
 
-// Defines reports whether a statement other than an Assign gives v a value.
+// Defines reports whether a statement other than an Assign assigns v.
 func Defines(s Stmt, v *Local) bool {
 	if !hasResults(s) {
 		return false
@@ -75,7 +73,7 @@ func Defines(s Stmt, v *Local) bool {
 	return f.found
 }
 
-// hasResults is false for most statements there are, at no cost.
+// hasResults is a cheap test that excludes most statements.
 func hasResults(s Stmt) bool {
 	switch s.(type) {
 	case *Assign, *If, *Loop, *Block, *Break, *Continue, *Check:
@@ -94,21 +92,21 @@ func (f *finder) result(v **Local) { f.found = f.found || *v == f.v }
 
 // operation is a statement that works on places and variables and is more than an
 // Assign: an Atomic, a Memory, a Warp, an Effect, a LoadVector or a StoreVector. Each
-// kind is in a file of its own, with how it is printed and what Verify asks of it.
+// kind is in a separate file, with its printing and verification.
 type operation interface {
 	Stmt
 	print(p *printer)
-	verify(v *verifier) // its parts have been checked
+	verify(v *verifier) // its parts are already checked
 }
 
-// IsOperation reports whether a statement is an operation: not an Assign, a Call, control
-// flow, a Barrier, a Fence or a Check.
+// IsOperation reports whether a statement is an operation: not an Assign, a Call,
+// control flow, a Barrier, a Fence or a Check.
 func IsOperation(s Stmt) bool {
 	_, ok := s.(operation)
 	return ok
 }
 
-// ignore does nothing with any part.
+// ignore does nothing with all parts.
 type ignore struct{}
 
 func (ignore) value(*Expr)      {}
@@ -145,8 +143,8 @@ type resultsOf struct {
 
 func (a *resultsOf) result(v **Local) { a.done = a.done || *v != nil && !a.yield(v) }
 
-// values hands on a list of operands, and results one of destinations. A copy of a node
-// gets a list of its own.
+// values passes on a list of operands, and results a list of destinations. The copy of
+// a node gets a new list.
 func values(p parts, list *[]Expr) {
 	if _, copies := p.(*Cloner); copies {
 		*list = slices.Clone(*list)
@@ -176,7 +174,7 @@ func targets(p parts, list *[]Place) {
 	}
 }
 
-// optional hands an operand on unless it is nil.
+// optional passes on an operand unless it is nil.
 func optional(p parts, e *Expr) {
 	if *e != nil {
 		p.value(e)

@@ -1,6 +1,6 @@
 package ir
 
-// Place is something that holds a value: a variable, or a part of one.
+// Place is a storage location: a variable or a part of one.
 type Place interface {
 	node
 	Type() *Type
@@ -31,7 +31,7 @@ type FieldPlace struct {
 // IndexPlace is an element of an array place.
 type IndexPlace struct {
 	X     Place
-	Index Expr // any integer type
+	Index Expr // of any integer type
 	Check bool // stop the thread unless 0 <= Index < Len
 	Pos   Pos
 }
@@ -39,17 +39,17 @@ type IndexPlace struct {
 // ElemPlace is an element of a slice value.
 type ElemPlace struct {
 	Slice Expr
-	Index Expr // any integer type
+	Index Expr // of any integer type
 	Check bool
 	Pos   Pos
 }
 
-// ArrayPlace is the array at the start of a slice: what the conversion
+// ArrayPlace is the array at the start of a slice: the array that the conversion
 // (*[n]T)(slice) points to.
 type ArrayPlace struct {
-	T     *Type // the array
+	T     *Type // the array type
 	Slice Expr
-	Check bool // stop the thread unless the slice has as many elements
+	Check bool // stop the thread unless the slice has at least as many elements
 	Pos   Pos
 }
 
@@ -80,7 +80,7 @@ func Root(p Place) Place {
 // Get returns an expression that reads variable v.
 func Get(v *Local) Expr { return &Load{&VarPlace{v}} }
 
-// Variable returns the variable that an expression reads as a whole.
+// Variable returns the variable whose whole value an expression reads.
 func Variable(e Expr) (*Local, bool) {
 	l, ok := e.(*Load)
 	if !ok {

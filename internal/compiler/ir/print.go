@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// String prints the kernel as Go-like text. Variables and labels are numbered
-// in the order of the function's lists and of appearance. A ? marks what may
-// stop the thread (x[?i], a /? b), a ! an operation that must not be fused.
-// Constants carry their type as a suffix unless it is int or float64.
+// String prints the kernel as Go-like text. Variables are numbered in the order of the
+// function's lists, labels in order of appearance. A ? marks what may stop the thread
+// (x[?i], a /? b), a ! an operation that must not be fused. Constants have their type
+// as a suffix unless it is int or float64.
 func (k *Kernel) String() string {
 	p := newPrinter(k.Func)
 	for _, v := range k.Shared {
@@ -23,7 +23,7 @@ func (k *Kernel) String() string {
 	return p.out.String()
 }
 
-// String prints the function as Kernel.String does.
+// String prints the function like Kernel.String.
 func (f *Func) String() string {
 	p := newPrinter(f)
 	p.function("func "+f.Name, f)
@@ -60,7 +60,7 @@ func (x *Const) String() string {
 	return fmt.Sprintf("%s(%#x)", x.T, x.Bits)
 }
 
-// printer writes one function.
+// printer prints one function.
 type printer struct {
 	out    strings.Builder
 	depth  int
@@ -196,7 +196,7 @@ func (p *printer) stmt(s Stmt) {
 	}
 }
 
-// gives prints the destinations of a statement, in front of what it does.
+// gives prints the destinations of a statement, before the operation.
 func (p *printer) gives(dst []*Local) string {
 	if len(dst) == 0 {
 		return ""

@@ -1,12 +1,12 @@
 package ir
 
-// Relocate gives what of a body is in some files another position.
+// Relocate changes the position of those nodes of a body that are in selected files.
 func Relocate(body []Stmt, pos Pos, in func(file string) bool) {
 	(&relocator{to: pos, in: in}).body(&body)
 }
 
-// Rename puts other variables in the place of those that names has, where they are
-// read and where they are assigned.
+// Rename replaces variables by those in names, where they are read and where they are
+// assigned.
 func Rename(body []Stmt, names map[*Local]*Local) { (&renamer{names: names}).body(&body) }
 
 type renamer struct {

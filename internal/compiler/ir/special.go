@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// Special is a parameter with values for which the kernel has forms of its own.
+// Special is a parameter with the values for which the kernel has special forms.
 type Special struct {
 	Param  int     // index in Func.Params, of integer or bool type
 	Values []int64 // true is 1
 }
 
-// Fixed is one choice of values for a kernel's special parameters, in their
-// order.
+// Fixed is one choice of values for a kernel's special parameters, in order.
 type Fixed []int64
 
-// Choices returns all combinations of the values of the special parameters, the
-// last parameter's changing fastest; none if there is no such parameter.
+// Choices returns all combinations of the values of the special parameters, with the
+// last parameter changing fastest; none if there are no special parameters.
 func (k *Kernel) Choices() []Fixed {
 	if len(k.Special) == 0 {
 		return nil
@@ -34,7 +33,7 @@ func (k *Kernel) Choices() []Fixed {
 	return choices
 }
 
-// FixedName is how a choice is written: "radius=1,flip=true".
+// FixedName formats a choice: "radius=1,flip=true".
 func (k *Kernel) FixedName(f Fixed) string {
 	parts := make([]string, len(f))
 	for i, s := range k.Special {
@@ -48,8 +47,8 @@ func (k *Kernel) FixedName(f Fixed) string {
 	return strings.Join(parts, ",")
 }
 
-// Specialised returns the form of the kernel for a choice. The parameters stay,
-// so that it is launched as the kernel is; the body reads constants instead.
+// Specialised returns the form of the kernel for a choice. The parameters stay, so that
+// it is launched like the kernel; the body reads constants instead.
 func (k *Kernel) Specialised(f Fixed) *Kernel {
 	out := CloneKernel(k)
 	name := k.FixedName(f)
@@ -76,7 +75,7 @@ func (k *Kernel) Specialised(f Fixed) *Kernel {
 	return out
 }
 
-// Conditions are those on the arguments of a launch under which a choice's form
+// Conditions returns the conditions on the launch arguments under which a choice's form
 // is exact.
 func (k *Kernel) Conditions(f Fixed) Limits {
 	var out Limits

@@ -1,7 +1,7 @@
 package ir
 
-// Stmt is a statement. Control flow is structured: there are no jumps but
-// Break and Continue to an enclosing Block or Loop.
+// Stmt is a statement. Control flow is structured: the only jumps are Break and
+// Continue to an enclosing Block or Loop.
 type Stmt interface {
 	node
 	copyStmt() Stmt
@@ -21,9 +21,8 @@ type If struct {
 	Pos        Pos
 }
 
-// Loop repeats: Pre, then leave unless Cond (nil means true), then Body, then
-// Post. Continue goes to Post, Break behind the loop. Pre holds what the
-// condition needs computed first.
+// Loop repeats: Pre; leave unless Cond (nil means true); Body; Post. Continue goes to
+// Post, Break to the end of the loop. Pre computes what the condition needs.
 type Loop struct {
 	Label *Label
 	Pre   []Stmt
@@ -34,8 +33,8 @@ type Loop struct {
 
 	Unroll Unroll
 
-	// Long: it may go on for long, or for ever. The Go form looks in each iteration
-	// whether its launch was given up.
+	// Long: it may run long, or not end. In each iteration, the Go form checks whether
+	// its launch was cancelled.
 	Long bool
 }
 
@@ -45,10 +44,10 @@ type Block struct {
 	Body  []Stmt
 }
 
-// Break leaves the enclosing Loop or Block with that label.
+// Break leaves the enclosing Loop or Block with the given label.
 type Break struct{ Label *Label }
 
-// Continue goes to Post of the enclosing Loop with that label.
+// Continue goes to Post of the enclosing Loop with the given label.
 type Continue struct{ Label *Label }
 
 // Return leaves the function. In a kernel it ends the thread.
@@ -57,8 +56,8 @@ type Return struct {
 	Pos     Pos
 }
 
-// Call calls a function; a nil destination drops the result. Thread
-// parameters are not passed: every function can read its thread.
+// Call calls a function; a nil destination drops the result. Thread parameters are not
+// passed: every function can access its thread.
 type Call struct {
 	Dst  []*Local
 	Func *Func
@@ -72,7 +71,7 @@ type Barrier struct {
 	Pos Pos
 }
 
-// Fence orders the thread's memory accesses for the threads of the scope.
+// Fence orders the thread's memory accesses with respect to the threads of the scope.
 type Fence struct {
 	Scope Scope
 	Pos   Pos
@@ -87,5 +86,5 @@ type Panic struct {
 // Check performs the checks on the way to a place and nothing else.
 type Check struct{ Place Place }
 
-// Label identifies a Loop or Block; the name is for reading.
+// Label identifies a Loop or Block; the name is for readability.
 type Label struct{ Name string }

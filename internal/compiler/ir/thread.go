@@ -1,6 +1,6 @@
 package ir
 
-// ThreadOp names a thread coordinate.
+// ThreadOp is a thread coordinate.
 type ThreadOp uint8
 
 // Thread coordinates.

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Kind classifies types.
+// Kind is the kind of a type.
 type Kind uint8
 
-// The kinds of types. Int and Uint are Go's int and uint: 64 bits wide in
-// meaning, but, unlike Int64 and Uint64, open to narrowing.
+// The kinds of types. Int and Uint are Go's int and uint: semantically 64 bits wide,
+// but, unlike Int64 and Uint64, subject to narrowing.
 const (
 	Invalid Kind = iota
 	Bool
@@ -26,7 +26,7 @@ const (
 	Uint
 	Float32
 	Float64
-	Float16  // kernel.Float16 and kernel.BFloat16: only moved and converted, to and
+	Float16  // kernel.Float16 and kernel.BFloat16: only copied and converted, to and
 	BFloat16 // from floats and uint16 (see half.go)
 	Array
 	Struct
@@ -38,17 +38,17 @@ var kindNames = [...]string{"invalid", "bool", "int8", "int16", "int32", "int64"
 
 func (k Kind) String() string { return kindNames[k] }
 
-// Type is the type of a value or of a place. Basic types without a name are
-// the package's variables (TInt, TFloat32, ...); all types compare with Equal.
+// Type is the type of a value or of a place. Basic types without a name are the
+// package's variables (TInt, TFloat32, ...). Compare types with Equal.
 type Type struct {
 	Kind   Kind
 	Elem   *Type   // of Array, Slice and Pointer
 	Len    int64   // of Array
 	Fields []Field // of Struct
 
-	// Name is the Go type's full name, "import/path.Name" with type arguments
-	// where it has some, or "" for a type literal or predeclared type. It
-	// matters to the Go back end only: Equal ignores it.
+	// Name is the Go type's full name, "import/path.Name" with any type arguments, or
+	// "" for a type literal or predeclared type. Only the Go back end uses it: Equal
+	// ignores it.
 	Name string
 }
 
@@ -83,7 +83,7 @@ func Basic(k Kind) *Type {
 		Float32: TFloat32, Float64: TFloat64, Float16: TFloat16, BFloat16: TBFloat16}[k]
 }
 
-// ArrayOf, SliceOf and PointerTo build unnamed composite types.
+// ArrayOf returns the type [n]elem.
 func ArrayOf(n int64, elem *Type) *Type { return &Type{Kind: Array, Len: n, Elem: elem} }
 
 // SliceOf returns the type []elem.
@@ -101,14 +101,14 @@ func (t *Type) IsSigned() bool { return t.Kind >= Int8 && t.Kind <= Int }
 // IsFloat reports whether values are floating-point numbers.
 func (t *Type) IsFloat() bool { return t.Kind == Float32 || t.Kind == Float64 }
 
-// IsScalar reports whether a value fits one register: a bool, a number or a pointer.
+// IsScalar reports whether a value fits in one register: a bool, a number or a pointer.
 func (t *Type) IsScalar() bool { return t.Kind >= Bool && t.Kind <= BFloat16 || t.Kind == Pointer }
 
 // IsAggregate reports whether the type is an array or a struct.
 func (t *Type) IsAggregate() bool { return t.Kind == Array || t.Kind == Struct }
 
-// Size is the number of bytes a value takes in memory, in Go's layout for
-// 64-bit machines.
+// Size returns the number of bytes of a value in memory, in Go's layout for 64-bit
+// machines.
 func (t *Type) Size() int64 {
 	switch t.Kind {
 	case Bool, Int8, Uint8:
@@ -135,7 +135,7 @@ func (t *Type) Size() int64 {
 	return 8
 }
 
-// Align is the alignment of a value in memory, in bytes.
+// Align returns the alignment of a value in memory, in bytes.
 func (t *Type) Align() int64 {
 	switch t.Kind {
 	case Array:
@@ -154,7 +154,7 @@ func (t *Type) Align() int64 {
 
 func align(n, a int64) int64 { return (n + a - 1) / a * a }
 
-// StructOf lays fields out as Go does and returns the struct type.
+// StructOf lays out fields like Go and returns the struct type.
 func StructOf(name string, fields ...Field) *Type {
 	off := int64(0)
 	for i := range fields {
@@ -165,7 +165,7 @@ func StructOf(name string, fields ...Field) *Type {
 	return &Type{Kind: Struct, Name: name, Fields: fields}
 }
 
-// Equal reports whether two types have the same structure; names do not count.
+// Equal reports whether two types have the same structure; names are ignored.
 func (t *Type) Equal(u *Type) bool {
 	if t == u {
 		return true
@@ -184,11 +184,11 @@ func (t *Type) Equal(u *Type) bool {
 	return true
 }
 
-// directories matches what precedes the package name in a full type name, also
-// in those of type arguments.
+// directories matches everything before the package name in a full type name, including
+// those in type arguments.
 var directories = regexp.MustCompile(`[^\[\]{},*\s]*/`)
 
-// String is the Go type with package names instead of import paths.
+// String returns the Go type with package names instead of import paths.
 func (t *Type) String() string {
 	if t == nil {
 		return "<nil>"
@@ -196,7 +196,7 @@ func (t *Type) String() string {
 	return directories.ReplaceAllString(t.FullName(), "")
 }
 
-// FullName is the Go type with import paths.
+// FullName returns the Go type with import paths.
 func (t *Type) FullName() string {
 	if t.Name != "" {
 		return t.Name

@@ -1,27 +1,27 @@
 package ir
 
-// LoadVector reads 2, 4, 8 or 16 scalars that lie side by side in memory, the
-// first at Place, into Dst; a nil Dst drops one. Who makes it promises that all
-// of them are in range, and that the address of the first is a multiple of
-// VectorAlign bytes. Passes make it, in final form.
+// LoadVector reads 2, 4, 8 or 16 scalars that are adjacent in memory, starting at
+// Place, into Dst; a nil Dst drops one. Its creator guarantees that all of them are in
+// range, and that the address of the first is a multiple of VectorAlign bytes. Only
+// passes create it, in final form.
 type LoadVector struct {
 	Dst   []*Local
 	Place Place
 	Pos   Pos
 }
 
-// StoreVector writes what LoadVector reads.
+// StoreVector writes adjacent scalars; see LoadVector.
 type StoreVector struct {
 	Place Place
 	Src   []Expr
 	Pos   Pos
 }
 
-// VectorBytes is the most bytes that one access moves.
+// VectorBytes is the maximum number of bytes that one access moves.
 const VectorBytes = 16
 
-// VectorAlign is the alignment in bytes that n scalars of type t, which an
-// access or several of them move, must have.
+// VectorAlign returns the required alignment in bytes of n scalars of type t that one
+// or several accesses move.
 func VectorAlign(t *Type, n int) int64 { return min(int64(n)*t.Size(), VectorBytes) }
 
 func (s *LoadVector) parts(p parts) {
@@ -42,7 +42,7 @@ func (s *StoreVector) print(p *printer) {
 	p.line("vector %s = %s", p.place(s.Place), p.exprs(s.Src))
 }
 
-// vector checks what a LoadVector and a StoreVector have in common.
+// vector checks what LoadVector and StoreVector have in common.
 func (v *verifier) vector(p Place, n int) {
 	if v.stage < StageFinal {
 		v.fail("vector access before the final form")

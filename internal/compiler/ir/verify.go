@@ -4,19 +4,20 @@ import (
 	"fmt"
 )
 
-// Stage is how far the passes have come; each stage promises what the earlier
-// ones do and more.
+// Stage is a stage of compilation. Each stage adds invariants to those of earlier
+// stages.
 type Stage uint8
 
 // The stages.
 const (
-	StageFront   Stage = iota // what the front end makes
+	StageFront   Stage = iota // produced by the front end
 	StageInlined              // no calls; Return has no results
 	StageFinal                // every value and every assignment is a scalar, a pointer or a slice
 )
 
-// Verify checks that a kernel, and before inlining all that it calls, is well
-// typed and keeps the promises of its stage. The error names the first fault.
+// Verify checks that a kernel, and before inlining all functions that it calls, is well
+// typed and satisfies the invariants of its stage. The error is about the first
+// violation.
 func Verify(k *Kernel, stage Stage) error {
 	v := &verifier{stage: stage, kernel: k, done: map[*Func]bool{}, shared: map[*SharedVar]bool{}}
 	for i, s := range k.Shared {
@@ -28,7 +29,7 @@ func Verify(k *Kernel, stage Stage) error {
 	return v.verify(k.Func)
 }
 
-// verifier checks one function after the other; it stops at the first fault by
+// verifier checks functions one after the other. It stops at the first violation by
 // panicking with a fault, which verify turns into an error.
 type verifier struct {
 	stage   Stage
@@ -37,13 +38,13 @@ type verifier struct {
 	done    map[*Func]bool
 	pending []*Func
 
-	// Of the function that is being checked.
+	// State of the function being checked.
 	fn      *Func
 	locals  map[*Local]bool
-	written map[*Local]bool // wholly, partly or through its address
+	written map[*Local]bool // as a whole, in part or through its address
 	reads   []*Local
 	seen    map[any]bool
-	labels  map[*Label]bool // value: it is a loop's
+	labels  map[*Label]bool // true for the label of a loop
 	defined map[*Label]bool
 }
 
@@ -103,7 +104,7 @@ func (v *verifier) function(f *Func) {
 	}
 }
 
-// once rejects a node that occurs in two places.
+// once rejects a node that occurs twice.
 func (v *verifier) once(node any) {
 	if v.seen[node] {
 		v.fail("node %T occurs twice", node)
@@ -156,8 +157,8 @@ func (v *verifier) stmt(s Stmt) {
 	}
 }
 
-// The parts of all nodes are checked as what they are; verifying a node then looks at
-// how they fit together.
+// The parts of a node are checked by kind; verifying a node then checks how they fit
+// together.
 func (v *verifier) value(e *Expr)  { v.expr(*e) }
 func (v *verifier) place(p *Place) { v.placed(*p) }
 func (v *verifier) label(**Label)  {}
@@ -192,7 +193,7 @@ func (v *verifier) body(list *[]Stmt) {
 	}
 }
 
-// enter opens a Loop or Block. A label without breaks may be nil.
+// enter opens a Loop or Block. The label may be nil if there are no breaks.
 func (v *verifier) enter(l *Label, loop bool) {
 	if l == nil {
 		return
@@ -247,7 +248,7 @@ func (v *verifier) local(l *Local) {
 // cond checks a bool expression.
 func (v *verifier) cond(e Expr) { v.typed(e, TBool, "condition") }
 
-// destination checks a variable that gets a result of type t; nil drops it.
+// destination checks a variable that receives a result of type t; nil drops it.
 func (v *verifier) destination(d *Local, t *Type, of string) {
 	if d != nil && (t == nil || !d.Type.Equal(t)) {
 		v.fail("%s: destination %s has type %s, want %v", of, d.Name, d.Type, t)

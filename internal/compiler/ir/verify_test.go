@@ -19,7 +19,7 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 		name  string
 		stage ir.Stage
 		body  []ir.Stmt
-		want  string // "" if nothing is wrong
+		want  string // "" if it is valid
 	}{
 		{"a sum of numbers", ir.StageFinal, Body(Set(v, Add(ir.Get(n), Int(1)))), ""},
 		{"operands of two types", ir.StageFront, Body(Set(v, Add(ir.Get(n), ir.Get(f)))), "operator + on int and float32"},

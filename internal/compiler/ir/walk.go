@@ -1,7 +1,7 @@
 package ir
 
-// Rewriter rebuilds trees bottom-up and in place: children first, then the
-// function for the node, whose result replaces it. Nil functions keep nodes.
+// Rewriter rebuilds trees bottom-up and in place: children first, then the function for
+// the node, whose result replaces the node. A nil function keeps nodes.
 type Rewriter struct {
 	Expr  func(Expr) Expr
 	Place func(Place) Place
@@ -55,8 +55,8 @@ func (r *Rewriter) result(**Local)    {}
 func (r *Rewriter) label(**Label)     {}
 func (r *Rewriter) pos(*Pos)          {}
 
-// Visitor sees every node of a tree, parents before children. A function that
-// returns false keeps its node's children from being visited.
+// Visitor visits every node of a tree, parents before children. A function returns
+// false to skip a node's children.
 type Visitor struct {
 	Expr  func(Expr) bool
 	Place func(Place) bool

@@ -1,9 +1,9 @@
 package ir
 
-// Warp is an operation that the threads of a warp do together: each gives its
-// arguments and gets its results. All threads of the warp that exist reach it at
-// once; where the block does not fill its last warp, these are fewer than 32.
-// Arguments and results are scalars; a nil destination drops a result.
+// Warp is an operation that the threads of a warp execute together: each passes
+// arguments and receives results. All existing threads of the warp reach it at once; if
+// the block does not fill its last warp, these are fewer than 32. Arguments and results
+// are scalars; a nil destination drops a result.
 type Warp struct {
 	Op   WarpOp
 	Dst  []*Local
@@ -17,21 +17,21 @@ func (s *Warp) parts(p parts) {
 	results(p, &s.Dst)
 }
 
-// WarpSize is the number of threads of a whole warp.
+// WarpSize is the number of threads of a full warp.
 const WarpSize = 32
 
-// FullWarps reports whether every warp of a block has all its threads, because
-// the kernel declares its block.
+// FullWarps reports whether every warp of a block is full, because the kernel declares
+// its block.
 func (o Options) FullWarps() bool {
 	return o.Block[0] > 0 && o.Block[0]*max(o.Block[1], 1)*max(o.Block[2], 1)%WarpSize == 0
 }
 
-// OneWarp reports whether a block is declared that is at most a warp.
+// OneWarp reports whether the declared block is at most one warp.
 func (o Options) OneWarp() bool {
 	return o.Block[0] > 0 && o.Block[0]*max(o.Block[1], 1)*max(o.Block[2], 1) <= WarpSize
 }
 
-// Warps returns the largest number of warps in a block.
+// Warps returns the maximum number of warps per block.
 func (o Options) Warps() int64 {
 	threads := 1024
 	if o.Block[0] > 0 {
@@ -40,33 +40,33 @@ func (o Options) Warps() int64 {
 	return int64(threads+WarpSize-1) / WarpSize
 }
 
-// WarpOp names a warp operation.
+// WarpOp is the kind of a warp operation.
 type WarpOp uint8
 
-// Warp operations. Lane numbers are taken modulo 32; from a lane that does not
-// exist a thread gets its own value.
+// Warp operations. Lane numbers are taken modulo 32; if the source lane does not exist,
+// a thread gets its own value.
 const (
 	WarpShuffle       WarpOp = iota // (v, lane int): v of that lane, and whether it exists
-	WarpShuffleUp                   // (v, delta int): the same of the lane delta below
-	WarpShuffleDown                 // (v, delta int): of the lane delta above
-	WarpShuffleXor                  // (v, mask int): of lane ^ mask
-	WarpBallot                      // (bool): bit i is lane i's
+	WarpShuffleUp                   // (v, delta int): the same for the lane delta below
+	WarpShuffleDown                 // (v, delta int): the same for the lane delta above
+	WarpShuffleXor                  // (v, mask int): the same for lane ^ mask
+	WarpBallot                      // (bool): bit i is the value of lane i
 	WarpAny                         // (bool)
 	WarpAll                         // (bool)
 	WarpMatchAny                    // (v): the lanes with an equal v
-	WarpMatchAll                    // (v): all lanes, true if v is equal in all; else 0, false
+	WarpMatchAll                    // (v): all lanes and true if v is equal in all, otherwise 0 and false
 	WarpReduceAdd                   // (v): over all lanes, with lane distances 16, 8, 4, 2, 1
 	WarpReduceMin                   //
 	WarpReduceMax                   //
 	WarpReduceAnd                   //
 	WarpReduceOr                    //
 	WarpReduceXor                   //
-	WarpScanAdd                     // (v): over the lanes up to this one, with distances 1, 2, 4, 8, 16
+	WarpScanAdd                     // (v): over the lanes up to and including this one, with distances 1, 2, 4, 8, 16
 	WarpScanExclusive               // (v): WarpScanAdd of the lane below, 0 in lane 0
 	WarpSync                        // orders the memory accesses of the warp
 
-	// Matrices (matrix.go). Pointers are to 16 bytes of shared memory.
-	WarpLoadMatrix           // (pointer): words of the four 8x8 matrices that the warp points to
+	// Operations on matrices (matrix.go). Pointers are to 16 bytes of shared memory.
+	WarpLoadMatrix           // (pointer): words of the four 8x8 matrices that the warp's pointers refer to
 	WarpLoadMatrixTransposed //
 	WarpMMAFloat16           // (a, b, c): 4 and 2 words, 4 elements of a*b + c
 	WarpMMABFloat16          //
@@ -78,9 +78,9 @@ const (
 	numWarpOps
 )
 
-// warpRows has what is known of each operation. The types of arguments and results are
-// letters: T is the type of the first argument, i int (int32 once narrowed), b
-// bool, u uint32, f float32, s int32, p any pointer.
+// warpRows describes each operation. The types of arguments and results are letters: T
+// is the type of the first argument, i int (int32 once narrowed), b bool, u uint32, f
+// float32, s int32, p any pointer.
 var warpRows = [numWarpOps]struct {
 	name     string
 	function string // of package kernel
@@ -124,8 +124,8 @@ func (op WarpOp) String() string {
 	return name(nil, int(op))
 }
 
-// GoName is the function of package kernel, or the method of its Thread, that
-// the operation is written as.
+// GoName returns the function of package kernel, or the method of its Thread, for the
+// operation.
 func (op WarpOp) GoName() string {
 	if op == WarpSync {
 		return "SyncWarp"
@@ -133,13 +133,13 @@ func (op WarpOp) GoName() string {
 	return "kernel." + warpRows[op].function
 }
 
-// WarpFunction returns the operation on scalars that a function of package kernel stands for.
+// WarpFunction returns the operation on scalars of a function of package kernel.
 func WarpFunction(name string) (op WarpOp, ok bool) {
 	return find(WarpSync, func(op WarpOp) bool { return warpRows[op].function == name })
 }
 
-// Results returns the types of an operation's results, t being the type of its
-// first argument.
+// Results returns the types of an operation's results. t is the type of its first
+// argument.
 func (op WarpOp) Results(t *Type) []*Type {
 	var out []*Type
 	for _, r := range warpRows[op].results {
@@ -148,11 +148,11 @@ func (op WarpOp) Results(t *Type) []*Type {
 	return out
 }
 
-// IsShuffle reports whether the operation hands on a value of one lane.
+// IsShuffle reports whether the operation returns the value of one lane.
 func (op WarpOp) IsShuffle() bool { return op <= WarpShuffleXor }
 
-// IsReduction reports whether the operation combines the values of all lanes,
-// and gives all of them the result.
+// IsReduction reports whether the operation combines the values of all lanes and
+// returns the result to all of them.
 func (op WarpOp) IsReduction() bool { return op >= WarpReduceAdd && op <= WarpReduceXor }
 
 func warpType(r rune, t *Type) *Type {

@@ -8,7 +8,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// Instructions of a division on an H100, of 64 and of 32 bits (ptxas 13.5).
+// Number of instructions of a 64-bit and of a 32-bit division on an H100 (ptxas 13.5).
 const (
 	instructions64         = 80
 	instructions32         = 20
@@ -16,7 +16,7 @@ const (
 	constantInstructions32 = 4
 )
 
-// wide reports 64-bit arithmetic that 32 bits would do for.
+// wide reports 64-bit arithmetic for which 32 bits would be enough.
 func (c *checker) wide(body []ir.Stmt) {
 	weight := 1
 	pos := c.kernel.Func.Pos
@@ -70,8 +70,8 @@ func (c *checker) wide(body []ir.Stmt) {
 	v.Body(body)
 }
 
-// division reports a division of 64 bits that is a good part of the kernel's work;
-// one by a constant, which becomes a multiplication, in a loop only.
+// division reports a 64-bit division that is a large part of the kernel's work. A
+// division by a constant, which becomes a multiplication, is reported only in a loop.
 func (c *checker) division(e *ir.Binary, at ir.Pos, weight int) {
 	t := e.X.Type()
 	if e.Op != ir.Div && e.Op != ir.Rem || !t.IsInteger() || t.Size() != 8 || isProduct(e.X) {
@@ -90,7 +90,7 @@ func (c *checker) division(e *ir.Binary, at ir.Pos, weight int) {
 	}
 	narrow := map[bool]string{true: "int32", false: "uint32"}[t.IsSigned()]
 	what, declared := c.quotient(at)
-	if b, ok := types.Default(declared).(*types.Basic); declared != nil && ok { // what the compiler has made of it may be unsigned
+	if b, ok := types.Default(declared).(*types.Basic); declared != nil && ok { // the compiler may have made it unsigned
 		narrow = map[bool]string{true: "uint32", false: "int32"}[b.Info()&types.IsUnsigned != 0]
 	}
 	if what == "" {
@@ -104,8 +104,8 @@ func (c *checker) division(e *ir.Binary, at ir.Pos, weight int) {
 		"%s is a division of 64 bits%s: some %d instructions where 32 bits take %d", what, why, slow, fast)
 }
 
-// isProduct reports whether a value is a product of numbers that are not small,
-// which has 64 bits where its factors have 32.
+// isProduct reports whether a value is a product of numbers that are not small: it has
+// 64 bits if its factors have 32.
 func isProduct(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Convert:
@@ -132,8 +132,8 @@ func origin(e ir.Expr) ir.Expr {
 	}
 }
 
-// raised reports whether a float64 value is an operation on float32 numbers: one
-// that only converts is not arithmetic.
+// raised reports whether a float64 value is an operation on float32 numbers. A
+// conversion alone is not an operation.
 func raised(e ir.Expr, depth int) bool {
 	switch e := e.(type) {
 	case *ir.Convert:
@@ -163,7 +163,7 @@ func isConst(e ir.Expr) bool {
 	return ok
 }
 
-// position is where a statement stands, if it says so.
+// position returns the position of a statement, if it has one.
 func position(s ir.Stmt) ir.Pos {
 	switch s := s.(type) {
 	case *ir.Assign:

@@ -7,7 +7,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// reductions are the functions of a warp that combine what an atomic operation
+// reductions maps an atomic operation to the function that reduces over a warp.
 // would.
 var reductions = map[ir.AtomicOp]string{
 	ir.AtomicAdd: "WarpReduceAdd", ir.AtomicSub: "WarpReduceAdd", ir.AtomicMin: "WarpReduceMin", ir.AtomicMax: "WarpReduceMax",
@@ -22,7 +22,7 @@ func (c *checker) contention(list []atomic) {
 		}
 		t := a.s.Place.Type()
 		reduce, reducible := reductions[a.s.Op]
-		// ptxas joins those of a warp on one address.
+		// ptxas combines those of a warp on one address.
 		joined := reducible && t.IsInteger() && t.Size() == 4
 		what := c.argument(a.s.Pos, 0)
 		if what == "" {

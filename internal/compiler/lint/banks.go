@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	manyWays = 8 // accesses that a bank serves one after another: worth a finding
-	fewWays  = 2 // what is left where rows are longer, if that helps
+	manyWays = 8 // number of serialized accesses to a bank that is reported
+	fewWays  = 2 // the number left with longer rows, if these help
 )
 
-// banks reports accesses to shared memory of which many go to one bank: of the
-// copies of an access the worst, and one on each line.
+// banks reports accesses to shared memory with many accesses to the same bank: the
+// worst of the copies of an access, and one per line.
 func (c *checker) banks(list []access) {
 	worst := map[ir.Pos]int{}
 	for _, a := range list {
@@ -36,7 +36,7 @@ func (c *checker) banks(list []access) {
 	}
 }
 
-// otherBanks is what to do about an access.
+// otherBanks returns the advice for an access.
 func (c *checker) otherBanks(v *ir.SharedVar, a access) string {
 	if !a.padded.data && !a.padded.pattern(a.at) && ways(a.padded, a.active, a.bytes) <= fewWays {
 		return fmt.Sprintf("make the rows of %s one element longer, %s, or exchange the indices", c.name(v), longer(v.Type))
@@ -46,12 +46,12 @@ func (c *checker) otherBanks(v *ir.SharedVar, a access) string {
 		size = v.Type.Elem.Size()
 	}
 	if size < line/2 && line%size == 0 {
-		return fmt.Sprintf("let neighbouring threads have neighbouring elements, or put element i at i + i/%d", line/size)
+		return fmt.Sprintf("let neighbouring threads access neighbouring elements, or put element i at i + i/%d", line/size)
 	}
-	return "let neighbouring threads have neighbouring elements"
+	return "let neighbouring threads access neighbouring elements"
 }
 
-// longer is the type of an array with longer rows.
+// longer returns the type of an array with longer rows.
 func longer(t *ir.Type) string {
 	if t.Elem.Kind == ir.Array {
 		return fmt.Sprintf("[%d]%s", t.Len, longer(t.Elem))
@@ -59,8 +59,8 @@ func longer(t *ir.Type) string {
 	return fmt.Sprintf("[%d]%s", t.Len+1, t.Elem)
 }
 
-// ways is the most words that one bank has to serve for one access. Of accesses
-// of 8 and 16 bytes, half and a quarter of the warp is served at a time.
+// ways returns the maximum number of words that one bank serves for one access.
+// Accesses of 8 and 16 bytes are served for half and a quarter of the warp at a time.
 func ways(at value, active uint32, bytes int64) int {
 	const banks, word = 32, 4
 	group := 32 * word / int(min(max(bytes, word), 16))

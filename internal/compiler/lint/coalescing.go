@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	sector      = 32  // bytes that global memory moves at once
-	line        = 128 // bytes that the cache looks up at once
-	manySectors = 4   // times as many as are needed: worth a finding
-	manyLines   = 8   // the same, where there are at least twice as many sectors
-	sectorCost  = 4   // of a sector too many, as cost counts
-	fewLanes    = 8   // an access of fewer lanes is not the kernel's work
+	sector      = 32  // bytes that global memory transfers at once
+	line        = 128 // bytes per cache lookup
+	manySectors = 4   // ratio of touched to needed sectors that is reported
+	manyLines   = 8   // the same for lines, if the ratio of sectors is at least two
+	sectorCost  = 4   // cost of an unneeded sector
+	fewLanes    = 8   // an access of fewer lanes is not the main work of the kernel
 )
 
-// neighbours is what to do where neighbouring threads are far apart.
-const neighbours = "let neighbouring threads have neighbouring elements: exchange the indices, or go through shared memory"
+// neighbours is the advice if neighbouring threads access distant elements.
+const neighbours = "let neighbouring threads access neighbouring elements: exchange the indices, or go through shared memory"
 
 // coalescing reports accesses to global memory that touch many more sectors than
-// they need.
+// necessary.
 func (c *checker) coalescing(list []access) {
 	for _, g := range groups(list) {
 		first := g[0]
 		switch {
 		case first.at.spread():
 			c.symbolic(g)
-		case first.at.base == 0: // what every block reads again, as a table, comes from a cache
+		case first.at.base == 0: // what every block reads again, such as a table, is cached
 		default:
 			if touched, needed := g.touch(g, sector); touched >= manySectors*needed {
 				c.wasted(g, touched, needed)
@@ -40,7 +40,7 @@ func (c *checker) coalescing(list []access) {
 	}
 }
 
-// symbolic reports threads that are apart by factors which are not known.
+// symbolic reports accesses whose stride between threads has an unknown factor.
 func (c *checker) symbolic(g group) {
 	for _, a := range g {
 		touched, needed := g.touch(group{a}, sector)
@@ -53,7 +53,7 @@ func (c *checker) symbolic(g group) {
 	}
 }
 
-// wasted reports accesses of which most of the bytes that are moved are not used.
+// wasted reports accesses that use only a small part of the transferred bytes.
 func (c *checker) wasted(g group, touched, needed int) {
 	first, elem := g[0], g[0].elem()
 	used := len(g.bytes())
@@ -65,12 +65,12 @@ func (c *checker) wasted(g group, touched, needed int) {
 	c.report(first.pos, "uncoalesced", neighbours, "a warp touches %d sectors of 32 bytes of %s where %d would do%s", touched, c.name(first.object), needed, first.stride())
 }
 
-// divided reports elements that are moved in accesses of which each touches many
-// sectors, although all together use what they touch.
+// divided reports elements that are transferred by several accesses, each of which
+// touches many sectors, although together they use what they touch.
 func (c *checker) divided(g group) {
 	g = g.once()
 	worst, most, best, lost := -1, 0, 0, 0
-	total, farLines := 0, false // sectors of all accesses, and whether one is spread over many lines
+	total, farLines := 0, false // sectors of all accesses, and whether one access touches many lines
 	distinct, _ := g.touch(g, sector)
 	for i, a := range g {
 		touched, needed := g.touch(group{a}, sector)
@@ -96,8 +96,8 @@ func (c *checker) divided(g group) {
 		"%s is %s; each touches %s%d sectors of 32 bytes where %d would do for neighbours%s", c.element(g[0]), g.counted(), upTo, most, best, a.stride())
 }
 
-// wholeElements is what to do about elements that are moved by accesses of some
-// bytes.
+// wholeElements returns the advice for elements that are transferred in accesses of the
+// given number of bytes.
 func (c *checker) wholeElements(g group, bytes int64) string {
 	a, elem := g[0], g[0].elem()
 	actor := c.source.ActorOf(c.kernel.Name) != nil // its slices are not in the source
@@ -107,18 +107,18 @@ func (c *checker) wholeElements(g group, bytes int64) string {
 		}
 		return neighbours
 	}
-	apart := "have a slice for each field"
+	apart := "use one slice per field"
 	if elem.Kind == ir.Array {
 		apart = "let neighbouring threads share an element"
 	}
 	size := elem.Size()
-	whole := min(size&-size, ir.VectorBytes) // what an access can move of an element
+	whole := min(size&-size, ir.VectorBytes) // largest possible access within an element
 	switch {
 	case !isUniform(elem):
 		return apart
 	case whole < 8 && size > ir.VectorBytes/2:
 		padded := (size + ir.VectorBytes - 1) / ir.VectorBytes * ir.VectorBytes
-		return fmt.Sprintf("pad %s from %d to %d bytes and copy elements as a whole, which moves up to 16 bytes an access, or %s", c.typeName(elem), size, padded, apart)
+		return fmt.Sprintf("pad %s from %d to %d bytes and copy elements as a whole, which moves up to 16 bytes per access, or %s", c.typeName(elem), size, padded, apart)
 	case bytes >= whole:
 		return apart + ", or copy elements to shared memory with neighbouring threads side by side"
 	case actor:
@@ -130,14 +130,14 @@ func (c *checker) wholeElements(g group, bytes int64) string {
 	if slices.ContainsFunc(g, func(a access) bool { return a.store }) {
 		advice += ", and store it as a whole"
 	}
-	advice += fmt.Sprintf(", which moves %d bytes an access", whole)
+	advice += fmt.Sprintf(", which moves %d bytes per access", whole)
 	if size > 2*ir.VectorBytes {
 		advice += ", or " + apart
 	}
 	return advice
 }
 
-// isUniform reports whether all numbers in a type have one size.
+// isUniform reports whether all numbers in a type have the same size.
 func isUniform(t *ir.Type) bool {
 	size, uniform := int64(0), true
 	var look func(t *ir.Type)
@@ -164,7 +164,7 @@ func (a access) inAggregate() bool {
 	return elem != nil && elem.IsAggregate()
 }
 
-// isParameter reports whether a place is in an element of a slice parameter, not
+// isParameter reports whether a place is in an element of a whole slice parameter, not
 // of a part of one.
 func (c *checker) isParameter(p ir.Place) bool {
 	e, ok := ir.Root(p).(*ir.ElemPlace)
@@ -175,11 +175,11 @@ func (c *checker) isParameter(p ir.Place) bool {
 	return ok && slices.Contains(c.kernel.Func.Params, v)
 }
 
-// group is the accesses to an object that are each other moved by a constant, as
-// those to the fields of a struct are: they use the same sectors.
+// group is a set of accesses to an object that differ by constant offsets, like those
+// to the fields of a struct: they use the same sectors.
 type group []access
 
-// groups divides the accesses to global memory of which enough lanes take part.
+// groups groups the accesses to global memory in which enough lanes take part.
 func groups(list []access) []group {
 	var out []group
 	for _, a := range list {
@@ -199,8 +199,8 @@ func groups(list []access) []group {
 	return out
 }
 
-// once is the group with each access of the source once, however often the body of
-// its loop is repeated.
+// once returns the group with each access of the source once, however many copies of
+// its loop body there are.
 func (g group) once() group {
 	type written struct {
 		pos       ir.Pos
@@ -218,7 +218,8 @@ func (g group) once() group {
 	return out
 }
 
-// bytes are those that a lane accesses, relative to the first access.
+// bytes returns the offsets of the bytes that a lane accesses, relative to the first
+// access.
 func (g group) bytes() map[int64]bool {
 	own := map[int64]bool{}
 	for _, a := range g {
@@ -230,9 +231,9 @@ func (g group) bytes() map[int64]bool {
 	return own
 }
 
-// touch counts the units of memory that the lanes touch in some accesses of the
-// group, and those that they would touch side by side. Lanes that are apart by
-// factors which are not known touch none together.
+// touch counts the units of memory that the lanes touch in some accesses of the group,
+// and the units that adjacent lanes would touch. Lanes with a stride of unknown factor
+// share no units.
 func (g group) touch(some group, unit int64) (touched, needed int) {
 	type place struct {
 		row [4]int64
@@ -261,7 +262,7 @@ func (g group) touch(some group, unit int64) (touched, needed int) {
 	return len(seen), max(1, (bits.OnesCount32(active)*len(own)+int(unit)-1)/int(unit))
 }
 
-// fields names those of a struct that are accessed, "" if they are many.
+// fields names the accessed fields of a struct, "" if there are many.
 func (g group) fields() string {
 	var names []string
 	for _, a := range g {
@@ -286,7 +287,7 @@ func (g group) fields() string {
 	return enumerate(names)
 }
 
-// enumerate lists words.
+// enumerate joins words to a list.
 func enumerate(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -295,12 +296,12 @@ func enumerate(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// alike reports whether all accesses are of one width.
+// alike reports whether all accesses have the same width.
 func (g group) alike() bool {
 	return !slices.ContainsFunc(g, func(a access) bool { return a.bytes != g[0].bytes })
 }
 
-// counted says how a group moves its bytes: "read in 9 accesses of 4 bytes and
+// counted says how a group transfers its bytes: "read in 9 accesses of 4 bytes and
 // written in 7 of 4 bytes".
 func (g group) counted() string {
 	var parts []string
@@ -339,7 +340,7 @@ func (g group) counted() string {
 	return enumerate(parts)
 }
 
-// spread reports whether lanes are apart by factors that are not known.
+// spread reports whether the stride between lanes has an unknown factor.
 func (v value) spread() bool { return len(v.terms) > 0 && !v.termsEqual() }
 
 func (v value) termsEqual() bool {
@@ -351,8 +352,8 @@ func (v value) termsEqual() bool {
 	return true
 }
 
-// symbolicStride is the distance of neighbouring lanes if it is a multiple of a
-// factor that is not known; "" if it is none, or few lanes take part in it.
+// symbolicStride returns the stride between neighbouring lanes if it is a multiple of
+// an unknown factor, or "" if it is not or few lanes take part.
 func (a access) symbolicStride() string {
 	size := max(a.place.Type().Size(), 1)
 	if e := a.elem(); e != nil {
@@ -369,7 +370,7 @@ func (a access) symbolicStride() string {
 			}
 		}
 		if changes < len(t.lane)/2 {
-			continue // rows of several threads each
+			continue // several threads share a row
 		}
 		n, factor := first/size, t.factor
 		switch {
@@ -385,8 +386,8 @@ func (a access) symbolicStride() string {
 	return ""
 }
 
-// elem is the type of the elements of the slice that an access is in, nil if it is
-// in no slice.
+// elem returns the element type of the slice that an access is in, nil if it is not in
+// a slice.
 func (a access) elem() *ir.Type {
 	if e, ok := ir.Root(a.place).(*ir.ElemPlace); ok {
 		return e.Type()
@@ -394,7 +395,7 @@ func (a access) elem() *ir.Type {
 	return nil
 }
 
-// distance is that of neighbouring lanes in bytes, 0 if it varies.
+// distance returns the stride between neighbouring lanes in bytes, 0 if it varies.
 func (a access) distance() int64 {
 	d := a.at.lane[1] - a.at.lane[0]
 	for i := 2; i < len(a.at.lane); i++ {
@@ -405,7 +406,7 @@ func (a access) distance() int64 {
 	return max(d, -d)
 }
 
-// stride describes the distance of neighbouring lanes.
+// stride describes the stride between neighbouring lanes.
 func (a access) stride() string {
 	if d := a.distance(); d != 0 {
 		return fmt.Sprintf(" (a stride of %d bytes)", d)

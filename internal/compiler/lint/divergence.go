@@ -6,40 +6,39 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// heavy is the cost, in nodes, from which a divergent branch matters.
+// heavy is the minimum cost, in nodes, of a divergent branch that is reported.
 const heavy = 80
 
-// divergence reports branches that send neighbouring threads different ways with
-// much to do.
+// divergence reports expensive branches in which neighbouring threads diverge.
 func (c *checker) divergence(w *walker) {
 	for _, b := range w.branches {
 		then, other := cost(b.s.Then), cost(b.s.Else)
-		const hint = "give whole warps one way each, or compute both short ways and select"
+		const hint = "let whole warps take the same branch, or compute both sides if they are short and select"
 		switch {
 		case b.known && scattered(b.taken) && max(then, other) >= heavy:
 			c.report(b.s.Pos, "divergence", "let the threads that have work be neighbours: "+hint,
 				"every other thread or so does the work of the branch, while its neighbours wait")
 		case !b.known && min(then, other) >= heavy && !isDirection(b.cond) && bits.OnesCount32(b.taken) >= fewLanes && !w.boundary(b.cond) && !w.same(b.cond):
 			c.report(b.s.Pos, "divergence", hint,
-				"threads of a warp that go different ways here wait for each other, and both ways are long")
+				"threads of a warp that diverge here wait for each other, and both branches are long")
 		}
 	}
 }
 
-// isDirection reports whether a condition is the compiler's, which way to copy what
-// may overlap: nearly all threads go the same.
+// isDirection reports whether a condition is the compiler's choice of direction for an
+// overlapping copy: it is the same for nearly all threads.
 func isDirection(e ir.Expr) bool {
 	b, ok := e.(*ir.Binary)
 	return ok && b.Op == ir.Gt && b.X.Type().Kind == ir.Pointer
 }
 
-// scattered reports whether the lanes that are taken alternate with others.
+// scattered reports whether taken lanes alternate with other lanes.
 func scattered(taken uint32) bool {
 	return bits.OnesCount32(taken^bits.RotateLeft32(taken, 1)) > 4
 }
 
-// boundary reports whether a condition compares what grows with the lane with
-// what all lanes agree on, so that few warps are divided.
+// boundary reports whether a condition compares a value that grows with the lane with a
+// uniform one, so that few warps diverge.
 func (w *walker) boundary(e ir.Expr) bool {
 	b, ok := e.(*ir.Binary)
 	if !ok {
@@ -58,10 +57,10 @@ func (w *walker) boundary(e ir.Expr) bool {
 	return !w.value(b.X).data && !w.value(b.Y).data
 }
 
-// iterations is how often the body of a loop counts.
+// iterations is the assumed number of iterations of a loop.
 const iterations = 8
 
-// cost estimates the work of statements, some two for each instruction.
+// cost estimates the work of statements, at about two units per instruction.
 func cost(list []ir.Stmt) int {
 	n := 0
 	for _, s := range list {

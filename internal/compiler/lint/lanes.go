@@ -11,27 +11,27 @@ import (
 // lanes is a number for each thread of a warp.
 type lanes [32]int64
 
-// value is what is known of an integer in the threads of a warp. In a lane it is
-// the lane's number, plus for each term its lane's number times the factor, plus
-// a multiple of base that is the same for all.
+// value is what is known about an integer in the threads of a warp. In a lane it is the
+// sum of the lane's number, of each term's number for the lane times its factor, and of
+// a multiple of base that is the same for all lanes.
 type value struct {
-	data  bool // it depends on the thread in a way that is not known
+	data  bool // it depends on the thread in an unknown way
 	lane  lanes
 	terms []term
-	base  int64  // 0: nothing is added
-	name  string // of a value that is the same for all, as the source would write it; "" if it is not known
+	base  int64  // 0: no multiple is added
+	name  string // of a uniform value, as in the source; "" if unknown
 	block bool   // it may depend on the block's index
-	set   int    // when a variable got it: two values that it got at once are one
+	set   int    // when a variable was set: values set at the same time are equal
 }
 
-// term is a multiple of a factor that is the same for all threads and not known.
+// term is a multiple of an unknown factor that is the same for all threads.
 type term struct {
 	factor string
 	lane   lanes
 }
 
-// unaligned is the base of a value that could be anything, aligned that of one
-// which no divisor has been excluded of.
+// unaligned is the base of an arbitrary value, aligned the base of a value for which no
+// divisor has been excluded.
 const (
 	unaligned = 1
 	aligned   = 1 << 30
@@ -39,7 +39,7 @@ const (
 
 func unknown() value { return value{data: true} }
 
-// same is a value that all threads agree on, a multiple of base.
+// same returns a uniform value that is a multiple of base.
 func same(name string, base int64) value { return value{base: base, name: name} }
 
 func constant(c int64) value {
@@ -53,7 +53,7 @@ func constant(c int64) value {
 // exact reports whether the value is known in every lane.
 func (v value) exact() bool { return !v.data && v.base == 0 && len(v.terms) == 0 }
 
-// uniform reports whether all threads agree on the value.
+// uniform reports whether the value is the same for all threads.
 func (v value) uniform() bool {
 	if v.data {
 		return false
@@ -75,12 +75,13 @@ func (l lanes) equal() bool {
 	return true
 }
 
-// constant reports whether the value is the same known number in all lanes.
+// constant reports whether the value is the same known number in all lanes, and returns
+// it.
 func (v value) constant() (int64, bool) {
 	return v.lane[0], v.exact() && v.lane.equal()
 }
 
-// pattern reports whether two values differ by the same number in all lanes.
+// pattern reports whether two values differ by the same amount in all lanes.
 func (v value) pattern(w value) bool {
 	if v.data || w.data || len(v.terms) != len(w.terms) {
 		return false
@@ -178,7 +179,7 @@ func mul(a, b value) value {
 	if a.uniform() {
 		a, b = b, a
 	}
-	// Every lane's number times what all agree on, which is only a name.
+	// Every lane's number times a uniform value that is only a name.
 	if !b.uniform() || len(a.terms) > 0 {
 		return unknown()
 	}
@@ -189,8 +190,8 @@ func mul(a, b value) value {
 	return out
 }
 
-// named is how the source would write an operation on two values, "" if one of
-// them has no name or it is long.
+// named returns the source form of an operation on two values, "" if one of them has no
+// name or it is long.
 func named(a value, op string, b value) string {
 	const long = 32
 	x, y := operand(a, op, false), operand(b, op, op == "-")
@@ -205,7 +206,7 @@ func named(a value, op string, b value) string {
 	return x + op + y
 }
 
-// operand is how the source would write a value beside an operator.
+// operand returns the source form of an operand.
 func operand(v value, op string, right bool) string {
 	name := v.name
 	if c, ok := v.constant(); ok && name == "" {
@@ -243,7 +244,7 @@ func scale(v value, c int64) value {
 	return out
 }
 
-// divide is v/c, or v%c, for values that are not negative.
+// divide returns v/c, or v%c, for non-negative values.
 func divide(v value, c int64, remainder bool) value {
 	switch {
 	case v.data || c <= 0:
@@ -269,7 +270,7 @@ func divide(v value, c int64, remainder bool) value {
 	return out
 }
 
-// bitwise applies an operation to bits; what is added must not reach them.
+// bitwise applies an operation to bits. The uniform multiple must not affect them.
 func bitwise(a, b value, op ir.BinaryOp) value {
 	if mask, ok := b.constant(); ok && op == ir.And && mask >= 0 {
 		if a.base != 0 && mask&(mask+1) == 0 {
@@ -279,7 +280,7 @@ func bitwise(a, b value, op ir.BinaryOp) value {
 	if a.uniform() && b.uniform() && !(a.exact() && b.exact()) {
 		return opaque(a, b)
 	}
-	// Bits below the lowest one of the base carry nothing from it.
+	// Bits below the lowest bit of the base receive no carry from it.
 	whole := func(v value) bool {
 		if v.data || len(v.terms) > 0 {
 			return false
@@ -318,7 +319,7 @@ func bitwise(a, b value, op ir.BinaryOp) value {
 	return out
 }
 
-// meet is what is known of a variable that has one of two values.
+// meet returns what is known about a variable that has one of two values.
 func meet(a, b value) value {
 	switch {
 	case a.data || b.data:

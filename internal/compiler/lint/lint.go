@@ -11,10 +11,10 @@ import (
 	"quern.dev/internal/compiler/opt"
 )
 
-// Finding is something that makes a kernel slow.
+// Finding is a cause of slowness in a kernel.
 type Finding struct {
 	Kernel  string
-	Handler bool // Kernel is the handler of an actor; Check does not know
+	Handler bool // Kernel is the handler of an actor; Check does not set this
 	Pos     ir.Pos
 	Rule    string // "uncoalesced", "bank conflict", ...
 	Text    string // what was found
@@ -29,18 +29,18 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s %s: %s: %s; %s", f.Pos, what, f.Kernel, f.Rule, f.Text, f.Advice)
 }
 
-// Check returns what it finds in a kernel of a package, in source order. What is
-// slow in functions of other packages is not the kernel's to change, and left out.
-// The error is the compiler's.
+// Check returns its findings in a kernel of a package, in source order. Slow code in
+// functions of other packages is not reported, because the kernel cannot change it. The
+// error is the compiler's.
 func Check(p *frontend.Package, k *compiler.Kernel) ([]Finding, error) {
-	// Divisions are looked at as the source has them.
+	// Divisions are analysed in their source form.
 	variants, err := opt.Config{Without: []string{"strength"}}.PTX(k.IR)
 	if err != nil {
 		return nil, err
 	}
 	final := variants[0].Kernel
 	for _, v := range variants {
-		if v.Coarse == nil { // the coarse form is of several threads
+		if v.Coarse == nil { // a thread of the coarse form is several threads
 			final = v.Kernel
 			break
 		}
@@ -68,7 +68,7 @@ type checker struct {
 	seen   map[string]bool
 }
 
-// report adds a finding, once for each rule and place.
+// report adds a finding, once per rule and position.
 func (c *checker) report(pos ir.Pos, rule, advice, format string, args ...any) {
 	key := rule + pos.String()
 	if c.seen[key] || !c.source.Owns(pos) {
@@ -78,7 +78,7 @@ func (c *checker) report(pos ir.Pos, rule, advice, format string, args ...any) {
 	c.found = append(c.found, Finding{Kernel: c.kernel.Name, Pos: pos, Rule: rule, Text: fmt.Sprintf(format, args...), Advice: advice})
 }
 
-// bounds reports kernels that assume a block and do not declare it.
+// bounds reports kernels that assume a block size but do not declare it.
 func (c *checker) bounds(k *ir.Kernel) {
 	if k.Options.Block[0] > 0 || len(k.Shared) == 0 {
 		return

@@ -53,8 +53,8 @@ func check(p *frontend.Package, k *ir.Kernel) ([]lint.Finding, error) {
 	return lint.Check(p, compiled)
 }
 
-// withoutAssembler hides the assembler that the machine has: findings about
-// registers are then the estimates.
+// withoutAssembler hides the installed assembler, so that findings about registers are
+// estimates.
 func withoutAssembler(t *testing.T) {
 	find := ptxas.Find
 	ptxas.Find = func() (string, error) { return "", ptxas.ErrNotFound }
@@ -138,7 +138,7 @@ func much(t kernel.Thread, x []float32) {
 }
 `
 
-// What takes two registers each where int does not fit 32 bits.
+// Values that take two registers each unless int fits 32 bits.
 const spillingWide = `package p
 
 import "quern.dev/kernel"

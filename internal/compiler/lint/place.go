@@ -2,13 +2,13 @@ package lint
 
 import "quern.dev/internal/compiler/ir"
 
-// place notes an access to memory and returns where it is, relative to the
-// object that it is in, in bytes.
+// place records an access to memory and returns its location, in bytes relative to the
+// object that contains it.
 func (w *walker) place(p ir.Place, store bool) value {
 	return w.access(p, p.Type().Size(), store)
 }
 
-// vector notes an access of n scalars side by side.
+// vector records an access of n adjacent scalars.
 func (w *walker) vector(p ir.Place, n int, store bool) {
 	w.access(p, p.Type().Size()*int64(n), store)
 }
@@ -28,8 +28,8 @@ func (w *walker) access(p ir.Place, bytes int64, store bool) value {
 	return at
 }
 
-// way returns the object that a place is in, nil if it is not in global or
-// shared memory or not known, and the place's offset in it.
+// way returns the object that contains a place, and the place's offset in it. The
+// object is nil if it is unknown or not in global or shared memory.
 func (w *walker) way(p ir.Place) (object any, pos ir.Pos, at value) {
 	switch p := p.(type) {
 	case *ir.VarPlace:
@@ -56,7 +56,7 @@ func (w *walker) way(p ir.Place) (object any, pos ir.Pos, at value) {
 	return nil, pos, unknown()
 }
 
-// distance is that of neighbouring elements of a type, in bytes.
+// distance returns the distance of neighbouring elements of a type in bytes.
 func (w *walker) distance(t *ir.Type) int64 {
 	if t.Kind != ir.Array || w.padding == 0 {
 		return t.Size()
@@ -67,14 +67,14 @@ func (w *walker) distance(t *ir.Type) int64 {
 	return (t.Len + w.padding) * t.Elem.Size()
 }
 
-// part is where a slice begins: in an object, at an offset.
+// part is the start of a slice: an object and an offset.
 type part struct {
-	object any // nil: not known
+	object any // nil if unknown
 	start  value
 }
 
-// slice returns the object that a slice is a part of, nil if that is not known,
-// and where in it the slice starts.
+// slice returns the object that a slice is a part of, nil if unknown, and the start of
+// the slice in it.
 func (w *walker) slice(e ir.Expr) (object any, start value) {
 	p := w.sliceOf(e)
 	return p.object, p.start

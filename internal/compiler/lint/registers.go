@@ -11,25 +11,25 @@ import (
 	"quern.dev/internal/ptxas"
 )
 
-// Architecture is the one that ptxas counts registers and memory for.
+// Architecture is the architecture for which ptxas counts registers and memory.
 const Architecture = "sm_90"
 
-// counted and estimated say where the numbers of a finding are from.
+// counted and estimated name the source of the numbers in a finding.
 const (
 	counted   = " (counted by ptxas for " + Architecture + ")"
-	estimated = " (estimated, as ptxas was not found)"
+	estimated = " (estimated, because ptxas was not found)"
 )
 
-// Registers of a thread and of a multiprocessor (CUDA C Programming Guide, compute
+// Registers per thread and per multiprocessor (CUDA C Programming Guide, compute
 // capabilities).
 const (
 	maxRegisters = 255
 	registerFile = 65536
 )
 
-// registers reports arrays that live in memory, and values that do not fit the
-// registers: as ptxas finds them if it is there, otherwise as far as they are plain.
-// ptxas keeps many an array in registers of which one would not expect it.
+// registers reports arrays in memory, and values that do not fit the registers, as
+// found by ptxas if it is installed and estimated otherwise. ptxas unexpectedly keeps
+// many arrays in registers.
 func (c *checker) registers(variants []compiler.Variant, final, wide *ir.Kernel) {
 	if _, err := ptxas.Find(); err != nil {
 		c.guess(final)
@@ -37,7 +37,7 @@ func (c *checker) registers(variants []compiler.Variant, final, wide *ir.Kernel)
 	}
 	info, ok := assemble(variants[0])
 	for _, v := range variants {
-		if v.Threads == 1 { // not the coarse form, which is of several threads
+		if v.Threads == 1 { // not the coarse form, which runs several threads
 			info, ok = assemble(v)
 			if ok && v.LocalBytes > 0 && info.Stack > 0 {
 				c.inMemory(final, info.Stack, counted)
@@ -46,7 +46,7 @@ func (c *checker) registers(variants []compiler.Variant, final, wide *ir.Kernel)
 		}
 	}
 	if !ok {
-		return // the target may be beyond what the assembler knows
+		return // the assembler may not know the target
 	}
 	if info.SpillLoads+info.SpillStores > 0 {
 		c.spills(final, "", info)
@@ -81,7 +81,7 @@ func (c *checker) spills(k *ir.Kernel, where string, info ptxas.Info) {
 	c.report(c.source.Declared(k), "spills", advice, "%s%d registers are not enough: each thread writes %d bytes to memory and reads %d again%s", where, info.Registers, info.SpillStores, info.SpillLoads, counted)
 }
 
-// mostRegisters is how many a thread can have.
+// mostRegisters returns the maximum number of registers per thread.
 func (c *checker) mostRegisters() int {
 	o := c.kernel.Options
 	if o.MaxRegs > 0 {
@@ -93,10 +93,9 @@ func (c *checker) mostRegisters() int {
 	return maxRegisters
 }
 
-// guess reports what is plain without ptxas: many more live values than there are
-// registers, and arrays that are too large to choose from by comparisons. ptxas
-// computes again what is cheap: it needs no memory for actors with 1.3 times as many
-// live words as registers.
+// guess reports what is certain without ptxas: many more live values than registers,
+// and arrays too large for selection by comparisons. ptxas recomputes cheap values: it
+// needs no memory for actors with 1.3 times as many live words as registers.
 func (c *checker) guess(final *ir.Kernel) {
 	most := c.mostRegisters()
 	if n := opt.LiveWords(final); 2*n > 3*most {
@@ -106,8 +105,8 @@ func (c *checker) guess(final *ir.Kernel) {
 	c.inMemory(final, large, estimated)
 }
 
-// inMemory reports the arrays of a kernel that are indexed by variables, from the
-// largest on until they have so many bytes.
+// inMemory reports the arrays of a kernel that are indexed by variables, largest first,
+// until they add up to the given number of bytes.
 func (c *checker) inMemory(k *ir.Kernel, bytes int, source string) {
 	type array struct {
 		v       *ir.Local
@@ -145,7 +144,7 @@ func (c *checker) inMemory(k *ir.Kernel, bytes int, source string) {
 	}
 }
 
-// variable reports a variable that lives in memory.
+// variable reports a variable in memory.
 func (c *checker) variable(k *ir.Kernel, v *ir.Local, indexed bool, source string) {
 	pos, name := v.Pos, v.Shown()
 	advice := "index it by constants (loops with constant bounds are unrolled), or keep it in shared memory"
@@ -161,7 +160,7 @@ func (c *checker) variable(k *ir.Kernel, v *ir.Local, indexed bool, source strin
 	why := "is indexed by variables"
 	if !indexed {
 		why = "has its address taken"
-		advice = "pass it by value, or let the pointer be to one variable only"
+		advice = "pass it by value, or let the pointer point to one variable only"
 	}
-	c.report(pos, "local memory", advice, "%s %s: its %d bytes of each thread are in memory%s", name, why, v.Type.Size(), source)
+	c.report(pos, "local memory", advice, "%s %s: its %d bytes per thread are in memory%s", name, why, v.Type.Size(), source)
 }

@@ -9,7 +9,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// name is what the source calls a slice, an array or a shared variable.
+// name returns the source name of a slice, an array or a shared variable.
 func (c *checker) name(object any) string {
 	switch o := object.(type) {
 	case *ir.Local:
@@ -26,16 +26,16 @@ func (c *checker) name(object any) string {
 	return "memory"
 }
 
-// typeName is what the package calls a type.
+// typeName returns the name of a type in the package.
 func (c *checker) typeName(t *ir.Type) string {
 	return strings.TrimPrefix(t.String(), c.source.Name+".")
 }
 
-// element is how the source writes the element at which an access begins, or what
-// it calls the object.
+// element returns the source form of the element at which an access begins, or the name
+// of the object.
 func (c *checker) element(a access) string {
 	text := ""
-	c.source.Find(a.pos, func(n ast.Node) bool { // the innermost
+	c.source.Find(a.pos, func(n ast.Node) bool { // the innermost one
 		if i, ok := n.(*ast.IndexExpr); ok {
 			text = short(i)
 		}
@@ -47,8 +47,7 @@ func (c *checker) element(a access) string {
 	return text
 }
 
-// quotient is how the source writes the division at a place, and the type that it
-// has there.
+// quotient returns the source form and type of the division at a position.
 func (c *checker) quotient(at ir.Pos) (text string, t types.Type) {
 	switch n := c.source.Find(at, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -70,8 +69,7 @@ func (c *checker) quotient(at ir.Pos) (text string, t types.Type) {
 	return "", nil
 }
 
-// argument is how the source writes an argument of the call at a place, which is
-// an address.
+// argument returns the source form of a pointer argument of the call at a position.
 func (c *checker) argument(at ir.Pos, i int) string {
 	call, ok := c.source.Find(at, func(n ast.Node) bool { _, ok := n.(*ast.CallExpr); return ok }).(*ast.CallExpr)
 	if !ok || i >= len(call.Args) {
@@ -83,7 +81,7 @@ func (c *checker) argument(at ir.Pos, i int) string {
 	return short(call.Args[i])
 }
 
-// array is how the source writes the array at a place.
+// array returns the source form of the array at a position.
 func (c *checker) array(at ir.Pos) string {
 	e, ok := c.source.Find(at, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)
@@ -103,7 +101,7 @@ func (c *checker) array(at ir.Pos) string {
 	return short(e)
 }
 
-// isComplex reports whether the source has a complex number at a place.
+// isComplex reports whether there is a complex number at a position in the source.
 func (c *checker) isComplex(at ir.Pos) bool {
 	return c.source.Find(at, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)
@@ -119,7 +117,7 @@ func (c *checker) isComplex(at ir.Pos) bool {
 	}) != nil
 }
 
-// short is the text of an expression, "" of a long one.
+// short returns the text of an expression, "" if it is long.
 func short(e ast.Expr) string {
 	const long = 48
 	if text := types.ExprString(e); len(text) <= long {

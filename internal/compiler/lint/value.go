@@ -2,7 +2,7 @@ package lint
 
 import "quern.dev/internal/compiler/ir"
 
-// value returns what is known of an expression, and notes its accesses.
+// value returns what is known about an expression, and records its accesses.
 func (w *walker) value(e ir.Expr) value {
 	switch e := e.(type) {
 	case nil:
@@ -49,7 +49,7 @@ func (w *walker) value(e ir.Expr) value {
 	return unknown()
 }
 
-// opaque is a value that is computed from others in a way that is not followed.
+// opaque returns a value that depends on others in an unknown way.
 func opaque(args ...value) value {
 	out := same("", unaligned)
 	for _, a := range args {
@@ -123,8 +123,8 @@ func (w *walker) binary(e *ir.Binary) value {
 	return opaque(x, y)
 }
 
-// intrinsic follows minima and maxima: an index that is clamped to a border is
-// the index itself almost everywhere.
+// intrinsic handles minima and maxima: an index clamped to a border is the index itself
+// almost everywhere.
 func (w *walker) intrinsic(e *ir.Intrinsic) value {
 	args := make([]value, len(e.Args))
 	for i, a := range e.Args {
@@ -143,7 +143,7 @@ func (w *walker) intrinsic(e *ir.Intrinsic) value {
 	return opaque(args...)
 }
 
-// same reports whether an expression has one value for all lanes.
+// same reports whether an expression has the same value in all lanes.
 func (w *walker) same(e ir.Expr) bool {
 	record := w.record
 	w.record = false
@@ -151,8 +151,8 @@ func (w *walker) same(e ir.Expr) bool {
 	return w.value(e).uniform()
 }
 
-// every reports whether a condition holds, or does not, for nearly all threads of
-// the grid: it is the same in all blocks, or compares with a bound of the data.
+// every reports whether a condition is constant for nearly all threads of the grid: it
+// is the same in all blocks, or a comparison with a bound of the data.
 func (w *walker) every(e ir.Expr) bool {
 	record := w.record
 	w.record = false
@@ -161,8 +161,8 @@ func (w *walker) every(e ir.Expr) bool {
 	return v.uniform() && !v.block || w.boundary(e)
 }
 
-// condition returns the lanes for which a condition holds. If that is not known
-// it may be all.
+// condition returns the lanes for which a condition holds. If that is unknown, it may
+// be all lanes.
 func (w *walker) condition(e ir.Expr) (taken uint32, known bool) {
 	record := w.record
 	w.record = false
@@ -202,7 +202,7 @@ func (w *walker) holds(e ir.Expr) (uint32, bool) {
 	return allLanes, false
 }
 
-// compare returns the lanes whose difference compares with zero.
+// compare returns the lanes in which the comparison of d with zero is true.
 func compare(d lanes, op ir.BinaryOp) uint32 {
 	var taken uint32
 	for i, x := range d {

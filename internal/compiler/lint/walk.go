@@ -8,18 +8,18 @@ import (
 	"quern.dev/internal/compiler/opt"
 )
 
-// walker goes through a kernel as one warp.
+// walker simulates one warp of a kernel.
 type walker struct {
 	kernel   *ir.Kernel
-	uniform  *opt.Uniformity // what the threads of a warp have in common for other reasons
+	uniform  *opt.Uniformity // values that the threads of a warp have in common for other reasons
 	threads  map[ir.ThreadOp]value
 	env      map[*ir.Local]value
-	sets     int                // times that a variable was set
-	slices   map[*ir.Local]part // what local slices are
-	active   uint32             // lanes that may be here
+	sets     int                // number of assignments so far
+	slices   map[*ir.Local]part // what local slices refer to
+	active   uint32             // lanes that may be active
 	left     map[exit]uint32
-	record   bool // accesses count: loop variables have settled
-	weight   int  // of what is here, for what it costs
+	record   bool // record accesses: loop variables are stable
+	weight   int  // multiplier for the cost of the current code
 	padding  int64
 	data     conditions
 	accesses []access
@@ -31,9 +31,9 @@ type walker struct {
 type access struct {
 	place  ir.Place
 	pos    ir.Pos
-	object any // the slice's variable or the shared variable
+	object any // variable of the slice, or shared variable
 	at     value
-	padded value // the same if the rows of a shared array were one element longer
+	padded value // the same if rows of a shared array were one element longer
 	bytes  int64
 	store  bool
 	active uint32
@@ -48,22 +48,23 @@ type atomic struct {
 	active uint32
 }
 
-// conditions are those on data, under which an unknown part of the threads is.
+// conditions are the enclosing conditions on data, for which the active threads are
+// unknown.
 type conditions struct {
-	depth int           // enclosing
-	left  map[exit]bool // where part of the threads have gone
+	depth int           // number of enclosing conditions
+	left  map[exit]bool // where some of the threads have gone
 }
 
 func (c *conditions) some() bool { return c.depth > 0 || len(c.left) > 0 }
 
-// exit is where a jump leads: to the end of what has the label, or of an iteration
-// of it, or without a label to the end of the thread.
+// exit is the target of a jump: the end of the labelled statement, or of an iteration
+// of it, or without a label the end of the thread.
 type exit struct {
 	label     *ir.Label
 	iteration bool
 }
 
-// branch is a condition that may send the lanes of a warp apart.
+// branch is a condition in which the lanes of a warp may diverge.
 type branch struct {
 	s     *ir.If
 	cond  ir.Expr
@@ -86,7 +87,7 @@ func walk(k *ir.Kernel) *walker {
 	return w
 }
 
-// block is the shape of the blocks that a kernel is seen in.
+// block returns the block shape assumed for a kernel.
 func block(k *ir.Kernel) [3]int64 {
 	if d := k.Options.Block; d[0] > 0 {
 		return [3]int64{int64(d[0]), int64(max(d[1], 1)), int64(max(d[2], 1))}
@@ -109,7 +110,7 @@ func block(k *ir.Kernel) [3]int64 {
 	return deep
 }
 
-// coordinates are those of the lanes of the second warp of a block.
+// coordinates returns the coordinates of the lanes in the second warp of a block.
 func coordinates(k *ir.Kernel) map[ir.ThreadOp]value {
 	shape := block(k)
 	first := int64(32)
@@ -179,7 +180,7 @@ func (w *walker) stmt(s ir.Stmt) {
 	}
 }
 
-// set gives a variable a value.
+// set assigns a value to a variable.
 func (w *walker) set(v *ir.Local, x value) {
 	if x.data && w.uniform.IsUniform(v) {
 		x = same("", unaligned).called(v)
@@ -190,8 +191,8 @@ func (w *walker) set(v *ir.Local, x value) {
 	w.env[v] = x
 }
 
-// called is a value as a variable of the source holds it. Where it has no name of
-// its own, or is computed, it has the variable's.
+// called returns a value as held by a source variable. A value that is computed, or has
+// no name, gets the variable's name.
 func (v value) called(as *ir.Local) value {
 	if v.uniform() && !as.Hidden && (v.name == "" || strings.ContainsAny(v.name, "+-*/%(")) && !v.exact() {
 		v.name = as.Shown()
@@ -199,7 +200,7 @@ func (v value) called(as *ir.Local) value {
 	return v
 }
 
-// leave takes the lanes that are here to an exit.
+// leave moves the active lanes to an exit.
 func (w *walker) leave(to exit) {
 	w.left[to] |= w.active
 	w.active = 0
@@ -208,14 +209,14 @@ func (w *walker) leave(to exit) {
 	}
 }
 
-// arrive is where an exit leads.
+// arrive reactivates the lanes that took an exit.
 func (w *walker) arrive(from exit) {
 	w.active |= w.left[from]
 	delete(w.left, from)
 	delete(w.data.left, from)
 }
 
-// others sees the expressions and places of a statement that has no body.
+// others visits the expressions and places of a statement without a body.
 func (w *walker) others(s ir.Stmt) {
 	for e := range ir.Args(s) {
 		w.value(*e)
@@ -278,7 +279,7 @@ func (w *walker) branch(s *ir.If) {
 		if _, ok := before[v]; !ok {
 			continue
 		}
-		switch { // who has left does not come to what follows
+		switch { // lanes that have left do not reach what follows
 		case x == 0 && y != 0:
 			before[v] = other[v]
 		case y == 0 && x != 0, then[v].set == other[v].set:
@@ -289,7 +290,7 @@ func (w *walker) branch(s *ir.If) {
 	}
 }
 
-// settled is a variable's value behind a branch.
+// settled returns a variable's value after a branch.
 func settled(then, other map[*ir.Local]value, v *ir.Local, uniform bool) value {
 	a, b := then[v], other[v]
 	if uniform && a.uniform() && b.uniform() && !a.pattern(b) {
@@ -304,8 +305,8 @@ func settled(then, other map[*ir.Local]value, v *ir.Local, uniform bool) value {
 	return meet(a, b)
 }
 
-// loop walks the body until the variables that it changes have settled, and then
-// once more for the record.
+// loop walks the body until the changed variables are stable, and then once more to
+// record accesses.
 func (w *walker) loop(s *ir.Loop) {
 	changed := assigned(s)
 	entry := map[*ir.Local]value{}
@@ -348,11 +349,11 @@ func (w *walker) loop(s *ir.Loop) {
 	}
 	w.active = active
 	if s.Cond == nil {
-		w.active = 0 // who leaves does so by a jump
+		w.active = 0 // lanes leave only by jumps
 	}
 }
 
-// iteration goes through a loop's body once, as those do who come to its end.
+// iteration walks a loop's body once for the lanes that reach its end.
 func (w *walker) iteration(s *ir.Loop) {
 	w.weight *= iterations
 	defer func() { w.weight /= iterations }()

@@ -6,8 +6,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// assign returns the assignments of scalars that an assignment of an aggregate
-// stands for.
+// assign returns the scalar assignments that make up an assignment of an aggregate.
 func (s *scalariser) assign(a *ir.Assign) []ir.Stmt {
 	x := &expansion{scalariser: s, pos: a.Pos}
 	if v, ok := ir.Root(a.Dst).(*ir.VarPlace); ok {
@@ -16,8 +15,9 @@ func (s *scalariser) assign(a *ir.Assign) []ir.Stmt {
 	x.settlePlace(a.Dst)
 	src := x.settle(a.Src)
 	x.flatten(a.Dst, src)
-	// Go evaluates the right side before it stores. What is loaded as a whole from a
-	// place that is the destination or apart from it can be copied in any order.
+	// Go evaluates the right side before it stores. A load of a whole place can be
+	// copied in any order if the place is the destination itself or does not overlap
+	// it.
 	l, whole := src.(*ir.Load)
 	anyOrder := whole && !x.mayOverlapInPart(a.Dst, l.Place)
 	size := max(len(x.moves), 1)
@@ -35,12 +35,11 @@ func (s *scalariser) assign(a *ir.Assign) []ir.Stmt {
 	return x.out
 }
 
-// maxHeld is the number of values that are read before the first is written where
-// the order does not matter: they are on their way from memory at the same time,
-// and may be joined.
+// maxHeld is the number of values that are read before the first is written if the
+// order does not matter. Their loads are in flight together and may be vectorised.
 const maxHeld = 16
 
-// rootOf returns the variable of the source program that v is a part of.
+// rootOf returns the source variable that v is a part of.
 func (s *scalariser) rootOf(v *ir.Local) *ir.Local {
 	if n := s.nodes[v]; n != nil {
 		return n.root
@@ -51,16 +50,16 @@ func (s *scalariser) rootOf(v *ir.Local) *ir.Local {
 	return v
 }
 
-// expansion is the assignment of one aggregate.
+// expansion expands the assignment of one aggregate.
 type expansion struct {
 	*scalariser
 	pos    ir.Pos
-	target *ir.Local // the variable assigned to, nil for memory
+	target *ir.Local // the assigned variable, nil for memory
 	moves  []move
 	out    []ir.Stmt
 }
 
-// move is the assignment of a scalar, or of a large array in memory.
+// move assigns a scalar, or a large array in memory.
 type move struct {
 	dst ir.Place
 	src ir.Expr
@@ -76,8 +75,8 @@ func (x *expansion) temp(t *ir.Type) *ir.Local {
 	return v
 }
 
-// settle makes the places that a value is read from fit to be evaluated once
-// for each leaf, and returns the value without conversions.
+// settle prepares the places that a value is read from, so that they can be evaluated
+// once per leaf. It returns the value without conversions.
 func (x *expansion) settle(e ir.Expr) ir.Expr {
 	switch e := e.(type) {
 	case *ir.Convert:
@@ -98,8 +97,8 @@ func (x *expansion) settle(e ir.Expr) ir.Expr {
 	return e
 }
 
-// settlePlace moves a place's checks in front, and into temporaries what is
-// expensive or what the assignment itself may change.
+// settlePlace moves a place's checks in front of the assignment. It moves to
+// temporaries what is expensive or may be changed by the assignment.
 func (x *expansion) settlePlace(p ir.Place) {
 	x.fixOperands(p)
 	if ir.PlaceMayFault(p) {
@@ -181,7 +180,7 @@ func leafCount(t *ir.Type) int64 {
 	return 1
 }
 
-// part is field or element i of a place.
+// part returns field or element i of a place.
 func (x *expansion) part(p ir.Place, i int) ir.Place {
 	if n := x.nodeOf(p); n != nil {
 		return &ir.VarPlace{Var: n.parts[i].local}
@@ -192,7 +191,7 @@ func (x *expansion) part(p ir.Place, i int) ir.Place {
 	return &ir.IndexPlace{X: ir.ClonePlace(p), Index: ir.IntConst(ir.TInt, int64(i)), Pos: x.pos}
 }
 
-// partOf is part i, of type t, of a value.
+// partOf returns part i, of type t, of a value.
 func (x *expansion) partOf(e ir.Expr, i int, t *ir.Type) ir.Expr {
 	switch e := e.(type) {
 	case *ir.Composite:
@@ -205,7 +204,7 @@ func (x *expansion) partOf(e ir.Expr, i int, t *ir.Type) ir.Expr {
 	return simplifyExpr(&ir.Zero{T: t})
 }
 
-// hold reads the values of moves into temporaries: all, or the scalars only.
+// hold reads the values of moves into temporaries: all values, or scalars only.
 func (x *expansion) hold(moves []move, scalars bool) {
 	for i, m := range moves {
 		t := m.dst.Type()
@@ -218,7 +217,7 @@ func (x *expansion) hold(moves []move, scalars bool) {
 	}
 }
 
-// overlap reports whether a move reads what an earlier one may write.
+// overlap reports whether a move reads what an earlier move may write.
 func (x *expansion) overlap(moves []move) bool {
 	written := map[*ir.Local]bool{}
 	stored := false
@@ -241,8 +240,8 @@ func (x *expansion) isAddressed(v *ir.Local) bool {
 	return u != nil && u.addressed
 }
 
-// reads reports whether a value reads one of the variables or, if memory is
-// set, memory that a pointer may lead to.
+// reads reports whether a value reads one of the variables or, if memory is set, memory
+// that a pointer may refer to.
 func (x *expansion) reads(e ir.Expr, vars map[*ir.Local]bool, memory bool) bool {
 	found := false
 	v := ir.Visitor{Place: func(p ir.Place) bool {
@@ -297,9 +296,9 @@ func (x *expansion) emit(dst ir.Place, src ir.Expr) {
 	})
 }
 
-// away is the element that step i of a copy moves so that no element is read after
-// it was written: they are moved from the last to the first if the destination is
-// behind the source.
+// away returns the element that step i of a copy moves. The copy goes from the last
+// element to the first if the destination is behind the source, so that no element is
+// read after it was overwritten.
 func (x *expansion) away(dst, src ir.Place, i *ir.Local) ir.Expr {
 	behind := x.temp(ir.TBool)
 	x.set(&ir.VarPlace{Var: behind}, &ir.Binary{Op: ir.Gt, X: addressOf(dst), Y: addressOf(src), Pos: x.pos})

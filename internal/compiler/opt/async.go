@@ -7,9 +7,9 @@ import (
 	"quern.dev/internal/compiler/ranges"
 )
 
-// asyncSources has the launch conditions of a variant promise that the slice
-// parameters which asynchronous copies read begin at multiples of 16 bytes. All
-// do but parts of buffers; where nothing is promised each copy looks itself.
+// asyncSources adds the launch condition that the slice parameters read by asynchronous
+// copies begin at multiples of 16 bytes. Only parts of buffers do not meet it. Without
+// the condition, each copy checks its address.
 func asyncSources(k *ir.Kernel, v ranges.Variant) {
 	if v == ranges.Wide {
 		return
@@ -32,8 +32,7 @@ func asyncSources(k *ir.Kernel, v ranges.Variant) {
 	}
 }
 
-// parameterOf is the index of the slice parameter that a place is in, -1 if it
-// is in none.
+// parameterOf returns the index of the slice parameter that contains a place, or -1.
 func parameterOf(k *ir.Kernel, p ir.Place) int {
 	var slice ir.Expr
 	switch root := ir.Root(p).(type) {

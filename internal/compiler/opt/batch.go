@@ -7,23 +7,23 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// A loop without another in it and without a hint goes on by several iterations
-// at a time, the most of which the copies have at most as many nodes. The loads of a batch are under
-// way together, which hides more of their latency than more threads could, and
-// use the lines of the cache that they share while these are there.
+// A loop without nested loops and hints runs several iterations at a time: the largest
+// batch size whose copies stay within the node budget. The loads of a batch are in
+// flight together, which hides more of their latency than more threads could, and they
+// share cache lines while these are resident.
 var batchBudgets = []struct{ size, nodes int }{{mostTrips, 320}, {8, 320}, {4, 640}}
 
-// batch makes loops over an int32 that counts up to a bound go on by several
-// iterations at a time, here four:
+// batch makes loops over an int32 that counts up to a bound run several iterations at a
+// time, here four:
 //
 //	for ; i < n; i += s { body(i) }
 //
-// becomes, with no overflow where there was none,
+// becomes the following, which overflows only where the original did:
 //
 //	for ; i < n-3*s; i += 4*s { body(i); body(i+s); body(i+2*s); body(i+3*s) }
 //	for ; i < n; i += s { body(i) }
 //
-// It runs when what can be proven of the loop has been.
+// It runs after everything provable about the loop has been proven.
 func batch(k *ir.Kernel) error {
 	b := batcher{newUnroller(k.Func)}
 	k.Func.Body = b.list(k.Func.Body)
@@ -46,7 +46,7 @@ func (b *batcher) list(list []ir.Stmt) []ir.Stmt {
 				break
 			}
 			if s.Unroll != 0 {
-				break // the programmer has said how
+				break // the programmer has given a hint
 			}
 			if c := b.counts(out, s); c != nil {
 				out = append(out, b.batches(s, c)...)
@@ -63,17 +63,17 @@ func isLoop(s ir.Stmt) bool {
 	return ok
 }
 
-// counting is a loop that counts up to a bound which it does not change.
+// counting is a loop that counts up to a bound that the loop does not change.
 type counting struct {
 	v     *ir.Local
 	cond  *ir.Binary // v < bound or v <= bound
-	step  ir.Expr    // above 0
+	step  ir.Expr    // positive
 	fixed *ir.Const  // the step, nil if it is not constant
 	start *ir.Const  // of v, nil if it is not constant
-	size  int        // iterations of a batch
+	size  int        // iterations per batch
 }
 
-// counts returns how a loop counts if it is to go on in batches.
+// counts returns how a loop counts, or nil if it cannot run in batches.
 func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 	cond, ok := s.Cond.(*ir.Binary)
 	if !ok || len(s.Pre) != 0 || len(s.Post) != 1 || cond.Op != ir.Lt && cond.Op != ir.Le {
@@ -109,8 +109,8 @@ func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 	return c
 }
 
-// isExtent reports whether an expression is made of extents of the grid and of
-// blocks by multiplication, so that it is above 0.
+// isExtent reports whether an expression is a product of grid and block extents, and
+// therefore positive.
 func isExtent(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -128,8 +128,7 @@ func isExtent(e ir.Expr) bool {
 	return false
 }
 
-// constantIn reports whether an expression has one value for as long as a loop
-// runs, and cannot fail.
+// constantIn reports whether an expression is invariant in a loop and cannot fail.
 func (b *batcher) constantIn(s *ir.Loop, e ir.Expr) bool {
 	ok := !ir.MayFault(e)
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
@@ -144,7 +143,7 @@ func (b *batcher) constantIn(s *ir.Loop, e ir.Expr) bool {
 	return ok
 }
 
-// sizeOfBatch returns how many iterations make a batch, 0 if none do.
+// sizeOfBatch returns the number of iterations per batch, or 0.
 func sizeOfBatch(s *ir.Loop) int {
 	nodes := 0
 	v := ir.Visitor{
@@ -161,7 +160,7 @@ func sizeOfBatch(s *ir.Loop) int {
 	return 0
 }
 
-// batches returns the loop over batches and the one over the rest.
+// batches returns the batched loop and the loop over the remaining iterations.
 func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 	breaks := leaves(s.Body, breaksOut(s.Label))
 	main := &ir.Loop{Label: &ir.Label{Name: s.Label.Name + ".batch"}, Cond: c.cond, Pos: s.Pos}
@@ -174,7 +173,7 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 	}
 	outside := outerLabels(s.Body)
 	private := b.private(s.Body, b.regions[s])
-	at := func() ir.Expr { return ir.Get(c.v) } // the counter of the copy
+	at := func() ir.Expr { return ir.Get(c.v) } // the copy's counter
 	for j := range c.size {
 		cl := &ir.Cloner{Vars: map[*ir.Local]*ir.Local{}}
 		for _, l := range outside {
@@ -216,7 +215,7 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 		}
 		return out
 	}
-	// A break leaves both loops, so that its label goes to a block around them.
+	// A break leaves both loops, so its label moves to a block around them.
 	whole := s.Label
 	if out = append(out, main); rest {
 		s.Label = &ir.Label{Name: whole.Name}
@@ -226,7 +225,7 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 	return dissolve(&ir.Block{Label: whole, Body: out})
 }
 
-// continueFrom makes the continues of one loop those of another.
+// continueFrom redirects the continues of one loop to another.
 func continueFrom(body []ir.Stmt, from, to *ir.Label) []ir.Stmt {
 	continues := continuesWith(from)
 	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
@@ -238,7 +237,7 @@ func continueFrom(body []ir.Stmt, from, to *ir.Label) []ir.Stmt {
 	return r.Body(body)
 }
 
-// isMultiple reports whether the loop is known to have whole batches only.
+// isMultiple reports whether all iterations are known to form whole batches.
 func (c *counting) isMultiple() bool {
 	end := asConst(c.cond.Y)
 	if c.start == nil || c.fixed == nil || end == nil {
@@ -251,9 +250,9 @@ func (c *counting) isMultiple() bool {
 	return distance > 0 && (distance+step-1)/step%int64(c.size) == 0
 }
 
-// limit assigns the bound of the counter at which a whole batch is left to a
-// variable. It is the bound less the steps within a batch, or the least int32 if
-// that is lower.
+// limit assigns to a variable the bound below which a whole batch remains. It is the
+// loop's bound minus the steps within a batch, or the smallest int32 if that would
+// underflow.
 func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 	limit := &ir.Local{Name: c.v.Name + "Limit", Type: ir.TInt32, Hidden: true}
 	b.f.Locals = append(b.f.Locals, limit)
@@ -276,7 +275,7 @@ func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 	return []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: limit}, Src: simplifyExpr(src), Pos: pos}}, limit
 }
 
-// isLength reports whether an expression is a slice's length, as an int32.
+// isLength reports whether an expression is a slice's length as an int32.
 func isLength(e ir.Expr) bool {
 	if c, ok := e.(*ir.Convert); ok {
 		e = c.X
@@ -285,7 +284,7 @@ func isLength(e ir.Expr) bool {
 	return ok
 }
 
-// copyOf makes a variable like v.
+// copyOf creates a variable like v.
 func (b *batcher) copyOf(v *ir.Local) *ir.Local {
 	w := *v
 	b.f.Locals = append(b.f.Locals, &w)
@@ -300,8 +299,8 @@ func plus(v *ir.Local, n int64) ir.Expr {
 	return &ir.Binary{Op: ir.Add, X: ir.Get(v), Y: ir.IntConst(v.Type, n)}
 }
 
-// substitute puts the counter of copy j in the place of the loop's in a body.
-// Bits of it that all batches agree in become constant.
+// substitute replaces the loop's counter in a body with the counter of copy j. Bits of
+// it that are the same in all batches become constant.
 func (c *counting) substitute(body []ir.Stmt, j int, at func() ir.Expr) []ir.Stmt {
 	same, low := 0, int64(0)
 	if c.start != nil && c.fixed != nil {
@@ -331,8 +330,8 @@ func (c *counting) substitute(body []ir.Stmt, j int, at func() ir.Expr) []ir.Stm
 	return r.Body(masks.Body(body))
 }
 
-// lowBits computes the low bits of an expression from those of v; known is
-// false if they depend on anything else.
+// lowBits computes the low bits of an expression from those of v. known is false if
+// they depend on anything else.
 func lowBits(e ir.Expr, v *ir.Local, value int64) (_ int64, known bool) {
 	switch e := e.(type) {
 	case *ir.Const:

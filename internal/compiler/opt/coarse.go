@@ -6,46 +6,45 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// A coarse kernel is one whose threads run several threads of the kernel as it
-// was written (ir.Coarsening). Short kernels need it: a GPU starts about 300
-// threads a nanosecond and fills its memory's bandwidth only if each moves more
-// than a few bytes.
+// Threads of a coarse kernel each run several threads of the original kernel
+// (ir.Coarsening). Short kernels need this: a GPU starts about 300 threads per
+// nanosecond, and it saturates memory bandwidth only if each thread moves more than a
+// few bytes.
 //
-// Where each of the threads touches element number Global() of its slices, a
-// thread of the coarse kernel takes neighbours and moves their elements in
-// accesses of up to 16 bytes, if the slices' addresses allow it. Elsewhere it
-// takes the same thread of neighbouring blocks, so that what the threads of a
-// warp access together stays as it was.
+// If each thread touches element number Global() of its slices, a coarse thread runs
+// neighbouring threads and moves their elements in accesses of up to 16 bytes, provided
+// that the slices' addresses allow it. Otherwise it runs the same thread of
+// neighbouring blocks, so that the access pattern of a warp does not change.
 //
-// The body has two halves. The fast one is for threads that all exist, pass the
-// guards at the start of the kernel and index in range; it does the first
-// statement for all of them, then the second for all of them, and so on, so that
-// their loads are under way together. Whatever does not fit goes to the slow
-// half, a loop that runs them one by one and is where checks fail. The fast half
-// gives up before it has written anything.
+// The body has a fast and a slow half. The fast half handles threads that all exist,
+// pass the guards at the start of the kernel, and index in range. It runs the first
+// statement for all of them, then the second, and so on, so that their loads are in
+// flight together. Everything else goes to the slow half, a loop that runs the threads
+// one by one and in which checks fail. The fast half bails out before it has written
+// anything.
 //
-// Doing the statements of several threads in turns changes what a kernel
-// computes only where one thread reads or writes what another one writes, which
-// without an atomic operation is a data race of the source.
+// Interleaving the statements of several threads changes the result only if one thread
+// reads or writes what another thread writes. Without an atomic operation, that is a
+// data race in the source.
 
 // Sizes of coarse kernels.
 const (
-	// maxCoarse is the most nodes of expressions and statements, of all threads
-	// together, that the fast half may have. Longer kernels are not short of
-	// threads, and need their registers.
+	// maxCoarse is the maximum number of expression and statement nodes in the fast
+	// half, over all threads. Longer kernels do not lack threads, and need their
+	// registers.
 	maxCoarse = 512
-	// strided is how many threads a thread runs that does not run neighbours, for
-	// elements of up to 4 bytes.
+	// strided is the number of threads per coarse thread if these are not neighbours,
+	// for elements of up to 4 bytes.
 	strided = 4
-	// leastCoarse is the number of threads under which a launch gains nothing by
-	// running fewer, and leastBlocks that of blocks along X for each thread of a
-	// thread, so that the last block, which is slow, matters little.
+	// leastCoarse is the number of threads below which a launch does not gain from
+	// coarsening. leastBlocks is the minimum number of blocks along X per thread of a
+	// coarse thread, so that the slow last block has little weight.
 	leastCoarse = 1 << 17
 	leastBlocks = 4
 )
 
-// coarse returns the coarse form of a finished variant, nil if it has none. It is
-// for launches with enough threads or, if so asked, for all.
+// coarse returns the coarse form of a finished variant, or nil if it has none. The form
+// is for launches with enough threads or, if small is set, for all.
 func coarse(k *ir.Kernel, small bool) *ir.Kernel {
 	if !canCoarsen(k) {
 		return nil
@@ -80,18 +79,18 @@ type guard struct {
 
 // coarsener makes one coarse kernel.
 type coarsener struct {
-	kernel *ir.Kernel // the variant, in whose variables the lists below are
+	kernel *ir.Kernel // the variant; the lists below use its variables
 	narrow bool       // lengths fit 32 bits
-	small  bool       // also for launches that gain nothing
+	small  bool       // also for launches too small to gain
 
-	setup []ir.Stmt // what comes before the core: assignments of values that need no memory
-	conds []guard   // and what must hold for the core to be reached
+	setup []ir.Stmt // assignments before the core; they access no memory
+	conds []guard   // conditions for reaching the core
 	core  []ir.Stmt
-	items []item // the core in the order in which threads take turns
+	items []item // the core in the order in which threads are interleaved
 
-	// indices are the variables that hold the thread's number in the grid.
+	// indices are the variables that hold the thread's index in the grid.
 	indices map[*ir.Local]bool
-	index   *ir.Type // of the number
+	index   *ir.Type // type of the index
 
 	threads  int
 	adjacent bool
@@ -99,14 +98,14 @@ type coarsener struct {
 
 // item is a step of the fast half.
 type item struct {
-	stmt ir.Stmt // of each thread; or
-	bail guard   // where it holds for a thread, all go to the slow half
-	// vector: stmt is an assignment from or to the element with the thread's
-	// number, of a slice parameter.
+	stmt ir.Stmt // run for each thread; or
+	bail guard   // if it holds for a thread, all threads go to the slow half
+	// vector: stmt assigns from or to the element of a slice parameter at the thread's
+	// index.
 	vector bool
 }
 
-// canCoarsen looks for what a thread cannot do for others.
+// canCoarsen checks for operations that a thread cannot do for other threads.
 func canCoarsen(k *ir.Kernel) bool {
 	if len(k.Shared) > 0 || k.Options.Cluster != [3]int{} {
 		return false
@@ -156,7 +155,7 @@ func canCoarsen(k *ir.Kernel) bool {
 	return ok
 }
 
-// peel divides a list into setup, conds and core.
+// peel splits a list into setup, conds and core.
 func (c *coarsener) peel(list []ir.Stmt) {
 	for i, s := range list {
 		rest := list[i+1:]
@@ -181,7 +180,7 @@ func (c *coarsener) peel(list []ir.Stmt) {
 	}
 }
 
-// require peels a list that is run where g holds.
+// require peels a list that runs if g holds.
 func (c *coarsener) require(g guard, list []ir.Stmt) {
 	switch b, ok := g.cond.(*ir.Binary); {
 	case ok && b.Op == ir.LAnd:
@@ -206,7 +205,8 @@ func returns(list []ir.Stmt) bool {
 	return ok
 }
 
-// complement is the complement of a condition; that of a comparison of integers is one.
+// complement returns the complement of a condition. For a comparison of integers it is
+// a comparison.
 func complement(e ir.Expr) ir.Expr {
 	switch e := e.(type) {
 	case *ir.Unary:
@@ -227,8 +227,8 @@ func complement(e ir.Expr) ir.Expr {
 	return &ir.Unary{Op: ir.LNot, X: e}
 }
 
-// isFree reports whether an expression may be evaluated for a thread that does
-// not come to it: it reads no memory and has a value for all operands.
+// isFree reports whether an expression may be evaluated for a thread that does not
+// reach it: it reads no memory and is defined for all operands.
 func isFree(e ir.Expr) bool {
 	ok := true
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
@@ -256,7 +256,7 @@ func isFree(e ir.Expr) bool {
 	return ok
 }
 
-// findIndices finds the variables that hold the thread's number in the grid.
+// findIndices finds the variables that hold the thread's index in the grid.
 func (c *coarsener) findIndices() {
 	c.indices = map[*ir.Local]bool{}
 	uses := countUses(c.kernel.Func)
@@ -305,7 +305,7 @@ func (c *coarsener) isNumber(e ir.Expr) bool {
 	return isCoordinate(a, ir.BlockIdxX) && (isCoordinate(b, ir.BlockDimX) || c.isBlockSize(b))
 }
 
-// isBlockSize reports whether an expression is the size along X that the kernel
+// isBlockSize reports whether an expression is the block size along X that the kernel
 // declares.
 func (c *coarsener) isBlockSize(e ir.Expr) bool {
 	k, ok := e.(*ir.Const)
@@ -320,7 +320,7 @@ func isCoordinate(e ir.Expr, op ir.ThreadOp) bool {
 	return ok && t.Op == op
 }
 
-// isIndex reports whether an index is the thread's number in the grid.
+// isIndex reports whether an index is the thread's index in the grid.
 func (c *coarsener) isIndex(e ir.Expr) bool {
 	if v, ok := e.(*ir.Convert); ok && v.T.IsInteger() && v.T.Size() >= 4 && v.X.Type().IsInteger() && v.X.Type().Size() <= v.T.Size() {
 		return c.isIndex(v.X)

@@ -6,7 +6,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// build makes out, a copy of the variant, coarse.
+// build turns out, a copy of the variant, into the coarse form.
 func (c *coarsener) build(out *ir.Kernel) {
 	b := &coarseBuilder{coarsener: c, f: out.Func, body: out.Func.Body}
 	for i, p := range c.kernel.Func.Params {
@@ -40,11 +40,11 @@ func (c *coarsener) build(out *ir.Kernel) {
 type coarseBuilder struct {
 	*coarsener
 	f      *ir.Func
-	body   []ir.Stmt      // the variant's, in variables of f
-	params [][2]*ir.Local // of the coarsener's kernel and of f
-	number *ir.Local      // of the thread that runs, in the slow half
-	left   *ir.Local      // blocks from the first one to the grid's end
-	first  *ir.Local      // block of thread number 0, or its number in the grid
+	body   []ir.Stmt      // the variant's body, in variables of f
+	params [][2]*ir.Local // variables of the coarsener's kernel and of f
+	number *ir.Local      // of the current thread, in the slow half
+	left   *ir.Local      // blocks from the first to the end of the grid
+	first  *ir.Local      // block of thread number 0, or its index in the grid
 }
 
 func (b *coarseBuilder) local(name string, t *ir.Type) *ir.Local {
@@ -53,7 +53,7 @@ func (b *coarseBuilder) local(name string, t *ir.Type) *ir.Local {
 	return v
 }
 
-// firstNumber is the number in the grid of the first of a thread's threads.
+// firstNumber returns the grid index of the first thread that a coarse thread runs.
 func (b *coarseBuilder) firstNumber(t *ir.Type) ir.Expr {
 	at := func(op ir.ThreadOp) ir.Expr {
 		if t.Kind == ir.Int {
@@ -65,7 +65,7 @@ func (b *coarseBuilder) firstNumber(t *ir.Type) ir.Expr {
 	return mul(number, ir.IntConst(t, int64(b.threads)))
 }
 
-// fast writes the fast half.
+// fast generates the fast half.
 func (b *coarseBuilder) fast(slow *ir.Label) []ir.Stmt {
 	leave := func(cond ir.Expr, pos ir.Pos) ir.Stmt {
 		return &ir.If{Cond: cond, Then: []ir.Stmt{&ir.Break{Label: slow}}, Pos: pos}
@@ -106,8 +106,8 @@ func (b *coarseBuilder) fast(slow *ir.Label) []ir.Stmt {
 	return out
 }
 
-// strictest returns those of the threads for which a condition, if it holds,
-// holds for all. The threads' numbers in the grid ascend.
+// strictest returns those threads for which the condition must hold so that it holds
+// for all. The threads' grid indices ascend.
 func (b *coarseBuilder) strictest(cond ir.Expr, copies []*copier) []*copier {
 	e, ok := cond.(*ir.Binary)
 	if !ok || !e.Op.IsComparison() {
@@ -129,8 +129,8 @@ func (b *coarseBuilder) strictest(cond ir.Expr, copies []*copier) []*copier {
 	return copies
 }
 
-// isCommon reports whether an expression is the same for all threads: it
-// consists of constants and parameters.
+// isCommon reports whether an expression is the same for all threads: it consists of
+// constants and parameters.
 func (b *coarseBuilder) isCommon(e ir.Expr) bool {
 	ok := true
 	v := ir.Visitor{
@@ -149,7 +149,7 @@ func (b *coarseBuilder) isCommon(e ir.Expr) bool {
 	return ok
 }
 
-// vector writes an assignment from or to neighbouring elements.
+// vector generates an assignment from or to neighbouring elements.
 func (b *coarseBuilder) vector(s *ir.Assign, copies []*copier) ir.Stmt {
 	p := vectorPlace(s)
 	place := &ir.ElemPlace{Slice: copies[0].expr(p.Slice), Index: ir.Get(b.first), Pos: p.Pos}
@@ -167,11 +167,11 @@ func (b *coarseBuilder) vector(s *ir.Assign, copies []*copier) ir.Stmt {
 	return store
 }
 
-// slow writes the loop over the threads.
+// slow generates the loop over the threads.
 func (b *coarseBuilder) slow() []ir.Stmt {
 	n := func() ir.Expr { return ir.IntConst(ir.TInt32, int64(b.threads)) }
 	next := &ir.Label{Name: "thread"}
-	var place, end ir.Expr = ir.Get(b.number), ir.Get(b.left) // of the thread among those that are left
+	var place, end ir.Expr = ir.Get(b.number), ir.Get(b.left) // the thread's position among the remaining ones
 	if b.adjacent {
 		place = &ir.Binary{Op: ir.Add, X: mul(coordinate(ir.ThreadIdxX), n()), Y: place}
 		end = mul(end, coordinate(ir.BlockDimX))
@@ -202,7 +202,7 @@ func (b *coarseBuilder) slow() []ir.Stmt {
 	}
 }
 
-// copier copies statements of the coarsener's lists for one of the threads.
+// copier copies statements of the coarsener's lists for one thread.
 type copier struct {
 	b      *coarseBuilder
 	cloner ir.Cloner
@@ -234,8 +234,8 @@ func (c *copier) stmt(s ir.Stmt) ir.Stmt { return c.in.body(c.cloner.Body([]ir.S
 
 func (c *copier) expr(e ir.Expr) ir.Expr { return c.in.rewriter().Value(c.cloner.Expr(e)) }
 
-// placement replaces the thread's place by that of one of the threads that a
-// thread runs: its number in the grid, or its block, 32 bits wide.
+// placement replaces the thread's position by that of one of the threads that a coarse
+// thread runs: its grid index, or its block, as 32 bits.
 type placement struct {
 	adjacent bool
 	c        *coarsener
@@ -273,8 +273,8 @@ func resized(t *ir.Type, e ir.Expr) ir.Expr {
 	return &ir.Convert{T: t, X: e}
 }
 
-// limits returns the launch conditions that the variant has not. What a small
-// launch or an odd address fails comes first.
+// limits returns the launch conditions that the coarse form adds to the variant. Those
+// that a small launch or an unaligned address fails come first.
 func (c *coarsener) limits() ir.Limits {
 	dim := func(d int64) *ir.Sym { return &ir.Sym{Op: ir.SymDim, Value: d} }
 	product := func(x, y *ir.Sym) *ir.Sym { return &ir.Sym{Op: ir.SymMul, X: x, Y: y} }
@@ -313,7 +313,7 @@ func (c *coarsener) limits() ir.Limits {
 	return append(out, ir.Limit{X: odd, Max: 0})
 }
 
-// coordinate is a coordinate of the thread in 32 bits.
+// coordinate returns a coordinate of the thread as 32 bits.
 func coordinate(op ir.ThreadOp) ir.Expr {
 	return &ir.Convert{T: ir.TInt32, X: &ir.ThreadValue{Op: op}}
 }
@@ -326,7 +326,7 @@ func mul(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Mul, X: x, Y: y} }
 
 func less(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Lt, X: x, Y: y} }
 
-// either joins conditions; nil is none.
+// either returns the disjunction of two conditions; nil is no condition.
 func either(x, y ir.Expr) ir.Expr {
 	if x == nil {
 		return y

@@ -2,13 +2,13 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// flattener turns the core into items: every load that is made in any case
-// becomes a step of its own, behind the check of its index.
+// flattener turns the core into items. Every load that is always executed becomes a
+// separate item, after the check of its index.
 type flattener struct {
 	*coarsener
 	items   []item
-	effect  bool // something has been written
-	refused bool // a check comes too late, or something is not understood
+	effect  bool // something was written
+	refused bool // a check comes too late, or a construct is not supported
 	pos     ir.Pos
 }
 
@@ -53,8 +53,9 @@ func (f *flattener) assign(s *ir.Assign) {
 
 func (f *flattener) add(s ir.Stmt) { f.items = append(f.items, item{stmt: s}) }
 
-// unit adds a statement that each thread does as a whole. Its checks could fail
-// after writes, and a thread that leaves it would have to be left out from there on.
+// unit adds a statement that each thread runs as a whole. Its checks could fail after
+// writes, and a thread that leaves the statement would have to be excluded from then
+// on.
 func (f *flattener) unit(s ir.Stmt) {
 	v := ir.Visitor{
 		Stmt: func(s ir.Stmt) bool {
@@ -89,7 +90,7 @@ func isChecked(p ir.Place) bool {
 	return false
 }
 
-// expr takes the loads out of an expression, in the order of evaluation.
+// expr moves the loads out of an expression, in the order of evaluation.
 func (f *flattener) expr(e ir.Expr) ir.Expr {
 	switch e := e.(type) {
 	case nil, *ir.Const, *ir.Zero, *ir.ThreadValue, *ir.Len, *ir.Cap:
@@ -130,7 +131,7 @@ func (f *flattener) expr(e ir.Expr) ir.Expr {
 	return e
 }
 
-// temporary makes an item that assigns an expression to a new variable.
+// temporary creates an item that assigns an expression to a new variable.
 func (f *flattener) temporary(name string, e ir.Expr, it item) ir.Expr {
 	v := &ir.Local{Name: name, Type: e.Type()}
 	f.kernel.Func.Locals = append(f.kernel.Func.Locals, v)
@@ -139,7 +140,7 @@ func (f *flattener) temporary(name string, e ir.Expr, it item) ir.Expr {
 	return ir.Get(v)
 }
 
-// place takes loads and checks out of a place.
+// place moves loads and checks out of a place.
 func (f *flattener) place(p ir.Place) ir.Place {
 	switch p := p.(type) {
 	case *ir.FieldPlace:
@@ -165,7 +166,7 @@ func (f *flattener) place(p ir.Place) ir.Place {
 	return p
 }
 
-// check makes an item that bails out where an index is out of range.
+// check creates an item that bails out if an index is out of range.
 func (f *flattener) check(index, length ir.Expr, pos ir.Pos) ir.Expr {
 	f.refused = f.refused || f.effect
 	_, isVar := ir.Variable(index)
@@ -189,8 +190,8 @@ func hasChecks(e ir.Expr) bool {
 	return found
 }
 
-// isVector reports whether a place is the element with the thread's number of a
-// slice parameter, of a type that vector accesses move.
+// isVector reports whether a place is the element at the thread's index in a slice
+// parameter whose type vector accesses can move.
 func (c *coarsener) isVector(p ir.Place) bool {
 	e, ok := p.(*ir.ElemPlace)
 	if !ok || !c.isIndex(e.Index) {
@@ -200,7 +201,7 @@ func (c *coarsener) isVector(p ir.Place) bool {
 	return c.parameter(e) >= 0 && t.IsScalar() && t.Kind != ir.Bool && t.Kind != ir.Pointer
 }
 
-// parameter is the index of the slice parameter that an element is of, or -1.
+// parameter returns the index of the slice parameter that an element belongs to, or -1.
 func (c *coarsener) parameter(e *ir.ElemPlace) int {
 	if v, ok := ir.Variable(e.Slice); ok {
 		for i, p := range c.kernel.Func.Params {
@@ -212,10 +213,10 @@ func (c *coarsener) parameter(e *ir.ElemPlace) int {
 	return -1
 }
 
-// chooseThreads decides which threads a thread runs, and how many; false if it
-// is not worth while.
+// chooseThreads decides which threads a coarse thread runs, and how many. It returns
+// false if coarsening does not pay.
 func (c *coarsener) chooseThreads() bool {
-	size := int64(1) // of the largest element that is accessed
+	size := int64(1) // of the largest accessed element
 	vectors := false
 	for _, it := range c.items {
 		if it.vector {
@@ -237,7 +238,7 @@ func (c *coarsener) chooseThreads() bool {
 	return c.threads > 1
 }
 
-// vectorPlace is the element of a vector item.
+// vectorPlace returns the element of a vector item.
 func vectorPlace(s ir.Stmt) *ir.ElemPlace {
 	a := s.(*ir.Assign)
 	if p, ok := a.Dst.(*ir.ElemPlace); ok {
@@ -246,8 +247,8 @@ func vectorPlace(s ir.Stmt) *ir.ElemPlace {
 	return a.Src.(*ir.Load).Place.(*ir.ElemPlace)
 }
 
-// onlyNumbers reports whether the thread's place along X matters only through its
-// number in the grid.
+// onlyNumbers reports whether the kernel uses the thread's position along X only
+// through its index in the grid.
 func (c *coarsener) onlyNumbers() bool {
 	ok := true
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
@@ -266,9 +267,9 @@ func (c *coarsener) onlyNumbers() bool {
 	return ok
 }
 
-// hasStrides reports whether there is an access, other than vector ones, at an
-// index that follows from the thread's number without a look into memory. If a
-// thread ran neighbours, those of a warp would be apart.
+// hasStrides reports whether there is a non-vector access at an index computed from the
+// thread's index without a memory access. If a coarse thread ran neighbours, such
+// accesses of a warp would be spread out.
 func (c *coarsener) hasStrides() bool {
 	follows := map[*ir.Local]bool{}
 	for v := range c.indices {
@@ -331,7 +332,7 @@ func (c *coarsener) hasStrides() bool {
 	return found
 }
 
-// cost counts the nodes of the items.
+// cost returns the number of nodes of the items.
 func (c *coarsener) cost() int {
 	n := 0
 	v := ir.Visitor{

@@ -11,12 +11,12 @@ import (
 	. "quern.dev/internal/compiler/ir/irtest"
 )
 
-// elementwise generates kernels of which each thread changes elements of its own.
+// elementwise generates kernels in which each thread changes only its own elements.
 type elementwise struct {
 	*rand.Rand
 	k       *ir.Kernel
 	n, i    *ir.Local
-	own     []*ir.Local // slices that only the element i of is touched
+	own     []*ir.Local // slices of which only element i is accessed
 	read    []*ir.Local // slices that are only read
 	counter *ir.Local
 	ints    []*ir.Local
@@ -131,7 +131,7 @@ func (g *elementwise) number(depth int) ir.Expr {
 	return Op(x, choose2(g, ir.Add, ir.Sub, ir.Xor, ir.Mul), g.number(depth-1))
 }
 
-// arguments returns what the kernel is launched with. Most launches are large enough.
+// arguments returns launch arguments for the kernel. Most launches are large enough.
 func (g *elementwise) arguments(threads int) []Value {
 	fill := func(t *ir.Type, n int) Value {
 		v := SliceValue(t, n)
@@ -161,8 +161,8 @@ func (g *elementwise) arguments(threads int) []Value {
 	return append(args, fill(ir.TInt, 4))
 }
 
-// runGrid runs all threads of a grid and returns the memory and the places of
-// the faults.
+// runGrid runs all threads of a grid. It returns the memory and the positions of the
+// faults.
 func runGrid(k *ir.Kernel, blocks, stated, threads int, args []Value) (memory []uint64, faults map[ir.Pos]bool, err error) {
 	faults = map[ir.Pos]bool{}
 	for b := range blocks {
@@ -225,7 +225,7 @@ func TestACoarseKernelDoesWhatItsThreadsDo(t *testing.T) {
 					sizes[i] = int64(a.Bits)
 				}
 			}
-			const ofSize = 2 // the first conditions ask for large launches
+			const ofSize = 2 // the first conditions require large launches
 			if !v.Limits[ofSize:].Encode().Hold(sizes, &[6]int64{int64(blocks), 1, 1, int64(threads), 1, 1}) {
 				ran["beyond the limits"]++
 				continue

@@ -2,13 +2,13 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// collectives replaces reductions, scans and matches of a warp by shuffles and
-// votes, which are what the hardware has.
+// collectives replaces warp reductions, scans and matches with the hardware's shuffles
+// and votes.
 //
-// The order of a reduction is that of a tree over the lanes with distances 16,
-// 8, 4, 2 and 1, on every device, so that sums of floats agree bit for bit. In
-// a warp with fewer threads only the lowest lane's tree is complete, and it
-// hands the result to the others.
+// A reduction uses the same tree over the lanes on every device, with distances 16, 8,
+// 4, 2 and 1, so that sums of floats agree bit for bit. In a warp with fewer threads,
+// only the tree of the lowest lane is complete; that lane passes the result to the
+// others.
 func collectives(k *ir.Kernel) error {
 	c := &collector{f: k.Func, full: k.Options.FullWarps()}
 	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
@@ -24,7 +24,7 @@ func collectives(k *ir.Kernel) error {
 	return nil
 }
 
-// collector writes the statements of one operation.
+// collector generates the statements of one operation.
 type collector struct {
 	f    *ir.Func
 	full bool // all warps have all lanes
@@ -54,7 +54,7 @@ func (c *collector) warp(s *ir.Warp) {
 
 func (c *collector) emit(s ir.Stmt) { c.out = append(c.out, s) }
 
-// finish gives result i of the operation its value.
+// finish assigns result i of the operation.
 func (c *collector) finish(s *ir.Warp, i int, value ir.Expr) {
 	if s.Dst[i] != nil {
 		c.set(s.Dst[i], value)
@@ -81,7 +81,7 @@ func (c *collector) do(op ir.WarpOp, args ...ir.Expr) []*ir.Local {
 	return s.Dst
 }
 
-// shuffle returns v of another lane and whether that lane exists.
+// shuffle returns v of another lane, and whether that lane exists.
 func (c *collector) shuffle(op ir.WarpOp, v *ir.Local, distance int64) (value, exists *ir.Local) {
 	out := c.do(op, ir.Get(v), ir.IntConst(ir.TInt, distance))
 	return out[0], out[1]
@@ -104,8 +104,8 @@ func (c *collector) reduce(op ir.WarpOp, x ir.Expr) ir.Expr {
 	return ir.Get(v)
 }
 
-// combine is one step of a reduction. Each step rounds: a product that is
-// reduced must not be fused with it in one lane and not in another.
+// combine returns one step of a reduction. Each step rounds: a product that is reduced
+// must not be fused in one lane and not in another.
 func combine(op ir.WarpOp, x, y ir.Expr) ir.Expr {
 	switch op {
 	case ir.WarpReduceMin:
@@ -127,8 +127,8 @@ func (c *collector) scan(x ir.Expr) *ir.Local {
 	return v
 }
 
-// matchAny takes one round for each value that there is in the warp. (The
-// instruction match.any needs sm_70.)
+// matchAny loops once per distinct value in the warp. (The instruction match.any needs
+// sm_70.)
 func (c *collector) matchAny(x ir.Expr) *ir.Local {
 	key := c.key(x)
 	mask, left := c.local("mask", ir.TUint32), c.local("left", ir.TUint32)
@@ -158,7 +158,7 @@ func (c *collector) matchAll(x ir.Expr) (all, members *ir.Local) {
 	return all, c.do(ir.WarpBallot, ir.BoolConst(true))[0]
 }
 
-// key is a value in which the bits are compared, rather than numbers.
+// key returns a value whose bits are compared instead of the numbers.
 func (c *collector) key(x ir.Expr) *ir.Local {
 	if t := x.Type(); t.IsFloat() {
 		bits := ir.TUint32

@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// Config says how to prepare a kernel. Its choice of passes is for tests that
-// compare what kernels compute with and without some of them; the zero value is
-// all.
+// Config controls how a kernel is prepared. Choosing passes is for tests that compare
+// what kernels compute with and without some of them; the zero value runs all.
 type Config struct {
-	// Without names passes to leave out. Those that lower the IR to what the
-	// back end takes cannot be left out: inline, pointers and scalarise.
+	// Without names passes to skip. The passes that lower the IR to what the back end
+	// accepts cannot be skipped: inline, pointers and scalarise.
 	Without []string
-	// Small asks for the coarse form for launches of any size.
+	// Small requests the coarse form for launches of any size.
 	Small bool
 
-	// Context ends the work between two passes; nil: nothing does.
+	// Context cancels the work between two passes; nil: never.
 	Context context.Context
 }
 
-// ended returns the cause of the context's end.
+// ended returns the cause if the context was cancelled.
 func (c Config) ended() error {
 	if c.Context == nil {
 		return nil

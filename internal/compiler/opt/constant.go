@@ -2,7 +2,7 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// asConst returns an expression as a constant, nil if it is none.
+// asConst returns an expression as a constant, nil if it is not constant.
 func asConst(e ir.Expr) *ir.Const {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -13,7 +13,7 @@ func asConst(e ir.Expr) *ir.Const {
 	return nil
 }
 
-// constUnary evaluates an operator on a constant.
+// constUnary evaluates a unary operator on a constant.
 func constUnary(op ir.UnaryOp, x *ir.Const) *ir.Const {
 	switch {
 	case op == ir.LNot:
@@ -28,9 +28,9 @@ func constUnary(op ir.UnaryOp, x *ir.Const) *ir.Const {
 
 func wrapped(t *ir.Type, v uint64) *ir.Const { return &ir.Const{T: t, Bits: ir.WrapBits(t.Kind, v)} }
 
-// constBinary evaluates an operator on constants, nil where it would stop the
-// thread. A float32 result of +, -, * and / is exact when computed in float64 and
-// rounded, since 53 >= 2*24+2 bits.
+// constBinary evaluates an operator on constants, nil if it would stop the thread. A
+// float32 result of +, -, * and / is exact when computed in float64 and rounded, since
+// 53 >= 2*24+2 bits.
 func constBinary(op ir.BinaryOp, x, y *ir.Const) *ir.Const {
 	switch {
 	case op.IsComparison():
@@ -131,7 +131,7 @@ func constCompare(op ir.BinaryOp, x, y *ir.Const) *ir.Const {
 	return ir.BoolConst(!less)
 }
 
-// constConvert converts a constant, nil where that has no constant.
+// constConvert converts a constant, nil if the result is not a constant.
 func constConvert(t *ir.Type, x *ir.Const) *ir.Const {
 	switch {
 	case t.IsHalf() && x.T.IsFloat():
@@ -172,7 +172,7 @@ func constToInteger(t *ir.Type, f float64) *ir.Const {
 	return wrapped(t, uint64(f))
 }
 
-// constToFloat rounds an integer once, to the target's precision.
+// constToFloat rounds an integer once, to the precision of the target.
 func constToFloat(t *ir.Type, x *ir.Const) *ir.Const {
 	switch {
 	case t.Kind == ir.Float32 && x.T.IsSigned():
@@ -185,7 +185,7 @@ func constToFloat(t *ir.Type, x *ir.Const) *ir.Const {
 	return &ir.Const{T: t, Float: float64(x.Bits)}
 }
 
-// constIntrinsic evaluates an intrinsic whose result is exact, nil for others.
+// constIntrinsic evaluates an intrinsic whose result is exact, nil otherwise.
 func constIntrinsic(e *ir.Intrinsic, args []*ir.Const) *ir.Const {
 	if e.Op.Fold == nil || e.Op.Approximate {
 		return nil

@@ -10,9 +10,9 @@ import (
 // State Space).
 const maxConstant = 64 << 10
 
-// constantTables finds the tables that constant memory serves best: those in
-// which all threads of a warp look up the same place at a time. Elsewhere its
-// cache would serve one place after the other.
+// constantTables finds the tables to put into constant memory: those that all threads
+// of a warp read at the same index. The constant cache serves different indices one
+// after another.
 func constantTables(k *ir.Kernel) {
 	k.Constant = nil
 	if len(k.Tables) == 0 {
@@ -51,7 +51,7 @@ func constantTables(k *ir.Kernel) {
 			return false
 		},
 		Expr: func(e ir.Expr) bool {
-			// An address of a table is one in global memory.
+			// The address of a table is an address in global memory.
 			var p ir.Place
 			switch e := e.(type) {
 			case *ir.Addr:
@@ -77,13 +77,13 @@ func constantTables(k *ir.Kernel) {
 	}
 }
 
-// lockstep guesses which values the threads of a warp that are at the same
-// statement have in common. Unlike Uniformity it takes them to go through loops
-// in step and to leave together, and may be wrong: only speed depends on it.
+// lockstep guesses which values are the same for the threads of a warp that are at the
+// same statement. Unlike Uniformity it assumes that they run loops in lockstep and
+// leave them together. It may be wrong: only speed depends on it.
 type lockstep struct {
 	coordinates Uniformity
 	varying     map[*ir.Local]bool
-	branch      map[*ir.Local]*ir.If // the divergent branch that assigns a variable; nil for none
+	branch      map[*ir.Local]*ir.If // the divergent branch that assigns a variable, or nil
 	assigned    map[*ir.Local]bool
 	changed     bool
 }
@@ -98,7 +98,7 @@ func newLockstep(k *ir.Kernel) *lockstep {
 	return l
 }
 
-// varies reports whether threads of a warp are likely to differ in a value.
+// varies reports whether threads of a warp are likely to have different values.
 func (l *lockstep) varies(e ir.Expr) bool {
 	found := false
 	v := ir.Visitor{
@@ -119,7 +119,7 @@ func (l *lockstep) varies(e ir.Expr) bool {
 	return found
 }
 
-// body follows a list in a divergent branch, nil for none.
+// body processes a list in a divergent branch, or nil for none.
 func (l *lockstep) body(list []ir.Stmt, branch *ir.If) {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -148,8 +148,8 @@ func (l *lockstep) body(list []ir.Stmt, branch *ir.If) {
 	}
 }
 
-// define notes an assignment. A variable that is assigned both in a divergent
-// branch and outside of it differs behind it.
+// define records an assignment. A variable that is assigned both in a divergent branch
+// and outside it diverges after the branch.
 func (l *lockstep) define(v *ir.Local, varies bool, branch *ir.If) {
 	if l.assigned[v] && l.branch[v] != branch {
 		varies = true

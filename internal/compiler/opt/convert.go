@@ -6,8 +6,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// conversions marks the conversions of floats to integers whose operand is known to
-// be in range. All others take instructions for values that are not.
+// conversions marks conversions of floats to integers whose operand is known to be in
+// range. All others need instructions for operands out of range.
 func conversions(f *ir.Func) {
 	c := newConverter(f)
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
@@ -19,10 +19,10 @@ func conversions(f *ir.Func) {
 	v.Body(f.Body)
 }
 
-// converter finds the ranges of floats.
+// converter computes the ranges of floats.
 type converter struct {
 	uses   usages
-	values map[*ir.Local]ir.Expr // of variables that are assigned once
+	values map[*ir.Local]ir.Expr // of variables assigned once
 	known  map[*ir.Local]*ir.Interval
 }
 
@@ -39,18 +39,19 @@ func newConverter(f *ir.Func) *converter {
 	return c
 }
 
-// inRange reports whether the float that is converted is known to be no NaN, and to
-// fit the integer type.
+// inRange reports whether the operand is known not to be NaN and to fit the integer
+// type.
 func (c *converter) inRange(e *ir.Convert) bool {
 	x := c.rangeOf(e.X)
 	if x == nil {
 		return false
 	}
 	low, limit := integerLimits(e.T)
-	return (x.Low > low-1 || x.Low == low) && x.High < limit // the fraction is dropped
+	return (x.Low > low-1 || x.Low == low) && x.High < limit // the fraction is truncated
 }
 
-// integerLimits are the least number of an integer type and that behind the greatest.
+// integerLimits returns the smallest number of an integer type, and the largest plus
+// one.
 func integerLimits(t *ir.Type) (low, limit float64) {
 	bits := int(8 * t.Size())
 	if t.IsSigned() {
@@ -61,8 +62,8 @@ func integerLimits(t *ir.Type) (low, limit float64) {
 
 func interval(low, high float64) *ir.Interval { return &ir.Interval{Low: low, High: high} }
 
-// allOf is the range of an integer type. The greatest number of 64 bits is no
-// float64, but the one behind it is.
+// allOf returns the range of an integer type. The largest 64-bit number is not a
+// float64, but the next one is.
 func allOf(t *ir.Type) *ir.Interval {
 	low, limit := integerLimits(t)
 	return interval(low, limit-1)
@@ -117,7 +118,7 @@ func (c *converter) rangeOf(e ir.Expr) *ir.Interval {
 	return nil
 }
 
-// variable is the range of a variable that is assigned once.
+// variable returns the range of a variable that is assigned once.
 func (c *converter) variable(v *ir.Local) *ir.Interval {
 	s, ok := c.known[v]
 	if ok {
@@ -189,7 +190,8 @@ func (c *converter) intrinsic(e *ir.Intrinsic) *ir.Interval {
 	return &r
 }
 
-// roundedTo is the range of results that are rounded to a type, once or several times.
+// roundedTo returns the range of results that are rounded to a type, once or several
+// times.
 func roundedTo(t *ir.Type, x *ir.Interval) *ir.Interval {
 	if x == nil {
 		return nil
@@ -198,7 +200,7 @@ func roundedTo(t *ir.Type, x *ir.Interval) *ir.Interval {
 	return finite(t, x.Low-more*math.Abs(x.Low), x.High+more*math.Abs(x.High))
 }
 
-// finite is a range of a type's numbers, nil if there are infinities in it or NaN.
+// finite returns a range of a type's numbers, nil if it includes infinities or NaN.
 func finite(t *ir.Type, low, high float64) *ir.Interval {
 	limit := math.MaxFloat64
 	if t.Kind == ir.Float32 {

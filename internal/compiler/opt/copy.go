@@ -2,8 +2,9 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// copies turns copies of slices into loops, from the last element to the first where
-// the destination begins behind the source, so that none is read after it was written.
+// copies turns copies of slices into loops. They run from the last element to the first
+// if the destination begins behind the source, so that no element is read after it was
+// overwritten.
 func copies(k *ir.Kernel) error {
 	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
 		m, ok := s.(*ir.Memory)
@@ -16,7 +17,7 @@ func copies(k *ir.Kernel) error {
 	return nil
 }
 
-// copyLoops is what a copy of a slice does, element by element.
+// copyLoops returns loops that copy a slice element by element.
 func copyLoops(f *ir.Func, m *ir.Memory) []ir.Stmt {
 	dst, src, n, pos := m.Args[0], m.Args[1], m.Args[2], m.Pos
 	t := dst.Type()

@@ -6,14 +6,14 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// removeDead removes assignments to variables that are not read, and
-// assignments that another one overwrites before the variable is read. What
-// could stop the thread stays. The result says whether a variable that is still
-// read lost an assignment, which may have left it with one.
+// removeDead removes assignments to variables that are not read, and assignments that
+// are overwritten before the variable is read. Operations that could stop the thread
+// stay. It returns whether a variable that is still read lost an assignment, which may
+// leave it with a single one.
 func removeDead(f *ir.Func) bool {
 	again := false
 	for range maxRounds {
-		r := &reaper{uses: countUses(f), own: map[*ir.Local]int{}}
+		r := &deadCode{uses: countUses(f), own: map[*ir.Local]int{}}
 		r.countOwn(f.Body)
 		f.Body = r.body(f.Body)
 		again = again || r.overwritten
@@ -29,19 +29,19 @@ func removeDead(f *ir.Func) bool {
 	return again
 }
 
-type reaper struct {
+type deadCode struct {
 	uses    usages
-	own     map[*ir.Local]int // reads of a variable in removable assignments to it
+	own     map[*ir.Local]int // reads of a variable in removable assignments to the variable itself
 	removed bool
-	// overwritten: an assignment to a variable that is read was removed.
+	// overwritten: an assignment to a live variable was removed.
 	overwritten bool
-	// later holds the variables that are assigned further down the straight-line
-	// code before they are read.
+	// later holds the variables that are assigned later in the straight-line code
+	// before they are read.
 	later map[*ir.Local]bool
 }
 
-// countOwn counts the reads that keep a variable alive only if it is alive.
-func (r *reaper) countOwn(body []ir.Stmt) {
+// countOwn counts the reads that keep a variable alive only if it is alive anyway.
+func (r *deadCode) countOwn(body []ir.Stmt) {
 	v := ir.Visitor{
 		Stmt: func(s ir.Stmt) bool {
 			if a, ok := s.(*ir.Assign); ok && removable(a) {
@@ -61,11 +61,11 @@ func (r *reaper) countOwn(body []ir.Stmt) {
 	v.Body(body)
 }
 
-// removable reports whether an assignment has no effect but its own.
+// removable reports whether an assignment has no side effects.
 func removable(a *ir.Assign) bool { return !ir.MayFault(a.Src) && !ir.PlaceMayFault(a.Dst) }
 
-// reads calls do for each read that an assignment makes.
-func (r *reaper) reads(a *ir.Assign, do func(*ir.Local)) {
+// reads calls do for each read of an assignment.
+func (r *deadCode) reads(a *ir.Assign, do func(*ir.Local)) {
 	target := ir.Root(a.Dst)
 	v := ir.Visitor{Place: func(p ir.Place) bool {
 		if v, ok := p.(*ir.VarPlace); ok && p != target {
@@ -77,8 +77,8 @@ func (r *reaper) reads(a *ir.Assign, do func(*ir.Local)) {
 	v.Target(a.Dst)
 }
 
-// body goes through a list backwards.
-func (r *reaper) body(list []ir.Stmt) []ir.Stmt {
+// body processes a list backwards.
+func (r *deadCode) body(list []ir.Stmt) []ir.Stmt {
 	kept := len(list)
 	for i := len(list) - 1; i >= 0; i-- {
 		if !r.keep(list[i]) {
@@ -91,15 +91,15 @@ func (r *reaper) body(list []ir.Stmt) []ir.Stmt {
 	return list[kept:]
 }
 
-// nested goes through a list that need not be executed once, after all of it.
-func (r *reaper) nested(list []ir.Stmt) []ir.Stmt {
+// nested processes a list that runs any number of times, after what follows it.
+func (r *deadCode) nested(list []ir.Stmt) []ir.Stmt {
 	r.later = nil
 	list = r.body(list)
 	r.later = nil
 	return list
 }
 
-func (r *reaper) keep(s ir.Stmt) bool {
+func (r *deadCode) keep(s ir.Stmt) bool {
 	switch s := s.(type) {
 	case *ir.Assign:
 		return r.keepAssign(s)
@@ -128,20 +128,20 @@ func (r *reaper) keep(s ir.Stmt) bool {
 	return true
 }
 
-// isNeeded reports whether a warp operation still gives something. All lanes drop the
-// same results, so that one whose results are all dropped can go; other operations stay.
+// isNeeded reports whether a warp operation still has a used result. All lanes drop the
+// same results, so an operation without used results can go; other operations stay.
 func isNeeded(s *ir.Warp) bool {
 	isResult := func(v *ir.Local) bool { return v != nil }
 	return len(s.Dst) == 0 || slices.ContainsFunc(s.Dst, isResult) || slices.ContainsFunc(s.Args, ir.MayFault)
 }
 
-// unread reports whether nothing but assignments to v read it.
-func (r *reaper) unread(v *ir.Local) bool {
+// unread reports whether v is read only in assignments to v.
+func (r *deadCode) unread(v *ir.Local) bool {
 	u := r.uses[v]
 	return u.reads <= r.own[v] && !u.addressed
 }
 
-func (r *reaper) keepAssign(s *ir.Assign) bool {
+func (r *deadCode) keepAssign(s *ir.Assign) bool {
 	root, ok := ir.Root(s.Dst).(*ir.VarPlace)
 	if !ok {
 		r.readBy(s)
@@ -170,15 +170,15 @@ func (r *reaper) keepAssign(s *ir.Assign) bool {
 	return true
 }
 
-// readBy notes that a statement that stays reads variables.
-func (r *reaper) readBy(s *ir.Assign) {
+// readBy records the variables that a remaining statement reads.
+func (r *deadCode) readBy(s *ir.Assign) {
 	if len(r.later) == 0 {
 		return
 	}
 	r.reads(s, func(v *ir.Local) { delete(r.later, v) })
 	if root, ok := ir.Root(s.Dst).(*ir.VarPlace); ok {
 		if _, whole := s.Dst.(*ir.VarPlace); !whole {
-			delete(r.later, root.Var) // the rest of the variable stays
+			delete(r.later, root.Var) // the rest of the variable stays live
 		}
 	}
 }

@@ -7,29 +7,29 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// most is how many iterations, of loops in each other together, may pass before
-// the Go form of a kernel looks whether its launch was given up: some
-// milliseconds. It also stands for the length of a slice.
+// most is the maximum number of iterations, over nested loops together, before the Go
+// form of a kernel checks for cancellation: some milliseconds. It is also the
+// assumed length of a slice.
 const most = 1 << 24
 
-// markLong sets Long of the loops that may take more than most iterations, or end
-// never. In between, what is left is short.
+// markLong sets Long of loops that may take more than most iterations or not end. The
+// code between two marked loops is short.
 func markLong(f *ir.Func, known lengths) {
 	e := newEstimator(f, known)
 	e.list(f.Body)
 }
 
-// length is how long a call of a function may take.
+// length bounds how long a call of a function may take.
 type length struct {
-	iterations float64 // of loops, at most, if it is not long
-	long       bool    // it may take more than most iterations
+	iterations float64 // maximum number of loop iterations, if not long
+	long       bool    // may take more than most iterations
 }
 
-// lengths are those of functions that were asked for.
+// lengths caches the lengths of functions.
 type lengths map[*ir.Func]length
 
-// of returns the length of a function of the program. Those of the standard library, and
-// what sends messages, end soon.
+// of returns the length of a function of the program. Functions of the standard library
+// and message sends end soon.
 func (known lengths) of(f *ir.Func) length {
 	if f.Strict || slices.Contains(actorPackages, f.Go.Package) {
 		return length{}
@@ -39,20 +39,19 @@ func (known lengths) of(f *ir.Func) length {
 	}
 	e := newEstimator(f, known)
 	e.dry = true
-	l := length{iterations: e.list(f.Body)} // no function calls itself
+	l := length{iterations: e.list(f.Body)} // there is no recursion
 	l.long = e.long || l.iterations > most
 	known[f] = l
 	return l
 }
 
-// estimator finds how many iterations of loops pass at most before a loop that is
-// marked.
+// estimator computes the maximum number of loop iterations before a marked loop.
 type estimator struct {
 	known   lengths
 	uses    usages
-	sources map[*ir.Local]ir.Expr // of variables with one value
-	dry     bool                  // marks nothing
-	long    bool                  // there is a loop to mark, or a call that is long
+	sources map[*ir.Local]ir.Expr // values of variables assigned once
+	dry     bool                  // do not mark loops
+	long    bool                  // there is a loop to mark, or a long call
 }
 
 func newEstimator(f *ir.Func, known lengths) *estimator {
@@ -69,7 +68,7 @@ func newEstimator(f *ir.Func, known lengths) *estimator {
 	return e
 }
 
-// list returns how many iterations the statements take at most.
+// list returns the maximum number of iterations in the statements.
 func (e *estimator) list(list []ir.Stmt) float64 {
 	total := 0.0
 	for i, s := range list {
@@ -99,8 +98,7 @@ func (e *estimator) list(list []ir.Stmt) float64 {
 	return total
 }
 
-// iterations returns how often a loop goes round at most, +Inf if that is not
-// known.
+// iterations returns the maximum number of iterations of a loop, +Inf if unknown.
 func (e *estimator) iterations(before []ir.Stmt, s *ir.Loop) float64 {
 	if len(s.Post) != 1 {
 		return math.Inf(1)
@@ -139,16 +137,16 @@ func (e *estimator) iterations(before []ir.Stmt, s *ir.Loop) float64 {
 	return n
 }
 
-// loopCount is how a loop counts.
+// loopCount describes how a loop counts.
 type loopCount struct {
 	e      *estimator
 	v      *ir.Local
-	first  ir.Expr // value, nil if it is not plain to see
+	first  ir.Expr // initial value, nil if unknown
 	by     float64
-	varies bool // by is the least of what is added
+	varies bool // by is the smallest increment
 }
 
-// until returns for how many iterations a condition can hold.
+// until returns the maximum number of iterations for which a condition can hold.
 func (c *loopCount) until(cond ir.Expr) float64 {
 	b, ok := cond.(*ir.Binary)
 	if !ok {
@@ -172,7 +170,7 @@ func (c *loopCount) until(cond ir.Expr) float64 {
 		if op == ir.Lt {
 			last--
 		}
-		// The count must not wrap around before it is beyond the bound.
+		// The counter must not wrap around before it passes the bound.
 		if last+c.by > highest || c.varies && c.v.Type.Size() < 8 || math.IsInf(least, -1) {
 			return math.Inf(1)
 		}
@@ -191,8 +189,8 @@ func (c *loopCount) until(cond ir.Expr) float64 {
 	}
 }
 
-// indexes reports whether each iteration of a body reads or writes an element of a
-// slice or array whose index grows with the count: there are only so many.
+// indexes reports whether each iteration of a body accesses an element of a slice or
+// array whose index grows with the counter: the length bounds the iterations.
 func (c *loopCount) indexes(body []ir.Stmt) bool {
 	found := false
 	v := ir.Visitor{
@@ -231,12 +229,12 @@ func (c *loopCount) indexes(body []ir.Stmt) bool {
 	return found
 }
 
-// leavesEarly reports whether a statement may go to the next iteration.
+// leavesEarly reports whether a statement may continue with the next iteration.
 func leavesEarly(s ir.Stmt) bool {
 	return leaves([]ir.Stmt{s}, func(s ir.Stmt) bool { _, ok := s.(*ir.Continue); return ok })
 }
 
-// grows reports whether an index is the count, or the count plus something.
+// grows reports whether an index is the counter, or the counter plus an increment.
 func (c *loopCount) grows(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Load:
@@ -278,7 +276,7 @@ func (c *loopCount) fixed(e ir.Expr) bool {
 	return false
 }
 
-// most returns a bound of an integer from above, +Inf if there is none.
+// most returns an upper bound of an integer, +Inf if there is none.
 func (e *estimator) most(x ir.Expr) float64 {
 	switch x := x.(type) {
 	case *ir.Const:
@@ -322,7 +320,7 @@ func (e *estimator) most(x ir.Expr) float64 {
 	return small(x, math.Inf(1))
 }
 
-// least returns a bound of an integer from below, -Inf if there is none.
+// least returns a lower bound of an integer, -Inf if there is none.
 func (e *estimator) least(x ir.Expr) float64 {
 	switch x := x.(type) {
 	case nil:
@@ -367,7 +365,7 @@ func (e *estimator) least(x ir.Expr) float64 {
 	return small(x, math.Inf(-1))
 }
 
-// source returns what a variable with one value was given.
+// source returns the value of a variable that is assigned once.
 func (e *estimator) source(x *ir.Load) ir.Expr {
 	if v, ok := ir.Variable(x); ok {
 		return e.sources[v]
@@ -375,7 +373,7 @@ func (e *estimator) source(x *ir.Load) ir.Expr {
 	return nil
 }
 
-// small returns the bound that the type of 8 or 16 bits gives, or else.
+// small returns the bound implied by an 8- or 16-bit type, or otherwise.
 func small(x ir.Expr, otherwise float64) float64 {
 	t := x.Type()
 	if !t.IsInteger() || t.Size() > 2 {
@@ -388,7 +386,7 @@ func small(x ir.Expr, otherwise float64) float64 {
 	return low
 }
 
-// rangeOf returns the least and the greatest value of an integer type.
+// rangeOf returns the smallest and the largest value of an integer type.
 func rangeOf(t *ir.Type) (low, high float64) {
 	bits := 8 * int(t.Size())
 	if t.IsSigned() {

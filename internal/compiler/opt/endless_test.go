@@ -10,7 +10,7 @@ import (
 	"quern.dev/internal/compiler/opt"
 )
 
-// endlessSource has loops; those that may go on for long have a comment.
+// endlessSource contains loops. Those that may run long have a comment.
 const endlessSource = `package p
 
 import "quern.dev/kernel"

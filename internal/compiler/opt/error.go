@@ -7,7 +7,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// Error is a fault in the programmer's kernel that a pass found.
+// Error is an error in the programmer's kernel that a pass found.
 type Error struct {
 	Pos    ir.Pos
 	Kernel string
@@ -16,7 +16,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: kernel %s: %s", e.Pos, e.Kernel, e.Msg) }
 
-// Errors is a list of faults in source order.
+// Errors is a list of errors in source order.
 type Errors []*Error
 
 func (list Errors) Error() string {
@@ -27,7 +27,7 @@ func (list Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns the single faults.
+// Unwrap returns the individual errors.
 func (list Errors) Unwrap() []error {
 	out := make([]error, len(list))
 	for i, e := range list {
@@ -36,8 +36,8 @@ func (list Errors) Unwrap() []error {
 	return out
 }
 
-// Position and Message are the parts of the text.
+// Position and Message return the parts of the text.
 func (e *Error) Position() ir.Pos { return e.Pos }
 
-// Message is what is wrong.
+// Message says what is wrong.
 func (e *Error) Message() string { return e.Msg }

@@ -2,13 +2,13 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// maxRounds bounds how often fold starts again because it found something: a
-// constant condition removes assignments, which makes other variables constant.
+// maxRounds limits how often fold repeats: a constant condition removes assignments,
+// which makes other variables constant.
 const maxRounds = 4
 
-// fold evaluates constants, applies exact identities, propagates constants and
-// copies, removes code that is never reached or whose result is not used, and
-// moves the value of a temporary that is read once to where it is read.
+// fold evaluates constants, applies exact identities, propagates constants and copies,
+// removes unreachable code and unused results, and moves the value of a temporary that
+// is read once to its use.
 func fold(k *ir.Kernel) error {
 	for range maxRounds {
 		again := simplify(k.Func)
@@ -21,8 +21,8 @@ func fold(k *ir.Kernel) error {
 	return nil
 }
 
-// simplify folds a function's constants and its control flow, and reports
-// whether it did what another round could profit from.
+// simplify folds a function's constants and control flow. It reports whether another
+// round could find more.
 func simplify(f *ir.Func) bool {
 	s := &simplifier{propagation: newPropagation(f, nil)}
 	r := ir.Rewriter{Expr: s.expr, Place: s.place, Stmt: s.stmt}
@@ -79,7 +79,7 @@ func (s *simplifier) stmt(st ir.Stmt) []ir.Stmt {
 	return []ir.Stmt{st}
 }
 
-// isCopyOf reports whether the assignment of e to p does nothing.
+// isCopyOf reports whether assigning e to p does nothing.
 func isCopyOf(e ir.Expr, p ir.Place) bool {
 	dst, ok := p.(*ir.VarPlace)
 	if !ok {
@@ -123,7 +123,7 @@ func (s *simplifier) loop(st *ir.Loop) []ir.Stmt {
 	return []ir.Stmt{st}
 }
 
-// trim drops what follows a jump in a list.
+// trim drops the statements after a jump in a list.
 func (s *simplifier) trim(list []ir.Stmt) []ir.Stmt {
 	for i, st := range list {
 		ends := false

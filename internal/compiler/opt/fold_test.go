@@ -76,7 +76,7 @@ func TestExpressionsFoldExactly(t *testing.T) {
 	}
 }
 
-func TestFoldLeavesWhatHasAnEffect(t *testing.T) {
+func TestFoldKeepsSideEffects(t *testing.T) {
 	n, out := Local("n", ir.TInt), Local("out", ints)
 	a, b, c := Local("a", ir.TInt), Local("b", ir.TInt), Local("c", ir.TInt)
 	build := func(body ...ir.Stmt) func() *ir.Kernel {

@@ -2,13 +2,13 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// maxTree bounds the nodes of an expression that forward builds, so that the
-// recursion of all that follows is bounded.
+// maxTree limits the nodes of an expression that forward builds, which bounds the
+// recursion of all later passes.
 const maxTree = 200
 
-// forward moves the value of a variable that is assigned once and read once to
-// where it is read, if that is in the same statement list and nothing between
-// changes what the value reads. It reports whether it moved something.
+// forward moves the value of a variable that is assigned once and read once to its use,
+// if both are in the same statement list and nothing in between changes what the value
+// reads. It reports whether it moved something.
 func forward(f *ir.Func) bool {
 	w := &forwarder{uses: countUses(f)}
 	f.Body = w.body(f.Body)
@@ -33,11 +33,11 @@ type candidate struct {
 	at     int // index in the list
 	size   int
 	faults bool
-	memory bool // reads what a store through a pointer or slice may change
-	gone   bool // moved, or fixed where it is
+	memory bool // reads memory that a store through a pointer or slice may change
+	gone   bool // moved, or fixed in place
 }
 
-// stretch holds the candidates of a straight-line stretch of a list.
+// stretch holds the candidates of a straight-line part of a list.
 type stretch struct {
 	of      map[*ir.Local]*candidate
 	readers map[*ir.Local][]*candidate
@@ -51,8 +51,8 @@ func (s *stretch) clear() {
 	s.memory, s.faults = s.memory[:0], s.faults[:0]
 }
 
-// fix leaves a candidate where it is. Faults keep their order: those before a
-// fault that stays do not move past it.
+// fix leaves a candidate in place. Faults keep their order: earlier ones do not move
+// past a fault that stays.
 func (s *stretch) fix(c *candidate) {
 	if c.gone {
 		return
@@ -92,7 +92,7 @@ func (s *stretch) stored(at int) {
 
 func (w *forwarder) body(list []ir.Stmt) []ir.Stmt { return w.bodyThen(list, nil) }
 
-// bodyThen goes through a list that an expression follows.
+// bodyThen processes a list that is followed by an expression.
 func (w *forwarder) bodyThen(list []ir.Stmt, e *ir.Expr) []ir.Stmt {
 	st := &stretch{of: map[*ir.Local]*candidate{}, readers: map[*ir.Local][]*candidate{}}
 	for i, s := range list {
@@ -139,8 +139,8 @@ func (w *forwarder) nested(s ir.Stmt) {
 	}
 }
 
-// substitute replaces candidates that a statement reads before it does anything
-// else, and removes their assignments from the list.
+// substitute replaces candidates that a statement reads before doing anything else, and
+// removes their assignments from the list.
 func (w *forwarder) substitute(st *stretch, list []ir.Stmt, s ir.Stmt) {
 	if len(st.of) == 0 {
 		return
@@ -161,7 +161,7 @@ type substitution struct {
 	w       *forwarder
 	st      *stretch
 	list    []ir.Stmt
-	guarded map[*ir.Local]bool // read only if the left side of && or || lets it
+	guarded map[*ir.Local]bool // read only if the left side of && or || allows it
 }
 
 func (r *substitution) value(e ir.Expr) ir.Expr {
@@ -193,7 +193,8 @@ func (r *substitution) expr(e ir.Expr) ir.Expr {
 	return c.src
 }
 
-// guardedVars returns the variables on the right of && and ||, nil if none.
+// guardedVars returns the variables in right operands of && and ||, nil if there are
+// none.
 func guardedVars(e ir.Expr) map[*ir.Local]bool {
 	var vars map[*ir.Local]bool
 	collect := ir.Visitor{Place: func(p ir.Place) bool {
@@ -215,7 +216,7 @@ func guardedVars(e ir.Expr) map[*ir.Local]bool {
 	return vars
 }
 
-// assigned notes what an assignment changes, and makes it a candidate itself.
+// assigned records what an assignment changes, and makes the assignment a candidate.
 func (w *forwarder) assigned(st *stretch, i int, s *ir.Assign) {
 	root, local := ir.Root(s.Dst).(*ir.VarPlace)
 	_, whole := s.Dst.(*ir.VarPlace)
@@ -236,7 +237,7 @@ func (w *forwarder) assigned(st *stretch, i int, s *ir.Assign) {
 	}
 }
 
-// candidate returns the assignment v = src as a candidate, nil if it is none.
+// candidate returns the assignment v = src as a candidate, nil if it cannot move.
 func (w *forwarder) candidate(i int, v *ir.Local, src ir.Expr) *candidate {
 	u := w.uses[v]
 	if !u.once() || u.param || u.reads != 1 || !v.Type.IsScalar() {

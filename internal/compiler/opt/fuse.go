@@ -2,13 +2,13 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// fuse turns sums with a product into fused multiply-adds, as the Go
-// specification allows, and in fastmath kernels float32 divisions and square
-// roots into the hardware's approximations.
+// fuse turns sums with a product into fused multiply-adds, as the Go specification
+// allows. In fastmath kernels it turns float32 divisions and square roots into the
+// hardware's approximations.
 //
-// A conversion of a float to its own type rounds, so what it holds is not
-// fused. The conversion then goes and a Strict mark stays, because ptxas fuses
-// what has none.
+// A conversion of a float to its own type rounds, so its operand is not fused. The
+// conversion is removed and a Strict mark stays, because ptxas fuses unmarked
+// operations.
 func fuse(k *ir.Kernel) error {
 	f := fuser{fast: k.Options.FastMath}
 	r := ir.Rewriter{Expr: f.expr}
@@ -46,7 +46,7 @@ func (f fuser) expr(e ir.Expr) ir.Expr {
 	return e
 }
 
-// round marks an operation as not to be fused, and reports whether e is one.
+// round marks an operation as not fusible, and reports whether e is one.
 func round(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Binary:
@@ -63,7 +63,7 @@ func round(e ir.Expr) bool {
 // sum fuses x*y + z, z + x*y, x*y - z and z - x*y.
 func (f fuser) sum(e *ir.Binary) ir.Expr {
 	if rounded(e.X) || rounded(e.Y) {
-		// A variable that holds a product: the mark has to be on the sum.
+		// A variable holding a product: the mark must be on the sum.
 		e.Strict = true
 		return e
 	}
@@ -75,7 +75,7 @@ func (f fuser) sum(e *ir.Binary) ir.Expr {
 		}
 		return fma(t, p.X, p.Y, z)
 	}
-	// The product's operands come to stand before z. They may rely on z's checks.
+	// The product's operands move before z. They may rely on z's checks.
 	if p := product(e.Y); p != nil && !ir.MayFault(e.X) {
 		if e.Op == ir.Sub {
 			p.X = negative(p.X)
@@ -91,7 +91,7 @@ func rounded(e ir.Expr) bool {
 	return ok && c.T.Kind == c.X.Type().Kind
 }
 
-// product returns e if it is a product that may be fused.
+// product returns e if it is a product that may be fused, otherwise nil.
 func product(e ir.Expr) *ir.Binary {
 	if b, ok := e.(*ir.Binary); ok && b.Op == ir.Mul && !b.Strict {
 		return b

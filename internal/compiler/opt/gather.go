@@ -2,14 +2,14 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// gather moves the checks of a run of assignments in front of it. A check
-// between two loads keeps ptxas from starting the second while the first is on
-// its way: behind the checks all loads of the run can be under way together.
+// gather moves the checks of a run of assignments in front of it. A check between two
+// loads prevents ptxas from starting the second load while the first is in flight;
+// after the checks, all loads of the run can be in flight together.
 //
-// A thread that fails then stops before the run's stores rather than among them.
-// What a kernel leaves in memory when a thread has failed is not specified; the
-// fault itself is the same, because checks keep their order and only those move
-// that nothing which can fail in another way precedes.
+// A failing thread then stops before the run's stores instead of between them. The
+// memory contents after a failed thread are unspecified. The fault itself is the same:
+// checks keep their order, and a check moves only if nothing before it can fail in
+// another way.
 func gather(k *ir.Kernel) error {
 	var g gatherer
 	for v, u := range countUses(k.Func) {
@@ -49,8 +49,8 @@ func (g gatherer) list(list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// gathered returns a run with its checks in front, as far as they can come
-// there, and with them the integers that they are about.
+// gathered returns a run with as many of its checks as possible in front, and with them
+// the integers that they test.
 func (g gatherer) gathered(run []*ir.Assign) []ir.Stmt {
 	if len(run) == 0 {
 		return nil
@@ -58,10 +58,10 @@ func (g gatherer) gathered(run []*ir.Assign) []ir.Stmt {
 	var front []ir.Stmt
 	var checked []ir.Place
 	moved := map[*ir.Assign]bool{}
-	written := map[*ir.Local]bool{} // by what stays
-	seen := map[*ir.Local]bool{}    // read or written by what stays
+	written := map[*ir.Local]bool{} // by assignments that stay
+	seen := map[*ir.Local]bool{}    // read or written by assignments that stay
 	checking := 0                   // assignments with checks
-	for _, v := range g.addressed { // what stays may use it through a pointer
+	for _, v := range g.addressed { // may be used through a pointer
 		written[v], seen[v] = true, true
 	}
 	for _, a := range run {
@@ -117,9 +117,8 @@ func mentions(a *ir.Assign, seen map[*ir.Local]bool) {
 	v.Target(a.Dst)
 }
 
-// movable returns the places of an assignment that are checked, in the order of
-// their checks; ok is false if a check, or another operation that can fail, has
-// to stay.
+// movable returns the checked places of an assignment, in the order of their checks. ok
+// is false if a check, or another operation that can fail, must stay.
 func movable(a *ir.Assign, written map[*ir.Local]bool) (places []ir.Place, ok bool) {
 	ok = true
 	take := func(p ir.Place, base, index ir.Expr) {
@@ -164,8 +163,8 @@ func movable(a *ir.Assign, written map[*ir.Local]bool) (places []ir.Place, ok bo
 	return places, ok
 }
 
-// settled reports whether an expression has the same value in front of the run,
-// and cannot fail: it reads no memory and no variable that the run has written.
+// settled reports whether an expression has the same value before the run and cannot
+// fail: it reads no memory and no variable that the run has written.
 func settled(e ir.Expr, written map[*ir.Local]bool) bool {
 	ok := true
 	v := ir.Visitor{

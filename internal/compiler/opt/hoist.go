@@ -2,14 +2,13 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// hoist reads the bound of a loop once before it, where the bound is in memory
-// that the loop does not change:
+// hoist reads the bound of a loop once before the loop, if the bound is in memory that
+// the loop does not change:
 //
 //	for e < ends[i] {        end := ends[i]
 //	                         for e < end {
 //
-// The condition is evaluated at least once, so that a check of the bound fails
-// as it did.
+// The condition is evaluated at least once, so a check of the bound fails as before.
 func hoist(k *ir.Kernel) error {
 	h := hoister{f: k.Func, uses: countUses(k.Func)}
 	k.Func.Body = h.list(k.Func.Body)
@@ -43,8 +42,7 @@ func (h *hoister) list(list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// bound returns the condition of a loop whose right side is to be read before
-// it, or nil.
+// bound returns the condition of a loop whose right side is to be hoisted, or nil.
 func (h *hoister) bound(s *ir.Loop) *ir.Binary {
 	cond, ok := s.Cond.(*ir.Binary)
 	if !ok || !cond.Op.IsComparison() || len(s.Pre) > 0 || ir.MayFault(cond.X) || !readsMemory([]ir.Expr{cond.Y}) {
@@ -68,8 +66,8 @@ func (h *hoister) bound(s *ir.Loop) *ir.Binary {
 	return cond
 }
 
-// changesMemory reports whether a list may change what is not a variable of the
-// kernel, or wait until another thread has.
+// changesMemory reports whether a list may change anything but variables of the kernel,
+// or wait until another thread has.
 func changesMemory(list []ir.Stmt) bool {
 	return leaves(list, func(s ir.Stmt) bool {
 		switch s := s.(type) {

@@ -6,16 +6,16 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// Host prepares a kernel, as the front end made it, for the Go back end, and
-// leaves k as it was.
+// Host prepares a kernel, as the front end built it, for the Go back end. It does not
+// change k.
 func Host(k *ir.Kernel) *ir.Kernel {
 	out := *k
-	_ = Config{}.run(&out, of(forGo), target{}) // these passes find no fault in a kernel
+	_ = Config{}.run(&out, of(forGo), target{}) // these passes report no errors
 	return &out
 }
 
-// inlineForGo returns a kernel with the calls inlined that the Go compiler could not do
-// as well: of functions that use the thread or may go on for long, and of formulas.
+// inlineForGo returns a kernel with calls inlined that the Go compiler could not inline
+// as well: calls of functions that use the thread or may run long, and of formulas.
 func inlineForGo(k *ir.Kernel) *ir.Kernel {
 	known := lengths{}
 	return inlineIf(k, func(f *ir.Func) bool {
@@ -31,10 +31,10 @@ func unrollForGo(k *ir.Kernel) {
 	k.Func.Body = withoutSelfAssignments(u.list(k.Func.Body))
 }
 
-// declared makes constants of what a declared block says: the X coordinate of the
-// only thread of a row, and what is computed from the block's dimensions alone,
-// or is an index or a bound, which Go would take for a constant too, and refuse if
-// it overflows or is out of range.
+// declared replaces values known from a declared block by constants. These are the X
+// coordinate of the only thread of a row, and expressions of the block's dimensions
+// alone, unless they are an index or a bound: Go would treat that as a constant too,
+// and reject it if it overflows or is out of range.
 func declared(k *ir.Kernel) {
 	block := k.Options.Block
 	if block == [3]int{} {
@@ -115,9 +115,8 @@ func declared(k *ir.Kernel) {
 	k.Func.Body = r.Body(k.Func.Body)
 }
 
-// findKnown finds the variables that hold one constant, as the parameters of a
-// special form do. They stay variables, since Go does not compile a constant
-// index out of range.
+// findKnown finds the variables that hold one constant, such as the parameters of a
+// special form. They stay variables because Go rejects a constant index out of range.
 func (u *unroller) findKnown() {
 	u.known = map[*ir.Local]*ir.Const{}
 	leaves(u.f.Body, func(s ir.Stmt) bool {
@@ -132,7 +131,7 @@ func (u *unroller) findKnown() {
 	})
 }
 
-// withKnown returns an expression with the known variables' constants in it.
+// withKnown replaces the known variables in an expression by their constants.
 func (u *unroller) withKnown(e ir.Expr) ir.Expr {
 	if len(u.known) == 0 || e == nil {
 		return e
@@ -147,8 +146,8 @@ func (u *unroller) withKnown(e ir.Expr) ir.Expr {
 	return r.Value(ir.CloneExpr(e))
 }
 
-// withoutSelfAssignments drops what is left of v += 0*v in a copy, of which go vet
-// would complain.
+// withoutSelfAssignments drops what remains of v += 0*v in a copy, because go vet would
+// report it.
 func withoutSelfAssignments(body []ir.Stmt) []ir.Stmt {
 	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if a, ok := s.(*ir.Assign); ok {
@@ -163,9 +162,9 @@ func withoutSelfAssignments(body []ir.Stmt) []ir.Stmt {
 	return r.Body(body)
 }
 
-// isFormula reports whether a function is a formula of package kernel, such as
-// Clamp: inlined, it can be taken out of loops. Those of structs would name
-// fields, which need not be exported.
+// isFormula reports whether a function is a formula of package kernel, such as Clamp:
+// inlined, it can be hoisted out of loops. Formulas on structs are excluded: they would
+// name fields that need not be exported.
 func isFormula(f *ir.Func) bool {
 	if f.Go.Package != kernelPackage || len(f.Body) != 1 || len(f.Results) != 1 {
 		return false
@@ -179,8 +178,8 @@ func isFormula(f *ir.Func) bool {
 	return ok
 }
 
-// isArrayFormula reports whether a function of package kernel computes short
-// arrays of scalars from others, such as Philox: inlined, they are variables.
+// isArrayFormula reports whether a function of package kernel computes short arrays of
+// scalars from other arrays, such as Philox: inlined, the arrays become variables.
 func isArrayFormula(f *ir.Func) bool {
 	if f.Go.Package != kernelPackage || len(f.Results) != 1 || !isShortArray(f.Results[0].Type) {
 		return false
@@ -193,8 +192,8 @@ func isArrayFormula(f *ir.Func) bool {
 	return true
 }
 
-// indexesArray reports whether a body has a short array of the thread's own
-// with an index that depends on v.
+// indexesArray reports whether a body indexes a short array of the thread with an index
+// that depends on v.
 func indexesArray(body []ir.Stmt, v *ir.Local) bool {
 	found := false
 	derived := map[*ir.Local]bool{v: true}
@@ -209,23 +208,23 @@ func indexesArray(body []ir.Stmt, v *ir.Local) bool {
 	return found
 }
 
-// Limits of a loop that Host unrolls.
+// Limits of loops that Host unrolls.
 const (
 	hostTrips  = 16
 	hostBudget = 1400 // nodes
 )
 
-// short reports whether a loop is to be unrolled in Go: few iterations of
-// assignments whose copies remain valid Go. A constant index out of range, or
-// a constant divisor of zero, is an error of the Go compiler rather than a
-// fault of the thread.
+// short reports whether a loop is to be unrolled in Go: it has few iterations of
+// assignments whose copies remain valid Go. A constant index out of range, or a
+// constant divisor of zero, would be an error of the Go compiler instead of a fault of
+// the thread.
 func (u *unroller) short(s *ir.Loop, c *counted) bool {
 	if len(c.values) > hostTrips {
 		return false
 	}
 	if len(s.Body) == 1 {
 		if _, guarded := s.Body[0].(*ir.If); guarded && !indexesArray(s.Body, c.v) {
-			return false // the row of threads may go through it in step
+			return false // the row of threads may run it in lockstep
 		}
 	}
 	derived := map[*ir.Local]bool{c.v: true}

@@ -2,13 +2,13 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// maxHostArray is the length up to which an array becomes variables in Go: those
-// of a few arrays fit the registers.
+// maxHostArray is the largest length of an array that becomes variables in Go: a few
+// such arrays fit into registers.
 const maxHostArray = 8
 
-// splitArrays replaces short arrays of scalars by variables for their elements,
-// where all indices are constants. The Go compiler keeps such arrays in memory,
-// and a variable of each thread that lives across a barrier is copied whole.
+// splitArrays replaces short arrays of scalars by one variable per element if all
+// indices are constants. The Go compiler keeps such arrays in memory, and a variable of
+// each thread that is live across a barrier is copied as a whole.
 func splitArrays(k *ir.Kernel) {
 	s := &scalariser{f: k.Func, uses: countUses(k.Func), nodes: map[*ir.Local]*node{}}
 	for _, v := range k.Func.Locals {
@@ -34,7 +34,7 @@ func splitArrays(k *ir.Kernel) {
 	s.split(k.Func.Locals)
 	r := ir.Rewriter{Place: s.place, Stmt: func(st ir.Stmt) []ir.Stmt {
 		if a, ok := st.(*ir.Assign); ok && s.nodeOf(a.Dst) == nil {
-			return []ir.Stmt{st} // an array that remains is assigned whole
+			return []ir.Stmt{st} // an array that stays is assigned as a whole
 		}
 		return s.stmt(st)
 	}}
@@ -46,9 +46,8 @@ func isShortArray(t *ir.Type) bool {
 	return t.Kind == ir.Array && t.Len <= maxHostArray && t.Elem.IsScalar()
 }
 
-// keepWhole leaves alone the arrays that something needs as a whole, other than
-// to copy them to or from another that is split or to compose them, and reports
-// whether there was one.
+// keepWhole excludes arrays that are used as a whole, other than to copy them from or
+// to another split array or to compose them. It reports whether it excluded any.
 func (s *scalariser) keepWhole(body []ir.Stmt) bool {
 	found := false
 	keep := func(v *ir.Local) {
@@ -107,7 +106,7 @@ func (s *scalariser) keepWhole(body []ir.Stmt) bool {
 	return found
 }
 
-// keepFragments keeps the matrices of an operation, which are arrays.
+// keepFragments excludes the matrices of an operation, which are arrays.
 func (s *scalariser) keepFragments(w *ir.Warp, keep func(*ir.Local)) {
 	if !w.Op.IsMMA() {
 		return

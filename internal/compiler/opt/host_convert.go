@@ -7,25 +7,24 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// Truncations finds the functions that the Go for the CPU must not call as they
-// are, because they, or what they call, convert a float to an integer that may be
-// beyond the type's range: Go leaves the result to the processor. The Go for the CPU
-// has copies of them.
+// Truncations finds the functions that generated Go must not call directly. They, or
+// functions that they call, convert a float to an integer that may be out of range, and
+// Go leaves that result to the processor. The generated Go has copies of them.
 //
-// A function of another package that uses names which are not exported there is
-// called all the same.
+// A function of another package that uses unexported names of that package is called
+// directly all the same.
 type Truncations struct {
-	pkg    string // of the kernel
+	pkg    string // the kernel's package
 	copies map[*ir.Func]*ir.Func
 }
 
-// NewTruncations is for the kernels of a package.
+// NewTruncations returns a Truncations for the kernels of a package.
 func NewTruncations(pkg string) *Truncations {
 	return &Truncations{pkg, map[*ir.Func]*ir.Func{}}
 }
 
-// Copy returns what is to be called in the place of a function, prepared as by Host;
-// nil if that is the function itself.
+// Copy returns the function to call instead of f, prepared as by Host, or nil if that
+// is f itself.
 func (t *Truncations) Copy(f *ir.Func) *ir.Func {
 	if g, ok := t.copies[f]; ok {
 		return g
@@ -41,8 +40,8 @@ func (t *Truncations) Copy(f *ir.Func) *ir.Func {
 	return t.copies[f]
 }
 
-// converts reports whether a function, or what it calls, converts a float that may
-// be out of range.
+// converts reports whether a function, or a function that it calls, converts a float
+// that may be out of range.
 func (t *Truncations) converts(f *ir.Func) bool {
 	found := false
 	v := ir.Visitor{
@@ -63,8 +62,7 @@ func (t *Truncations) converts(f *ir.Func) bool {
 	return found
 }
 
-// canWrite reports whether the kernel's package may use all names that a function
-// does.
+// canWrite reports whether the kernel's package may use all names that a function uses.
 func (t *Truncations) canWrite(f *ir.Func) bool {
 	if f.Go.Package == t.pkg {
 		return true
@@ -105,7 +103,7 @@ func (t *Truncations) canWrite(f *ir.Func) bool {
 	return ok
 }
 
-// names reports whether the kernel's package may use a name of a package.
+// names reports whether the kernel's package may use a name of package pkg.
 func (t *Truncations) names(pkg, name string) bool {
 	if pkg == t.pkg {
 		return true
@@ -114,14 +112,14 @@ func (t *Truncations) names(pkg, name string) bool {
 	return token.IsExported(name) && (!internal || strings.HasPrefix("/"+t.pkg+"/", outside+"/"))
 }
 
-// namesField reports whether packages other than its own may use a field.
+// namesField reports whether other packages may use a field.
 func namesField(typ *ir.Type, i int) bool {
 	return typ.IsComplex() || token.IsExported(typ.Fields[i].Name)
 }
 
 // namesType reports whether the kernel's package may use a type.
 func (t *Truncations) namesType(typ *ir.Type) bool {
-	if typ.Name != "" { // with type arguments, perhaps
+	if typ.Name != "" { // possibly with type arguments
 		for _, name := range strings.FieldsFunc(typ.Name, func(r rune) bool { return strings.ContainsRune("[]*,; {}", r) }) {
 			if dot := strings.LastIndexByte(name, '.'); dot >= 0 && !t.names(name[:dot], name[dot+1:]) {
 				return false

@@ -8,35 +8,35 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// inline replaces every call by the body of what it calls. Parameters become
-// variables, a return an assignment and a break out of a block around the body,
-// which is left out where a return ends the body. The front end has rejected
-// recursion.
+// inline replaces every call by the body of the called function. Parameters become
+// variables. A return becomes an assignment and a break out of a block around the body;
+// a return at the end of the body needs no block. The front end has rejected recursion.
 func inline(k *ir.Kernel) error {
 	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: func(*ir.Func) bool { return true }, assembly: true}
 	in.function(k.Func)
 	if in.tooLong {
 		return Errors{&Error{Pos: k.Func.Pos, Kernel: k.Name, Msg: fmt.Sprintf(
-			"the kernel has more than %d statements once the calls in it are replaced by what they call; let functions that call each other several times do so in a loop", maxInlined)}}
+			"the kernel has more than %d statements after inlining; call functions that call each other several times in a loop", maxInlined)}}
 	}
 	propagate(k.Func, in.params)
 	return nil
 }
 
-// kernelPackage is the package whose functions kernels stand on: what fails in them
-// is a fault of the caller, also where Go calls them.
+// kernelPackage is the package that kernels are written with. A failure in its
+// functions is a fault of the caller, also if Go calls them.
 const kernelPackage = "quern.dev/kernel"
 
-// actorPackages are the same for handlers of actors; loopPackage has what calls these.
+// actorPackages are the same for actor handlers; loopPackage has the code that calls
+// handlers.
 var actorPackages = []string{"quern.dev/ring/actor", "quern.dev/ring/internal/mail"}
 
 const loopPackage = "quern.dev/ring/internal/loop"
 
-// maxInlined bounds the statements of a kernel after inlining. Functions that
-// each call the next one twice double it with every step.
+// maxInlined limits the statements of a kernel after inlining: functions that each call
+// the next one twice double it with every step.
 const maxInlined = 40_000
 
-// inlineIf returns a copy of a kernel with the wanted calls inlined.
+// inlineIf returns a copy of a kernel with the selected calls inlined.
 func inlineIf(k *ir.Kernel, want func(*ir.Func) bool) *ir.Kernel {
 	k = ir.CloneKernel(k)
 	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: want}
@@ -47,14 +47,14 @@ func inlineIf(k *ir.Kernel, want func(*ir.Func) bool) *ir.Kernel {
 
 type inliner struct {
 	want func(*ir.Func) bool
-	// assembly: instructions take the place of functions that have some.
+	// assembly: functions that have an instruction are replaced by it.
 	assembly bool
-	// flat holds copies of functions whose own calls are inlined.
+	// flat holds copies of functions whose calls are inlined.
 	flat   map[*ir.Func]*ir.Func
-	params map[*ir.Local]bool // of the copies in the function at hand
+	params map[*ir.Local]bool // of the copies in the current function
 
-	sizes   map[*ir.Func]int // statements of the copies in flat
-	grown   int              // statements that calls have become
+	sizes   map[*ir.Func]int // number of statements of the copies in flat
+	grown   int              // statements that calls were expanded to
 	tooLong bool             // there would be more than maxInlined
 }
 
@@ -86,7 +86,7 @@ func (in *inliner) flatten(f *ir.Func) *ir.Func {
 	return g
 }
 
-// size is the number of statements of a function whose calls are inlined.
+// size returns the number of statements of a function after inlining.
 func (in *inliner) size(f *ir.Func) int {
 	if n, ok := in.sizes[f]; ok {
 		return n
@@ -101,7 +101,7 @@ func (in *inliner) size(f *ir.Func) int {
 	return n
 }
 
-// expand returns the statements that a call in caller stands for.
+// expand returns the statements that replace a call in caller.
 func (in *inliner) expand(caller *ir.Func, call *ir.Call) []ir.Stmt {
 	f := in.flatten(call.Func)
 	if in.grown += in.size(f); in.tooLong || in.grown > maxInlined {
@@ -132,8 +132,9 @@ func (in *inliner) expand(caller *ir.Func, call *ir.Call) []ir.Stmt {
 	return append(out, dissolve(block)...)
 }
 
-// ownFiles reports which files of a function are not the programmer's, nil if none is: what
-// goes wrong there is the caller's mistake, and gets the position of the call.
+// ownFiles returns a function that reports whether a file is library code, or nil if no
+// code of the function is: a failure there is the caller's mistake and gets the
+// position of the call.
 func ownFiles(f *ir.Func, call *ir.Call) func(file string) bool {
 	switch {
 	case f.Go.Package == kernelPackage:
@@ -144,19 +145,20 @@ func ownFiles(f *ir.Func, call *ir.Call) func(file string) bool {
 	return nil
 }
 
-// inActor reports whether a file is of the packages that handlers are written with.
+// inActor reports whether a file belongs to the packages that handlers are written
+// with.
 func inActor(file string) bool {
 	return slices.ContainsFunc(actorPackages, func(pkg string) bool { return strings.HasPrefix(file, pkg+"/") })
 }
 
-// inLoop reports whether a file is of the loop that calls a handler. What goes wrong
-// there is its own mistake.
+// inLoop reports whether a file belongs to the loop that calls a handler. A failure
+// there is the loop's own.
 func inLoop(file string) bool { return strings.HasPrefix(file, loopPackage+"/") }
 
 // results turns the returns of an inlined body into assignments.
 type results struct {
 	caller *ir.Func
-	dst    []*ir.Local // of the call, nil where a result is dropped
+	dst    []*ir.Local // of the call, nil for a dropped result
 	exit   *ir.Label
 }
 
@@ -179,8 +181,8 @@ func (r *results) replace(body []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// assign stores the results of a return. Several results go through temporaries
-// where one could read, through a pointer, what another is assigned to.
+// assign stores the results of a return. Several results go through temporaries if one
+// could read, through a pointer, what another is assigned to.
 func (r *results) assign(s *ir.Return) []ir.Stmt {
 	var first, then []ir.Stmt
 	indirect := len(s.Results) > 1 && readsMemory(s.Results)

@@ -6,14 +6,13 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// deadStores removes what a kernel gives to variables and nothing reads, on any
-// way that control takes from there: assignments, results of operations, and
-// conditions that decide about nothing else. Where a value that may stop the
-// thread is not read, only its computation stays, as a variable of its own.
+// deadStores removes values that are never read on any path: assignments, results of
+// operations, and conditions that nothing depends on. If an unread value may stop the
+// thread, only its computation stays, in a separate variable.
 //
-// It finds what an unread variable alone keeps alive, such as a counter that
-// counts itself, and what the copies of a loop hand to a copy that is not there.
-// Variables that pointers reach stay as they are.
+// It finds values kept alive only by an unread variable, such as a counter that
+// increments itself, and values that an unrolled copy passes to a copy that does not
+// exist. Variables reachable by pointers stay unchanged.
 func deadStores(f *ir.Func) {
 	l := newLiveness(f)
 	for _, l.remove = range [...]bool{false, true} {
@@ -21,8 +20,8 @@ func deadStores(f *ir.Func) {
 	}
 }
 
-// LiveWords is the number of words of 32 bits in the variables of a finished kernel
-// that are live at once, at most: a thread has at least as many registers, or spills.
+// LiveWords returns the maximum number of 32-bit words in simultaneously live variables
+// of a finished kernel: a thread has at least that many registers, or spills.
 // Parameters are not in registers.
 func LiveWords(k *ir.Kernel) int {
 	l := newLiveness(k.Func)
@@ -31,7 +30,7 @@ func LiveWords(k *ir.Kernel) int {
 		switch t := v.Type; {
 		case slices.Contains(k.Func.Params, v) || t.IsAggregate(): // in other memory
 		case t.Kind == ir.Slice:
-			words[i] = 3 // an address, and a length that fits 32 bits mostly
+			words[i] = 3 // an address, and a length that usually fits 32 bits
 		default:
 			words[i] = int(t.Size()+3) / 4
 		}
@@ -63,7 +62,7 @@ func newLiveness(f *ir.Func) *liveness {
 	return l
 }
 
-// liveSet has a bit for each variable whose value may be read.
+// liveSet has one bit per variable whose value may be read.
 type liveSet []uint64
 
 func (s liveSet) has(i int) bool   { return s[i/64]>>(i%64)&1 != 0 }
@@ -72,7 +71,7 @@ func (s liveSet) drop(i int)       { s[i/64] &^= 1 << (i % 64) }
 func (s liveSet) clone() liveSet   { return append(liveSet(nil), s...) }
 func (s liveSet) become(t liveSet) { copy(s, t) }
 
-// join adds the variables of t and reports whether there were new ones.
+// join adds the variables of t and reports whether any were new.
 func (s liveSet) join(t liveSet) (grown bool) {
 	for i, w := range t {
 		grown = grown || w&^s[i] != 0
@@ -81,24 +80,24 @@ func (s liveSet) join(t liveSet) (grown bool) {
 	return grown
 }
 
-// liveness goes through a function backwards, with the set of variables that
-// may be read. What is dead adds nothing to the set, so that the least solution
-// has only what something needs in the end.
+// liveness processes a function backwards with the set of variables that may be read.
+// Dead statements add nothing to the set, so the least fixed point contains only what
+// is needed.
 type liveness struct {
 	f     *ir.Func
-	index map[*ir.Local]int // of variables that only their names reach
+	index map[*ir.Local]int // of variables without aliases
 	heads map[*ir.Loop]liveSet
-	// breaks and continues hold what is live where jumps lead.
+	// breaks and continues hold the live sets at the targets of jumps.
 	breaks, continues map[*ir.Label]liveSet
 	remove            bool // the sets are final
 
-	watch func(live liveSet) // is told what is live before each statement; nil: nobody is
+	watch func(live liveSet) // called with the live set before each statement; may be nil
 }
 
 func (l *liveness) none() liveSet { return make(liveSet, (len(l.index)+63)/64) }
 
-// list goes through a list behind which live may be read, and turns live into
-// what may be read before it. It reports whether nothing of the list is needed.
+// list processes a list; live is the live set after it, and is updated to the set
+// before it. It reports whether nothing of the list is needed.
 func (l *liveness) list(list *[]ir.Stmt, live liveSet) (empty bool) {
 	kept := len(*list)
 	for i := len(*list) - 1; i >= 0; i-- {
@@ -203,7 +202,7 @@ func (l *liveness) loop(s *ir.Loop, live liveSet) {
 	}
 }
 
-// operation goes through a statement that stays whatever reads its results.
+// operation processes a statement that stays whether or not its results are read.
 func (l *liveness) operation(s ir.Stmt, live liveSet) {
 	unread := func(v *ir.Local) bool {
 		i, named := l.index[v]
@@ -222,7 +221,7 @@ func (l *liveness) operation(s ir.Stmt, live liveSet) {
 	l.reader(live).Body([]ir.Stmt{s})
 }
 
-// reader returns a visitor that adds what it sees to live.
+// reader returns a visitor that adds the variables it sees to live.
 func (l *liveness) reader(live liveSet) *ir.Visitor {
 	return &ir.Visitor{Place: func(p ir.Place) bool { return l.read(p, live) }}
 }

@@ -8,7 +8,7 @@ import (
 	. "quern.dev/internal/compiler/ir/irtest"
 )
 
-func TestWhatNothingReadsIsNotStored(t *testing.T) {
+func TestUnreadValuesAreNotStored(t *testing.T) {
 	four := ir.ArrayOf(4, ir.TInt)
 	out, n, i := Local("out", ints), Local("n", ir.TInt), Local("i", ir.TInt)
 	v, w, a, p := Local("v", ir.TInt), Local("w", ir.TInt), Local("a", four), Local("p", ir.PointerTo(ir.TInt))

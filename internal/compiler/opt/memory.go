@@ -6,7 +6,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// memory notes that another thread may have written what an operation reads.
+// memory records that another thread may have written what an operation reads.
 func (d *divergence) memory(s *ir.Memory) {
 	if why := d.current(); why != nil && s.Op.IsBulk() && d.u.group == ofBlock {
 		d.barriers = append(d.barriers, divergentBarrier{pos: s.Pos, why: why, op: s.Op.GoName()})
@@ -17,8 +17,8 @@ func (d *divergence) memory(s *ir.Memory) {
 	}
 }
 
-// differingArguments returns an error for each operation of a block whose
-// arguments may differ between its threads.
+// differingArguments returns an error for each block-wide operation whose arguments may
+// differ between the block's threads.
 func differingArguments(k *ir.Kernel, u *Uniformity) Errors {
 	var list Errors
 	leaves(k.Func.Body, func(s ir.Stmt) bool {
@@ -36,9 +36,9 @@ func differingArguments(k *ir.Kernel, u *Uniformity) Errors {
 	return list
 }
 
-// copyAtOnce makes asynchronous copies into assignments, and leaves out the
-// waits for them. Of a bulk copy, the first thread of the block does all; the
-// wait for it is a barrier. A copy of a slice is Go's.
+// copyAtOnce turns asynchronous copies into assignments and removes the waits for them.
+// The first thread of the block does all of a bulk copy; the wait for it is a barrier.
+// A copy of a slice becomes Go's copy.
 func copyAtOnce(k *ir.Kernel) {
 	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
 		m, ok := s.(*ir.Memory)
@@ -55,14 +55,14 @@ func copyAtOnce(k *ir.Kernel) {
 		case ir.BulkWait:
 			return []ir.Stmt{&ir.Barrier{Pos: m.Pos}}
 		case ir.SliceCopy:
-			m.Args = m.Args[:2] // Go's copy counts the elements itself
+			m.Args = m.Args[:2] // Go's copy counts the elements
 		}
 		return []ir.Stmt{s}
 	}}
 	k.Func.Body = r.Body(k.Func.Body)
 }
 
-// isFirst is the condition that the thread is the first of its block.
+// isFirst returns the condition that the thread is the first of its block.
 func isFirst() ir.Expr {
 	var all ir.Expr
 	for op := ir.ThreadIdxX; op <= ir.ThreadIdxZ; op++ {

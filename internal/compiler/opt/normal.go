@@ -2,11 +2,11 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// smallestNormal is the least positive float32 that is not subnormal.
+// smallestNormal is the smallest positive normal float32.
 const smallestNormal = 0x1p-126
 
-// isNormal reports whether a float32 is never subnormal: at least a positive
-// constant, as a softened sum of squares is, or NaN.
+// isNormal reports whether a float32 is never subnormal: it is at least a positive
+// constant, such as a softened sum of squares, or NaN.
 func isNormal(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -42,7 +42,7 @@ func isNotNegative(e ir.Expr) bool {
 	return false
 }
 
-// isSquare reports whether both factors are one variable.
+// isSquare reports whether both factors are the same variable.
 func isSquare(x, y ir.Expr) bool {
 	v, ok := ir.Variable(x)
 	w, same := ir.Variable(y)

@@ -2,11 +2,10 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// mayOverlapInPart reports whether two places of one type may share some of their
-// memory without being the same place. Declared memory forms trees, in which two
-// places of one type are the same or apart; but the array that a slice is
-// converted to may begin at any element. Such an array is reached as an
-// ArrayPlace, or through a pointer.
+// mayOverlapInPart reports whether two places of one type may overlap without being the
+// same place. Declared memory forms trees, in which two places of one type are the same
+// or disjoint. But the array that a slice is converted to may begin at any element.
+// Such an array is accessed as an ArrayPlace, or through a pointer.
 func (s *scalariser) mayOverlapInPart(a, b ir.Place) bool {
 	return isMovable(a) && isMovable(b) && !apart(s.originOf(a), s.originOf(b))
 }
@@ -19,16 +18,16 @@ func isMovable(p ir.Place) bool {
 	return false
 }
 
-// origin is the variable that holds a place: a *ir.Local, which is an array or a
-// slice parameter, or a *ir.SharedVar; nil if it is not known.
+// origin is the variable that contains a place: a *ir.Local, which is an array or a
+// slice parameter, or a *ir.SharedVar; nil if unknown.
 type origin any
 
-// dynamic is the origin of what is in dynamic shared memory: all its variables name
+// dynamic is the origin of everything in dynamic shared memory: all its variables are
 // the same memory.
 var dynamic = new(ir.SharedVar)
 
-// apart reports whether two origins are known to share no memory. Two slice
-// parameters may be given the same buffer.
+// apart reports whether two origins are known to be disjoint. Two slice parameters may
+// refer to the same buffer.
 func apart(a, b origin) bool {
 	isSlice := func(o origin) bool {
 		v, ok := o.(*ir.Local)
@@ -53,7 +52,7 @@ func (s *scalariser) originOf(p ir.Place) origin {
 	return nil
 }
 
-// originOfValue is the origin of what a slice or a pointer points to.
+// originOfValue returns the origin of what a slice or pointer refers to.
 func (s *scalariser) originOfValue(e ir.Expr) origin {
 	switch e := e.(type) {
 	case *ir.SliceExpr:
@@ -81,8 +80,8 @@ func (s *scalariser) originOfValue(e ir.Expr) origin {
 	return s.originOfValue(s.valueOf(v))
 }
 
-// valueOf is what a variable that is assigned once is assigned, nil if that is no
-// expression.
+// valueOf returns the value of a variable that is assigned once, nil if the value is
+// not an expression.
 func (s *scalariser) valueOf(v *ir.Local) ir.Expr {
 	if s.values == nil {
 		s.values = map[*ir.Local]ir.Expr{}

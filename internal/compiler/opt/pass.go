@@ -12,16 +12,16 @@ import (
 type pass struct {
 	name  string
 	phase phase
-	stage ir.Stage // what the kernel promises from then on
-	does  string   // for the documentation, which a test writes
+	stage ir.Stage // what the kernel satisfies from then on
+	does  string   // for the generated documentation
 	after []after  // what must have run before
 	run   func(k *ir.Kernel, t target) error
 }
 
-// after is a pass that must have run before another, and why.
+// after names a pass that must run before another, and the reason.
 type after struct{ name, because string }
 
-// phase says what a pass runs on. Within a phase passes run in the order of the table.
+// phase says what a pass runs on. Within a phase, passes run in the order of the table.
 type phase uint8
 
 const (
@@ -33,75 +33,75 @@ const (
 	numPhases
 )
 
-// headings are what the documentation calls the phases.
+// headings are the names of the phases in the documentation.
 var headings = [numPhases]string{
 	once:      "On the kernel, for PTX",
 	perForm:   "On each of the forms proven, narrow and wide",
 	coarsened: "On a copy of the fastest form",
-	finished:  "On each form that is left",
+	finished:  "On each remaining form",
 	forGo:     "On the kernel, for Go",
 }
 
-// target is what a pass may need to know besides the kernel.
+// target is what a pass may need besides the kernel.
 type target struct {
 	form  ranges.Variant // in perForm
 	small bool           // the coarse form is for launches of any size
 }
 
-// passes is every pass there is. A pass is added here and in a file of its own.
+// passes lists all passes. A new pass is one row here and a file.
 var passes = []pass{
 	{"inline", once, ir.StageInlined,
-		"calls become the bodies of what they call",
+		"calls are replaced by the bodies of the called functions",
 		nil, onKernel(inline)},
 	{"writes", once, ir.StageInlined,
 		"finds the slices that the kernel may write, for compiled.Param.ReadOnly",
-		[]after{{"inline", "what is called writes too"}}, onKernel(writes)},
+		[]after{{"inline", "called functions write too"}}, onKernel(writes)},
 	{"copies", once, ir.StageInlined,
 		"copies of slices become loops",
-		[]after{{"inline", "functions hold copies"}}, onKernel(copies)},
+		[]after{{"inline", "functions contain copies"}}, onKernel(copies)},
 	{"unchecked", once, ir.StageInlined,
-		"bounds checks go where the kernel asks for none",
-		[]after{{"inline", "functions hold checks"}}, onKernel(unchecked)},
+		"bounds checks are removed if the kernel opts out of them",
+		[]after{{"inline", "functions contain checks"}}, onKernel(unchecked)},
 	{"pointers", once, ir.StageInlined,
-		"pointers and slices of arrays become the places they lead to",
+		"pointers and slices of arrays are replaced by the places they refer to",
 		[]after{{"inline", "pointer parameters resolve once the call is gone"}}, onKernel(pointers)},
 	{"versions", once, ir.StageInlined,
-		"a variable that is assigned anew becomes another one, in kernels with warp operations",
-		[]after{{"pointers", "a variable whose address was taken for a call is one of the kernel's own now"}}, onKernel(versions)},
+		"a reassigned variable is renamed, in kernels with warp operations",
+		[]after{{"pointers", "a variable whose address was passed to a call is now a variable of the kernel"}}, onKernel(versions)},
 	{"uniform", once, ir.StageInlined,
 		"a barrier that not all threads of a block reach together is an error",
 		[]after{
-			{"pointers", "a store through a pointer that resolves makes that variable alone vary"},
-			{"copies", "loops move what was one operation"},
+			{"pointers", "a store through a resolved pointer makes only that variable vary"},
+			{"copies", "loops replace what was one operation"},
 			{"versions", "a variable that is used again is uniform while it holds a uniform value"},
 		}, onKernel(uniform)},
 	{"collectives", once, ir.StageInlined,
-		"reductions, scans and matches of a warp become shuffles and votes",
-		[]after{{"uniform", "divergence is told of the operations that the programmer wrote"}}, onKernel(collectives)},
+		"warp reductions, scans and matches become shuffles and votes",
+		[]after{{"uniform", "divergence is reported for the operations that the programmer wrote"}}, onKernel(collectives)},
 	{"fold", once, ir.StageInlined,
-		"computes constants, drops exact identities, copies and code without effect",
+		"folds constants, exact identities and copies, and removes dead code",
 		[]after{
-			{"unchecked", "checks that are not wanted would keep code alive"},
+			{"unchecked", "unwanted checks would keep code alive"},
 			{"uniform", "barriers and their conditions must be the programmer's, not what is left of them"},
-			{"collectives", "what a reduction becomes is folded and unrolled like other code"},
+			{"collectives", "expanded reductions are folded and unrolled like other code"},
 		}, onKernel(fold)},
 	{"unroll", once, ir.StageInlined,
-		"counted loops whose copies index arrays by constants become these copies",
+		"counted loops are unrolled if array indices then become constants",
 		[]after{{"fold", "trip counts are constants"}}, onKernel(unroll)},
 	{"scalarise", once, ir.StageFinal,
-		"structs and arrays that constants index become scalar variables",
+		"structs, and arrays with constant indices, become scalar variables",
 		[]after{
-			{"pointers", "places are plain to see"},
+			{"pointers", "places are explicit"},
 			{"unroll", "array elements become variables where indices are constants"},
 		}, onKernel(scalarise)},
 	{"late fold", once, ir.StageFinal,
 		"fold once more",
 		[]after{{"scalarise", "leaves of aggregates are copied often, and not all are read"}}, onKernel(fold)},
 	{"hoist", once, ir.StageFinal,
-		"the bound of a loop is read once before it, where it is in memory that the loop does not change",
-		[]after{{"late fold", "conditions are what they will be"}}, onKernel(hoist)},
+		"a loop bound in memory that the loop does not change is read once before the loop",
+		[]after{{"late fold", "conditions are final"}}, onKernel(hoist)},
 	{"trips", once, ir.StageFinal,
-		"loops that run a few times at most become ifs",
+		"loops that run at most a few times become ifs",
 		[]after{
 			{"late fold", "intervals are of scalars, and bounds are variables"},
 			{"hoist", "a loop whose bound is a variable is counted"},
@@ -112,43 +112,43 @@ var passes = []pass{
 		[]after{
 			{"late fold", "intervals are of scalars; a variable that is assigned once is exact"},
 			{"hoist", "a loop whose bound is a variable is counted"},
-			{"trips", "the conditions of copies that always hold go there"},
+			{"trips", "conditions of copies that always hold are removed there"},
 		}, func(k *ir.Kernel, t target) error { ranges.Apply(k, t.form); return nil }},
 	{"forward", perForm, ir.StageFinal,
-		"a value that is read once moves to where it is read",
-		[]after{{"ranges", "an index that only its check and its use read has one reader left"}},
+		"a value that is read once moves to its use",
+		[]after{{"ranges", "an index read only by its check and its use has one reader left"}},
 		onBody(func(f *ir.Func) { _ = forward(f) })},
 	{"strength", perForm, ir.StageFinal,
 		"divisions by constants become shifts and multiplications",
 		[]after{{"ranges", "it says whether a dividend is negative, and how wide it is"}}, onKernel(strength)},
 	{"fuse", perForm, ir.StageFinal,
-		"multiplications and additions become one operation; fastmath takes its approximations",
+		"multiplications and additions are fused; fastmath kernels use approximations",
 		[]after{{"strength", "it may leave a multiplication that fuses"}}, onKernel(fuse)},
 	{"conversions", perForm, ir.StageFinal,
-		"finds the floats that are known to fit the integer they are converted to",
-		[]after{{"forward", "what is converted is more than a variable"}}, onBody(conversions)},
+		"finds floats that are known to fit the integer type they are converted to",
+		[]after{{"forward", "the operand is more than a variable"}}, onBody(conversions)},
 	{"batch", perForm, ir.StageFinal,
-		"a loop goes on by several iterations at a time, whose loads are in flight together",
+		"a loop runs several iterations at a time, with their loads in flight together",
 		[]after{
-			{"trips", "a batch is of a loop that goes on for as long as one"},
+			{"trips", "only loops that run for at least one batch are left"},
 			{"hoist", "a loop whose bound is a variable is counted"},
-			{"ranges", "counters are int32, and need no proof any more that they stay in range"},
+			{"ranges", "counters are int32 and proven to stay in range"},
 		}, onKernel(batch)},
 	{"gather", perForm, ir.StageFinal,
-		"the checks of a run of assignments come together before it",
+		"the checks of a run of assignments move in front of it",
 		[]after{
-			{"ranges", "only the checks that are left move"},
+			{"ranges", "only the remaining checks move"},
 			{"batch", "the checks of a batch move together"},
 			{"fuse", "nothing that follows relies on where checks stand"},
 		}, onKernel(gather)},
 	{"async sources", perForm, ir.StageFinal,
-		"the launch promises the alignment of what asynchronous copies read",
+		"the alignment of the sources of asynchronous copies becomes a launch condition",
 		[]after{{"ranges", "it sets the conditions on the launch"}},
 		func(k *ir.Kernel, t target) error { asyncSources(k, t.form); return nil }},
 
 	{"coarse", coarsened, ir.StageFinal,
-		"a thread of a short kernel runs several of its threads",
-		[]after{{"gather", "threads take turns statement by statement, as they will be"}},
+		"each thread of a short kernel runs several of the original threads",
+		[]after{{"gather", "threads are interleaved by final statements"}},
 		func(k *ir.Kernel, t target) error {
 			if c := coarse(k, t.small); c != nil {
 				*k = *c
@@ -157,49 +157,49 @@ var passes = []pass{
 		}},
 
 	{"constant tables", finished, ir.StageFinal,
-		"finds the tables that constant memory serves best",
+		"finds the tables to put into constant memory",
 		[]after{{"coarse", "the coarse form has tables too"}}, always(constantTables)},
 	{"vectorise", finished, ir.StageFinal,
-		"accesses to neighbouring scalars become one of up to 16 bytes; the launch promises their alignment",
+		"neighbouring scalar accesses become one access of up to 16 bytes; its alignment becomes a launch condition",
 		[]after{{"coarse", "the coarse form joins accesses of several threads first"}}, always(vectorise)},
 
 	{"needed calls", forGo, ir.StageFront,
-		"inlines functions that use the thread or may go on for long, and formulas",
+		"inlines functions that use the thread or may run long, and formulas",
 		nil, func(k *ir.Kernel, _ target) error { *k = *inlineForGo(k); return nil }},
 	{"Go versions", forGo, ir.StageFront,
 		"as versions",
-		[]after{{"needed calls", "functions hold warp operations"}}, onKernel(versions)},
+		[]after{{"needed calls", "functions contain warp operations"}}, onKernel(versions)},
 	{"copies at once", forGo, ir.StageFront,
 		"asynchronous and bulk copies become assignments and Go's copy",
-		[]after{{"needed calls", "functions hold copies"}}, always(copyAtOnce)},
+		[]after{{"needed calls", "functions contain copies"}}, always(copyAtOnce)},
 	{"declared blocks", forGo, ir.StageFront,
-		"dimensions of a declared block become constants, where Go takes these",
+		"dimensions of a declared block become constants where Go accepts them",
 		[]after{{"needed calls", "functions read dimensions"}}, always(declared)},
 	{"short loops", forGo, ir.StageFront,
 		"unrolls short loops of plain assignments, which the Go compiler does not do",
 		[]after{{"declared blocks", "trip counts are constants"}}, always(unrollForGo)},
 	{"split arrays", forGo, ir.StageFront,
-		"short arrays that constants index become variables",
+		"short arrays with constant indices become variables",
 		[]after{{"short loops", "indices are constants"}}, always(splitArrays)},
 	{"stride", forGo, ir.StageFront,
-		"the threads of a block go in step through loops that begin at a thread's own index",
-		[]after{{"short loops", "what is unrolled has no counter"}}, onBody(stride)},
+		"the threads of a block run loops in lockstep that start at the thread's own index",
+		[]after{{"short loops", "unrolled loops have no counter"}}, onBody(stride)},
 	{"Go hoist", forGo, ir.StageFront,
 		"as hoist",
 		[]after{{"short loops", "fewer loops are left"}}, onKernel(hoist)},
 	{"dead stores", forGo, ir.StageFront,
-		"removes what nothing reads: vet tools see the text as the kernel's own",
-		[]after{{"Go hoist", "all others may leave such"}}, onBody(deadStores)},
+		"removes values that are never read: vet tools see the text as the kernel's own",
+		[]after{{"Go hoist", "all other passes may leave dead stores"}}, onBody(deadStores)},
 	{"long loops", forGo, ir.StageFront,
-		"marks the loops in which a thread polls whether its launch was given up",
-		[]after{{"short loops", "what is unrolled is no loop"}}, onBody(func(f *ir.Func) { markLong(f, lengths{}) })},
+		"marks the loops in which a thread polls for cancellation",
+		[]after{{"short loops", "unrolled loops are gone"}}, onBody(func(f *ir.Func) { markLong(f, lengths{}) })},
 	{"Go conversions", forGo, ir.StageFront,
 		"as conversions",
-		[]after{{"dead stores", "what is converted is read"}}, onBody(conversions)},
+		[]after{{"dead stores", "converted values are read"}}, onBody(conversions)},
 }
 
-// onKernel makes the run of a pass that needs the kernel only, always that of one that
-// finds no fault either, and onBody that of one that needs the function only.
+// onKernel adapts a pass that needs only the kernel, always one that also reports no
+// errors, and onBody one that needs only the function.
 func onKernel(f func(*ir.Kernel) error) func(*ir.Kernel, target) error {
 	return func(k *ir.Kernel, _ target) error { return f(k) }
 }
@@ -226,19 +226,19 @@ func of(p phase) []pass {
 // VerifyPasses makes PTX verify the kernel after each pass. Tests set it.
 var VerifyPasses bool
 
-// Variant is a form of a kernel, and its name: coarse, proven, narrow or wide.
+// Variant is a form of a kernel and its name: coarse, proven, narrow or wide.
 type Variant struct {
 	Name string
 	*ir.Kernel
 }
 
-// PTX prepares a kernel for the PTX back end and leaves k as it was. All
-// variants that it returns compute the same, each for launches that meet its
-// Limits; they come fastest first, and the last one has no limits. The error is
-// an Errors or a failure of a pass.
+// PTX prepares a kernel for the PTX back end without changing k. All returned variants
+// compute the same result, each for launches that meet its Limits. They are ordered
+// fastest first, and the last one has no limits. The error is an Errors or the failure
+// of a pass.
 func PTX(k *ir.Kernel) ([]Variant, error) { return Config{}.PTX(k) }
 
-// PTX is the function PTX with fewer passes.
+// PTX is like the function PTX, with fewer passes.
 func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 	shared := ir.CloneKernel(k)
 	if err := c.run(shared, of(once), target{}); err != nil {
@@ -255,7 +255,7 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 			return nil, err
 		}
 		if form == ranges.Narrow && len(out) > 0 && ir.BoundsChecks(k.Func.Body) == ir.BoundsChecks(out[0].Func.Body) {
-			out = nil // nothing was promised
+			out = nil // the conditions removed no checks
 		}
 		out = append(out, Variant{form.String(), k})
 		if form != ranges.Proven && len(k.Limits) == 0 {
@@ -279,7 +279,7 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 	return out, nil
 }
 
-// run applies those of the passes that c keeps to a kernel.
+// run applies the passes that c keeps to a kernel.
 func (c Config) run(k *ir.Kernel, passes []pass, t target) error {
 	for _, p := range c.keep(passes) {
 		if err := c.ended(); err != nil {
@@ -301,8 +301,8 @@ func (c Config) run(k *ir.Kernel, passes []pass, t target) error {
 	return nil
 }
 
-// unchecked clears the bounds checks of a kernel that asks for none. Divisions
-// and shifts keep theirs: their results, unlike an address, would be wrong silently.
+// unchecked clears the bounds checks of a kernel that opts out of them. Divisions and
+// shifts keep theirs: unlike an address, their results would be silently wrong.
 func unchecked(k *ir.Kernel) error {
 	if !k.Options.Unchecked {
 		return nil

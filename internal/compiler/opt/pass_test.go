@@ -34,8 +34,8 @@ func TestPassesRunInAnOrderThatMeetsTheConstraints(t *testing.T) {
 	}
 }
 
-// The lists of passes in the package's documentation and in docs/ARCHITECTURE.md are
-// written from the table: go test ./internal/compiler/opt -run Documentation -update
+// The lists of passes in the package documentation and in docs/ARCHITECTURE.md are
+// generated from the table: go test ./internal/compiler/opt -run Documentation -update
 func TestDocumentationListsThePasses(t *testing.T) {
 	var doc, text strings.Builder
 	for ph, heading := range headings {
@@ -48,7 +48,7 @@ func TestDocumentationListsThePasses(t *testing.T) {
 	}
 	fmt.Fprint(&text, "\n")
 	for _, c := range []struct{ file, from, to, want string }{
-		{"doc.go", "// The passes, in their order (written by a test from the table in pass.go):\n", "//\n// A pass keeps what", doc.String()},
+		{"doc.go", "// The passes, in their order (written by a test from the table in pass.go):\n", "//\n// A pass preserves what", doc.String()},
 		{"../../../docs/ARCHITECTURE.md", "<!-- passes: written by a test in internal/compiler/opt -->\n", "<!-- end of passes -->", text.String()},
 	} {
 		testmodule.NeedSource(t)
@@ -73,11 +73,11 @@ func TestDocumentationListsThePasses(t *testing.T) {
 
 var update = flag.Bool("update", false, "rewrite the lists of passes")
 
-// common are the passes on the kernel.
+// common are the passes that run once on the kernel.
 var common = of(once)
 
-// through runs the common passes up to the named one and returns the body as
-// text, without the head and the declarations.
+// through runs the common passes up to the named one and returns the body as text,
+// without the head and the declarations.
 func through(t *testing.T, last string, k *ir.Kernel) string {
 	t.Helper()
 	if err := ir.Verify(k, ir.StageFront); err != nil {
@@ -96,7 +96,7 @@ func through(t *testing.T, last string, k *ir.Kernel) string {
 	return ""
 }
 
-// text is a kernel's body with its variables by their names only.
+// text returns a kernel's body as text, with variables by name only.
 func text(k *ir.Kernel) string {
 	var out []string
 	for _, line := range strings.Split(k.String(), "\n") {
@@ -113,7 +113,7 @@ var variableNumber = regexp.MustCompile(`\bv\d+\.`)
 
 func lines(list ...string) string { return strings.Join(list, "\n") }
 
-// passCase is a kernel and what is left of it after a pass.
+// passCase is a kernel and the expected text after a pass.
 type passCase struct {
 	name   string
 	kernel func() *ir.Kernel
@@ -245,7 +245,7 @@ func TestOnlyFunctionsOfTheThreadAreInlinedForGo(t *testing.T) {
 	}
 }
 
-func TestWhatFailsInPackageKernelFailsWhereItIsCalled(t *testing.T) {
+func TestFailuresInPackageKernelAreReportedAtTheCall(t *testing.T) {
 	inside, outside := ir.Pos{File: "matrix.go", Line: 7}, ir.Pos{File: "mine.go", Line: 3}
 	for _, c := range []struct {
 		pkg  string
@@ -338,5 +338,5 @@ func TestKernelsMayBoundTheirVariants(t *testing.T) {
 	}
 }
 
-// all is the whole pipeline.
+// all is the complete pipeline.
 var all Config

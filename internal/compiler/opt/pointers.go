@@ -2,13 +2,13 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// pointers replaces pointers by the places they point to and slices of arrays by
-// the arrays, where a variable that is assigned once holds them: the variable is
-// replaced by the address, and what the address of a place points to is the
-// place. Checks on the way to the place stay where the address was taken. What
-// does not resolve is an address at run time.
+// pointers replaces pointers by the places they point to, and slices of arrays by the
+// arrays, if a variable that is assigned once holds them. The variable is replaced by
+// the address, and dereferencing the address of a place gives the place. Checks on the
+// way to the place stay where the address was taken. What cannot be resolved is an
+// address at run time.
 func pointers(k *ir.Kernel) error {
-	// A pointer to a pointer takes a second round.
+	// A pointer to a pointer needs a second round.
 	for range 4 {
 		r := &resolver{uses: countUses(k.Func), known: map[*ir.Local]ir.Expr{}}
 		rw := ir.Rewriter{Expr: r.expr, Place: r.place, Stmt: r.stmt}
@@ -21,7 +21,7 @@ func pointers(k *ir.Kernel) error {
 	return nil
 }
 
-// without returns the locals for which drop does not hold.
+// without returns the locals for which drop is false.
 func without(list []*ir.Local, drop func(*ir.Local) bool) []*ir.Local {
 	out := list[:0]
 	for _, v := range list {
@@ -34,7 +34,7 @@ func without(list []*ir.Local, drop func(*ir.Local) bool) []*ir.Local {
 
 type resolver struct {
 	uses usages
-	// known holds the Addr, or the SliceExpr of an array, of a variable.
+	// known maps a variable to its Addr, or to its SliceExpr of an array.
 	known map[*ir.Local]ir.Expr
 }
 
@@ -76,7 +76,7 @@ func (r *resolver) place(p ir.Place) ir.Place {
 	return p
 }
 
-// stmt drops an assignment whose variable it replaces from here on.
+// stmt drops an assignment whose variable is replaced from here on.
 func (r *resolver) stmt(s ir.Stmt) []ir.Stmt {
 	a, ok := s.(*ir.Assign)
 	if !ok {
@@ -107,8 +107,8 @@ func (r *resolver) stmt(s ir.Stmt) []ir.Stmt {
 	return []ir.Stmt{check}
 }
 
-// clearChecks clears the bounds checks on the way to a place; what its indices
-// check themselves stays.
+// clearChecks clears the bounds checks on the way to a place; checks within its indices
+// stay.
 func clearChecks(p ir.Place) {
 	switch p := p.(type) {
 	case *ir.FieldPlace:
@@ -123,8 +123,8 @@ func clearChecks(p ir.Place) {
 	}
 }
 
-// stable reports whether a place stays the same while its indices' variables
-// are in scope, so that it can be evaluated again.
+// stable reports whether a place stays the same while the variables of its indices are
+// in scope, so that it can be evaluated again.
 func (r *resolver) stable(p ir.Place) bool {
 	switch p := p.(type) {
 	case *ir.VarPlace, *ir.SharedPlace, *ir.TablePlace:
@@ -143,8 +143,8 @@ func (r *resolver) stable(p ir.Place) bool {
 	return false
 }
 
-// steady reports whether an expression has the same value each time and cannot
-// stop the thread.
+// steady reports whether an expression always has the same value and cannot stop the
+// thread.
 func (r *resolver) steady(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Const, *ir.ThreadValue:
@@ -164,13 +164,13 @@ func (r *resolver) steady(e ir.Expr) bool {
 	return false
 }
 
-// window is the part [lo:hi:max] of an array that a slice shows.
+// window is the part [lo:hi:max] of an array that a slice refers to.
 type window struct {
 	array       ir.Place
 	lo, hi, max int64
 }
 
-// windowOf returns what a slice of an array with constant, valid bounds shows.
+// windowOf returns the window of a slice of an array with constant, valid bounds.
 func windowOf(e ir.Expr) (window, bool) {
 	s, ok := e.(*ir.SliceExpr)
 	if !ok {
@@ -207,8 +207,7 @@ func (w window) slice(e *ir.SliceExpr) ir.Expr {
 	return &ir.SliceExpr{T: e.T, Array: w.array, Lo: bound(w.lo), Hi: bound(w.hi), Max: bound(w.max), Pos: e.Pos}
 }
 
-// element returns the array's element that p is, or p where its check is not
-// the array's own.
+// element returns the array element for p, or p if its check differs from the array's.
 func (w window) element(p *ir.ElemPlace) ir.Place {
 	at := &ir.IndexPlace{X: w.array, Index: p.Index, Check: p.Check, Pos: p.Pos}
 	if w.lo == 0 && w.hi == w.array.Type().Len {

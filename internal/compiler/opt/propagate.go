@@ -2,9 +2,9 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// propagate replaces variables that are assigned once by what they are assigned:
-// a constant, or another variable that has one value. Only variables in the
-// filter are replaced, all if it is nil.
+// propagate replaces variables that are assigned once by their value: a constant, or
+// another variable with one value. It replaces only variables in the filter, or all if
+// the filter is nil.
 func propagate(f *ir.Func, filter map[*ir.Local]bool) {
 	p := newPropagation(f, filter)
 	r := ir.Rewriter{Expr: p.expr, Place: p.place, Stmt: p.stmt}
@@ -48,7 +48,7 @@ func (p *propagation) place(pl ir.Place) ir.Place {
 	return pl
 }
 
-// stmt drops an assignment whose variable it replaces from here on.
+// stmt drops an assignment whose variable is replaced from here on.
 func (p *propagation) stmt(s ir.Stmt) []ir.Stmt {
 	a, ok := s.(*ir.Assign)
 	if !ok {
@@ -76,7 +76,7 @@ func (p *propagation) stmt(s ir.Stmt) []ir.Stmt {
 	return []ir.Stmt{s}
 }
 
-// remaining drops the replaced variables from a list.
+// remaining removes the replaced variables from a list.
 func (p *propagation) remaining(list []*ir.Local) []*ir.Local {
 	out := list[:0]
 	for _, v := range list {
@@ -87,7 +87,8 @@ func (p *propagation) remaining(list []*ir.Local) []*ir.Local {
 	return out
 }
 
-// zeroConst is the zero of a number or bool type as a constant, nil for others.
+// zeroConst returns the zero of a number or bool type as a constant, nil for other
+// types.
 func zeroConst(t *ir.Type) *ir.Const {
 	if t.IsInteger() || t.IsFloat() || t.IsHalf() || t.Kind == ir.Bool {
 		return &ir.Const{T: t}

@@ -11,21 +11,21 @@ import (
 	. "quern.dev/internal/compiler/ir/irtest"
 )
 
-// program generates kernels that use all that the passes touch: calls, pointers,
-// slices of arrays, structs, arrays, loops with and without constant bounds, and
-// every kind of jump.
+// program generates kernels that use everything the passes handle: calls, pointers,
+// slices of arrays, structs, arrays, loops with and without constant bounds, and every
+// kind of jump.
 type program struct {
 	*rand.Rand
 	inner, outer *ir.Type
 	funcs        []*ir.Func
 }
 
-// frame is what a function being generated can use.
+// frame is what a generated function can use.
 type frame struct {
 	p       *program
 	fn      *ir.Func
 	ints    []*ir.Local
-	fixed   []*ir.Local // of ints, those that no statement assigns
+	fixed   []*ir.Local // ints that no statement assigns
 	structs []*ir.Local
 	arrays  []*ir.Local // [4]int
 	slices  []*ir.Local // []int
@@ -82,7 +82,7 @@ func (s *frame) local(name string, t *ir.Type) *ir.Local {
 	return v
 }
 
-// nested generates a list in a scope of its own.
+// nested generates a list in its own scope.
 func (s *frame) nested(n int) []ir.Stmt {
 	in := *s
 	return in.body(n)
@@ -101,7 +101,7 @@ func (s *frame) body(n int) []ir.Stmt {
 
 func pick[T any](s *frame, list []T) T { return list[s.p.IntN(len(list))] }
 
-// assignable is an int variable or a part of a variable, possibly in memory.
+// assignable returns an int variable or a part of a variable, possibly in memory.
 func (s *frame) assignable() ir.Place {
 	switch s.p.IntN(7) {
 	case 0:
@@ -145,7 +145,7 @@ func (s *frame) structPart() ir.Place {
 	return Index(Field(Field(v, 1), 1), s.index(3))
 }
 
-// index is mostly constant and mostly in range.
+// index returns an index that is mostly constant and mostly in range.
 func (s *frame) index(n int) ir.Expr {
 	switch s.p.IntN(10) {
 	case 0:
@@ -288,7 +288,7 @@ func (s *frame) loop() []ir.Stmt {
 	return list
 }
 
-// jump leaves something, under a condition.
+// jump generates a conditional jump.
 func (s *frame) jump() []ir.Stmt {
 	var j ir.Stmt
 	switch {
@@ -316,7 +316,7 @@ func (s *frame) call() []ir.Stmt {
 	return list
 }
 
-// pointer takes the address of something and uses it.
+// pointer takes an address and uses it.
 func (s *frame) pointer() []ir.Stmt {
 	i := s.local("at", ir.TInt)
 	list := []ir.Stmt{Set(i, s.index(3))}
@@ -335,7 +335,7 @@ func (s *frame) pointer() []ir.Stmt {
 	return list
 }
 
-// slice makes a slice of an array or of a slice.
+// slice creates a slice of an array or of a slice.
 func (s *frame) slice() []ir.Stmt {
 	v := s.local("w", ir.SliceOf(ir.TInt))
 	e := &ir.SliceExpr{T: v.Type, Check: true}
@@ -402,7 +402,7 @@ func TestEveryVariantKeepsWhatARandomKernelDoes(t *testing.T) {
 			}
 			ran[v.Name]++
 			got, gotErr := outcome(v.Kernel, seed)
-			// A thread that fails may do so before stores that come first in the source.
+			// A failing thread may fail before stores that come earlier in the source.
 			if (gotErr == nil) != (wantErr == nil) || wantErr == nil && !reflect.DeepEqual(got, want) || isUnchecked(gotErr) {
 				t.Fatalf("seed %d, %s variant\ngot  %v, %v\nwant %v, %v\nof: %s\nto: %s", seed, v.Name, got, gotErr, want, wantErr, k, v)
 			}
@@ -418,7 +418,7 @@ func isUnchecked(err error) bool {
 	return ok && f.Kind == "unchecked index"
 }
 
-// arguments are those of a random kernel: n, s and out.
+// arguments returns arguments for a random kernel: n, s and out.
 func arguments(seed uint64) []Value {
 	rnd := rand.New(rand.NewPCG(seed, 2))
 	s := &Object{}
@@ -428,7 +428,7 @@ func arguments(seed uint64) []Value {
 	return []Value{IntValue(int64(rnd.IntN(10))), {Object: s}, SliceValue(ir.TInt, 8)}
 }
 
-// outcome runs a kernel and returns what it leaves in out.
+// outcome runs a kernel and returns the contents of out.
 func outcome(k *ir.Kernel, seed uint64) ([]uint64, error) {
 	args := arguments(seed)
 	err := Run(k, Coordinates{ir.ThreadIdxX: 3, ir.BlockDimX: 4, ir.BlockDimY: 1, ir.BlockDimZ: 1, ir.GridDimX: 1, ir.GridDimY: 1, ir.GridDimZ: 1}, args...)

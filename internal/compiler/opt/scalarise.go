@@ -6,17 +6,17 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// maxLeaves is the number of scalars up to which an aggregate in memory is
-// copied by single assignments; larger arrays are copied by loops.
+// maxLeaves is the maximum number of scalars of an aggregate in memory that is copied
+// by single assignments; larger arrays are copied by loops.
 const maxLeaves = 64
 
-// maxSplit is the length up to which an array becomes variables.
+// maxSplit is the maximum length of an array that becomes variables.
 const maxSplit = 1024
 
-// scalarise replaces struct variables by variables for their fields, and array
-// variables whose indices are all constants by variables for their elements.
-// Assignments of aggregates become assignments of scalars. A variable whose
-// address is taken, or an array that is indexed by a variable, stays in memory.
+// scalarise replaces struct variables by one variable per field, and array variables
+// whose indices are all constants by one variable per element. Assignments of
+// aggregates become assignments of scalars. A variable whose address is taken, or an
+// array that is indexed by a variable, stays in memory.
 func scalarise(k *ir.Kernel) error {
 	ownParams(k.Func)
 	s := &scalariser{f: k.Func, uses: countUses(k.Func), nodes: map[*ir.Local]*node{}}
@@ -33,8 +33,8 @@ func scalarise(k *ir.Kernel) error {
 	return nil
 }
 
-// ownParams gives parameters of array and struct type that the kernel changes
-// a variable of their own: a parameter's memory is read only.
+// ownParams copies array and struct parameters that the kernel changes to variables:
+// parameter memory is read-only.
 func ownParams(f *ir.Func) {
 	uses := countUses(f)
 	own := map[*ir.Local]*ir.Local{}
@@ -60,10 +60,10 @@ func ownParams(f *ir.Func) {
 	f.Body = append(copies, r.Body(f.Body)...)
 }
 
-// node is a variable, or a part of one, that is to be split.
+// node is a variable, or a part of one, to be split.
 type node struct {
 	local  *ir.Local
-	memory bool    // indexed by a variable: stays as it is
+	memory bool    // indexed by a variable: not split
 	parts  []*node // of the fields or elements
 	root   *ir.Local
 }
@@ -71,10 +71,10 @@ type node struct {
 type scalariser struct {
 	f     *ir.Func
 	uses  usages
-	nodes map[*ir.Local]*node // of variables that are split; a leaf has none
+	nodes map[*ir.Local]*node // of split variables; a leaf has none
 	roots map[*ir.Local]*ir.Local
 
-	values map[*ir.Local]ir.Expr // what variables are assigned; nil until asked for
+	values map[*ir.Local]ir.Expr // values of variables; nil until needed
 }
 
 // survey finds the arrays that are indexed by variables.
@@ -156,7 +156,7 @@ func partCount(t *ir.Type) int {
 	return int(t.Len)
 }
 
-// split makes the variables that replace those of the list.
+// split creates the variables that replace those in the list.
 func (s *scalariser) split(list []*ir.Local) {
 	s.roots = map[*ir.Local]*ir.Local{}
 	for _, v := range list {
@@ -186,7 +186,7 @@ func (s *scalariser) grow(n *node, root *ir.Local) {
 	}
 }
 
-// place replaces a part of a split variable by the part's variable.
+// place replaces a part of a split variable by that part's variable.
 func (s *scalariser) place(p ir.Place) ir.Place {
 	switch p := p.(type) {
 	case *ir.FieldPlace:

@@ -6,8 +6,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// simplifyExpr returns an expression with the same value and the same faults as
-// e, whose operands are simplified already. It may reuse e's nodes.
+// simplifyExpr returns an expression with the same value and faults as e, whose
+// operands are already simplified. It may reuse e's nodes.
 func simplifyExpr(e ir.Expr) ir.Expr {
 	switch e := e.(type) {
 	case *ir.Zero:
@@ -67,7 +67,7 @@ var inverse = map[ir.BinaryOp]ir.BinaryOp{ir.Eq: ir.Ne, ir.Ne: ir.Eq, ir.Lt: ir.
 var mirrored = map[ir.BinaryOp]ir.BinaryOp{ir.Eq: ir.Eq, ir.Ne: ir.Ne, ir.Lt: ir.Gt, ir.Gt: ir.Lt, ir.Le: ir.Ge, ir.Ge: ir.Le,
 	ir.Add: ir.Add, ir.Mul: ir.Mul, ir.And: ir.And, ir.Or: ir.Or, ir.Xor: ir.Xor}
 
-// not is the negation of a bool expression.
+// not returns the negation of a bool expression.
 func not(e ir.Expr) ir.Expr { return simplifyExpr(&ir.Unary{Op: ir.LNot, X: e}) }
 
 func simplifyBinary(e *ir.Binary) ir.Expr {
@@ -107,7 +107,7 @@ func simplifyBinary(e *ir.Binary) ir.Expr {
 }
 
 func simplifyLogical(e *ir.Binary, x, y *ir.Const) ir.Expr {
-	ends := func(c *ir.Const) bool { return (c.Bits != 0) == (e.Op == ir.LOr) } // decides the result
+	ends := func(c *ir.Const) bool { return (c.Bits != 0) == (e.Op == ir.LOr) } // determines the result
 	switch {
 	case x != nil && ends(x):
 		return x
@@ -121,7 +121,7 @@ func simplifyLogical(e *ir.Binary, x, y *ir.Const) ir.Expr {
 	return e
 }
 
-// simplifyPointers knows that no variable is at address zero.
+// simplifyPointers uses the fact that no variable is at address zero.
 func simplifyPointers(e *ir.Binary) ir.Expr {
 	_, xAddr := e.X.(*ir.Addr)
 	_, yAddr := e.Y.(*ir.Addr)
@@ -133,8 +133,8 @@ func simplifyPointers(e *ir.Binary) ir.Expr {
 	return e
 }
 
-// simplifyFloat applies the identities that are exact for all values, signed
-// zeros and infinities included.
+// simplifyFloat applies identities that are exact for all values, including signed
+// zeros and infinities.
 func simplifyFloat(e *ir.Binary, y *ir.Const) ir.Expr {
 	switch c := y.Float; e.Op {
 	case ir.Mul:
@@ -150,7 +150,7 @@ func simplifyFloat(e *ir.Binary, y *ir.Const) ir.Expr {
 		}
 		if frac, _ := math.Frexp(c); math.Abs(frac) == 0.5 {
 			inv := ir.FloatConst(y.T, 1/c)
-			if inv.Float*c == 1 { // representable: the product rounds as the quotient does
+			if inv.Float*c == 1 { // exact: the product rounds as the quotient does
 				e.Op, e.Y = ir.Mul, inv
 			}
 		}
@@ -235,8 +235,8 @@ func simplifyShift(e *ir.Binary, y *ir.Const) ir.Expr {
 	return e
 }
 
-// joinSum turns (x ± a) ± b into x ± c; integer addition wraps, so that it is
-// exact. The constant keeps the sign that the source gives it.
+// joinSum turns (x ± a) ± b into x ± c. Integer addition wraps, so this is exact. The
+// constant keeps its sign from the source.
 func joinSum(e *ir.Binary, y *ir.Const) ir.Expr {
 	in, ok := e.X.(*ir.Binary)
 	if !ok || in.Op != ir.Add && in.Op != ir.Sub {
@@ -290,7 +290,8 @@ func simplifyConvert(e *ir.Convert) ir.Expr {
 		if !x.IsFloat() {
 			return e.X
 		}
-		// To its own kind a float is converted to keep it from being fused; what
+		// Converting a float to its own kind prevents fusing. A value loaded from
+		// memory cannot be fused anyway.
 		// comes from memory cannot be.
 		if l, ok := e.X.(*ir.Load); ok && !isLocal(l.Place) {
 			return e.X

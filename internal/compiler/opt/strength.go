@@ -8,11 +8,11 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// strength replaces divisions and remainders by constants: unsigned ones by
-// powers of two by shifts and masks, 64-bit ones, which are calls in machine
-// code, by multiplications, and those of floats by powers of two by
-// multiplications with the reciprocal, which is exact. Signed 32-bit divisions and those by other constants
-// are left to ptxas, which does them as well.
+// strength replaces divisions and remainders by constants. Unsigned ones by powers of
+// two become shifts and masks. 64-bit ones, which would be calls in machine code,
+// become multiplications. Float divisions by powers of two become exact multiplications
+// with the reciprocal. Signed 32-bit divisions, and 32-bit divisions by other
+// constants, are left to ptxas, which does them as well.
 func strength(k *ir.Kernel) error {
 	s := strengthener{kernel: k}
 	k.Func.Body = s.body(k.Func.Body)
@@ -21,8 +21,8 @@ func strength(k *ir.Kernel) error {
 
 type strengthener struct {
 	kernel *ir.Kernel
-	// pending are assignments of dividends to variables that must precede the
-	// statement; mayHoist tells whether some may.
+	// pending assigns dividends to variables before the statement; mayHoist says
+	// whether this is allowed.
 	pending  []ir.Stmt
 	mayHoist bool
 }
@@ -50,8 +50,8 @@ func (s *strengthener) body(list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// expression rewrites an expression that is evaluated where before ends; nil
-// means that nothing can be put there.
+// expression rewrites an expression. New statements go to the end of before; nil means
+// that none can be inserted.
 func (s *strengthener) expression(e *ir.Expr, before *[]ir.Stmt) {
 	s.mayHoist = before != nil && !ir.MayFault(*e) && hoistable(&ir.Return{Results: []ir.Expr{*e}})
 	r := ir.Rewriter{Expr: s.expr}
@@ -59,7 +59,7 @@ func (s *strengthener) expression(e *ir.Expr, before *[]ir.Stmt) {
 	s.flush(before)
 }
 
-// simple rewrites the expressions of a statement without nested ones.
+// simple rewrites the expressions of a statement, without nested statements.
 func (s *strengthener) simple(st ir.Stmt, before *[]ir.Stmt) {
 	s.mayHoist = !ir.StmtMayFault(st) && hoistable(st)
 	r := ir.Rewriter{Expr: s.expr}
@@ -74,8 +74,8 @@ func (s *strengthener) flush(before *[]ir.Stmt) {
 	}
 }
 
-// hoistable reports whether all parts of a statement that cannot stop the thread are evaluated in any case,
-// so that a part may be computed first.
+// hoistable reports whether all parts of a statement that cannot stop the thread are
+// always evaluated, so that a part may be computed first.
 func hoistable(st ir.Stmt) bool {
 	ok := true
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
@@ -122,13 +122,13 @@ func (s *strengthener) expr(e ir.Expr) ir.Expr {
 	if b.Op == ir.Div {
 		return q
 	}
-	// Not x - q*c: of an x that ptxas (13.5) finds to be 0 it makes 0 - 0, and
-	// loses the carry where that is the index of an address.
+	// Not x - q*c: if ptxas (13.5) finds that x is 0, it computes 0 - 0 and loses the
+	// carry when this is the index of an address.
 	return operate(operate(q, ir.Mul, wrapped(t, -c.Bits)), ir.Add, ir.CloneExpr(x))
 }
 
-// timesReciprocal multiplies by 1/c instead of dividing by c if that is exact: c
-// is a power of two, and neither it nor its reciprocal is subnormal.
+// timesReciprocal multiplies by 1/c instead of dividing by c if that is exact: c is a
+// power of two, and neither c nor its reciprocal is subnormal.
 func timesReciprocal(b *ir.Binary, c *ir.Const) ir.Expr {
 	fraction, exp := math.Frexp(c.Float) // |c| is 1<<(exp-1)
 	most := 1022
@@ -142,8 +142,8 @@ func timesReciprocal(b *ir.Binary, c *ir.Const) ir.Expr {
 	return b
 }
 
-// repeatable returns an expression for x that may be evaluated several times:
-// x itself if copies of it cost nothing, or else a variable.
+// repeatable returns an expression for x that may be evaluated several times: x itself
+// if copies of it are free, otherwise a variable.
 func (s *strengthener) repeatable(x ir.Expr) (ir.Expr, bool) {
 	if c := complexity(x); c <= 2 || !s.mayHoist && c <= 8 {
 		return x, true
@@ -157,8 +157,8 @@ func (s *strengthener) repeatable(x ir.Expr) (ir.Expr, bool) {
 	return ir.Get(v), true
 }
 
-// complexity is the number of nodes of an expression that reads registers only,
-// and large for others: ptxas computes copies of the former once.
+// complexity returns the number of nodes of an expression that reads only registers,
+// and a large number for others: ptxas computes copies of the former once.
 func complexity(e ir.Expr) int {
 	const large = 1 << 20
 	nodes := 0
@@ -192,7 +192,7 @@ func byPower(b *ir.Binary, k int) ir.Expr {
 	return shift(b.X, ir.Shr, k)
 }
 
-// signedQuotient computes x/d for a signed 64-bit x, which it copies.
+// signedQuotient computes x/d for a signed 64-bit x. It copies x.
 func signedQuotient(x ir.Expr, d int64) ir.Expr {
 	t := x.Type()
 	magnitude := uint64(d)
@@ -203,7 +203,7 @@ func signedQuotient(x ir.Expr, d int64) ir.Expr {
 	sign := func() ir.Expr { return shift(ir.CloneExpr(x), ir.Shr, 63) } // 0 or -1
 	if k := bits.TrailingZeros64(magnitude); magnitude == 1<<k {
 		q = ir.CloneExpr(x)
-		if k > 0 { // a shift rounds down; to round to zero, negative x get 1<<k - 1 more
+		if k > 0 { // a shift rounds down; to round toward zero, negative x get 1<<k - 1 added
 			more := shift(&ir.Convert{T: ir.TUint64, X: sign()}, ir.Shr, 64-k)
 			q = shift(operate(q, ir.Add, &ir.Convert{T: t, X: more}), ir.Shr, k)
 		}
@@ -217,8 +217,8 @@ func signedQuotient(x ir.Expr, d int64) ir.Expr {
 	return q
 }
 
-// quotient computes x/d for an unsigned 64-bit x, which it copies, and a d that
-// is no power of two.
+// quotient computes x/d for an unsigned 64-bit x and a d that is not a power of two. It
+// copies x.
 //
 // Source: Granlund and Montgomery, "Division by Invariant Integers using
 // Multiplication", PLDI 1994, figure 4.2.
@@ -236,13 +236,13 @@ func quotient(x ir.Expr, d uint64) ir.Expr {
 	if m.BitLen() <= 64 {
 		return shift(high(shift(ir.CloneExpr(x), ir.Shr, pre)), ir.Shr, post)
 	}
-	// The multiplier's 65th bit adds x, halved so that the sum does not wrap.
+	// The 65th bit of the multiplier adds x, halved so that the sum does not wrap.
 	rest := operate(ir.CloneExpr(x), ir.Sub, high(ir.CloneExpr(x)))
 	return shift(operate(high(ir.CloneExpr(x)), ir.Add, shift(rest, ir.Shr, 1)), ir.Shr, post-1)
 }
 
-// multiplier returns m and post so that x/d is x*m >> (64+post) for all x of
-// the given number of bits. m has at most 65 bits. (Figure 6.2 of the paper.)
+// multiplier returns m and post such that x/d is x*m >> (64+post) for all x of the
+// given number of bits. m has at most 65 bits. (Figure 6.2 of the paper.)
 func multiplier(d uint64, precision int) (m *big.Int, post int) {
 	post = bits.Len64(d - 1)
 	divisor := new(big.Int).SetUint64(d)

@@ -2,22 +2,22 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// stride makes the threads of a block go in step through loops that a thread
-// begins at its own index,
+// stride makes the threads of a block run loops in lockstep that start at the thread's
+// own index,
 //
 //	for i := t.Global(); i < n; i += t.Stride() { ... }
 //
-// since neighbours then read side by side. What was the loop of a thread becomes
-// a loop of the block, which begins at the block's first index:
+// because neighbours then read adjacent elements. The thread's loop becomes a loop of
+// the block that begins at the block's first index:
 //
 //	for k := first; k < n; k += t.Stride() {
 //		t.Sync()
 //		if k+t.ThreadIdx.X < n { ... }
 //	}
 //
-// The barrier is there for the Go back end, which divides the work at barriers.
-// All threads must come to the loop, so that only loops are changed that are
-// under no condition and behind no return.
+// The barrier is for the Go back end, which splits the work at barriers. All threads
+// must reach the loop, so only loops that are not conditional and not after a return
+// change.
 func stride(f *ir.Func) {
 	s := strider{f: f, uses: countUses(f), values: map[*ir.Local]ir.Expr{}}
 	var out []ir.Stmt
@@ -43,7 +43,7 @@ func stride(f *ir.Func) {
 type strider struct {
 	f      *ir.Func
 	uses   usages
-	values map[*ir.Local]ir.Expr // of variables that are assigned once
+	values map[*ir.Local]ir.Expr // of variables assigned once
 }
 
 func (s *strider) note(a *ir.Assign) {
@@ -52,8 +52,8 @@ func (s *strider) note(a *ir.Assign) {
 	}
 }
 
-// inStep returns the statements of a loop that the block goes through in step,
-// nil if it is not such a loop.
+// inStep returns the statements of a loop that the block runs in lockstep, or nil if
+// the loop does not qualify.
 func (s *strider) inStep(before ir.Stmt, loop *ir.Loop) []ir.Stmt {
 	init, ok := before.(*ir.Assign)
 	if !ok || len(loop.Pre) > 0 || len(loop.Post) != 1 || leaves(loop.Body, s.stays(loop)) {
@@ -85,7 +85,7 @@ func (s *strider) inStep(before ir.Stmt, loop *ir.Loop) []ir.Stmt {
 	if first == nil {
 		first = ir.IntConst(i.Type, 0)
 	}
-	// The index is not a variable: k is the row's only within the loop's body.
+	// The index is not a variable: k is the row's only within the loop body.
 	index := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
 		if isVariable(e, i) {
 			return &ir.Binary{Op: ir.Add, X: ir.Get(k), Y: ir.CloneExpr(own)}
@@ -109,8 +109,8 @@ func (s *strider) inStep(before ir.Stmt, loop *ir.Loop) []ir.Stmt {
 	}
 }
 
-// stays tells of statements that keep a loop as it is: those that leave it, and
-// those at which threads meet.
+// stays returns a test for statements that prevent the change: those that leave the
+// loop, and those that synchronize threads.
 func (s *strider) stays(loop *ir.Loop) func(ir.Stmt) bool {
 	return func(st ir.Stmt) bool {
 		switch st := st.(type) {
@@ -130,7 +130,7 @@ func isVariable(e ir.Expr, v *ir.Local) bool {
 	return ok && w == v
 }
 
-// occursOutside reports whether anything but a loop and its init mentions v.
+// occursOutside reports whether v occurs outside a loop and its init.
 func (s *strider) occursOutside(v *ir.Local, init *ir.Assign, loop *ir.Loop) bool {
 	count := func(list []ir.Stmt) int {
 		n := 0
@@ -146,8 +146,7 @@ func (s *strider) occursOutside(v *ir.Local, init *ir.Assign, loop *ir.Loop) boo
 	return count(s.f.Body) != count([]ir.Stmt{init, loop})
 }
 
-// isUniform reports whether all threads of a block compute the same, at any
-// time.
+// isUniform reports whether all threads of a block compute the same value, at any time.
 func (s *strider) isUniform(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -178,8 +177,8 @@ func (s *strider) isUniform(e ir.Expr) bool {
 	return false
 }
 
-// split returns a sum as the part that is uniform, nil for 0, and a part of the
-// thread's own that is not negative, nil if there is no such sum.
+// split splits a sum into a uniform part, nil for 0, and a non-negative part of the
+// thread's own, nil if there is no such sum.
 func (s *strider) split(e ir.Expr) (uniform, own ir.Expr) {
 	if s.isUniform(e) {
 		return ir.CloneExpr(e), nil
@@ -202,8 +201,8 @@ func (s *strider) split(e ir.Expr) (uniform, own ir.Expr) {
 	return total(uniformX, uniformY), total(ownX, ownY)
 }
 
-// isOwn reports whether an expression is an index of the thread within its
-// block, or a multiple of such.
+// isOwn reports whether an expression is an index of the thread within its block, or a
+// multiple of one.
 func (s *strider) isOwn(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.ThreadValue:

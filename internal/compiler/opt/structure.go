@@ -2,7 +2,7 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// jumps reports that control never reaches the end of a list.
+// jumps reports whether control never reaches the end of a list.
 func jumps(list []ir.Stmt) bool {
 	if len(list) == 0 {
 		return false
@@ -16,7 +16,7 @@ func jumps(list []ir.Stmt) bool {
 	return false
 }
 
-// leaves reports whether a list has a statement for which leave holds.
+// leaves reports whether a list contains a statement for which leave is true.
 func leaves(list []ir.Stmt, leave func(ir.Stmt) bool) bool {
 	found := false
 	v := ir.Visitor{
@@ -45,9 +45,9 @@ func continuesWith(l *ir.Label) func(ir.Stmt) bool {
 	}
 }
 
-// dropTail removes jumps for which leave holds from a list at whose end control
-// goes where they lead: what follows an If that may jump moves into its other
-// branch. Jumps out of inner loops stay.
+// dropTail removes jumps for which leave holds from a list whose end has the same
+// target: statements after an If that may jump move into its other branch. Jumps out of
+// inner loops stay.
 func dropTail(list []ir.Stmt, leave func(ir.Stmt) bool) []ir.Stmt {
 	for i, s := range list {
 		if leave(s) {
@@ -77,8 +77,7 @@ func dropTail(list []ir.Stmt, leave func(ir.Stmt) bool) []ir.Stmt {
 	return list
 }
 
-// dissolve returns the statements that a Block stands for: its body if no
-// break out of it is needed.
+// dissolve returns the statements of a Block: its body if no break out of it is needed.
 func dissolve(b *ir.Block) []ir.Stmt {
 	leave := breaksOut(b.Label)
 	b.Body = dropTail(b.Body, leave)

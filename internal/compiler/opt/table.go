@@ -7,8 +7,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// tableConst is the value of a scalar of a table at a constant place, nil if the
-// place is another.
+// tableConst returns the value of a scalar at a constant place in a table, nil for
+// other places.
 func tableConst(p ir.Place) *ir.Const {
 	t := p.Type()
 	if !t.IsInteger() && t.Kind != ir.Float32 && t.Kind != ir.Float64 && t.Kind != ir.Bool {

@@ -7,7 +7,7 @@ import (
 	"quern.dev/internal/compiler/ranges"
 )
 
-// trips takes the loops away that run at most a few times in every launch:
+// trips removes loops that run at most a few times in every launch:
 //
 //	for ; i < 16; i += 32 { body(i) }       if i < 16 { body(i) }      // 0 <= i
 //
@@ -16,9 +16,9 @@ import (
 //	                                            if i+32 < 64 { body(i+32) }
 //	                                        }
 //
-// Such are loops by the stride of a block over an array. A loop that runs more
-// than once is taken away if it is one batch at most, and if no hint says how many
-// copies it has. Conditions that always hold are left to ranges.
+// Loops over an array with the stride of a block are an example. A loop that runs more
+// than once is removed only if it is at most one batch and has no hint for the number
+// of copies. Conditions that always hold are left to ranges.
 func trips(k *ir.Kernel) error {
 	u := newUnroller(k.Func)
 	if !leaves(k.Func.Body, func(s ir.Stmt) bool { l, ok := s.(*ir.Loop); return ok && u.pureStep(l) != nil }) {
@@ -37,14 +37,15 @@ func trips(k *ir.Kernel) error {
 	return fold(k)
 }
 
-// mostTrips are the most that a batch has.
+// mostTrips is the maximum size of a batch.
 const mostTrips = 16
 
-// tripCounter knows how often loops run, and which of their variables are read outside them.
+// tripCounter computes how often loops run, and which of their variables are read
+// outside them.
 type tripCounter struct {
 	*unroller
 	found map[*ir.Loop]ranges.Trips
-	read  map[*ir.Loop]bool // the variable is read outside the loop
+	read  map[*ir.Loop]bool // the loop variable is read outside the loop
 }
 
 // findRead finds the loops whose variables are read outside them.
@@ -54,7 +55,7 @@ func (c *tripCounter) findRead(body []ir.Stmt) {
 		if _, found := c.found[s]; !ok || !found {
 			return false
 		}
-		counter, reads := s.Post[0].(*ir.Assign).Dst.(*ir.VarPlace).Var, -1 // the step's destination is none
+		counter, reads := s.Post[0].(*ir.Assign).Dst.(*ir.VarPlace).Var, -1 // do not count the destination of the step
 		v := ir.Visitor{Place: func(p ir.Place) bool {
 			if p, ok := p.(*ir.VarPlace); ok && p.Var == counter {
 				reads++
@@ -67,9 +68,9 @@ func (c *tripCounter) findRead(body []ir.Stmt) {
 	})
 }
 
-// pureStep returns the step of a loop that is its only change of the variable, if
-// neither it nor the condition can stop the thread, so that they may be left out
-// behind the last iteration; nil otherwise.
+// pureStep returns the step of a loop if it is the only change of the variable and
+// neither it nor the condition can stop the thread, so that both may be omitted after
+// the last iteration; otherwise nil.
 func (u *unroller) pureStep(s *ir.Loop) *ir.Assign {
 	step := u.step(s)
 	if step == nil || ir.MayFault(s.Cond) || ir.MayFault(step.Src) {
@@ -78,7 +79,7 @@ func (u *unroller) pureStep(s *ir.Loop) *ir.Assign {
 	return step
 }
 
-// expander puts the copies of their bodies in the place of loops.
+// expander replaces loops by copies of their bodies.
 type expander struct{ *tripCounter }
 
 func (e *expander) stmt(st ir.Stmt) []ir.Stmt {
@@ -95,9 +96,9 @@ func (e *expander) stmt(st ir.Stmt) []ir.Stmt {
 	return e.expand(s, t)
 }
 
-// expand returns what a loop does that runs at most t.Most times. In the copies
-// the variable is what it starts with and a constant; itself it has its value
-// only where something reads it later.
+// expand returns the statements of a loop that runs at most t.Most times. In the
+// copies, the variable is its initial value plus a constant; the variable itself is
+// assigned only if it is read later.
 func (e *expander) expand(s *ir.Loop, t ranges.Trips) []ir.Stmt {
 	step := s.Post[0].(*ir.Assign)
 	v := step.Dst.(*ir.VarPlace).Var

@@ -13,12 +13,13 @@ func TestLoopsThatRunAFewTimesAtMostBecomeIfs(t *testing.T) {
 	out, n := Local("out", ints), Local("n", ir.TInt)
 	tid := func() ir.Expr { return Thread(ir.ThreadIdxX) }
 	store := func(i *ir.Local) ir.Stmt { return SetPlace(Elem(out, ir.Get(i)), Int(1)) }
-	// stride is a loop by steps of a block's width.
+	// stride returns a loop with steps of a block's width.
 	stride := func(i *ir.Local, from, cond ir.Expr, body ...ir.Stmt) (ir.Stmt, *ir.Loop) {
 		return Set(i, from), &ir.Loop{Label: &ir.Label{Name: "i"}, Cond: cond, Body: body,
 			Post: []ir.Stmt{Set(i, Add(ir.Get(i), Thread(ir.BlockDimX)))}}
 	}
-	// kernel has such a loop over an array, in blocks of so many threads.
+	// kernel returns a kernel with such a loop over an array, in blocks of the given
+	// size.
 	kernel := func(block int, length int64, hint ir.Unroll) func() *ir.Kernel {
 		return func() *ir.Kernel {
 			i := Local("i", ir.TInt)
@@ -31,7 +32,7 @@ func TestLoopsThatRunAFewTimesAtMostBecomeIfs(t *testing.T) {
 			return k
 		}
 	}
-	// counted has a loop over an integer of a type.
+	// counted returns a kernel with a loop over an integer of a given type.
 	counted := func(ty *ir.Type, from ir.Expr, op ir.BinaryOp, to int64, step ir.Expr) func() *ir.Kernel {
 		return func() *ir.Kernel {
 			i := Local("i", ty)
@@ -86,11 +87,11 @@ func TestLoopsThatRunAFewTimesAtMostBecomeIfs(t *testing.T) {
 	})
 }
 
-// Every thread stores the same and leaves the same value in the variable, whatever
-// the loop's start, end and step are and however it is left.
+// Every thread stores the same values and leaves the same value in the variable, for
+// any start, end and step of the loop and any way of leaving it.
 func TestLoopsThatBecomeIfsKeepTheirMeaning(t *testing.T) {
 	defer func(n int) { MaxSteps = n }(MaxSteps)
-	MaxSteps = 200 // some of the loops do not end
+	MaxSteps = 200 // some of the loops are endless
 	const threads = 4
 	tid := func() ir.Expr { return Thread(ir.ThreadIdxX) }
 	exits := map[string]func(i, n *ir.Local, l *ir.Label) ir.Stmt{

@@ -16,9 +16,9 @@ func uniform(k *ir.Kernel) error {
 	return nil
 }
 
-// Uniform returns an error for each barrier under control flow that may differ
-// between the threads of a block, in source order. The functions that use the
-// thread must have been inlined.
+// Uniform returns an error for each barrier under control flow that may differ between
+// the threads of a block, in source order. Functions that use the thread must have been
+// inlined.
 func Uniform(k *ir.Kernel) Errors {
 	list := append(uniformWarps(k), uniformBlocks(k)...)
 	if !leaves(k.Func.Body, isBarrier) {
@@ -32,8 +32,7 @@ func Uniform(k *ir.Kernel) Errors {
 	return append(list, differingArguments(k, u)...)
 }
 
-// isBarrier reports whether all threads of a block must reach a statement
-// together.
+// isBarrier reports whether all threads of a block must reach a statement together.
 func isBarrier(s ir.Stmt) bool {
 	switch s := s.(type) {
 	case *ir.Barrier:
@@ -44,31 +43,30 @@ func isBarrier(s ir.Stmt) bool {
 	return false
 }
 
-// Uniformity says which values are the same for all threads of a block at a
-// time. A load from memory at a uniform address counts as uniform: in a program
-// without data races it is.
+// Uniformity says which values are the same for all threads of a block at any one time.
+// A load from memory at a uniform address counts as uniform: without data races, it is.
 type Uniformity struct {
 	group    group
 	options  ir.Options
 	varying  map[*ir.Local]*cause
-	private  map[*ir.Local]bool // whose address is taken: one variable a thread
+	private  map[*ir.Local]bool // address taken: one variable per thread
 	barriers []divergentBarrier
 	apart    map[*ir.Warp]bool
 }
 
-// cause is why a value or the control flow differs between threads.
+// cause explains why a value or the control flow differs between threads.
 type cause struct {
 	pos  ir.Pos // of the statement
 	what string // "if", "for", "return", ... for control flow
 	expr ir.Expr
-	// inherited is the control flow that made an assignment diverge.
+	// inherited is the control flow that makes an assignment diverge.
 	inherited *cause
 }
 
 type divergentBarrier struct {
 	pos ir.Pos
 	why *cause
-	op  string // as it is written
+	op  string // as written
 }
 
 // Analyse finds the uniform values of a kernel, before or after scalarisation.
@@ -92,8 +90,8 @@ func analyse(k *ir.Kernel, g group) *Uniformity {
 	}
 }
 
-// IsUniform reports whether a variable has the same value in all threads of the
-// block wherever they are at the same statement.
+// IsUniform reports whether a variable has the same value in all threads of the block
+// that are at the same statement.
 func (u *Uniformity) IsUniform(v *ir.Local) bool {
 	switch {
 	case v.Uniform == ir.OfThreadBlock && u.group != ofBlocks, v.Uniform == ir.OfWarp && u.group == ofWarp:
@@ -107,8 +105,8 @@ func (u *Uniformity) IsUniform(v *ir.Local) bool {
 // of the block.
 func (u *Uniformity) UniformExpr(e ir.Expr) bool { return e == nil || u.source(e) == nil }
 
-// source returns the node that makes an expression vary: a ThreadValue, an Addr
-// or SliceExpr of a variable, or the VarPlace of one; nil if it is uniform.
+// source returns the node that makes an expression vary: a ThreadValue, an Addr or
+// SliceExpr of a variable, or a variable's VarPlace; nil if it is uniform.
 func (u *Uniformity) source(e ir.Expr) any {
 	var found any
 	v := ir.Visitor{
@@ -171,7 +169,7 @@ func (u *Uniformity) varies(op ir.ThreadOp) bool {
 	return false
 }
 
-// explain says where control flow diverges and on what it depends.
+// explain says where control flow diverges and what it depends on.
 func (u *Uniformity) explain(c *cause) string {
 	for c.expr == nil && c.inherited != nil {
 		c = c.inherited
@@ -179,7 +177,7 @@ func (u *Uniformity) explain(c *cause) string {
 	return fmt.Sprintf("the %s at %s depends on %s", c.what, c.pos, u.dependence(u.source(c.expr)))
 }
 
-// dependence names what a varying node depends on, and through which variables.
+// dependence names what a varying node depends on, and the variables in between.
 func (u *Uniformity) dependence(node any) string {
 	through := ""
 	for range 8 {
@@ -189,7 +187,7 @@ func (u *Uniformity) dependence(node any) string {
 		case *ir.VarPlace:
 			c := u.varying[n.Var]
 			if c != nil && through == "" && strings.HasPrefix(c.what, warpResult) {
-				return c.what // the variable is the operation's own
+				return c.what // the operation's own variable
 			}
 			if n.Var.Name != "" && !n.Var.Hidden && through == "" {
 				through = " through " + n.Var.Name
@@ -208,7 +206,7 @@ func (u *Uniformity) dependence(node any) string {
 			}
 			node = u.source(c.expr)
 		case *ir.SharedPlace:
-			return "shared memory, which each block has of its own" + through
+			return "shared memory, which is separate for each block" + through
 		case *ir.Addr, *ir.SliceExpr:
 			return "the address of a variable of the thread" + through
 		default:
@@ -218,11 +216,11 @@ func (u *Uniformity) dependence(node any) string {
 	return "the thread" + through
 }
 
-// divergence walks a body once. Facts only ever grow, so that repeating the
-// walk until nothing changes ends.
+// divergence walks a body once. Facts are only added, so that repeating the walk
+// terminates.
 type divergence struct {
 	u       *Uniformity
-	loops   map[*ir.Loop]*cause // whose iterations not all threads take part in
+	loops   map[*ir.Loop]*cause // loops in which not all threads run all iterations
 	changed bool
 
 	now      *cause // why control flow diverges here; nil if it does not
@@ -231,15 +229,15 @@ type divergence struct {
 	apart    map[*ir.Warp]bool
 }
 
-// departure is a jump that only some threads make: what follows, up to where
-// the jump leads, is divergent.
+// departure is a jump that only some threads take: the code up to its target is
+// divergent.
 type departure struct {
 	label *ir.Label // nil for a return
 	next  bool      // a continue
 	why   *cause
 }
 
-// current is the reason why control flow diverges at this point.
+// current returns why control flow diverges at this point.
 func (d *divergence) current() *cause {
 	if d.now != nil {
 		return d.now
@@ -250,7 +248,7 @@ func (d *divergence) current() *cause {
 	return nil
 }
 
-// under walks a body with one more reason for divergence.
+// under walks a body with one additional cause of divergence.
 func (d *divergence) under(why *cause, body []ir.Stmt) {
 	saved := d.now
 	if d.now == nil {
@@ -346,7 +344,7 @@ func (d *divergence) loop(s *ir.Loop) {
 	d.now = saved
 }
 
-// iterate notes that not all threads take part in all of a loop's iterations.
+// iterate records that not all threads run all iterations of a loop.
 func (d *divergence) iterate(s *ir.Loop, why *cause) {
 	if d.loops[s] == nil {
 		d.loops[s] = why
@@ -371,7 +369,7 @@ func (d *divergence) arrive(l *ir.Label, next bool) {
 	d.pending = out
 }
 
-// assign notes what an assignment does to the variable that it changes.
+// assign records the effect of an assignment on the variable that it changes.
 func (d *divergence) assign(dst ir.Place, src ir.Expr, pos ir.Pos) {
 	v, ok := ir.Root(dst).(*ir.VarPlace)
 	if !ok {
@@ -394,7 +392,7 @@ func (d *divergence) assign(dst ir.Place, src ir.Expr, pos ir.Pos) {
 	d.define(v.Var, src, "", pos)
 }
 
-// define notes an assignment of an expression, or of what is named, to v.
+// define records an assignment of an expression, or of what is named, to v.
 func (d *divergence) define(v *ir.Local, src ir.Expr, what string, pos ir.Pos) {
 	if v == nil || d.u.varying[v] != nil {
 		return

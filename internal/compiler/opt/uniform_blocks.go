@@ -2,13 +2,13 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// uniformBlocks returns an error for each barrier of a cluster or the grid that
-// the threads of a block reach together, but not all blocks.
+// uniformBlocks returns an error for each barrier of a cluster or the grid that not all
+// blocks reach, though the threads of each block reach it together.
 func uniformBlocks(k *ir.Kernel) Errors {
 	if !leaves(k.Func.Body, isWide) {
 		return nil
 	}
-	within := map[ir.Pos]bool{} // reported for the block
+	within := map[ir.Pos]bool{} // already reported for the block
 	for _, b := range Analyse(k).barriers {
 		within[b.pos] = true
 	}
@@ -23,7 +23,7 @@ func uniformBlocks(k *ir.Kernel) Errors {
 	return list
 }
 
-// isWide reports whether a statement is a barrier of more than a block.
+// isWide reports whether a statement is a barrier across blocks.
 func isWide(s ir.Stmt) bool {
 	b, ok := s.(*ir.Barrier)
 	return ok && b.Of != ir.OfBlock

@@ -2,17 +2,16 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// group is the threads whose values are compared.
+// group is the set of threads whose values are compared.
 type group uint8
 
 const (
 	ofBlock group = iota
 	ofWarp
-	ofBlocks // more than one: of a cluster or the grid
+	ofBlocks // several: of a cluster or the grid
 )
 
-// AnalyseWarp finds the values of a kernel that are the same for all threads of
-// a warp.
+// AnalyseWarp finds the values of a kernel that are the same for all threads of a warp.
 func AnalyseWarp(k *ir.Kernel) *Uniformity { return analyse(k, ofWarp) }
 
 // uniformWarps returns an error for each warp operation under control flow that
@@ -25,7 +24,7 @@ func uniformWarps(k *ir.Kernel) Errors {
 	var list Errors
 	for _, b := range u.barriers {
 		list = append(list, &Error{Pos: b.pos, Kernel: k.Name, Msg: b.op + " is not reached by all threads of the warp together: " + u.explain(b.why) +
-			"; take it out of there and give threads that have nothing to add a value that changes nothing, or make the condition the same for the whole warp (t.Warp(), a vote)"})
+			"; move it out and give threads that have nothing to add a neutral value, or make the condition the same for the whole warp (t.Warp(), a vote)"})
 	}
 	return list
 }
@@ -39,8 +38,8 @@ func IsWarp(s ir.Stmt) bool {
 	return ok
 }
 
-// variesInWarp reports whether a coordinate differs between the threads of a
-// warp, which are consecutive in their linear order, X running fastest.
+// variesInWarp reports whether a coordinate differs between the threads of a warp.
+// Threads of a warp are consecutive in their linear order, with X running fastest.
 func (u *Uniformity) variesInWarp(op ir.ThreadOp) bool {
 	b := u.options.Block
 	y, z := max(b[1], 1), max(b[2], 1)
@@ -57,10 +56,10 @@ func (u *Uniformity) variesInWarp(op ir.ThreadOp) bool {
 	return false
 }
 
-// warpResult begins the cause of a result of a warp operation.
+// warpResult is the start of the cause for a result of a warp operation.
 const warpResult = "the result of kernel."
 
-// warp notes a warp operation and what is known of its results.
+// warp records a warp operation and what is known about its results.
 func (d *divergence) warp(s *ir.Warp) {
 	if why := d.current(); why != nil {
 		d.apart[s] = true
@@ -92,7 +91,7 @@ func (d *divergence) sameForAll(s *ir.Warp) bool {
 	}
 	switch s.Op {
 	case ir.WarpShuffle:
-		// From a lane that does not exist each thread gets its own value.
+		// If the source lane does not exist, each thread gets its own value.
 		c, ok := s.Args[1].(*ir.Const)
 		first := ok && c.Bits%ir.WarpSize == 0
 		return first || d.u.options.FullWarps() && d.u.UniformExpr(s.Args[1])

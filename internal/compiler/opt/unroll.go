@@ -4,25 +4,25 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// A loop is unrolled if its trips are at most maxTrips (maxArrayTrips) and the
-// copies of its body have at most as many nodes as the budget that fits what it
-// does.
+// A loop is unrolled if it has at most maxTrips (maxArrayTrips) iterations and the
+// copies of its body have at most as many nodes as the budget for what unrolling gains.
 const (
 	maxTrips      = 64
 	maxArrayTrips = 128
 
-	smallBudget  = 1 << 11 // nothing to gain but the loop's own instructions
+	smallBudget  = 1 << 11 // saves only the loop's own instructions
 	memoryBudget = 1 << 15 // addresses in shared memory and tables become constants
 	arrayBudget  = 1 << 16 // elements of local arrays become registers
 
 	maxHintTrips = 1 << 10
-	hintBudget   = 1 << 17 // the programmer wants it
+	hintBudget   = 1 << 17 // the programmer asks for it
 )
 
-// unroll replaces counted loops with constant bounds by copies of their body, so
-// that indices of local arrays become constants.
+// unroll replaces counted loops with constant bounds by copies of their bodies, so that
+// indices of local arrays become constants.
 func unroll(k *ir.Kernel) error {
-	// The bounds of an inner loop may be constant only in the outer one's copies.
+	// The bounds of an inner loop may become constant only in the copies of the outer
+	// loop.
 	for range maxRounds {
 		u := newUnroller(k.Func)
 		u.wanted = u.worthwhile
@@ -53,7 +53,7 @@ type unroller struct {
 	uses    usages
 	homes   map[*ir.Local]*loopScope
 	regions map[*ir.Loop]*loopScope
-	known   map[*ir.Local]*ir.Const // variables that hold a constant, where no pass has put it in their place
+	known   map[*ir.Local]*ir.Const // variables that hold a constant and were not replaced by it
 	done    bool
 }
 
@@ -70,9 +70,9 @@ func (r *loopScope) within(outer *loopScope) bool {
 	return r == outer
 }
 
-// locate finds each local's home: the innermost loop with all its occurrences.
-// A copy of that loop's body gets a variable of its own, since a value never
-// passes from one iteration to the next in a variable that is declared inside.
+// locate finds the home of each local: the innermost loop that contains all its uses. A
+// copy of that loop's body gets its own variable, because a value never passes between
+// iterations in a variable declared inside.
 func (u *unroller) locate(body []ir.Stmt, at *loopScope) {
 	see := func(v *ir.Local) {
 		h := u.homes[v]
@@ -143,11 +143,11 @@ func (u *unroller) list(list []ir.Stmt) []ir.Stmt {
 // counted is a loop whose iterations are known.
 type counted struct {
 	v      *ir.Local
-	values []*ir.Const // of v, one an iteration
-	after  *ir.Const   // of v behind the loop
+	values []*ir.Const // of v, one per iteration
+	after  *ir.Const   // of v after the loop
 }
 
-// count returns how a loop counts if it is to be unrolled, nil otherwise.
+// count returns how a loop counts, or nil if it is not to be unrolled.
 func (u *unroller) count(before []ir.Stmt, s *ir.Loop) *counted {
 	step := u.step(s)
 	if step == nil || s.Unroll == ir.NoUnroll {
@@ -188,8 +188,8 @@ func (u *unroller) count(before []ir.Stmt, s *ir.Loop) *counted {
 	return c
 }
 
-// step returns the assignment with which a loop goes to its next iteration, if it
-// has one condition and nothing else changes the variable; nil otherwise.
+// step returns the assignment that advances a loop, if the loop has one condition and
+// nothing else changes the variable; otherwise nil.
 func (u *unroller) step(s *ir.Loop) *ir.Assign {
 	if len(s.Pre) != 0 || s.Cond == nil || len(s.Post) != 1 {
 		return nil
@@ -205,11 +205,11 @@ func (u *unroller) step(s *ir.Loop) *ir.Assign {
 	return step
 }
 
-// initial returns the constant that v has behind a statement list.
+// initial returns the constant that v has after a statement list.
 func initial(list []ir.Stmt, v *ir.Local) *ir.Const { return asConst(initialValue(list, v)) }
 
-// initialValue returns what v was given last in a statement list, nil if that is
-// not plain to see.
+// initialValue returns the last value assigned to v in a statement list, nil if it is
+// not obvious.
 func initialValue(list []ir.Stmt, v *ir.Local) ir.Expr {
 	const lookBack = 32
 	for i := len(list) - 1; i >= 0 && i >= len(list)-lookBack; i-- {
@@ -237,8 +237,8 @@ func assigns(list []ir.Stmt, v *ir.Local) bool {
 	})
 }
 
-// evaluate computes an expression of constants and the variable v, nil if it
-// reads anything else.
+// evaluate computes an expression of constants and the variable v, nil if it reads
+// anything else.
 func evaluate(e ir.Expr, v *ir.Local, value *ir.Const) *ir.Const {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -264,7 +264,7 @@ func evaluate(e ir.Expr, v *ir.Local, value *ir.Const) *ir.Const {
 	return nil
 }
 
-// worthwhile weighs the size of the copies against what they bring.
+// worthwhile compares the size of the copies with the gain.
 func (u *unroller) worthwhile(s *ir.Loop, c *counted) bool {
 	nodes := 0
 	budget, trips := smallBudget, maxTrips
@@ -308,9 +308,9 @@ func (u *unroller) worthwhile(s *ir.Loop, c *counted) bool {
 	return len(c.values) <= trips && nodes*len(c.values) <= budget
 }
 
-// follows reports whether a value is computed from the derived variables by
-// arithmetic alone, so that in each copy it is a constant or a constant apart
-// from what it is in the others.
+// follows reports whether a value is computed from the derived variables by arithmetic
+// alone, so that it is a constant in each copy, or differs from the other copies by a
+// constant.
 func follows(e ir.Expr, derived map[*ir.Local]bool) bool {
 	found, arithmetic := false, true
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
@@ -329,9 +329,8 @@ func follows(e ir.Expr, derived map[*ir.Local]bool) bool {
 	return found && arithmetic
 }
 
-// expand returns the copies of a loop's body. A break out of the loop becomes
-// one out of a block around all copies, a continue one out of a block around
-// its copy.
+// expand returns the copies of a loop's body. A break out of the loop becomes a break
+// out of a block around all copies, a continue a break out of a block around its copy.
 func (u *unroller) expand(s *ir.Loop, c *counted) []ir.Stmt {
 	u.done = true
 	here := u.regions[s]
@@ -359,8 +358,8 @@ func (u *unroller) expand(s *ir.Loop, c *counted) []ir.Stmt {
 	return dissolve(&ir.Block{Label: s.Label, Body: out})
 }
 
-// copyBody copies a loop's body for a place in the loop home. The copy has
-// private variables of its own and leaves through the same labels outside.
+// copyBody copies a loop's body into the loop home. The copy has its own private
+// variables and uses the same outer labels.
 func (u *unroller) copyBody(body []ir.Stmt, outside []*ir.Label, private []*ir.Local, home *loopScope) []ir.Stmt {
 	cl := &ir.Cloner{Vars: map[*ir.Local]*ir.Local{}}
 	for _, l := range outside {
@@ -407,8 +406,8 @@ func (u *unroller) private(body []ir.Stmt, here *loopScope) []*ir.Local {
 	return list
 }
 
-// outerLabels returns the labels that a body's jumps name and that do not
-// belong to a statement in it.
+// outerLabels returns the labels that jumps in a body refer to and that belong to
+// statements outside it.
 func outerLabels(body []ir.Stmt) []*ir.Label {
 	own := map[*ir.Label]bool{}
 	var list []*ir.Label
@@ -417,7 +416,7 @@ func outerLabels(body []ir.Stmt) []*ir.Label {
 			list = append(list, l)
 		}
 	}
-	// A label's statement encloses its jumps, so that it is seen first.
+	// The statement of a label encloses its jumps, so it is seen first.
 	leaves(body, func(s ir.Stmt) bool {
 		switch s := s.(type) {
 		case *ir.Loop:
@@ -458,8 +457,8 @@ func continueAsBreak(body []ir.Stmt, from, to *ir.Label) []ir.Stmt {
 	return r.Body(body)
 }
 
-// continueBehind makes the continues of a loop in a copy of its body go to what
-// follows the copy.
+// continueBehind makes the continues of a loop in a copy of its body go to the end of
+// the copy.
 func continueBehind(body []ir.Stmt, label *ir.Label) []ir.Stmt {
 	if !leaves(body, continuesWith(label)) {
 		return body

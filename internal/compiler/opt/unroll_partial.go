@@ -6,13 +6,12 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// partial gives loops with a hint that many copies of their body:
+// partial gives loops with a hint that number of copies of their body:
 //
 //	for i < n-k { body; i += s; body; i += s; ... }   // k is what the copies but the last add
 //	for i < n { body; i += s }                        // what remains
 //
-// Loops that do not count by a constant to a bound that stays the same are left
-// as they are.
+// Loops that do not count by a constant to an invariant bound are left unchanged.
 func (u *unroller) partial(body []ir.Stmt) {
 	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
 		loop, ok := s.(*ir.Loop)
@@ -24,7 +23,7 @@ func (u *unroller) partial(body []ir.Stmt) {
 	u.f.Body = r.Body(body)
 }
 
-// split returns the two loops that a loop with a number of copies becomes.
+// split returns the two loops that replace a loop with a number of copies.
 func (u *unroller) split(s *ir.Loop) []ir.Stmt {
 	copies := int64(s.Unroll)
 	fits, cond := u.ahead(s, copies-1)
@@ -63,9 +62,9 @@ func (u *unroller) split(s *ir.Loop) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Label: whole, Body: both}}
 }
 
-// ahead returns the condition that the loop goes on for that many iterations
-// after the next one, and the condition that it is exact, nil if it always is.
-// Both are nil if that cannot be told beforehand.
+// ahead returns the condition that the loop runs for the given number of iterations
+// after the next one, and the condition that this test is exact, nil if it always is.
+// Both are nil if this cannot be known in advance.
 func (u *unroller) ahead(s *ir.Loop, iterations int64) (fits, goesOn ir.Expr) {
 	step := u.step(s)
 	if step == nil {
@@ -88,7 +87,7 @@ func (u *unroller) ahead(s *ir.Loop, iterations int64) (fits, goesOn ir.Expr) {
 	if !ok || by == 0 || by == math.MinInt64 || upwards != (by > 0) || !upwards && op != ir.Gt && op != ir.Ge || !u.invariant(bound, s, v) {
 		return nil, nil
 	}
-	// The bound less what the copies add, where that does not wrap around.
+	// The bound minus what the copies add, if that does not wrap.
 	least, greatest := limitsOf(v.Type)
 	if by < 0 {
 		by = -by
@@ -131,8 +130,8 @@ func increment(e ir.Expr, v *ir.Local) (by int64, ok bool) {
 	return by, true
 }
 
-// limitsOf are the least and the greatest value of an integer type, of the 64-bit
-// unsigned ones the greatest that an int64 has.
+// limitsOf returns the smallest and the largest value of an integer type; for unsigned
+// 64-bit types, the largest int64.
 func limitsOf(t *ir.Type) (least, greatest int64) {
 	bits := 8 * t.Size()
 	switch {
@@ -144,8 +143,8 @@ func limitsOf(t *ir.Type) (least, greatest int64) {
 	return 0, 1<<bits - 1
 }
 
-// invariant reports whether an expression has the same value in all iterations
-// of a loop that counts with v.
+// invariant reports whether an expression has the same value in all iterations of a
+// loop that counts with v.
 func (u *unroller) invariant(e ir.Expr, s *ir.Loop, v *ir.Local) bool {
 	same := true
 	visit := &ir.Visitor{

@@ -2,29 +2,29 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// usage is what a kernel does with one local.
+// usage is how a kernel uses one local.
 type usage struct {
 	writes int // to the whole variable; a parameter starts with one
 	parts  int // writes to a field or an element
 	reads  int // of the variable or a part
-	// addressed: a pointer or slice to it exists, so that other places alias it.
+	// addressed: a pointer or slice to it exists, so other places alias it.
 	addressed bool
-	// astray: it is read where its first assignment need not have been executed.
+	// astray: it is read where its first assignment may not have been executed.
 	astray bool
 	param  bool
-	live   bool // during the count: the first assignment is in scope
+	live   bool // during counting: the first assignment is in scope
 }
 
-// once reports that the variable has one value for as long as it is in scope:
-// it is assigned in one statement, as a whole, and read only behind it in the
-// same statement list, or in lists nested there. Such a value stays what it was
-// until the assignment is executed again, which ends the scope.
+// once reports whether the variable has a single value while it is in scope: it is
+// assigned in one statement, as a whole, and read only after that statement in the same
+// statement list or in lists nested there. The value changes only when the assignment
+// is executed again, which ends the scope.
 func (u *usage) once() bool { return u.writes == 1 && u.parts == 0 && !u.addressed && !u.astray }
 
 // usages maps each local to its usage.
 type usages map[*ir.Local]*usage
 
-// countUses finds how the kernel's locals are used.
+// countUses computes how the kernel's locals are used.
 func countUses(f *ir.Func) usages {
 	n := len(f.Params) + len(f.Locals) + len(f.Results)
 	c := counter{all: make(usages, n)}
@@ -45,7 +45,7 @@ func countUses(f *ir.Func) usages {
 
 type counter struct {
 	all     usages
-	scope   []*usage // whose first assignment is in scope, innermost last
+	scope   []*usage // variables whose first assignment is in scope, innermost last
 	visitor ir.Visitor
 }
 
@@ -55,7 +55,7 @@ func (c *counter) body(list []ir.Stmt) {
 	c.close(mark)
 }
 
-// open counts a list and leaves its variables in scope.
+// open counts the uses in a list and leaves its variables in scope.
 func (c *counter) open(list []ir.Stmt) {
 	for _, s := range list {
 		c.stmt(s)
@@ -116,7 +116,7 @@ func (c *counter) write(p ir.Place) {
 	if v, ok := ir.Root(p).(*ir.VarPlace); ok {
 		u := c.all[v.Var]
 		u.parts++
-		u.reads-- // the visit below counts a read
+		u.reads-- // the visit below counts it as a read
 	}
 	c.visitor.Target(p)
 }

@@ -9,14 +9,13 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// vectorise joins reads of neighbouring scalars, and writes, into accesses of up
-// to 16 bytes: the fields of a struct, the components of a kernel.Vec4, elements
-// 4*i to 4*i+3. It does so for slice parameters whose address the launch can be
-// asked to have aligned, which becomes a launch condition, in forms that have
-// some.
+// vectorise joins reads of neighbouring scalars, and likewise writes, into accesses of
+// up to 16 bytes: the fields of a struct, the components of a kernel.Vec4, elements 4*i
+// to 4*i+3. It works on slice parameters whose alignment can be a launch condition, in
+// forms that have launch conditions.
 //
-// Reads move up to the first of them and writes down to the last, in one list of
-// statements and across nothing that may write, or read, the same memory.
+// Reads move up to the first of them and writes down to the last, within one statement
+// list and never across anything that may write, or read, the same memory.
 func vectorise(k *ir.Kernel) {
 	if len(k.Limits) == 0 {
 		return
@@ -30,7 +29,7 @@ func vectorise(k *ir.Kernel) {
 	}
 }
 
-// alignment is the condition that the address of slice parameter i is a multiple
+// alignment returns the condition that the address of slice parameter i is a multiple
 // of a, a power of two.
 func alignment(i int, a int64) ir.Limit {
 	address := &ir.Sym{Op: ir.SymAddress, Value: int64(i)}
@@ -44,32 +43,31 @@ func alignment(i int, a int64) ir.Limit {
 type vectoriser struct {
 	kernel  *ir.Kernel
 	uses    usages
-	aligned map[int]int64 // the alignment that accesses rely on, by slice parameter
+	aligned map[int]int64 // required alignment by slice parameter
 }
 
-// location is a scalar in memory, relative to others that the same variables
-// locate.
+// location is a scalar in memory, relative to other scalars located by the same
+// variables.
 type location struct {
 	param  int
-	base   string // the part of the address that varies, for comparison
+	base   string // the variable part of the address, for comparison
 	vars   []*ir.Local
-	align  int64 // of that part in bytes, as far as it matters
-	offset int64 // in bytes from it
+	align  int64 // of the base in bytes, as far as it matters
+	offset int64 // from the base in bytes
 
-	// The aggregate that is in range as a whole if the scalar is, from the same
-	// part of the address.
+	// The aggregate that is in range as a whole if the scalar is, relative to the base.
 	from, to int64
 }
 
-// locate returns the location of a place that is reached through a slice
-// parameter, without checks.
+// locate returns the location of a place that is reached through a slice parameter,
+// without checks.
 func (v *vectoriser) locate(p ir.Place) (location, bool) {
 	l := location{align: ir.VectorBytes}
 	t := p.Type()
 	if !t.IsScalar() || t.Kind == ir.Bool || t.Kind == ir.Pointer {
 		return l, false
 	}
-	inner, size := int64(-1), int64(0) // the offset in the aggregate, and its size
+	inner, size := int64(-1), int64(0) // offset in the aggregate, and the aggregate's size
 	var key strings.Builder
 	for {
 		switch q := p.(type) {
@@ -127,9 +125,9 @@ func (l *location) index(key *strings.Builder, index ir.Expr, size int64) bool {
 	return l.describe(key, variable)
 }
 
-// describe writes an expression so that equal ones have equal texts, and notes
-// the variables that it reads. It reports whether the expression reads no memory
-// and cannot fail.
+// describe writes an expression so that equal expressions have equal texts, and records
+// the variables that it reads. It reports whether the expression reads no memory and
+// cannot fail.
 func (l *location) describe(b *strings.Builder, e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -166,7 +164,7 @@ func (l *location) describe(b *strings.Builder, e ir.Expr) bool {
 	return false
 }
 
-// divisor is a power of two, up to 16, that divides an integer.
+// divisor returns a power of two, up to 16, that divides an integer.
 func divisor(e ir.Expr) int64 {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -190,7 +188,7 @@ func divisor(e ir.Expr) int64 {
 	return 1
 }
 
-// powerOfTwo is the largest power of two, up to 16, that divides n.
+// powerOfTwo returns the largest power of two, up to 16, that divides n.
 func powerOfTwo(n int64) int64 {
 	return 1 << min(bits.TrailingZeros64(uint64(n)), 4)
 }
@@ -222,16 +220,16 @@ func (v *vectoriser) list(list []ir.Stmt) []ir.Stmt {
 	return v.rewrite(list, v.writes)
 }
 
-// rewriting is the work on one statement list.
+// rewriting is the state for one statement list.
 type rewriting struct {
 	list          []ir.Stmt
-	before, after [][]ir.Stmt      // what joins them, by statement
-	guards        []*ir.ElemPlace  // of statements that one check alone can stop
-	settled       map[int]struct{} // whose guard moves in front of them
+	before, after [][]ir.Stmt      // vector accesses to insert, by statement
+	guards        []*ir.ElemPlace  // of statements that only one check can stop
+	settled       map[int]struct{} // statements whose guard moves in front of them
 }
 
-// rewrite runs one of the two kinds of joining. Guards are put aside meanwhile:
-// those of statements that take part come to stand in front of them.
+// rewrite runs one of the two kinds of joining. It sets the guards aside meanwhile; the
+// guards of statements that take part move in front of them.
 func (v *vectoriser) rewrite(list []ir.Stmt, join func(*rewriting)) []ir.Stmt {
 	n := len(list)
 	r := &rewriting{list: list, before: make([][]ir.Stmt, n), after: make([][]ir.Stmt, n), guards: make([]*ir.ElemPlace, n), settled: map[int]struct{}{}}
@@ -256,8 +254,8 @@ func (v *vectoriser) rewrite(list []ir.Stmt, join func(*rewriting)) []ir.Stmt {
 	return out
 }
 
-// onlyCheck returns the element whose check is all that can fail in an
-// assignment or condition, and is always made.
+// onlyCheck returns the element whose check is always made and is all that can fail in
+// an assignment or condition.
 func onlyCheck(s ir.Stmt) (elem *ir.ElemPlace, ok bool) {
 	ok = true
 	v := ir.Visitor{
@@ -298,7 +296,7 @@ func onlyCheck(s ir.Stmt) (elem *ir.ElemPlace, ok bool) {
 // reads joins the reads of a list.
 func (v *vectoriser) reads(r *rewriting) {
 	groups := map[string][]access{}
-	var order []string // of the groups, for the same text each time
+	var order []string // of the groups, for deterministic output
 	flush := func(dies func(a *access) bool) {
 		order = slices.DeleteFunc(order, func(base string) bool {
 			g := groups[base]
@@ -316,7 +314,7 @@ func (v *vectoriser) reads(r *rewriting) {
 		reads, fails := v.readsOf(s)
 		if fails {
 			checks++
-			reads = nil // its checks may be what puts them in range
+			reads = nil // their checks may be what puts them in range
 		}
 		if g := r.guards[i]; g != nil {
 			checks++
@@ -345,8 +343,8 @@ func (v *vectoriser) reads(r *rewriting) {
 	flush(all)
 }
 
-// readBy reports whether a guard needs what a load reads: it comes to stand
-// before what joins the load with others.
+// readBy reports whether a guard needs what a load reads: the guard moves in front of
+// the vector load.
 func readBy(guard *ir.ElemPlace, load *ir.Load) bool {
 	found := false
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
@@ -367,8 +365,7 @@ func writesGlobal(p ir.Place) bool {
 	return true
 }
 
-// readsOf returns the reads that a statement always makes, and whether it may
-// fail.
+// readsOf returns the reads that a statement always executes, and whether it may fail.
 func (v *vectoriser) readsOf(s ir.Stmt) (reads []access, fails bool) {
 	var visitor ir.Visitor
 	visitor = ir.Visitor{Expr: func(e ir.Expr) bool {
@@ -402,14 +399,14 @@ func (v *vectoriser) readsOf(s ir.Stmt) (reads []access, fails bool) {
 	return nil, false
 }
 
-// row is a number of neighbouring scalars that one access can move.
+// row is a set of neighbouring scalars that one access can move.
 type row struct {
 	first *access
 	n     int
 	parts [][]*access // by position
 }
 
-// positionOf returns the position of a statement that readsOf knows.
+// positionOf returns the position of a statement that readsOf supports.
 func positionOf(s ir.Stmt) ir.Pos {
 	switch s := s.(type) {
 	case *ir.Assign:
@@ -420,8 +417,8 @@ func positionOf(s ir.Stmt) ir.Pos {
 	return ir.Pos{}
 }
 
-// rows finds what of a group can be moved together. A read may take in what
-// is not asked for, within the same aggregate; a write may not.
+// rows finds the parts of a group that can move together. A read may include more than
+// was requested, within the same aggregate; a write may not.
 func rows(group []access, reading bool) []row {
 	slices.SortStableFunc(group, func(a, b access) int { return int(a.offset - b.offset) })
 	var out []row
@@ -440,8 +437,7 @@ func rows(group []access, reading bool) []row {
 	return out
 }
 
-// widest returns the widest row at the start of a group, empty if there is
-// none.
+// widest returns the widest row at the start of a group, empty if there is none.
 func widest(group []access, reading bool) row {
 	first := &group[0]
 	size := first.place.Type().Size()
@@ -476,7 +472,7 @@ func widest(group []access, reading bool) row {
 	return row{}
 }
 
-// joinReads makes the reads of a group vector accesses where they fit.
+// joinReads turns the reads of a group into vector accesses where they fit.
 func (v *vectoriser) joinReads(r *rewriting, group []access) {
 	for _, w := range rows(group, true) {
 		load := &ir.LoadVector{Dst: make([]*ir.Local, w.n), Place: ir.ClonePlace(w.first.place)}
@@ -508,7 +504,7 @@ func (v *vectoriser) joinReads(r *rewriting, group []access) {
 	}
 }
 
-// rely notes the alignment that an access needs.
+// rely records the alignment that an access needs.
 func (v *vectoriser) rely(w row) {
 	param := w.first.param
 	bytes := int64(w.n) * w.first.place.Type().Size()
@@ -555,8 +551,8 @@ func (v *vectoriser) writes(r *rewriting) {
 	flush()
 }
 
-// readsGlobal reports whether an expression may read global memory that a kernel
-// can write.
+// readsGlobal reports whether an expression may read global memory that a kernel can
+// write.
 func readsGlobal(e ir.Expr) bool {
 	found := false
 	v := ir.Visitor{Place: func(p ir.Place) bool {
@@ -570,8 +566,8 @@ func readsGlobal(e ir.Expr) bool {
 	return found
 }
 
-// joinWrites makes the writes of a group vector accesses where they fit: each
-// value is computed where it was, and all are written where the last one was.
+// joinWrites turns the writes of a group into vector accesses where they fit: each
+// value is computed where it was, and all are written at the last write.
 func (v *vectoriser) joinWrites(r *rewriting, group []access) {
 	for _, w := range rows(group, false) {
 		t := w.first.place.Type()

@@ -6,17 +6,17 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// versions gives a variable that is assigned anew another name from there on, in
-// kernels with warp operations:
+// versions renames a variable from each reassignment on, in kernels with warp
+// operations:
 //
 //	v := x[i]                      v := x[i]
 //	v = kernel.WarpReduceAdd(t, v) v2 := kernel.WarpReduceAdd(t, v)
 //	if v > 0 {                     if v2 > 0 {
 //
-// Whether a variable is the same for all threads is asked of it as a whole; the
-// second v is and the first is not. Only assignments that stand directly in the
-// list which holds all that mentions the variable begin a version, because all
-// that is further down in the list comes after them.
+// The uniformity analysis treats a variable as a whole; here the second v is uniform
+// and the first is not. Only assignments directly in the list that contains all uses of
+// the variable start a version, because everything after them in the list executes
+// later.
 func versions(k *ir.Kernel) error {
 	if !leaves(k.Func.Body, IsWarp) {
 		return nil
@@ -49,8 +49,8 @@ func (s *versioner) index(v *ir.Local) int {
 	return len(s.f.Params) + slices.Index(s.f.Locals, v)
 }
 
-// list looks for the list that holds all that mentions v, from the one at hand
-// inwards.
+// list looks for the innermost list that contains all uses of v, starting with the
+// given one.
 func (s *versioner) list(list []ir.Stmt, v *ir.Local, inLoop bool) {
 	first, n := -1, 0
 	for i, t := range list {
@@ -70,13 +70,13 @@ func (s *versioner) list(list []ir.Stmt, v *ir.Local, inLoop bool) {
 		}
 	}
 	if inLoop && !(assignsWhole(list[first], v) && !readsVar(list[first], v)) {
-		return // needs the value of the iteration before
+		return // needs the value of the previous iteration
 	}
 	s.rename(list[first:], v, s.uses[v].param)
 }
 
-// only returns the list inside a statement that holds all of its mentions of v,
-// and whether it is repeated.
+// only returns the list inside a statement that contains all of its uses of v, and
+// whether the list is repeated.
 func (s *versioner) only(t ir.Stmt, v *ir.Local) (inner []ir.Stmt, loop bool) {
 	var lists [][]ir.Stmt
 	var head ir.Expr
@@ -103,8 +103,8 @@ func (s *versioner) only(t ir.Stmt, v *ir.Local) (inner []ir.Stmt, loop bool) {
 	return inner, loop
 }
 
-// rename begins a version at each direct assignment but the first, which gives v
-// itself its value unless it has one already.
+// rename starts a version at each direct assignment except the first, which initializes
+// v unless it has a value already.
 func (s *versioner) rename(list []ir.Stmt, v *ir.Local, hasValue bool) {
 	now := v
 	r := ir.Rewriter{
@@ -129,7 +129,7 @@ func (s *versioner) rename(list []ir.Stmt, v *ir.Local, hasValue bool) {
 		}
 		before := now
 		if now != v {
-			r.Body(list[i : i+1]) // its operands, and its destination too
+			r.Body(list[i : i+1]) // its operands, and its destination
 		}
 		now = &ir.Local{Name: v.Name, Type: v.Type, Pos: v.Pos, Hidden: v.Hidden, Path: v.Path}
 		s.f.Locals = append(s.f.Locals, now)
@@ -140,8 +140,7 @@ func (s *versioner) rename(list []ir.Stmt, v *ir.Local, hasValue bool) {
 	}
 }
 
-// redefine makes what a statement other than an Assign gives v a value give it
-// to w.
+// redefine changes the destination of a statement other than an Assign from v to w.
 func redefine(t ir.Stmt, v, w *ir.Local) {
 	for d := range ir.Results(t) {
 		if *d == v {
@@ -150,7 +149,7 @@ func redefine(t ir.Stmt, v, w *ir.Local) {
 	}
 }
 
-// assignsWhole reports whether a statement is an assignment of all of v.
+// assignsWhole reports whether a statement assigns all of v.
 func assignsWhole(t ir.Stmt, v *ir.Local) bool {
 	if a, ok := t.(*ir.Assign); ok {
 		p, ok := a.Dst.(*ir.VarPlace)
@@ -159,7 +158,7 @@ func assignsWhole(t ir.Stmt, v *ir.Local) bool {
 	return ir.Defines(t, v)
 }
 
-// readsVar reports whether a statement, which is an assignment to v, reads it.
+// readsVar reports whether a statement that assigns v also reads it.
 func readsVar(t ir.Stmt, v *ir.Local) bool {
 	reads := 0
 	visitor := ir.Visitor{Place: func(p ir.Place) bool {
@@ -175,8 +174,8 @@ func readsVar(t ir.Stmt, v *ir.Local) bool {
 	return reads > 0
 }
 
-// mentions reports whether a statement read or assigned v when it was first asked about: variables
-// are renamed one after the other.
+// mentions reports whether a statement read or assigned v when it was first queried:
+// variables are renamed one after the other.
 func (s *versioner) mentions(t ir.Stmt, v *ir.Local) bool {
 	set, known := s.mentioned[t]
 	if !known {

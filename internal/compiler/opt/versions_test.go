@@ -7,13 +7,13 @@ import (
 	"quern.dev/internal/compiler/ir/irtest"
 )
 
-func TestAVariableThatIsAssignedAnewIsAnotherOne(t *testing.T) {
+func TestReassignedVariablesAreRenamed(t *testing.T) {
 	x, v, sum := irtest.Local("x", ir.SliceOf(ir.TInt32)), irtest.Local("v", ir.TInt32), irtest.Local("sum", ir.TInt32)
 	reduce := func(from *ir.Local, to *ir.Local) ir.Stmt {
 		return &ir.Warp{Op: ir.WarpReduceAdd, Args: []ir.Expr{ir.Get(from)}, Dst: []*ir.Local{to}}
 	}
 	element := func(i ir.Expr) ir.Expr { return &ir.Load{Place: irtest.Elem(x, i)} }
-	// A vote under a condition on what v holds then.
+	// A vote under a condition on the current value of v.
 	vote := func(v *ir.Local) ir.Stmt {
 		return &ir.If{
 			Cond: &ir.Binary{Op: ir.Gt, X: ir.Get(v), Y: ir.IntConst(ir.TInt32, 0)},

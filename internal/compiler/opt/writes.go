@@ -2,11 +2,11 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// writes finds the slice parameters whose elements a kernel may write, on any
-// device: it looks at a kernel without calls that still has both sides of what
-// differs between PTX and Go. It does not follow the order of statements. A
-// variable of a type that can hold an address has all the origins that any
-// assignment gives it, and a write through an address counts for all its origins.
+// writes finds the slice parameters whose elements a kernel may write, on any device.
+// It needs a kernel without calls that still contains both sides of what differs
+// between PTX and Go. It ignores the order of statements. A variable of a type that can
+// hold an address has the origins of all its assignments, and a write through an
+// address counts for all of its origins.
 func writes(k *ir.Kernel) error {
 	w := &writers{of: map[*ir.Local]origins{}, written: origins{}}
 	for i, p := range k.Func.Params {
@@ -25,7 +25,7 @@ func writes(k *ir.Kernel) error {
 	return nil
 }
 
-// origins is the numbers of the slice parameters that an address may come from.
+// origins are the numbers of the slice parameters that an address may come from.
 type origins map[int]bool
 
 // writers finds what a kernel writes.
@@ -77,19 +77,19 @@ func (w *writers) stmt(s ir.Stmt) bool {
 	return true
 }
 
-// leave notes that addresses go where this pass does not follow them.
+// leave records that addresses escape to where this pass does not follow them.
 func (w *writers) leave(args []ir.Expr) {
 	for _, e := range args {
 		w.merge(w.written, w.value(e))
 	}
 }
 
-// assign notes an assignment.
+// assign records an assignment.
 func (w *writers) assign(dst ir.Place, src ir.Expr) {
 	v, ok := ir.Root(dst).(*ir.VarPlace)
 	if !ok {
 		w.write(dst)
-		w.leave([]ir.Expr{src}) // an address in memory, if it is one
+		w.leave([]ir.Expr{src}) // possibly an address in memory
 		return
 	}
 	from := w.value(src)
@@ -102,8 +102,8 @@ func (w *writers) assign(dst ir.Place, src ir.Expr) {
 	w.merge(w.of[v.Var], from)
 }
 
-// memory notes an operation on memory. What is copied to is written, and so is a
-// barrier, which is in shared memory.
+// memory records an operation on memory. The destination of a copy is written, and so
+// is a barrier, which is in shared memory.
 func (w *writers) memory(s *ir.Memory) {
 	for i, p := range s.Places {
 		if s.Op.Writes(i) {
@@ -115,10 +115,10 @@ func (w *writers) memory(s *ir.Memory) {
 	}
 }
 
-// write notes that a place is written.
+// write records that a place is written.
 func (w *writers) write(p ir.Place) { w.merge(w.written, w.place(p)) }
 
-// place is the origins of the address of a place, and, if that is a variable, of
+// place returns the origins of the address of a place and, if that is a variable, of
 // what the variable holds.
 func (w *writers) place(p ir.Place) origins {
 	switch root := ir.Root(p).(type) {
@@ -131,10 +131,10 @@ func (w *writers) place(p ir.Place) origins {
 	case *ir.ArrayPlace:
 		return w.value(root.Slice)
 	}
-	return nil // shared memory and tables hold no addresses
+	return nil // shared memory and tables do not hold addresses
 }
 
-// value is the origins of the addresses in a value.
+// value returns the origins of the addresses in a value.
 func (w *writers) value(e ir.Expr) origins {
 	if e == nil || !holdsAddress(e.Type()) {
 		return nil

@@ -6,11 +6,10 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// maxAlignment is the largest alignment that is of use.
+// maxAlignment is the largest useful alignment.
 const maxAlignment = 128
 
-// alignment is a power of two that the address of a place is known to be a
-// multiple of.
+// alignment returns a power of two that is known to divide the address of a place.
 func (g *generator) alignment(p ir.Place) int64 {
 	switch p := p.(type) {
 	case *ir.SharedPlace:
@@ -30,9 +29,9 @@ func (g *generator) alignment(p ir.Place) int64 {
 	return max(p.Type().Align(), 1)
 }
 
-// sliceAlignment is an alignment of a slice's first element. Buffers can be
-// parts of others, so that no more is known of parameters than of elements,
-// unless the launch conditions say so.
+// sliceAlignment returns an alignment of a slice's first element. Buffers can be parts
+// of others, so a parameter is only known to be aligned like its elements, unless the
+// launch conditions say more.
 func (g *generator) sliceAlignment(e ir.Expr) int64 {
 	elem := max(e.Type().Elem.Align(), 1)
 	if _, ok := ir.Dynamic(e); ok {
@@ -67,8 +66,8 @@ func (g *generator) sliceAlignment(e ir.Expr) int64 {
 	return elem
 }
 
-// promised reports whether the launch conditions say that a parameter begins at
-// a multiple of ir.VectorBytes.
+// promised reports whether the launch conditions guarantee that a parameter begins at a
+// multiple of ir.VectorBytes.
 func (g *generator) promised(v *ir.Local) bool {
 	i := slices.Index(g.kernel.Func.Params, v)
 	return i >= 0 && slices.ContainsFunc(g.kernel.Limits, func(l ir.Limit) bool {
@@ -76,12 +75,12 @@ func (g *generator) promised(v *ir.Local) bool {
 	})
 }
 
-// stride is a power of two that divides an index times the size of an element.
+// stride returns a power of two that divides an index times the size of an element.
 func (g *generator) stride(index ir.Expr, size int64) int64 {
 	return min(g.factor(index)*lowBit(size), maxAlignment)
 }
 
-// factor is a power of two, of at most maxAlignment, that divides an integer.
+// factor returns a power of two, at most maxAlignment, that divides an integer.
 func (g *generator) factor(e ir.Expr) int64 {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -102,8 +101,8 @@ func (g *generator) factor(e ir.Expr) int64 {
 			return 1
 		}
 		if g.visiting[v] {
-			// What a loop adds to it is seen at the assignment: multiples of a
-			// factor remain such.
+			// Increments in a loop are covered by the assignment: multiples of a factor
+			// stay multiples.
 			return maxAlignment
 		}
 		if len(g.visiting) > 8 {
@@ -139,7 +138,7 @@ func (g *generator) factorOf(e *ir.Binary) int64 {
 	return 1
 }
 
-// lowBit is the largest power of two, of at most maxAlignment, that divides n.
+// lowBit returns the largest power of two, at most maxAlignment, that divides n.
 func lowBit(n int64) int64 {
 	if n == 0 {
 		return maxAlignment
@@ -147,8 +146,8 @@ func lowBit(n int64) int64 {
 	return min(n&-n, maxAlignment)
 }
 
-// findSources finds the values of the variables that only assignments to the
-// whole variable change.
+// findSources finds the values of variables that only change by assignments of the
+// whole variable.
 func (g *generator) findSources(body []ir.Stmt) {
 	g.sources, g.visiting = map[*ir.Local][]ir.Expr{}, map[*ir.Local]bool{}
 	var others []*ir.Local

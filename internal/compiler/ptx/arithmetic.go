@@ -18,12 +18,12 @@ func (g *generator) binary(e *ir.Binary, dst operand) operand {
 	return g.integer(e, dst)
 }
 
-// float emits the four operations. Only operations without a rounding modifier
-// may be contracted by ptxas.
+// float emits the four operations. ptxas may contract only operations without a
+// rounding modifier.
 func (g *generator) float(e *ir.Binary, dst operand, strict bool) operand {
 	t := e.Type()
 	if one, ok := e.X.(*ir.Const); ok && e.Op == ir.Div && one.Float == 1 && !t.IsHalf() {
-		// The same result in fewer instructions.
+		// Same result with fewer instructions.
 		y := g.inRegister(g.value(e.Y))
 		dst = g.into(dst, classOf(t))
 		g.emit("rcp.rn."+arithmeticType(t.Kind), dst, y)
@@ -51,8 +51,7 @@ func (g *generator) float(e *ir.Binary, dst operand, strict bool) operand {
 	return dst
 }
 
-// isRounded reports whether an explicit conversion keeps e from being fused
-// with its user.
+// isRounded reports whether an explicit conversion prevents fusing e with its user.
 func isRounded(e ir.Expr) bool {
 	c, ok := e.(*ir.Convert)
 	return ok && c.T.IsFloat() && c.T.Kind == c.X.Type().Kind
@@ -116,7 +115,7 @@ func (g *generator) andNot(e *ir.Binary, dst operand) operand {
 	return dst
 }
 
-// multiplyAdd splits x*y+z.
+// multiplyAdd splits x*y+z into product and addend.
 func multiplyAdd(e *ir.Binary) (product *ir.Binary, addend ir.Expr, ok bool) {
 	if m, ok := e.X.(*ir.Binary); ok && m.Op == ir.Mul {
 		return m, e.Y, true
@@ -127,8 +126,8 @@ func multiplyAdd(e *ir.Binary) (product *ir.Binary, addend ir.Expr, ok bool) {
 	return nil, nil, false
 }
 
-// wideProduct multiplies two 64-bit values that are extended from 32 bits, with
-// an instruction that extends: opcode is mul.wide, or mad.wide with an addend.
+// wideProduct multiplies two 64-bit values that are extended from 32 bits, with a
+// widening instruction: opcode is mul.wide, or mad.wide with an addend.
 func (g *generator) wideProduct(opcode string, m *ir.Binary, addend ir.Expr, dst operand) (operand, bool) {
 	if classOf(m.Type()) != b64Class {
 		return operand{}, false
@@ -155,8 +154,8 @@ func (g *generator) wideProduct(opcode string, m *ir.Binary, addend ir.Expr, dst
 	return dst, true
 }
 
-// extends32 reports whether a 64-bit value is the sign or the zero extension of
-// its low half. Coordinates of threads are below 1<<31 and are both.
+// extends32 reports whether a 64-bit value is the sign or the zero extension of its low
+// half. Thread coordinates are below 1<<31 and are both.
 func extends32(e ir.Expr) (signed, unsigned bool) {
 	switch e := e.(type) {
 	case *ir.ThreadValue:
@@ -175,8 +174,8 @@ func extends32(e ir.Expr) (signed, unsigned bool) {
 	return false, false
 }
 
-// divide emits a quotient or remainder. The hardware's result for the smallest
-// integer divided by -1 is not documented; Go's is the dividend.
+// divide emits a quotient or remainder. The hardware's result for the smallest integer
+// divided by -1 is undocumented; in Go it is the dividend.
 func (g *generator) divide(e *ir.Binary, dst operand) operand {
 	t := e.Type()
 	typ := arithmeticType(t.Kind)
@@ -220,14 +219,14 @@ func (g *generator) divide(e *ir.Binary, dst operand) operand {
 	return g.choose(dst, condition{pred: minusOne}, negated, quotient)
 }
 
-// shift emits a shift. PTX clamps counts, which are 32 bits unsigned, to the
-// width, as Go does; a count of 64 bits is clamped before it is cut to 32.
+// shift emits a shift. PTX clamps counts, which are unsigned 32-bit numbers, to the
+// width, like Go. A 64-bit count is clamped before it is truncated to 32 bits.
 func (g *generator) shift(e *ir.Binary, dst operand) operand {
 	t := e.Type()
 	x := g.value(e.X)
 	count := g.shiftCount(e)
 	if n := uint64(classBits(classOf(t))); count.immediate && count.n >= n {
-		// Of x*c<<64 ptxas 13.0 makes x*c.
+		// ptxas 13.0 computes x*c<<64 as x*c.
 		if e.Op == ir.Shl || !t.IsSigned() {
 			return zeroOperand(classOf(t))
 		}
@@ -243,7 +242,7 @@ func (g *generator) shift(e *ir.Binary, dst operand) operand {
 	return dst
 }
 
-// classBits is the width of the registers of an integer class.
+// classBits returns the register width of an integer class.
 func classBits(c class) int {
 	if c == b64Class {
 		return 64
@@ -262,7 +261,7 @@ func (g *generator) shiftCount(e *ir.Binary) operand {
 	}
 	y := stripWidening(e.Y)
 	count := g.value(y)
-	// A conversion that is left out may have made a uint64 negative.
+	// An omitted conversion may have made a uint64 negative.
 	if e.Check && (y.Type().IsSigned() || count.class == b64Class) {
 		g.at(e.Pos)
 		g.checkShift(count, e.Pos)

@@ -2,9 +2,9 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// assembly writes the instructions of a function in a block of their own, so
-// that registers which they declare are theirs. Results get fresh registers,
-// because an instruction may write one before another reads an argument.
+// assembly emits the instructions of a function in a separate block, so that registers
+// declared there are local. Results get fresh registers, because an instruction may
+// write one before another instruction reads an argument.
 func (g *generator) assembly(s *ir.Effect) {
 	a := s.Func.Assembly
 	g.need(a.Target)

@@ -6,12 +6,13 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// smAsyncCopy is the compute capability, times ten, with asynchronous copies.
+// smAsyncCopy is the compute capability, times ten, that introduced asynchronous
+// copies.
 const smAsyncCopy = 80
 
-// asyncCopy emits a copy from global to shared memory. Where the addresses are
-// not known to be multiples of its size it looks at run time, and copies
-// element by element what is not; that code is beside the body.
+// asyncCopy emits a copy from global to shared memory. If the addresses are not known
+// to be multiples of the copy's size, it checks at run time and copies unaligned data
+// element by element; that code is outside the body.
 func (g *generator) asyncCopy(s *ir.Memory) {
 	t := s.Places[0].Type()
 	dst, src := g.address(s.Places[0]), g.address(s.Places[1])
@@ -43,11 +44,11 @@ func (g *generator) asyncCopy(s *ir.Memory) {
 	g.place(back)
 }
 
-// unitOf is the size of the accesses that a value of type t allows wherever it
-// is: 1, 2, 4 or 8 bytes.
+// unitOf returns the access size that a value of type t allows at any address: 1, 2, 4
+// or 8 bytes.
 func unitOf(t *ir.Type) int64 { return max(t.Align(), 1) }
 
-// beside makes what f emits part of the cold stream.
+// beside puts what f emits into the cold stream.
 func (g *generator) beside(f func()) {
 	text := g.text
 	g.text = g.cold
@@ -55,8 +56,8 @@ func (g *generator) beside(f func()) {
 	g.cold, g.text = g.text, text
 }
 
-// asyncInstruction begins a copy. What is copied in the largest unit is mostly
-// read once and leaves the first-level cache alone.
+// asyncInstruction starts a copy. Data copied in the largest unit is mostly read once
+// and bypasses the first-level cache.
 func (g *generator) asyncInstruction(dst, src address, size int64) {
 	cache := "ca"
 	if size == 16 {
@@ -82,7 +83,7 @@ func (g *generator) copyWords(dst, src address, size, unit int64) {
 	}
 }
 
-// copyVector copies 16 bytes at once.
+// copyVector copies 16 bytes in one access.
 func (g *generator) copyVector(dst, src address) {
 	var list []byte
 	for i := range 4 {
@@ -97,8 +98,8 @@ func (g *generator) copyVector(dst, src address) {
 	g.text = append(append(b, list...), "};\n"...)
 }
 
-// strayBits is a value that is zero if both addresses of a copy are multiples
-// of its size; none if they are known to be.
+// strayBits returns a value that is zero if both addresses of a copy are multiples of
+// its size, or none if they are known to be.
 func (g *generator) strayBits(s *ir.Memory, dst, src address) operand {
 	size := s.Places[0].Type().Size()
 	var bits operand

@@ -2,8 +2,8 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// atomicStatement emits an atomic operation: red where the old value is not
-// wanted and the operation has one.
+// atomicStatement emits an atomic operation: red if the old value is not used and the
+// operation has a red form.
 func (g *generator) atomicStatement(s *ir.Atomic) {
 	t := s.Place.Type()
 	if t.IsFloat() && (s.Op == ir.AtomicMin || s.Op == ir.AtomicMax) {
@@ -41,7 +41,7 @@ func (g *generator) atomicStatement(s *ir.Atomic) {
 	g.resultTo(s.Dst, func(dst operand) { g.atomic(opcode, dst, a, args...) })
 }
 
-// atomicAddress is the address of the place of an atomic operation.
+// atomicAddress returns the address of an atomic operation's place.
 func (g *generator) atomicAddress(s *ir.Atomic) address {
 	a := g.address(s.Place)
 	switch {
@@ -53,8 +53,8 @@ func (g *generator) atomicAddress(s *ir.Atomic) address {
 	return a
 }
 
-// atomicScope is the modifier for a scope; the device's is the default, and
-// shared memory has no other threads than the block's.
+// atomicScope returns the modifier for a scope. The device scope is the default, and
+// only threads of the block access shared memory.
 func (g *generator) atomicScope(s ir.Scope, sp space) string {
 	if s == ir.DeviceScope || sp == sharedSpace {
 		return ""
@@ -63,11 +63,11 @@ func (g *generator) atomicScope(s ir.Scope, sp space) string {
 	return "." + scopeNames[s]
 }
 
-// floatExtreme emits the minimum or maximum of floats. Without their sign floats
-// are ordered as their bits are, so that it is an integer operation, which one
-// depending on the sign of the operand: signed for positive ones, where all
-// negative numbers are smaller; else unsigned, where they are all larger, in
-// reverse order. A NaN is the largest positive number.
+// floatExtreme emits the minimum or maximum of floats as an integer operation. Ignoring
+// the sign, floats are ordered like their bits. A positive operand is compared as
+// signed: all negative numbers are smaller. A negative operand is compared as unsigned:
+// the negative numbers are larger than all positive ones, in reverse order. A NaN is
+// the largest positive number.
 func (g *generator) floatExtreme(s *ir.Atomic) {
 	a := g.atomicAddress(s)
 	v := g.inRegister(g.value(s.Args[0]))
@@ -108,10 +108,10 @@ func (g *generator) atomicIf(c condition, opcode string, dst operand, a address,
 	g.guard(c)
 	start := len(g.text)
 	g.atomic(opcode, dst, a, args...)
-	g.text = append(g.text[:start], g.text[start+1:]...) // its tabulator
+	g.text = append(g.text[:start], g.text[start+1:]...) // remove its tab
 }
 
-// atomicSuffix is the operation and type of the instruction.
+// atomicSuffix returns the operation and type of the instruction.
 func (g *generator) atomicSuffix(op ir.AtomicOp, t *ir.Type) (suffix string, ok bool) {
 	if !t.IsInteger() && !t.IsFloat() || width(t.Kind) < 32 {
 		return "", false

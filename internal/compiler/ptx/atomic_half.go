@@ -2,8 +2,8 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// halfAdd emits an addition to a 16-bit float: one instruction where there is
-// one, else a loop that replaces the 32-bit word around it.
+// halfAdd emits an addition to a 16-bit float: one instruction if there is one,
+// otherwise a loop that replaces the 32-bit word around it.
 func (g *generator) halfAdd(s *ir.Atomic) {
 	a := g.atomicAddress(s)
 	v := g.inRegister(g.value(s.Args[0]))
@@ -27,9 +27,9 @@ func (g *generator) halfAdd(s *ir.Atomic) {
 	}
 }
 
-// replaceHalf adds v to the 16-bit float at a by compare-and-swap of its word,
-// and returns the old value. The last word of a buffer may end behind it: what
-// the driver allocates is larger.
+// replaceHalf adds v to the 16-bit float at a by compare-and-swap of its word, and
+// returns the old value. The last word may extend beyond the end of a buffer: the
+// driver's allocations are larger.
 func (g *generator) replaceHalf(a address, where string, t *ir.Type, v operand) operand {
 	at := g.materialise(a)
 	size := at.class.bits()
@@ -62,8 +62,8 @@ func (g *generator) replaceHalf(a address, where string, t *ir.Type, v operand) 
 	return old
 }
 
-// halfSum adds two 16-bit floats in registers. That float32 has more than twice
-// their bits makes the second rounding harmless.
+// halfSum adds two 16-bit floats in registers. float32 has more than twice their bits,
+// so the second rounding is harmless.
 func (g *generator) halfSum(t *ir.Type, x, y operand) operand {
 	single := func(h operand) operand {
 		f := g.register(f32Class)

@@ -48,7 +48,7 @@ func TestFloatAtomicsAddAndExchange(t *testing.T) {
 	}
 }
 
-func TestAtomicsThatThereAreNotAreErrors(t *testing.T) {
+func TestUnsupportedAtomicsAreErrors(t *testing.T) {
 	local := irtest.Local("v", ir.TInt32)
 	place := func(typ *ir.Type) (*ir.Local, ir.Place) {
 		s := irtest.Local("s", ir.SliceOf(typ))

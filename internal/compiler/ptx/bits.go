@@ -34,7 +34,7 @@ func (g *generator) count(e *ir.Intrinsic, dst operand) operand {
 		g.emit("sub.s32", dst, n, intOperand(b32Class, 32-size))
 		return dst
 	case ir.TrailingZeros:
-		if size < 32 { // a bit above the value ends the count
+		if size < 32 { // a bit above the value stops the count
 			marked := g.register(b32Class)
 			g.emit("or.b32", marked, x, intOperand(b32Class, 1<<size))
 			x = marked
@@ -85,8 +85,8 @@ func (g *generator) reverseBits(e *ir.Intrinsic, dst operand) operand {
 }
 
 func (g *generator) reverseBytes(e *ir.Intrinsic, dst operand) operand {
-	// Digits of a prmt selector name bytes, low digit first: 0 to 3 of the
-	// first operand, 4 to 7 of the second.
+	// Digits of a prmt selector select bytes, lowest digit first: 0 to 3 of the first
+	// operand, 4 to 7 of the second.
 	const (
 		swap32 = 0x0123
 		swap16 = 0x4401
@@ -119,8 +119,8 @@ func (g *generator) reverseBytes(e *ir.Intrinsic, dst operand) operand {
 	return dst
 }
 
-// rotate emits a rotation to the left by a count of which the low bits matter,
-// whatever its sign.
+// rotate emits a left rotation. Only the low bits of the count matter, whatever its
+// sign.
 func (g *generator) rotate(e *ir.Intrinsic, dst operand) operand {
 	k := e.T.Kind
 	size := uint64(width(k))

@@ -2,23 +2,22 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// Bulk copies: one thread tells the barrier how many bytes will come and starts
-// the engine that copies them; all threads arrive at the barrier and wait for
-// its phase to end, which is when all have arrived and all bytes have too (PTX
-// ISA, mbarrier and cp.async.bulk). On older devices the threads copy, and wait
-// at the block's barrier.
+// Bulk copies: one thread tells the barrier how many bytes to expect and starts the
+// copy engine. All threads arrive at the barrier and wait for its phase to end, which
+// it does when all threads and all bytes have arrived (PTX ISA, mbarrier and
+// cp.async.bulk). On older devices the threads copy, and wait at the block's barrier.
 
 const (
-	smBulk      = 90 // compute capability, times ten, with bulk copies
+	smBulk      = 90 // compute capability, times ten, that introduced bulk copies
 	versionBulk = 80 // of PTX, times ten
-	// bulkUnit is what the addresses and sizes of bulk copies are multiples of.
+	// Addresses and sizes of bulk copies are multiples of bulkUnit.
 	bulkUnit = 16
 )
 
-// copyBarrier is the type of barriers for copies.
+// copyBarrier is the type of copy barriers.
 const copyBarrier = "quern.dev/kernel.CopyBarrier"
 
-// usesBulk reports whether the kernel has operations with such barriers.
+// usesBulk reports whether the kernel uses copy barriers.
 func (g *generator) usesBulk() bool {
 	found := false
 	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
@@ -75,7 +74,7 @@ func barriersIn(t *ir.Type, at int64) []int64 {
 	return out
 }
 
-// isFirst is the condition that the thread is the first of its block.
+// isFirst returns the condition that the thread is the first of its block.
 func (g *generator) isFirst() condition {
 	x, y, z := g.coordinate(ir.ThreadIdxX), g.coordinate(ir.ThreadIdxY), g.coordinate(ir.ThreadIdxZ)
 	xy, any, first := g.register(b32Class), g.register(b32Class), g.register(predClass)
@@ -85,7 +84,7 @@ func (g *generator) isFirst() condition {
 	return condition{pred: first}
 }
 
-// threads is the number of threads of the block.
+// threads returns the number of threads in the block.
 func (g *generator) threads() operand {
 	x, y, z := g.coordinate(ir.BlockDimX), g.coordinate(ir.BlockDimY), g.coordinate(ir.BlockDimZ)
 	if x.immediate && y.immediate && z.immediate {
@@ -97,7 +96,7 @@ func (g *generator) threads() operand {
 	return n
 }
 
-// linearIndex is the number of the thread in its block, X running fastest.
+// linearIndex returns the number of the thread in its block, with X running fastest.
 func (g *generator) linearIndex() operand {
 	x, y, z := g.coordinate(ir.ThreadIdxX), g.coordinate(ir.ThreadIdxY), g.coordinate(ir.ThreadIdxZ)
 	nx, ny := g.coordinate(ir.BlockDimX), g.coordinate(ir.BlockDimY)
@@ -107,7 +106,7 @@ func (g *generator) linearIndex() operand {
 	return linear
 }
 
-// barrierAddress is the address of the barrier of an operation.
+// barrierAddress returns the address of an operation's barrier.
 func (g *generator) barrierAddress(s *ir.Memory) (address, bool) {
 	a := g.address(s.Places[0])
 	if a.space != sharedSpace {
@@ -117,7 +116,7 @@ func (g *generator) barrierAddress(s *ir.Memory) (address, bool) {
 	return a, true
 }
 
-// bulkCopy copies what the engine can with it, and the rest with all threads.
+// bulkCopy copies as much as possible with the engine, and the rest with all threads.
 func (g *generator) bulkCopy(s *ir.Memory) {
 	bar, ok := g.barrierAddress(s)
 	if !ok {
@@ -149,7 +148,7 @@ func (g *generator) bulkCopy(s *ir.Memory) {
 }
 
 // startEngine makes the first thread start a copy of as many bytes as the engine
-// can, and returns how many these are.
+// supports, and returns their number.
 func (g *generator) startEngine(bar, to, from address, bytes operand) operand {
 	both, stray := g.register(b32Class), g.register(b32Class)
 	g.emit("or.b32", both, to.base, g.low(from.base))
@@ -174,7 +173,7 @@ func (g *generator) startEngine(bar, to, from address, bytes operand) operand {
 	return done
 }
 
-// shareCopy copies the bytes from done on in units, one a thread at a time.
+// shareCopy copies the bytes from done on in units, one per thread at a time.
 func (g *generator) shareCopy(to, from address, done, bytes operand, unit int64) {
 	at := g.register(b32Class)
 	g.emit("mad.lo.u32", at, g.linearIndex(), intOperand(b32Class, uint64(unit)), done)

@@ -6,7 +6,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// SiteKind says what can fail at a site.
+// SiteKind is the kind of failure at a site.
 type SiteKind uint8
 
 // Kinds of sites.
@@ -15,7 +15,7 @@ const (
 	SliceSite                  // slice bounds out of range
 	DivideSite                 // integer division by zero
 	ShiftSite                  // negative shift count
-	PanicSite                  // a panic of the kernel's own
+	PanicSite                  // a panic in the kernel
 	NilSite                    // nil pointer
 )
 
@@ -23,13 +23,13 @@ func (k SiteKind) String() string {
 	return [...]string{"index", "slice", "divide", "shift", "panic", "nil"}[k]
 }
 
-// Site is a place in the source that can fail at run time.
+// Site is a position in the source that can fail at run time.
 type Site struct {
 	Kind SiteKind
 	File string
 	Line int
 	Col  int
-	Text string // the reason of a panic
+	Text string // message of a panic
 }
 
 // faults is the state of failing paths.
@@ -37,12 +37,12 @@ type faults struct {
 	sites   []Site
 	numbers map[Site]int
 	blocks  int
-	handler bool // some path uses the handler
-	// The registers through which a failing path tells the handler why.
+	handler bool // a failing path uses the handler
+	// Registers in which a failing path passes the reason to the handler.
 	site, index, length operand
 }
 
-// siteNumber is the number of a site; equal sites share one.
+// siteNumber returns the number of a site; equal sites share one.
 func (g *generator) siteNumber(kind SiteKind, pos ir.Pos, text string) int {
 	s := Site{kind, pos.File, pos.Line, pos.Col, text}
 	if n, ok := g.faults.numbers[s]; ok {
@@ -57,9 +57,9 @@ func (g *generator) siteNumber(kind SiteKind, pos ir.Pos, text string) int {
 	return n
 }
 
-// faultIf ends the thread if c holds: a cold block outside the body hands site,
-// index and length to the handler. A condition without a register always holds.
-// A 32-bit index is extended by its signedness; lengths are not negative.
+// faultIf ends the thread if c holds: a cold block outside the body passes site, index
+// and length to the handler. A condition without a register always holds. A 32-bit
+// index is extended by its signedness; lengths are not negative.
 func (g *generator) faultIf(c condition, site int, index operand, signed bool, length operand) {
 	f := &g.faults
 	if !f.handler {
@@ -116,7 +116,7 @@ func (g *generator) checkIndex(index operand, signed bool, n length, pos ir.Pos)
 	g.faultIf(condition{pred: out}, site, index, signed, bound)
 }
 
-// checkBound stops the thread unless 0 <= bound <= limit, both of 64 bits.
+// checkBound stops the thread unless 0 <= bound <= limit, both 64-bit values.
 func (g *generator) checkBound(bound, limit operand, pos ir.Pos) {
 	site := g.siteNumber(SliceSite, pos, "")
 	if bound.immediate && limit.immediate {
@@ -160,8 +160,8 @@ func (g *generator) panics(s *ir.Panic) {
 	g.faultIf(condition{}, site, zeroOperand(b64Class), false, zeroOperand(b64Class))
 }
 
-// Offsets in the control block that quern_fault points to and in the record
-// that the control block points to.
+// Offsets in the control block that quern_fault points to, and in the record that the
+// control block points to.
 const (
 	controlClaim  = 0
 	controlRecord = 8
@@ -174,9 +174,9 @@ const (
 	recordBlock  = 32
 )
 
-// faultHandler emits the end of every failing path. The first thread of the
-// launch that fails claims the control block and writes the record, whose
-// state becomes 1 last; all end.
+// faultHandler emits the end of every failing path. The first failing thread of the
+// launch claims the control block and writes the record, setting the record's state to
+// 1 last; all failing threads end.
 func (g *generator) faultHandler() {
 	f := &g.faults
 	if !f.handler {

@@ -6,7 +6,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// barrierOf waits for the threads that a barrier is of.
+// barrierOf waits for the threads in the barrier's reach.
 func (g *generator) barrierOf(r ir.Reach) {
 	switch r {
 	case ir.OfCluster:
@@ -20,14 +20,13 @@ func (g *generator) barrierOf(r ir.Reach) {
 	}
 }
 
-// needCluster asks for what has clusters.
+// needCluster raises the requirements to those of clusters.
 func (g *generator) needCluster() {
 	g.need(90)
 	g.needVersion(78)
 }
 
-// appendCluster adds the size of the clusters, with which an ordinary launch
-// makes them.
+// appendCluster adds the cluster size, so that an ordinary launch forms clusters.
 func (g *generator) appendCluster(b []byte) []byte {
 	c := g.kernel.Options.Cluster
 	if c[0] == 0 {
@@ -36,8 +35,8 @@ func (g *generator) appendCluster(b []byte) []byte {
 	return fmt.Appendf(b, ".explicitcluster\n.reqnctapercluster %d, %d, %d\n", c[0], max(c[1], 1), max(c[2], 1))
 }
 
-// clusterAddress is the generic address, in another block of the cluster, of
-// what a pointer into shared memory points to here.
+// clusterAddress returns the generic address, in another block of the cluster, of the
+// variable that a pointer to shared memory points to in this block.
 func (g *generator) clusterAddress(e *ir.Intrinsic) operand {
 	g.needCluster()
 	p, space := g.pointer(e.Args[0])
@@ -52,13 +51,13 @@ func (g *generator) clusterAddress(e *ir.Intrinsic) operand {
 	return dst
 }
 
-// controlArrivals is the offset, in the control block, of the number of blocks
-// that have come to the grid's barriers: zero when the launch starts.
+// controlArrivals is the offset in the control block of the number of blocks that have
+// arrived at grid barriers. It is zero when the launch starts.
 const controlArrivals = 32
 
-// gridBarrier waits for all blocks of the grid, which are resident: the first
-// thread of each adds one to a counter and reads it until every block has. A
-// launch in which a thread has failed is over: some block may never arrive.
+// gridBarrier waits for all blocks of the grid, which are resident: the first thread of
+// each block increments a counter and polls it until every block has arrived. If a
+// thread of the launch has failed, the wait ends: some block may never arrive.
 func (g *generator) gridBarrier() {
 	g.need(60) // cooperative launches
 	control := g.register(b64Class)
@@ -93,7 +92,7 @@ func (g *generator) gridBarrier() {
 	g.barrier()
 }
 
-// expectedArrivals is the number of blocks of the grid.
+// expectedArrivals returns the number of blocks in the grid.
 func (g *generator) expectedArrivals() operand {
 	if !g.arrivals.isNone() {
 		return g.gridSize

@@ -2,19 +2,19 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// blocksParam is the parameter of a coarse kernel that holds the number of
-// blocks along X which the launch states.
+// blocksParam is the parameter of a coarse kernel with the number of blocks along X
+// that the launch states.
 const blocksParam = "quern_blocks"
 
-// gridBlocks reads it.
+// gridBlocks reads that parameter.
 func (g *generator) gridBlocks() operand {
 	n := g.register(b32Class)
 	g.atEntry(func() { g.load("ld.param.u32", n, address{space: paramSpace, symbol: blocksParam}) })
 	return n
 }
 
-// failingThread returns the block and the thread along X of the kernel's thread that a
-// failing path belongs to; see ir.Coarsening.
+// failingThread returns the block and the thread index along X of the kernel's thread
+// that a failing path belongs to; see ir.Coarsening.
 func (g *generator) failingThread(c *ir.Coarsening) (block, thread operand) {
 	block, thread = g.register(b32Class), g.register(b32Class)
 	g.emitSymbol("mov.u32", block, "%ctaid.x")

@@ -6,8 +6,8 @@ var comparison = map[ir.BinaryOp]string{
 	ir.Eq: "eq", ir.Ne: "ne", ir.Lt: "lt", ir.Le: "le", ir.Gt: "gt", ir.Ge: "ge",
 }
 
-// compare emits a comparison. Ordered comparisons of floats are false for NaN
-// and != is true, as in Go.
+// compare emits a comparison. As in Go, ordered comparisons of floats are false for NaN
+// and != is true.
 func (g *generator) compare(e *ir.Binary, dst operand) operand {
 	t := e.X.Type()
 	switch t.Kind {
@@ -51,8 +51,8 @@ func (g *generator) comparePointers(e *ir.Binary, dst operand) operand {
 	return dst
 }
 
-// logical evaluates && and ||. A right side that is cheap and cannot fail is
-// evaluated in any case; others are jumped over.
+// logical evaluates && and ||. A right side that is cheap and cannot fail is always
+// evaluated; others are skipped by a jump.
 func (g *generator) logical(e *ir.Binary, dst operand) operand {
 	if isSpeculable(e.Y) {
 		x, y := g.inRegister(g.value(e.X)), g.inRegister(g.value(e.Y))
@@ -64,7 +64,7 @@ func (g *generator) logical(e *ir.Binary, dst operand) operand {
 		}
 		return dst
 	}
-	// The right side may read dst, so the result is built elsewhere.
+	// The right side may read dst, so the result is built in another register.
 	r := g.register(predClass)
 	end := g.newLabel()
 	g.assignRegister(r, e.X)
@@ -79,8 +79,8 @@ func (g *generator) assignRegister(r operand, e ir.Expr) {
 	g.move(r, g.eval(e, r))
 }
 
-// isSpeculable reports whether evaluating e when it is not needed does no harm
-// and costs less than a jump.
+// isSpeculable reports whether evaluating e when it is not needed is harmless and
+// cheaper than a jump.
 func isSpeculable(e ir.Expr) bool {
 	const budget = 8
 	nodes, fine := 0, true

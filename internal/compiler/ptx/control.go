@@ -2,14 +2,14 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// target holds where Break and Continue with a label go.
+// target holds the jump targets of Break and Continue with a label.
 type target struct {
 	end  label
-	next label // of a Loop
+	next label // for a Loop
 }
 
-// body emits statements and reports whether control never reaches their end.
-// What follows a statement that leaves is dead.
+// body emits statements and reports whether their end is unreachable. Code after a
+// statement that leaves is dead.
 func (g *generator) body(list []ir.Stmt) (leaves bool) {
 	for _, s := range list {
 		if g.statement(s) {
@@ -116,7 +116,7 @@ func (g *generator) assignVariable(v *variable, src ir.Expr) {
 	g.assignRegister(dst, src)
 }
 
-// check evaluates the address of a place for its checks. A variable has none.
+// check evaluates the address of a place for its checks. A variable has no checks.
 func (g *generator) check(s *ir.Check) {
 	switch ir.Root(s.Place).(type) {
 	case *ir.VarPlace:
@@ -162,7 +162,7 @@ func (g *generator) ifStatement(s *ir.If) (leaves bool) {
 	return thenLeaves && elseLeaves
 }
 
-// jumpStatement emits an if whose body is one jump as a conditional jump.
+// jumpStatement emits an if that contains only a jump as a conditional jump.
 func (g *generator) jumpStatement(s *ir.If) bool {
 	if len(s.Then) != 1 {
 		return false
@@ -181,8 +181,8 @@ func (g *generator) jumpStatement(s *ir.If) bool {
 	return true
 }
 
-// resetStatement emits an if that only sets a variable to a constant as a
-// selection: behind a jump ptxas takes the variable to differ between threads.
+// resetStatement emits an if that only sets a variable to a constant as a selection:
+// after a jump, ptxas assumes that the variable differs between threads.
 func (g *generator) resetStatement(s *ir.If) bool {
 	if len(s.Then) != 1 {
 		return false
@@ -201,7 +201,7 @@ func (g *generator) resetStatement(s *ir.If) bool {
 	return true
 }
 
-// branch jumps to l if cond is the wanted value, and falls through otherwise.
+// branch jumps to l if cond equals want, and falls through otherwise.
 func (g *generator) branch(cond ir.Expr, want bool, l label) {
 	switch e := cond.(type) {
 	case *ir.Const:
@@ -216,7 +216,7 @@ func (g *generator) branch(cond ir.Expr, want bool, l label) {
 		}
 	case *ir.Binary:
 		if e.Op.IsLogical() && !isSpeculable(e.Y) {
-			// One side decides: false for &&, true for ||.
+			// One value decides: false for &&, true for ||.
 			if decides := e.Op == ir.LOr; decides == want {
 				g.branch(e.X, want, l)
 				g.branch(e.Y, want, l)
@@ -247,8 +247,8 @@ func (g *generator) block(s *ir.Block) (leaves bool) {
 	return leaves
 }
 
-// loop emits a loop. One with a simple condition is tested before the first
-// iteration and then at the bottom.
+// loop emits a loop. A simple condition is tested before the first iteration and then
+// at the bottom.
 func (g *generator) loop(s *ir.Loop) {
 	head, t := g.newLabel(), &target{end: g.newLabel(), next: g.newLabel()}
 	g.loops[s.Label] = t
@@ -289,8 +289,7 @@ func (g *generator) loop(s *ir.Loop) {
 	g.place(t.end)
 }
 
-// isRepeatable reports whether a loop condition is small enough to be emitted
-// twice.
+// isRepeatable reports whether a loop condition is small enough to be emitted twice.
 func isRepeatable(e ir.Expr) bool {
 	const budget = 16
 	nodes := 0

@@ -16,7 +16,7 @@ func TestLoopsLeaveAndContinueAtTheirLabels(t *testing.T) {
 		&ir.Loop{Label: outer, Cond: irtest.Lt(ir.Get(j), irtest.Int(10)), Post: []ir.Stmt{increment(j)}, Body: irtest.Body(
 			irtest.If(eq(j, irtest.Int(3)), &ir.Continue{Label: outer}),
 			irtest.Set(n, irtest.Int(0)),
-			// A loop without a condition whose first part computes.
+			// A loop without a condition whose first part computes something.
 			&ir.Loop{Label: inner, Pre: []ir.Stmt{increment(n)}, Body: irtest.Body(
 				irtest.If(irtest.Op(irtest.Op(ir.Get(n), ir.Gt, ir.Get(j)), ir.LAnd, irtest.Lt(ir.Get(j), irtest.Int(9))), &ir.Break{Label: inner}),
 				irtest.If(eq(n, irtest.Int(7)), irtest.Set(sum, irtest.Add(ir.Get(sum), irtest.Int(1000))), &ir.Break{Label: outer}),
@@ -33,7 +33,7 @@ func TestLoopsLeaveAndContinueAtTheirLabels(t *testing.T) {
 	same(t, irtest.Kernel("loops", []*ir.Local{out}, []*ir.Local{i, j, n, sum}, body...), 8, irtest.SliceValue(ir.TInt, 8))
 }
 
-func TestARightSideThatMayFailIsNotEvaluatedInVain(t *testing.T) {
+func TestARightSideThatMayFailIsEvaluatedOnlyIfNeeded(t *testing.T) {
 	in, out := irtest.Local("in", ir.SliceOf(ir.TBool)), irtest.Local("out", ir.SliceOf(ir.TBool))
 	i, b := irtest.Local("i", ir.TInt), irtest.Local("b", ir.TBool)
 	inside := func() ir.Expr { return irtest.Lt(ir.Get(i), irtest.Len(in)) }
@@ -48,7 +48,7 @@ func TestARightSideThatMayFailIsNotEvaluatedInVain(t *testing.T) {
 		irtest.If(irtest.Op(inside(), ir.LAnd, at()), set(2, irtest.Bool(true))),
 		irtest.If(irtest.Op(outside(), ir.LOr, at()), set(3, irtest.Bool(true))),
 		irtest.If(&ir.Unary{Op: ir.LNot, X: irtest.Op(outside(), ir.LOr, irtest.Op(inside(), ir.LAnd, at()))}, set(4, irtest.Bool(true))),
-		// The variable assigned is read on the right.
+		// The assigned variable is read on the right.
 		irtest.Set(b, irtest.Lt(ir.Get(i), irtest.Int(2))),
 		irtest.Set(b, irtest.Op(inside(), ir.LAnd, irtest.Op(at(), ir.Eq, ir.Get(b)))),
 		set(5, ir.Get(b)))

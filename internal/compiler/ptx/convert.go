@@ -16,7 +16,7 @@ func (g *generator) convert(e *ir.Convert, dst operand) operand {
 	case from.IsInteger() && to.IsInteger():
 		return g.integerToInteger(e, dst)
 	}
-	return g.eval(e.X, dst) // a type's new name
+	return g.eval(e.X, dst) // only renames the type
 }
 
 func (g *generator) floatToFloat(e *ir.Convert, dst operand) operand {
@@ -37,8 +37,8 @@ func (g *generator) floatToFloat(e *ir.Convert, dst operand) operand {
 	return dst
 }
 
-// floatToInteger truncates. cvt gives what is nearest to a value beyond the range of
-// the integer type. It makes 0 of a NaN, but not where one of the types has 64 bits
+// floatToInteger truncates. For a value out of range of the integer type, cvt returns
+// the nearest integer. It converts a NaN to 0, but not if one of the types has 64 bits
 // (PTX ISA, cvt).
 func (g *generator) floatToInteger(e *ir.Convert, dst operand) operand {
 	from, to := arithmeticType(e.X.Type().Kind), arithmeticType(e.T.Kind)
@@ -83,7 +83,7 @@ func (g *generator) integerToFloat(e *ir.Convert, dst operand) operand {
 	return dst
 }
 
-// stripExtension removes conversions between integers that keep the value.
+// stripExtension removes conversions between integers that preserve the value.
 func stripExtension(e ir.Expr) ir.Expr {
 	for {
 		c, ok := e.(*ir.Convert)
@@ -94,7 +94,7 @@ func stripExtension(e ir.Expr) ir.Expr {
 	}
 }
 
-// contains reports whether integer kind k has all values of kind sub.
+// contains reports whether integer kind k can represent all values of kind sub.
 func contains(k, sub ir.Kind) bool {
 	signed, subSigned := ir.Basic(k).IsSigned(), ir.Basic(sub).IsSigned()
 	switch {
@@ -127,7 +127,8 @@ func (g *generator) integerToInteger(e *ir.Convert, dst operand) operand {
 	return dst
 }
 
-// reinterpret gives an immediate the form that kind k has; a register stays.
+// reinterpret converts an immediate to the representation for kind k; a register is
+// unchanged.
 func (g *generator) reinterpret(k ir.Kind, x operand) operand {
 	if x.immediate {
 		x.n = ir.WrapBits(k, x.n)
@@ -135,8 +136,8 @@ func (g *generator) reinterpret(k ir.Kind, x operand) operand {
 	return x
 }
 
-// low32 evaluates the low 32 bits of an integer, without computing the rest
-// where that is easy.
+// low32 evaluates the low 32 bits of an integer, without computing the rest if that is
+// easy.
 func (g *generator) low32(e ir.Expr, dst operand) operand {
 	if classOf(e.Type()) == b32Class {
 		return g.eval(e, dst)
@@ -163,8 +164,8 @@ func (g *generator) low32(e ir.Expr, dst operand) operand {
 	return g.lowTo(dst, x)
 }
 
-// isModular reports whether the low bits of the result are those of the
-// operation on the low bits.
+// isModular reports whether the low bits of the result depend only on the low bits of
+// the operands.
 func isModular(op ir.BinaryOp) bool {
 	return op == ir.Add || op == ir.Sub || op == ir.Mul || op == ir.And || op == ir.Or || op == ir.Xor
 }

@@ -2,10 +2,10 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// Of a 64-bit division ptxas makes a call. Where a kernel has such calls and barriers,
-// ptxas 13.0 gives a uniform register that one side of a divergent branch still needs
+// ptxas compiles a 64-bit division to a call. In a kernel with such calls and barriers,
+// ptxas 13.0 assigns a uniform register that one side of a divergent branch still needs
 // to the other side, which runs first (13.5 does not). So in kernels with barriers the
-// division is written out.
+// division is expanded here.
 
 // synchronises reports whether the kernel has barriers.
 func (g *generator) synchronises() bool {
@@ -23,7 +23,7 @@ func (g *generator) synchronises() bool {
 	return found
 }
 
-// divide64 emits a quotient or remainder of 64 bits without a call.
+// divide64 emits a 64-bit quotient or remainder without a call.
 func (g *generator) divide64(e *ir.Binary, dst, x, y operand) operand {
 	if !e.Type().IsSigned() {
 		quotient, rest := g.divideUnsigned(x, y)
@@ -57,7 +57,7 @@ func pickOf(op ir.BinaryOp, quotient, rest operand) operand {
 	return quotient
 }
 
-// moved puts a value into dst, if that is a register.
+// moved moves a value to dst, if that is a register.
 func (g *generator) moved(dst, x operand) operand {
 	if dst == (operand{}) {
 		return x
@@ -66,16 +66,16 @@ func (g *generator) moved(dst, x operand) operand {
 	return dst
 }
 
-// divideUnsigned emits a quotient and its remainder. The reciprocal 2**64/d, from
-// below, has 22 bits from the hardware, and twice as many after each of two steps of
-// Newton; the quotient is two less than it should be at most.
+// divideUnsigned emits a quotient and its remainder. The reciprocal 2**64/d, rounded
+// down, has 22 bits from the hardware, and each of two Newton steps doubles the number
+// of bits. The quotient is at most two too small.
 func (g *generator) divideUnsigned(n, d operand) (quotient, rest operand) {
 	n, d = g.inRegister(n), g.inRegister(d)
 	f, near, bits, z := g.register(f32Class), g.register(f32Class), g.register(b32Class), g.register(b64Class)
 	g.emit("cvt.rp.f32.u64", f, d)
 	g.emit("rcp.approx.ftz.f32", near, f)
 	g.emit("mov.b32", bits, near)
-	const scale = 64<<23 - 2 // 2**64, and two units in the last place less
+	const scale = 64<<23 - 2 // 2**64 less two units in the last place
 	g.emit("add.u32", bits, bits, intOperand(b32Class, scale))
 	g.emit("mov.b32", near, bits)
 	g.emit("cvt.rzi.u64.f32", z, near)

@@ -7,35 +7,35 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// Options change what Emit writes.
+// Options control the output of Emit.
 type Options struct {
-	// OmitLines leaves out .file and .loc.
+	// OmitLines omits .file and .loc.
 	OmitLines bool
 	// Target is the compute capability, times ten, of the oldest devices that the
-	// module is for: operations that have a replacement on them use it. Zero is
-	// that of the operations' own instructions.
+	// module supports: operations that have a replacement for these devices use it.
+	// Zero means that every operation uses its own instructions.
 	Target int
 }
 
 // Module is the PTX of one kernel.
 type Module struct {
 	Text    string
-	Entry   string // name of the entry: the kernel's, made a PTX identifier
-	Version string // PTX version that the text needs, "6.0"
-	Target  string // lowest target that the text needs, "sm_50"
+	Entry   string // name of the entry: the kernel's name as a PTX identifier
+	Version string // required PTX version, "6.0"
+	Target  string // required target, "sm_50"
 
-	Sites       []Site // what can fail; a fault record holds an index
-	Cooperative bool   // all blocks must be resident together
-	SharedBytes int    // shared variables of a block; above ir.MaxStaticShared they are in dynamic memory
-	LocalBytes  int    // variables of a thread that live in memory
+	Sites       []Site // possible failures; a fault record holds an index
+	Cooperative bool   // all blocks must be resident at once
+	SharedBytes int    // shared variables per block; above ir.MaxStaticShared they are in dynamic memory
+	LocalBytes  int    // variables in memory per thread
 
-	// Replaceable reports that a module for older devices is another one; see
+	// Replaceable reports that the module for older devices is a different one; see
 	// Options.Target.
 	Replaceable bool
 }
 
-// Error is a construct that PTX cannot express, or a kernel that is not in its
-// final form.
+// Error reports a construct that PTX cannot express, or a kernel that is not in final
+// form.
 type Error struct {
 	Kernel string
 	Pos    ir.Pos
@@ -49,27 +49,27 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: kernel %s: %s", e.Pos, e.Kernel, e.Msg)
 }
 
-// Position is where the construct stands.
+// Position returns the position of the construct.
 func (e *Error) Position() ir.Pos { return e.Pos }
 
-// Message is what is wrong.
+// Message says what is wrong.
 func (e *Error) Message() string { return e.Msg }
 
-// generator emits one kernel. Files of this package each add the methods for
-// one subject.
+// generator emits one kernel. Each file of this package adds the methods for one
+// subject.
 type generator struct {
 	writer
 	kernel  *ir.Kernel
 	options Options
-	err     *Error // the first error; emission goes on with arbitrary operands
-	target  int    // compute capability times ten that the instructions need
-	version int    // PTX version times ten that they need
+	err     *Error // the first error; emission continues with arbitrary operands
+	target  int    // required compute capability times ten
+	version int    // required PTX version times ten
 
-	replaceable bool                    // some operation has a replacement on older devices
+	replaceable bool                    // some operation has a replacement for older devices
 	sources     map[*ir.Local][]ir.Expr // see findSources
 	visiting    map[*ir.Local]bool
 
-	names     map[string]bool // PTX identifiers in use
+	names     map[string]bool // used PTX identifiers
 	params    []*parameter
 	variables map[*ir.Local]*variable
 	order     []*variable // in order of first use
@@ -78,31 +78,31 @@ type generator struct {
 	tables    []*table
 	coords    map[ir.ThreadOp]operand
 	lanes     members // of the thread's warp
-	// Of the grid's barriers, if there are any: how many arrivals there must have
-	// been, and the blocks of the grid.
+	// For the grid's barriers, if any: the expected number of arrivals, and the number
+	// of blocks in the grid.
 	arrivals, gridSize operand
 	loops              map[*ir.Label]*target
 	faults             faults
 	lines              lines
 
 	readsCaps bool     // some capacity is read
-	barriers  *bool    // see synchronises; nil until something asks
-	zeros     trailing // nil until something asks
+	barriers  *bool    // see synchronises; nil until requested
+	zeros     trailing // nil until requested
 }
 
-// maxLocal is the local memory of a thread in bytes, on every device (CUDA C
+// maxLocal is the maximum local memory per thread in bytes, on every device (CUDA C
 // Programming Guide, compute capabilities).
 const maxLocal = 512 << 10
 
-// Emit translates a kernel in its final form. It does not change the kernel.
-// The error is an *Error.
+// Emit translates a kernel in final form. It does not change the kernel. The error is
+// an *Error.
 func Emit(k *ir.Kernel, options Options) (*Module, error) {
 	g := &generator{
 		kernel:    k,
 		options:   options,
 		target:    50,
 		version:   60,
-		names:     map[string]bool{"WARP_SZ": true}, // the one reserved word that is an identifier
+		names:     map[string]bool{"WARP_SZ": true}, // the one reserved word that is a valid identifier
 		variables: map[*ir.Local]*variable{},
 		coords:    map[ir.ThreadOp]operand{},
 		loops:     map[*ir.Label]*target{},
@@ -144,16 +144,16 @@ func (g *generator) fail(pos ir.Pos, format string, args ...any) {
 	}
 }
 
-// need raises the target to compute capability sm/10.
+// need raises the target to at least compute capability sm/10.
 func (g *generator) need(sm int) { g.target = max(g.target, sm) }
 
-// needVersion raises the PTX version to v/10.
+// needVersion raises the PTX version to at least v/10.
 func (g *generator) needVersion(v int) { g.version = max(g.version, v) }
 
 func (g *generator) ptxVersion() string { return fmt.Sprintf("%d.%d", g.version/10, g.version%10) }
 
-// has reports whether the module may use instructions of compute capability
-// sm/10 that have a replacement on older devices, and if so needs it.
+// has reports whether the module may use instructions of compute capability sm/10 that
+// have a replacement on older devices. If so, it raises the target.
 func (g *generator) has(sm int) bool {
 	g.replaceable = true
 	if g.options.Target != 0 && g.options.Target < sm {
@@ -163,7 +163,7 @@ func (g *generator) has(sm int) bool {
 	return true
 }
 
-// unique makes name a PTX identifier that is not in use yet, and takes it.
+// unique converts name to an unused PTX identifier and reserves it.
 func (g *generator) unique(name string) string {
 	id := make([]byte, 0, len(name))
 	for i, r := range name {
@@ -185,7 +185,7 @@ func (g *generator) unique(name string) string {
 	return string(id)
 }
 
-// module assembles the text.
+// module builds the text.
 func (g *generator) module(name string) string {
 	b := make([]byte, 0, len(g.text)+len(g.entry)+len(g.cold)+2048)
 	b = fmt.Appendf(b, ".version %s\n.target sm_%d\n.address_size 64\n", g.ptxVersion(), g.target)
@@ -229,8 +229,7 @@ func (g *generator) module(name string) string {
 	return string(append(b, "}\n"...))
 }
 
-// appendVariableNames adds comments that say which variables the first
-// registers are.
+// appendVariableNames adds comments that map the first registers to variables.
 func (g *generator) appendVariableNames(b []byte) []byte {
 	const perLine, most = 8, 64
 	n := 0
@@ -261,7 +260,7 @@ func (g *generator) appendVariableNames(b []byte) []byte {
 	return b
 }
 
-// comment makes a name safe to stand in a line comment.
+// comment makes a name safe for a line comment.
 func (g *generator) comment(name string) string {
 	for _, r := range name {
 		if r < ' ' || r == '\\' {

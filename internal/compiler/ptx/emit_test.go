@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// saxpy is y[i] += a*x[i] as the narrow variant has it.
+// saxpy returns y[i] += a*x[i] in the form of the narrow variant.
 func saxpy() *ir.Kernel {
 	a, x, y := irtest.Local("a", ir.TFloat32), irtest.Local("x", ir.SliceOf(ir.TFloat32)), irtest.Local("y", ir.SliceOf(ir.TFloat32))
 	i := irtest.Local("i", ir.TInt32)
@@ -34,7 +34,7 @@ func saxpy() *ir.Kernel {
 	return k
 }
 
-// matmul is c = a*b for square matrices in 16x16 tiles.
+// matmul returns c = a*b for square matrices in 16x16 tiles.
 func matmul() *ir.Kernel {
 	const tile = 16
 	n := irtest.Local("n", ir.TInt32)

@@ -2,13 +2,13 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// value evaluates a scalar: the result is a variable's register, a fresh one,
+// value evaluates a scalar: the result is the register of a variable, a fresh register,
 // or an immediate.
 func (g *generator) value(e ir.Expr) operand { return g.eval(e, operand{}) }
 
-// eval is value with a wish: a result that needs a register of its own is put
-// in dst, unless that is none. dst may be a register that e reads, so it is
-// written by the last instruction that reads an operand, or after.
+// eval is like value, but a result that needs a register is stored in dst, unless dst
+// is none. dst may be a register that e reads, so it is written by the last instruction
+// that reads an operand, or later.
 func (g *generator) eval(e ir.Expr, dst operand) operand {
 	if e.Type().Kind == ir.Pointer {
 		p, space := g.pointer(e)
@@ -43,7 +43,8 @@ func (g *generator) eval(e ir.Expr, dst operand) operand {
 	return zeroOperand(classOf(e.Type()))
 }
 
-// inRegister moves an immediate to a register, for instructions that take none.
+// inRegister moves an immediate to a register, for instructions that do not accept
+// immediates.
 func (g *generator) inRegister(o operand) operand {
 	if !o.immediate {
 		return o
@@ -53,7 +54,7 @@ func (g *generator) inRegister(o operand) operand {
 	return r
 }
 
-// choose is x if c holds, else y.
+// choose returns x if c holds, otherwise y.
 func (g *generator) choose(dst operand, c condition, x, y operand) operand {
 	if x == y {
 		return x
@@ -113,7 +114,7 @@ func (g *generator) unary(e *ir.Unary, dst operand) operand {
 	return dst
 }
 
-// signedType is the type for instructions that exist for signed integers only.
+// signedType returns the type for instructions that exist only for signed integers.
 func signedType(k ir.Kind) string {
 	if width(k) == 64 {
 		return "s64"
@@ -121,7 +122,7 @@ func signedType(k ir.Kind) string {
 	return "s32"
 }
 
-// pointer evaluates a pointer as an address in the space that it points to.
+// pointer evaluates a pointer to an address in the space that it points to.
 func (g *generator) pointer(e ir.Expr) (operand, space) {
 	switch e := e.(type) {
 	case *ir.Load:
@@ -174,7 +175,7 @@ func (g *generator) value64(e ir.Expr) operand {
 	return g.widen(g.value(e), e.Type().IsSigned())
 }
 
-// low is the low half of 64 bits.
+// low returns the low half of 64 bits.
 func (g *generator) low(x operand) operand { return g.lowTo(operand{}, x) }
 
 func (g *generator) lowTo(dst, x operand) operand {
@@ -189,8 +190,8 @@ func (g *generator) lowTo(dst, x operand) operand {
 	return dst
 }
 
-// extend makes the low bits of src, those that kind k has, the value of the
-// 32-bit register dst. For wider kinds dst must be src.
+// extend sets the 32-bit register dst to the low bits of src for kind k, extended to 32
+// bits. For wider kinds dst must be src.
 func (g *generator) extend(k ir.Kind, dst, src operand) {
 	switch k {
 	case ir.Int8:

@@ -34,7 +34,7 @@ func (g *generator) halfConvert(e *ir.Convert, dst operand) operand {
 	return g.roundBFloat16(g.inRegister(g.value(e.X)), dst)
 }
 
-// roundFloat16 rounds a float64. The instruction, unlike that from float32, keeps
+// roundFloat16 rounds a float64. Unlike the instruction for float32, this one keeps
 // some of a NaN's bits on an H200.
 func (g *generator) roundFloat16(x, dst operand) operand {
 	rounded, number := g.register(b16Class), g.register(predClass)
@@ -45,11 +45,11 @@ func (g *generator) roundFloat16(x, dst operand) operand {
 	return dst
 }
 
-// halfOpcodes are operations that have an instruction for float16.
+// halfOpcodes lists the operations that have a float16 instruction.
 var halfOpcodes = map[ir.BinaryOp]string{ir.Add: "add.rn.f16", ir.Sub: "sub.rn.f16", ir.Mul: "mul.rn.f16"}
 
-// halfArithmetic emits one instruction for a float32 operation on two float16
-// that is rounded to float16, which gives the same.
+// halfArithmetic emits one instruction for a float32 operation on two float16 whose
+// result is rounded to float16. The result is the same.
 func (g *generator) halfArithmetic(e *ir.Convert, dst operand) (operand, bool) {
 	b, ok := e.X.(*ir.Binary)
 	if !ok || e.T.Kind != ir.Float16 {
@@ -67,7 +67,7 @@ func (g *generator) halfArithmetic(e *ir.Convert, dst operand) (operand, bool) {
 	return dst, true
 }
 
-// widenedFloat16 returns the float16 that e is the float32 of, nil if it is none.
+// widenedFloat16 returns the float16 whose float32 conversion e is, or nil.
 func widenedFloat16(e ir.Expr) ir.Expr {
 	switch e := e.(type) {
 	case *ir.Convert:
@@ -82,7 +82,7 @@ func widenedFloat16(e ir.Expr) ir.Expr {
 	return nil
 }
 
-// halfFMA is the fused multiply-add of a 16-bit type.
+// halfFMA emits the fused multiply-add of a 16-bit type.
 func (g *generator) halfFMA(e *ir.Intrinsic, dst operand) operand {
 	opcode := "fma.rn.f16"
 	switch {
@@ -103,9 +103,9 @@ func (g *generator) halfFMA(e *ir.Intrinsic, dst operand) operand {
 	return args[0]
 }
 
-// exactFMA is the fused multiply-add of bfloat16 in float64, in which the
-// product is exact and the sum is rounded to odd: to the neighbour whose last bit
-// is 1, which the two directed roundings differ to tell.
+// exactFMA emits the bfloat16 fused multiply-add in float64: the product is exact and
+// the sum is rounded to odd, which is to the neighbour whose last bit is 1. The sum is
+// inexact if the two directed roundings differ.
 func (g *generator) exactFMA(e *ir.Intrinsic, dst operand) operand {
 	var x [3]operand
 	for i, a := range e.Args {
@@ -122,13 +122,13 @@ func (g *generator) exactFMA(e *ir.Intrinsic, dst operand) operand {
 	g.emit("or.b64", odd, bits, intOperand(b64Class, 1))
 	g.emit("selp.b64", bits, odd, bits, inexact)
 	g.emit("mov.b64", sum, bits)
-	// An exact zero has the sign that rounding to the nearest gives.
+	// An exact zero has the sign of rounding to nearest.
 	g.emit("add.rn.f64", up, product, x[2])
 	g.emit("selp.f64", sum, sum, up, inexact)
 	return g.roundBFloat16(g.roundToOdd(sum), dst)
 }
 
-// widenBFloat16 puts the bits of a bfloat16 into the upper half of a float32.
+// widenBFloat16 moves the bits of a bfloat16 to the upper half of a float32.
 func (g *generator) widenBFloat16(e *ir.Convert, dst operand) operand {
 	x := g.inRegister(g.value(e.X))
 	low := g.register(b32Class)
@@ -146,10 +146,9 @@ func (g *generator) widenBFloat16(e *ir.Convert, dst operand) operand {
 	return dst
 }
 
-// roundBFloat16 rounds a float32 to its upper half. On devices that have the
-// instruction that is one, elsewhere integer arithmetic: adding just under half
-// of the last bit, or half where it is odd, carries into it where the value is
-// to be rounded up.
+// roundBFloat16 rounds a float32 to its upper half, with one instruction if the device
+// has it, otherwise with integer arithmetic: adding just under half of the last bit, or
+// half if that bit is odd, carries into it if the value must be rounded up.
 func (g *generator) roundBFloat16(x, dst operand) operand {
 	if g.has(80) {
 		g.needVersion(70)
@@ -170,15 +169,15 @@ func (g *generator) roundBFloat16(x, dst operand) operand {
 	return dst
 }
 
-// roundToOdd makes a float64 a float32 that rounds to a bfloat16 as it does:
-// where it is not exact, the neighbour whose last bit is 1 (Boldo and Melquiond,
-// Emulation of FMA and correctly rounded sums, 2008).
+// roundToOdd converts a float64 to a float32 that rounds to the same bfloat16: if it is
+// not exact, it is the neighbour whose last bit is 1 (Boldo and Melquiond, Emulation of
+// FMA and correctly rounded sums, 2008).
 func (g *generator) roundToOdd(x operand) operand {
 	single, back := g.register(f32Class), g.register(f64Class)
 	bits, odd, inexact := g.register(b32Class), g.register(b32Class), g.register(predClass)
 	g.emit("cvt.rz.f32.f64", single, x)
 	g.emit("cvt.f64.f32", back, single)
-	g.emit("setp.ne.f64", inexact, back, x) // ordered: a NaN stays one
+	g.emit("setp.ne.f64", inexact, back, x) // ordered: a NaN stays a NaN
 	g.emit("mov.b32", bits, single)
 	g.emit("or.b32", odd, bits, intOperand(b32Class, 1))
 	g.emit("selp.b32", bits, odd, bits, inexact)
@@ -186,7 +185,7 @@ func (g *generator) roundToOdd(x operand) operand {
 	return single
 }
 
-// halfBitcast moves the bits of a 16-bit float to an integer, or the other way.
+// halfBitcast moves the bits of a 16-bit float to an integer, or back.
 func (g *generator) halfBitcast(x operand, to *ir.Type, dst operand) operand {
 	c := classOf(to)
 	switch {
@@ -207,7 +206,7 @@ func (g *generator) halfBitcast(x operand, to *ir.Type, dst operand) operand {
 	return dst
 }
 
-// extractHalf takes 16-bit float i of a word.
+// extractHalf extracts the 16-bit float number i of a word.
 func (g *generator) extractHalf(dst, word operand, i int) {
 	if i > 0 {
 		high := g.register(b32Class)
@@ -217,7 +216,7 @@ func (g *generator) extractHalf(dst, word operand, i int) {
 	g.emit("cvt.u16.u32", dst, word)
 }
 
-// packHalves makes a word of two 16-bit floats.
+// packHalves packs two 16-bit floats into a word.
 func (g *generator) packHalves(parts []operand) operand {
 	low, high := g.inRegister(parts[0]), g.inRegister(parts[1])
 	word := g.register(b32Class)

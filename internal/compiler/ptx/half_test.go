@@ -11,8 +11,8 @@ import (
 	"quern.dev/internal/ptxas"
 )
 
-// Both on devices that have the instructions and on those that do not, results
-// are rounded once.
+// Results are rounded once, both on devices that have the instructions and on those
+// that do not.
 func TestHalvesAreRoundedOnceOnAllDevices(t *testing.T) {
 	const threads = 1024
 	random := rand.New(rand.NewPCG(1, 2))
@@ -33,7 +33,7 @@ func TestHalvesAreRoundedOnceOnAllDevices(t *testing.T) {
 		}
 		return values(cells)
 	}
-	// Numbers at, just above and just below the middle between two neighbours.
+	// Numbers at, just above and just below the middle of two neighbours.
 	near := func(single bool) func() irtest.Value {
 		return func() irtest.Value {
 			v := math.Float64frombits(uint64(random.Uint32())<<32 | 1<<44)
@@ -69,7 +69,7 @@ func TestHalvesAreRoundedOnceOnAllDevices(t *testing.T) {
 			params = append(params, out)
 			body = append(body, irtest.SetPlace(irtest.Elem(out, ir.Get(i)), e))
 		}
-		for _, p := range []int{2, 0} { // and exactly back
+		for _, p := range []int{2, 0} { // and exactly the middle again
 			for _, wide := range []*ir.Type{ir.TFloat32, ir.TFloat64} {
 				out := irtest.Local("wide_"+wide.String(), ir.SliceOf(wide))
 				params = append(params, out)

@@ -6,17 +6,17 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// margin is the number of known zeros, those of a power of two in the constant
-// counted in, from which on a product is written in halves. 32 go wrong; fewer may
-// once ptxas has distributed a sum.
+// margin is the number of known zeros, including those of a power of two in the
+// constant, from which on a product is computed in halves. 32 zeros give wrong results;
+// fewer may, once ptxas has distributed a sum.
 const margin = 24
 
-// productInHalves multiplies a 64-bit value by a constant, and adds addend unless
-// it is nil, if ptxas might get that wrong as one instruction.
+// productInHalves multiplies a 64-bit value by a constant, and adds addend unless it is
+// nil, if ptxas might compile the single instruction incorrectly.
 //
-// Of x*c + y where the product of x and a power of two in c has a low half that
-// is known to be 0, ptxas 13.0, which is in drivers 580, loses that product:
-// (a<<30)*5 + 1 is computed as a<<30 + 1. In halves it does not.
+// For x*c + y, if the product of x and a power of two in c has a low half that is known
+// to be 0, ptxas 13.0, which is in drivers 580, loses that product: it computes
+// (a<<30)*5 + 1 as a<<30 + 1. In halves it does not.
 func (g *generator) productInHalves(m *ir.Binary, addend ir.Expr, dst operand) (operand, bool) {
 	factor := m.X
 	c, ok := m.Y.(*ir.Const)
@@ -49,10 +49,10 @@ func (g *generator) productInHalves(m *ir.Binary, addend ir.Expr, dst operand) (
 	return dst, true
 }
 
-// trailing is how many low bits of variables may be known to be 0, at most.
+// trailing holds the maximum number of low bits of variables that may be known to be 0.
 type trailing map[*ir.Local]int
 
-// trailing returns the numbers for the variables of the kernel.
+// trailing returns these numbers for the variables of the kernel.
 func (g *generator) trailing() trailing {
 	if g.zeros != nil {
 		return g.zeros
@@ -80,8 +80,8 @@ func (g *generator) trailing() trailing {
 	return g.zeros
 }
 
-// of is how many low bits of an integer may be known to be 0. A value that is 0
-// altogether does not count: nothing is left of its products.
+// of returns the maximum number of low bits of an integer that may be known to be 0. A
+// value that is entirely 0 does not count: its products vanish.
 func (t trailing) of(e ir.Expr) int {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -132,7 +132,7 @@ func (t trailing) ofBinary(e *ir.Binary) int {
 	return 0
 }
 
-// haveCommon reports whether a variable is read by both expressions.
+// haveCommon reports whether both expressions read a common variable.
 func haveCommon(x, y ir.Expr) bool {
 	read, common := map[*ir.Local]bool{}, false
 	v := ir.Visitor{Place: func(p ir.Place) bool {

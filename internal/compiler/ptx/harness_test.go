@@ -13,7 +13,7 @@ import (
 	"quern.dev/internal/ptxvm"
 )
 
-// emit translates a kernel and has it assembled where that is possible.
+// emit translates a kernel and assembles it if there is an assembler.
 func emit(t *testing.T, k *ir.Kernel, architectures ...string) *Module {
 	t.Helper()
 	if err := ir.Verify(k, ir.StageFinal); err != nil {
@@ -37,9 +37,9 @@ func emit(t *testing.T, k *ir.Kernel, architectures ...string) *Module {
 	return m
 }
 
-// same runs a kernel on the interpreters of both languages, one block of the
-// given number of threads, and compares memory and fault. The arguments hold
-// the results of the reference afterwards.
+// same runs a kernel on the interpreters of both languages, with one block of the given
+// number of threads, and compares memory and fault. Afterwards the arguments hold the
+// results of the reference.
 func same(t *testing.T, k *ir.Kernel, threads int, args ...irtest.Value) {
 	t.Helper()
 	m := emit(t, k)
@@ -69,7 +69,7 @@ func same(t *testing.T, k *ir.Kernel, threads int, args ...irtest.Value) {
 	d.compare(m)
 }
 
-// device holds a kernel's arguments in the memory of the virtual machine.
+// device holds a kernel's arguments in memory of the virtual machine.
 type device struct {
 	t       *testing.T
 	kernel  *ir.Kernel
@@ -115,7 +115,7 @@ func (d *device) alloc(name string, data []byte) uint64 {
 	return a
 }
 
-// faultRecord is what a failing thread writes.
+// faultRecord is the record that a failing thread writes.
 type faultRecord struct {
 	failed        bool
 	site, kernel  uint32
@@ -156,7 +156,7 @@ func (d *device) read(address uint64, n int) []byte {
 	return data
 }
 
-// compare reports slices whose contents differ from the arguments'.
+// compare reports slices whose contents differ from those of the arguments.
 func (d *device) compare(m *Module) {
 	d.t.Helper()
 	for i, p := range d.kernel.Func.Params {
@@ -182,7 +182,7 @@ func (d *device) compare(m *Module) {
 func word32(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
 func word64(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 
-// encode lays cells out in memory; padding is zero.
+// encode stores cells in memory; padding is zero.
 func encode(b []byte, t *ir.Type, cells []irtest.Value) []byte {
 	start := len(b)
 	switch t.Kind {
@@ -209,7 +209,7 @@ func encode(b []byte, t *ir.Type, cells []irtest.Value) []byte {
 	return append(b, word64(v)[:t.Size()]...)
 }
 
-// decode is the inverse; all NaN are one.
+// decode is the inverse of encode; all NaNs are equal.
 func decode(cells []irtest.Value, t *ir.Type, b []byte) []irtest.Value {
 	switch t.Kind {
 	case ir.Array:
@@ -237,7 +237,7 @@ func decode(cells []irtest.Value, t *ir.Type, b []byte) []irtest.Value {
 	return append(cells, irtest.Value{Bits: v})
 }
 
-// floatValue makes a cell; all NaN are one.
+// floatValue returns a cell; all NaNs are equal.
 func floatValue(v float64) irtest.Value {
 	if v != v {
 		v = math.NaN()
@@ -259,12 +259,12 @@ func countCells(t *ir.Type) int {
 	return 1
 }
 
-// values makes a slice argument of its cells.
+// values returns a slice argument with the given cells.
 func values(cells []irtest.Value) irtest.Value {
 	return irtest.Value{Object: &irtest.Object{Cells: cells}, Len: len(cells), Cap: len(cells)}
 }
 
-// ints makes a slice argument of integers.
+// ints returns a slice argument of integers.
 func ints(list ...int64) irtest.Value {
 	cells := make([]irtest.Value, len(list))
 	for i, v := range list {

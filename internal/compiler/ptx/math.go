@@ -6,7 +6,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// intrinsic emits an operation: one instruction, or what is written here for it.
+// intrinsic emits an operation: one instruction, or a sequence defined here.
 func (g *generator) intrinsic(e *ir.Intrinsic, dst operand) operand {
 	typ := arithmeticType(e.T.Kind)
 	if e.Op.PTX != "" && !e.T.IsHalf() {
@@ -18,7 +18,7 @@ func (g *generator) intrinsic(e *ir.Intrinsic, dst operand) operand {
 	switch e.Op {
 	case ir.FMA:
 		return g.halfFMA(e, dst)
-	case ir.Copysign: // the instruction has the sign first
+	case ir.Copysign: // the instruction's first operand is the sign
 		x, sign := g.value(e.Args[0]), g.value(e.Args[1])
 		dst = g.into(dst, classOf(e.T))
 		g.emit("copysign."+typ, dst, sign, x)
@@ -44,7 +44,7 @@ func (g *generator) apply(e *ir.Intrinsic, dst operand, opcode string) operand {
 	n := copy(args[1:], make([]operand, len(e.Args))) + 1
 	for i := 1; i < n; i++ {
 		args[i] = g.value(e.Args[i-1])
-		if strings.HasPrefix(opcode, "cvt.") { // takes no constants
+		if strings.HasPrefix(opcode, "cvt.") { // does not accept constants
 			args[i] = g.inRegister(args[i])
 		}
 	}
@@ -53,7 +53,7 @@ func (g *generator) apply(e *ir.Intrinsic, dst operand, opcode string) operand {
 	return args[0]
 }
 
-// minmax emits min or max. The instructions order -0 before +0 as Go does, but
+// minmax emits min or max. Like Go, the instructions order -0 before +0, but they
 // prefer a number to NaN: a sum is NaN if either operand is.
 func (g *generator) minmax(e *ir.Intrinsic, dst operand) operand {
 	opcode := "min."

@@ -5,8 +5,8 @@ import (
 	"quern.dev/internal/mma"
 )
 
-// Tensor cores need sm_80 and PTX 7.0 (PTX ISA, mma); ldmatrix is older by one
-// generation of both.
+// Tensor cores need sm_80 and PTX 7.0 (PTX ISA, mma); ldmatrix needs one generation
+// less of both.
 const (
 	tensorTarget  = 80
 	tensorVersion = 70
@@ -18,11 +18,11 @@ func (g *generator) loadMatrix(s *ir.Warp) {
 	g.needVersion(tensorVersion)
 	addr, ok := s.Args[0].(*ir.Addr)
 	if !ok || g.spaceOf(s.Args[0]) != sharedSpace {
-		g.fail(s.Pos, "kernel.LoadMatrixA and its kind read shared memory; copy the matrix there first, or read it by kernel.ReadMatrixA or kernel.ReadMatrixB")
+		g.fail(s.Pos, "kernel.LoadMatrixA and similar functions read shared memory; copy the matrix there first, or read it by kernel.ReadMatrixA or kernel.ReadMatrixB")
 		return
 	}
 	if g.alignment(addr.Place)%matrixLine != 0 {
-		g.fail(s.Pos, "kernel.LoadMatrixA and its kind read lines that begin at multiples of 16 bytes; declare the tile as an array of such lines")
+		g.fail(s.Pos, "kernel.LoadMatrixA and similar functions read lines that begin at multiples of 16 bytes; declare the tile as an array of such lines")
 		return
 	}
 	a := g.address(addr.Place)
@@ -33,7 +33,7 @@ func (g *generator) loadMatrix(s *ir.Warp) {
 	g.results(s.Dst, b32Class, func(dst []operand) { g.matrix(opcode, dst, &a) })
 }
 
-// matrixLine is the size and alignment of what ldmatrix reads for a thread.
+// matrixLine is the size and alignment of what ldmatrix reads per thread.
 const matrixLine = 16
 
 var mmaTypes = map[mma.Format]string{
@@ -69,8 +69,8 @@ func (g *generator) mma(s *ir.Warp) {
 	g.results(s.Dst, class, func(dst []operand) { g.matrix(opcode, dst, nil, args[:4], args[4:6], args[6:]) })
 }
 
-// matrix emits an instruction whose destination and sources are vectors, with an
-// address or without.
+// matrix emits an instruction whose destination and sources are vectors, with or
+// without an address.
 func (w *writer) matrix(opcode string, dst []operand, a *address, src ...[]operand) {
 	vector := func(b []byte, list []operand) []byte {
 		b = append(b, '{')
@@ -93,7 +93,7 @@ func (w *writer) matrix(opcode string, dst []operand, a *address, src ...[]opera
 	w.text = append(w.text, ";\n"...)
 }
 
-// results is result for an operation with several results of one class.
+// results is like result for an operation with several results of one class.
 func (g *generator) results(vars []*ir.Local, c class, compute func(dst []operand)) {
 	dst := make([]operand, len(vars))
 	for i, v := range vars {

@@ -32,7 +32,7 @@ func (g *generator) memory(s *ir.Memory) {
 	}
 }
 
-// readClock reads a clock. The assembler does not move volatile moves.
+// readClock reads a clock. The assembler does not reorder volatile moves.
 func (g *generator) readClock(s *ir.Memory, register string) {
 	if s.Dst == nil {
 		return
@@ -40,7 +40,7 @@ func (g *generator) readClock(s *ir.Memory, register string) {
 	g.resultTo(s.Dst, func(dst operand) { g.emitSymbol("mov.u64", dst, register) })
 }
 
-// resultTo makes f compute a value of the class of v's type, and gives it to v.
+// resultTo lets f compute a value of the class of v's type and assigns it to v.
 func (g *generator) resultTo(v *ir.Local, f func(dst operand)) {
 	if d := g.variable(v); d.home == inRegisters {
 		f(g.scalar(d))
@@ -51,14 +51,14 @@ func (g *generator) resultTo(v *ir.Local, f func(dst operand)) {
 	g.storePlace(&ir.VarPlace{Var: v}, r)
 }
 
-// smOrdered is the compute capability, times ten, with the PTX memory model:
+// smOrdered is the compute capability, times ten, that introduced the PTX memory model:
 // loads and stores with an order and a scope.
 const smOrdered = 70
 
 var scopeNames = [...]string{ir.BlockScope: "cta", ir.DeviceScope: "gpu", ir.SystemScope: "sys"}
 
-// orderedAccess emits a load or store that other threads may answer. Older
-// devices order volatile accesses by fences.
+// orderedAccess emits a load or store that other threads may react to. On older
+// devices, volatile accesses are ordered by fences.
 func (g *generator) orderedAccess(s *ir.Memory) {
 	a := g.visibleAddress(s.Places[0], s)
 	t := s.Places[0].Type()
@@ -95,7 +95,7 @@ func (g *generator) orderedAccess(s *ir.Memory) {
 	}
 }
 
-// visibleAddress is the address of a place that other threads can see.
+// visibleAddress returns the address of a place that other threads can access.
 func (g *generator) visibleAddress(p ir.Place, s *ir.Memory) address {
 	a := g.address(p)
 	switch {

@@ -17,23 +17,24 @@ const (
 	b64Class
 	f32Class
 	f64Class
-	b16Class // 16-bit floats only: narrow integers are kept in 32 bits
+	b16Class // 16-bit floats only: narrow integers are in 32-bit registers
 	numClasses
 )
 
-// classPrefix and classType are how a class's registers are named and declared.
+// classPrefix and classType are the register name prefix and the declared type of a
+// class.
 var (
 	classPrefix = [numClasses]string{predClass: "%p", b32Class: "%r", b64Class: "%rd", f32Class: "%f", f64Class: "%fd", b16Class: "%h"}
 	classType   = [numClasses]string{predClass: ".pred", b32Class: ".b32", b64Class: ".b64", f32Class: ".f32", f64Class: ".f64", b16Class: ".b16"}
 )
 
-// bits is the type of a class in instructions that move values.
+// bits returns the type of a class in instructions that move values.
 func (c class) bits() string {
 	return [numClasses]string{predClass: "pred", b32Class: "b32", b64Class: "b64", f32Class: "f32", f64Class: "f64", b16Class: "b16"}[c]
 }
 
-// classOf is the class of the register that holds a scalar of type t. Pointers
-// are 64 bits here; those to shared memory are the exception (see space.go).
+// classOf returns the class of the register for a scalar of type t. Pointers are 64-bit
+// here, except those to shared memory (see space.go).
 func classOf(t *ir.Type) class {
 	switch t.Kind {
 	case ir.Bool:
@@ -50,8 +51,8 @@ func classOf(t *ir.Type) class {
 	return b32Class
 }
 
-// operand is a register or an immediate; the zero operand is none. Operands
-// compare with ==.
+// operand is a register or an immediate; the zero operand is none. Compare operands
+// with ==.
 type operand struct {
 	class     class
 	immediate bool
@@ -61,7 +62,7 @@ type operand struct {
 func (o operand) isNone() bool     { return o.class == noClass }
 func (o operand) isRegister() bool { return o.class != noClass && !o.immediate }
 
-// intOperand is an integer immediate; v is extended to 64 bits.
+// intOperand returns an integer immediate; v is extended to 64 bits.
 func intOperand(c class, v uint64) operand { return operand{c, true, v} }
 
 func constOperand(c *ir.Const) operand {
@@ -108,7 +109,7 @@ type condition struct {
 
 func (c condition) not() condition { return condition{c.pred, !c.negated} }
 
-// width is the number of bits of the scalar kind k in memory.
+// width returns the number of bits of scalar kind k in memory.
 func width(k ir.Kind) int {
 	switch k {
 	case ir.Int8, ir.Uint8, ir.Bool:
@@ -121,8 +122,8 @@ func width(k ir.Kind) int {
 	return 64
 }
 
-// arithmeticType is the instruction type that computes with kind k in its
-// register: 32 bits for the narrower integers.
+// arithmeticType returns the instruction type for arithmetic on kind k in its register:
+// 32 bits for narrower integers.
 func arithmeticType(k ir.Kind) string {
 	switch k {
 	case ir.Float32:
@@ -139,7 +140,7 @@ func arithmeticType(k ir.Kind) string {
 	return "u32"
 }
 
-// bitType is arithmeticType without the sign.
+// bitType returns arithmeticType without the sign.
 func bitType(k ir.Kind) string {
 	if width(k) == 64 {
 		return "b64"
@@ -147,7 +148,7 @@ func bitType(k ir.Kind) string {
 	return "b32"
 }
 
-// memoryType is the type that loads and stores kind k.
+// memoryType returns the type for loads and stores of kind k.
 func memoryType(k ir.Kind) string {
 	switch k {
 	case ir.Int8:

@@ -45,8 +45,8 @@ func operands(t *ir.Type, n int, random *rand.Rand) []irtest.Value {
 	return out
 }
 
-// cases are expressions of two operands of one type. Each result is stored to
-// an element of its own of the slice for its type.
+// operatorCase is an expression of two operands of one type. Each result is stored to a
+// separate element of the slice for its type.
 type operatorCase struct {
 	name string
 	expr func(x, y ir.Expr) ir.Expr
@@ -80,7 +80,7 @@ func sameOperators(t *testing.T, typ *ir.Type, cases []operatorCase) {
 			args = append(args, irtest.SliceValue(e.Type(), threads*len(cases)))
 		}
 		body = append(body, irtest.SetPlace(irtest.Elem(out, irtest.Add(ir.Get(i), irtest.Int(int64(n*threads)))), e))
-		if e.Type().Equal(typ) { // also as an assignment to a variable that the expression reads
+		if e.Type().Equal(typ) { // also assigned to a variable that the expression reads
 			r := irtest.Local(fmt.Sprintf("r%d", n), typ)
 			locals = append(locals, r)
 			body = append(body, irtest.Set(r, ir.Get(v)), irtest.Set(r, c.expr(ir.Get(r), ir.Get(w))),
@@ -295,7 +295,7 @@ func TestFloatToIntegerConversionsTruncate(t *testing.T) {
 				if !target.IsSigned() {
 					low = 0
 				}
-				clamp := func(x ir.Expr) ir.Expr { // NaN becomes low
+				clamp := func(x ir.Expr) ir.Expr { // NaN becomes the lower bound
 					in := irtest.Op(irtest.Op(ir.CloneExpr(x), ir.Ge, ir.FloatConst(typ, low)), ir.LAnd, irtest.Lt(ir.CloneExpr(x), ir.FloatConst(typ, limit)))
 					return &ir.Select{Cond: in, X: x, Y: ir.FloatConst(typ, low)}
 				}
@@ -307,7 +307,7 @@ func TestFloatToIntegerConversionsTruncate(t *testing.T) {
 }
 
 func TestConstantOperandsAreAllowedEverywhere(t *testing.T) {
-	// Passes fold constants; PTX takes immediates in most places but not in all.
+	// Passes fold constants. PTX accepts immediates in most places, but not in all.
 	for _, typ := range append(integerTypes, ir.TFloat32, ir.TFloat64) {
 		t.Run(typ.String(), func(t *testing.T) {
 			constant := func(v int64) ir.Expr {

@@ -9,8 +9,8 @@ import (
 // parameter is one .param of the entry.
 type parameter struct {
 	name  string
-	typ   string // of a scalar
-	size  int64  // of an aggregate, which has no typ
+	typ   string // for a scalar
+	size  int64  // for an aggregate, which has no typ
 	align int64
 }
 
@@ -61,7 +61,7 @@ func (g *generator) addParameter(p *parameter) *parameter {
 	return p
 }
 
-// paramType is the type in which a scalar parameter is declared and loaded.
+// paramType returns the type in which a scalar parameter is declared and loaded.
 func paramType(t *ir.Type) string {
 	switch t.Kind {
 	case ir.Int32, ir.Int64, ir.Int:

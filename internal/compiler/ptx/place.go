@@ -12,10 +12,10 @@ import (
 type address struct {
 	space  space
 	symbol string
-	base   operand // where there is no symbol
-	memory *memory // behind the symbol, in shared and local memory
+	base   operand // if there is no symbol
+	memory *memory // memory of the symbol, in shared and local memory
 	offset int64
-	table  *table // that it is in, of constant data
+	table  *table // table that contains it, for constant data
 }
 
 func (a address) plus(n int64) address {
@@ -36,8 +36,7 @@ func (a address) append(b []byte) []byte {
 	return append(b, ']')
 }
 
-// address computes the address of a place in memory, with the checks on the
-// way.
+// address computes the address of a place in memory, including the checks on the way.
 func (g *generator) address(p ir.Place) address {
 	switch p := p.(type) {
 	case *ir.VarPlace:
@@ -83,14 +82,14 @@ func (g *generator) address(p ir.Place) address {
 	return address{space: globalSpace, base: zeroOperand(b64Class)}
 }
 
-// length is what an index is checked against.
+// length is the length that an index is checked against.
 type length struct {
 	constant int64
 	slice    *slice // unless constant
 	most     int64  // upper bound
 }
 
-// index adds the offset of an element to the address a of an array or of a
+// index adds the offset of an element to a, which is the address of an array or of a
 // slice's first element.
 func (g *generator) index(a address, index ir.Expr, check bool, pos ir.Pos, size int64, n length) address {
 	index = stripWidening(index)
@@ -125,7 +124,7 @@ func (g *generator) index(a address, index ir.Expr, check bool, pos ir.Pos, size
 	return g.offset(a, constant*size)
 }
 
-// indexValue evaluates an index: 32 bits suffice for coordinates of threads.
+// indexValue evaluates an index. Thread coordinates need only 32 bits.
 func (g *generator) indexValue(e ir.Expr) (value operand, signed bool) {
 	if t, ok := e.(*ir.ThreadValue); ok {
 		return g.coordinate(t.Op), true
@@ -133,8 +132,8 @@ func (g *generator) indexValue(e ir.Expr) (value operand, signed bool) {
 	return g.value(e), e.Type().IsSigned()
 }
 
-// stripWidening removes conversions to 64 bits from as many or fewer: as an
-// index the converted value is the same.
+// stripWidening removes conversions to 64 bits from 64 or fewer bits: the converted
+// value is the same index.
 func stripWidening(e ir.Expr) ir.Expr {
 	for {
 		c, ok := e.(*ir.Convert)
@@ -145,14 +144,13 @@ func stripWidening(e ir.Expr) ir.Expr {
 	}
 }
 
-// splitIndex splits an index into a variable part and a constant that can be
-// added to the address instead, where that is exact.
+// splitIndex splits an index into a variable part and a constant that can be added to
+// the address instead, if that is exact.
 //
-// In 64 bits address arithmetic is modulo 1<<64 and it always is. In 32 bits
-// the sum i+c may have wrapped. It is known to be at least 0 and below the
-// length (by its check, or because a pass proved that), so for c > 0 it has
-// not; for c < 0, where it has, it is at least 1<<31 + c, and no length is above
-// that.
+// In 64 bits it always is, because address arithmetic is modulo 1<<64. In 32 bits the
+// sum i+c may have wrapped. It is known to be at least 0 and below the length (by its
+// check, or because a pass proved it). So for c > 0 it has not wrapped. For c < 0, a
+// wrapped sum is at least 1<<31 + c, and no length is above that.
 func splitIndex(e ir.Expr, maxLength int64) (variable ir.Expr, constant int64) {
 	b, ok := e.(*ir.Binary)
 	if !ok || b.Op != ir.Add && b.Op != ir.Sub {
@@ -170,7 +168,7 @@ func splitIndex(e ir.Expr, maxLength int64) (variable ir.Expr, constant int64) {
 	if b.Op == ir.Sub {
 		v = -v
 	}
-	const most = 1 << 20 // instructions hold offsets of 24 bits
+	const most = 1 << 20 // instructions have 24-bit offsets
 	if v < -most || v > most {
 		return e, 0
 	}
@@ -236,7 +234,7 @@ func (g *generator) scaled(a address, x operand, signed bool, size int64) addres
 	return address{space: a.space, base: sum, offset: a.offset, table: a.table}
 }
 
-// addressType is the instruction type that computes addresses of a space.
+// addressType returns the instruction type for address arithmetic in a space.
 func addressType(s space) string {
 	if s.class() == b32Class {
 		return "u32"
@@ -244,7 +242,7 @@ func addressType(s space) string {
 	return "u64"
 }
 
-// base is the register that holds the address without its offset.
+// base returns a register with the address without its offset.
 func (g *generator) base(a address) operand {
 	if a.symbol == "" {
 		return a.base
@@ -267,7 +265,7 @@ func (g *generator) base(a address) operand {
 	return *cached
 }
 
-// materialise is the register that holds the whole address.
+// materialise returns a register with the whole address.
 func (g *generator) materialise(a address) operand {
 	base := g.base(a)
 	if a.offset == 0 {
@@ -318,7 +316,7 @@ func (g *generator) storePlace(p ir.Place, value operand) {
 	g.store("st"+a.space.directive()+"."+memoryType(p.Type().Kind), a, g.byteOf(value))
 }
 
-// byteOf is the register or immediate that is stored for a value: predicates
+// byteOf returns the register or immediate that is stored for a value: predicates
 // become 0 or 1.
 func (g *generator) byteOf(value operand) operand {
 	if value.class != predClass {

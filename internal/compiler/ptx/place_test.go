@@ -10,7 +10,7 @@ import (
 
 func pos(line int) ir.Pos { return ir.Pos{File: "kernel.go", Line: line, Col: 2} }
 
-// tid is the thread's index as an int variable.
+// tid sets an int variable to the thread's index.
 func tid(i *ir.Local) ir.Stmt { return irtest.Set(i, irtest.Thread(ir.ThreadIdxX)) }
 
 func elem32(s *ir.Local, i ir.Expr) ir.Place { return irtest.Elem(s, i) }

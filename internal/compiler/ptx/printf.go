@@ -2,8 +2,7 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// Offsets in the control block and of the words of a message; package driver
-// describes both.
+// Offsets in the control block, and of the words of a message; see package driver.
 const (
 	controlPrinted  = 4
 	controlOutput   = 16
@@ -17,8 +16,8 @@ const (
 	messageArgs   = 16
 )
 
-// print stores a message. Its place is taken from a counter, so that messages do
-// not wait for each other; the counter stops growing once it is past the end.
+// print stores a message. A counter allocates the space, so messages do not wait for
+// each other; the counter stops growing once it is past the end.
 func (g *generator) print(s *ir.Effect) {
 	var args []operand
 	for _, x := range s.Args {
@@ -68,8 +67,8 @@ func (g *generator) print(s *ir.Effect) {
 	g.place(done)
 }
 
-// messageWord returns the bits of a scalar as 64 bits, integers extended by
-// their signedness.
+// messageWord returns a scalar's bits as 64 bits, with integers extended by their
+// signedness.
 func (g *generator) messageWord(x ir.Expr) operand {
 	t := x.Type()
 	v := g.value(x)

@@ -9,8 +9,8 @@ import (
 	"quern.dev/internal/compiler/ir/irtest"
 )
 
-// program makes random kernels: scalar variables of all kinds, expressions over
-// them, conditions, loops and an array in memory. What may fail is checked.
+// program generates random kernels: scalar variables of all kinds, expressions over
+// them, conditions, loops and an array in memory. Anything that may fail is checked.
 type program struct {
 	random *rand.Rand
 	types  []*ir.Type
@@ -123,7 +123,7 @@ func (p *program) body(depth int) []ir.Stmt {
 	return out
 }
 
-// loop counts with a variable of its own, so that it ends.
+// loop counts with a separate variable, so that it ends.
 func (p *program) loop(depth int) []ir.Stmt {
 	p.count++
 	i := irtest.Local(fmt.Sprintf("loop%d", p.count), ir.TInt32)
@@ -139,7 +139,7 @@ func (p *program) loop(depth int) []ir.Stmt {
 	return list
 }
 
-// kernel wraps the body: variables start from the thread's index, and their
+// kernel wraps the body: variables are initialized from the thread's index, and their
 // last values are stored.
 func (p *program) kernel() (*ir.Kernel, []irtest.Value) {
 	const threads = 4

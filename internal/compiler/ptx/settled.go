@@ -2,11 +2,11 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// settledFirst computes the address of an element of a shared variable that
-// several indices lead to, none of which needs a check, as a sum of those that
-// stay the same and of the others: ptxas, which does not reorder sums, computes
-// the first once, and the second in uniform registers if it can, since accesses
-// add one such to their address.
+// settledFirst computes the address of an element of a shared variable with several
+// unchecked indices. It adds the indices that do not change first, and then the others.
+// ptxas does not reorder sums, so it computes the first part once. It computes the
+// second part in uniform registers if possible, because an access can add one to its
+// address.
 func (g *generator) settledFirst(p *ir.IndexPlace) (address, bool) {
 	type term struct {
 		index ir.Expr
@@ -62,7 +62,7 @@ func (g *generator) settledFirst(p *ir.IndexPlace) (address, bool) {
 	return g.offset(g.scaled(a, sum, false, 1), offset), true
 }
 
-// settled reports whether an expression has one value while the thread runs.
+// settled reports whether an expression has a single value while the thread runs.
 func (g *generator) settled(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Const, *ir.ThreadValue:

@@ -6,19 +6,18 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// sharedMemory is the shared memory of a block. Its variables are static ones
-// of the entry, unless they are larger together than what a kernel may declare:
-// then they are at the start of the dynamic shared memory, in front of that which
-// the launch asks for.
+// sharedMemory is the shared memory of a block. Its variables are static variables of
+// the entry if a kernel may declare their total size. Otherwise they are at the start
+// of dynamic shared memory, before the part that the launch requests.
 type sharedMemory struct {
 	variables map[*ir.SharedVar]*memory
-	dynamic   *memory // the dynamic memory, nil if it is not used
-	placed    int64   // bytes at its start that variables take, a multiple of dynamicAlign
+	dynamic   *memory // the dynamic memory, nil if unused
+	placed    int64   // bytes at its start used by variables, a multiple of dynamicAlign
 	length    map[*ir.SharedVar]operand
 }
 
-// dynamicAlign is the alignment of the dynamic shared memory, which the widest
-// accesses and copies need.
+// dynamicAlign is the alignment of dynamic shared memory, as required by the widest
+// accesses and copies.
 const dynamicAlign = 16
 
 func (g *generator) declareShared() {
@@ -49,7 +48,7 @@ func (g *generator) declareShared() {
 	}
 }
 
-// dynamicMemory is the dynamic shared memory.
+// dynamicMemory returns the dynamic shared memory.
 func (g *generator) dynamicMemory() *memory {
 	if g.shared.dynamic == nil {
 		g.shared.dynamic = &memory{name: g.unique("dynamic_shared"), space: sharedSpace}
@@ -57,7 +56,7 @@ func (g *generator) dynamicMemory() *memory {
 	return g.shared.dynamic
 }
 
-// sharedBytes is the size of all variables in shared memory.
+// sharedBytes returns the size of all variables in shared memory.
 func (g *generator) sharedBytes() int {
 	if g.shared.placed > 0 {
 		return int(g.shared.placed)
@@ -73,7 +72,7 @@ func (s *sharedMemory) appendDynamic(b []byte) []byte {
 	return fmt.Appendf(b, ".extern .shared .align %d .b8 %s[];\n", dynamicAlign, s.dynamic.name)
 }
 
-// sharedAddress is the address of a shared variable.
+// sharedAddress returns the address of a shared variable.
 func (g *generator) sharedAddress(v *ir.SharedVar) address {
 	m := g.shared.variables[v]
 	if m == nil {
@@ -86,8 +85,7 @@ func (g *generator) sharedAddress(v *ir.SharedVar) address {
 	return address{space: sharedSpace, symbol: m.name, memory: m}
 }
 
-// dynamicSlice is the dynamic shared memory that the launch has asked for, as
-// a slice.
+// dynamicSlice returns the dynamic shared memory requested by the launch as a slice.
 func (g *generator) dynamicSlice(v *ir.SharedVar) slice {
 	most := ir.MaxDynamic(v.Type.Elem)
 	start := address{space: sharedSpace, symbol: g.dynamicMemory().name, memory: g.dynamicMemory()}
@@ -105,8 +103,8 @@ func (g *generator) dynamicSlice(v *ir.SharedVar) slice {
 	return s
 }
 
-// dynamicLength computes the number of elements that the dynamic shared memory
-// of the launch has room for.
+// dynamicLength computes the number of elements that fit in the dynamic shared memory
+// of the launch.
 func (g *generator) dynamicLength(dst operand, size int64) {
 	bytes, n := g.register(b32Class), g.register(b32Class)
 	g.emitSymbol("mov.u32", bytes, "%dynamic_smem_size")

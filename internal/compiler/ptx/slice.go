@@ -2,12 +2,12 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// slice is a slice value. One that a variable holds gets registers for those of
-// its parts that are used.
+// slice is a slice value. A variable has registers for the parts of the slice that are
+// used.
 type slice struct {
 	variable *variable
 	space    space
-	// The parts, where there is no variable.
+	// The parts, if it is not a variable.
 	pointer, length, capacity operand
 
 	maxLength int64
@@ -64,8 +64,8 @@ func (g *generator) selectSlice(e *ir.Select) slice {
 	}
 }
 
-// sliceExpr evaluates x[lo:hi:max]. Bounds are checked in Go's order: the
-// limit against the capacity, then each bound against the next one.
+// sliceExpr evaluates x[lo:hi:max]. Bounds are checked in Go's order: max against the
+// capacity, then each bound against the next one.
 func (g *generator) sliceExpr(e *ir.SliceExpr) slice {
 	var s slice
 	if e.X != nil {
@@ -115,7 +115,7 @@ func (g *generator) sliceExpr(e *ir.SliceExpr) slice {
 	}
 }
 
-// difference is x-y of 64 bits; none where x is none.
+// difference returns the 64-bit difference x-y, or none if x is none.
 func (g *generator) difference(x, y operand) operand {
 	switch {
 	case x.isNone():
@@ -128,7 +128,7 @@ func (g *generator) difference(x, y operand) operand {
 	return d
 }
 
-// slicePointer is the address of a slice's first element.
+// slicePointer returns the address of a slice's first element.
 func (g *generator) slicePointer(s slice) operand {
 	v := s.variable
 	if v == nil {
@@ -147,7 +147,7 @@ func (g *generator) slicePointer(s slice) operand {
 	return v.pointer
 }
 
-// sliceLength is a slice's length, of 64 bits.
+// sliceLength returns a slice's length as 64 bits.
 func (g *generator) sliceLength(s slice) operand {
 	v := s.variable
 	if v == nil {
@@ -163,7 +163,7 @@ func (g *generator) sliceLength(s slice) operand {
 	return v.length
 }
 
-// sliceLength32 is the low half of a slice's length.
+// sliceLength32 returns the low half of a slice's length.
 func (g *generator) sliceLength32(s slice) operand {
 	v := s.variable
 	if v == nil || !v.isParam || v.assigned {
@@ -176,7 +176,7 @@ func (g *generator) sliceLength32(s slice) operand {
 	return v.length32
 }
 
-// sliceCapacity is a slice's capacity, of 64 bits; none of a variable in a
+// sliceCapacity returns a slice's capacity as 64 bits, or none for a variable in a
 // kernel that reads no capacity.
 func (g *generator) sliceCapacity(s slice) operand {
 	v := s.variable
@@ -197,7 +197,7 @@ func (g *generator) sliceCapacity(s slice) operand {
 	return v.capacity
 }
 
-// mention lists a variable among those that comments explain.
+// mention adds a variable to those that comments explain.
 func (g *generator) mention(v *variable) {
 	if v.pointer.isNone() && v.length.isNone() && v.capacity.isNone() {
 		g.order = append(g.order, v)

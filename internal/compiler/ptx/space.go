@@ -10,7 +10,7 @@ import (
 type space uint8
 
 const (
-	noSpace space = iota // of a variable that nothing is assigned to
+	noSpace space = iota // of a variable that is never assigned
 	genericSpace
 	globalSpace
 	sharedSpace
@@ -19,13 +19,13 @@ const (
 	constSpace
 )
 
-// directive is the state space's name, as a suffix of instructions too; the
-// generic space has none.
+// directive returns the name of the state space, which is also an instruction suffix;
+// the generic space has none.
 func (s space) directive() string {
 	return [...]string{noSpace: "", genericSpace: "", globalSpace: ".global", sharedSpace: ".shared", localSpace: ".local", paramSpace: ".param", constSpace: ".const"}[s]
 }
 
-// class is the class of an address in the space.
+// class returns the class of an address in the space.
 func (s space) class() class {
 	if s == sharedSpace || s == localSpace {
 		return b32Class
@@ -33,7 +33,7 @@ func (s space) class() class {
 	return b64Class
 }
 
-// join is the space that holds addresses of both.
+// join returns the space that contains the addresses of both.
 func (s space) join(t space) space {
 	switch {
 	case s == noSpace:
@@ -44,9 +44,9 @@ func (s space) join(t space) space {
 	return genericSpace
 }
 
-// inferSpaces gives every pointer and slice variable the one space that all
-// its assignments have, or the generic one, and finds the slices that are
-// short. It iterates to a fixed point from below.
+// inferSpaces gives every pointer and slice variable the single space of all its
+// assignments, or the generic one, and finds the slices that are short. It iterates to
+// the least fixed point.
 func (g *generator) inferSpaces(assignments []*ir.Assign) {
 	for _, l := range g.kernel.Func.Params {
 		if v := g.variables[l]; l.Type.Kind == ir.Slice || l.Type.Kind == ir.Pointer {
@@ -55,7 +55,7 @@ func (g *generator) inferSpaces(assignments []*ir.Assign) {
 		}
 	}
 	for _, v := range g.variables {
-		if v.home == inMemory { // memory holds generic addresses
+		if v.home == inMemory { // pointers in memory are generic
 			v.space, v.maxLength = genericSpace, math.MaxInt64
 		}
 	}
@@ -76,7 +76,7 @@ func (g *generator) inferSpaces(assignments []*ir.Assign) {
 	}
 }
 
-// spaceOf is the address space of a pointer or slice value, as far as is known.
+// spaceOf returns the address space of a pointer or slice value, as far as known.
 func (g *generator) spaceOf(e ir.Expr) space {
 	switch e := e.(type) {
 	case *ir.Load:
@@ -100,10 +100,10 @@ func (g *generator) spaceOf(e ir.Expr) space {
 		return g.spaceOf(e.X).join(g.spaceOf(e.Y))
 	case *ir.Zero:
 		if e.T.Kind == ir.Slice {
-			return noSpace // has no element to point to
+			return noSpace // there is no element to point to
 		}
 	}
-	return globalSpace // nil: shared memory has a variable at address 0
+	return globalSpace // nil: in shared memory, address 0 is a variable
 }
 
 func (g *generator) spaceOfPlace(p ir.Place) space {
@@ -122,8 +122,8 @@ func (g *generator) spaceOfPlace(p ir.Place) space {
 	return globalSpace
 }
 
-// limitedLength is the bound that the launch conditions put on the length of
-// slice parameter i.
+// limitedLength returns the upper bound of the length of slice parameter i in the
+// launch conditions.
 func (g *generator) limitedLength(i int) int64 {
 	most := int64(math.MaxInt64)
 	for _, l := range g.kernel.Limits {
@@ -134,7 +134,7 @@ func (g *generator) limitedLength(i int) int64 {
 	return most
 }
 
-// maxLength bounds the length and capacity of a slice value.
+// maxLength returns an upper bound of the length and capacity of a slice value.
 func (g *generator) maxLength(e ir.Expr) int64 {
 	switch e := e.(type) {
 	case *ir.Load:
@@ -159,7 +159,7 @@ func (g *generator) maxLength(e ir.Expr) int64 {
 	return math.MaxInt64
 }
 
-// cast changes an address from one space to another that holds it.
+// cast converts an address from one space to another that contains it.
 func (g *generator) cast(o operand, from, to space) operand {
 	if from == to || to == noSpace || from == noSpace {
 		return o

@@ -9,14 +9,14 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// table is constant data. It is in constant memory where all threads of a warp
-// read the same place at a time, and otherwise in global memory, read through
-// the read-only cache: constant memory is slow where they differ.
+// table is constant data. It is in constant memory if all threads of a warp read the
+// same element at a time. Otherwise it is in global memory, read through the read-only
+// cache, because constant memory is slow when addresses differ.
 type table struct {
 	name  string
 	space space // globalSpace or constSpace
 	data  *ir.Table
-	base  operand // register that holds its address, made when it is first needed
+	base  operand // register with its address, created on first use
 }
 
 func (g *generator) table(t *ir.Table) *table {
@@ -33,7 +33,7 @@ func (g *generator) table(t *ir.Table) *table {
 	return u
 }
 
-// append writes the definition, in the largest unit that fits.
+// append writes the definition in the largest possible unit.
 func (t *table) append(b []byte) []byte {
 	data, align := t.data.Data, max(t.data.Type.Align(), 1)
 	if len(data) == 0 {
@@ -63,7 +63,7 @@ func (t *table) append(b []byte) []byte {
 	return append(b, "\n};\n"...)
 }
 
-// constant is the scalar of type t at an offset.
+// constant returns the scalar of type t at an offset.
 func (t *table) constant(typ *ir.Type, offset int64) (operand, bool) {
 	size := typ.Size()
 	if offset < 0 || offset+size > int64(len(t.data.Data)) || !typ.IsScalar() || typ.Kind == ir.Pointer {

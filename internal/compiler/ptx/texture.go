@@ -2,8 +2,8 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// sample reads a texture at floating coordinates. The instruction has four
-// results; those that are not wanted go nowhere.
+// sample reads a texture at float coordinates. The instruction has four results; unused
+// ones are discarded.
 func (g *generator) sample(s *ir.Effect) {
 	object := g.inRegister(g.value(s.Args[0]))
 	u, v := g.inRegister(g.value(s.Args[1])), g.inRegister(g.value(s.Args[2]))

@@ -10,8 +10,8 @@ var specialRegisters = map[ir.ThreadOp]string{
 	ir.LaneID: "%laneid",
 }
 
-// coordinate is a coordinate of the thread as 32 bits; all are below 1<<31. It
-// is read at entry, once.
+// coordinate returns a coordinate of the thread as 32 bits; all are below 1<<31. It is
+// read once, at entry.
 func (g *generator) coordinate(op ir.ThreadOp) operand {
 	if o, ok := g.coords[op]; ok {
 		return o
@@ -33,8 +33,8 @@ func (g *generator) coordinate(op ir.ThreadOp) operand {
 	return o
 }
 
-// warpID is the number of the thread's warp in its block, from the thread's
-// linear index: the special register %warpid may change while a thread runs.
+// warpID returns the number of the thread's warp in its block, computed from the
+// thread's linear index: the special register %warpid may change while a thread runs.
 func (g *generator) warpID() operand {
 	x, y, z := g.coordinate(ir.ThreadIdxX), g.coordinate(ir.ThreadIdxY), g.coordinate(ir.ThreadIdxZ)
 	nx, ny := g.coordinate(ir.BlockDimX), g.coordinate(ir.BlockDimY)

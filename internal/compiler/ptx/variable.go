@@ -6,7 +6,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// home says where a variable lives.
+// home says where a variable is stored.
 type home uint8
 
 const (
@@ -19,22 +19,22 @@ const (
 type variable struct {
 	local *ir.Local
 	home  home
-	space space // of the address in a pointer or slice
-	// maxLength bounds the length and capacity of a slice.
+	space space // of a pointer's or slice's address
+	// maxLength is an upper bound of the length and capacity of a slice.
 	maxLength int64
 
-	register operand // of a scalar
-	// The parts of a slice, each made when it is first used.
+	register operand // for a scalar
+	// The parts of a slice, each created on first use.
 	pointer, length, capacity operand
-	length32                  operand // the length's low half, of a parameter that is not assigned
+	length32                  operand // low half of the length, for a parameter that is not assigned
 
-	memory *memory // of a variable in memory
+	memory *memory // for a variable in memory
 
 	isParam     bool
-	assigned    bool // of a parameter: the body assigns it
-	index       int  // of a parameter, in the kernel's list
+	assigned    bool // for a parameter: the body assigns it
+	index       int  // for a parameter, in the kernel's list
 	param       *parameter
-	lengthParam *parameter // of a slice
+	lengthParam *parameter // for a slice
 }
 
 // memory is a variable in shared or local memory.
@@ -42,15 +42,14 @@ type memory struct {
 	name  string
 	typ   *ir.Type
 	space space
-	base  operand // register that holds its address, made when it is first needed
-	block *memory // that it is a part of, at offset; nil: it is a variable of its own
+	base  operand // register with its address, created on first use
+	block *memory // contains it at offset; nil: it is a separate variable
 
 	offset int64
 }
 
-// vectorAlign is the alignment of variables in memory of at least that size:
-// ptxas merges neighbouring accesses up to 16 bytes where it knows the
-// alignment.
+// vectorAlign is the alignment of variables in memory of at least that size: ptxas
+// merges neighbouring accesses up to 16 bytes if it knows the alignment.
 const vectorAlign = 16
 
 func (m *memory) size() int64 { return max(m.typ.Size(), 1) }
@@ -66,7 +65,7 @@ func (m *memory) append(b []byte) []byte {
 	return fmt.Appendf(b, "\t%s .align %d .b8 %s[%d];\n", m.space.directive(), max(m.align(), 1), m.name, m.size())
 }
 
-// bytes is the size of all variables in a space, laid out one after another.
+// bytes returns the size of all variables in a space, laid out one after another.
 func (g *generator) bytes(s space) int {
 	end := int64(0)
 	for _, m := range g.memories {
@@ -84,8 +83,8 @@ func (g *generator) declareMemory(name string, t *ir.Type, s space) *memory {
 	return m
 }
 
-// declareVariables decides where each variable lives and, for pointers and
-// slices, which address space they point to.
+// declareVariables decides where each variable is stored and, for pointers and slices,
+// which address space they point to.
 func (g *generator) declareVariables() {
 	f := g.kernel.Func
 	for _, list := range [][]*ir.Local{f.Results, f.Locals} {
@@ -120,9 +119,9 @@ func (g *generator) declareVariables() {
 	}
 }
 
-// uses is what a scan of the body finds out about variables.
+// uses is the result of scanning the body for uses of variables.
 type uses struct {
-	addressed map[*ir.Local]bool // a pointer or slice to it exists
+	addressed map[*ir.Local]bool // there is a pointer or slice to it
 	assigned  map[*ir.Local]bool // it or a part of it is assigned
 	caps      bool               // some capacity is read
 	pointers  []*ir.Assign       // assignments of pointers and slices to variables
@@ -145,7 +144,7 @@ func (g *generator) findUses(body []ir.Stmt) *uses {
 				switch s.Dst.Type().Kind {
 				case ir.Pointer, ir.Slice:
 					_, direct := s.Dst.(*ir.VarPlace)
-					u.caps = u.caps || !direct && s.Dst.Type().Kind == ir.Slice // memory holds capacities
+					u.caps = u.caps || !direct && s.Dst.Type().Kind == ir.Slice // slices in memory include the capacity
 					if direct {
 						u.pointers = append(u.pointers, s)
 					}
@@ -206,7 +205,7 @@ func (g *generator) scalar(v *variable) operand {
 	return v.register
 }
 
-// copyParameter stores a parameter that is not only read into local memory.
+// copyParameter copies a parameter that is not only read to local memory.
 func (g *generator) copyParameter(v *variable) {
 	to := address{space: localSpace, symbol: g.variable(v.local).memory.name}
 	t := v.local.Type

@@ -75,8 +75,8 @@ func (g *generator) storeVector(s *ir.StoreVector) {
 	})
 }
 
-// eachVector divides n elements of 4 or 8 bytes into accesses; the suffix is
-// .v4, .v2 or none.
+// eachVector splits n elements of 4 or 8 bytes into accesses; the suffix is .v4, .v2 or
+// empty.
 func eachVector(n int, size int64, access func(from, to int, suffix string)) {
 	most := int(ir.VectorBytes / size)
 	for from := 0; from < n; from += most {
@@ -89,13 +89,13 @@ func eachVector(n int, size int64, access func(from, to int, suffix string)) {
 	}
 }
 
-// packing says how n elements of 1 or 2 bytes lie in words of 32 bits.
+// packing returns how n elements of 1 or 2 bytes are packed into 32-bit words.
 func packing(n int, t *ir.Type) (perWord int64, words int) {
 	perWord = min(int64(n), 4/t.Size())
 	return perWord, n / int(perWord)
 }
 
-// extract takes element i of a word.
+// extract extracts element i of a word.
 func (g *generator) extract(t *ir.Type, dst, word operand, i int) {
 	if t.IsHalf() {
 		g.extractHalf(dst, word, i)
@@ -109,14 +109,14 @@ func (g *generator) extract(t *ir.Type, dst, word operand, i int) {
 	g.emit(opcode, dst, word, intOperand(b32Class, uint64(i)*bits), intOperand(b32Class, bits))
 }
 
-// Selectors of prmt.b32: which bytes of two words, the first one's being 0 to 3,
-// make a word.
+// Selectors of prmt.b32: which bytes of two words form the result. Bytes 0 to 3 are
+// those of the first word.
 const (
-	lowBytes  = 0x0040 // the low bytes of both, in the low half
+	lowBytes  = 0x0040 // low bytes of both, in the low half
 	lowHalves = 0x5410
 )
 
-// pack makes a word of two or four elements.
+// pack packs two or four elements into a word.
 func (g *generator) pack(t *ir.Type, parts []operand) operand {
 	if t.IsHalf() {
 		return g.packHalves(parts)
@@ -135,7 +135,7 @@ func (g *generator) pack(t *ir.Type, parts []operand) operand {
 	return select2(parts[0], parts[1], lowHalves)
 }
 
-// vector writes an access of one or several registers.
+// vector emits an access of one or several registers.
 func (w *writer) vector(opcode string, parts []operand, a address, load bool) {
 	if len(parts) == 1 {
 		if load {

@@ -8,8 +8,8 @@ import (
 	. "quern.dev/internal/compiler/ir/irtest"
 )
 
-// A vector moves elements of every size and sign, in every number, and leaves
-// out those that nothing wants.
+// A vector access handles elements of every size and sign, in every number, and omits
+// unused ones.
 func TestVectorAccesses(t *testing.T) {
 	for _, typ := range []*ir.Type{ir.TInt8, ir.TUint8, ir.TInt16, ir.TUint16, ir.TInt32, ir.TUint32, ir.TFloat32, ir.TInt64, ir.TUint64, ir.TFloat64} {
 		for _, n := range []int{2, 4, 8, 16} {

@@ -2,8 +2,8 @@ package ptx
 
 import "quern.dev/internal/compiler/ir"
 
-// warp emits a warp operation. The pass collectives has left shuffles, votes and
-// barriers.
+// warp emits a warp operation. After the pass collectives, only shuffles, votes and
+// barriers are left.
 func (g *generator) warp(s *ir.Warp) {
 	switch s.Op {
 	case ir.WarpShuffle, ir.WarpShuffleUp, ir.WarpShuffleDown, ir.WarpShuffleXor:
@@ -40,8 +40,8 @@ var shuffleModes = map[ir.WarpOp]string{
 	ir.WarpShuffle: "idx", ir.WarpShuffleUp: "up", ir.WarpShuffleDown: "down", ir.WarpShuffleXor: "bfly",
 }
 
-// shuffle emits one shfl for each 32 bits of the value. The operand that limits
-// the lanes makes those that do not exist give way to the thread's own.
+// shuffle emits one shfl per 32 bits of the value. The operand that limits the lanes
+// makes the thread's own value replace that of a missing lane.
 func (g *generator) shuffle(s *ir.Warp) {
 	x := g.inRegister(g.value(s.Args[0]))
 	lane := g.low(g.value(s.Args[1]))
@@ -73,9 +73,10 @@ func (g *generator) shuffle(s *ir.Warp) {
 	}
 }
 
-// hasLane sets dst if the lane that a shuffle reads exists. The instruction would
-// say so itself; but of a value that is the same in all lanes ptxas (13.0, 13.5)
-// takes that to be the same too, and then leaves out shuffles of what depends on it.
+// hasLane sets dst to whether the lane that a shuffle reads exists. The instruction has
+// such a result, but if the shuffled value is the same in all lanes, ptxas (13.0, 13.5)
+// assumes that this result is the same too, and then omits shuffles of values that
+// depend on it.
 func (g *generator) hasLane(op ir.WarpOp, dst, distance, last operand) {
 	own, other := g.coordinate(ir.LaneID), g.register(b32Class)
 	if distance.immediate {
@@ -99,8 +100,8 @@ func (g *generator) hasLane(op ir.WarpOp, dst, distance, last operand) {
 	g.emit("setp.le.u32", dst, other, last)
 }
 
-// result emits what computes a value of class c, in the register of the variable
-// that gets it or in a fresh one.
+// result lets compute store a value of class c in the register of the destination
+// variable, or in a fresh one.
 func (g *generator) result(v *ir.Local, c class, compute func(dst operand)) {
 	if v == nil {
 		compute(g.register(c))
@@ -115,12 +116,12 @@ func (g *generator) result(v *ir.Local, c class, compute func(dst operand)) {
 	g.storePlace(&ir.VarPlace{Var: v}, dst)
 }
 
-// members is which lanes the thread's warp has: a mask and the number of the
-// last.
+// members describes the lanes of the thread's warp: a mask and the number of the last
+// lane.
 type members struct{ mask, last operand }
 
-// members returns them. Only the last warp of a block can lack some; a declared
-// block says whether it does.
+// members returns the lanes of the warp. Only the last warp of a block can have fewer
+// than 32; a declared block tells whether it does.
 func (g *generator) members() members {
 	if g.kernel.Options.FullWarps() {
 		return members{intOperand(b32Class, ^uint64(0)), intOperand(b32Class, 31)}
@@ -139,7 +140,7 @@ func (g *generator) members() members {
 		g.emit("sub.u32", lanes, threads, first)
 		g.emit("min.u32", lanes, lanes, intOperand(b32Class, 32))
 		g.emit("sub.u32", m.last, lanes, intOperand(b32Class, 1))
-		// Shifted by 32, PTX has 0 left.
+		// PTX shifts by 32 to 0.
 		g.emit("shl.b32", m.mask, intOperand(b32Class, 1), lanes)
 		g.emit("sub.u32", m.mask, m.mask, intOperand(b32Class, 1))
 	})

@@ -6,11 +6,11 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// writer holds the text of the body while it grows, in three streams: entry
-// runs first and grows as the body finds out which parameters and coordinates
-// it needs; cold follows the body.
+// writer holds the text of the body under construction, in three streams: the body;
+// entry, which runs first and grows as the body needs parameters and coordinates; and
+// cold, which follows the body.
 type writer struct {
-	text   []byte // the stream in use
+	text   []byte // the current stream
 	entry  []byte
 	cold   []byte
 	counts [numClasses]uint64
@@ -26,7 +26,7 @@ func (w *writer) register(c class) operand {
 	return operand{class: c, n: w.counts[c]}
 }
 
-// into returns dst, or a fresh register where dst is none.
+// into returns dst, or a fresh register if dst is none.
 func (w *writer) into(dst operand, c class) operand {
 	if dst.isNone() {
 		return w.register(c)
@@ -34,7 +34,7 @@ func (w *writer) into(dst operand, c class) operand {
 	return dst
 }
 
-// atEntry makes what f emits part of the entry stream.
+// atEntry puts what f emits into the entry stream.
 func (w *writer) atEntry(f func()) {
 	text := w.text
 	w.text = w.entry
@@ -81,7 +81,7 @@ func (w *writer) emitSymbol(opcode string, dst operand, symbol string) {
 	w.text = append(append(append(dst.append(w.text), ", "...), symbol...), ";\n"...)
 }
 
-// split and join move 64 bits to and from a pair of registers.
+// split and join move 64 bits to and from a register pair.
 func (w *writer) split(lo, hi, src operand) {
 	w.text = append(hi.append(append(lo.append(append(w.text, "\tmov.b64 {"...)), ", "...)), "}, "...)
 	w.text = append(src.append(w.text), ";\n"...)
@@ -92,7 +92,7 @@ func (w *writer) join(dst, lo, hi operand) {
 	w.text = append(hi.append(append(lo.append(w.text), ", "...)), "};\n"...)
 }
 
-// load and store write a memory access; atomic the instruction with an address
+// load and store write a memory access; atomic writes an instruction with an address
 // between its destination and its sources.
 func (w *writer) load(opcode string, dst operand, a address) { w.atomic(opcode, dst, a) }
 
@@ -127,13 +127,13 @@ func (l label) append(b []byte) []byte {
 	return strconv.AppendInt(append(b, "$L"...), int64(l), 10)
 }
 
-// jump goes to l.
+// jump jumps to l.
 func (w *writer) jump(l label) {
 	w.labels[l]++
 	w.text = append(l.append(append(w.text, "\tbra.uni "...)), ";\n"...)
 }
 
-// jumpIf goes to l if c holds.
+// jumpIf jumps to l if c holds.
 func (w *writer) jumpIf(c condition, l label) {
 	w.labels[l]++
 	w.text = append(w.text, '\t')
@@ -141,14 +141,14 @@ func (w *writer) jumpIf(c condition, l label) {
 	w.text = append(l.append(append(w.text, "bra "...)), ";\n"...)
 }
 
-// place puts l here, unless nothing has jumped to it.
+// place defines l here, unless nothing jumps to it.
 func (w *writer) place(l label) {
 	if w.labels[l] > 0 {
 		w.placeHead(l)
 	}
 }
 
-// placeHead puts l here, where later code jumps back to.
+// placeHead defines l here, as the target of a later jump back.
 func (w *writer) placeHead(l label) {
 	w.text = append(l.append(w.text), ":\n"...)
 }
@@ -160,7 +160,7 @@ type lines struct {
 	current ir.Pos
 }
 
-// at makes pos the position of the instructions that follow.
+// at sets the position of the instructions that follow.
 func (g *generator) at(pos ir.Pos) {
 	if pos.Line == 0 || g.options.OmitLines || pos.File == g.lines.current.File && pos.Line == g.lines.current.Line {
 		return

@@ -46,7 +46,7 @@ func (w *walker) binary(e *ir.Binary) *poly {
 	return w.fresh(full)
 }
 
-// atMost makes an atom in r that is not above x.
+// atMost creates an atom in r that is at most x.
 func (w *walker) atMost(x *poly, r interval) *poly {
 	return w.derived(r, func(a *poly) []*poly { return []*poly{x.plus(-1, a)} })
 }
@@ -97,11 +97,11 @@ func (w *walker) shiftRight(x, y *poly, full interval) *poly {
 	return w.fresh(interval{rx.lo, max(rx.hi, 0)})
 }
 
-// quotientBy makes an atom for x/k, where x >= 0 and k > 0.
+// quotientBy creates an atom for x/k, where x >= 0 and k > 0.
 func (w *walker) quotientBy(x *poly, k int64) *poly {
 	r := w.rangeOf(x)
 	r.lo /= k
-	if r.hi != noHi { // an unbounded hi may be a uint64's
+	if r.hi != noHi { // an unbounded hi may belong to a uint64
 		r.hi /= k
 	}
 	if x.c%k == 0 {
@@ -129,7 +129,7 @@ func (w *walker) quotientBy(x *poly, k int64) *poly {
 	})
 }
 
-// quotient makes or finds an atom for x/y, where x >= 0 and y >= least > 0.
+// quotient creates or finds an atom for x/y, where x >= 0 and y >= least > 0.
 func (w *walker) quotient(x, y *poly, least int64) *poly {
 	for _, k := range w.quotients {
 		if k.x.equal(x) && k.y.equal(y) {
@@ -137,11 +137,11 @@ func (w *walker) quotient(x, y *poly, least int64) *poly {
 		}
 	}
 	r := interval{0, w.rangeOf(x).hi}
-	if r.hi != noHi { // an unbounded hi may be a uint64's
+	if r.hi != noHi { // an unbounded hi may belong to a uint64
 		r.hi /= least
 	}
 	q := w.derived(r, func(a *poly) []*poly {
-		rest := x.plus(-1, w.times(a, y)) // first, for y*(x/y) <= x is better than y*(x/y) <= y*x
+		rest := x.plus(-1, w.times(a, y)) // tried first: y*(x/y) <= x is tighter than y*(x/y) <= y*x
 		return []*poly{rest, y.plusConst(-1).plus(-1, rest), x.plus(-1, a)}
 	})
 	w.quotients = append(w.quotients, knownQuotient{x, y, q})
@@ -188,7 +188,7 @@ func (w *walker) divide(e *ir.Binary, x, y *poly) *poly {
 		}
 		return p
 	case e.Op == ir.Rem && e.X.Type().IsSigned():
-		// |x%y| < |y|, |x%y| <= |x|, and the sign is x's.
+		// |x%y| < |y|, |x%y| <= |x|, and the sign is that of x.
 		m := interval{0, noHi}
 		if ry.lo != noLo && ry.hi != noHi {
 			m.hi = max(ry.hi, -ry.lo) - 1
@@ -245,7 +245,7 @@ func (w *walker) minMax(op *ir.IntrinsicOp, x, y *poly) *poly {
 		r = interval{max(rx.lo, ry.lo), max(rx.hi, ry.hi)}
 		sign = 1
 	}
-	far := w.commonBound(x, y, sign) // a min is not below what both are not below
+	far := w.commonBound(x, y, sign) // a min is at least any common lower bound of both
 	p := w.derived(r, func(a *poly) []*poly {
 		return append(differences(far, a, sign), differences([]*poly{x, y}, a, -sign)...)
 	})
@@ -254,8 +254,8 @@ func (w *walker) minMax(op *ir.IntrinsicOp, x, y *poly) *poly {
 	return p
 }
 
-// differences returns b - a >= 0 for bounds from above (sign 1) and a - b >= 0
-// for those from below.
+// differences returns b - a >= 0 for upper bounds (sign 1) and a - b >= 0 for lower
+// bounds.
 func differences(bounds []*poly, a *poly, sign int64) []*poly {
 	var out []*poly
 	for _, b := range bounds {
@@ -264,7 +264,7 @@ func differences(bounds []*poly, a *poly, sign int64) []*poly {
 	return out
 }
 
-// commonBound finds bounds of both x and y: above for sign 1, below for -1.
+// commonBound finds bounds of both x and y: upper for sign 1, lower for -1.
 func (w *walker) commonBound(x, y *poly, sign int64) []*poly {
 	var out []*poly
 	try := func(p, q *poly) {

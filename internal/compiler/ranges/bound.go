@@ -9,14 +9,13 @@ import (
 const (
 	boundDepth  = 10
 	boundBudget = 120
-	// maxCoef is the largest factor that a bound may have in front of launch
-	// arguments. Larger ones come from hashes and generators, whose values fit
-	// 32 bits for no launch.
+	// maxCoef is the largest coefficient of launch arguments in a bound. Larger ones
+	// come from hashes and generators, whose values fit 32 bits in no launch.
 	maxCoef = 1 << 20
 )
 
-// bounds derives a polynomial over stable atoms alone that is at least p
-// (sign 1) or at most p (sign -1), and that accept likes; nil if it finds none.
+// bounds derives a polynomial over stable atoms only that is at least p (sign 1) or at
+// most p (sign -1) and that accept approves, or nil if it finds none.
 func (pr *prover) bound(p *poly, sign int64, stable func(monoID) bool, accept func(*poly) bool) *poly {
 	if p == nil {
 		return nil
@@ -70,7 +69,7 @@ func (b *bounding) first(p *poly) (polyTerm, bool) {
 }
 
 // settleSign replaces a launch argument of unknown sign in t by its positive or
-// negative part: with y >= 0 it is y*w <= y*max(w, 0).
+// negative part: with y >= 0, y*w <= y*max(w, 0).
 func (b *bounding) settleSign(p *poly, t polyTerm) *poly {
 	for _, id := range b.factors[t.mono] {
 		a := b.atoms[id]
@@ -99,7 +98,7 @@ func (b *bounding) settleSign(p *poly, t polyTerm) *poly {
 	return nil
 }
 
-// numeric replaces an unstable atom of t by an end of its range.
+// numeric replaces an unstable atom of t by a bound of its range.
 func (b *bounding) numeric(p *poly, t polyTerm, depth int) bool {
 	for _, id := range b.factors[t.mono] {
 		self := b.self[id]
@@ -133,7 +132,7 @@ func (b *bounding) numeric(p *poly, t polyTerm, depth int) bool {
 	return false
 }
 
-// monoPoly is the polynomial of one monomial.
+// monoPoly returns the polynomial of one monomial.
 func monoPoly(m monoID) *poly {
 	if m == 0 {
 		return constPoly(1)
@@ -141,8 +140,8 @@ func monoPoly(m monoID) *poly {
 	return &poly{terms: []polyTerm{{m, 1}}}
 }
 
-// launchBound bounds p by launch arguments so that an end of the 32-bit range
-// may hold: sign 1 above, -1 below.
+// launchBound bounds p by launch arguments so that a bound of the 32-bit range may
+// hold: from above for sign 1, from below for -1.
 func (pr *prover) launchBound(p *poly, sign int64) *poly {
 	return pr.bound(p, sign, pr.isLaunch, func(u *poly) bool {
 		if !u.hasCoefsUpTo(maxCoef) {
@@ -153,7 +152,7 @@ func (pr *prover) launchBound(p *poly, sign int64) *poly {
 	})
 }
 
-// hasCoefsUpTo reports whether no coefficient is beyond most in magnitude.
+// hasCoefsUpTo reports whether the magnitude of every coefficient is at most most.
 func (p *poly) hasCoefsUpTo(most int64) bool {
 	for _, t := range p.terms {
 		if t.coef > most || t.coef < -most {
@@ -163,7 +162,7 @@ func (p *poly) hasCoefsUpTo(most int64) bool {
 	return true
 }
 
-// outerBound bounds p by atoms made before the atom end, and launch arguments.
+// outerBound bounds p by launch arguments and atoms created before end.
 func (pr *prover) outerBound(p *poly, sign int64, end atomID) *poly {
 	return pr.bound(p, sign, func(m monoID) bool { return pr.isOuter(m, end) }, func(*poly) bool { return true })
 }
@@ -177,8 +176,8 @@ func (pr *prover) isOuter(m monoID, end atomID) bool {
 	return true
 }
 
-// isOuterPoly reports whether p is a polynomial over atoms made before end, and
-// launch arguments.
+// isOuterPoly reports whether p is a polynomial over launch arguments and atoms created
+// before end.
 func (pr *prover) isOuterPoly(p *poly, end atomID) bool {
 	for _, t := range p.terms {
 		if !pr.isOuter(t.mono, end) {

@@ -2,9 +2,8 @@ package ranges
 
 import "quern.dev/internal/compiler/ir"
 
-// condition is what a bool says about integers. It compares values, not
-// variables, so it stays true to the moment when it was evaluated. nil says
-// nothing.
+// condition is what a bool implies about integers. It compares values, not variables,
+// so it stays true for the moment of its evaluation. nil implies nothing.
 type condition struct {
 	op   ir.BinaryOp // a comparison of x and y, or LAnd or LOr of a and b
 	x, y *poly
@@ -35,7 +34,7 @@ func (w *walker) condition(e ir.Expr) *condition {
 		if e.Op.IsLogical() {
 			a := w.condition(e.X)
 			var b *condition
-			w.apart(func() { // Y is evaluated only if X does not decide
+			w.apart(func() { // Y is evaluated only if X does not decide the result
 				w.assumeCondition(a, e.Op == ir.LAnd)
 				b = w.condition(e.Y)
 			})
@@ -50,7 +49,8 @@ func (w *walker) condition(e ir.Expr) *condition {
 	return nil
 }
 
-// decided reports whether a condition is certain to be true, or to be false.
+// decided reports whether a condition is known to be true (truth), or known to be
+// false.
 func (w *walker) decided(c *condition, truth bool) bool {
 	if c == nil {
 		return false
@@ -83,7 +83,7 @@ func (w *walker) decided(c *condition, truth bool) bool {
 	return false
 }
 
-// assumeCondition adds what a condition's being true or false tells.
+// assumeCondition adds what follows from a condition being true or false.
 func (w *walker) assumeCondition(c *condition, truth bool) {
 	if c == nil {
 		return
@@ -118,7 +118,7 @@ func (w *walker) assumeOrder(x, y *poly, less bool) {
 	}
 }
 
-// assumeUnequal assumes x != y, which tells something if one cannot be greater.
+// assumeUnequal assumes x != y, which is useful if one is known not to be greater.
 func (w *walker) assumeUnequal(x, y *poly) {
 	d := x.plus(-1, y)
 	if d == nil {

@@ -1,19 +1,17 @@
-// Package ranges finds the ranges of integers. It does bounds-check elimination: it
-// removes the checks of indices, slice bounds, divisors and shift counts that cannot
-// fail. And it narrows int to 32 bits where that is exact, which is what GPUs compute
-// fastest.
+// Package ranges computes ranges of integers. It eliminates bounds checks: it removes
+// checks of indices, slice bounds, divisors and shift counts that cannot fail. It also
+// narrows int to 32 bits, the fastest width on GPUs, where the result is exact.
 //
 //	ranges.Apply(k, ranges.Proven)
 //
-// An operation's value is a polynomial over launch arguments, thread
-// coordinates and values that are not analysed further, as long as it cannot wrap.
-// Conditions of branches and checks that have passed are inequalities between such
-// polynomials, and so is what is to be proven: 0 <= i and i < len(x). A check that
-// has passed thus proves the next one like it, and "i < len(x)" proves x[i].
+// The value of an operation is a polynomial over launch arguments, thread coordinates
+// and values that are not analysed further, provided that it cannot wrap. Branch
+// conditions and passed checks are inequalities between such polynomials, and so are
+// the goals: 0 <= i and i < len(x). So a passed check proves later checks like it, and
+// "i < len(x)" proves x[i].
 //
-// What cannot be proven from the kernel can be promised by the launch: Kernel.Limits are
-// conditions on sizes, grid and block that the launcher evaluates
-// before it picks a variant.
+// What the kernel does not prove, the launch can promise: Kernel.Limits are conditions
+// on sizes, grid and block that the launcher evaluates before it selects a variant.
 //
 //	walk.go, value.go, binary.go, condition.go   interpret the body over polynomials
 //	loop.go, join.go                             invariants of loops, and what holds behind branches
@@ -24,7 +22,7 @@
 //	narrow.go                                    rewrites int as int32
 //	trips.go                                     how often loops run
 //
-// A check that is removed may rely on any that is evaluated before it: the
-// operands of an operator from left to right, what is assigned before the place
-// that is assigned to. Later passes and back ends keep that order.
+// A removed check may rely on any check that is evaluated before it. Operands of an
+// operator are evaluated from left to right, and an assigned value before its
+// destination. Later passes and back ends preserve that order.
 package ranges

@@ -2,8 +2,9 @@ package ranges
 
 import "slices"
 
-// environment holds the bindings of all variables, in pages that copies share until
-// one is changed: each branch begins with a copy, and most change little.
+// environment holds the bindings of all variables in pages. Copies share a page until
+// one of them changes it: each branch starts with a copy, and most branches change
+// little.
 type environment struct{ pages []*bindings }
 
 const bindingsOfPage = 64
@@ -21,7 +22,7 @@ func newEnvironment(n int) environment {
 	return e
 }
 
-// at is what variable i is bound to.
+// at returns the binding of variable i.
 func (e environment) at(i int) binding { return e.pages[i/bindingsOfPage].of[i%bindingsOfPage] }
 
 func (e environment) bind(i int, b binding) {

@@ -7,8 +7,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// interval is a range of mathematical integers. math.MinInt64 as lo and
-// math.MaxInt64 as hi mean that there is no bound.
+// interval is a range of mathematical integers. math.MinInt64 as lo and math.MaxInt64
+// as hi mean no bound.
 type interval struct{ lo, hi int64 }
 
 const (
@@ -18,7 +18,7 @@ const (
 
 var int32s = interval{math.MinInt32, math.MaxInt32}
 
-// exact reports whether the interval is one value.
+// exact reports whether the interval is a single value.
 func (r interval) exact() bool { return r.lo == r.hi }
 
 func (r interval) within(s interval) bool { return r.lo >= s.lo && r.hi <= s.hi }
@@ -60,7 +60,7 @@ func saturatedAdd(x, y int64) int64 {
 	return math.MaxInt64
 }
 
-// saturatedMul multiplies bounds; what has no bound is beyond every number.
+// saturatedMul multiplies bounds; an infinite bound stays infinite.
 func saturatedMul(x, y int64) int64 {
 	if x == 0 || y == 0 {
 		return 0
@@ -87,7 +87,7 @@ func exactAdd(x, y int64) (int64, bool) {
 	return v, (x^v)&(y^v) >= 0
 }
 
-// floorDiv is the greatest integer not above x/y, for y > 0.
+// floorDiv returns x/y rounded down, for y > 0.
 func floorDiv(x, y int64) int64 {
 	q := x / y
 	if x%y < 0 {
@@ -96,7 +96,7 @@ func floorDiv(x, y int64) int64 {
 	return q
 }
 
-// ceilDiv is the least integer not below x/y, for y > 0.
+// ceilDiv returns x/y rounded up, for y > 0.
 func ceilDiv(x, y int64) int64 {
 	q := x / y
 	if x%y > 0 {
@@ -105,8 +105,8 @@ func ceilDiv(x, y int64) int64 {
 	return q
 }
 
-// kindRange is what values of an integer kind can be. The upper end of uint64
-// and uint counts as no bound.
+// kindRange returns the range of an integer kind. The upper end of uint64 and uint
+// means no bound.
 func kindRange(k ir.Kind) interval {
 	switch k {
 	case ir.Int8:
@@ -127,8 +127,8 @@ func kindRange(k ir.Kind) interval {
 	return interval{noLo, noHi}
 }
 
-// computable is where an arithmetic result of kind k cannot have wrapped: the
-// kind's range, less the ends that stand for no bound.
+// computable returns the range in which an arithmetic result of kind k cannot have
+// wrapped: the range of the kind without the ends that mean no bound.
 func computable(k ir.Kind) interval {
 	r := kindRange(k)
 	if r.lo == noLo {

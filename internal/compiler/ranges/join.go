@@ -7,23 +7,23 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// joiner merges the states in which control reaches one point.
+// joiner merges the states in which control reaches a point.
 type joiner struct {
 	w        *walker
 	vars     []int
-	start    atomID // bounds may name what was made before it: that has a value on every path
+	start    atomID // bounds may use atoms created before it: these have a value on every path
 	joined   []joined
 	arrivals int
 }
 
-// joined is what is known of a variable in all states that have arrived.
+// joined is what is known about a variable in all states that have arrived.
 type joined struct {
-	same  *poly // the value, if it is one in all
+	same  *poly // the value, if it is the same in all states
 	rng   interval
-	above []*poly // each at least the value
-	below []*poly // each at most the value
+	above []*poly // upper bounds of the value
+	below []*poly // lower bounds of the value
 	cond  *condition
-	// Bounds by launch arguments, of variables that are wanted in 32 bits.
+	// Bounds by launch arguments, for variables that should fit 32 bits.
 	launchAbove, launchBelow *poly
 }
 
@@ -31,7 +31,7 @@ func (w *walker) newJoiner(vars []int, start atomID) *joiner {
 	return &joiner{w: w, vars: vars, start: start, joined: make([]joined, len(vars))}
 }
 
-// arrive adds a state. The facts in scope are those of its path.
+// arrive adds a state. The facts in scope must be those of its path.
 func (j *joiner) arrive(env environment) {
 	for i, v := range j.vars {
 		if j.arrivals == 0 {
@@ -102,8 +102,8 @@ func (j *joiner) merge(s *joined, v int, b binding) {
 	s.below = slices.DeleteFunc(s.below, func(p *poly) bool { return !w.proves(b.num.plus(-1, p)) })
 }
 
-// signedRange is the interval of p, without negative numbers if it is known to
-// have none.
+// signedRange returns the interval of p, without negative numbers if p is known not to
+// be negative.
 func (w *walker) signedRange(p *poly) interval {
 	r := w.rangeOf(p)
 	if r.lo < 0 && r.hi >= 0 && w.proves(p) {
@@ -112,15 +112,15 @@ func (w *walker) signedRange(p *poly) interval {
 	return r
 }
 
-// lateBound is a bound of a variable in the last state that has arrived.
+// lateBound is a bound of a variable in the last state that arrived.
 type lateBound struct {
 	v     int // index in vars
 	sign  int64
 	bound *poly
 }
 
-// lateBounds returns bounds in the last of several states that are not among
-// those of the first.
+// lateBounds returns the bounds in the last of several states that the first state does
+// not have.
 func (j *joiner) lateBounds(env environment) []lateBound {
 	var out []lateBound
 	for i, v := range j.vars {
@@ -143,8 +143,8 @@ func (j *joiner) lateBounds(env environment) []lateBound {
 	return out
 }
 
-// addBounds keeps those late bounds that hold in the state before, whose facts
-// are in scope.
+// addBounds keeps those late bounds that hold in the previous state. The facts of that
+// state are in scope.
 func (j *joiner) addBounds(list []lateBound, env environment) {
 	for _, l := range list {
 		if p := env.at(j.vars[l.v]).num; p == nil || !j.w.proves(l.bound.plus(-1, p).scaledOrNil(l.sign)) {
@@ -159,8 +159,8 @@ func (j *joiner) addBounds(list []lateBound, env environment) {
 	}
 }
 
-// add adds a bound to a list. Those by launch arguments alone come first: a
-// search that meets others first may end before it comes to them.
+// add adds a bound to a list. Bounds by launch arguments alone come first: the search
+// may be cut off before it reaches the others.
 func (j *joiner) add(list []*poly, b *poly) []*poly {
 	if slices.ContainsFunc(b.terms, func(t polyTerm) bool { return !j.w.isLaunch(t.mono) }) {
 		return append(list, b)
@@ -168,8 +168,8 @@ func (j *joiner) add(list []*poly, b *poly) []*poly {
 	return append([]*poly{b}, list...)
 }
 
-// launchAboveOf and launchBelowOf are the bounds so far; those of a constant
-// are itself.
+// launchAboveOf and launchBelowOf return the current bounds; a constant is its own
+// bound.
 func (s *joined) launchAboveOf() *poly {
 	if s.rng.exact() {
 		return constPoly(s.rng.hi)
@@ -189,7 +189,7 @@ func (w *walker) launchBoundOf(p *poly, r interval, sign int64) *poly {
 		return constPoly(r.lo)
 	}
 	b := w.launchBound(p, sign)
-	// What is known of p for every launch may be tighter than what was found.
+	// The range of p for every launch may be tighter than the bound that was found.
 	end := r.lo
 	if sign > 0 {
 		end = r.hi
@@ -203,8 +203,8 @@ func (w *walker) launchBoundOf(p *poly, r interval, sign int64) *poly {
 	return b
 }
 
-// greater returns a bound that covers both p and q for all launches: the greater
-// for SymMax, the lesser for SymMin.
+// greater returns a bound that covers both p and q for all launches: the greater for
+// SymMax, the smaller for SymMin.
 func (w *walker) greater(op ir.SymOp, p, q *poly) *poly {
 	if p == nil || q == nil {
 		return nil
@@ -225,8 +225,8 @@ func (w *walker) greater(op ir.SymOp, p, q *poly) *poly {
 	return w.launchOp(op, p, q)
 }
 
-// nested reports whether p has an operand that is itself a min, max or div: a
-// launch condition stays shallow.
+// nested reports whether p has an operand that is itself a min, max or div: launch
+// conditions stay shallow.
 func (w *walker) nested(p *poly) bool {
 	for _, t := range p.terms {
 		for _, a := range w.factors[t.mono] {
@@ -257,7 +257,7 @@ func (j *joiner) bind(v int, s *joined) binding {
 	return binding{num: w.derived(s.rng, s.facts)}
 }
 
-// facts are those of an atom for the variable.
+// facts returns the facts about an atom for the variable.
 func (s *joined) facts(a *poly) []*poly {
 	var out []*poly
 	for _, p := range s.above {
@@ -275,7 +275,7 @@ func (s *joined) facts(a *poly) []*poly {
 	return out
 }
 
-// rangeOfVar is what a variable's type admits.
+// rangeOfVar returns the range of a variable's type.
 func (w *walker) rangeOfVar(v int) interval {
 	t := w.tracked[v].Type
 	if t.Kind == ir.Slice {

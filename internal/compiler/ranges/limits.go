@@ -7,9 +7,9 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// launchConditions returns the launch conditions of the variant: first those of
-// single arguments, then those of results and of promised checks, in the body's
-// order and without what others imply.
+// launchConditions returns the launch conditions of the variant: first those of single
+// arguments, then those of results and promised checks, in the order of the body and
+// without redundant ones.
 func (w *walker) launchConditions() ir.Limits {
 	if w.variant == Wide {
 		return nil
@@ -37,8 +37,8 @@ func (w *walker) has(v *ir.Local) bool {
 	return ok
 }
 
-// collectLimits returns polynomials that must not be positive, one for each
-// shape, in the body's order.
+// collectLimits returns polynomials that must not be positive, one per shape, in the
+// order of the body.
 func (w *walker) collectLimits() []*poly {
 	var out []*poly
 	at := map[shapeID]int{}
@@ -79,7 +79,7 @@ func (w *walker) collectLimits() []*poly {
 	return out
 }
 
-// prune drops p <= 0 where q <= 0 is required too and implies it for all launches.
+// prune drops p <= 0 if q <= 0 is required too and implies it for all launches.
 func (w *walker) prune(list []*poly) []*poly {
 	cases := make([][]*poly, len(list))
 	for i, p := range list {
@@ -87,7 +87,7 @@ func (w *walker) prune(list []*poly) []*poly {
 	}
 	dropped := make([]bool, len(list))
 	for i := range list {
-		for j := len(list) - 1; j >= 0 && !dropped[i]; j-- { // unrolled code often ends with the greatest index
+		for j := len(list) - 1; j >= 0 && !dropped[i]; j-- { // unrolled code often ends with the largest index
 			dropped[i] = i != j && !dropped[j] && w.implies(cases[j], cases[i])
 		}
 	}
@@ -95,8 +95,8 @@ func (w *walker) prune(list []*poly) []*poly {
 	return slices.DeleteFunc(list, func(*poly) bool { i++; return dropped[i] })
 }
 
-// cases splits a condition p <= 0 with p = q - max(x, y) into q - x <= 0 and
-// q - y <= 0, of which one must hold.
+// cases splits a condition p <= 0 with p = q - max(x, y) into q - x <= 0 and q - y <=
+// 0, one of which must hold.
 func (w *walker) cases(p *poly) []*poly {
 	for _, t := range p.terms {
 		f := w.factors[t.mono]
@@ -130,7 +130,7 @@ func (w *walker) neverBelow(p, q *poly) bool {
 	return d != nil && w.launchRange(d).lo >= 0
 }
 
-// sym writes a polynomial over launch atoms as an expression.
+// sym converts a polynomial over launch atoms to an expression.
 func (w *walker) sym(p *poly) *ir.Sym {
 	var sum *ir.Sym
 	add := func(coef int64, x *ir.Sym) {
@@ -151,7 +151,7 @@ func (w *walker) sym(p *poly) *ir.Sym {
 		sum = &ir.Sym{Op: op, X: sum, Y: x}
 	}
 	terms := slices.Clone(p.terms)
-	slices.SortStableFunc(terms, func(a, b polyTerm) int { // positive ones first: sums do not start with a negation
+	slices.SortStableFunc(terms, func(a, b polyTerm) int { // positive terms first, so that sums do not start with a negation
 		switch {
 		case a.coef > 0 && b.coef < 0:
 			return -1

@@ -6,24 +6,24 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// loopMemo is what the walks of a loop have found out about the variables that
-// it assigns, by number: on which side they leave the bounds they start with.
+// loopMemo records what the walks of a loop have found out about the assigned
+// variables, by number: in which direction they leave their initial bounds.
 type loopMemo struct {
 	rises, falls map[int]bool
-	// wraps holds what a counter that starts again seems to be within.
+	// wraps holds the guessed range of a counter that restarts.
 	wraps map[int]interval
-	// refined holds ranges that an earlier walk has shown to hold at the head.
+	// refined holds ranges that an earlier walk has proved at the head.
 	refined map[int]interval
 	// settled: refined ranges have failed once and are not tried again.
 	settled bool
 }
 
-// loop walks a loop until the ranges assumed at its head are an invariant.
+// loop walks a loop until the ranges assumed at its head are invariant.
 //
-// The first guess is that variables keep the bounds they enter with, less the
-// side to which an update moves them: a condition bounds that side inside the
-// body. When a value that comes back breaks a bound, the bound is given up and
-// the body walked again; every retry gives up at least one.
+// The first guess is that variables keep their initial bounds, except in the direction
+// in which an update moves them: inside the body, a condition bounds that direction. If
+// a value at the end of the body violates a bound, the bound is dropped and the body
+// walked again; every retry drops at least one bound.
 func (w *walker) loop(s *ir.Loop) bool {
 	if w.trips != nil {
 		w.noteTrips(s)
@@ -49,8 +49,8 @@ func (w *walker) loop(s *ir.Loop) bool {
 	}
 }
 
-// guess finds the sides to which updates seem to move variables. A wrong guess
-// costs a walk or a bound, not soundness.
+// guess finds the directions in which updates seem to move variables. A wrong guess
+// costs a walk or a bound, but not soundness.
 func (w *walker) guess(loop *ir.Loop, vars []int) *loopMemo {
 	memo := &loopMemo{rises: map[int]bool{}, falls: map[int]bool{}, wraps: map[int]interval{}}
 	for _, v := range vars {
@@ -78,8 +78,8 @@ func (w *walker) guess(loop *ir.Loop, vars []int) *loopMemo {
 	return memo
 }
 
-// wrapsAt returns the values at the head of a loop of a variable that the loop
-// sets to a constant once it has reached a limit:
+// wrapsAt returns the range at the head of a loop of a variable that the loop resets to
+// a constant when it reaches a limit:
 //
 //	if slot++; slot == 3 {
 //		slot = 0
@@ -93,7 +93,7 @@ func (w *walker) wrapsAt(loop *ir.Loop, v int) (r interval, ok bool) {
 			constants++
 		}
 	}
-	if constants < 2 { // the first value and the one to start again from
+	if constants < 2 { // the initial value and the reset value
 		return r, false
 	}
 	visitor := ir.Visitor{Expr: func(e ir.Expr) bool {
@@ -134,16 +134,16 @@ type iteration struct {
 	outside scope
 }
 
-// head is what is assumed of a variable when the loop's head is reached.
+// head is what is assumed about a variable at the loop's head.
 type head struct {
-	atom         *poly // nil: nothing, or not a number
+	atom         *poly // nil: nothing is assumed, or not a number
 	rng          interval
 	above, below []*poly
-	inside       interval // the range where the body begins
+	inside       interval // the range at the start of the body
 }
 
-// walk reports whether control reaches the end of the loop, and whether the
-// assumptions have held; if not, another walk is due.
+// walk reports whether control reaches the end of the loop, and whether the assumptions
+// held; if they did not, another walk is needed.
 func (it *iteration) walk() (ends, stable bool) {
 	w, s := it.walker, it.loop
 	it.outside = w.mark()
@@ -189,8 +189,7 @@ func (it *iteration) walk() (ends, stable bool) {
 	return it.leave(), true
 }
 
-// leave binds the variables to what holds behind the loop if it is left by
-// breaks, perhaps among others.
+// leave binds the variables to what holds after the loop if breaks may leave it.
 func (it *iteration) leave() bool {
 	it.release(it.outside)
 	if it.left.arrivals == 0 {
@@ -230,10 +229,10 @@ func (it *iteration) bindHeads() {
 	}
 }
 
-// assumeSteps assumes that a variable which enters as a known value and moves up
-// by a constant k is, in the body, that value plus a multiple of k: from v < x
-// follows v <= entry + k*((x-1-entry)/k), which is tighter than x-1. It
-// matters to promises only: tiles that end exactly at the end of a slice.
+// assumeSteps assumes, for a variable with a known initial value and a constant
+// positive step k, that its value in the body is the initial value plus a multiple of
+// k: v < x implies v <= entry + k*((x-1-entry)/k), which is tighter than x-1. This
+// matters only for promises: tiles that end exactly at the end of a slice.
 func (it *iteration) assumeSteps(cond *condition, entered []*poly) {
 	w := it.walker
 	if w.variant != Proven || cond == nil || cond.not || cond.op != ir.Lt || !w.isLaunchPoly(cond.y) {
@@ -268,8 +267,8 @@ func (pr *prover) isLaunchPoly(p *poly) bool {
 	return true
 }
 
-// constantStep returns k if all that the loop does to variable v is to add the
-// positive constant k to it, once, at its end; else 0.
+// constantStep returns k if the loop's only change of variable v is to add the positive
+// constant k once, at its end; otherwise 0.
 func (it *iteration) constantStep(v int) int64 {
 	variable := it.tracked[v]
 	assignments := 0
@@ -310,7 +309,7 @@ func (it *iteration) constantStep(v int) int64 {
 	return 0
 }
 
-// noteInside records the ranges where the body begins.
+// noteInside records the ranges at the start of the body.
 func (it *iteration) noteInside() {
 	for i, v := range it.vars {
 		if p := it.env.at(v).num; p != nil {
@@ -339,8 +338,8 @@ func (it *iteration) body(continued *joiner, cond *condition, inside scope) bool
 	return true
 }
 
-// verify checks that the values which come back meet what is assumed at the
-// head, and returns their ranges; a bound that fails is given up.
+// verify checks that the values at the end of an iteration satisfy the assumptions at
+// the head, and returns their ranges. A bound that fails is dropped.
 func (it *iteration) verify() (back []interval, ok bool) {
 	w := it.walker
 	back = make([]interval, len(it.vars))
@@ -353,7 +352,7 @@ func (it *iteration) verify() (back []interval, ok bool) {
 		full := w.rangeOfVar(v)
 		back[i] = full
 		if p != nil {
-			// What a launch condition promises of p may be missing in its range.
+			// What a launch condition promises about p may be missing in its range.
 			back[i] = w.rangeOf(p).meet(full)
 		}
 		risen := back[i].hi > h.rng.hi && !w.proves(constPoly(h.rng.hi).plus(-1, p))
@@ -380,10 +379,9 @@ func (it *iteration) verify() (back []interval, ok bool) {
 	return back, ok
 }
 
-// refine narrows the ranges at the head to the values that enter and come
-// back, which a verified walk has shown to be all. It asks for another walk
-// (false) if the body, or a computation before it, would begin with a smaller
-// range than it did.
+// refine narrows the ranges at the head to the initial values and those at the end of
+// an iteration; a verified walk has shown that there are no others. It requests another
+// walk (false) if the body, or a computation before it, would start with a smaller range.
 func (it *iteration) refine(back []interval) bool {
 	w := it.walker
 	refined := map[int]interval{}
@@ -414,8 +412,8 @@ func (it *iteration) refine(back []interval) bool {
 	return true
 }
 
-// computesAtHead reports whether the loop does more before its body than to
-// compare variables.
+// computesAtHead reports whether the loop does more before its body than compare
+// variables.
 func (it *iteration) computesAtHead() bool {
 	if len(it.loop.Pre) > 0 {
 		return true

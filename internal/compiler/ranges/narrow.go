@@ -2,15 +2,15 @@ package ranges
 
 import "quern.dev/internal/compiler/ir"
 
-// narrower rewrites int arithmetic in 32 bits where the walk has found that
-// values fit. Each int expression is rebuilt in one of three forms:
+// narrower rewrites int arithmetic in 32 bits if the walk has found that the values
+// fit. Each int expression is rebuilt in one of three forms:
 //
 //   - wide: an int with the same value;
-//   - exact: an int32 with the same value, of an expression that fits;
-//   - low: an int32 with the value's low 32 bits.
+//   - exact: an int32 with the same value, for an expression that fits;
+//   - low: an int32 with the low 32 bits of the value.
 //
-// Sums, products and bit operations need only the low bits of their operands;
-// other operations need operands that fit.
+// Sums, products and bit operations need only the low bits of their operands; other
+// operations need operands that fit.
 type narrower struct {
 	walk   *walker
 	narrow map[*ir.Local]bool // variables that become int32
@@ -19,12 +19,12 @@ type narrower struct {
 func (n *narrower) kernel(f *ir.Func) {
 	n.chooseVariables(f)
 	f.Body = n.body(f.Body)
-	for v := range n.narrow { // last: until here an expression's type is the one it had
+	for v := range n.narrow { // last: until here, expressions keep their types
 		v.Type = ir.TInt32
 	}
 }
 
-// chooseVariables finds the int variables that only fitting values reach.
+// chooseVariables finds the int variables that are assigned only fitting values.
 func (n *narrower) chooseVariables(f *ir.Func) {
 	for _, v := range f.Locals {
 		if v.Type.Kind == ir.Int && n.walk.has(v) {
@@ -104,7 +104,7 @@ func (n *narrower) all(list []ir.Expr) {
 	}
 }
 
-// place rewrites the way to a place.
+// place rewrites the indices of a place.
 func (n *narrower) place(p ir.Place) ir.Place {
 	switch p := p.(type) {
 	case *ir.DerefPlace:
@@ -123,8 +123,8 @@ func (n *narrower) place(p ir.Place) ir.Place {
 	return p
 }
 
-// subscript rewrites an index. Behind a check that is gone it is below the
-// length, and if that fits int32 (short) its low bits are all of it.
+// subscript rewrites an index. If its check was removed, the index is below the length;
+// if the length fits int32 (short), the low bits are the whole index.
 func (n *narrower) subscript(e ir.Expr, checked, short bool) ir.Expr {
 	if e.Type().Kind != ir.Int {
 		return n.any(e)
@@ -135,7 +135,7 @@ func (n *narrower) subscript(e ir.Expr, checked, short bool) ir.Expr {
 	return n.wide(e)
 }
 
-// fits reports whether an int expression has a value that fits int32.
+// fits reports whether the value of an int expression fits int32.
 func (n *narrower) fits(e ir.Expr) bool { return n.walk.fits[e] || n.isNarrow(e) }
 
 // isNarrow reports whether e reads a variable that becomes int32.
@@ -148,7 +148,7 @@ func (n *narrower) isNarrow(e ir.Expr) bool {
 	return false
 }
 
-// any rewrites an expression and keeps its type.
+// any rewrites an expression without changing its type.
 func (n *narrower) any(e ir.Expr) ir.Expr {
 	if e.Type().Kind == ir.Int {
 		return n.wide(e)
@@ -156,8 +156,8 @@ func (n *narrower) any(e ir.Expr) ir.Expr {
 	return n.operands(e)
 }
 
-// operands rewrites the operands of an expression that keeps its type. Int
-// operands become int32 where that changes nothing.
+// operands rewrites the operands of an expression that keeps its type. Int operands
+// become int32 where that does not change the result.
 func (n *narrower) operands(e ir.Expr) ir.Expr {
 	switch e := e.(type) {
 	case *ir.Load:
@@ -212,7 +212,7 @@ func (n *narrower) operands(e ir.Expr) ir.Expr {
 	return e
 }
 
-// operand rewrites an int operand that may as well be an int32: a shift count.
+// operand rewrites an int operand that may be an int32 instead: a shift count.
 func (n *narrower) operand(e ir.Expr) ir.Expr {
 	if e.Type().Kind == ir.Int && n.fits(e) {
 		return n.low(e)
@@ -220,7 +220,7 @@ func (n *narrower) operand(e ir.Expr) ir.Expr {
 	return n.any(e)
 }
 
-// convert rewrites a conversion to another type than int.
+// convert rewrites a conversion to a type other than int.
 func (n *narrower) convert(e *ir.Convert) ir.Expr {
 	if e.X.Type().Kind != ir.Int {
 		e.X = n.any(e.X)
@@ -253,7 +253,7 @@ func (n *narrower) wide(e ir.Expr) ir.Expr {
 			return &ir.Convert{T: ir.TInt, X: e}
 		}
 	case *ir.Convert:
-		if e.X.Type().Kind == ir.Int { // a renaming
+		if e.X.Type().Kind == ir.Int { // only renames the type
 			return n.wide(e.X)
 		}
 		e.X = n.any(e.X)
@@ -262,8 +262,8 @@ func (n *narrower) wide(e ir.Expr) ir.Expr {
 	return n.operands(e)
 }
 
-// worthNarrowing reports whether an int expression is arithmetic that is done
-// better in 32 bits and extended than in 64.
+// worthNarrowing reports whether an int expression is arithmetic that is cheaper in 32
+// bits with an extension than in 64 bits.
 func (n *narrower) worthNarrowing(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Binary:
@@ -282,7 +282,7 @@ func (n *narrower) worthNarrowing(e ir.Expr) bool {
 	return false
 }
 
-// low rebuilds an int expression as an int32 with its low bits: the value
+// low rebuilds an int expression as an int32 with its low bits, which is the value
 // itself if it fits.
 func (n *narrower) low(e ir.Expr) ir.Expr {
 	if e.Type().Kind != ir.Int {
@@ -317,9 +317,9 @@ func (n *narrower) low(e ir.Expr) ir.Expr {
 	return truncated(n.wideOperation(e))
 }
 
-// saturates reports whether the int32 nearest to an int expression is as easy to
-// have as its low bits: of what fits, of floats that are converted, and of minima
-// and maxima of these.
+// saturates reports whether the int32 nearest to an int expression is as cheap as its
+// low bits. This holds for values that fit, for converted floats, and for minima and
+// maxima of these.
 func (n *narrower) saturates(e ir.Expr) bool {
 	switch x := e.(type) {
 	case *ir.Convert:
@@ -330,7 +330,7 @@ func (n *narrower) saturates(e ir.Expr) bool {
 	return n.fits(e)
 }
 
-// saturated rebuilds an int expression as the int32 that is nearest to it.
+// saturated rebuilds an int expression as the nearest int32.
 func (n *narrower) saturated(e ir.Expr) ir.Expr {
 	switch e := e.(type) {
 	case *ir.Convert:
@@ -359,7 +359,7 @@ func (n *narrower) lowBinary(e *ir.Binary) ir.Expr {
 		e.X, e.Y = n.low(e.X), n.low(e.Y)
 		return e
 	case ir.Shl:
-		e.X, e.Y = n.low(e.X), n.operand(e.Y) // a count of 32 or more leaves 0 in the low bits
+		e.X, e.Y = n.low(e.X), n.operand(e.Y) // a count of 32 or more makes the low bits 0
 		return e
 	case ir.Shr:
 		if n.fits(e.X) {
@@ -375,8 +375,8 @@ func (n *narrower) lowBinary(e *ir.Binary) ir.Expr {
 	return truncated(n.operands(e))
 }
 
-// unsigned turns a signed division in type t of numbers that are not negative
-// into an unsigned one, which takes fewer instructions.
+// unsigned turns a signed division in type t of non-negative numbers into an unsigned
+// one, which takes fewer instructions.
 func (n *narrower) unsigned(e *ir.Binary, t *ir.Type) ir.Expr {
 	if !n.walk.natural[e] || !t.IsSigned() || t.Size() < 4 {
 		return e

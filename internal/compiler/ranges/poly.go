@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// poly is a polynomial over atoms with integer coefficients: c plus the terms,
-// which are sorted by monomial and have no zero coefficient. It is immutable,
-// and nil stands for one that is too large to be kept.
+// poly is a polynomial over atoms with integer coefficients: c plus the terms, which
+// are sorted by monomial and have no zero coefficients. It is immutable. nil stands for
+// a polynomial that is too large to keep.
 type poly struct {
 	c     int64
 	terms []polyTerm
-	shape shapeID // of the terms; 0 until asked for
+	shape shapeID // of the terms; 0 until requested
 }
 
 type polyTerm struct {
@@ -19,9 +19,9 @@ type polyTerm struct {
 	coef int64
 }
 
-// atomID names an unknown: a launch argument, a coordinate, or a value that
-// the analysis does not look into. monoID names a product of atoms. shapeID
-// names a list of terms, so that polynomials which differ by a constant share it.
+// atomID identifies an unknown: a launch argument, a coordinate, or a value that is not
+// analysed further. monoID identifies a product of atoms. shapeID identifies a list of
+// terms: polynomials that differ by a constant share it.
 type (
 	atomID  int32
 	monoID  int32
@@ -84,7 +84,7 @@ func (m *monomials) join(x, y monoID) monoID {
 	return id
 }
 
-// quotient is x/y if y divides x.
+// quotient returns x/y if y divides x.
 func (m *monomials) quotient(x, y monoID) (monoID, bool) {
 	if x == y {
 		return 0, true
@@ -111,7 +111,7 @@ func (m *monomials) quotient(x, y monoID) (monoID, bool) {
 	return m.of(out), true
 }
 
-// shape returns the identity of the terms of p.
+// shape returns the shape of the terms of p.
 func (m *monomials) shape(p *poly) shapeID {
 	if p.shape != 0 {
 		return p.shape
@@ -203,7 +203,7 @@ func (p *poly) negated() *poly { return constPoly(0).plus(-1, p) }
 // scaled returns k*p.
 func (p *poly) scaled(k int64) *poly { return constPoly(0).plus(k, p) }
 
-// dividedBy returns p/k for k > 0, the constant rounded down, if k divides all
+// dividedBy returns p/k for k > 0, with the constant rounded down, if k divides all
 // coefficients.
 func (p *poly) dividedBy(k int64) *poly {
 	out := &poly{c: floorDiv(p.c, k), terms: make([]polyTerm, len(p.terms))}

@@ -6,19 +6,19 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// prover knows inequalities between polynomials and derives others from them.
+// prover stores inequalities between polynomials and derives others from them.
 //
-// Facts have the form p >= 0. Those of an atom (what it was made from) hold
-// wherever the atom has a value. All others hold in a scope: release takes back
-// what was learned since mark.
+// Facts have the form p >= 0. Facts about an atom (from its definition) hold wherever
+// the atom has a value. All other facts hold in a scope: release removes those added
+// since mark.
 type prover struct {
 	monomials
 	atoms []atom
 	self  []*poly // by atomID
 
-	conditions []*poly // facts from branches that name a non-launch atom, innermost last
-	uniform    []*poly // facts from branches about launch arguments alone
-	known      []int64 // by shapeID: the least c for which terms + c >= 0 is a fact; noHi if there is none
+	conditions []*poly // branch facts that use a non-launch atom, innermost last
+	uniform    []*poly // branch facts about launch arguments only
+	known      []int64 // by shapeID: the smallest c for which terms + c >= 0 is a fact; noHi if there is none
 	trail      []change
 
 	launch    map[launchKey]atomID
@@ -29,23 +29,23 @@ type prover struct {
 // knownQuotient is an atom q = x/y of x >= 0 and y > 0.
 type knownQuotient struct{ x, y, q *poly }
 
-// atom is an unknown value: one of launch arguments only (launch), or another.
+// atom is an unknown value. A launch atom depends on launch arguments only.
 type atom struct {
 	rng    interval // in this scope
 	facts  []*poly
 	launch bool
-	base   interval // of a launch atom: in every scope
+	base   interval // in every scope, for a launch atom
 
-	// What a launch atom is: an argument, a dimension, or min, max or div of
-	// two polynomials over launch atoms.
+	// Definition of a launch atom: an argument, a dimension, or min, max or div of two
+	// polynomials over launch atoms.
 	op    ir.SymOp
 	value int64
 	x, y  *poly
 
 	either bool // the atom is a min or max: x or y
 
-	// word is the signed value of which the atom is the unsigned
-	// reinterpretation: they are equal once the atom is known to be small.
+	// word is the signed value whose unsigned reinterpretation the atom is: they are
+	// equal once the atom is known to be small.
 	word *poly
 }
 
@@ -56,15 +56,15 @@ type launchKey struct {
 	xc, yc int64
 }
 
-// change is an entry of the trail: an atom's former range, or the former bound
-// of a shape.
+// change is an undo entry: the previous range of an atom, or the previous bound of a
+// shape.
 type change struct {
-	shape shapeID // 0: the change is of an atom
+	shape shapeID // 0: change of an atom
 	atom  atomID
-	rng   interval // of the atom; rng.lo is the bound of a shape
+	rng   interval // of the atom; rng.lo is the bound for a shape
 }
 
-// scope marks a point to which release can go back.
+// scope marks a point that release can return to.
 type scope struct{ trail, conditions, uniform, quotients int }
 
 func newProver() *prover {
@@ -92,7 +92,7 @@ func (pr *prover) release(s scope) {
 	pr.quotients = pr.quotients[:s.quotients]
 }
 
-// fresh makes an atom that is only known to be in r.
+// fresh creates an atom that is only known to be in r.
 func (pr *prover) fresh(r interval) *poly {
 	id := atomID(len(pr.atoms))
 	pr.atoms = append(pr.atoms, atom{rng: r})
@@ -101,10 +101,10 @@ func (pr *prover) fresh(r interval) *poly {
 	return p
 }
 
-// newest is the atom that fresh made last.
+// newest returns the atom that fresh created last.
 func (pr *prover) newest() *atom { return &pr.atoms[len(pr.atoms)-1] }
 
-// launchAtom makes or finds the atom of a launch argument.
+// launchAtom creates or finds the atom of a launch argument.
 func (pr *prover) launchAtom(op ir.SymOp, value int64, r interval) *poly {
 	k := launchKey{op: op, value: value}
 	if id, ok := pr.launch[k]; ok {
@@ -117,7 +117,7 @@ func (pr *prover) launchAtom(op ir.SymOp, value int64, r interval) *poly {
 	return p
 }
 
-// launchOp makes or finds min, max or div of two polynomials over launch atoms.
+// launchOp creates or finds min, max or div of two polynomials over launch atoms.
 func (pr *prover) launchOp(op ir.SymOp, x, y *poly) *poly {
 	k := launchKey{op: op, x: pr.shape(x), y: pr.shape(y), xc: x.c, yc: y.c}
 	if id, ok := pr.launch[k]; ok {
@@ -150,7 +150,7 @@ func (pr *prover) launchOp(op ir.SymOp, x, y *poly) *poly {
 	return p
 }
 
-// single returns the atom that p is, if it is one.
+// single returns the atom that p consists of, if p is a single atom.
 func (pr *prover) single(p *poly) (atomID, bool) {
 	if p == nil || p.c != 0 || len(p.terms) != 1 || p.terms[0].coef != 1 {
 		return 0, false
@@ -159,7 +159,7 @@ func (pr *prover) single(p *poly) (atomID, bool) {
 	return f[0], len(f) == 1
 }
 
-// rangeOf is the interval of p that the atoms' ranges in this scope give.
+// rangeOf returns the interval of p that follows from the atoms' ranges in this scope.
 func (pr *prover) rangeOf(p *poly) interval {
 	r := interval{p.c, p.c}
 	for _, t := range p.terms {
@@ -168,7 +168,7 @@ func (pr *prover) rangeOf(p *poly) interval {
 	return r
 }
 
-// launchRange is the interval of a polynomial over launch atoms in every scope.
+// launchRange returns the interval, in every scope, of a polynomial over launch atoms.
 func (pr *prover) launchRange(p *poly) interval {
 	r := interval{p.c, p.c}
 	for _, t := range p.terms {
@@ -177,7 +177,7 @@ func (pr *prover) launchRange(p *poly) interval {
 	return r
 }
 
-// monoRange is the interval of a product in this scope.
+// monoRange returns the interval of a product in this scope.
 func (pr *prover) monoRange(m monoID) interval {
 	return pr.product(m, func(a *atom) interval { return a.rng })
 }
@@ -202,7 +202,7 @@ func (pr *prover) product(m monoID, rangeOf func(*atom) interval) interval {
 	return r
 }
 
-// isLaunch reports whether a product is of launch atoms only.
+// isLaunch reports whether a product consists of launch atoms only.
 func (pr *prover) isLaunch(m monoID) bool {
 	for _, a := range pr.factors[m] {
 		if !pr.atoms[a].launch {
@@ -212,7 +212,7 @@ func (pr *prover) isLaunch(m monoID) bool {
 	return true
 }
 
-// remember records p >= 0 for exact look-up.
+// remember records p >= 0 for exact lookup.
 func (pr *prover) remember(p *poly) bool {
 	s := pr.shape(p)
 	for int(s) >= len(pr.known) {
@@ -257,8 +257,8 @@ func (pr *prover) learn(p *poly) {
 	}
 }
 
-// assume records p >= 0 in this scope as the condition of a branch: unlike what
-// learn is told, it takes part in derivations.
+// assume records p >= 0 in this scope as the condition of a branch. Unlike facts given
+// to learn, it takes part in derivations.
 func (pr *prover) assume(p *poly) {
 	if p == nil || p.isConst() || pr.isKnown(p) {
 		return
@@ -278,10 +278,10 @@ func (pr *prover) tighten(id atomID, r interval) {
 	a := &pr.atoms[id]
 	old := a.rng
 	met := old.meet(r)
-	if met == old || met.lo > met.hi { // an empty range: the branch is dead
+	if met == old || met.lo > met.hi { // an empty range means that the branch is dead
 		return
 	}
-	if met.lo == noHi || met.hi == noLo { // would read as no bound
+	if met.lo == noHi || met.hi == noLo { // would read as unbounded
 		return
 	}
 	pr.trail = append(pr.trail, change{atom: id, rng: old})
@@ -294,8 +294,7 @@ func (pr *prover) tighten(id atomID, r interval) {
 	}
 }
 
-// Searching is cut off after budgetOf steps: failing to prove costs a check at
-// run time, no more.
+// A search stops after budgetOf steps: a failed proof only costs a check at run time.
 const (
 	budgetOf       = 40
 	proofDepth     = 4
@@ -303,7 +302,7 @@ const (
 	uniformUsed    = 32
 )
 
-// proves reports whether p >= 0 follows from what is known.
+// proves reports whether p >= 0 follows from the known facts.
 func (pr *prover) proves(p *poly) bool {
 	if p == nil {
 		return false
@@ -324,7 +323,7 @@ func (pr *prover) derive(p *poly, depth int) bool {
 	}
 	for i, u := range pr.uniform {
 		if i >= uniformUsed && i < len(pr.uniform)-uniformUsed {
-			continue // of thousands, only the outermost and the innermost
+			continue // of thousands, use only the outermost and the innermost
 		}
 		if d := p.plus(-1, u); d != nil && pr.rangeOf(d).lo >= 0 {
 			return true
@@ -346,8 +345,8 @@ func (pr *prover) derive(p *poly, depth int) bool {
 	return pr.deriveCases(p, depth)
 }
 
-// exceedsFact reports whether p is at least what a fact of one of m's atoms says
-// is not negative, although the fact has another multiple of m.
+// exceedsFact reports whether p is at least a quantity that a fact of one of m's atoms
+// shows to be non-negative, even if the fact has another multiple of m.
 func (pr *prover) exceedsFact(p *poly, m monoID) bool {
 	for _, a := range pr.factors[m] {
 		for _, f := range pr.atoms[a].facts {
@@ -359,7 +358,7 @@ func (pr *prover) exceedsFact(p *poly, m monoID) bool {
 	return false
 }
 
-// deriveCases derives p >= 0 for both values that a min or max in p can have.
+// deriveCases derives p >= 0 for both possible values of a min or max in p.
 func (pr *prover) deriveCases(p *poly, depth int) bool {
 	for _, t := range p.terms {
 		f := pr.factors[t.mono]
@@ -378,9 +377,9 @@ func (pr *prover) deriveCases(p *poly, depth int) bool {
 	return false
 }
 
-// eachStep calls try with multiples s >= 0 of facts that have a term with t's
-// monomial: sign -1 wants s to have t itself, so that p - s lacks it; sign 1
-// wants it to have -t, so that p + s lacks it. It stops when try returns true.
+// eachStep calls try with multiples s >= 0 of facts that contain the monomial of t.
+// With sign -1, s contains t itself, so that p - s does not contain it; with sign 1, s
+// contains -t, so that p + s does not contain it. It stops when try returns true.
 func (pr *prover) eachStep(t polyTerm, sign int64, try func(step *poly) bool) bool {
 	recent := pr.conditions[max(0, len(pr.conditions)-conditionsUsed):]
 	for i := len(recent) - 1; i >= 0; i-- {

@@ -15,8 +15,8 @@ import (
 	"quern.dev/internal/limits"
 )
 
-// indexing generates kernels that are about indices: guards, counting loops,
-// strides, divisions, slices. Every node that can fail has a position of its own.
+// indexing generates kernels that test indices: guards, counting loops, strides,
+// divisions, slices. Every node that can fail has a unique position.
 type indexing struct {
 	*rand.Rand
 	k      *ir.Kernel
@@ -26,7 +26,7 @@ type indexing struct {
 	slices []*ir.Local // []int
 	bytes  *ir.Local   // []uint8
 	array  *ir.Local   // [8]int
-	held   []*ir.Local // loop variables that only the loop assigns
+	held   []*ir.Local // loop variables assigned only by the loop
 	breaks []*ir.Label
 	loops  []*ir.Label
 	budget int
@@ -78,7 +78,7 @@ func (g *indexing) pos() ir.Pos {
 
 func choose[T any](g *indexing, list ...T) T { return list[g.IntN(len(list))] }
 
-// number is an int expression.
+// number returns an int expression.
 func (g *indexing) number(depth int) ir.Expr {
 	if depth <= 0 || g.IntN(4) == 0 {
 		return g.leaf()
@@ -152,7 +152,7 @@ func (g *indexing) leaf() ir.Expr {
 	return ir.Get(choose(g, g.ints...))
 }
 
-// subscript is an index: mostly what a guard or a loop can bound.
+// subscript returns an index, mostly one that a guard or a loop can bound.
 func (g *indexing) subscript(depth int) ir.Expr {
 	if g.IntN(3) == 0 {
 		return g.number(depth)
@@ -216,7 +216,7 @@ func (g *indexing) list(n int) []ir.Stmt {
 	return out
 }
 
-// free is an int variable that may be assigned here.
+// free returns an int variable that may be assigned here.
 func (g *indexing) free() *ir.Local {
 	for {
 		if v := choose(g, g.ints...); !slices.Contains(g.held, v) {
@@ -276,7 +276,7 @@ func (g *indexing) stmt() []ir.Stmt {
 	return out
 }
 
-// counting is a loop over a variable, up or down.
+// counting returns a loop over a variable, up or down.
 func (g *indexing) counting() []ir.Stmt {
 	v := g.free()
 	held := g.IntN(4) > 0 && len(g.held) < 3
@@ -304,7 +304,7 @@ func (g *indexing) counting() []ir.Stmt {
 	return []ir.Stmt{Set(v, from), loop}
 }
 
-// halving is a reduction's loop, or a binary search.
+// halving returns the loop of a reduction, or a binary search.
 func (g *indexing) halving() []ir.Stmt {
 	l := &ir.Label{Name: "halve"}
 	if g.IntN(2) == 0 {
@@ -323,7 +323,7 @@ func (g *indexing) halving() []ir.Stmt {
 	}}}
 }
 
-// launch is a thread's coordinates and arguments for an indexing kernel.
+// launch is the thread coordinates and arguments for an indexing kernel.
 type launch struct {
 	at   Coordinates
 	dim  [6]int64
@@ -367,7 +367,7 @@ func (g *indexing) launch() launch {
 	return l
 }
 
-// run executes a kernel and returns the memory it leaves and its fault.
+// run executes a kernel and returns the resulting memory and its fault.
 func (l launch) run(k *ir.Kernel) ([]*Object, *Fault) {
 	x, y, b := SliceValue(ir.TInt, l.lens[0]), SliceValue(ir.TInt, l.lens[1]), SliceValue(ir.TUint8, l.lens[2])
 	for i := range x.Object.Cells {
@@ -381,8 +381,8 @@ func (l launch) run(k *ir.Kernel) ([]*Object, *Fault) {
 	return []*Object{x.Object, y.Object}, f
 }
 
-// cleared returns the positions of divisions, shifts and slice expressions
-// without a check: the interpreter stops there all the same.
+// cleared returns the positions of divisions, shifts and slice expressions without a
+// check: the interpreter stops there anyway.
 func cleared(k *ir.Kernel) map[ir.Pos]bool {
 	out := map[ir.Pos]bool{}
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
@@ -404,8 +404,8 @@ func TestRangesKeepTheMeaningOfRandomKernels(t *testing.T) {
 	defer func(n int) { MaxSteps = n }(MaxSteps)
 	MaxSteps = 400
 	kernels, narrowed := uint64(*seeds), 0
-	var held [3]int // launches, by variant
-	promised := 0   // of checks, in launches that keep it
+	var held [3]int // number of launches, by variant
+	promised := 0   // number of checks, in launches that keep the promise
 	for seed := range kernels {
 		g := newIndexing(seed)
 		if err := ir.Verify(g.k, ir.StageFinal); err != nil {

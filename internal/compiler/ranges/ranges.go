@@ -2,7 +2,7 @@ package ranges
 
 import "quern.dev/internal/compiler/ir"
 
-// Variant is a form of a kernel: what a launch must promise to use it.
+// Variant is a form of a kernel. It says what a launch must promise.
 type Variant uint8
 
 // The variants.
@@ -14,15 +14,15 @@ const (
 
 func (v Variant) String() string { return [...]string{"narrow", "wide", "proven"}[v] }
 
-// Apply finds the ranges of integers, removes the checks that cannot fail, and
-// gives int values that fit 32 bits the type int32. Except in the wide variant it
-// may set conditions on the launch for that, Kernel.Limits, among them that
-// every slice has fewer than 1<<31 elements.
+// Apply computes the ranges of integers, removes checks that cannot fail, and gives int
+// values that fit 32 bits the type int32. Except for the wide variant, it may set
+// launch conditions for this in Kernel.Limits, including that every slice has fewer
+// than 1<<31 elements.
 func Apply(k *ir.Kernel, v Variant) {
 	FreezeParams(k.Func)
 	w := newWalker(k, v)
 	w.list(k.Func.Body)
-	w.settleConditions() // while checks that a launch must promise to pass are still there
+	w.settleConditions() // while checks that a launch must promise to pass are still present
 	for check, sure := range w.proven {
 		if sure {
 			*check = false
@@ -34,8 +34,8 @@ func Apply(k *ir.Kernel, v Variant) {
 }
 
 // settleConditions replaces a statement whose condition is decided by the branch that
-// runs. The other branch stays, behind a constant, if it has all assignments to a
-// variable that is read elsewhere: in code that does not run either.
+// runs. The other branch stays, behind a constant condition, if it contains all
+// assignments to a variable that is read elsewhere, even in code that never runs.
 func (w *walker) settleConditions() {
 	all := newOccurrences(w.kernel.Func)
 	r := ir.Rewriter{Stmt: func(st ir.Stmt) []ir.Stmt {
@@ -57,7 +57,7 @@ func (w *walker) settleConditions() {
 	w.kernel.Func.Body = r.Body(w.kernel.Func.Body)
 }
 
-// occurrences counts where variables occur: in all, and as what is assigned.
+// occurrences counts the uses of variables: all uses, and assignments.
 type occurrences struct{ mentions, writes map[*ir.Local]int }
 
 func newOccurrences(f *ir.Func) *occurrences {
@@ -91,8 +91,8 @@ func (o *occurrences) add(list []ir.Stmt) {
 	v.Body(list)
 }
 
-// drop takes a list out of the count. It reports false, and takes nothing out, if some variable
-// is assigned in the list alone and read outside it.
+// drop removes a list from the counts. It returns false, and removes nothing, if a
+// variable is assigned only in the list and read outside it.
 func (o *occurrences) drop(list []ir.Stmt) bool {
 	gone := occurrences{map[*ir.Local]int{}, map[*ir.Local]int{}}
 	gone.add(list)
@@ -109,8 +109,8 @@ func (o *occurrences) drop(list []ir.Stmt) bool {
 	return true
 }
 
-// FreezeParams gives parameters that are assigned to a variable of their own,
-// so that a parameter's name means the launch argument everywhere.
+// FreezeParams copies assigned parameters to variables, so that a parameter's name
+// always means the launch argument.
 func FreezeParams(f *ir.Func) {
 	isParam := map[*ir.Local]bool{}
 	for _, p := range f.Params {

@@ -12,7 +12,7 @@ import (
 
 var floats, wholes = ir.SliceOf(ir.TFloat32), ir.SliceOf(ir.TInt)
 
-// while is a loop with a condition.
+// while returns a loop with a condition.
 func while(cond ir.Expr, post []ir.Stmt, body ...ir.Stmt) ir.Stmt {
 	return &ir.Loop{Label: &ir.Label{Name: "for"}, Cond: cond, Body: body, Post: post}
 }
@@ -60,7 +60,7 @@ func tile(block [3]int) *ir.Kernel {
 	return ker
 }
 
-// fragment makes a kernel of statements over the variables
+// fragment builds a kernel from statements over the variables
 // x, y []int; b []uint8; f []float32; w, n int (parameters), i, j, m int and row []int.
 type fragment struct {
 	x, y, b, f, w, n, i, j, m, row *ir.Local
@@ -92,13 +92,13 @@ func TestRanges(t *testing.T) {
 	data := func() ir.Expr { return Load(Elem(f.x, Int(0))) }
 	minOf := func(x, y ir.Expr) ir.Expr { return &ir.Intrinsic{Op: ir.Min, T: ir.TInt, Args: []ir.Expr{x, y}} }
 	maxOf := func(x, y ir.Expr) ir.Expr { return &ir.Intrinsic{Op: ir.Max, T: ir.TInt, Args: []ir.Expr{x, y}} }
-	const x0 = "v0.x[?0i32]" // the check of data
+	const x0 = "v0.x[?0i32]" // the check on data
 	for _, test := range []struct {
 		name    string
 		kernel  *ir.Kernel
 		variant Variant
-		want    []string // all occur in the printed kernel
-		checks  int      // that are left
+		want    []string // all must occur in the printed kernel
+		checks  int      // number of checks left
 	}{
 		{"a guard proves the index of its own slice only", saxpy(false), Narrow, []string{
 			"var v3.i int32", "if v3.i < int32(len(v2.y))", "v2.y[v3.i] = v2.y[v3.i] + (v0.a * v1.x[?v3.i])",
@@ -221,8 +221,8 @@ func TestLaunchConditionsAskOnlyForWhatIsUsedAsASize(t *testing.T) {
 }
 
 func TestLaunchConditionsStayFew(t *testing.T) {
-	// A stencil over 5x5 pixels, as unrolling makes it: all but the outermost
-	// indices' conditions are implied.
+	// A stencil over 5x5 pixels, as unrolled: the conditions of all but the outermost
+	// indices are implied.
 	w, in, out := Local("w", ir.TInt), Local("in", floats), Local("out", floats)
 	x, y, sum := Local("x", ir.TInt), Local("y", ir.TInt), Local("sum", ir.TFloat32)
 	k := Kernel("stencil", []*ir.Local{w, in, out}, []*ir.Local{x, y, sum},
@@ -282,7 +282,7 @@ func TestMonomialsDivide(t *testing.T) {
 
 func TestTheEndsOfInt64AreNoFacts(t *testing.T) {
 	pr := newProver()
-	word := pr.fresh(kindRange(ir.Uint64)) // may be above every int64
+	word := pr.fresh(kindRange(ir.Uint64)) // may exceed every int64
 	room := constPoly(math.MaxInt64).plus(-1, word)
 	if pr.proves(room) {
 		t.Error("a uint64 is at most the largest int64")

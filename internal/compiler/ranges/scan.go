@@ -6,7 +6,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// scan is what ranges needs to know about a body before it walks it.
+// scan holds what the walk needs to know about a body in advance.
 type scan struct {
 	index   map[*ir.Local]int // numbers the variables that the walk tracks
 	tracked []*ir.Local
@@ -16,26 +16,26 @@ type scan struct {
 	regions   map[any]*region // by *ir.If, *ir.Loop, *ir.Block; by loopBody for the body alone
 	continued map[*ir.Label]bool
 
-	// wanted are the int expressions that become part of an index, a slice
-	// bound or a loop's condition: launch conditions are worth their while.
+	// wanted holds the int expressions that become part of an index, a slice bound or a
+	// loop's condition. For these, launch conditions are worthwhile.
 	wanted     map[ir.Expr]bool
-	wantedVars []bool // by number: what they are assigned is wanted
-	// sizes are the int parameters that are used as numbers of things and not
-	// only as bits or as values to pass on.
+	wantedVars []bool // by number: their assigned values are wanted
+	// sizes are the int parameters used as counts, and not only as bits or as values to
+	// pass on.
 	sizes map[*ir.Local]bool
-	// strides are those sizes that are multiplied by something that varies, or
-	// divide: the width of a row, the size of a plane. The launch is asked that they are not
-	// negative, so that the sign of products is known.
+	// strides are sizes that are multiplied by something that varies, or that divide:
+	// the width of a row, the size of a plane. Launch conditions require them to be
+	// non-negative, so that the sign of products is known.
 	strides map[*ir.Local]bool
-	// stable are the parameters of array or struct type that nothing changes.
+	// stable holds the array and struct parameters that never change.
 	stable map[*ir.Local]bool
 }
 
 // span is a range of statement numbers.
 type span struct{ begin, end int }
 
-// region is a nested piece of the body, and the tracked variables that it
-// assigns and that occur outside it.
+// region is a nested part of the body, with the tracked variables that it assigns and
+// that are used outside it.
 type region struct {
 	span
 	assigned []int
@@ -81,8 +81,8 @@ func newScan(f *ir.Func) *scan {
 	return s
 }
 
-// changedByParts finds the variables that something other than an assignment
-// to the whole can change.
+// changedByParts finds the variables that can change other than by an assignment of the
+// whole variable.
 func (s *scan) changedByParts(f *ir.Func) map[*ir.Local]bool {
 	out := map[*ir.Local]bool{}
 	root := func(p ir.Place) {
@@ -245,7 +245,7 @@ func (a *assignments) assign(v *ir.Local) {
 	for k := len(a.open) - 1; k >= 0; k-- {
 		r := a.open[k]
 		if where.begin >= r.begin && where.end <= r.end {
-			return // nor does it occur outside the regions around this one
+			return // then it is not used outside the enclosing regions either
 		}
 		if r.has == nil {
 			r.has = map[int]bool{}
@@ -269,7 +269,7 @@ func (s *scan) want(body []ir.Stmt) {
 		switch e := e.(type) {
 		case *ir.Binary:
 			if _, masked := e.Y.(*ir.Const); masked && e.Op == ir.And {
-				return // the low bits do
+				return // the low bits are
 			}
 			mark(e.X)
 			mark(e.Y)
@@ -329,7 +329,7 @@ func (s *scan) want(body []ir.Stmt) {
 	v.Body(body)
 }
 
-// comparisons appends the comparisons of which a condition is made.
+// comparisons appends the comparisons that a condition consists of.
 func comparisons(cond ir.Expr, list []*ir.Binary) []*ir.Binary {
 	switch e := cond.(type) {
 	case *ir.Unary:
@@ -345,8 +345,8 @@ func comparisons(cond ir.Expr, list []*ir.Binary) []*ir.Binary {
 	return list
 }
 
-// findSizes finds the parameters whose values the launch is asked to keep in 32
-// bits. A seed of a generator or a hash must not be among them.
+// findSizes finds the parameters that launch conditions restrict to 32 bits. A seed of
+// a generator or a hash must not be among them.
 func (s *scan) findSizes(body []ir.Stmt) {
 	add := func(set map[*ir.Local]bool, list ...ir.Expr) {
 		for _, e := range list {

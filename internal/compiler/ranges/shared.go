@@ -2,8 +2,8 @@ package ranges
 
 import "quern.dev/internal/compiler/ir"
 
-// dynamicLength is the length of the dynamic shared memory as a slice: a launch
-// argument behind the others gives the bytes.
+// dynamicLength returns the length of dynamic shared memory as a slice. An extra launch
+// argument after the others gives the size in bytes.
 func (w *walker) dynamicLength(v *ir.SharedVar) *poly {
 	bytes := w.launchAtom(ir.SymArg, int64(len(w.kernel.Func.Params)), interval{0, ir.MaxShared})
 	size := v.Type.Elem.Size()

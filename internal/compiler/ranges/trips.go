@@ -2,16 +2,16 @@ package ranges
 
 import "quern.dev/internal/compiler/ir"
 
-// Trips is what is known of the iterations of a loop.
+// Trips describes the iterations of a loop.
 type Trips struct {
-	Most int   // iterations at most
-	By   int64 // what each adds to the variable, 0 if that is not one number
+	Most int   // maximum number of iterations
+	By   int64 // step of the variable, 0 if it is not one number
 }
 
-// CountTrips finds the loops that run at most a few times, whatever the launch: no more than
-// most. Step returns the assignment at the end of a loop's iteration that alone
-// changes its variable, or nil for a loop that is not to be counted. No parameter may be
-// assigned to: see FreezeParams.
+// CountTrips finds the loops that run at most most times in every launch. step returns
+// the assignment at the end of a loop's iteration that is the only change of its
+// variable, or nil for a loop that is not to be counted. No parameter may be assigned:
+// see FreezeParams.
 func CountTrips(k *ir.Kernel, most int, step func(*ir.Loop) *ir.Assign) map[*ir.Loop]Trips {
 	w := newWalker(k, Wide)
 	w.trips = &tripCounter{step: step, most: most, found: map[*ir.Loop]Trips{}}
@@ -19,15 +19,15 @@ func CountTrips(k *ir.Kernel, most int, step func(*ir.Loop) *ir.Assign) map[*ir.
 	return w.trips.found
 }
 
-// tripCounter is what a walk needs that counts the iterations of loops.
+// tripCounter is the state of a walk that counts loop iterations.
 type tripCounter struct {
 	step  func(*ir.Loop) *ir.Assign
 	most  int
 	found map[*ir.Loop]Trips
 }
 
-// noteTrips counts the iterations of a loop that is about to be entered. Of several
-// walks the last one counts.
+// noteTrips counts the iterations of a loop that is about to be entered. If a loop is
+// walked several times, the last walk counts.
 func (w *walker) noteTrips(s *ir.Loop) {
 	if t, ok := w.countTrips(s); ok {
 		w.trips.found[s] = t
@@ -36,8 +36,8 @@ func (w *walker) noteTrips(s *ir.Loop) {
 	}
 }
 
-// countTrips goes through the conditions and the steps of a loop until the
-// condition is certain to be false. Of the body it knows which variables it changes.
+// countTrips evaluates the conditions and steps of a loop until the condition is known
+// to be false. It only knows which variables the body changes.
 func (w *walker) countTrips(s *ir.Loop) (t Trips, ok bool) {
 	step := w.trips.step(s)
 	if step == nil {
@@ -77,8 +77,8 @@ func (w *walker) countTrips(s *ir.Loop) (t Trips, ok bool) {
 	}
 }
 
-// nearby reports whether steps by a number bring x to y before there are too many,
-// if the condition compares them. It saves the walk most loops.
+// nearby reports whether steps of size by bring x to y within the maximum, if the
+// condition compares them. It excludes most loops cheaply.
 func (w *walker) nearby(c *condition, by int64) bool {
 	if c.x == nil || by == 0 {
 		return by != 0

@@ -8,7 +8,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// visit walks an expression of any type and returns what it is known to be.
+// visit walks an expression of any type and returns what is known about it.
 func (w *walker) visit(e ir.Expr) binding {
 	switch t := e.Type(); {
 	case t.IsInteger():
@@ -22,7 +22,7 @@ func (w *walker) visit(e ir.Expr) binding {
 	return binding{}
 }
 
-// operands walks what an expression without a tracked value is made of.
+// operands walks the operands of an expression without a tracked value.
 func (w *walker) operands(e ir.Expr) {
 	switch e := e.(type) {
 	case *ir.Load:
@@ -57,7 +57,7 @@ func (w *walker) operands(e ir.Expr) {
 	}
 }
 
-// choice walks a Select, whose operands a back end may evaluate in any order.
+// choice walks a Select. A back end may evaluate its operands in any order.
 func (w *walker) choice(e *ir.Select) (x, y binding) {
 	w.apart(func() { w.visit(e.Cond) })
 	w.apart(func() { x = w.visit(e.X) })
@@ -65,8 +65,8 @@ func (w *walker) choice(e *ir.Select) (x, y binding) {
 	return x, y
 }
 
-// value walks an integer expression. The result is never nil: what the
-// analysis cannot follow is a fresh atom.
+// value walks an integer expression. The result is never nil: a value that the analysis
+// cannot follow is a fresh atom.
 func (w *walker) value(e ir.Expr) *poly {
 	p := w.compute(e)
 	if e.Type().Kind == ir.Int {
@@ -87,10 +87,10 @@ func (w *walker) compute(e ir.Expr) *poly {
 	switch e := e.(type) {
 	case *ir.Const:
 		if e.Int64() < 0 && !e.T.IsSigned() {
-			break // beyond what a poly's constant holds
+			break // too large for the constant of a poly
 		}
 		if unbounded(e.Int64()) {
-			break // its interval would read as no bound
+			break // its interval would read as unbounded
 		}
 		return constPoly(e.Int64())
 	case *ir.Zero:
@@ -151,7 +151,7 @@ func (w *walker) load(e *ir.Load) *poly {
 	return w.fresh(full)
 }
 
-// fieldPath names a field of a parameter that nothing changes.
+// fieldPath returns the name of a field of a stable parameter.
 func (w *walker) fieldPath(p ir.Place) (string, bool) {
 	path := ""
 	for {
@@ -191,7 +191,7 @@ func (w *walker) place(p ir.Place) {
 	}
 }
 
-// access notes whether 0 <= i < n is certain. Behind an access it is: either a
+// access records whether 0 <= i < n is certain. It holds after an access: either a
 // check has passed, or the kernel has promised to stay in range.
 func (w *walker) access(check *bool, i, n *poly) {
 	room := n.plus(-1, i).plusConst(-1)
@@ -200,8 +200,8 @@ func (w *walker) access(check *bool, i, n *poly) {
 	w.learn(room)
 }
 
-// settle notes whether a check, that all of order are non-negative, can be left
-// out: because they are, or because a condition on the launch can promise it.
+// settle records whether a check that all of order are non-negative can be removed,
+// because they are, or because a launch condition can promise it.
 func (w *walker) settle(check *bool, order ...*poly) {
 	delete(w.promises, check)
 	var promised []*poly
@@ -226,17 +226,17 @@ func (w *walker) settle(check *bool, order ...*poly) {
 	}
 }
 
-// alternatives is how many bounds of a value a launch condition weighs. Those
-// with factors above maxPromise come from the greatest grid there can be: they
-// hold for no launch that others do not hold for.
+// alternatives is the maximum number of bounds of a value that are considered for a
+// launch condition. Bounds with factors above maxPromise come from the largest possible
+// grid: they hold only for launches for which others hold too.
 const (
 	alternatives = 4
 	maxPromise   = 1 << 14
 )
 
-// lowest returns a polynomial over launch arguments that p is not below: the
-// greatest of several that are found, since which is tightest depends on the
-// launch. It is nil if there is none that can be positive.
+// lowest returns a polynomial over launch arguments that is a lower bound of p. It is
+// the maximum of several bounds, because which is tightest depends on the launch. It is
+// nil if no bound can be positive.
 func (w *walker) lowest(p *poly) *poly {
 	var found []*poly
 	w.bound(p, -1, w.isLaunch, func(u *poly) bool {
@@ -293,7 +293,7 @@ func (w *walker) length(e ir.Expr) *poly {
 	return w.fresh(full)
 }
 
-// capacity walks a slice expression and returns its capacity: a parameter's is
+// capacity walks a slice expression and returns its capacity. A parameter's capacity is
 // its length.
 func (w *walker) capacity(e ir.Expr) *poly {
 	n := w.length(e)
@@ -335,7 +335,7 @@ func (w *walker) slice(e *ir.SliceExpr) *poly {
 	order := []*poly{lo, hi.plus(-1, lo), last.plus(-1, hi), n.plus(-1, last)}
 	w.settle(&e.Check, order...)
 	if e.X != nil && !w.isParam(e.X) {
-		order = order[:3] // the capacity may be more than n
+		order = order[:3] // the capacity may exceed n
 	}
 	for _, p := range order {
 		w.learn(p)
@@ -362,7 +362,7 @@ func (w *walker) convert(e *ir.Convert) *poly {
 	}
 	top := full.hi
 	if to.IsSigned() && from.Size() == 8 && !from.IsSigned() {
-		top = min(top, noHi-1) // noHi may be more than an int64
+		top = min(top, noHi-1) // noHi may exceed an int64
 	}
 	above := r.hi <= top || w.proves(constPoly(top).plus(-1, x))
 	if above && (r.lo >= full.lo || w.proves(x.plusConst(-full.lo))) {
@@ -375,9 +375,9 @@ func (w *walker) convert(e *ir.Convert) *poly {
 	return p
 }
 
-// arithmetic returns p, the mathematical result of e, if e cannot wrap, or
-// what is known of the wrapped result otherwise. r is a range of the
-// mathematical result that may be better than what p's terms show.
+// arithmetic returns p, the mathematical result of e, if e cannot wrap, otherwise what
+// is known about the wrapped result. r is a range of the mathematical result that may
+// be tighter than what p's terms imply.
 func (w *walker) arithmetic(e ir.Expr, p *poly, r interval) *poly {
 	kind := e.Type().Kind
 	if p == nil {
@@ -408,8 +408,8 @@ func (w *walker) arithmetic(e ir.Expr, p *poly, r interval) *poly {
 	return w.fresh(kindRange(kind))
 }
 
-// limit makes the launch condition that p, the value of e, fits int32, if there
-// is one worth having.
+// limit adds the launch condition that p, the value of e, fits int32, if there is a
+// useful one.
 func (w *walker) limit(e ir.Expr, p *poly) bool {
 	delete(w.limits, e)
 	if w.variant == Wide {
@@ -421,7 +421,7 @@ func (w *walker) limit(e ir.Expr, p *poly) bool {
 		if sign < 0 {
 			room = p.plusConst(-math.MinInt32)
 		}
-		if room == nil { // far from what fits
+		if room == nil { // too far from fitting
 			return false
 		}
 		if w.proves(room) {
@@ -445,7 +445,7 @@ func (w *walker) limit(e ir.Expr, p *poly) bool {
 	return true
 }
 
-// ofGrid reports whether a bound speaks of the grid alone: it then holds for
+// ofGrid reports whether a bound depends on the grid only: it then holds for
 // practically all launches.
 func (w *walker) ofGrid(p *poly) bool {
 	for _, t := range p.terms {

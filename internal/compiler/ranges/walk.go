@@ -6,10 +6,10 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// walker interprets a body over polynomials: each tracked variable is bound
-// to what it is known to be at the point that the walk has reached. What it
-// finds out about nodes is recorded by node; a loop's body may be walked more
-// than once, and the last walk, whose assumptions are the proven ones, counts.
+// walker interprets a body over polynomials: each tracked variable is bound to what is
+// known about it at the current point. Findings are recorded per node. A loop's body
+// may be walked more than once; the last walk counts, because its assumptions are
+// proven.
 type walker struct {
 	*prover
 	*scan
@@ -22,27 +22,27 @@ type walker struct {
 	exits  map[*ir.Label]*exits
 	loops  map[*ir.Loop]*loopMemo
 
-	fits    map[ir.Expr]bool     // of int expressions: the value fits int32
-	stored  map[*ir.Assign]bool  // of reached assignments to int variables: the value fits int32
+	fits    map[ir.Expr]bool     // of int expressions: value fits int32
+	stored  map[*ir.Assign]bool  // of reached assignments to int variables: value fits int32
 	natural map[*ir.Binary]bool  // of divisions: no operand is negative
 	proven  map[*bool]bool       // by the Check of a node: it cannot fail
-	limits  map[ir.Expr][2]*poly // bounds that must fit int32: above, below; nil for none
-	// decisions are what is known of conditions.
+	limits  map[ir.Expr][2]*poly // bounds that must fit int32: upper, lower; nil for none
+	// decisions are what is known about conditions.
 	decisions map[*ir.If]decision
 	// promises are what launches must keep non-negative so that a check cannot fail.
 	promises map[*bool][]*poly
 
-	trips *tripCounter // nil where nobody asks
+	trips *tripCounter // nil if not requested
 }
 
-// binding is what a variable is bound to: an integer's value, a slice's
-// length, or a bool's condition. Empty means unknown.
+// binding is what a variable is bound to: the value of an integer, the length of a
+// slice, or the condition of a bool. Empty means unknown.
 type binding struct {
 	num  *poly
 	cond *condition
 }
 
-// decision says that a condition always or never holds where it is evaluated.
+// decision says that a condition is always or never true where it is evaluated.
 type decision struct{ always, never bool }
 
 // exits collects the states in which a Block or Loop is left and continued.
@@ -62,13 +62,13 @@ func newWalker(k *ir.Kernel, v Variant) *walker {
 	return w
 }
 
-// The most threads and blocks along each axis, on every device.
+// The maximum number of threads and blocks along each axis, on every device.
 var (
 	maxBlockDim = [3]int64{1024, 1024, 64}
 	maxGridDim  = [3]int64{math.MaxInt32, 65535, 65535}
 )
 
-// maxElements bounds the length of every slice: more do not fit an address space.
+// maxElements bounds the length of every slice: more would not fit an address space.
 const maxElements = 1 << 56
 
 func (w *walker) bindThread() {
@@ -87,7 +87,7 @@ func (w *walker) bindThread() {
 	w.thread[ir.WarpID] = w.fresh(interval{0, w.kernel.Options.Warps() - 1})
 }
 
-// below makes an atom in [0, n).
+// below creates an atom in [0, n).
 func (w *walker) below(n *poly) *poly {
 	if n.isConst() && n.c == 1 {
 		return constPoly(0)
@@ -97,7 +97,7 @@ func (w *walker) below(n *poly) *poly {
 	})
 }
 
-// derived makes an atom with facts of its own.
+// derived creates an atom with its own facts.
 func (w *walker) derived(r interval, facts func(a *poly) []*poly) *poly {
 	p := w.fresh(r)
 	w.newest().facts = facts(p)
@@ -121,7 +121,7 @@ func (w *walker) bindParams() {
 		case t.Kind == ir.Slice:
 			w.env.bind(n, binding{num: w.launchAtom(ir.SymArg, int64(i), interval{0, w.maxLen()})})
 		case t.Kind == ir.Uint || t.Kind == ir.Uint64:
-			w.env.bind(n, binding{num: w.fresh(kindRange(t.Kind))}) // a launch condition sees a signed value
+			w.env.bind(n, binding{num: w.fresh(kindRange(t.Kind))}) // launch conditions see a signed value
 		case t.IsInteger():
 			r := kindRange(t.Kind)
 			if w.variant != Wide && w.sizes[v] {
@@ -132,7 +132,7 @@ func (w *walker) bindParams() {
 	}
 }
 
-// launchable is what the launch conditions let a size be.
+// launchable returns the values of a size that launch conditions allow.
 func (w *walker) launchable(v *ir.Local) interval {
 	if w.strides[v] {
 		return interval{0, math.MaxInt32}
@@ -199,15 +199,14 @@ func (w *walker) assign(s *ir.Assign) {
 	w.env.bind(i, b)
 }
 
-// operation walks the operands of an operation one by one: their order is the back
-// end's choice, so none may rely on a check of another. Nothing is known of what it
-// results in.
+// operation walks the operands of an operation independently: the back end chooses
+// their order, so none may rely on a check of another. Its results are unknown.
 func (w *walker) operation(s ir.Stmt) {
 	for e := range ir.Args(s) {
 		w.apart(func() { w.visit(*e) })
 	}
 	if a, ok := s.(*ir.Atomic); ok {
-		w.place(a.Place) // is certain to be reached
+		w.place(a.Place) // always reached
 	} else {
 		for p := range ir.Places(s) {
 			w.apart(func() { w.place(*p) })
@@ -220,7 +219,7 @@ func (w *walker) operation(s ir.Stmt) {
 	}
 }
 
-// apart runs f and forgets what was learned in it.
+// apart runs f and discards what was learned in it.
 func (w *walker) apart(f func()) {
 	m := w.mark()
 	f()
@@ -285,5 +284,5 @@ func (w *walker) block(s *ir.Block) bool {
 	return true
 }
 
-// now is a point in the order in which atoms are made.
+// now is a point in the order in which atoms are created.
 func (w *walker) now() atomID { return atomID(len(w.atoms)) }

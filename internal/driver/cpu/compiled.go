@@ -18,7 +18,7 @@ type compiled struct {
 	launches    sync.Pool // of *launch
 }
 
-// launch is what one call of host.Execute needs, kept for the next one.
+// launch holds what one call of host.Execute needs. It is reused.
 type launch struct {
 	host.Launch
 	args host.Args
@@ -68,7 +68,8 @@ func (f *compiled) Run(s *synchronous.Stream, l *driver.Frame) (*driver.Fault, e
 	return faultOf(failure, l.ID), nil
 }
 
-// faultOf is a failure of a kernel that fault records call id.
+// faultOf converts a kernel failure to a fault. id identifies the kernel in fault
+// records.
 func faultOf(f *host.Failure, id uint32) *driver.Fault {
 	return &driver.Fault{
 		ID:       id,
@@ -87,7 +88,7 @@ func faultOf(f *host.Failure, id uint32) *driver.Fault {
 	}
 }
 
-// kindOf classifies a failure by the text of Go's run-time error.
+// kindOf classifies a failure by the text of the Go run-time error.
 func kindOf(f *host.Failure) driver.Kind {
 	switch {
 	case f.Canceled != nil:

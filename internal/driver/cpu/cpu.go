@@ -9,7 +9,7 @@ import (
 	"quern.dev/internal/ptxvm"
 )
 
-// Candidate returns the processor as a device. It can always be opened.
+// Candidate returns the CPU as a device. It can always be opened.
 func Candidate() driver.Candidate {
 	i := info()
 	return driver.Candidate{
@@ -37,7 +37,7 @@ type device struct {
 	synchronous.Device
 
 	info   driver.Info
-	direct *ptxvm.Memory // in which addresses are Go pointers
+	direct *ptxvm.Memory // its addresses are Go pointers
 }
 
 func newDevice(i driver.Info) *device {

@@ -9,7 +9,7 @@ import (
 	"quern.dev/kernel/host"
 )
 
-// inline is a block of a compiled kernel.
+// inline is one block of a compiled kernel.
 type inline struct {
 	stream *synchronous.Stream
 	id     uint32
@@ -18,7 +18,7 @@ type inline struct {
 	output *host.Output // nil unless the kernel prints
 }
 
-// NewInline takes kernels whose blocks do not wait for each other.
+// NewInline accepts kernels whose blocks do not wait for each other.
 func (f *compiled) NewInline(s *synchronous.Stream, l *driver.Frame) (driver.Inline, error) {
 	if f.cooperative || f.cluster.X > 0 {
 		return nil, fmt.Errorf("the kernel's blocks wait for each other: %w", errors.ErrUnsupported)
@@ -58,7 +58,7 @@ func (c *inline) Run() error {
 	}
 }
 
-// Running reports true: a run begins at once.
+// Running returns true: a run begins at once.
 func (c *inline) Running() bool { return true }
 
 func (c *inline) Cancel(cause error) { c.host.Cancel(cause) }

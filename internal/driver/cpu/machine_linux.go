@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// memory returns the memory that is available and that the machine has, in
-// bytes.
+// memory returns the available and the total memory of the machine in bytes.
 func memory() (free, total int64) {
 	fields := procFields("/proc/meminfo", "MemAvailable", "MemTotal")
 	return kibibytes(fields["MemAvailable"]), kibibytes(fields["MemTotal"])
 }
 
-// kibibytes reads a size such as "1024 kB".
+// kibibytes parses a size such as "1024 kB".
 func kibibytes(s string) int64 {
 	n, err := strconv.ParseInt(strings.TrimSuffix(s, " kB"), 10, 64)
 	if err != nil {
@@ -24,7 +23,7 @@ func kibibytes(s string) int64 {
 	return n << 10
 }
 
-// modelName returns what the processor calls itself.
+// modelName returns the model name of the processor.
 func modelName() string {
 	if name := procFields("/proc/cpuinfo", "model name")["model name"]; name != "" {
 		return name
@@ -32,8 +31,8 @@ func modelName() string {
 	return runtime.GOARCH
 }
 
-// procFields returns the first values of the given keys in a file with lines of
-// the form "key : value".
+// procFields returns the first values of the given keys in a file whose lines have the
+// form "key : value".
 func procFields(file string, keys ...string) map[string]string {
 	found := make(map[string]string, len(keys))
 	f, err := os.Open(file)

@@ -4,7 +4,7 @@ package cpu
 
 import "runtime"
 
-// memory returns zeros: the size of the machine's memory is not known.
+// memory returns zeros: the size of the machine's memory is unknown.
 func memory() (free, total int64) { return 0, 0 }
 
 func modelName() string { return runtime.GOARCH }

@@ -6,13 +6,13 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Memory is the process's own memory, whichever device is in use.
+// Memory returns the memory of the process, whichever device is in use.
 func Memory() driver.GoMemory {
 	_, total := memory()
 	return driver.GoMemory{Limit: total}
 }
 
-// goMemory is Go's memory as that of a device.
+// goMemory is Go memory as the memory of a device.
 type goMemory struct{ driver.GoMemory }
 
 func (m goMemory) Alloc(size int64, _ string) (driver.Memory, error) {
@@ -20,12 +20,12 @@ func (m goMemory) Alloc(size int64, _ string) (driver.Memory, error) {
 	return at(p), err
 }
 
-// Free leaves the memory to the garbage collector.
+// Free does nothing: the garbage collector frees the memory.
 func (goMemory) Free(driver.Memory) error { return nil }
 
 func at(p unsafe.Pointer) driver.Memory { return driver.Memory{Addr: uint64(uintptr(p)), Host: p} }
 
-// bytes are n bytes at m. Elements have no pointers.
+// bytes returns the n bytes at m. Elements contain no pointers.
 func bytes(m driver.Memory, n int64) []byte { return unsafe.Slice((*byte)(m.Host), n) }
 
 func (goMemory) Read(dst []byte, src driver.Memory) error {
@@ -51,13 +51,13 @@ func (goMemory) Fill(dst driver.Memory, pattern []byte, count int64) error {
 	return nil
 }
 
-// MapHost has nothing to do: kernels are part of the process.
+// MapHost returns the same address: kernels run in the process.
 func (d *device) MapHost(p unsafe.Pointer, _ int64) (driver.Memory, error) { return at(p), nil }
 
-// UnmapHost has nothing to do.
+// UnmapHost does nothing.
 func (d *device) UnmapHost(driver.Memory) error { return nil }
 
-// AllocManaged is Alloc: host and device are the same.
+// AllocManaged is the same as Alloc: host and device share all memory.
 func (d *device) AllocManaged(size int64) (driver.Memory, unsafe.Pointer, error) {
 	m, err := d.Alloc(size)
 	return m, m.Host, err

@@ -18,11 +18,11 @@ const emptyPTX = `.version 6.0
 }
 `
 
-// queueDepth is the number of launches that a GPU takes before submitting one
+// queueDepth is the number of launches that a GPU accepts before submitting one more
 // waits for another to end.
 const queueDepth = 500
 
-// gpu is a stream of the first GPU, and a kernel with the arguments of saxpy.
+// gpu is a stream of the first GPU, with a kernel and the arguments of saxpy.
 type gpu struct {
 	dev      *device
 	stream   *stream
@@ -59,7 +59,7 @@ func newGPU(b testing.TB) *gpu {
 	return &gpu{dev.(*device), s.(*stream), f.(*function), l}
 }
 
-// submit times launches in runs that fit the GPU's queue.
+// submit submits times launches, in batches that fit the GPU's queue.
 func (x *gpu) submit(b *testing.B, launch func() uintptr) {
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
@@ -76,7 +76,7 @@ func (x *gpu) submit(b *testing.B, launch func() uintptr) {
 	}
 }
 
-// BenchmarkBareLaunch is the driver call alone, on a locked thread with the
+// BenchmarkBareLaunch measures the driver call alone, on a locked thread with the
 // context current.
 func BenchmarkBareLaunch(b *testing.B) {
 	x := newGPU(b)
@@ -90,8 +90,8 @@ func BenchmarkBareLaunch(b *testing.B) {
 	x.submit(b, func() uintptr { return x.dev.api.lib.Call(addr, args) })
 }
 
-// BenchmarkLaunchWithoutContext launches on a thread whose current context is
-// none, which the driver may or may not accept.
+// BenchmarkLaunchWithoutContext launches on a thread without a current context, which
+// the driver may or may not accept.
 func BenchmarkLaunchWithoutContext(b *testing.B) {
 	x := newGPU(b)
 	runtime.LockOSThread()
@@ -107,7 +107,7 @@ func BenchmarkLaunchWithoutContext(b *testing.B) {
 	x.submit(b, func() uintptr { return x.dev.api.lib.Call(addr, args) })
 }
 
-// BenchmarkStreamLaunch is the launch of the driver package.
+// BenchmarkStreamLaunch measures the driver package's launch.
 func BenchmarkStreamLaunch(b *testing.B) {
 	x := newGPU(b)
 	x.submit(b, func() uintptr {
@@ -118,7 +118,7 @@ func BenchmarkStreamLaunch(b *testing.B) {
 	})
 }
 
-// BenchmarkBareLaunchAndWait is the driver's launch and wait alone.
+// BenchmarkBareLaunchAndWait measures the driver's launch and wait alone.
 func BenchmarkBareLaunchAndWait(b *testing.B) {
 	x := newGPU(b)
 	runtime.LockOSThread()
@@ -138,7 +138,7 @@ func BenchmarkBareLaunchAndWait(b *testing.B) {
 	}
 }
 
-// BenchmarkSetContext is what making the context current costs.
+// BenchmarkSetContext measures the cost of making the context current.
 func BenchmarkSetContext(b *testing.B) {
 	x := newGPU(b)
 	b.ReportAllocs()

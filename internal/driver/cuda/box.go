@@ -28,11 +28,12 @@ type copy3DSide struct {
 // memoryDevice is CU_MEMORYTYPE_DEVICE.
 const memoryDevice = 2
 
-// maxPitch is the greatest distance of rows that the GPU's copies take, on every
-// GPU (CU_DEVICE_ATTRIBUTE_MAX_PITCH).
+// maxPitch is the largest row pitch that copies support on every GPU
+// (CU_DEVICE_ATTRIBUTE_MAX_PITCH).
 const maxPitch = 1<<31 - 1
 
-// CopyBox lets the driver copy what is not a few pieces of contiguous memory.
+// CopyBox copies a few contiguous pieces one by one and leaves other boxes to the
+// driver.
 func (s *stream) CopyBox(c *driver.BoxCopy) error {
 	var err error
 	rows := c.Height * c.Depth
@@ -44,15 +45,15 @@ func (s *stream) CopyBox(c *driver.BoxCopy) error {
 		err = s.copyBox(c)
 	}
 	if err == nil && !c.Async && (c.Dst.Go != nil || c.Src.Go != nil) {
-		// Whether host memory has been staged depends on how the driver came to
-		// know it.
+		// Whether the driver has staged host memory depends on how the memory was made
+		// known to it.
 		err = s.dev.handles(cuStreamSynchronize, s.handle)
 	}
 	runtime.KeepAlive(c)
 	return err
 }
 
-// copyPiece asks for the copy of bytes that lie together.
+// copyPiece copies one contiguous piece.
 func (s *stream) copyPiece(c *driver.BoxCopy, dst, src, n int64) error {
 	switch {
 	case c.Src.Go != nil:
@@ -89,7 +90,7 @@ func side3D(b *driver.BoxSide) copy3DSide {
 	return copy3DSide{kind: kindOf(b), host: b.Go, device: b.Memory.Addr, pitch: uint64(b.Pitch), height: uint64(b.Rows)}
 }
 
-// kindOf is the CUmemorytype of a side.
+// kindOf returns the CUmemorytype of a side.
 func kindOf(b *driver.BoxSide) uint32 {
 	if b.Go != nil {
 		return memoryHost

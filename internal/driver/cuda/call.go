@@ -9,7 +9,7 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Result codes of the driver (CUresult) that the package acts on.
+// Result codes of the driver (CUresult) that the package handles.
 const (
 	success           = 0
 	errOutOfMemory    = 2
@@ -19,18 +19,17 @@ const (
 	errNotReady       = 600
 )
 
-// maxArgs is the most arguments of a function in the table.
+// maxArgs is the largest number of arguments of a function in the table.
 const maxArgs = 14
 
 var argPool = sync.Pool{New: func() any { return new([maxArgs]uintptr) }}
 
-// errNotFound is the code of calls of a function that the driver does not have.
+// errNotFound is the result code of calling a function that the driver does not have.
 const errNotFound = 500
 
-// raw calls a function and returns its result code, errNotFound if the driver
-// does not have it. It allocates nothing. The
-// arguments hold no pointers to Go memory but such as the caller knows to be on
-// the heap and keeps alive; for others there is call.
+// raw calls a function and returns its result code, or errNotFound if the driver does
+// not have the function. It does not allocate. Pointers to Go memory in args must point
+// to the heap, and the caller must keep them alive; otherwise use call.
 func (a *api) raw(s symbol, args ...uintptr) uintptr {
 	if a.addr[s] == 0 {
 		return errNotFound
@@ -44,16 +43,16 @@ func (a *api) raw(s symbol, args ...uintptr) uintptr {
 
 // call calls a function that needs no current context.
 //
-// A pointer to Go memory is converted to uintptr in the argument list: the
-// directive, here and on the method of device, then puts what it points to on
-// the heap, which does not move, and keeps it alive for the call.
+// A pointer to Go memory is converted to uintptr in the argument list. The directive,
+// here and on the method of device, moves what it points to to the heap, where it does
+// not move, and keeps it alive for the call.
 //
 //go:uintptrescapes
 func (a *api) call(s symbol, args ...uintptr) error {
 	return a.check(s, a.raw(s, args...))
 }
 
-// check makes an error of a result code.
+// check converts a result code to an error.
 func (a *api) check(s symbol, r uintptr) error {
 	code := int(int32(r))
 	if code == success {
@@ -77,7 +76,7 @@ func (a *api) check(s symbol, r uintptr) error {
 	return err
 }
 
-// text returns what the driver calls a result code.
+// text returns the driver's text for a result code.
 func (a *api) text(s symbol, code int) string {
 	p := new(cString)
 	pins := new(runtime.Pinner)
@@ -93,12 +92,11 @@ func (a *api) text(s symbol, code int) string {
 	return string(unsafe.Slice(p.first, n))
 }
 
-// cString is a pointer to a string of the driver's, which ends with a zero.
+// cString is a pointer to a zero-terminated string of the driver.
 type cString struct{ first *byte }
 
-// within calls a function, as raw does, with the context current on this thread,
-// and leaves it current. It returns the function that was called last and its
-// result code.
+// within calls a function, like raw, with the device's context current on this thread,
+// and leaves it current. It returns the last function called and its result code.
 func (d *device) within(s symbol, args ...uintptr) (symbol, uintptr) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -116,8 +114,8 @@ func (d *device) handles(s symbol, args ...uintptr) error {
 	return d.api.check(d.within(s, args...))
 }
 
-// call calls a function in the context of the device, some of whose arguments
-// may be pointers to Go memory.
+// call calls a function in the context of the device. Arguments may be pointers to Go
+// memory.
 //
 //go:uintptrescapes
 func (d *device) call(s symbol, args ...uintptr) error {

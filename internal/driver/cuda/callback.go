@@ -9,21 +9,20 @@ import (
 
 var cuStreamWaitValue32 = optional("cuStreamWaitValue32_v2")
 
-// errNotSupported is the code of devices whose streams cannot wait for memory.
+// errNotSupported is the result code on devices whose streams cannot wait for memory.
 const errNotSupported = 801
 
-// Flags of cuEventCreate: a wait sleeps, and there is no time to measure.
+// Flags of cuEventCreate: waits sleep, and the event has no timing.
 const blockingSync, disableTiming = 1, 2
 
-// calls are the Go functions in a stream. The driver could run them itself
-// (cuLaunchHostFunc), but has one thread for those of all streams, and takes
-// five times as long from the end of the work to Go code (94 and 18 us on an
-// H200). So each has an event before it, for which a goroutine waits, and after
-// it the stream waits for a word in memory that counts the functions which have
-// returned.
+// calls are the Go functions queued on a stream. The driver could run them
+// (cuLaunchHostFunc), but it uses one thread for all streams and takes five times as
+// long from the end of the work to Go code (94 and 18 us on an H200). Instead, each
+// function follows an event that a goroutine waits for. The stream then waits for a
+// word in memory that counts the functions that have returned.
 type calls struct {
-	// order is held while a call is asked for. The driver makes who adds work
-	// wait where there is much of it, and then the goroutine has to go on.
+	// order is held while a call is queued. The driver blocks callers that add work to
+	// a full queue, and the goroutine must keep running meanwhile.
 	order sync.Mutex
 	word  *uint32 // pinned memory of the driver, nil before the first call
 	addr  uint64  // of word on the device
@@ -31,10 +30,10 @@ type calls struct {
 
 	server sync.WaitGroup // the goroutine
 
-	mu      sync.Mutex // of what follows
-	serving bool       // the goroutine runs
+	mu      sync.Mutex // guards the fields below
+	serving bool       // the goroutine is running
 	pending []streamCall
-	spare   []uintptr // events that no call uses
+	spare   []uintptr // unused events
 }
 
 // streamCall is a function that runs after an event.
@@ -48,7 +47,7 @@ func (s *stream) CallHost(f func()) error {
 	if queued || err != nil {
 		return err
 	}
-	// Without streams that wait for memory, the caller keeps the order.
+	// If streams cannot wait for memory, the caller keeps the order.
 	if err := s.dev.handles(cuStreamSynchronize, s.handle); err != nil {
 		return err
 	}
@@ -58,8 +57,8 @@ func (s *stream) CallHost(f func()) error {
 	return nil
 }
 
-// queueCall reports whether f was queued, which it is not if the driver or the
-// device cannot.
+// queueCall reports whether f was queued. It is not if the driver or the device does
+// not support it.
 func (s *stream) queueCall(f func()) (bool, error) {
 	d, c := s.dev, &s.calls
 	if !d.api.has(cuStreamWaitValue32) {
@@ -93,7 +92,7 @@ func (s *stream) queueCall(f func()) (bool, error) {
 	return true, nil
 }
 
-// push adds a call. It reports whether the goroutine is to be started.
+// push adds a call. It reports whether the caller must start the goroutine.
 func (c *calls) push(h streamCall) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +102,7 @@ func (c *calls) push(h streamCall) bool {
 	return start
 }
 
-// next takes out the first call. If there is none, the goroutine ends.
+// next removes and returns the first call. If there is none, the goroutine ends.
 func (c *calls) next() (h streamCall, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,10 +113,10 @@ func (c *calls) next() (h streamCall, ok bool) {
 	return h, true
 }
 
-// serve runs functions, each after its event, until none is left.
+// serve runs functions, each after its event, until the queue is empty.
 func (c *calls) serve(d *device) {
 	for h, ok := c.next(); ok; h, ok = c.next() {
-		// An error is the device's, and sticks: the next wait has it too.
+		// An error belongs to the device and is sticky: the next wait returns it too.
 		if d.handles(cuEventSynchronize, h.event) == nil {
 			h.f()
 		}
@@ -126,7 +125,7 @@ func (c *calls) serve(d *device) {
 	}
 }
 
-// open makes the word.
+// open creates the word.
 func (c *calls) open(d *device) error {
 	if c.word != nil {
 		return nil
@@ -144,7 +143,7 @@ func (c *calls) open(d *device) error {
 	return nil
 }
 
-// event returns an event that no call uses.
+// event returns an unused event.
 func (c *calls) event(d *device) (uintptr, error) {
 	c.mu.Lock()
 	if n := len(c.spare); n > 0 {
@@ -159,14 +158,14 @@ func (c *calls) event(d *device) (uintptr, error) {
 	return e, err
 }
 
-// keep takes back an event.
+// keep returns an event for reuse.
 func (c *calls) keep(event uintptr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spare = append(c.spare, event)
 }
 
-// close releases what the calls of a stream whose work is done have used.
+// close releases the resources of the stream's calls. The stream's work is done.
 func (c *calls) close(d *device) error {
 	c.server.Wait()
 	var errs []error

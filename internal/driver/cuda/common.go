@@ -6,24 +6,24 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// common is what the devices of the program have in common that are open for one
-// GPU, since they share its primary context: a function that waits until no kernel
-// runs there waits for those of all of them.
+// common is the state that all open devices for one GPU share. They use the same
+// primary context, so a function that waits until no kernel runs there waits for the
+// kernels of all of them.
 type common struct {
 	driver.PersistentList
 	local   local
 	streams spareStreams
 
-	devices int // that are open; guarded by commons.mu
+	devices int // number of open devices; guarded by commons.mu
 }
 
-// commonKey is a context of a driver library.
+// commonKey identifies a context of a driver library.
 type commonKey struct {
 	lib     Library
 	context uintptr
 }
 
-// commons are those of the contexts that devices are open for.
+// commons holds the shared state of each context in use.
 type commons struct {
 	mu sync.Mutex
 	of map[commonKey]*common
@@ -31,7 +31,7 @@ type commons struct {
 
 var inCommon = commons{of: make(map[commonKey]*common)}
 
-// join counts one more device that is open.
+// join adds an open device.
 func (c *commons) join(k commonKey) *common {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +42,7 @@ func (c *commons) join(k commonKey) *common {
 	return c.of[k]
 }
 
-// leave counts one less, and reports whether that was the last.
+// leave removes an open device and reports whether it was the last.
 func (c *commons) leave(k commonKey) (last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

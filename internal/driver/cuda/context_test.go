@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// TestLaunchWhateverContextIsCurrent launches on threads whose current context
-// is none and another one of the same GPU.
+// TestLaunchWhateverContextIsCurrent launches on threads with no current context and
+// with another current context of the same GPU.
 func TestLaunchWhateverContextIsCurrent(t *testing.T) {
 	x := newGPU(t)
 	runtime.LockOSThread()

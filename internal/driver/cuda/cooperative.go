@@ -6,8 +6,8 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// prepareCooperative checks that all blocks of a launch can be resident at once,
-// and sets the counter of their barriers to zero.
+// prepareCooperative checks that all blocks of a launch can be resident at once, and
+// resets the counter of their barriers to zero.
 func (s *stream) prepareCooperative(f *function, l *driver.Frame, shared int) error {
 	if err := s.checkCooperative(f, l, shared); err != nil {
 		return err

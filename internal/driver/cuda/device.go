@@ -11,7 +11,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// Candidates returns the GPUs, or one candidate that says why there are none.
+// Candidates returns the GPUs, or one candidate with the reason why there are none.
 func Candidates() []driver.Candidate {
 	lib, err := open()
 	if err != nil {
@@ -20,7 +20,7 @@ func Candidates() []driver.Candidate {
 	return candidates(lib, codes)
 }
 
-// CandidatesOf returns the GPUs that a driver library knows.
+// CandidatesOf returns the GPUs of a driver library.
 func CandidatesOf(lib Library) []driver.Candidate { return candidates(lib, nil) }
 
 func candidates(lib Library, codes *diskcache.Cache) []driver.Candidate {
@@ -47,7 +47,7 @@ func none(err error) []driver.Candidate {
 	return []driver.Candidate{{ID: "cuda", Err: err}}
 }
 
-// explainInit says more about why the driver could not be initialised.
+// explainInit adds the likely cause to an error of the driver's initialization.
 func explainInit(err error) error {
 	if reason := obstacle(); reason != "" {
 		return fmt.Errorf("%s (%w)", reason, err)
@@ -77,10 +77,10 @@ const (
 	usesHostPageTables     = 100
 )
 
-// modeProhibited is the compute mode in which no context can be made.
+// modeProhibited is the compute mode that allows no contexts.
 const modeProhibited = 2
 
-// minimumMajor is the oldest generation that PTX for sm_50 runs on.
+// minimumMajor is the oldest generation that runs PTX for sm_50.
 const minimumMajor = 5
 
 func (a *api) candidate(i, version int) driver.Candidate {
@@ -161,7 +161,7 @@ func (a *api) attribute(dev int32, which int) (int, error) {
 	return int(v), err
 }
 
-// text returns a string that ends at the first zero.
+// text returns b as a string up to the first zero.
 func text(b []byte) string {
 	for i, c := range b {
 		if c == 0 {
@@ -173,7 +173,7 @@ func text(b []byte) string {
 
 // device is a GPU with its primary context.
 type device struct {
-	*common // with the other devices that are open for the GPU
+	*common // shared with the other open devices for the GPU
 
 	api     *api
 	info    driver.Info
@@ -181,21 +181,21 @@ type device struct {
 	context uintptr // CUcontext
 
 	mu    sync.Mutex
-	slots []faultSlot // not in use by a stream
+	slots []faultSlot // not used by a stream
 
 	peers peers
 
 	persistent []driver.Persistent // of this device; guarded by mu
 	postponed  postponed
 
-	condition *function // sets the conditions of graphs; nil before the first
+	condition *function // sets the conditions of graphs; nil until first used
 }
 
 func (a *api) open(handle int32, info driver.Info) (driver.Device, error) {
 	d := &device{api: a, info: info, handle: handle}
 	direct, err := a.attribute(handle, usesHostPageTables)
-	// The GPU then reads Go memory itself, so that a copy is not staged and its source is
-	// needed until it is done.
+	// The GPU then reads Go memory directly: a copy is not staged, and its source must
+	// stay valid until the copy is done.
 	d.info.DirectHost = err != nil || direct != 0
 	if err := a.call(cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), uintptr(handle)); err != nil {
 		return nil, err
@@ -238,7 +238,7 @@ func (d *device) Close() error {
 	return errors.Join(errs...)
 }
 
-// extent makes the arguments of a launch of a Dim3.
+// extent converts a Dim3 to arguments of a launch.
 func extent(to []uintptr, d kernel.Dim3) {
 	to[0], to[1], to[2] = uintptr(d.X), uintptr(d.Y), uintptr(d.Z)
 }

@@ -8,13 +8,13 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Flags of cuMemHostAlloc: memory for all contexts, which devices can write.
+// Flags of cuMemHostAlloc: memory usable in all contexts and writable by devices.
 const hostPortableMapped = 1 | 2
 
-// faultSlot is the control block of a stream and its fault record.
+// faultSlot holds the control block and the fault record of a stream.
 type faultSlot struct {
 	control uint64         // device address
-	record  unsafe.Pointer // pinned memory of the driver
+	record  unsafe.Pointer // pinned memory allocated by the driver
 }
 
 // takeSlot returns a slot for a new stream.
@@ -29,8 +29,8 @@ func (d *device) takeSlot(s *stream) (faultSlot, error) {
 	return d.newSlot(s)
 }
 
-// putSlot keeps the slot of a stream whose work is done and whose fault was
-// read.
+// putSlot returns the slot of a stream for reuse. The stream's work is done and its
+// fault has been read.
 func (d *device) putSlot(slot faultSlot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,7 +59,7 @@ func (d *device) newSlot(s *stream) (slot faultSlot, err error) {
 	return slot, slot.write(s, 0, control)
 }
 
-// write stores bytes at an offset in the control block, and waits.
+// write writes bytes at an offset in the control block and waits for the write.
 func (slot faultSlot) write(s *stream, at uint64, b []byte) error {
 	err := s.CopyIn(driver.Memory{Addr: slot.control + at}, unsafe.Pointer(unsafe.SliceData(b)), int64(len(b)))
 	return errors.Join(err, s.dev.handles(cuStreamSynchronize, s.handle))
@@ -80,8 +80,8 @@ func (slot faultSlot) free(d *device) error {
 	return errors.Join(errs...)
 }
 
-// Fault returns what stopped a kernel that was launched on the stream, or one of
-// a graph that ran on it.
+// Fault returns the fault of a kernel launched on the stream, or of a graph that ran on
+// it.
 func (s *stream) Fault() error {
 	if err := s.takeFault(s.handle); err != nil {
 		return err
@@ -94,9 +94,9 @@ func (s *stream) Faulted() bool {
 	return atomic.LoadUint32((*uint32)(s.slot.record)) == 1
 }
 
-// takeFault returns the fault in the record and makes room for the next one, in
-// the order of the stream with the given handle. The order matters: a kernel may
-// claim the record as soon as claim is zero, and must find state zero then.
+// takeFault returns the fault in the record and clears the record, in the order of the
+// stream with the given handle. The order matters: a kernel may claim the record as
+// soon as claim is zero, and must then find state zero.
 func (s *stream) takeFault(handle uintptr) error {
 	state := (*uint32)(s.slot.record)
 	if atomic.LoadUint32(state) != 1 {

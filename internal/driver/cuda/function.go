@@ -20,13 +20,13 @@ const (
 	functionMaxDynamicShared = 8
 )
 
-// Options of the compiler in the driver (CUjit_option).
+// Options of the driver's compiler (CUjit_option).
 const (
 	jitErrorLog     = 5
 	jitErrorLogSize = 6
 )
 
-// function is a kernel in a module of its own.
+// function is a kernel in its own module or library.
 type function struct {
 	dev     *device
 	module  uintptr // CUmodule, or
@@ -38,13 +38,12 @@ type function struct {
 
 	cooperative bool
 
-	// allowed is set when the kernel may have all shared memory of the device
-	// rather than what every kernel may have.
+	// allowed is set once the kernel may use all shared memory of the device instead of
+	// the default maximum.
 	allowed atomic.Bool
 }
 
-// Load compiles the kernel's PTX for the GPU. The driver caches the result on
-// disk.
+// Load compiles the kernel's PTX for the GPU. The driver caches the result on disk.
 func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
 	f := &function{dev: d, placed: k.Placed, prints: k.Prints, cooperative: k.Cooperative}
 	err := f.load(k)
@@ -64,7 +63,7 @@ func (f *function) load(k *driver.Kernel) error {
 		if err := f.loadBeside(text, name); err == nil {
 			return nil
 		}
-		// What the linker cannot do, or says no more about than this does.
+		// Fall through: the linker cannot load it, or its error says no more than loadModule's.
 	}
 	return f.dev.Apart(driver.LoadModule, func() error {
 		if err := f.loadModule(text); err != nil {
@@ -74,7 +73,7 @@ func (f *function) load(k *driver.Kernel) error {
 	})
 }
 
-// jit is the arguments of cuModuleLoadDataEx.
+// jit holds the arguments of cuModuleLoadDataEx.
 type jit struct {
 	ptx     []byte
 	log     [8 << 10]byte
@@ -82,7 +81,7 @@ type jit struct {
 	values  [2]uintptr
 }
 
-// loadModule loads PTX, which ends with a zero, while there are no persistent kernels.
+// loadModule loads zero-terminated PTX while no persistent kernels run.
 func (f *function) loadModule(ptx []byte) error {
 	j := &jit{ptx: ptx}
 	var pins runtime.Pinner
@@ -101,10 +100,10 @@ func (f *function) loadModule(ptx []byte) error {
 	return err
 }
 
-// inspect loads the kernel and finds what it uses.
+// inspect loads the kernel and queries the resources that it uses.
 func (f *function) inspect() error {
 	if f.dev.api.has(cuFuncLoad) {
-		_ = f.dev.handles(cuFuncLoad, f.handle) // what cannot be loaded now is loaded, or fails, at the first launch
+		_ = f.dev.handles(cuFuncLoad, f.handle) // a kernel that cannot be loaded now is loaded, or fails, at its first launch
 	}
 	for _, q := range []struct {
 		attribute int
@@ -137,12 +136,12 @@ func (f *function) Close() error {
 	}
 }
 
-// allowShared makes room for the dynamic shared memory of a launch.
+// allowShared raises the limit of dynamic shared memory if a launch needs it.
 func (f *function) allowShared(bytes int) error {
 	if f.props.Shared+bytes <= driver.MaxStaticShared || f.allowed.Load() {
 		return nil
 	}
-	// All that there is: launches with different sizes can come at the same time.
+	// Allow all of it: launches with different sizes may run concurrently.
 	most := f.dev.info.Limits.SharedPerBlock - f.props.Shared
 	if bytes > most {
 		return &driver.Error{Op: "load", Name: "too much shared memory",

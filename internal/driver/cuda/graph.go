@@ -11,8 +11,8 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Functions of graphs. Those without suffix take the structs of CUDA 10, which
-// all drivers have.
+// Functions of graphs. Those without a suffix use the structs of CUDA 10, which all
+// drivers support.
 var (
 	cuGraphCreate                  = optional("cuGraphCreate")
 	cuGraphDestroy                 = optional("cuGraphDestroy")
@@ -24,25 +24,25 @@ var (
 	cuGraphExecMemsetNodeSetParams = optional("cuGraphExecMemsetNodeSetParams")
 )
 
-// graphExec is an executable graph. Its kernels have a control block, a fault
-// record and an output of their own, as those of a stream have, since a graph
-// may run on any stream.
+// graphExec is an executable graph. Its kernels have their own control block, fault
+// record and output, like the kernels of a stream, because a graph may run on any
+// stream.
 type graphExec struct {
 	dev     *device
-	reports *stream // its stream is for preparing the graph
+	reports *stream // its stream prepares the graph
 	nodes   []driver.GraphNode
-	failed  func(error) // takes the errors of calls
+	failed  func(error) // receives errors of host calls
 
-	mu      sync.Mutex // CUDA's graphs are not safe for concurrent use
+	mu      sync.Mutex // CUDA graphs are not safe for concurrent use
 	program program
-	last    *stream // that ran it
+	last    *stream // that the graph last ran on
 	streams map[*stream]struct{}
 }
 
-// program is the graph in the driver.
+// program is the driver's form of the graph.
 type program struct {
 	handle    uintptr // CUgraphExec
-	graph     uintptr // CUgraph, which the nodes are of
+	graph     uintptr // CUgraph that owns the nodes
 	places    []place // of the nodes
 	constants []uint64
 	calls     []uintptr
@@ -64,12 +64,12 @@ func (d *device) NewGraphExec(nodes []driver.GraphNode, failed func(error)) (dri
 	return g, nil
 }
 
-// unsupported is the error for what the driver is too old for.
+// unsupported returns the error for a feature that the driver is too old for.
 func unsupported(op, text string) error {
 	return &driver.Error{Op: op, Name: "not found", Text: "the driver is too old: " + text, Err: errors.ErrUnsupported}
 }
 
-// build makes the driver's graph of the nodes.
+// build creates the driver's graph from the nodes.
 func (g *graphExec) build(nodes []driver.GraphNode) (p program, err error) {
 	d := g.dev
 	defer func() {
@@ -96,7 +96,7 @@ func (g *graphExec) build(nodes []driver.GraphNode) (p program, err error) {
 	return p, err
 }
 
-// release destroys what build made. There are no runs of it under way.
+// release destroys what build created. The graph must not be running.
 func (g *graphExec) release(p *program) error {
 	d := g.dev
 	var errs []error
@@ -116,7 +116,7 @@ func (g *graphExec) release(p *program) error {
 	return errors.Join(errs...)
 }
 
-// Launch runs the graph. What its kernels report is the stream's.
+// Launch runs the graph. Its kernels' faults and output are reported on the stream.
 func (g *graphExec) Launch(st driver.Stream) error {
 	s := st.(*stream)
 	g.mu.Lock()
@@ -127,14 +127,14 @@ func (g *graphExec) Launch(st driver.Stream) error {
 		s.replays.add(g)
 	}
 	if g.program.prints {
-		g.reports.output.mu.Lock() // until it is queued, as launchPrinting does
+		g.reports.output.mu.Lock() // until it is queued, as in launchPrinting
 		defer g.reports.output.mu.Unlock()
 	}
 	return g.dev.handles(cuGraphLaunch, g.program.handle, s.handle)
 }
 
-// Update changes the parameters of the driver's nodes where it can, otherwise it
-// makes the graph anew.
+// Update changes the parameters of the driver's nodes if possible, otherwise it
+// rebuilds the graph.
 func (g *graphExec) Update(changes map[int]driver.GraphNode) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -159,8 +159,8 @@ func (g *graphExec) Update(changes map[int]driver.GraphNode) error {
 	return errors.Join(g.finish(), g.release(&old))
 }
 
-// adjust changes parameters. It returns the nodes that it has changed, and an
-// error if one cannot be changed that way.
+// adjust changes parameters in place. It returns the nodes that it has changed, and an
+// error if a node cannot be changed.
 func (g *graphExec) adjust(changes map[int]driver.GraphNode) (done []int, err error) {
 	for i, n := range changes {
 		if !g.adjustable(i, n) {
@@ -178,7 +178,7 @@ func (g *graphExec) adjust(changes map[int]driver.GraphNode) (done []int, err er
 
 var errNotAdjustable = errors.New("the parameters of the node cannot be changed")
 
-// adjustable reports whether the driver can change node i to n.
+// adjustable reports whether the driver can change node i to n in place.
 func (g *graphExec) adjustable(i int, n driver.GraphNode) bool {
 	if old := g.nodes[i]; old.Kind != n.Kind || g.program.places[i].node == 0 {
 		return false
@@ -219,7 +219,7 @@ func (g *graphExec) adjustNode(i int, n driver.GraphNode) error {
 	}
 }
 
-// finish waits for the runs.
+// finish waits for all runs.
 func (g *graphExec) finish() error {
 	var errs []error
 	for s := range g.streams {
@@ -245,7 +245,7 @@ func (g *graphExec) Close() error {
 	return errors.Join(err, g.release(&g.program), g.reports.Close())
 }
 
-// forget is told that a stream is closed, whose work is done.
+// forget removes a stream that is being closed. Its work is done.
 func (g *graphExec) forget(s *stream) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -255,7 +255,7 @@ func (g *graphExec) forget(s *stream) {
 	}
 }
 
-// replays are the graphs that have run on a stream.
+// replays lists the graphs that have run on a stream.
 type replays struct {
 	mu     sync.Mutex
 	graphs []*graphExec
@@ -273,26 +273,26 @@ func (r *replays) remove(g *graphExec) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i := slices.Index(r.graphs, g); i >= 0 {
-		r.graphs = slices.Concat(r.graphs[:i], r.graphs[i+1:]) // list may be in use
+		r.graphs = slices.Concat(r.graphs[:i], r.graphs[i+1:]) // callers of list may be using the old slice
 	}
 }
 
-// list returns the graphs, in the order in which they ran first. The slice is
-// not changed any more but by appending.
+// list returns the graphs in the order of their first run. The slice is only appended
+// to afterwards, never changed in place.
 func (r *replays) list() []*graphExec {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.graphs[:len(r.graphs):len(r.graphs)]
 }
 
-// closeReplays ends the stream's part in graphs.
+// closeReplays removes the stream from the graphs that ran on it.
 func (s *stream) closeReplays() {
 	for _, g := range s.replays.list() {
 		g.forget(s)
 	}
 }
 
-// replayFault returns what stopped a kernel of a graph that ran on the stream.
+// replayFault returns the fault of a graph that ran on the stream.
 func (s *stream) replayFault() error {
 	for _, g := range s.replays.list() {
 		if err := g.reports.takeFault(s.handle); err != nil {
@@ -302,7 +302,7 @@ func (s *stream) replayFault() error {
 	return nil
 }
 
-// replayOutput returns what kernels of graphs that ran on the stream printed.
+// replayOutput returns the output of graphs that ran on the stream.
 func (s *stream) replayOutput() (messages []driver.Message, dropped int, err error) {
 	for _, g := range s.replays.list() {
 		if !g.reports.printed() {
@@ -317,8 +317,8 @@ func (s *stream) replayOutput() (messages []driver.Message, dropped int, err err
 	return messages, dropped, nil
 }
 
-// takeOutput takes out what the graph's kernels printed. The graph does not run
-// meanwhile.
+// takeOutput returns and clears the output of the graph's kernels. The graph must not
+// be running.
 func (g *graphExec) takeOutput(s *stream) ([]driver.Message, int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -329,7 +329,7 @@ func (g *graphExec) takeOutput(s *stream) ([]driver.Message, int, error) {
 	return m, n, errors.Join(err, g.dev.handles(cuStreamSynchronize, g.reports.handle))
 }
 
-// nodeError says which node of a graph an error is about.
+// nodeError adds to an error the node of the graph that it is about.
 func nodeError(i int, kind driver.GraphKind, err error) error {
 	return fmt.Errorf("node %d (%v): %w", i, kind, err)
 }

@@ -10,15 +10,15 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// hostCalls are the functions that nodes of graphs call, by the number that the
-// driver hands over: it must not hold Go pointers.
+// hostCalls maps a number to the function that a graph node calls. The driver passes
+// the number: it must not hold Go pointers.
 var (
 	hostCalls    sync.Map // uintptr -> func()
 	hostCallNext atomic.Uintptr
 )
 
-// hostCall is the C function that calls them, made once: a process can make a
-// limited number.
+// hostCall is the C callback that calls them. It is created once because a process can
+// create only a limited number.
 var hostCall = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(number uintptr) uintptr {
 		if f, ok := hostCalls.Load(number); ok {

@@ -7,7 +7,7 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Functions of conditional nodes, of CUDA 12.3.
+// Functions of conditional nodes (CUDA 12.3).
 var (
 	cuGraphAddNode                 = optional("cuGraphAddNode")
 	cuGraphConditionalHandleCreate = optional("cuGraphConditionalHandleCreate")
@@ -22,24 +22,24 @@ const (
 	conditionalWhile = 1
 )
 
-// conditionalNode is CUgraphNodeParams of a conditional node: a union of 232
-// bytes behind the type.
+// conditionalNode is CUgraphNodeParams of a conditional node. The type is followed by a
+// union of 232 bytes.
 type conditionalNode struct {
 	kind        uint32
 	reserved    [3]int32
 	handle      uint64
 	conditional uint32
 	size        uint32   // number of bodies
-	bodies      *uintptr // the driver's own array of CUgraph, which it returns
+	bodies      *uintptr // array of CUgraph owned and returned by the driver
 	context     uintptr
 	rest        [200]byte
 	reserved2   int64
 }
 
-// conditionPTX sets a handle to a value in memory, or to zero once a kernel of
-// the graph has failed, so that no loop waits for what a kernel that failed
-// would have done. The driver has the function cudaGraphSetConditional, which it
-// links when it compiles the module.
+// conditionPTX sets a handle to a value in memory, or to zero once a kernel of the
+// graph has failed, so that no loop waits for the work of a failed kernel. The driver
+// provides the function cudaGraphSetConditional and links it when it compiles the
+// module.
 const conditionPTX = `.version 6.0
 .target sm_50
 .address_size 64
@@ -80,9 +80,9 @@ func (d *device) conditionKernel() (*function, error) {
 	return d.condition, nil
 }
 
-// conditional adds a node whose body runs depending on a value in memory: first
-// a kernel that reads it, then the node; in a loop the body ends with that
-// kernel again.
+// conditional adds a node whose body runs depending on a value in memory: first a
+// kernel that reads the value, then the node. The body of a loop ends with the same
+// kernel.
 func (b *graphBuilder) conditional(n *driver.GraphNode, after []uintptr) (place, error) {
 	d := b.exec.dev
 	if !d.api.has(cuGraphAddNode, cuGraphConditionalHandleCreate) {

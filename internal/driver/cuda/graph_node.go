@@ -16,24 +16,24 @@ var (
 	cuGraphKernelNodeSetAttribute = optional("cuGraphKernelNodeSetAttribute")
 )
 
-// place is what became of a node.
+// place records the driver nodes that a node became.
 type place struct {
-	node uintptr   // CUgraphNode, if the node became one whose parameters are its own
-	last []uintptr // CUgraphNodes that come before those which depend on it
+	node uintptr   // CUgraphNode, if the node became exactly one with its own parameters
+	last []uintptr // CUgraphNodes that precede the nodes depending on it
 }
 
-// graphBuilder adds nodes to a graph of the driver, or to the body of a node.
+// graphBuilder adds nodes to a driver graph, or to the body of a node.
 type graphBuilder struct {
 	exec    *graphExec
 	program *program
 	graph   uintptr // CUgraph
 
-	// cooperative are the last nodes of cooperative launches: these follow each
-	// other, as they share a counter and need the device for themselves.
+	// cooperative holds the last nodes of cooperative launches. Cooperative launches
+	// run one after another, because they share a counter and need the whole device.
 	cooperative []uintptr
 }
 
-// list adds nodes, the first of which come after the ones given.
+// list adds nodes. Nodes without dependencies follow the nodes in before.
 func (b *graphBuilder) list(nodes []driver.GraphNode, before []uintptr) ([]place, error) {
 	places := make([]place, len(nodes))
 	for i := range nodes {
@@ -60,7 +60,7 @@ func (b *graphBuilder) list(nodes []driver.GraphNode, before []uintptr) ([]place
 	return places, nil
 }
 
-// unique returns the handles without repetitions, which the driver refuses.
+// unique returns the handles without duplicates, which the driver rejects.
 func unique(handles []uintptr) []uintptr {
 	if len(handles) < 2 {
 		return handles
@@ -70,7 +70,7 @@ func unique(handles []uintptr) []uintptr {
 	return slices.Compact(sorted)
 }
 
-// cooperative reports whether blocks of the node's kernels wait for each other.
+// cooperative reports whether the blocks of the node's kernels wait for each other.
 func cooperative(n *driver.GraphNode) bool {
 	f, ok := n.Function.(*function)
 	if ok && f.cooperative {
@@ -115,8 +115,8 @@ func one(node uintptr, err error) (place, error) {
 	return place{node: node, last: []uintptr{node}}, err
 }
 
-// node adds a node to the driver's graph with a function that takes the
-// parameters and more.
+// node adds a node to the driver's graph, using a function that takes the parameters
+// and possibly more arguments.
 func (b *graphBuilder) node(add symbol, after []uintptr, params unsafe.Pointer, more ...uintptr) (uintptr, error) {
 	var node uintptr
 	args := [...]uintptr{0, b.graph, 0, uintptr(len(after)), 0, 0}
@@ -141,11 +141,11 @@ type kernelParams struct {
 	function    uintptr
 	grid, block [3]uint32
 	shared      uint32
-	params      unsafe.Pointer // CUDA copies what they point to
+	params      unsafe.Pointer // CUDA copies what these point to
 	extra       uintptr
 }
 
-// kernelParams makes the parameters of a launch that reports to the graph.
+// kernelParams returns the parameters of a launch that reports to the graph.
 func (g *graphExec) kernelParams(n *driver.GraphNode) (*kernelParams, error) {
 	f, l := n.Function.(*function), n.Frame
 	shared := l.Shared + f.placed
@@ -165,8 +165,8 @@ func (g *graphExec) kernelParams(n *driver.GraphNode) (*kernelParams, error) {
 	}, nil
 }
 
-// attributeCooperative is the attribute of kernel nodes
-// CU_LAUNCH_ATTRIBUTE_COOPERATIVE, whose value is an int in a union of 64 bytes.
+// attributeCooperative is the kernel node attribute CU_LAUNCH_ATTRIBUTE_COOPERATIVE.
+// Its value is an int in a union of 64 bytes.
 const attributeCooperative = 2
 
 func (b *graphBuilder) launch(n *driver.GraphNode, after []uintptr) (place, error) {
@@ -199,7 +199,7 @@ func (b *graphBuilder) launch(n *driver.GraphNode, after []uintptr) (place, erro
 	return one(node, err)
 }
 
-// copyParams makes the parameters of a copy.
+// copyParams returns the parameters of a copy.
 func copyParams(n *driver.GraphNode) *copy3D {
 	if b := n.Box; b != nil {
 		return &copy3D{
@@ -219,8 +219,8 @@ func copyParams(n *driver.GraphNode) *copy3D {
 	return c
 }
 
-// box adds a copy of a box: one node, unless the rows are further apart than the
-// GPU's copies take.
+// box adds a copy of a box: one node, unless the row pitch exceeds the limit of GPU
+// copies.
 func (b *graphBuilder) box(n *driver.GraphNode, after []uintptr) (place, error) {
 	c := n.Box
 	if c.Dst.Pitch <= maxPitch && c.Src.Pitch <= maxPitch {
@@ -243,7 +243,7 @@ type fillNode struct {
 	width, height uint64
 }
 
-// fillParams makes the parameters of a fill whose pattern CUDA can repeat.
+// fillParams returns the parameters of a fill whose pattern CUDA can repeat.
 func fillParams(n *driver.GraphNode) *fillNode {
 	unit := smallestUnit(n.Data)
 	f := &fillNode{dst: n.Dst.Addr, size: uint32(unit), width: uint64(n.Count) * uint64(len(n.Data)/unit), height: 1}
@@ -253,7 +253,7 @@ func fillParams(n *driver.GraphNode) *fillNode {
 	return f
 }
 
-// constant puts bytes into memory of the graph, for its nodes to copy.
+// constant stores bytes in memory of the graph, for its nodes to copy.
 func (b *graphBuilder) constant(data []byte) (driver.Memory, error) {
 	d := b.exec.dev
 	m, err := d.Alloc(int64(len(data)))
@@ -264,7 +264,7 @@ func (b *graphBuilder) constant(data []byte) (driver.Memory, error) {
 	return m, b.exec.reports.CopyIn(m, unsafe.Pointer(unsafe.SliceData(data)), int64(len(data)))
 }
 
-// write copies data to the device once, now, and in each run from there.
+// write stores data on the device once, now; each run copies it from there.
 func (b *graphBuilder) write(dst driver.Memory, data []byte, after []uintptr) (place, error) {
 	src, err := b.constant(data)
 	if err != nil {
@@ -275,7 +275,8 @@ func (b *graphBuilder) write(dst driver.Memory, data []byte, after []uintptr) (p
 	return place{last: []uintptr{node}}, err
 }
 
-// fill writes a beginning, and then copies what is there until all is full.
+// fill writes the start of the pattern, and then copies the written part until the
+// memory is full.
 func (b *graphBuilder) fill(n *driver.GraphNode, after []uintptr) (place, error) {
 	total := n.Count * int64(len(n.Data))
 	first := seed(n.Data, total)
@@ -287,7 +288,7 @@ func (b *graphBuilder) fill(n *driver.GraphNode, after []uintptr) (place, error)
 	return p, err
 }
 
-// body adds the nodes of a graph within this one.
+// body adds the nodes of a graph nested in this one.
 func (b *graphBuilder) body(n *driver.GraphNode, after []uintptr) (place, error) {
 	places, err := b.list(n.Body, after)
 	if err != nil || len(places) == 0 {
@@ -300,7 +301,7 @@ func (b *graphBuilder) body(n *driver.GraphNode, after []uintptr) (place, error)
 	return all, nil
 }
 
-// ends gives the nodes that none comes after.
+// ends returns the nodes that no other node depends on.
 func ends(nodes []driver.GraphNode) map[int]bool {
 	list := make(map[int]bool, len(nodes))
 	for i := range nodes {

@@ -7,7 +7,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-func TestRowsOfABoxThatAreFarApartAreNodesOfTheirOwn(t *testing.T) {
+func TestDistantRowsOfABoxAreSeparateNodes(t *testing.T) {
 	lib := fakecuda.New(1)
 	dev, err := CandidatesOf(lib)[0].Open()
 	if err != nil {

@@ -11,7 +11,7 @@ var (
 	cuMemHostUnregister = optional("cuMemHostUnregister")
 )
 
-// AllocHost returns memory for all contexts, so that all GPUs copy from it.
+// AllocHost returns memory usable in all contexts, so that all GPUs can copy from it.
 func (d *device) AllocHost(size int64) (unsafe.Pointer, error) {
 	p := new(unsafe.Pointer)
 	err := d.call(cuMemHostAlloc, uintptr(unsafe.Pointer(p)), uintptr(size), hostPortableMapped)
@@ -22,7 +22,7 @@ func (d *device) FreeHost(p unsafe.Pointer) error {
 	return d.handles(cuMemFreeHost, uintptr(p))
 }
 
-// RegisterHost takes the same flags as cuMemHostAlloc.
+// RegisterHost uses the same flags as cuMemHostAlloc.
 func (d *device) RegisterHost(p unsafe.Pointer, size int64) error {
 	return d.call(cuMemHostRegister, uintptr(p), uintptr(size), hostPortableMapped)
 }
@@ -37,15 +37,15 @@ func (d *device) MapHost(p unsafe.Pointer, _ int64) (driver.Memory, error) {
 	return driver.Memory{Addr: addr}, err
 }
 
-// UnmapHost has nothing to do: memory is mapped as long as it is page-locked.
+// UnmapHost does nothing: memory stays mapped as long as it is page-locked.
 func (d *device) UnmapHost(driver.Memory) error { return nil }
 
-// CopyInAsync takes memory that is pinned, or not Go's.
+// CopyInAsync requires src to be pinned, or not Go memory.
 func (s *stream) CopyInAsync(dst driver.Memory, src unsafe.Pointer, n int64) error {
 	return s.dev.handles(cuMemcpyHtoDAsync, uintptr(dst.Addr), uintptr(src), uintptr(n), s.handle)
 }
 
-// CopyOutAsync takes memory that is pinned, or not Go's.
+// CopyOutAsync requires dst to be pinned, or not Go memory.
 func (s *stream) CopyOutAsync(dst unsafe.Pointer, src driver.Memory, n int64) error {
 	return s.dev.handles(cuMemcpyDtoHAsync, uintptr(dst), uintptr(src.Addr), uintptr(n), s.handle)
 }

@@ -7,7 +7,7 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Functions for memory of other processes, which not every system has.
+// Functions for memory of other processes. Not every system has them.
 var (
 	cuMemGetAddressRange = optional("cuMemGetAddressRange_v2")
 	cuIpcGetMemHandle    = optional("cuIpcGetMemHandle")
@@ -15,8 +15,7 @@ var (
 	cuIpcCloseMemHandle  = optional("cuIpcCloseMemHandle")
 )
 
-// openPeers makes the GPUs see each other where that is needed
-// (CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS).
+// openPeers enables access between GPUs if needed (CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS).
 const openPeers = 1
 
 func (d *device) Share(m driver.Memory) (h driver.Handle, offset int64, err error) {
@@ -41,10 +40,10 @@ func (d *device) OpenShared(h driver.Handle) (driver.Memory, error) {
 	return m, err
 }
 
-// handleOnStack tells how the handle, a structure of 64 bytes, is passed by
-// value: where it is true on the stack, behind the six registers for arguments
-// (System V ABI for AMD64, 3.2.3), elsewhere as the address of a copy (AAPCS64,
-// 6.8.2; x64 calling convention of Windows).
+// handleOnStack says how the handle, a 64-byte structure, is passed by value. If true,
+// it is on the stack, behind the six registers for arguments (System V ABI for AMD64,
+// 3.2.3); otherwise the address of a copy is passed (AAPCS64, 6.8.2; x64 calling
+// convention of Windows).
 const handleOnStack = runtime.GOARCH == "amd64" && runtime.GOOS != "windows"
 
 func (d *device) CloseShared(m driver.Memory) error {

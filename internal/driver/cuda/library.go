@@ -8,18 +8,19 @@ import (
 	"quern.dev/internal/diskcache"
 )
 
-// Library is NVIDIA's driver library, or what a test puts in its place.
+// Library is NVIDIA's driver library, or a substitute for tests.
 type Library interface {
-	// Lookup returns the address of a function, 0 if there is none of the name.
+	// Lookup returns the address of a function, or 0 if there is no function of that
+	// name.
 	Lookup(name string) uintptr
-	// Call calls the function at an address. It does not keep args.
+	// Call calls the function at an address. It does not retain args.
 	Call(function uintptr, args []uintptr) uintptr
 }
 
-// open opens the library once for the process.
+// open opens the library once per process.
 var open = sync.OnceValues(openLibrary)
 
-// symbol is a function of the library.
+// symbol identifies a function of the library.
 type symbol int
 
 const (
@@ -75,8 +76,8 @@ const (
 	symbolCount
 )
 
-// symbolNames are the names in the library. The version suffixes are those of
-// the functions with 64-bit sizes and of today's semantics.
+// symbolNames are the names in the library. The version suffixes select the functions
+// with 64-bit sizes and current semantics.
 var symbolNames = [symbolCount]string{
 	cuInit:                     "cuInit",
 	cuDriverGetVersion:         "cuDriverGetVersion",
@@ -131,8 +132,8 @@ var symbolNames = [symbolCount]string{
 // optionalNames are the names of functions that not every supported driver has.
 var optionalNames []string
 
-// optional returns the symbol of a function that the driver need not have. It is
-// for package-level variables.
+// optional returns the symbol of a function that the driver may lack. Use it in
+// package-level variables only.
 func optional(name string) symbol {
 	optionalNames = append(optionalNames, name)
 	return symbolCount + symbol(len(optionalNames)-1)
@@ -145,15 +146,15 @@ func (s symbol) name() string {
 	return optionalNames[s-symbolCount]
 }
 
-// api is an opened library with the addresses of its functions.
+// api is an open library with the addresses of its functions.
 type api struct {
 	lib  Library
-	addr []uintptr // by symbol; 0 for an optional function that is not there
+	addr []uintptr // by symbol; 0 for a missing optional function
 
-	codes *diskcache.Cache // of machine code; nil keeps none
+	codes *diskcache.Cache // of machine code; nil disables caching
 }
 
-// has reports whether the driver has the functions.
+// has reports whether the driver has all of the functions.
 func (a *api) has(symbols ...symbol) bool {
 	for _, s := range symbols {
 		if a.addr[s] == 0 {
@@ -163,12 +164,12 @@ func (a *api) has(symbols ...symbol) bool {
 	return true
 }
 
-// minimumVersion is the oldest CUDA version of the driver that has every
-// function of the table: cuDevicePrimaryCtxRelease_v2 came with 11.0.
+// minimumVersion is the oldest CUDA version of the driver that has every required
+// function: cuDevicePrimaryCtxRelease_v2 came with 11.0.
 const minimumVersion = 11000
 
-// newAPI looks up the functions and initialises the driver. The error says what
-// stands in the way of using GPUs.
+// newAPI looks up the functions and initializes the driver. The error says why GPUs
+// cannot be used.
 func newAPI(lib Library) (*api, int, error) {
 	a := &api{lib: lib, addr: make([]uintptr, int(symbolCount)+len(optionalNames))}
 	missing := ""
@@ -199,5 +200,5 @@ func newAPI(lib Library) (*api, int, error) {
 	return a, int(version), nil
 }
 
-// versionText writes a version such as 12040 as 12.4.
+// versionText formats a version such as 12040 as 12.4.
 func versionText(v int32) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }

@@ -15,12 +15,12 @@ type sharedObject struct {
 }
 
 func openLibrary() (Library, error) {
-	// The C library keeps what went wrong for the thread that asks.
+	// The C library keeps the last error per thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	handle, err := purego.Dlopen("libcuda.so.1", purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
-		return nil, fmt.Errorf("the NVIDIA driver library is not there: %w", err)
+		return nil, fmt.Errorf("the NVIDIA driver library was not found: %w", err)
 	}
 	return &sharedObject{handle}, nil
 }
@@ -38,11 +38,11 @@ func (l *sharedObject) Call(function uintptr, args []uintptr) uintptr {
 	return r
 }
 
-// controlFile is the device file through which the driver library talks to the
-// kernel module.
+// controlFile is the device file that the driver library uses to talk to the kernel
+// module.
 const controlFile = "/dev/nvidiactl"
 
-// obstacle says what on this system keeps the driver from finding a device, or
+// obstacle says what on this system prevents the driver from finding a device, or
 // returns "".
 func obstacle() string {
 	f, err := os.OpenFile(controlFile, os.O_RDWR, 0)

@@ -8,8 +8,8 @@ import (
 )
 
 func openLibrary() (Library, error) {
-	return nil, fmt.Errorf("there is no CUDA for %s", runtime.GOOS)
+	return nil, fmt.Errorf("CUDA is not available for %s", runtime.GOOS)
 }
 
-// obstacle returns "": openLibrary has said it all.
+// obstacle returns "": the error of openLibrary is complete.
 func obstacle() string { return "" }

@@ -11,7 +11,8 @@ type dll struct {
 	handle syscall.Handle
 }
 
-// openLibrary opens the library where the driver installs it, and nowhere else.
+// openLibrary opens the library from the directory where the driver installs it, and
+// from nowhere else.
 func openLibrary() (Library, error) {
 	root := os.Getenv("SystemRoot")
 	if root == "" {
@@ -19,7 +20,7 @@ func openLibrary() (Library, error) {
 	}
 	handle, err := syscall.LoadLibrary(filepath.Join(root, "System32", "nvcuda.dll"))
 	if err != nil {
-		return nil, fmt.Errorf("the NVIDIA driver library nvcuda.dll is not there: %w", err)
+		return nil, fmt.Errorf("the NVIDIA driver library nvcuda.dll was not found: %w", err)
 	}
 	return &dll{handle}, nil
 }
@@ -37,5 +38,5 @@ func (l *dll) Call(function uintptr, args []uintptr) uintptr {
 	return r
 }
 
-// obstacle returns "": the system does not say why a device cannot be used.
+// obstacle returns "": Windows does not say why a device cannot be used.
 func obstacle() string { return "" }

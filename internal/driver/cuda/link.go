@@ -28,11 +28,11 @@ var (
 // linkPTX is CU_JIT_INPUT_PTX.
 const linkPTX = 1
 
-// loadBeside loads a kernel, whose PTX and name end with a zero, beside persistent
-// away for no more than the one call that puts compiled code into the context: 0.1 ms
-// on an H200, where loading PTX as a module took 0.3 s. The kernel has a library of
-// its own: a second one's cuKernelGetFunction does not wait for them, but then
-// its first launch does.
+// loadBeside loads a kernel while persistent kernels exist. These have to stop only for
+// the one call that puts compiled code into the context: 0.1 ms on an H200, where
+// loading PTX as a module took 0.3 s. ptx and name are zero-terminated. Each kernel has
+// its own library: cuKernelGetFunction of a library's second kernel does not wait for
+// running kernels, but then its first launch does.
 func (f *function) loadBeside(ptx, name []byte) error {
 	d := f.dev
 	if !d.api.has(cuLibraryLoadData, cuLibraryUnload, cuLibraryGetKernel, cuKernelGetFunction) {
@@ -57,8 +57,8 @@ func (f *function) loadBeside(ptx, name []byte) error {
 	return nil
 }
 
-// codes is machine code that compile has made: the driver keeps what loading
-// compiles, and not this.
+// codes caches machine code made by compile. The driver caches what it compiles while
+// loading, but not this.
 var codes = diskcache.User("code", 512)
 
 // compiled returns the machine code of PTX.
@@ -73,22 +73,22 @@ func (d *device) compiled(ptx []byte) ([]byte, error) {
 	}
 	code, err := d.compile(ptx)
 	if err == nil {
-		_ = c.Put(key, code) // it is compiled again then
+		_ = c.Put(key, code) // on error, the PTX is compiled again next time
 	}
 	return code, err
 }
 
-// compile makes machine code of PTX, which ends with a zero. Unlike loading, it
-// does not wait for kernels.
+// compile compiles zero-terminated PTX to machine code. Unlike loading, it does not
+// wait for kernels.
 func (d *device) compile(ptx []byte) (code []byte, err error) {
 	if !d.api.has(cuLinkCreate, cuLinkAddData, cuLinkComplete, cuLinkDestroy) {
 		return nil, errors.ErrUnsupported
 	}
 	type output struct {
-		code *byte // the driver's, until the linker is destroyed
+		code *byte // owned by the driver until the linker is destroyed
 		size uintptr
 	}
-	// The driver's compiler may keep what belongs to one linker with the thread.
+	// The driver's compiler may keep a linker's state with the thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var pins runtime.Pinner

@@ -22,7 +22,7 @@ func TestMachineCodeIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lib.Fail("cuLinkComplete", fakecuda.InvalidPTX) // nothing is to be compiled
+	lib.Fail("cuLinkComplete", fakecuda.InvalidPTX) // nothing may be compiled
 	again, err := d.compiled(ptx)
 	if err != nil || !bytes.Equal(first, again) {
 		t.Errorf("compiled again: %d bytes of %d, %v", len(again), len(first), err)
@@ -36,43 +36,44 @@ func TestMachineCodeIsKept(t *testing.T) {
 	}
 }
 
-// witness is a driver, and a resident that writes down what is called while it is away.
-type witness struct {
+// recorder is a driver library and an owner of a persistent kernel. It records the
+// driver calls made while the kernel is stopped.
+type recorder struct {
 	*fakecuda.Library
 	names  map[uintptr]string
 	pauses int
 	paused bool
-	away   []string
+	calls  []string
 }
 
-func (w *witness) Lookup(name string) uintptr {
+func (w *recorder) Lookup(name string) uintptr {
 	address := w.Library.Lookup(name)
 	w.names[address] = name
 	return address
 }
 
-func (w *witness) Call(address uintptr, args []uintptr) uintptr {
-	// cuCtxSetCurrent goes before any other, and waits for nothing.
+func (w *recorder) Call(address uintptr, args []uintptr) uintptr {
+	// cuCtxSetCurrent precedes every other call and waits for nothing.
 	if name := w.names[address]; w.paused && name != "cuCtxSetCurrent" {
-		w.away = append(w.away, name)
+		w.calls = append(w.calls, name)
 	}
 	return w.Library.Call(address, args)
 }
 
-func (w *witness) Quiesce(driver.Operation) error {
+func (w *recorder) Quiesce(driver.Operation) error {
 	w.paused = true
 	w.pauses++
 	return nil
 }
 
-func (w *witness) Resume() error {
+func (w *recorder) Resume() error {
 	w.paused = false
 	return nil
 }
 
-// witnessed opens a device with a witness, and closes it after the test.
-func witnessed(t *testing.T) (driver.Device, *witness) {
-	w := &witness{Library: fakecuda.New(1), names: map[uintptr]string{}}
+// openRecorded opens a device with a recorder, and closes it after the test.
+func openRecorded(t *testing.T) (driver.Device, *recorder) {
+	w := &recorder{Library: fakecuda.New(1), names: map[uintptr]string{}}
 	dev, err := candidates(w, nil)[0].Open()
 	if err != nil {
 		t.Fatal(err)
@@ -90,31 +91,31 @@ func witnessed(t *testing.T) (driver.Device, *witness) {
 	return dev, w
 }
 
-func TestResidentsAreAwayForOneCallOfALoad(t *testing.T) {
-	dev, w := witnessed(t)
+func TestALoadStopsPersistentKernelsForOneCall(t *testing.T) {
+	dev, w := openRecorded(t)
 	f, err := dev.Load(&driver.Kernel{Name: "empty", PTX: emptyPTX})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"cuKernelGetFunction"}; w.pauses != 1 || !slices.Equal(w.away, want) {
-		t.Errorf("%d pauses with %v, want one with %v", w.pauses, w.away, want)
+	if want := []string{"cuKernelGetFunction"}; w.pauses != 1 || !slices.Equal(w.calls, want) {
+		t.Errorf("%d pauses with %v, want one with %v", w.pauses, w.calls, want)
 	}
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// It is loaded as a module then.
+// It is then loaded as a module.
 func TestALibraryWhoseKernelIsNotFoundIsUnloaded(t *testing.T) {
-	dev, w := witnessed(t)
+	dev, w := openRecorded(t)
 	w.Fail("cuKernelGetFunction", fakecuda.NotFound)
 	f, err := dev.Load(&driver.Kernel{Name: "empty", PTX: emptyPTX})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"cuLibraryUnload", "cuModuleLoadDataEx"} {
-		if !slices.Contains(w.away, name) {
-			t.Errorf("the resident was away for %v, want %s among them", w.away, name)
+		if !slices.Contains(w.calls, name) {
+			t.Errorf("calls while the persistent kernel was stopped: %v, want %s among them", w.calls, name)
 		}
 	}
 	if err := f.Close(); err != nil {

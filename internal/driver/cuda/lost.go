@@ -2,8 +2,8 @@ package cuda
 
 import "slices"
 
-// lostCodes are the results (CUresult) after which a context answers every call
-// with the same, for as long as the process lives.
+// lostCodes are the results (CUresult) after which a context answers every call with
+// the same result until the process ends.
 var lostCodes = []int{
 	214, // CUDA_ERROR_ECC_UNCORRECTABLE
 	220, // CUDA_ERROR_NVLINK_UNCORRECTABLE
@@ -19,5 +19,5 @@ var lostCodes = []int{
 	719, // CUDA_ERROR_LAUNCH_FAILED
 }
 
-// lost reports whether a result means that the context is of no more use.
+// lost reports whether a result means that the context can no longer be used.
 func lost(code int) bool { return slices.Contains(lostCodes, code) }

@@ -22,7 +22,7 @@ const (
 const (
 	attachGlobal = 1          // CU_MEM_ATTACH_GLOBAL
 	deviceHost   = 1<<32 - 1  // CU_DEVICE_CPU, -1 as an int
-	adviseUnset  = uintptr(1) // what unsets an advice follows what sets it
+	adviseUnset  = uintptr(1) // added to a set advice, gives the unset advice
 	setReadMost  = uintptr(1) // CU_MEM_ADVISE_SET_READ_MOSTLY
 	setPreferred = uintptr(3) // CU_MEM_ADVISE_SET_PREFERRED_LOCATION
 	setAccessed  = uintptr(5) // CU_MEM_ADVISE_SET_ACCESSED_BY
@@ -41,8 +41,8 @@ func (d *device) AllocManaged(size int64) (driver.Memory, unsafe.Pointer, error)
 	return driver.Memory{Addr: uint64(uintptr(*p))}, *p, err
 }
 
-// moves reports whether managed memory can be on its way while the host uses it.
-// If not, the driver moves all of it when it is used, and takes no hints.
+// moves reports whether managed memory can migrate while the host uses it. If not, the
+// driver migrates all of it when it is used, and ignores hints.
 func (d *device) moves(s symbol) bool {
 	v, err := d.api.attribute(d.handle, concurrentManagedAccess)
 	return err == nil && v != 0 && d.api.has(s)

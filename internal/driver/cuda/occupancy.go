@@ -2,8 +2,7 @@ package cuda
 
 import "unsafe"
 
-// Attributes of devices (CUdevice_attribute) that bound what is resident on a
-// multiprocessor.
+// Attributes of devices (CUdevice_attribute) that limit residency on a multiprocessor.
 const (
 	residentThreads   = 39
 	residentShared    = 81
@@ -11,7 +10,7 @@ const (
 	residentBlocks    = 106
 )
 
-// ResidentBlocks asks the driver, which knows the units of each GPU.
+// ResidentBlocks asks the driver, which knows the allocation units of each GPU.
 func (f *function) ResidentBlocks(threads, shared int) (int, error) {
 	if err := f.allowShared(f.placed + shared); err != nil {
 		return 0, err

@@ -9,10 +9,9 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// output is where the kernels of a stream print.
+// output is the buffer that the kernels of a stream print to.
 type output struct {
-	// mu is held while a kernel that prints is queued, and while the output is
-	// taken out.
+	// mu is held while a kernel that prints is queued, and while the output is read.
 	mu   sync.Mutex
 	addr uint64 // device address of driver.OutputSize bytes, 0 before the first such kernel
 }
@@ -29,8 +28,8 @@ func (s *stream) launchPrinting(launch func() error) error {
 	return launch()
 }
 
-// openOutput gives the stream room to print to. Its kernels so far do not print,
-// so that none looks at what changes in the control block.
+// openOutput allocates the stream's output buffer. Kernels queued so far do not print,
+// so none of them reads the part of the control block that changes.
 func (s *stream) openOutput() error {
 	d := s.dev
 	var addr uint64
@@ -55,8 +54,8 @@ func (s *stream) pointOutput(addr uint64, size int) error {
 	return s.slot.write(s, driver.ControlOutput, control[driver.ControlOutput:])
 }
 
-// Output takes out what kernels of the stream printed, and of graphs that ran on
-// it.
+// Output returns and clears the output of the stream's kernels and of graphs that ran
+// on the stream.
 func (s *stream) Output() ([]driver.Message, int, error) {
 	own, dropped, err := s.ownOutput()
 	if err != nil {
@@ -71,8 +70,8 @@ func (s *stream) printed() bool {
 	return atomic.LoadUint32((*uint32)(unsafe.Add(s.slot.record, driver.RecordPrinted))) != 0
 }
 
-// ownOutput takes out what was printed. Later work of the stream that prints
-// waits until it has been.
+// ownOutput returns and clears the output of the stream's own kernels. Later printing
+// work on the stream waits until this is done.
 func (s *stream) ownOutput() ([]driver.Message, int, error) {
 	if !s.printed() {
 		return nil, 0, nil
@@ -107,8 +106,8 @@ func (s *stream) clearOutput() error {
 	)
 }
 
-// closeOutput releases the output of a stream whose work is done, and makes its
-// slot fit for another stream.
+// closeOutput releases the output of a stream whose work is done, and resets its slot
+// for another stream.
 func (s *stream) closeOutput() error {
 	if s.output.addr == 0 {
 		return nil

@@ -18,21 +18,21 @@ var (
 
 var _ driver.Peers = (*stream)(nil)
 
-// errPeerAccessEnabled is what enabling access a second time returns.
+// errPeerAccessEnabled is the result code of enabling access a second time.
 const errPeerAccessEnabled = 704
 
-// peers is what a device knows of others.
+// peers is a device's state for copies from and to other devices.
 type peers struct {
 	mu sync.Mutex
-	// linked says whether this GPU and another reach each other's memory.
+	// linked says whether this GPU and another can access each other's memory.
 	linked map[*device]bool
-	// copying are streams of other GPUs that have copied from or to memory of
-	// this one since it last waited for them.
+	// copying holds streams of other GPUs that have copied from or to memory of this
+	// GPU since it last waited for them.
 	copying map[*stream]struct{}
 }
 
-// CopyPeer copies between GPUs. If they are not linked the driver stages the
-// copy in host memory.
+// CopyPeer copies between GPUs. If they are not linked, the driver stages the copy in
+// host memory.
 func (s *stream) CopyPeer(to driver.Device, dst driver.Memory, from driver.Device, src driver.Memory, n int64) error {
 	a, okA := to.(*device)
 	b, okB := from.(*device)
@@ -56,7 +56,7 @@ func (s *stream) CopyPeer(to driver.Device, dst driver.Memory, from driver.Devic
 	return other.copiedBy(s)
 }
 
-// Linked reports whether the GPUs reach each other's memory.
+// Linked reports whether the GPUs can access each other's memory.
 func (s *stream) Linked(to, from driver.Device) bool {
 	a, okA := to.(*device)
 	b, okB := from.(*device)
@@ -67,7 +67,7 @@ func (s *stream) Linked(to, from driver.Device) bool {
 	return err == nil && linked
 }
 
-// link lets the two GPUs reach each other's memory, if there is a way.
+// link lets the two GPUs access each other's memory if possible.
 func (d *device) link(o *device) (bool, error) {
 	if d.context == o.context {
 		return true, nil
@@ -92,7 +92,7 @@ func (d *device) link(o *device) (bool, error) {
 	return there && back, nil
 }
 
-// enable lets d reach the memory of o, if it can.
+// enable lets d access the memory of o if possible.
 func (d *device) enable(o *device) (bool, error) {
 	if !d.api.has(cuDeviceCanAccessPeer, cuCtxEnablePeerAccess) {
 		return false, nil
@@ -119,8 +119,8 @@ func (d *device) enable(o *device) (bool, error) {
 	return false, d.api.check(last, r)
 }
 
-// copiedBy notes that a stream of another GPU uses memory of d: freeing memory
-// waits for the work of its own GPU only.
+// copiedBy records that a stream of another GPU uses memory of d: freeing memory waits
+// only for the work of its own GPU.
 func (d *device) copiedBy(s *stream) error {
 	if err := s.markPeer(); err != nil {
 		return err
@@ -134,8 +134,8 @@ func (d *device) copiedBy(s *stream) error {
 	return nil
 }
 
-// awaitPeers waits for the copies that streams of other GPUs have asked for. A
-// GPU that was lost copies no more.
+// awaitPeers waits for copies queued on streams of other GPUs. A lost GPU no longer
+// copies.
 func (d *device) awaitPeers() error {
 	d.peers.mu.Lock()
 	streams := slices.Collect(maps.Keys(d.peers.copying))
@@ -150,7 +150,7 @@ func (d *device) awaitPeers() error {
 	return errors.Join(errs...)
 }
 
-// peerMark is the event behind the last copy of a stream between GPUs.
+// peerMark is the event after a stream's last copy between GPUs.
 type peerMark struct {
 	mu    sync.Mutex
 	event uintptr // CUevent, 0 before the first copy and after Close
@@ -171,7 +171,7 @@ func (s *stream) awaitPeer() error {
 	s.peer.mu.Lock()
 	defer s.peer.mu.Unlock()
 	if s.peer.event == 0 {
-		return nil // closed, which waits for the work
+		return nil // closed; closing waited for the work
 	}
 	return s.dev.handles(cuEventSynchronize, s.peer.event)
 }
@@ -187,7 +187,7 @@ func (s *stream) closePeer() error {
 	return s.dev.handles(cuEventDestroy, event)
 }
 
-// eventDisableTiming makes an event that costs less (CU_EVENT_DISABLE_TIMING).
+// eventDisableTiming creates a cheaper event without timing (CU_EVENT_DISABLE_TIMING).
 const eventDisableTiming = 2
 
 // WaitPeer makes the stream wait for an event of another GPU.

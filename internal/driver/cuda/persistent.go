@@ -8,11 +8,11 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// cuFuncLoad loads a kernel that drivers otherwise load when it is first launched.
+// cuFuncLoad loads a kernel that would otherwise be loaded at its first launch.
 var cuFuncLoad = optional("cuFuncLoad")
 
-// waitsForAll are the functions that wait until no kernel runs in the context
-// (measured with driver 580 on an H200; the test of them asks the driver again).
+// waitsForAll lists the functions that wait until no kernel runs in the context
+// (measured with driver 580 on an H200; its test measures again).
 var waitsForAll = map[symbol]driver.Operation{
 	cuMemFree: driver.FreeMemory, cuMemFreeHost: driver.FreeMemory, cuMemHostUnregister: driver.FreeMemory,
 	cuArrayDestroy:     driver.FreeMemory,
@@ -21,8 +21,8 @@ var waitsForAll = map[symbol]driver.Operation{
 	cuIpcCloseMemHandle: driver.MapPeer, cuCtxEnablePeerAccess: driver.MapPeer,
 }
 
-// waits reports whether a function is to be called while no persistent kernel
-// runs, and for what.
+// waits reports whether a function must be called while no persistent kernel runs, and
+// for which operation.
 func (d *device) waits(s symbol) (driver.Operation, bool) {
 	if !d.HasPersistent() {
 		return "", false
@@ -31,16 +31,16 @@ func (d *device) waits(s symbol) (driver.Operation, bool) {
 	return op, waits
 }
 
-// postponed are calls that release something, which wait for persistent kernels that do not
-// end.
+// postponed holds releasing calls that wait for persistent kernels that do not end.
 type postponed struct {
 	mu    sync.Mutex
 	calls []func() error
 }
 
-// apart calls a function while no persistent kernel runs. If one does not end, what the function releases is released later.
+// apart calls a function while no persistent kernel runs. If a kernel does not end, a
+// releasing call is postponed.
 func (d *device) apart(op driver.Operation, s symbol, args []uintptr) error {
-	list := slices.Clone(args) // so that those of other calls stay on the stack
+	list := slices.Clone(args) // a copy, so that the args of other calls stay on the stack
 	call := func() error { return d.api.check(d.within(s, list...)) }
 	called := false
 	err := d.Apart(op, func() error {
@@ -55,7 +55,7 @@ func (d *device) apart(op driver.Operation, s symbol, args []uintptr) error {
 	return err
 }
 
-// catchUp makes the calls that were postponed.
+// catchUp makes the postponed calls.
 func (d *device) catchUp() error {
 	d.postponed.mu.Lock()
 	defer d.postponed.mu.Unlock()
@@ -67,25 +67,25 @@ func (d *device) catchUp() error {
 	return errors.Join(errs...)
 }
 
-// cuCtxSetLimit, with limitStack (CU_LIMIT_STACK_SIZE), makes room for the local
-// memory of all threads.
+// cuCtxSetLimit with limitStack (CU_LIMIT_STACK_SIZE) reserves the local memory of all
+// threads.
 var cuCtxSetLimit = optional("cuCtxSetLimit")
 
 const limitStack = 0
 
-// defaultLocal is the local memory of a thread that each context has room for.
+// defaultLocal is the local memory per thread that each context reserves by default.
 const defaultLocal = 1 << 10
 
-// local is the local memory of a thread, in bytes: the most that a loaded kernel
-// needs, and what the context has room for.
+// local is the local memory per thread in bytes: the maximum over the loaded kernels,
+// and what the context has reserved.
 type local struct {
 	mu         sync.Mutex
 	need, room int
 }
 
-// needLocal notes what a kernel needs. The driver makes room when it launches a
-// kernel that needs more than any before, and waits for all others to end first:
-// where there are persistent kernels, room is made before.
+// needLocal records what a kernel needs. The driver reserves memory when it launches a
+// kernel that needs more than any kernel before, and first waits for all others to end.
+// While there are persistent kernels, needLocal reserves it in advance.
 func (d *device) needLocal(size int) error {
 	d.local.mu.Lock()
 	defer d.local.mu.Unlock()
@@ -101,18 +101,18 @@ func (d *device) needLocal(size int) error {
 	return err
 }
 
-// AddPersistent makes room for the local memory of kernels that have not been
-// launched yet, and for streams, too.
+// AddPersistent also reserves local memory for kernels that have not been launched yet,
+// and creates spare streams.
 func (d *device) AddPersistent(r driver.Persistent) {
-	_ = d.spareSome() // if there are none, NewStream says why
+	_ = d.spareSome() // on error, NewStream reports it
 	d.mu.Lock()
 	d.persistent = append(d.persistent, r)
 	d.mu.Unlock()
 	d.common.AddPersistent(r)
-	_ = d.needLocal(0) // without room, a launch says so
+	_ = d.needLocal(0) // on error, a launch reports it
 }
 
-// RemovePersistent ends what AddPersistent began.
+// RemovePersistent undoes AddPersistent.
 func (d *device) RemovePersistent(r driver.Persistent) {
 	d.mu.Lock()
 	d.persistent = slices.DeleteFunc(d.persistent, func(other driver.Persistent) bool { return other == r })
@@ -120,8 +120,8 @@ func (d *device) RemovePersistent(r driver.Persistent) {
 	d.common.RemovePersistent(r)
 }
 
-// EndPersistent ends those of this device; those of others that are open for the GPU
-// go on.
+// EndPersistent ends the persistent kernels of this device; those of other open devices
+// for the GPU continue.
 func (d *device) EndPersistent() error {
 	d.mu.Lock()
 	list := slices.Clone(d.persistent)

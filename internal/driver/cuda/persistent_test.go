@@ -18,7 +18,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// stayPTX is a kernel that runs until a word is not zero, for 10 seconds at most.
+// stayPTX is a kernel that runs until a word is not zero, for at most 10 seconds.
 const stayPTX = `.version 6.0
 .target sm_50
 .address_size 64
@@ -42,8 +42,8 @@ done:
 }
 `
 
-// workPTX returns a kernel that no driver has compiled before, whose threads have
-// so many bytes of local memory.
+// workPTX returns a kernel that no driver has compiled before. Its threads have the
+// given number of bytes of local memory.
 func workPTX(local int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry work(.param .u64 to)\n{\n\t.local .align 16 .b8 box[%d];\n", max(local, 16))
@@ -62,14 +62,14 @@ func twoPTX() string {
 	return work + strings.Replace(work[strings.Index(work, ".visible"):], "work", "more", 1)
 }
 
-// beside is a GPU with a kernel that stays until it is told to leave.
+// beside is a GPU on which a kernel runs until it is told to stop.
 type beside struct {
 	dev    *device
-	word   *uint32 // that the kernel reads
+	word   *uint32 // read by the kernel
 	at     uint64
-	on     uintptr // its stream
+	on     uintptr // the kernel's stream
 	stays  *function
-	stream *stream // another one
+	stream *stream // another stream
 	memory driver.Memory
 }
 
@@ -104,7 +104,7 @@ func newBeside(t *testing.T) *beside {
 	return x
 }
 
-// launch launches a kernel with one pointer.
+// launch launches a kernel with one pointer argument.
 func (x *beside) launch(f, on uintptr, to uint64) error {
 	args := &struct {
 		to uint64
@@ -124,9 +124,9 @@ func (x *beside) leave() error {
 	return x.dev.handles(cuStreamSynchronize, x.on)
 }
 
-// blocks reports whether a call waits for the kernel that stays, and how long the
-// call took. A call that is not back after patience is taken to wait.
-func (x *beside) blocks(patience time.Duration, call func() error) (bool, time.Duration, error) {
+// blocks reports whether a call waits for the running kernel, and how long the call
+// took. A call that has not returned after the timeout counts as waiting.
+func (x *beside) blocks(timeout time.Duration, call func() error) (bool, time.Duration, error) {
 	if err := x.stay(); err != nil {
 		return false, 0, err
 	}
@@ -137,36 +137,36 @@ func (x *beside) blocks(patience time.Duration, call func() error) (bool, time.D
 	case err := <-done:
 		took := time.Since(begin)
 		return false, took, errors.Join(err, x.leave())
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		err := x.leave()
 		return true, time.Since(begin), errors.Join(err, <-done)
 	}
 }
 
-// probe is a call of the driver.
+// probe is a driver call to test.
 type probe struct {
 	name   string
-	waits  bool // for kernels that stay
+	waits  bool // for the running kernel
 	slow   bool // it compiles
 	before func() error
 	call   func() error
 	after  func() error
 }
 
-// handle is the address of a handle that a call makes.
+// handle returns the address of a handle that a call writes.
 func handle(p *uintptr) uintptr { return uintptr(unsafe.Pointer(p)) }
 
-// TestDriverCallsBesideAKernelThatStays asks the driver which of its functions
-// wait until no kernel runs: waitsForAll has to have them all.
-func TestDriverCallsBesideAKernelThatStays(t *testing.T) {
+// TestDriverCallsWhileAKernelRuns measures which driver functions wait until no
+// kernel runs: waitsForAll must list them all.
+func TestDriverCallsWhileAKernelRuns(t *testing.T) {
 	x := newBeside(t)
 	for _, p := range append(x.probes(), x.shared(t)...) {
 		x.ask(t, p, 80*time.Millisecond)
 	}
 }
 
-// What the driver does with libraries and streams the double does, too.
-func TestTheDoubleBesideAKernelThatStays(t *testing.T) {
+// The fake driver treats libraries and streams like the real one.
+func TestTheFakeDriverWhileAKernelRuns(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Blocks = 8
 	t.Cleanup(Substitute(lib))
@@ -178,7 +178,7 @@ func TestTheDoubleBesideAKernelThatStays(t *testing.T) {
 	}
 }
 
-// probes are calls beside the kernel that stays.
+// probes returns calls to make while the kernel runs.
 func (x *beside) probes() []probe {
 	d := x.dev
 	var h, h2, module, library uintptr
@@ -343,7 +343,8 @@ func (x *beside) probes() []probe {
 		{name: "cuLibraryGetKernel", before: both(compiled(0), loadLibrary), call: libraryKernel, after: unloadLibrary},
 		{name: "cuKernelGetFunction of a library", waits: true, before: both(compiled(0), loadLibrary, libraryKernel), call: libraryFunction, after: unloadLibrary},
 		{name: "cuKernelGetFunction of a library's second", before: both(two, loadLibrary, libraryKernel, libraryFunction, secondKernel), call: libraryFunction, after: unloadLibrary},
-		// The function is taken beside the kernel that stays: taken before, nothing waits.
+		// The function is looked up while the kernel runs: if it is looked up earlier,
+		// nothing waits.
 		{name: "first launch of a library's second", waits: true, before: both(two, loadLibrary, libraryKernel, libraryFunction, secondKernel), call: both(libraryFunction, funcLoad, run), after: unloadLibrary},
 		{name: "cuFuncLoad of a library's", before: both(compiled(0), loadLibrary, libraryKernel, libraryFunction), call: funcLoad, after: unloadLibrary},
 		{name: "first launch of a library's", before: both(compiled(0), loadLibrary, libraryKernel, libraryFunction, funcLoad), call: run, after: unloadLibrary},
@@ -382,7 +383,7 @@ func (x *beside) probes() []probe {
 	}
 }
 
-// shared are calls with memory of another process.
+// shared returns calls that use memory of another process.
 func (x *beside) shared(t *testing.T) []probe {
 	child := newOther(t, x.dev)
 	if child == nil {
@@ -397,9 +398,9 @@ func (x *beside) shared(t *testing.T) []probe {
 	}
 }
 
-// ask makes the call alone and beside the kernel that stays, and reports whether it
-// waits for that one.
-func (x *beside) ask(t *testing.T, p probe, patience time.Duration) bool {
+// ask makes the call alone and then while the kernel runs, and reports whether it waits
+// for the kernel.
+func (x *beside) ask(t *testing.T, p probe, timeout time.Duration) bool {
 	step := func(f func() error) {
 		if f == nil {
 			return
@@ -415,9 +416,9 @@ func (x *beside) ask(t *testing.T, p probe, patience time.Duration) bool {
 	step(p.after)
 	step(p.before)
 	if p.slow {
-		patience = 1500 * time.Millisecond
+		timeout = 1500 * time.Millisecond
 	}
-	waits, took, err := x.blocks(patience, safely(p.call))
+	waits, took, err := x.blocks(timeout, safely(p.call))
 	if err != nil {
 		t.Errorf("%s: %v", p.name, err)
 	}
@@ -433,7 +434,7 @@ func (x *beside) ask(t *testing.T, p probe, patience time.Duration) bool {
 	return waits
 }
 
-// safely makes a panic an error.
+// safely converts a panic to an error.
 func safely(f func() error) func() error {
 	return func() (err error) {
 		defer func() {
@@ -498,7 +499,7 @@ func TestOtherProcess(t *testing.T) {
 	}
 }
 
-// yielding is a resident that has its kernel leave.
+// yielding is an owner of a persistent kernel that ends the kernel on request.
 type yielding struct {
 	*beside
 	quiesced int
@@ -511,8 +512,9 @@ func (y *yielding) Quiesce(driver.Operation) error {
 
 func (y *yielding) Resume() error { return y.stay() }
 
-// Beside a resident any number of streams can be made, and few of them make it yield.
-func TestStreamsBesideAResident(t *testing.T) {
+// Any number of streams can be created while a persistent kernel runs, and few of them
+// interrupt it.
+func TestStreamsWithAPersistentKernel(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Blocks = 8
 	t.Cleanup(Substitute(lib))
@@ -535,7 +537,7 @@ func TestStreamsBesideAResident(t *testing.T) {
 		handles := map[uintptr]bool{0: true}
 		for _, s := range list {
 			if h := s.(*stream).handle; handles[h] {
-				t.Fatalf("stream %#x is nobody's, or another's too", h)
+				t.Fatalf("stream %#x is zero or not unique", h)
 			}
 			handles[s.(*stream).handle] = true
 		}
@@ -545,7 +547,7 @@ func TestStreamsBesideAResident(t *testing.T) {
 			}
 		}
 		if most := 12; y.quiesced > most*(round+1) {
-			t.Errorf("after %d rounds the resident has made way %d times", round+1, y.quiesced)
+			t.Errorf("after %d rounds the persistent kernel was stopped %d times", round+1, y.quiesced)
 		}
 	}
 	if err := x.leave(); err != nil {

@@ -34,14 +34,14 @@ type poolProperties struct {
 // poolReleaseThreshold is CU_MEMPOOL_ATTR_RELEASE_THRESHOLD.
 const poolReleaseThreshold = 4
 
-// pool is memory of the driver's stream-ordered allocator.
+// pool is a pool of the driver's stream-ordered allocator.
 type pool struct {
 	dev    *device
 	handle uintptr // CUmemoryPool
 }
 
-// NewPool makes a pool of the driver's, or where it has none one over cuMemAlloc
-// and cuMemFree.
+// NewPool creates a pool of the driver, or one over cuMemAlloc and cuMemFree if the
+// driver has none.
 func (d *device) NewPool(keep int64) (driver.Pool, error) {
 	supported, err := d.api.attribute(d.handle, memoryPoolsSupported)
 	if err != nil || supported == 0 || !d.api.has(cuMemPoolCreate, cuMemPoolDestroy, cuMemPoolSetAttribute,

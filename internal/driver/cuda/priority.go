@@ -13,8 +13,8 @@ var (
 	cuStreamCreateWithPriority  = optional("cuStreamCreateWithPriority")
 )
 
-// Priorities returns CUDA's range, whose numbers are smaller for what goes
-// first, with the other sign.
+// Priorities returns CUDA's range with the sign reversed: in CUDA, smaller numbers go
+// first.
 func (d *device) Priorities() (least, greatest int) {
 	var low, high int32
 	if !d.api.has(cuStreamCreateWithPriority) ||
@@ -36,7 +36,7 @@ func (d *device) NewStream(priority int) (driver.Stream, error) {
 	return s, nil
 }
 
-// newHandle makes a stream of the driver.
+// newHandle creates a driver stream.
 func (d *device) newHandle(priority int) (handle uintptr, err error) {
 	if priority == 0 {
 		err = d.call(cuStreamCreate, uintptr(unsafe.Pointer(&handle)), streamNonBlocking)
@@ -46,20 +46,20 @@ func (d *device) newHandle(priority int) (handle uintptr, err error) {
 	return handle, err
 }
 
-// spareStreams are streams of the driver that nobody uses, by priority.
+// spareStreams holds unused driver streams by priority.
 //
-// The driver has room for a few dozen streams. When it makes room for more it waits
-// until no kernel runs, and only it knows when that is. So streams are made while no
-// persistent kernel runs, many at a time, and used again.
+// The driver has room for a few dozen streams. When it makes room for more, it waits
+// until no kernel runs, and the program cannot tell when this will happen. So streams
+// are created in batches while no persistent kernel runs, and are reused.
 type spareStreams struct {
 	mu   sync.Mutex
 	free map[int][]uintptr
 }
 
-// streamBatch is how many streams are made at once beside persistent kernels.
+// streamBatch is the number of streams created at once if there are persistent kernels.
 const streamBatch = 16
 
-// take returns a stream, if there is one.
+// take returns a stream if there is one.
 func (s *spareStreams) take(priority int) (handle uintptr, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *spareStreams) count(priority int) int {
 	return len(s.free[priority])
 }
 
-// put keeps a stream whose work is done. It reports false if there are enough.
+// put keeps a stream whose work is done. It returns false if there are enough already.
 func (s *spareStreams) put(priority int, handle uintptr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *spareStreams) put(priority int, handle uintptr) bool {
 	return true
 }
 
-// takeHandle returns a stream of the driver that is not in use.
+// takeHandle returns an unused driver stream.
 func (d *device) takeHandle(priority int) (uintptr, error) {
 	for {
 		if handle, ok := d.streams.take(priority); ok {
@@ -107,7 +107,7 @@ func (d *device) takeHandle(priority int) (uintptr, error) {
 	}
 }
 
-// spareSome makes streams for those who come while persistent kernels run.
+// spareSome creates streams to be used later, while persistent kernels run.
 func (d *device) spareSome() error {
 	if d.streams.count(0) >= streamBatch/2 {
 		return nil
@@ -115,8 +115,8 @@ func (d *device) spareSome() error {
 	return d.Apart(driver.NewStreams, func() error { return d.spare(0) })
 }
 
-// spare makes a batch of streams, unless somebody else has meanwhile. No persistent
-// kernel runs.
+// spare creates a batch of streams, unless another goroutine has done so meanwhile. No
+// persistent kernel may run.
 func (d *device) spare(priority int) error {
 	for d.streams.count(priority) < streamBatch {
 		handle, err := d.newHandle(priority)
@@ -128,7 +128,7 @@ func (d *device) spare(priority int) error {
 	return nil
 }
 
-// putHandle gives back a stream of the driver whose work is done.
+// putHandle returns a driver stream whose work is done.
 func (d *device) putHandle(priority int, handle uintptr) error {
 	if d.HasPersistent() {
 		if idle, err := d.query(cuStreamQuery, handle); idle && err == nil && d.streams.put(priority, handle) {
@@ -138,7 +138,7 @@ func (d *device) putHandle(priority int, handle uintptr) error {
 	return d.handles(cuStreamDestroy, handle)
 }
 
-// closeStreams destroys the streams that nobody uses.
+// closeStreams destroys the unused streams.
 func (d *device) closeStreams() error {
 	var errs []error
 	for priority := range d.streams.free {

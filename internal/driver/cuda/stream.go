@@ -12,7 +12,7 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// streamNonBlocking keeps a stream apart from CUDA's legacy default stream.
+// streamNonBlocking makes a stream independent of CUDA's legacy default stream.
 const streamNonBlocking = 1
 
 // stream is a CUDA stream.
@@ -60,8 +60,8 @@ func (s *stream) launch(f *function, l *driver.Frame) error {
 	args[7], args[8] = uintptr(shared), s.handle
 	args[9], l.Call[10] = uintptr(unsafe.Pointer(unsafe.SliceData(l.Params))), 0
 
-	// Today's drivers find the context through the handles, whatever is current
-	// on this thread. One that does not has launched nothing.
+	// Current drivers find the context through the handles, whatever context is current
+	// on this thread. A driver that does not has launched nothing.
 	a, last := s.dev.api, launch
 	r := a.lib.Call(a.addr[launch], args)
 	if r == errInvalidContext || r == errInvalidHandle {
@@ -147,12 +147,12 @@ func (e *event) Close() error {
 	return e.dev.handles(cuEventDestroy, e.handle)
 }
 
-// pollFor is how long a wait that can be cancelled asks before it leaves the wait to
-// a goroutine: as long as short kernels take.
+// pollFor is how long a cancellable wait polls before it leaves the wait to a
+// goroutine: about as long as a short kernel runs.
 const pollFor = 100 * time.Microsecond
 
-// wait waits for a stream or an event. Cancelling ctx leaves a goroutine that
-// waits on, which running counts.
+// wait waits for a stream or an event. If ctx is cancelled, a goroutine keeps waiting;
+// running counts it.
 func (d *device) wait(ctx context.Context, running *sync.WaitGroup, synchronize, query symbol, handle uintptr) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (d *device) query(query symbol, handle uintptr) (bool, error) {
 	return r == success, d.api.check(last, r)
 }
 
-// seedSize is how much of a long pattern is copied from the host in one piece.
+// seedSize is how much of a long pattern is copied from the host at once.
 const seedSize = 64 << 10
 
 func (s *stream) Fill(dst driver.Memory, pattern []byte, count int64) error {
@@ -227,8 +227,8 @@ func seed(pattern []byte, total int64) []byte {
 	return seed
 }
 
-// smallestUnit returns how long a piece CUDA can repeat to make the pattern: 4,
-// 2 or 1 bytes, 0 if there is none.
+// smallestUnit returns the size of the piece that CUDA can repeat to make the pattern:
+// 4, 2 or 1 bytes, or 0 if there is none.
 func smallestUnit(pattern []byte) int {
 	for _, unit := range []int{4, 2, 1} {
 		if len(pattern)%unit == 0 && repeats(pattern, unit) {

@@ -1,6 +1,6 @@
 package cuda
 
-// Substitute puts a library in the place of NVIDIA's until restore is called: for
+// Substitute replaces NVIDIA's library with lib until restore is called. It is for
 // tests of packages that open devices by name.
 func Substitute(lib Library) (restore func()) {
 	was, kept := open, codes

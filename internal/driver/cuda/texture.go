@@ -64,7 +64,7 @@ var (
 	addressModes = [...]uint32{kernel.AddressWrap: 0, kernel.AddressClamp: 1, kernel.AddressMirror: 2, kernel.AddressBorder: 3}
 )
 
-// texture is a CUDA array and the object through which kernels read it.
+// texture is a CUDA array and the object that kernels use to read it.
 type texture struct {
 	dev    *device
 	info   driver.TextureInfo
@@ -113,8 +113,8 @@ func (t *texture) Store(s driver.Stream, src unsafe.Pointer) error {
 	if err := t.dev.call(cuMemcpy2DAsync, uintptr(unsafe.Pointer(c)), st.handle); err != nil {
 		return err
 	}
-	// The copy may still read src: whether it has been staged depends on how the
-	// driver came to know the memory.
+	// The copy may still read src: whether the driver has staged it depends on how the
+	// memory was made known to the driver.
 	return t.dev.handles(cuStreamSynchronize, st.handle)
 }
 

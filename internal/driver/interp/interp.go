@@ -1,7 +1,6 @@
-// Package interp runs kernels that exist as PTX on the processor, for the
-// devices cpu and sim. It is the seam between the drivers' contracts and package
-// ptxvm: it turns a frame into a launch, and the interpreter's faults into those
-// of drivers.
+// Package interp runs kernels that exist as PTX on the CPU, for the devices cpu and
+// sim. It connects the interface of package driver to package ptxvm: it converts a
+// frame to a launch, and the interpreter's faults to those of package driver.
 package interp
 
 import (
@@ -21,7 +20,7 @@ type Function struct {
 	module *ptxvm.Module
 	props  driver.Properties
 	placed int // bytes of shared variables in dynamic shared memory
-	params int // that the PTX declares
+	params int // declared in the PTX
 
 	cooperative bool
 }
@@ -52,33 +51,33 @@ func Load(k *driver.Kernel) (*Function, error) {
 	}, nil
 }
 
-// Properties returns the kernel's use of resources. Registers are virtual ones,
-// which limit nothing.
+// Properties returns the resources that the kernel uses. Registers are virtual and
+// limit nothing.
 func (f *Function) Properties() driver.Properties { return f.props }
 
-// Cooperative reports whether launches need the counter of arrivals at zero.
+// Cooperative reports whether launches need the counter of arrivals to be zero.
 func (f *Function) Cooperative() bool { return f.cooperative }
 
 // Unload frees the kernel's variables in m.
 func (f *Function) Unload(m *ptxvm.Memory) { m.Unload(f.module) }
 
-// Options say how to run a kernel.
+// Options control how a kernel runs.
 type Options struct {
 	Memory *ptxvm.Memory
 	Checks bool
 	Steps  int64 // of all threads together, 0 for no limit
 
-	// Recorded returns what the kernel's own checks have found, nil if nothing.
+	// Recorded returns the fault found by the kernel's own checks, or nil.
 	Recorded func() (*driver.Fault, error)
 
-	Context context.Context // whose end ends the launch; nil: it is not cancelled
+	Context context.Context // cancels the launch; nil: cannot be cancelled
 }
 
-// Run runs the kernel and waits for its end. What stopped it is returned as
-// [*driver.Fault]. A check of the kernel's own that failed comes before everything
-// else: the interpreter ends the launch with the first fault that it finds itself,
-// and that may be a consequence of the thread which the check has stopped, such as a
-// read of what it would have written, or a wait for it.
+// Run runs the kernel and waits for its end. It returns what stopped the kernel as
+// [*driver.Fault]. A failed check of the kernel takes precedence: the interpreter ends
+// the launch at the first fault that it detects itself, which may be a consequence of
+// the thread that the check stopped, such as a read of what that thread would have
+// written, or a wait for it.
 func (f *Function) Run(l *driver.Frame, o Options) error {
 	err := f.run(l, o)
 	recorded, failure := o.Recorded()
@@ -165,7 +164,8 @@ func translate(f *ptxvm.Fault, l *driver.Frame) *driver.Fault {
 	}
 }
 
-// accessOf describes a fault's access to global memory, nil if it is none.
+// accessOf describes a fault's access to global memory, or returns nil if it was not
+// one.
 func accessOf(f *ptxvm.Fault, l *driver.Frame) *driver.Access {
 	g := f.Global
 	if g == nil {

@@ -9,7 +9,7 @@ import (
 	"quern.dev/internal/ptxvm"
 )
 
-// simulated is the interpreter's memory as that of a device.
+// simulated is the interpreter's memory as the memory of a device.
 type simulated struct{ *ptxvm.Memory }
 
 func (m simulated) Alloc(size int64, name string) (driver.Memory, error) {
@@ -57,14 +57,14 @@ func (d *device) Free(m driver.Memory) error {
 	return d.memory.Free(m)
 }
 
-// Forget makes a read of what the memory held an uninitialised one.
+// Forget marks the memory as uninitialized.
 func (d *device) Forget(m driver.Memory, size int64) {
 	d.Shared.Begin()
 	defer d.Shared.End()
 	d.memory.Forget(m.Addr, int(size))
 }
 
-// AllocManaged returns memory whose bytes the host shares.
+// AllocManaged returns memory that is shared with the host.
 func (d *device) AllocManaged(size int64) (driver.Memory, unsafe.Pointer, error) {
 	m, err := d.memory.Alloc(size, "managed memory")
 	if err != nil {
@@ -77,7 +77,7 @@ func (d *device) AllocManaged(size int64) (driver.Memory, unsafe.Pointer, error)
 	return m, unsafe.Pointer(unsafe.SliceData(b)), nil
 }
 
-// MapHost gives the memory an address of the simulator's.
+// MapHost maps the memory to an address of the simulator.
 func (d *device) MapHost(p unsafe.Pointer, size int64) (driver.Memory, error) {
 	d.Shared.Begin()
 	defer d.Shared.End()
@@ -85,5 +85,5 @@ func (d *device) MapHost(p unsafe.Pointer, size int64) (driver.Memory, error) {
 	return driver.Memory{Addr: addr}, err
 }
 
-// UnmapHost ends the address, so that a later use of it is found.
+// UnmapHost removes the mapping, so that a later use of it is detected.
 func (d *device) UnmapHost(m driver.Memory) error { return d.Free(m) }

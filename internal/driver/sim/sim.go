@@ -14,14 +14,14 @@ import (
 // StepsVariable is the environment variable that overrides Options.Steps.
 const StepsVariable = "QUERN_SIM_STEPS"
 
-// defaultSteps lets a launch run for some minutes, fewer than the ten after which
-// go test ends a package's tests.
+// defaultSteps lets a launch run for some minutes, less than the ten minutes after
+// which go test ends the tests of a package.
 const defaultSteps = 1 << 32
 
 // Options are options of the simulator.
 type Options struct {
-	Steps    int64 // instructions of all threads of a launch; 0 is 1<<32
-	NoChecks bool  // leave out all checks but the kernels' own, and use all cores
+	Steps    int64 // instructions of all threads of a launch; 0 means 1<<32
+	NoChecks bool  // skip all checks but the kernels' own, and use all cores
 }
 
 // Candidate returns the simulator as a device.
@@ -49,7 +49,7 @@ func open(i driver.Info, o Options) (driver.Device, error) {
 		o.Steps = n
 	}
 	if o.Steps < 0 {
-		return nil, fmt.Errorf("a budget of %d steps", o.Steps)
+		return nil, fmt.Errorf("the step limit %d is negative; use 0 for the default", o.Steps)
 	}
 	if o.Steps == 0 {
 		o.Steps = defaultSteps
@@ -64,7 +64,7 @@ func open(i driver.Info, o Options) (driver.Device, error) {
 }
 
 type device struct {
-	synchronous.Device // its turn is that of everything that uses the memory
+	synchronous.Device // its turn covers everything that uses the memory
 
 	info    driver.Info
 	memory  simulated
@@ -81,7 +81,7 @@ func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
 	return &function{f, d}, nil
 }
 
-// function is a loaded kernel, whose variables are in the device's memory.
+// function is a loaded kernel. Its variables are in device memory.
 type function struct {
 	*synchronous.Interpreted
 	dev *device

@@ -6,7 +6,7 @@ import (
 
 // Memory is the memory of a device. Package gpu has checked all ranges.
 type Memory interface {
-	// Alloc returns size > 0 bytes. Messages about faults call them by the name.
+	// Alloc returns size > 0 bytes. Fault messages use the name.
 	Alloc(size int64, name string) (driver.Memory, error)
 	Free(m driver.Memory) error
 
@@ -16,31 +16,30 @@ type Memory interface {
 	Fill(dst driver.Memory, pattern []byte, count int64) error
 }
 
-// Device is the part of a device that its memory and its kernels do not matter for.
+// Device is the part of a device that does not depend on its memory and kernels.
 type Device struct {
 	Memory Memory
 
-	// Shared is the turn that all streams take besides their own. If it is nil, the
-	// streams work side by side.
+	// Shared is a turn that all streams take in addition to their own. If it is nil,
+	// the streams run concurrently.
 	Shared *Turn
 }
 
-// NewStream makes a stream. All have the same priority.
+// NewStream creates a stream. All streams have the same priority.
 func (d *Device) NewStream(int) (driver.Stream, error) {
 	return &Stream{dev: d, own: NewTurn()}, nil
 }
 
-// NewEvent makes an event that was not recorded.
+// NewEvent creates an event that has not been recorded.
 func (d *Device) NewEvent(bool) (driver.Event, error) { return new(Event), nil }
 
-// Close has nothing to release.
+// Close does nothing.
 func (d *Device) Close() error { return nil }
 
-// Turn lets one call work at a time. It is a channel so that a wait for it can be
-// cancelled. A nil Turn lets all work.
+// Turn is a mutex whose acquisition can be cancelled. A nil Turn does not lock.
 type Turn struct{ taken chan struct{} }
 
-// NewTurn returns a turn that nobody has.
+// NewTurn returns a turn that is free.
 func NewTurn() *Turn { return &Turn{make(chan struct{}, 1)} }
 
 // Begin waits for the turn and takes it.
@@ -50,7 +49,7 @@ func (t *Turn) Begin() {
 	}
 }
 
-// BeginUnless takes the turn, or returns false if done() is closed before.
+// BeginUnless takes the turn. It returns false if done() is closed first.
 func (t *Turn) BeginUnless(done func() <-chan struct{}) bool {
 	if t == nil {
 		return true
@@ -68,7 +67,7 @@ func (t *Turn) BeginUnless(done func() <-chan struct{}) bool {
 	}
 }
 
-// End gives the turn back.
+// End releases the turn.
 func (t *Turn) End() {
 	if t != nil {
 		<-t.taken

@@ -8,7 +8,7 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Event is the time at which it was recorded. The zero value was never recorded.
+// Event holds the time at which it was recorded. The zero value was never recorded.
 type Event struct {
 	mu sync.Mutex
 	at time.Time
@@ -33,7 +33,7 @@ func (e *Event) Synchronize(ctx context.Context) error { return ctx.Err() }
 // Done returns true.
 func (e *Event) Done() (bool, error) { return true, nil }
 
-// Since returns the time from start, which is an Event of this package too.
+// Since returns the time from start, which is also an Event of this package.
 func (e *Event) Since(start driver.Event) (time.Duration, error) {
 	return e.get().Sub(start.(*Event).get()), nil
 }

@@ -9,21 +9,21 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// NewGraphExec returns the graph of the nodes, which it keeps. The errors of calls
-// go to failed.
+// NewGraphExec returns a graph of the nodes, which it keeps. Errors of host calls go to
+// failed.
 func (d *Device) NewGraphExec(nodes []driver.GraphNode, failed func(error)) (driver.GraphExec, error) {
 	return &steps{nodes: nodes, failed: failed}, nil
 }
 
-// steps is a graph whose nodes are done one by one.
+// steps is a graph whose nodes run one by one.
 type steps struct {
-	mu     sync.Mutex // runs follow each other
+	mu     sync.Mutex // serializes runs
 	nodes  []driver.GraphNode
 	failed func(error)
 }
 
-// Launch runs the nodes in the order of their numbers, each of which comes after
-// those that it depends on.
+// Launch runs the nodes in the order of their numbers. Each node follows those that it
+// depends on.
 func (g *steps) Launch(s driver.Stream) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -75,8 +75,8 @@ func (g *steps) step(ctx context.Context, s *Stream, n *driver.GraphNode) error 
 	}
 }
 
-// runWhile runs the body while the condition holds and no kernel has failed: one
-// that has may never end a loop.
+// runWhile runs the body while the condition holds and no kernel has failed: after a
+// failure the loop might never end.
 func (g *steps) runWhile(ctx context.Context, s *Stream, n *driver.GraphNode) error {
 	for {
 		var holds uint32
@@ -105,14 +105,14 @@ func (g *steps) Update(changes map[int]driver.GraphNode) error {
 	return nil
 }
 
-// Wait waits for the runs.
+// Wait waits for all runs.
 func (g *steps) Wait() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return nil
 }
 
-// Close waits for the runs.
+// Close waits for all runs.
 func (g *steps) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

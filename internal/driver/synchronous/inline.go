@@ -9,23 +9,23 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// NewInline prepares launches of one block that run in their caller and do not wait
-// for the stream.
+// NewInline prepares launches of one block that run in the caller and do not wait for
+// the stream.
 func (s *Stream) NewInline(f driver.Function, l *driver.Frame) (driver.Inline, error) {
 	return f.(Kernel).NewInline(s, l)
 }
 
-// inline is a block of a kernel in PTX.
+// inline is one block of a kernel in PTX.
 type inline struct {
 	stream *Stream
 	kernel *Interpreted
 	frame  *driver.Frame
 
 	mu     sync.Mutex
-	cancel context.CancelCauseFunc // of the run; nil if there is none
+	cancel context.CancelCauseFunc // of the run; nil between runs
 }
 
-// NewInline needs streams that share a turn: the block uses the control block of its
+// NewInline requires streams that share a turn: the block uses the control block of its
 // stream.
 func (k *Interpreted) NewInline(s *Stream, l *driver.Frame) (driver.Inline, error) {
 	if s.dev.Shared == nil {

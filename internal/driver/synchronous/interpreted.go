@@ -11,12 +11,12 @@ import (
 // Interpreted is a kernel in PTX.
 type Interpreted struct {
 	*interp.Function
-	options interp.Options // but for Context and Recorded
+	options interp.Options // except Context and Recorded
 	prints  bool
 }
 
-// Interpret loads the PTX of a kernel, to be run with the given memory, checks and
-// number of steps.
+// Interpret loads the PTX of a kernel, to run with the memory, checks and step limit in
+// o.
 func Interpret(k *driver.Kernel, o interp.Options) (*Interpreted, error) {
 	f, err := interp.Load(k)
 	if err != nil {
@@ -25,14 +25,15 @@ func Interpret(k *driver.Kernel, o interp.Options) (*Interpreted, error) {
 	return &Interpreted{f, o, k.Prints}, nil
 }
 
-// Run runs the kernel, for as long as the stream's interrupt lets it.
+// Run runs the kernel until it ends or the stream is interrupted.
 func (k *Interpreted) Run(s *Stream, l *driver.Frame) (*driver.Fault, error) {
 	ctx, end := s.Interrupt.Context()
 	defer end()
 	return k.RunContext(ctx, s, l)
 }
 
-// RunContext runs the kernel until ctx ends. The stream's turn is taken.
+// RunContext runs the kernel until it ends or ctx is cancelled. The caller holds the
+// stream's turn.
 func (k *Interpreted) RunContext(ctx context.Context, s *Stream, l *driver.Frame) (*driver.Fault, error) {
 	c, m := &s.control, s.dev.Memory
 	if err := c.open(m, k.prints); err != nil {
@@ -54,5 +55,5 @@ func (k *Interpreted) RunContext(ctx context.Context, s *Stream, l *driver.Frame
 	return fault, err
 }
 
-// Close leaves the kernel to the garbage collector.
+// Close does nothing: the garbage collector frees the kernel.
 func (k *Interpreted) Close() error { return nil }

@@ -7,16 +7,16 @@ import (
 	"quern.dev/kernel/host"
 )
 
-// Interruptible is the part of a stream that can be told to give up its work.
+// Interruptible is the part of a stream that cancels its work.
 type Interruptible struct{ Interrupt host.Interrupt }
 
-// GiveUp is that of [driver.Interrupter].
+// GiveUp implements [driver.Interrupter].
 func (i *Interruptible) GiveUp(cause error) { i.Interrupt.GiveUp(cause) }
 
-// Limit is that of [driver.Interrupter].
+// Limit implements [driver.Interrupter].
 func (i *Interruptible) Limit(d time.Duration, cause error) { i.Interrupt.Limit(d, cause) }
 
-// NotBegun is the fault of a launch that was given up before it began.
+// NotBegun returns the fault of a launch that was cancelled before it began.
 func NotBegun(l *driver.Frame, cause error) *driver.Fault {
 	return &driver.Fault{ID: l.ID, Site: -1, Kind: driver.KindGivenUp, Cause: cause}
 }

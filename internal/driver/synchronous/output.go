@@ -6,19 +6,18 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// control is what a stream has in the device's memory for kernels in PTX: the
-// control block, the fault record and the output of kernel.Printf. The zero value
-// has none yet; its parts are allocated when a kernel first needs them.
+// control is a stream's device memory for kernels in PTX: the control block, the fault
+// record and the output of kernel.Printf. The parts are allocated when a kernel first
+// needs them; the zero value has none.
 type control struct {
 	block, record, output driver.Memory
 
-	// What is read from the first two and written to them, here so that a launch
-	// allocates nothing for it.
+	// Buffers for the first two, kept here so that a launch does not allocate.
 	blockBytes  [driver.ControlSize]byte
 	recordBytes [driver.RecordSize]byte
 }
 
-// open allocates what a kernel needs, and makes it ready for the next launch.
+// open allocates what a kernel needs and resets it for the next launch.
 func (c *control) open(m Memory, prints bool) error {
 	if err := need(m, &c.block, driver.ControlSize, "fault control"); err != nil {
 		return err
@@ -43,7 +42,7 @@ func (c *control) open(m Memory, prints bool) error {
 	return m.Write(c.record, c.recordBytes[:])
 }
 
-// need allocates a part that is not there, of zeros.
+// need allocates a part, filled with zeros, unless it exists.
 func need(m Memory, part *driver.Memory, size int64, name string) error {
 	if part.Addr != 0 {
 		return nil
@@ -67,7 +66,7 @@ func (c *control) free(m Memory) error {
 	return errors.Join(errs...)
 }
 
-// recorded returns what the kernel's own checks found.
+// recorded returns the fault found by the kernel's own checks.
 func (c *control) recorded(m Memory) (*driver.Fault, error) {
 	if err := m.Read(c.recordBytes[:], c.record); err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func (c *control) recorded(m Memory) (*driver.Fault, error) {
 	return driver.Record(c.recordBytes[:]), nil
 }
 
-// printed takes out what the kernel has printed.
+// printed returns and clears what the kernel has printed.
 func (c *control) printed(m Memory) (messages []driver.Message, dropped int, err error) {
 	if err := m.Read(c.blockBytes[:], c.block); err != nil {
 		return nil, 0, err
@@ -91,20 +90,21 @@ func (c *control) printed(m Memory) (messages []driver.Message, dropped int, err
 	return driver.Messages(records), said.Dropped, m.Write(c.output, make([]byte, len(records)))
 }
 
-// Print keeps what a kernel has printed for Output. The stream's turn is taken.
+// Print stores what a kernel has printed for Output. The caller holds the stream's
+// turn.
 func (s *Stream) Print(dropped int, messages ...driver.Message) {
 	s.messages = append(s.messages, messages...)
 	s.dropped += dropped
 }
 
-// PrintLater is Print for those who have not taken the turn.
+// PrintLater is Print for callers that do not hold the turn.
 func (s *Stream) PrintLater(dropped int, messages ...driver.Message) {
 	s.begin()
 	defer s.end()
 	s.Print(dropped, messages...)
 }
 
-// Output returns what kernels have printed, once.
+// Output returns and clears what kernels have printed.
 func (s *Stream) Output() ([]driver.Message, int, error) {
 	s.begin()
 	defer s.end()

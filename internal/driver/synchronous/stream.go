@@ -12,14 +12,14 @@ import (
 type Kernel interface {
 	driver.Function
 
-	// Run runs a launch on s, whose turn is taken, and returns when it has ended. The
-	// fault is what stopped it. The error is why it could not run.
+	// Run runs a launch on s and returns when it has ended. The caller holds the turn
+	// of s. The fault is what stopped the kernel; the error is why it could not run.
 	Run(s *Stream, l *driver.Frame) (*driver.Fault, error)
 
 	NewInline(s *Stream, l *driver.Frame) (driver.Inline, error)
 }
 
-// Stream does its work in the caller, one call at a time.
+// Stream does its work in the calling goroutine, one call at a time.
 type Stream struct {
 	Interruptible
 
@@ -44,8 +44,8 @@ func (s *Stream) end() {
 	s.own.End()
 }
 
-// beginUnlessGivenUp takes the turns, or returns false if the stream's work is given
-// up before.
+// beginUnlessGivenUp takes the turns. It returns false if the stream's work is
+// cancelled first.
 func (s *Stream) beginUnlessGivenUp() bool {
 	if !s.own.BeginUnless(s.Interrupt.Done) {
 		return false
@@ -57,7 +57,8 @@ func (s *Stream) beginUnlessGivenUp() bool {
 	return true
 }
 
-// Launch runs a kernel. Its fault is kept for the next wait, unless it was given up.
+// Launch runs a kernel. A fault is kept for the next wait, unless the launch was
+// cancelled.
 func (s *Stream) Launch(f driver.Function, l *driver.Frame) error {
 	if !s.beginUnlessGivenUp() {
 		return NotBegun(l, s.Interrupt.Cause())
@@ -89,10 +90,10 @@ func (s *Stream) Record(e driver.Event) error {
 	return nil
 }
 
-// Wait has nothing to wait for: what was recorded is done.
+// Wait does nothing: recorded work is already done.
 func (s *Stream) Wait(driver.Event) error { return nil }
 
-// Synchronize waits for the call that is at work.
+// Synchronize waits for the call in progress.
 func (s *Stream) Synchronize(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 	return nil
 }
 
-// Fault returns what stopped a kernel, once.
+// Fault returns and clears the stream's fault.
 func (s *Stream) Fault() error {
 	s.begin()
 	defer s.end()
@@ -123,5 +124,5 @@ func (s *Stream) Faulted() bool {
 	return s.fault != nil
 }
 
-// Close frees what the stream has of the device's memory.
+// Close frees the stream's device memory.
 func (s *Stream) Close() error { return s.control.free(s.dev.Memory) }

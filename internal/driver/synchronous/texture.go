@@ -14,7 +14,7 @@ type texture struct {
 	image  *kernel.Image
 }
 
-// NewTexture makes a texture of zeros.
+// NewTexture creates a texture of zeros.
 func (d *Device) NewTexture(i driver.TextureInfo) (driver.Texture, error) {
 	image := &kernel.Image{
 		Width: i.Width, Height: i.Height, Channels: i.Channels,
@@ -24,7 +24,7 @@ func (d *Device) NewTexture(i driver.TextureInfo) (driver.Texture, error) {
 	return &texture{i.Texels, kernel.OpenImage(image), image}, nil
 }
 
-// Object returns the number by which package kernel knows the image.
+// Object returns the number that identifies the image to package kernel.
 func (t *texture) Object() uint64 { return t.object }
 
 // Store replaces all elements.
@@ -36,7 +36,7 @@ func (t *texture) Store(s driver.Stream, src unsafe.Pointer) error {
 	return nil
 }
 
-// Close forgets the image.
+// Close releases the image.
 func (t *texture) Close() error {
 	kernel.CloseImage(t.object)
 	return nil

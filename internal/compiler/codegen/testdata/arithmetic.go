@@ -26,8 +26,8 @@ func strict(t kernel.Thread, d []float64) {
 	d[0] = math.Exp(d[1])
 }
 
-// Conversions to integers saturate: what the instruction does not make 0 of a NaN
-// takes a comparison, unless the number is known to be in range.
+// Conversions to integers saturate: if the instruction does not convert NaN to 0, a
+// comparison is needed, unless the number is known to be in range.
 //
 //quern:kernel
 func truncating(t kernel.Thread, x []float32, d []float64, u []uint8, s []int16, i []int32, n []int, w []uint64) {
@@ -42,7 +42,7 @@ func truncating(t kernel.Thread, x []float32, d []float64, u []uint8, s []int16,
 	w[1] = uint64(math.Floor(float64(i[3]))) // ptx:"cvt.rzi.u64.f64" ptx:"setp.num.f64"
 }
 
-// What the hardware has is one instruction.
+// Operations of the hardware are one instruction.
 //
 //quern:kernel
 func hardware(t kernel.Thread, x []float32, d []float64, u []uint32) {

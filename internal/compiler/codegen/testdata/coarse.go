@@ -2,7 +2,7 @@ package testdata
 
 import "quern.dev/kernel"
 
-// scaleAdd runs four elements a thread, in accesses of 128 bits, behind one
+// scaleAdd runs four elements per thread, in accesses of 128 bits, after one
 // comparison of the last index.
 //
 //quern:kernel
@@ -23,7 +23,7 @@ func widenBytes(t kernel.Thread, in []uint8, out []float32) {
 	out[i] = float32(in[i]) // coarse:"ld.global.u32" coarse:"bfe.u32" coarse:"st.global.v4.f32"
 }
 
-// negateBytes moves 16 elements an access.
+// negateBytes moves 16 elements per access.
 //
 //quern:kernel
 func negateBytes(t kernel.Thread, in, out []int8) {
@@ -41,8 +41,8 @@ func squareDoubles(t kernel.Thread, x []float64) {
 	}
 }
 
-// lookUp has an index from memory: the fast half leaves where one is out of
-// range, and fails nowhere.
+// lookUp has an index from memory: the fast half bails out if one is out of
+// range, and never fails.
 //
 //quern:kernel
 func lookUp(t kernel.Thread, table []float32, at []int32, out []float32) {

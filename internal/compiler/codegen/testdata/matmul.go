@@ -26,7 +26,7 @@ func matmulTile(t kernel.Thread, n int, a, b, c []float32) {
 	c[row*n+col] = sum
 }
 
-// Eight by eight results a thread stay in registers.
+// Eight by eight results per thread stay in registers.
 //
 // ptx:-"local" ptx:-"mul.lo.s64" ptx:-"mad.lo.s64"
 //

@@ -17,8 +17,8 @@ func orders(t kernel.Thread, x []int32, f []float32, now []int64) {
 	now[0] = kernel.Clock()
 }
 
-// What is as large as its element needs no look at the address; 16 bytes at a time
-// pass the first-level cache by.
+// A copy of the size of its element needs no check of the address; copies of 16 bytes
+// bypass the first-level cache.
 //
 // ptx:"cp.async.ca.shared.global" ptx:"cp.async.cg.shared.global" ptx:"cp.async.wait_group 1"
 //

@@ -34,7 +34,7 @@ func apart(t kernel.Thread, in, out []uint8) {
 	}
 }
 
-// A place that is known when the kernel is compiled is no access at all.
+// An element at a constant index needs no memory access.
 //
 //quern:kernel
 func known(t kernel.Thread, out []float32) {

@@ -2,20 +2,20 @@ package irtest
 
 import "quern.dev/internal/compiler/ir"
 
-// Kernel makes a kernel of its parameters, locals and body.
+// Kernel returns a kernel with its parameters, locals and body.
 func Kernel(name string, params, locals []*ir.Local, body ...ir.Stmt) *ir.Kernel {
 	return &ir.Kernel{Name: name, Func: &ir.Func{Name: name, Params: params, Locals: locals, Body: body}}
 }
 
-// Func makes a function.
+// Func returns a function.
 func Func(name string, params, results, locals []*ir.Local, body ...ir.Stmt) *ir.Func {
 	return &ir.Func{Name: name, Params: params, Results: results, Locals: locals, Body: body}
 }
 
-// Local makes a variable.
+// Local returns a variable.
 func Local(name string, t *ir.Type) *ir.Local { return &ir.Local{Name: name, Type: t} }
 
-// Int, F32, F64 and Bool are constants.
+// Int returns an int constant.
 func Int(v int64) ir.Expr { return ir.IntConst(ir.TInt, v) }
 
 // F32 is a float32 constant.
@@ -27,8 +27,8 @@ func F64(v float64) ir.Expr { return ir.FloatConst(ir.TFloat64, v) }
 // Bool is a bool constant.
 func Bool(v bool) ir.Expr { return ir.BoolConst(v) }
 
-// Op applies an operator; integer divisions by anything but a non-zero constant
-// and shifts by signed variables are checked, as the front end makes them.
+// Op applies an operator. Like in the front end, integer divisions by anything but a
+// non-zero constant and shifts by signed variables are checked.
 func Op(x ir.Expr, op ir.BinaryOp, y ir.Expr) ir.Expr {
 	b := &ir.Binary{Op: op, X: x, Y: y}
 	c, isConst := y.(*ir.Const)

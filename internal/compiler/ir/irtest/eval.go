@@ -152,7 +152,7 @@ func compare(t *ir.Type, op ir.BinaryOp, x, y Value) bool {
 	}
 	less := func(a, b Value) bool {
 		switch {
-		case t.Kind == ir.Pointer: // objects apart have no order
+		case t.Kind == ir.Pointer: // separate objects have no order
 			return a.Object == b.Object && a.Off < b.Off
 		case t.IsFloat():
 			return a.float() < b.float()
@@ -240,7 +240,7 @@ func minmax(t *ir.Type, wantMax bool, x, y Value) Value {
 	return x
 }
 
-// toBits is the value as the type holds it in memory; fromBits is its inverse.
+// toBits returns the value as stored in memory; fromBits is its inverse.
 func toBits(t *ir.Type, v Value) uint64 {
 	switch t.Kind {
 	case ir.Float32:
@@ -261,7 +261,8 @@ func fromBits(t *ir.Type, b uint64) Value {
 	return Value{Bits: ir.WrapBits(t.Kind, b)}
 }
 
-// intrinsic computes what the operation's declaration says, and what that leaves open.
+// intrinsic evaluates an operation by its declaration, and handles what the declaration
+// leaves open.
 func intrinsic(e *ir.Intrinsic, a []Value) Value {
 	t := e.Args[0].Type()
 	switch {
@@ -288,7 +289,7 @@ func intrinsic(e *ir.Intrinsic, a []Value) Value {
 	return Value{Bits: c.Bits}
 }
 
-// halfFMA is x*y + z of a 16-bit type.
+// halfFMA returns x*y + z for a 16-bit type.
 func halfFMA(t *ir.Type, a []Value) Value {
 	x, y, z := uint16(a[0].Bits), uint16(a[1].Bits), uint16(a[2].Bits)
 	if t.Kind == ir.BFloat16 {

@@ -13,9 +13,9 @@ type ThreadFault struct {
 	Block, Thread [3]int64
 }
 
-// RunGrid executes the kernel for every thread of a grid, the blocks one after
-// another and the threads of a block one at a time, each up to where it waits for
-// others. It returns the threads that stopped with a fault; the others go on.
+// RunGrid executes the kernel for every thread of a grid: block by block, and within a
+// block one thread at a time, each up to where it waits for others. It returns the
+// threads that stopped with a fault; the others continue.
 func RunGrid(k *ir.Kernel, grid, block [3]int64, args ...Value) []ThreadFault {
 	var faults []ThreadFault
 	together := waits(k.Func.Body)
@@ -46,15 +46,15 @@ func RunGrid(k *ir.Kernel, grid, block [3]int64, args ...Value) []ThreadFault {
 	return faults
 }
 
-// coroutine is a thread that waits for others.
+// coroutine is a thread that can wait for others.
 type coroutine struct {
 	resume func() (*exchange, bool)
-	at     *exchange // the warp operation that it has reached; nil at a barrier
+	at     *exchange // the warp operation that it waits at; nil at a barrier
 	ended  bool
 }
 
-// runBlock runs the threads of a block to their ends: the warps up to the next
-// barrier, one after another, then all of them to the one after.
+// runBlock runs the threads of a block to their ends: each warp up to the next barrier,
+// one after another, then all of them to the following barrier.
 func runBlock(threads []*coroutine) {
 	for live := len(threads) > 0; live; {
 		live = false
@@ -66,8 +66,8 @@ func runBlock(threads []*coroutine) {
 	}
 }
 
-// runWarp runs the threads of a warp up to the next barrier and reports whether
-// any is left.
+// runWarp runs the threads of a warp up to the next barrier and reports whether any
+// have not finished.
 func runWarp(threads []*coroutine) (live bool) {
 	for first := true; ; first = false {
 		lanes := make([]*exchange, len(threads))
@@ -90,7 +90,7 @@ func runWarp(threads []*coroutine) (live bool) {
 	}
 }
 
-// indices are the places in a box, X running fastest.
+// indices returns the positions in a box, with X running fastest.
 func indices(box [3]int64) iter.Seq[[3]int64] {
 	return func(yield func([3]int64) bool) {
 		for z := range box[2] {
@@ -118,7 +118,8 @@ func coordinates(grid, block, b, t [3]int64) Coordinates {
 	}
 }
 
-// waits reports whether statements, or what they call, wait for other threads.
+// waits reports whether statements, or functions that they call, wait for other
+// threads.
 func waits(list []ir.Stmt) bool {
 	found := false
 	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
@@ -134,7 +135,7 @@ func waits(list []ir.Stmt) bool {
 	return found
 }
 
-// Buffer is a slice of elements with the given contents, little-endian in Go's
+// Buffer returns a slice of elements with the given contents, little-endian in Go's
 // layout.
 func Buffer(elem *ir.Type, data []byte) Value {
 	n := 0
@@ -146,10 +147,10 @@ func Buffer(elem *ir.Type, data []byte) Value {
 	return Value{Object: o, Len: n, Cap: n}
 }
 
-// Scalar is a number or bool with the given contents.
+// Scalar returns a number or bool with the given contents.
 func Scalar(t *ir.Type, data []byte) Value { return Buffer(t, data).Object.Cells[0] }
 
-// Bytes writes the elements of a buffer over data. Padding keeps what it has.
+// Bytes writes the elements of a buffer to data. Padding is not written.
 func Bytes(elem *ir.Type, v Value, data []byte) {
 	pack(v.Object.Cells[v.Off:], ir.ArrayOf(int64(v.Len), elem), data)
 }
@@ -174,8 +175,8 @@ func pack(in []Value, t *ir.Type, data []byte) []Value {
 	return in[1:]
 }
 
-// fma32 is x*y+z of float32 values, rounded once: the product is exact in
-// float64, and a sum rounded to odd keeps what the second rounding needs to know.
+// fma32 returns x*y+z of float32 values, rounded once: the product is exact in float64,
+// and a sum rounded to odd keeps what the second rounding needs.
 func fma32(x, y, z float64) float64 {
 	p := x * y
 	s := p + z

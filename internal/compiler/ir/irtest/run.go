@@ -6,7 +6,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// Coordinates are a thread's place in the grid, by ir.ThreadOp.
+// Coordinates are the thread coordinates, by ir.ThreadOp.
 type Coordinates [ir.WarpID + 1]int64
 
 // Fault is what stopped a thread.
@@ -17,8 +17,8 @@ type Fault struct {
 
 func (f *Fault) Error() string { return fmt.Sprintf("%s: %s", f.Pos, f.Kind) }
 
-// MaxSteps bounds the statements that a run executes: one that needs more stops
-// with the fault "steps".
+// MaxSteps is the maximum number of statements that a run executes; a run that needs
+// more stops with the fault "steps".
 var MaxSteps = 1 << 20
 
 // Run executes the kernel for one thread. Arguments of array and struct type
@@ -31,7 +31,7 @@ func Run(k *ir.Kernel, at Coordinates, args ...Value) error {
 	return nil
 }
 
-// run executes the kernel and returns what stopped it, if anything did.
+// run executes the kernel and returns what stopped it, or nil.
 func (m *machine) run(k *ir.Kernel, args []Value) (fault *Fault) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -61,10 +61,10 @@ type machine struct {
 	steps  int
 
 	barrier func()            // waits for the other threads of the block; nil: there are none
-	meet    func(x *exchange) // waits for those of the warp, and computes the results
+	meet    func(x *exchange) // waits for the other threads of the warp, and computes the results
 }
 
-// exit is how a statement list ends.
+// exit says how a statement list ended.
 type exit uint8
 
 const (
@@ -149,7 +149,7 @@ func (m *machine) stmt(s ir.Stmt) (exit, *ir.Label) {
 		for i, v := range values {
 			o.Cells[off+i] = v[0]
 		}
-	case *ir.Effect: // it changes nothing that the machine compares
+	case *ir.Effect: // it changes nothing that tests compare
 	case *ir.Warp:
 		m.warp(s)
 	case *ir.Barrier:
@@ -162,7 +162,7 @@ func (m *machine) stmt(s ir.Stmt) (exit, *ir.Label) {
 	return falls, nil
 }
 
-// memory runs the operations on memory that one thread is enough for.
+// memory runs those operations on memory that need only one thread.
 func (m *machine) memory(s *ir.Memory) {
 	if s.Op != ir.SliceCopy {
 		panic("irtest: " + s.Op.String())
@@ -236,7 +236,7 @@ func (m *machine) variable(v *ir.Local) *Object {
 	return o
 }
 
-// place returns where a place is: an object and the offset of its first cell.
+// place returns the location of a place: an object and the offset of its first cell.
 func (m *machine) place(p ir.Place) (*Object, int) {
 	switch p := p.(type) {
 	case *ir.VarPlace:
@@ -274,8 +274,8 @@ func (m *machine) place(p ir.Place) (*Object, int) {
 	panic(fmt.Sprintf("irtest: place %T", p))
 }
 
-// index evaluates an index. An index out of range without a check is a fault of
-// the pass that cleared it, which the kind says.
+// index evaluates an index. An unchecked index out of range is an error of the pass
+// that cleared the check, and has its own kind of fault.
 func (m *machine) index(e ir.Expr, n int, check bool, pos ir.Pos) int {
 	v := m.scalar(e).Bits
 	if v < uint64(n) {

@@ -12,28 +12,28 @@ import (
 // 64 bits as in ir.Const; floats are the bits of a float64.
 type Value struct {
 	Bits uint64
-	// Of pointers and slices, in cells.
+	// For pointers and slices, in cells.
 	Object        *Object
 	Off, Len, Cap int
 }
 
-// Object is a variable's or a buffer's memory: one cell a scalar.
+// Object is the memory of a variable or a buffer: one cell per scalar.
 type Object struct{ Cells []Value }
 
-// IntValue, FloatValue and SliceValue make arguments for Run.
+// IntValue returns an integer argument for Run.
 func IntValue(v int64) Value { return Value{Bits: uint64(v)} }
 
-// FloatValue is a float argument.
+// FloatValue returns a float argument.
 func FloatValue(v float64) Value { return Value{Bits: math.Float64bits(v)} }
 
-// SliceValue is a slice of n elements of type elem, all zero.
+// SliceValue returns a slice of n zero elements of type elem.
 func SliceValue(elem *ir.Type, n int) Value {
 	return Value{Object: zeroObject(ir.ArrayOf(int64(n), elem)), Len: n, Cap: n}
 }
 
 func (v Value) float() float64 { return math.Float64frombits(v.Bits) }
 
-// cells is the number of cells a value of type t takes.
+// cells returns the number of cells of a value of type t.
 func cells(t *ir.Type) int {
 	switch t.Kind {
 	case ir.Array:
@@ -58,7 +58,7 @@ func fieldOffset(t *ir.Type, field int) int {
 
 func zeroObject(t *ir.Type) *Object { return &Object{Cells: make([]Value, cells(t))} }
 
-// round makes a float a value of its type.
+// round rounds a float to its type.
 func round(t *ir.Type, v float64) Value {
 	if t.Kind == ir.Float32 {
 		v = float64(float32(v))
@@ -66,7 +66,8 @@ func round(t *ir.Type, v float64) Value {
 	return FloatValue(v)
 }
 
-// convert is Go's conversion; floats beyond an integer's range give what is nearest.
+// convert is Go's conversion; a float out of range of an integer type gives the nearest
+// integer.
 func convert(from, to *ir.Type, v Value) Value {
 	switch {
 	case from.IsHalf() && to.IsHalf() && from.Kind == to.Kind:
@@ -95,7 +96,7 @@ func convert(from, to *ir.Type, v Value) Value {
 	return v
 }
 
-// truncate is the integer of type t that is nearest to f without its fraction.
+// truncate returns the integer of type t nearest to f without its fraction.
 func truncate(t *ir.Type, f float64) uint64 {
 	if f != f {
 		return 0

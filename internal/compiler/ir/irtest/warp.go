@@ -6,8 +6,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// exchange is a warp operation that a thread has reached: its arguments, and its
-// results once all threads of the warp are there.
+// exchange is a warp operation that a thread has reached: its arguments and, once all
+// threads of the warp have reached it, its results.
 type exchange struct {
 	op      ir.WarpOp
 	t       *ir.Type // of the first argument
@@ -15,8 +15,7 @@ type exchange struct {
 	results []Value
 }
 
-// warp waits for the other threads of the warp and stores what they make of the
-// arguments.
+// warp waits for the other threads of the warp and stores the operation's results.
 func (m *machine) warp(s *ir.Warp) {
 	x := &exchange{op: s.Op}
 	for _, a := range m.list(s.Args) {
@@ -36,7 +35,7 @@ func (m *machine) warp(s *ir.Warp) {
 	}
 }
 
-// perform computes a warp operation. Lanes that do not exist are nil.
+// perform computes a warp operation. Missing lanes are nil.
 func perform(lanes []*exchange) {
 	for lane, x := range lanes {
 		if x != nil {
@@ -90,7 +89,7 @@ func (x *exchange) result(lanes []*exchange, lane int) []Value {
 	return []Value{x.reduce(lanes)}
 }
 
-// from is what a lane gave and whether it exists.
+// from returns a lane's value and whether the lane exists.
 func (x *exchange) from(lanes []*exchange, lane int) []Value {
 	if lane < 0 || lane >= len(lanes) || lanes[lane] == nil {
 		return []Value{x.args[0], boolValue(false)}
@@ -98,7 +97,7 @@ func (x *exchange) from(lanes []*exchange, lane int) []Value {
 	return []Value{lanes[lane].args[0], boolValue(true)}
 }
 
-// values are the first arguments of the lanes, and which exist.
+// values returns the lanes' first arguments, and which lanes exist.
 func values(lanes []*exchange) (v [warpSize]Value, there [warpSize]bool) {
 	for i, y := range lanes {
 		if y != nil {

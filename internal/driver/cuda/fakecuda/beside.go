@@ -8,29 +8,29 @@ import (
 	"quern.dev/internal/ptxvm"
 )
 
-// Launches that run beside the program, as those of a GPU do: in the order of
-// their streams, so many blocks of each at a time. What waits for all kernels on a
-// GPU does so here.
+// Launches that run asynchronously, as on a GPU: in stream order, a limited number of
+// blocks of each at a time. Functions that wait for all kernels on a GPU also wait
+// here.
 
-// works are the launches of streams.
+// works holds the launches of streams.
 type works struct {
 	mu    sync.Mutex
 	last  map[uintptr]*running // by handle of the stream
 	marks map[uintptr]*running // by handle of the event
 
-	streams, room int // that exist, and that there is room for
+	streams, room int // number of streams, and of streams that fit
 
 	killed context.Context
 	kill   context.CancelFunc
 }
 
-// running is a launch. Its code is there once done is closed.
+// running is a launch. Its code is valid once done is closed.
 type running struct {
 	done chan struct{}
 	code int
 }
 
-// ended reports whether w has ended; nil has.
+// ended reports whether w has ended. A nil w has.
 func (w *running) ended() bool {
 	if w == nil {
 		return true
@@ -43,7 +43,7 @@ func (w *running) ended() bool {
 	}
 }
 
-// wait waits for the end of w and returns its code.
+// wait waits until w ends and returns its code.
 func (w *running) wait() int {
 	if w == nil {
 		return Success
@@ -52,19 +52,19 @@ func (w *running) wait() int {
 	return w.code
 }
 
-// streamRoom is how many streams there is more room for once there was too little.
+// streamRoom is the number of streams by which the room grows when it is used up.
 const streamRoom = 32
 
-// waitsForAll are the functions that wait until no kernel runs, cuKernelGetFunction
-// for the first kernel of a library only.
+// waitsForAll lists the functions that wait until no kernel runs. cuKernelGetFunction
+// waits only for the first kernel of a library.
 var waitsForAll = map[string]bool{
 	"cuMemFree_v2": true, "cuMemFreeHost": true, "cuMemHostUnregister": true, "cuArrayDestroy": true,
 	"cuModuleLoadDataEx": true, "cuModuleUnload": true, "cuKernelGetFunction": true, "cuLibraryUnload": true,
 	"cuIpcCloseMemHandle": true, "cuCtxSetLimit": true,
 }
 
-// beside does what a call has to do with launches that run. It reports whether
-// that is all.
+// beside handles a call with respect to running launches. It reports whether the call
+// is complete.
 func (l *Library) beside(name string, a []uintptr) (code int, done bool) {
 	w := &l.works
 	switch name {
@@ -144,12 +144,12 @@ func (w *works) idle() {
 	}
 }
 
-// busy reports whether a kernel runs.
+// busy reports whether a kernel is running.
 func (w *works) busy() bool {
 	return slices.ContainsFunc(w.all(), func(each *running) bool { return !each.ended() })
 }
 
-// begin is a launch.
+// begin starts a launch.
 func (l *Library) begin(a []uintptr) int {
 	l.mu.Lock()
 	f, ok := object[function](l, a[0])
@@ -194,7 +194,7 @@ func (l *Library) begin(a []uintptr) int {
 	return Success
 }
 
-// Kill ends the launches that run, as the end of the process does on a GPU.
+// Kill ends the running launches, as the end of the process does on a GPU.
 func (l *Library) Kill() {
 	l.works.mu.Lock()
 	kill := l.works.kill

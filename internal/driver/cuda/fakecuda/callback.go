@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// NotSupported is what a device returns that lacks a feature.
+// NotSupported is the result code of a device that lacks a feature.
 const NotSupported = 801
 
 func init() {
@@ -19,12 +19,12 @@ func init() {
 // awaited is a word in memory that a stream waits for.
 type awaited struct {
 	word *uint32
-	most uint32 // the least value with which the stream goes on
+	most uint32 // smallest value at which the stream continues
 }
 
 func (a awaited) reached() bool { return int32(atomic.LoadUint32(a.word)-a.most) >= 0 }
 
-// streamArgument is the number of the argument that is the stream.
+// streamArgument is the index of the argument that is the stream.
 var streamArgument = map[string]int{
 	"cuMemcpyHtoDAsync_v2": 3, "cuMemcpyDtoHAsync_v2": 3, "cuMemcpyDtoDAsync_v2": 3,
 	"cuMemsetD8Async": 3, "cuMemsetD16Async": 3, "cuMemsetD32Async": 3,
@@ -32,8 +32,8 @@ var streamArgument = map[string]int{
 	"cuEventRecord": 1, "cuLaunchKernel": 8, "cuLaunchCooperativeKernel": 8,
 }
 
-// hold keeps work of a stream waiting for a word in memory. Work is done when it
-// is asked for, so that it is the caller who waits.
+// hold delays work of a stream until a word in memory is set. Calls do their work
+// synchronously, so the caller waits.
 func (l *Library) hold(name string, args []uintptr) int {
 	i, ok := streamArgument[name]
 	if !ok {
@@ -71,8 +71,7 @@ func createWithPriority(l *Library, a []uintptr) int {
 	return l.add(a[0], stream{priority: int32(a[2])})
 }
 
-// StreamPriorities returns the priorities of the streams that there are, other
-// than 0.
+// StreamPriorities returns the priorities of the existing streams, except 0.
 func (l *Library) StreamPriorities() []int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,7 +1,7 @@
 package fakecuda
 
-// Contexts: each device has one, whose handle is its number plus one. What is
-// made while a context is current belongs to its device.
+// Contexts: each device has one. Its handle is the device number plus one. Objects
+// created while a context is current belong to its device.
 
 // setCurrent is cuCtxSetCurrent.
 func setCurrent(l *Library, a []uintptr) int {
@@ -16,16 +16,16 @@ func setCurrent(l *Library, a []uintptr) int {
 // device returns the number of the device whose context is current.
 func (l *Library) device() int { return int(l.contexts[threadID()]) - 1 }
 
-// Lose makes a device fail: from now on its context answers every call with the
-// result code, and only releasing the context frees what it holds.
+// Lose makes a device fail: its context answers every later call with the result code,
+// and only releasing the context frees its objects.
 func (l *Library) Lose(device, code int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost[device] = code
 }
 
-// lostCode is the result code of a call in the context of a device that was
-// lost. Launches find their context through the stream.
+// lostCode returns the result code of a call in the context of a lost device. Launches
+// find their context through the stream.
 func (l *Library) lostCode(name string, args []uintptr) int {
 	switch {
 	case len(l.lost) == 0:
@@ -39,8 +39,8 @@ func (l *Library) lostCode(name string, args []uintptr) int {
 	}
 }
 
-// releaseContext is cuDevicePrimaryCtxRelease. The context of a device that was
-// lost takes with it what was made in it.
+// releaseContext is cuDevicePrimaryCtxRelease. Releasing the context of a lost device
+// also frees the objects created in it.
 func releaseContext(l *Library, a []uintptr) int {
 	device := int(a[0])
 	if l.lost[device] == Success {
@@ -65,7 +65,7 @@ func releaseContext(l *Library, a []uintptr) int {
 	return Success
 }
 
-// together reports whether handles belong to one device.
+// together reports whether the handles belong to one device.
 func (l *Library) together(handles ...uintptr) bool {
 	for _, h := range handles[1:] {
 		if l.owner[h] != l.owner[handles[0]] {

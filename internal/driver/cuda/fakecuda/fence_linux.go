@@ -7,11 +7,11 @@ import (
 	"unsafe"
 )
 
-// mostFenced is the number of freed ranges that stay fenced; a process has some 65,000
-// mappings.
+// mostFenced is the maximum number of freed ranges that stay fenced; a process can have
+// about 65,000 mappings.
 const mostFenced = 10_000
 
-// hostWords returns zeroed memory that is not Go's, for fence.
+// hostWords returns zeroed memory outside the Go heap, for fence.
 func hostWords(n int) ([]uint64, bool) {
 	b, err := syscall.Mmap(-1, 0, n*8, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
@@ -20,8 +20,8 @@ func hostWords(n int) ([]uint64, bool) {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), n), true
 }
 
-// fence makes each later access to memory of hostWords a fault, as it is with freed
-// memory of the real driver.
+// fence makes each later access to memory of hostWords fault, as accesses to freed
+// memory of the real driver do.
 func (l *Library) fence(words []uint64) {
 	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
 	if err := syscall.Mprotect(b, syscall.PROT_NONE); err != nil {

@@ -2,7 +2,7 @@
 
 package fakecuda
 
-// hostWords has no memory: the race detector sees accesses to Go's memory only.
+// hostWords returns no memory: the race detector sees accesses to Go memory only.
 func hostWords(int) ([]uint64, bool) { return nil, false }
 
 func (l *Library) fence([]uint64) {}

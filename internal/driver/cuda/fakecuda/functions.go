@@ -17,7 +17,7 @@ type entry struct {
 	run       func(l *Library, a []uintptr) int
 }
 
-// functions by name.
+// functions holds the library's functions by name.
 var functions = map[string]entry{}
 
 // register adds functions to the library.
@@ -117,14 +117,14 @@ func deviceName(_ *Library, a []uintptr) int {
 	return Success
 }
 
-// deviceAttributes by CUdevice_attribute.
+// deviceAttributes holds attributes by CUdevice_attribute.
 var deviceAttributes = map[uintptr]int32{
-	1: 1024, 2: 1024, 3: 1024, 4: 64, // threads of a block, its extent
-	5: 1<<31 - 1, 6: 65535, 7: 65535, // extent of a grid
-	8: 48 << 10, 97: 227 << 10, // shared memory of a block, by default and at most
+	1: 1024, 2: 1024, 3: 1024, 4: 64, // threads per block, extents of a block
+	5: 1<<31 - 1, 6: 65535, 7: 65535, // extents of a grid
+	8: 48 << 10, 97: 227 << 10, // shared memory per block, default and maximum
 	10: 32, 13: 1000000, 16: 4, 38: 1 << 20, // warp, clock, multiprocessors, L2
 	75: 9, 76: 0, // compute capability
-	39: 2048, 106: 32, 82: 64 << 10, 81: 228 << 10, // of a multiprocessor: threads, blocks, registers, shared memory
+	39: 2048, 106: 32, 82: 64 << 10, 81: 228 << 10, // per multiprocessor: threads, blocks, registers, shared memory
 }
 
 func deviceAttribute(l *Library, a []uintptr) int {
@@ -147,9 +147,11 @@ func move(l *Library, a []uintptr) int {
 	return Success
 }
 
-// transfer copies n bytes, as the copy engines of a GPU do: each aligned word of 64 bits
-// at once. Kernels may access these words meanwhile, but only with atomic operations:
-// otherwise it is a data race that the race detector finds.
+// transfer copies n bytes like the copy engines of a GPU: each aligned 64-bit word in
+// one access. Kernels may access these words concurrently, but only with atomic
+// operations; the race detector reports other accesses.
+//
+// Go 1.26.8 crashes when it inlines the copy with a constant size.
 //
 //go:noinline
 func transfer(to, from, n uintptr) {
@@ -188,7 +190,7 @@ func sizeOf(v any) int {
 	}
 }
 
-// known checks the handle that is the first argument.
+// known checks the handle in the first argument.
 func known[T any](l *Library, a []uintptr) int {
 	if _, ok := object[T](l, a[0]); !ok {
 		return InvalidHandle
@@ -216,7 +218,7 @@ func elapsed(l *Library, a []uintptr) int {
 	return set(a[0], float32(1.5))
 }
 
-// Option of cuModuleLoadDataEx whose value is where errors are written.
+// Option of cuModuleLoadDataEx with the address of the error buffer.
 const jitErrorLog = 5
 
 func loadModule(l *Library, a []uintptr) int {
@@ -267,7 +269,8 @@ func functionAttribute(l *Library, a []uintptr) int {
 	return set(a[0], int32(values[a[1]]))
 }
 
-// occupancy is that of the device's attributes; registers limit nothing.
+// occupancy computes the occupancy from the device's attributes; registers limit
+// nothing.
 func occupancy(l *Library, a []uintptr) int {
 	f, ok := object[function](l, a[1])
 	if !ok {

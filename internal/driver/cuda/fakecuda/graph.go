@@ -12,17 +12,17 @@ import (
 	"quern.dev/internal/ptxvm"
 )
 
-// graph is a graph, and graphExec what was made of one. The nodes of both are in
-// the order in which they were added.
+// graph is a graph, and graphExec the executable graph made from one. The nodes of both
+// are in the order in which they were added.
 type (
 	graph struct {
 		nodes  []*node
 		owned  []uintptr  // handles of conditions and bodies
-		bodies []*uintptr // what conditional nodes return
+		bodies []*uintptr // output arrays of conditional nodes
 	}
 	graphExec struct{ nodes []*node }
 
-	// node is a node. Its work is replaced when its parameters are.
+	// node is a graph node. Setting its parameters replaces its work.
 	node struct {
 		handle      uintptr
 		kind        string
@@ -31,7 +31,7 @@ type (
 	}
 )
 
-// condition is what a conditional handle stands for.
+// condition is the object of a conditional handle.
 type condition struct{ value uint32 }
 
 func init() {
@@ -57,15 +57,15 @@ func init() {
 	})
 }
 
-// maker reads parameters of a node at an address, and returns its work, nil if
-// they are wrong.
+// maker reads the parameters of a node at an address and returns its work, or nil if
+// they are invalid.
 type maker func(l *Library, g *graph, params uintptr) work
 
-// work is what a node does when it runs.
+// work is the operation of a node.
 type work func(l *Library, n *node) int
 
-// adder is a function that adds a node: (node*, graph, dependencies, their
-// number, parameters).
+// adder returns a function that adds a node: (node*, graph, dependencies, their number,
+// parameters).
 func adder(kind string, parse maker) func(l *Library, a []uintptr) int {
 	return func(l *Library, a []uintptr) int {
 		g, ok := object[*graph](l, a[1])
@@ -91,7 +91,7 @@ func adder(kind string, parse maker) func(l *Library, a []uintptr) int {
 	}
 }
 
-// setter is a function that replaces a node's parameters: (exec, node,
+// setter returns a function that replaces a node's parameters: (exec, node,
 // parameters).
 func setter(kind string, parse maker) func(l *Library, a []uintptr) int {
 	return func(l *Library, a []uintptr) int {
@@ -128,7 +128,7 @@ func setNodeAttribute(l *Library, a []uintptr) int {
 	return InvalidValue
 }
 
-// newCondition makes a conditional handle of a graph.
+// newCondition creates a conditional handle of a graph.
 func newCondition(l *Library, a []uintptr) int {
 	g, ok := object[*graph](l, a[1])
 	if !ok {
@@ -179,7 +179,7 @@ func runNodes(l *Library, nodes []*node) int {
 	return Success
 }
 
-// kernelNode reads a CUDA_KERNEL_NODE_PARAMS_v1. The arguments are copied.
+// kernelNode reads a CUDA_KERNEL_NODE_PARAMS_v1. It copies the arguments.
 func kernelNode(l *Library, _ *graph, params uintptr) work {
 	f, ok := object[function](l, *at[uintptr](params))
 	if !ok {
@@ -215,8 +215,8 @@ func kernelNode(l *Library, _ *graph, params uintptr) work {
 	}
 }
 
-// conditionKernel is the kernel that calls cudaGraphSetConditional, which the
-// library runs itself: (handle, address of the value, control block).
+// conditionKernel is the kernel that calls cudaGraphSetConditional. The library runs it
+// itself: (handle, address of the value, control block).
 const conditionKernel = "quern_condition"
 
 func setCondition(l *Library, args [][]byte) int {
@@ -286,7 +286,7 @@ func hostNode(_ *Library, _ *graph, params uintptr) work {
 	}
 }
 
-// conditionalNode reads a CUgraphNodeParams, of a conditional node.
+// conditionalNode reads the CUgraphNodeParams of a conditional node.
 func conditionalNode(l *Library, g *graph, params uintptr) work {
 	c, ok := object[*condition](l, *at[uintptr](params + 16))
 	if !ok || *at[uint32](params) != 13 || *at[uint32](params + 28) != 1 {
@@ -307,11 +307,11 @@ func conditionalNode(l *Library, g *graph, params uintptr) work {
 	}
 }
 
-// addressOf returns the address of what p points to, which stays where it is.
+// addressOf returns the address of what p points to, which must not move.
 func addressOf[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
-// linked returns PTX without its calls of the driver's own functions, which the
-// library runs itself.
+// linked returns PTX without its calls of the driver's own functions, which the library
+// runs itself.
 func linked(ptx string) string {
 	if !strings.Contains(ptx, "cudaGraphSetConditional") {
 		return ptx

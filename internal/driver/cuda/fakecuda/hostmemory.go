@@ -7,7 +7,7 @@ func init() {
 	})
 }
 
-// registration is memory that was registered.
+// registration is a range of registered memory.
 type registration struct{ lo, hi uintptr }
 
 func registerHost(l *Library, a []uintptr) int {

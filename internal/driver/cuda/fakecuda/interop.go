@@ -11,11 +11,11 @@ func init() {
 	})
 }
 
-// shared is a view of an allocation that was opened by its name. The real driver
-// gives it an address of its own.
+// shared is a view of an allocation opened by its handle. The real driver gives it a
+// separate address.
 type shared struct{ start uintptr }
 
-// allocation returns where the allocation starts that an address lies in.
+// allocation returns the allocation that contains an address.
 func (l *Library) allocation(address uintptr) (start, size uintptr, ok bool) {
 	for start, words := range l.memory {
 		if size := uintptr(len(words)) * 8; address >= start && address < start+size {
@@ -34,7 +34,7 @@ func addressRange(l *Library, a []uintptr) int {
 	return set(a[1], uint64(size))
 }
 
-// handleMark is the second word of the handles of this library.
+// handleMark is the second word of this library's handles.
 const handleMark = 0x71756572
 
 func shareMemory(l *Library, a []uintptr) int {
@@ -45,8 +45,8 @@ func shareMemory(l *Library, a []uintptr) int {
 	return set(a[0], [8]uint64{uint64(start), handleMark})
 }
 
-// openShared takes the handle by value: on AMD64 the words behind the sixth
-// argument, elsewhere its address.
+// openShared takes the handle by value: on AMD64 in the words after the sixth argument,
+// elsewhere by its address.
 func openShared(l *Library, a []uintptr) int {
 	var start, mark uintptr
 	if runtime.GOARCH == "amd64" && runtime.GOOS != "windows" {

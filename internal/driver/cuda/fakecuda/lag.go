@@ -6,26 +6,26 @@ import (
 	"unsafe"
 )
 
-// Streams that lag: work is queued, and done at later calls, of streams chosen at
-// random, or when something waits for it. What is missing in the order of streams
-// shows as wrong values.
+// Streams that lag: work is queued and runs at later calls, on streams chosen at
+// random, or when something waits for it. Missing ordering between streams shows up as
+// wrong values.
 
-// lag is the work that was asked for and is not done.
+// lag holds queued work that is not done yet.
 type lag struct {
 	queues  map[uintptr][]*task // by handle of the stream
-	reached map[uintptr]*task   // the last recording of an event, by handle
+	reached map[uintptr]*task   // the last record of an event, by handle
 }
 
 // task is work of a stream.
 type task struct {
 	stream uintptr
-	after  *task // of another stream, or nil
+	after  *task // a task of another stream, or nil
 	do     func() int
 	done   bool
 }
 
-// later queues the work that a call asks for. It reports false if the call is to
-// be made now. What comes before it has then been done.
+// later queues the work of a call. It returns false if the call must run now; the work
+// before it has then been done.
 func (l *Library) later(name string, a []uintptr) (code int, queued bool) {
 	if l.Lag == nil {
 		return Success, false
@@ -42,7 +42,7 @@ func (l *Library) later(name string, a []uintptr) (code int, queued bool) {
 		}
 	}
 	t := &task{do: func() int { return Success }}
-	a = slices.Clone(a) // the caller's
+	a = slices.Clone(a) // the caller owns it
 	switch name {
 	case "cuStreamQuery":
 		if len(l.lag.queues[a[0]]) > 0 {
@@ -76,13 +76,13 @@ func (l *Library) later(name string, a []uintptr) (code int, queued bool) {
 	case "cuEventRecord":
 		t.stream = a[1]
 		l.lag.reached[a[0]] = t
-		record(l, a) // so that times can be asked for
+		record(l, a) // so that times can be queried
 	case "cuGraphLaunch":
 		e, ok := object[*graphExec](l, a[0])
 		if !ok {
 			return InvalidHandle, true
 		}
-		nodes := slices.Clone(e.nodes) // the graph may be destroyed before it has run
+		nodes := slices.Clone(e.nodes) // the graph may be destroyed before it runs
 		t.stream = a[1]
 		t.do = func() int { return runNodes(l, nodes) }
 	case "cuMemFreeAsync":
@@ -113,7 +113,7 @@ func (l *Library) later(name string, a []uintptr) (code int, queued bool) {
 		}
 		a[9] = uintptr(unsafe.Pointer(unsafe.SliceData(pointers)))
 		t.do = func() int {
-			defer func() { pointers, values = nil, nil }() // needed until here
+			defer func() { pointers, values = nil, nil }() // keep them alive until here
 			return l.launch(a, false)
 		}
 	case "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuMemsetD16Async", "cuMemsetD32Async":
@@ -127,7 +127,7 @@ func (l *Library) later(name string, a []uintptr) (code int, queued bool) {
 	return Success, true
 }
 
-// own reports whether the library made the memory at an address.
+// own reports whether the library allocated the memory at an address.
 func (l *Library) own(address uintptr) bool {
 	for at, words := range l.memory {
 		if address >= at && address < at+uintptr(8*len(words)) {
@@ -137,7 +137,7 @@ func (l *Library) own(address uintptr) bool {
 	return false
 }
 
-// progress does one task of a stream that has one which need not wait.
+// progress runs one task of a stream whose next task need not wait.
 func (l *Library) progress() {
 	streams := slices.Sorted(maps.Keys(l.lag.queues))
 	if len(streams) == 0 {
@@ -149,7 +149,7 @@ func (l *Library) progress() {
 	}
 }
 
-// step does the first task of a stream, after what that waits for.
+// step runs the first task of a stream, after the tasks that it waits for.
 func (l *Library) step(s uintptr) int {
 	t := l.lag.queues[s][0]
 	code := l.reach(t.after)
@@ -160,7 +160,7 @@ func (l *Library) step(s uintptr) int {
 	return max(code, t.do())
 }
 
-// reach does the work of a stream up to a task.
+// reach runs the work of a stream up to a task.
 func (l *Library) reach(t *task) int {
 	code := Success
 	for t != nil && !t.done {
@@ -169,7 +169,7 @@ func (l *Library) reach(t *task) int {
 	return code
 }
 
-// finish does all work of a stream.
+// finish runs all work of a stream.
 func (l *Library) finish(s uintptr) int {
 	code := Success
 	for len(l.lag.queues[s]) > 0 {

@@ -50,45 +50,45 @@ var resultNames = map[int]string{
 	NotRegistered:     "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
 }
 
-// Library is a driver library. Its exported fields are set before it is used.
+// Library is a driver library. Set its exported fields before using it.
 type Library struct {
 	Version int             // of CUDA, such as 12040; 0 is 13000
 	Devices int             // number of GPUs
 	Major   int             // of their compute capability; 0 is 9
-	Missing map[string]bool // functions that the library does not have
-	Memory  int64           // of a device in bytes; 0 is 1 GiB
+	Missing map[string]bool // functions that the library lacks
+	Memory  int64           // per device in bytes; 0 is 1 GiB
 
-	// Unlinked makes the devices have no way to each other's memory.
+	// Unlinked: the devices cannot access each other's memory.
 	Unlinked bool
 
-	// Copied counts the bytes that were copied from one device to another.
+	// Copied counts the bytes copied from one device to another.
 	Copied map[[2]int]int64
 
-	// Advised are the kinds of advice (CUmem_advise) about managed memory.
+	// Advised lists the advice (CUmem_advise) given about managed memory.
 	Advised []int
 
-	// OldLaunch makes launches need a current context, as other calls do.
+	// OldLaunch: launches need a current context, like other calls.
 	OldLaunch bool
 
-	// Idle makes calls do nothing, for measuring what they cost.
+	// Idle: calls do nothing, for measuring their cost.
 	Idle bool
 
-	// Busy, if not nil, is work that streams and events wait for: it ends when
-	// the channel is closed.
+	// Busy, if not nil, is work that streams and events wait for. It ends when the
+	// channel is closed.
 	Busy   chan struct{}
-	busyMu sync.Mutex // of Busy, where it changes while others wait
+	busyMu sync.Mutex // guards Busy, which may change while others wait
 
-	// Waits, if not nil, receives the name of each function that waits for Busy,
-	// when it begins to.
+	// Waits, if not nil, receives the name of each function that starts to wait for
+	// Busy.
 	Waits chan string
 
 	called map[string]bool // see Watch; guarded by mu
 
-	// Lag, if not nil, makes streams do their work later than they are asked to, as
-	// the random numbers say.
+	// Lag, if not nil, makes streams do their work later than requested, as determined
+	// by the random numbers.
 	Lag *rand.Rand
 
-	// Blocks, if not 0, makes launches run beside the program, that many blocks of
+	// Blocks, if not 0, makes launches run asynchronously, with that many blocks of
 	// each at a time.
 	Blocks int
 
@@ -96,23 +96,23 @@ type Library struct {
 	lag      lag
 	works    works
 	fail     map[string]int
-	current  int              // calls that made a context current and were followed by no use
-	contexts map[int]uintptr  // current by thread
+	current  int              // calls that made a context current without a call that used it
+	contexts map[int]uintptr  // current context by thread
 	owner    map[uintptr]int  // device by handle and address
 	lost     map[int]int      // result code by device
-	peers    map[[2]int]bool  // access that was enabled
-	onHost   map[uintptr]bool // managed memory that is not on the device
+	peers    map[[2]int]bool  // enabled access
+	onHost   map[uintptr]bool // managed memory that is on the host
 	next     uintptr
 	memory   map[uintptr][]uint64 // by address
-	pools    map[uintptr]*pool    // that memory is of, by address
+	pools    map[uintptr]*pool    // that own memory, by address
 	hosts    map[uintptr]bool     // memory of hostWords, by address
 	fenced   [][]byte             // oldest first
 	used     int64
 	objects  map[uintptr]any     // by handle
-	awaited  map[uintptr]awaited // by handle of the stream
+	awaited  map[uintptr]awaited // by stream handle
 
 	strings map[string]*byte
-	names   []string // of functions by address, less one
+	names   []string // of functions, by address less one
 }
 
 type (
@@ -158,7 +158,7 @@ func (l *Library) Fail(function string, code int) {
 	l.fail[function] = code
 }
 
-// Left says what has been made and not destroyed, "" if nothing was left.
+// Left describes leaked objects, "" if there are none.
 func (l *Library) Left() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,14 +181,14 @@ func (l *Library) Lookup(name string) uintptr {
 	return 0
 }
 
-// Watch begins to note which functions are called. Watched ends that.
+// Watch starts recording which functions are called. Watched stops it.
 func (l *Library) Watch() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.called = map[string]bool{}
 }
 
-// Watched returns the names of the functions that were called since Watch.
+// Watched returns the names of the functions called since Watch.
 func (l *Library) Watched() map[string]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -243,8 +243,8 @@ func (l *Library) Call(address uintptr, args []uintptr) uintptr {
 	return uintptr(f.run(l, args))
 }
 
-// Occupy keeps the devices busy until what it returns is closed. Others may still wait
-// for what kept them busy before.
+// Occupy keeps the devices busy until the returned channel is closed. Earlier waits
+// still wait for the channel that was set then.
 func (l *Library) Occupy() chan<- struct{} {
 	l.busyMu.Lock()
 	defer l.busyMu.Unlock()
@@ -252,7 +252,7 @@ func (l *Library) Occupy() chan<- struct{} {
 	return l.Busy
 }
 
-// wait waits for the work that keeps the devices busy, or says that it goes on.
+// wait waits for the work that keeps the devices busy, or announces that it waits.
 func (l *Library) wait(name string) int {
 	l.busyMu.Lock()
 	busy := l.Busy
@@ -276,7 +276,7 @@ func (l *Library) wait(name string) int {
 	return Success
 }
 
-// add makes a handle for an object.
+// add creates a handle for an object.
 func (l *Library) add(to uintptr, object any) int {
 	l.next += 16
 	l.objects[l.next] = object
@@ -295,7 +295,7 @@ func (l *Library) remove(handle uintptr) int {
 	return Success
 }
 
-// object returns what a handle stands for.
+// object returns the object of a handle.
 func object[T any](l *Library, handle uintptr) (T, bool) {
 	o, ok := l.objects[handle].(T)
 	return o, ok
@@ -319,7 +319,7 @@ func (l *Library) allocate(to, size uintptr) int {
 	return Success
 }
 
-// allocateHost is allocate of memory that is fenced once it is freed.
+// allocateHost is allocate, for memory that is fenced once it is freed.
 func (l *Library) allocateHost(to, size uintptr) int {
 	if size == 0 || int64(size) > l.capacity()-l.used {
 		return l.allocate(to, size)
@@ -332,7 +332,7 @@ func (l *Library) allocateHost(to, size uintptr) int {
 	return Success
 }
 
-// adopt makes memory the current device's, and writes its address.
+// adopt assigns memory to the current device and writes its address.
 func (l *Library) adopt(to uintptr, words []uint64) uintptr {
 	address := uintptr(unsafe.Pointer(unsafe.SliceData(words)))
 	l.memory[address] = words
@@ -358,7 +358,7 @@ func (l *Library) release(address uintptr) int {
 	return Success
 }
 
-// forget has the library know memory no longer.
+// forget removes memory from the library's records.
 func (l *Library) forget(address uintptr) {
 	if l.hosts[address] {
 		l.fence(l.memory[address])
@@ -367,7 +367,7 @@ func (l *Library) forget(address uintptr) {
 	delete(l.memory, address)
 }
 
-// cString returns the address of a string that ends with a zero.
+// cString returns the address of a zero-terminated string.
 func (l *Library) cString(s string) uintptr {
 	if l.strings[s] == nil {
 		l.strings[s] = unsafe.SliceData(append([]byte(s), 0))
@@ -375,14 +375,14 @@ func (l *Library) cString(s string) uintptr {
 	return uintptr(unsafe.Pointer(l.strings[s]))
 }
 
-// at returns the address as a pointer, which it was when the caller passed it.
+// at converts an address back to a pointer; the caller passed it as one.
 func at[T any](address uintptr) *T {
 	return *(**T)(unsafe.Pointer(&address))
 }
 
 func bytes(address, n uintptr) []byte { return unsafe.Slice(at[byte](address), n) }
 
-// goString reads a string that ends with a zero.
+// goString reads a zero-terminated string.
 func goString(address uintptr) string {
 	n := uintptr(0)
 	for *at[byte](address + n) != 0 {

@@ -22,12 +22,12 @@ func init() {
 }
 
 type (
-	// linker has PTX, which is what the library calls machine code, too.
+	// linker holds PTX, which this library also uses as machine code.
 	linker struct{ text []byte }
 
 	library struct {
 		*ptxvm.Module
-		entered bool // it is in the context, as it is once a kernel of it is
+		entered bool // it is in the context because one of its kernels is
 	}
 
 	// libraryEntry is a kernel of a library (CUkernel).
@@ -45,7 +45,7 @@ func addToLinker(l *Library, a []uintptr) int {
 	if !ok || a[1] != inputPTX {
 		return InvalidValue
 	}
-	if _, err := ptxvm.Parse(goString(a[2])); err != nil { // what other modules define is not there
+	if _, err := ptxvm.Parse(goString(a[2])); err != nil { // symbols of other modules are not defined here
 		return InvalidPTX
 	}
 	k.text = append([]byte(nil), bytes(a[2], a[3])...)
@@ -81,8 +81,8 @@ func libraryKernel(l *Library, a []uintptr) int {
 	return l.add(a[0], libraryEntry{name, lib})
 }
 
-// kernelFunction takes the first kernel of a library when no kernel runs. The others
-// do not wait for that: their first launches do.
+// kernelFunction waits until no kernel runs for the first kernel of a library. The
+// others do not wait; their first launches do.
 func kernelFunction(l *Library, a []uintptr) int {
 	k, ok := object[libraryEntry](l, a[1])
 	if !ok {
@@ -93,7 +93,7 @@ func kernelFunction(l *Library, a []uintptr) int {
 	return l.add(a[0], f)
 }
 
-// loadFunction does not spare a late kernel its wait.
+// loadFunction does not save a late kernel its wait.
 func loadFunction(l *Library, a []uintptr) int {
 	if _, ok := object[function](l, a[0]); !ok {
 		return InvalidHandle

@@ -9,8 +9,7 @@ func init() {
 	deviceAttributes[83], deviceAttributes[89] = 1, 1 // managed memory, concurrently
 }
 
-// allocateManaged makes memory that takes none of the device's before it is
-// prefetched.
+// allocateManaged allocates memory that uses no device memory until it is prefetched.
 func allocateManaged(l *Library, a []uintptr) int {
 	code := l.allocate(a[0], a[1])
 	if code == Success && a[2] != 1 {
@@ -22,7 +21,7 @@ func allocateManaged(l *Library, a []uintptr) int {
 	return code
 }
 
-// place moves managed memory to a device, or to the host.
+// place moves managed memory to a device or to the host.
 func (l *Library) place(address uintptr, device bool) {
 	if device == !l.onHost[address] {
 		return
@@ -48,7 +47,7 @@ func prefetch(l *Library, a []uintptr) int {
 	return Success
 }
 
-// known reports whether a number is that of a device or the host's, -1.
+// known reports whether a number is a device or the host (-1).
 func (l *Library) known(device uintptr) bool {
 	return int32(device) >= -1 && int(int32(device)) < l.Devices
 }

@@ -1,8 +1,8 @@
 package fakecuda
 
-// pool is a memory pool. Bytes that it keeps are used, but of no allocation.
+// pool is a memory pool. Bytes that it keeps are in use but belong to no allocation.
 type pool struct {
-	threshold uint64 // of bytes given out and kept
+	threshold uint64 // bytes in use and kept
 	out, kept int64
 }
 
@@ -58,7 +58,7 @@ func freeInOrder(l *Library, a []uintptr) int {
 	return l.freeInOrder(a[0])
 }
 
-// freeInOrder frees memory, of which its pool keeps some.
+// freeInOrder frees memory. The memory's pool may keep it.
 func (l *Library) freeInOrder(address uintptr) int {
 	p, before := l.pools[address], l.used
 	code := l.release(address)

@@ -14,11 +14,12 @@ const (
 	arrayMemory  = 3
 )
 
-// side is one side of a copy of two or three dimensions.
+// side is one side of a two- or three-dimensional copy.
 type side struct{ at, pitch, rows uintptr }
 
-// readSide reads a side of a structure in which the kind of memory stands at an
-// offset, behind it the host's and the device's address, and the pitch.
+// readSide reads one side of a structure. The kind of memory is at offset kind,
+// followed by the host address and the device address; pitch is the offset of the
+// pitch.
 func readSide(structure, kind, pitch uintptr) (side, bool) {
 	s := side{pitch: *at[uintptr](structure + pitch)}
 	switch *at[uint32](structure + kind) {

@@ -7,11 +7,11 @@ import (
 	"quern.dev/kernel"
 )
 
-// array is a CUDA array. Its bytes are decoded when a texture object samples it.
+// array is a CUDA array. Its bytes are decoded when a texture object is created.
 type array struct {
 	width, height, channels int
 	texels                  driver.Texels
-	image                   *kernel.Image // of the texture object, nil before there is one
+	image                   *kernel.Image // of the texture object, nil until it exists
 }
 
 func init() {

@@ -2,5 +2,5 @@ package fakecuda
 
 import "syscall"
 
-// threadID identifies the thread, to which the current context belongs.
+// threadID identifies the thread that the current context belongs to.
 func threadID() int { return syscall.Gettid() }

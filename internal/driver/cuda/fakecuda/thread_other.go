@@ -2,6 +2,6 @@
 
 package fakecuda
 
-// threadID takes all threads for one, which is right as long as devices are used
-// in turn.
+// threadID treats all threads as one. This is correct as long as devices are used one
+// at a time.
 func threadID() int { return 0 }

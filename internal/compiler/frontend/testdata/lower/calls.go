@@ -44,7 +44,7 @@ type pair[T any] struct{ A, B T }
 
 func (p pair[T]) swapped() pair[T] { return pair[T]{p.B, p.A} }
 
-// A generic function is lowered once for each list of type arguments.
+// A generic function is lowered once per list of type arguments.
 //
 //quern:kernel
 func generics(t kernel.Thread, x []int32, y []float32) {
@@ -96,7 +96,7 @@ func results(t kernel.Thread, x []int32) {
 
 func global(t kernel.Thread) int { return t.Global() }
 
-// A function that takes the thread uses the thread, its own Go parameter vanishes.
+// A function that takes the thread uses the kernel's thread; its Go parameter disappears.
 //
 //quern:kernel
 func threads(t kernel.Thread, out []int32) {
@@ -108,14 +108,14 @@ func threads(t kernel.Thread, out []int32) {
 
 func add(x []int32, i int, v int32) int32 { x[i] += v; return x[i] }
 
-// Arguments and operands that are calls happen from left to right.
+// Calls in arguments and operands are evaluated from left to right.
 //
 //quern:kernel
 func order(t kernel.Thread, x []int32) {
 	x[0] = add(x, 1, 2) + add(x, 1, add(x, 2, 3))
 }
 
-// A new variable beside an old one: each call happens once.
+// A new variable next to an existing one: each call is evaluated once.
 //
 //quern:kernel
 func redeclared(t kernel.Thread, x []int32) {
@@ -124,7 +124,7 @@ func redeclared(t kernel.Thread, x []int32) {
 	x[4] = a + b + c
 }
 
-// A result that nobody wants is dropped; the call stays.
+// An unused result is dropped; the call stays.
 //
 //quern:kernel
 func dropped(t kernel.Thread, x []int32) {

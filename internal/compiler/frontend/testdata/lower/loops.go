@@ -40,7 +40,7 @@ func halve(x []int32, i int) int32 {
 	return x[i]
 }
 
-// Labels choose the loop that break and continue mean.
+// Labels select the loop that break and continue refer to.
 //
 //quern:kernel
 func labels(t kernel.Thread, out []int32) {

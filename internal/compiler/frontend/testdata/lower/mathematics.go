@@ -7,7 +7,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// Functions that every back end has are nodes.
+// Functions that every back end supports are nodes.
 //
 //quern:kernel
 func operations(t kernel.Thread, d []float64, f []float32, u []uint32) {

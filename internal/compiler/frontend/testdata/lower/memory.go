@@ -156,7 +156,7 @@ func atomics(t kernel.Thread, x []int32, u []uint64, f []float32) {
 	}
 }
 
-// Dynamic shared memory is one variable for each type of element.
+// Dynamic shared memory is one variable per element type.
 //
 //quern:kernel
 func dynamic(t kernel.Thread, out []int32) {
@@ -177,7 +177,7 @@ func ordered(t kernel.Thread, x []int32) {
 	kernel.AtomicMax(&x[4], v, kernel.BlockScope)
 }
 
-// Copies are statements with places; of slices that become arrays the length is checked.
+// Copies are statements with places; the length of slices that become arrays is checked.
 //
 //quern:kernel
 func copies(t kernel.Thread, x []float32, n int) {
@@ -198,7 +198,7 @@ type wordy struct {
 	last uint8
 }
 
-// The words of a message are stored by a function that is made for its type.
+// The words of a message are stored by a function that is generated for its type.
 //
 //quern:kernel
 func putsWords(t kernel.Thread, n uint8, out []uint64) {
@@ -206,7 +206,7 @@ func putsWords(t kernel.Thread, n uint8, out []uint64) {
 	kernel.PutWords(out, int(n), 1<<32, &m, kernel.SystemScope)
 }
 
-// A function that is unchecked leaves the checks of others as they are.
+// An unchecked function does not affect the checks of others.
 //
 //quern:kernel
 func callsUnchecked(t kernel.Thread, x []float32, i int) {

@@ -42,7 +42,7 @@ func tagless(t kernel.Thread, x int32, out []int32) {
 	}
 }
 
-// Break leaves the switch; continue goes on with the loop around it.
+// Break leaves the switch; continue continues the enclosing loop.
 //
 //quern:kernel
 func leaving(t kernel.Thread, out []int32) {
@@ -60,7 +60,7 @@ func leaving(t kernel.Thread, out []int32) {
 	}
 }
 
-// A case whose value is computed by a call is not computed when an earlier one matches.
+// A case value that is a call is not evaluated if an earlier case matches.
 //
 //quern:kernel
 func lazyCases(t kernel.Thread, x int32, out []int32) {

@@ -54,7 +54,7 @@ func constantCondition(t kernel.Thread, x []int32) {
 	}
 }
 
-// Shadowing makes another variable.
+// Shadowing declares another variable.
 //
 //quern:kernel
 func shadows(t kernel.Thread, x []int32) {
@@ -92,7 +92,7 @@ func constants(t kernel.Thread, a []uint8, f []float32, d []float64) {
 	d[1] = 2 * d[0]
 }
 
-// Conversions say both types; one to the own float kind stays, for it prevents fusing.
+// Conversions show both types; one to the same float kind stays because it prevents fusing.
 //
 //quern:kernel
 func conversions(t kernel.Thread, f []float32, x []int64) {

@@ -121,7 +121,7 @@ func floats(n int) []float32 {
 	return x
 }
 
-// compare times f and the function that does the same by hand, by turns, and
+// compare times f and the equivalent function written by hand, alternately, and
 // prints the shortest time of each.
 func compare(name string, f host.Func, grid, block kernel.Dim3, args *host.Args, byHand func()) {
 	l := &host.Launch{Grid: grid, Block: block, Args: args}

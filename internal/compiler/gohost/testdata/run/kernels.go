@@ -573,7 +573,7 @@ func configured(t kernel.Thread, s settings, w int, x []float32, table []setting
 	}
 }
 
-// leaver has threads that leave one by one after a barrier, but not at the end.
+// leaver has threads that leave individually after a barrier, but not at the end.
 //
 //quern:kernel
 func leaver(t kernel.Thread, n int, x []int32) {

@@ -1,5 +1,5 @@
-// The program runs each kernel twice, as the Go function that it is and as what
-// the generator made of it, and compares what they leave behind.
+// The program runs each kernel twice, as a plain Go function and in generated
+// form, and compares the results.
 package main
 
 import (
