@@ -3,6 +3,7 @@ package opt
 import (
 	"fmt"
 	"math/bits"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -16,7 +17,9 @@ import (
 // some.
 //
 // Reads move up to the first of them and writes down to the last, in one list of
-// statements and across nothing that may write, or read, the same memory.
+// statements and across nothing that may write, or read, the same memory. Of two places
+// at constant offsets from the same address it is known whether they overlap; any others
+// may.
 func vectorise(k *ir.Kernel) {
 	if len(k.Limits) == 0 {
 		return
@@ -25,7 +28,7 @@ func vectorise(k *ir.Kernel) {
 	k.Func.Body = v.list(k.Func.Body)
 	for i := range k.Func.Params {
 		if a := v.aligned[i]; a > 0 {
-			k.Limits = append(k.Limits, alignment(i, a))
+			k.Limits = withLimit(k.Limits, alignment(i, a))
 		}
 	}
 }
@@ -39,6 +42,14 @@ func alignment(i int, a int64) ir.Limit {
 	}
 	units := &ir.Sym{Op: ir.SymMul, X: &ir.Sym{Value: a}, Y: &ir.Sym{Op: ir.SymDiv, X: address, Y: &ir.Sym{Value: a}}}
 	return ir.Limit{X: &ir.Sym{Op: ir.SymSub, X: address, Y: units}}
+}
+
+// withLimit adds a condition that is not there yet.
+func withLimit(list ir.Limits, l ir.Limit) ir.Limits {
+	if slices.ContainsFunc(list, func(m ir.Limit) bool { return reflect.DeepEqual(l, m) }) {
+		return list
+	}
+	return append(list, l)
 }
 
 type vectoriser struct {
@@ -55,10 +66,16 @@ type location struct {
 	vars   []*ir.Local
 	align  int64 // of that part in bytes, as far as it matters
 	offset int64 // in bytes from it
+	size   int64
 
 	// The aggregate that is in range as a whole if the scalar is, from the same
 	// part of the address.
 	from, to int64
+}
+
+// overlaps reports whether two scalars with the same base share a byte.
+func (l *location) overlaps(m *location) bool {
+	return l.offset < m.offset+m.size && m.offset < l.offset+l.size
 }
 
 // locate returns the location of a place that is reached through a slice
@@ -69,6 +86,7 @@ func (v *vectoriser) locate(p ir.Place) (location, bool) {
 	if !t.IsScalar() || t.Kind == ir.Bool || t.Kind == ir.Pointer {
 		return l, false
 	}
+	l.size = t.Size()
 	inner, size := int64(-1), int64(0) // the offset in the aggregate, and its size
 	var key strings.Builder
 	for {
@@ -298,7 +316,8 @@ func onlyCheck(s ir.Stmt) (elem *ir.ElemPlace, ok bool) {
 // reads joins the reads of a list.
 func (v *vectoriser) reads(r *rewriting) {
 	groups := map[string][]access{}
-	var order []string // of the groups, for the same text each time
+	written := map[string][]location{} // since the first read of the group
+	var order []string                 // of the groups, for the same text each time
 	flush := func(dies func(a *access) bool) {
 		order = slices.DeleteFunc(order, func(base string) bool {
 			g := groups[base]
@@ -307,6 +326,7 @@ func (v *vectoriser) reads(r *rewriting) {
 			}
 			v.joinReads(r, g)
 			delete(groups, base)
+			delete(written, base)
 			return true
 		})
 	}
@@ -324,6 +344,9 @@ func (v *vectoriser) reads(r *rewriting) {
 		}
 		for _, a := range reads {
 			a.at, a.pos, a.checks = i, positionOf(s), checks
+			if slices.ContainsFunc(written[a.base], func(l location) bool { return l.overlaps(&a.location) }) {
+				flush(func(b *access) bool { return b.base == a.base })
+			}
 			if groups[a.base] == nil {
 				order = append(order, a.base)
 			}
@@ -337,6 +360,18 @@ func (v *vectoriser) reads(r *rewriting) {
 			if !writesGlobal(assign.Dst) {
 				continue
 			}
+			if l, ok := v.locate(assign.Dst); ok {
+				flush(func(a *access) bool { return a.base != l.base })
+				if groups[l.base] != nil {
+					written[l.base] = append(written[l.base], l)
+				}
+				continue
+			}
+		} else if load, ok := s.(*ir.LoadVector); ok {
+			flush(func(a *access) bool {
+				return slices.ContainsFunc(load.Dst, func(d *ir.Local) bool { return slices.Contains(a.vars, d) })
+			})
+			continue
 		} else if _, ok := s.(*ir.Check); ok {
 			continue
 		}
@@ -541,7 +576,7 @@ func (v *vectoriser) writes(r *rewriting) {
 		l, ok := v.locate(assign.Dst)
 		if len(group) > 0 {
 			switch first := &group[0]; {
-			case readsGlobal(assign.Src), ir.MayFault(assign.Src), r.guards[i] != nil,
+			case v.readsBeside(assign.Src, group), ir.MayFault(assign.Src), r.guards[i] != nil,
 				isVar && (v.uses[p.Var].addressed || slices.Contains(first.vars, p.Var)),
 				!isVar && (!ok || l.base != first.base),
 				!isVar && slices.ContainsFunc(group, func(a access) bool { return a.offset == l.offset }):
@@ -555,18 +590,32 @@ func (v *vectoriser) writes(r *rewriting) {
 	flush()
 }
 
-// readsGlobal reports whether an expression may read global memory that a kernel
-// can write.
-func readsGlobal(e ir.Expr) bool {
+// readsBeside reports whether an expression may read what the writes of a group write:
+// global memory, except for scalars with the same base that none of them overlaps.
+func (v *vectoriser) readsBeside(e ir.Expr, group []access) bool {
 	found := false
-	v := ir.Visitor{Place: func(p ir.Place) bool {
-		switch p.(type) {
-		case *ir.ElemPlace, *ir.DerefPlace:
-			found = true
-		}
-		return !found
-	}}
-	v.Value(e)
+	visitor := ir.Visitor{
+		Expr: func(e ir.Expr) bool {
+			load, ok := e.(*ir.Load)
+			if !ok || found {
+				return !found
+			}
+			l, ok := v.locate(load.Place)
+			if !ok || l.base != group[0].base {
+				return true
+			}
+			found = slices.ContainsFunc(group, func(a access) bool { return a.overlaps(&l) })
+			return false
+		},
+		Place: func(p ir.Place) bool {
+			switch p.(type) {
+			case *ir.ElemPlace, *ir.DerefPlace:
+				found = true
+			}
+			return !found
+		},
+	}
+	visitor.Value(e)
 	return found
 }
 
