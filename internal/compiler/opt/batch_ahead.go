@@ -35,6 +35,7 @@ type aheadPlan struct {
 // aheadCheck is a check of an iteration.
 type aheadCheck struct {
 	guard
+	same  bool // for all iterations
 	grows bool // the index increases from one iteration to the next
 }
 
@@ -66,6 +67,7 @@ func (b *batcher) planAhead(s *ir.Loop, c *counting, private []*ir.Local) *ahead
 	for _, checks := range p.checks {
 		for i := range checks {
 			outside, ok := checks[i].cond.(*ir.Binary)
+			checks[i].same = b.constantIn(s, checks[i].cond)
 			checks[i].grows = ok && b.grows(outside.X, grows) && b.constantIn(s, outside.Y)
 		}
 	}
@@ -174,11 +176,12 @@ func stageOf(e ir.Expr, at map[*ir.Local]int, held map[*ir.Local]bool) (stage in
 	return stage, free
 }
 
-// assigned calls f for each variable that a statement assigns to.
+// assigned calls f for the variable of each assignment in a statement of which
+// onlyReads holds.
 func assigned(s ir.Stmt, f func(*ir.Local)) {
 	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
-		for v := range ir.Defined(s) {
-			f(v)
+		if a, ok := s.(*ir.Assign); ok {
+			f(ir.Root(a.Dst).(*ir.VarPlace).Var)
 		}
 		return true
 	}}
@@ -213,8 +216,8 @@ func (p *aheadPlan) body(copies []iteration, loop *ir.Label, pos ir.Pos) []ir.St
 		var fails ir.Expr
 		for _, check := range p.checks[i] {
 			for j, copied := range copies {
-				if check.grows && j != 0 && j != len(copies)-1 {
-					continue // between two that are in range
+				if j != 0 && (check.same || check.grows && j != len(copies)-1) {
+					continue // of two indices in range, all between are
 				}
 				s := copied([]ir.Stmt{&ir.If{Cond: check.cond, Pos: check.pos}})
 				fails = either(fails, s[0].(*ir.If).Cond)
