@@ -25,12 +25,15 @@ var batchBudgets = []struct{ size, nodes int }{{mostTrips, 320}, {8, 320}, {4, 6
 //
 // It runs after everything provable about the loop has been proven.
 func batch(k *ir.Kernel) error {
-	b := batcher{newUnroller(k.Func)}
+	b := batcher{newUnroller(k.Func), k}
 	k.Func.Body = b.list(k.Func.Body)
 	return nil
 }
 
-type batcher struct{ *unroller }
+type batcher struct {
+	*unroller
+	kernel *ir.Kernel
+}
 
 func (b *batcher) list(list []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
@@ -164,15 +167,20 @@ func sizeOfBatch(s *ir.Loop) int {
 func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 	breaks := leaves(s.Body, breaksOut(s.Label))
 	main := &ir.Loop{Label: &ir.Label{Name: s.Label.Name + ".batch"}, Cond: c.cond, Pos: s.Pos}
+	private := b.private(s.Body, b.regions[s])
+	plan := b.planAhead(s, c, private)
 	var out []ir.Stmt
-	rest := !c.isMultiple()
-	if rest {
+	rest := !c.isMultiple() || plan != nil
+	if !c.isMultiple() {
 		var limit *ir.Local
 		out, limit = b.limit(c, s.Pos)
 		main.Cond = &ir.Binary{Op: c.cond.Op, X: ir.Get(c.v), Y: ir.Get(limit), Pos: c.cond.Pos}
 	}
 	outside := outerLabels(s.Body)
-	private := b.private(s.Body, b.regions[s])
+	if plan != nil {
+		private = append(private, plan.temps...)
+	}
+	var copies []iteration
 	at := func() ir.Expr { return ir.Get(c.v) } // the copy's counter
 	for j := range c.size {
 		cl := &ir.Cloner{Vars: map[*ir.Local]*ir.Local{}}
@@ -182,7 +190,6 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 		for _, v := range private {
 			cl.Vars[v] = b.copyOf(v)
 		}
-		body := cl.Body(s.Body)
 		if j > 0 {
 			if c.fixed != nil {
 				at = func() ir.Expr { return plus(c.v, int64(j)*c.fixed.Int64()) }
@@ -196,9 +203,16 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 				at = func() ir.Expr { return ir.Get(next) }
 			}
 		}
-		body = c.substitute(body, j, at)
-		body = continueBehind(body, s.Label)
-		main.Body = append(main.Body, body...)
+		here := at
+		copied := func(list []ir.Stmt) []ir.Stmt { return c.substitute(cl.Body(list), j, here) }
+		if plan != nil {
+			copies = append(copies, copied)
+			continue
+		}
+		main.Body = append(main.Body, continueBehind(copied(s.Body), s.Label)...)
+	}
+	if plan != nil {
+		main.Body = append(main.Body, plan.body(copies, main.Label, s.Pos)...)
 	}
 	last := at()
 	if c.fixed != nil {

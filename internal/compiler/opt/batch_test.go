@@ -59,6 +59,56 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 			"} post {", "i = i + 4i32",
 			"for L2.i i < n {", "if i == 9i32 {", "break L0.i", "} post {", "i = i + 1i32",
 			"out[?0] = i")},
+		{"iterations that only read make their checks before they use what they have read", func() *ir.Kernel {
+			i, sum, j := counter(), Local("sum", ir.TInt32), Local("j", ir.TInt32)
+			at := Local("at", ir.SliceOf(ir.TInt32))
+			return Kernel("k", locals(out, at, n), locals(i, sum, j), Body(Set(sum, i32(0)),
+				For(i, i32(0), ir.Get(n),
+					Set(j, Load(Elem(at, ir.Get(i)))),
+					Set(sum, Add(ir.Get(sum), Load(Elem(out, ir.Get(j)))))),
+				SetPlace(Elem(out, Int(0)), ir.Get(sum)))...)
+		}, lines("sum = 0i32", "i = 0i32",
+			"iLimit = int32(max(int64(n) - 3i64, -2147483648i64))",
+			"for L0.i.batch i < iLimit {",
+			"if (uint64(i) >= uint64(len(at))) || (uint64(i + 3i32) >= uint64(len(at))) {", "break L0.i.batch",
+			"loaded = at[i]", "j = loaded", "loaded = at[i + 1i32]", "j = loaded", "loaded = at[i + 2i32]", "j = loaded", "loaded = at[i + 3i32]", "j = loaded",
+			"if (((uint64(j) >= uint64(len(out))) || (uint64(j) >= uint64(len(out)))) || (uint64(j) >= uint64(len(out)))) || (uint64(j) >= uint64(len(out))) {", "break L0.i.batch",
+			"loaded = out[j]", "loaded = out[j]", "loaded = out[j]", "loaded = out[j]",
+			"sum = sum + loaded", "sum = sum + loaded", "sum = sum + loaded", "sum = sum + loaded",
+			"} post {", "i = i + 4i32",
+			"for L1.i i < n {", "j = at[?i]", "sum = sum + out[?j]", "} post {", "i = i + 1i32",
+			"out[?0] = sum")},
+		{"not if an index depends on the iteration before", func() *ir.Kernel {
+			i, sum := counter(), Local("sum", ir.TInt32)
+			return Kernel("k", locals(out, n), locals(i, sum), Body(Set(sum, i32(0)),
+				For(i, i32(0), ir.Get(n), Set(sum, Load(Elem(out, ir.Get(sum))))),
+				SetPlace(Elem(out, Int(0)), ir.Get(sum)))...)
+		}, lines("sum = 0i32", "i = 0i32",
+			"iLimit = int32(max(int64(n) - 3i64, -2147483648i64))",
+			"for L0.i.batch i < iLimit {",
+			"sum = out[?sum]", "sum = out[?sum]", "sum = out[?sum]", "sum = out[?sum]",
+			"} post {", "i = i + 4i32",
+			"for L1.i i < n {", "sum = out[?sum]", "} post {", "i = i + 1i32",
+			"out[?0] = sum")},
+		{"a variable with two values in an iteration stays in order", func() *ir.Kernel {
+			i, sum, j := counter(), Local("sum", ir.TInt32), Local("j", ir.TInt32)
+			return Kernel("k", locals(out, n), locals(i, sum, j), Body(Set(sum, i32(0)),
+				For(i, i32(0), ir.Get(n),
+					Set(j, i32(5)), Set(sum, Add(ir.Get(sum), ir.Get(j))),
+					Set(j, Load(Elem(out, ir.Get(i)))), Set(sum, Add(ir.Get(sum), ir.Get(j)))),
+				SetPlace(Elem(out, Int(0)), ir.Get(sum)))...)
+		}, lines("sum = 0i32", "i = 0i32",
+			"iLimit = int32(max(int64(n) - 3i64, -2147483648i64))",
+			"for L0.i.batch i < iLimit {",
+			"if (uint64(i) >= uint64(len(out))) || (uint64(i + 3i32) >= uint64(len(out))) {", "break L0.i.batch",
+			"loaded = out[i]", "loaded = out[i + 1i32]", "loaded = out[i + 2i32]", "loaded = out[i + 3i32]",
+			"j = 5i32", "sum = sum + j", "j = loaded", "sum = sum + j",
+			"j = 5i32", "sum = sum + j", "j = loaded", "sum = sum + j",
+			"j = 5i32", "sum = sum + j", "j = loaded", "sum = sum + j",
+			"j = 5i32", "sum = sum + j", "j = loaded", "sum = sum + j",
+			"} post {", "i = i + 4i32",
+			"for L1.i i < n {", "j = 5i32", "sum = sum + j", "j = out[?i]", "sum = sum + j", "} post {", "i = i + 1i32",
+			"out[?0] = sum")},
 		{"a loop whose bound changes stays", func() *ir.Kernel {
 			i, m := counter(), Local("m", ir.TInt32)
 			return Kernel("k", locals(out), locals(i, m), Body(Set(m, i32(50)), For(i, i32(0), ir.Get(m), Set(m, Add(ir.Get(m), i32(-1)))), SetPlace(Elem(out, Int(0)), ir.Get(m)))...)

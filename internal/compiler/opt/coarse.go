@@ -50,6 +50,7 @@ func coarse(k *ir.Kernel, small bool) *ir.Kernel {
 		return nil
 	}
 	work := ir.CloneKernel(k)
+	vectorise(work)
 	c := &coarsener{kernel: work, narrow: len(k.Limits) > 0, small: small}
 	c.peel(work.Func.Body)
 	if len(c.core) == 0 {

@@ -33,7 +33,7 @@ func (c *coarsener) build(out *ir.Kernel) {
 	}
 	out.Func.Body = append(out.Func.Body, b.slow()...)
 	out.Coarse = &ir.Coarsening{Threads: c.threads, Adjacent: c.adjacent, Number: b.number}
-	out.Limits = append(c.limits(), out.Limits...)
+	out.Limits = append(c.limits(), c.kernel.Limits...) // with those that vector accesses need
 }
 
 // coarseBuilder writes the body of a coarse kernel.
@@ -97,6 +97,8 @@ func (b *coarseBuilder) fast(slow *ir.Label) []ir.Stmt {
 			out = append(out, leave(fails, it.bail.pos))
 		case it.vector && b.adjacent:
 			out = append(out, b.vector(it.stmt.(*ir.Assign), copies))
+		case b.isCommonLoad(it.stmt):
+			out = append(out, b.shared(it.stmt.(*ir.LoadVector), copies)...)
 		default:
 			for _, c := range copies {
 				out = append(out, c.stmt(it.stmt))
@@ -147,6 +149,42 @@ func (b *coarseBuilder) isCommon(e ir.Expr) bool {
 	}
 	v.Value(e)
 	return ok
+}
+
+// isCommonLoad reports whether a statement loads the same elements for all threads.
+func (b *coarseBuilder) isCommonLoad(s ir.Stmt) bool {
+	load, ok := s.(*ir.LoadVector)
+	if !ok {
+		return false
+	}
+	for p := load.Place; ; {
+		switch q := p.(type) {
+		case *ir.FieldPlace:
+			p = q.X
+		case *ir.IndexPlace:
+			if !b.isCommon(q.Index) {
+				return false
+			}
+			p = q.X
+		case *ir.ElemPlace:
+			return b.isCommon(q.Slice) && b.isCommon(q.Index)
+		default:
+			return false
+		}
+	}
+}
+
+// shared generates a load of the same elements for all threads.
+func (b *coarseBuilder) shared(s *ir.LoadVector, copies []*copier) []ir.Stmt {
+	out := []ir.Stmt{copies[0].stmt(s)}
+	for _, c := range copies[1:] {
+		for _, v := range s.Dst {
+			if v != nil {
+				out = append(out, set(c.variable(v), ir.Get(copies[0].variable(v))))
+			}
+		}
+	}
+	return out
 }
 
 // vector generates an assignment from or to neighbouring elements.

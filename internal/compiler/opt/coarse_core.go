@@ -31,6 +31,18 @@ func (f *flattener) list(list []ir.Stmt) {
 			s.Place = f.place(s.Place)
 			f.add(s)
 			f.effect = true
+		case *ir.LoadVector:
+			f.pos = s.Pos
+			s.Place = f.place(s.Place)
+			f.add(s)
+		case *ir.StoreVector:
+			f.pos = s.Pos
+			for i, e := range s.Src {
+				s.Src[i] = f.expr(e)
+			}
+			s.Place = f.place(s.Place)
+			f.add(s)
+			f.effect = true
 		case *ir.Check:
 			f.place(s.Place)
 		default:
@@ -66,7 +78,7 @@ func (f *flattener) unit(s ir.Stmt) {
 				if _, ok := s.Dst.(*ir.VarPlace); !ok {
 					f.effect = true
 				}
-			case *ir.Atomic:
+			case *ir.Atomic, *ir.StoreVector:
 				f.effect = true
 			}
 			return true

@@ -3,6 +3,7 @@ package opt
 import (
 	"fmt"
 	"math/bits"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,7 +16,8 @@ import (
 // forms that have launch conditions.
 //
 // Reads move up to the first of them and writes down to the last, within one statement
-// list and never across anything that may write, or read, the same memory.
+// list and never across anything that may write, or read, the same memory. Two places at
+// constant offsets from the same address overlap or not; any others may overlap.
 func vectorise(k *ir.Kernel) {
 	if len(k.Limits) == 0 {
 		return
@@ -24,7 +26,7 @@ func vectorise(k *ir.Kernel) {
 	k.Func.Body = v.list(k.Func.Body)
 	for i := range k.Func.Params {
 		if a := v.aligned[i]; a > 0 {
-			k.Limits = append(k.Limits, alignment(i, a))
+			k.Limits = withLimit(k.Limits, alignment(i, a))
 		}
 	}
 }
@@ -38,6 +40,14 @@ func alignment(i int, a int64) ir.Limit {
 	}
 	units := &ir.Sym{Op: ir.SymMul, X: &ir.Sym{Value: a}, Y: &ir.Sym{Op: ir.SymDiv, X: address, Y: &ir.Sym{Value: a}}}
 	return ir.Limit{X: &ir.Sym{Op: ir.SymSub, X: address, Y: units}}
+}
+
+// withLimit adds a condition that is not there yet.
+func withLimit(list ir.Limits, l ir.Limit) ir.Limits {
+	if slices.ContainsFunc(list, func(m ir.Limit) bool { return reflect.DeepEqual(l, m) }) {
+		return list
+	}
+	return append(list, l)
 }
 
 type vectoriser struct {
@@ -54,9 +64,15 @@ type location struct {
 	vars   []*ir.Local
 	align  int64 // of the base in bytes, as far as it matters
 	offset int64 // from the base in bytes
+	size   int64
 
 	// The aggregate that is in range as a whole if the scalar is, relative to the base.
 	from, to int64
+}
+
+// overlaps reports whether two scalars with the same base share a byte.
+func (l *location) overlaps(m *location) bool {
+	return l.offset < m.offset+m.size && m.offset < l.offset+l.size
 }
 
 // locate returns the location of a place that is reached through a slice parameter,
@@ -67,6 +83,7 @@ func (v *vectoriser) locate(p ir.Place) (location, bool) {
 	if !t.IsScalar() || t.Kind == ir.Bool || t.Kind == ir.Pointer {
 		return l, false
 	}
+	l.size = t.Size()
 	inner, size := int64(-1), int64(0) // offset in the aggregate, and the aggregate's size
 	var key strings.Builder
 	for {
@@ -296,7 +313,8 @@ func onlyCheck(s ir.Stmt) (elem *ir.ElemPlace, ok bool) {
 // reads joins the reads of a list.
 func (v *vectoriser) reads(r *rewriting) {
 	groups := map[string][]access{}
-	var order []string // of the groups, for deterministic output
+	written := map[string][]location{} // since the first read of the group
+	var order []string                 // of the groups, for deterministic output
 	flush := func(dies func(a *access) bool) {
 		order = slices.DeleteFunc(order, func(base string) bool {
 			g := groups[base]
@@ -305,6 +323,7 @@ func (v *vectoriser) reads(r *rewriting) {
 			}
 			v.joinReads(r, g)
 			delete(groups, base)
+			delete(written, base)
 			return true
 		})
 	}
@@ -322,6 +341,9 @@ func (v *vectoriser) reads(r *rewriting) {
 		}
 		for _, a := range reads {
 			a.at, a.pos, a.checks = i, positionOf(s), checks
+			if slices.ContainsFunc(written[a.base], func(l location) bool { return l.overlaps(&a.location) }) {
+				flush(func(b *access) bool { return b.base == a.base })
+			}
 			if groups[a.base] == nil {
 				order = append(order, a.base)
 			}
@@ -335,6 +357,18 @@ func (v *vectoriser) reads(r *rewriting) {
 			if !writesGlobal(assign.Dst) {
 				continue
 			}
+			if l, ok := v.locate(assign.Dst); ok {
+				flush(func(a *access) bool { return a.base != l.base })
+				if groups[l.base] != nil {
+					written[l.base] = append(written[l.base], l)
+				}
+				continue
+			}
+		} else if load, ok := s.(*ir.LoadVector); ok {
+			flush(func(a *access) bool {
+				return slices.ContainsFunc(load.Dst, func(d *ir.Local) bool { return slices.Contains(a.vars, d) })
+			})
+			continue
 		} else if _, ok := s.(*ir.Check); ok {
 			continue
 		}
@@ -537,7 +571,7 @@ func (v *vectoriser) writes(r *rewriting) {
 		l, ok := v.locate(assign.Dst)
 		if len(group) > 0 {
 			switch first := &group[0]; {
-			case readsGlobal(assign.Src), ir.MayFault(assign.Src), r.guards[i] != nil,
+			case v.readsBeside(assign.Src, group), ir.MayFault(assign.Src), r.guards[i] != nil,
 				isVar && (v.uses[p.Var].addressed || slices.Contains(first.vars, p.Var)),
 				!isVar && (!ok || l.base != first.base),
 				!isVar && slices.ContainsFunc(group, func(a access) bool { return a.offset == l.offset }):
@@ -551,18 +585,32 @@ func (v *vectoriser) writes(r *rewriting) {
 	flush()
 }
 
-// readsGlobal reports whether an expression may read global memory that a kernel can
-// write.
-func readsGlobal(e ir.Expr) bool {
+// readsBeside reports whether an expression may read what the writes of a group write:
+// global memory, except for scalars with the same base that none of them overlaps.
+func (v *vectoriser) readsBeside(e ir.Expr, group []access) bool {
 	found := false
-	v := ir.Visitor{Place: func(p ir.Place) bool {
-		switch p.(type) {
-		case *ir.ElemPlace, *ir.DerefPlace:
-			found = true
-		}
-		return !found
-	}}
-	v.Value(e)
+	visitor := ir.Visitor{
+		Expr: func(e ir.Expr) bool {
+			load, ok := e.(*ir.Load)
+			if !ok || found {
+				return !found
+			}
+			l, ok := v.locate(load.Place)
+			if !ok || l.base != group[0].base {
+				return true
+			}
+			found = slices.ContainsFunc(group, func(a access) bool { return a.overlaps(&l) })
+			return false
+		},
+		Place: func(p ir.Place) bool {
+			switch p.(type) {
+			case *ir.ElemPlace, *ir.DerefPlace:
+				found = true
+			}
+			return !found
+		},
+	}
+	visitor.Value(e)
 	return found
 }
 

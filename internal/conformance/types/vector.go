@@ -149,3 +149,44 @@ func rows(t kernel.Thread, k int, m [][4][4]float32, out []kernel.Vec4[float32])
 		out[i] = kernel.V4(r[3], r[2], r[1], r[0])
 	}
 }
+
+// drift reads and writes fields in turn, of elements that it reads and writes as a whole.
+//
+//quern:kernel
+func drift(t kernel.Thread, dt float32, which []int32, b []body) {
+	if i := t.Global(); i < len(b) && i < len(which) {
+		b[i].Position.X += b[i].Velocity.X * dt
+		b[i].Position.Y += b[i].Velocity.Y * dt
+		b[i].Velocity.X = b[i].Position.Z
+		b[i].Position.Z += b[i].Velocity.X * dt
+		b[i].ID += which[i]
+		b[i].Mass = float32(b[i].ID) + b[i].Position.X
+	}
+}
+
+// shuffle copies elements from where an index says, and changes some of each.
+//
+//quern:kernel
+func shuffle(t kernel.Thread, k int32, which []int32, from []body, to []body) {
+	if i := t.Global(); i < len(to) && i < len(which) && k >= 0 && k < 3 {
+		to[i] = from[which[i]]
+		to[i].ID = from[0].ID + from[1].ID
+		to[i].Velocity = to[i].Position
+	}
+}
+
+// slots changes numbers of rows at indices that may be equal.
+//
+//quern:kernel
+func slots(t kernel.Thread, k []int32, x [][4]int32) {
+	if i := t.Global(); i < len(x) && i < len(k) {
+		j := k[i]
+		if j >= 0 && j < 4 {
+			x[i][j] = 10
+			x[i][0] += x[i][1] + x[i][2]
+			x[i][j] += x[i][3]
+			x[i][2] = x[i][0]
+			x[i][3] = x[i][2] + x[i][j]
+		}
+	}
+}

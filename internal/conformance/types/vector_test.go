@@ -171,3 +171,31 @@ func TestStructsAndArraysMoveByWideAccesses(t *testing.T) {
 		expect(t, "neighbours", gputest.Download(t, d, q), wantQ)
 	})
 }
+
+// With few threads, and with so many that the coarse form runs.
+func TestFieldsAreReadAndWrittenInOrder(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for _, n := range []int{100, 1 << 17} {
+			b, from, which, rows, k := random[body](n), random[body](n), make([]int32, n), random[[4]int32](n), make([]int32, n)
+			for i := range which {
+				which[i], k[i] = int32((7*i+3)%n), int32(i%5)
+			}
+			s := d.DefaultStream()
+			upB, upTo, upRows := gputest.Upload(t, d, b), gputest.Upload(t, d, make([]body, n)), gputest.Upload(t, d, rows)
+			upFrom, upWhich, upK := gputest.Upload(t, d, from), gputest.Upload(t, d, which), gputest.Upload(t, d, k)
+			to := make([]body, n)
+			g, block := grid(n)
+			kernel.Each(g, block, func(t kernel.Thread) {
+				drift(t, 0.5, which, b)
+				shuffle(t, 1, which, from, to)
+				slots(t, k, rows)
+			})
+			launched(t, LaunchDrift(s, blocks(n), 0.5, upWhich, upB))
+			launched(t, LaunchShuffle(s, blocks(n), 1, upWhich, upFrom, upTo))
+			launched(t, LaunchSlots(s, blocks(n), upK, upRows))
+			expect(t, "drift", gputest.Download(t, d, upB), b)
+			expect(t, "shuffle", gputest.Download(t, d, upTo), to)
+			expect(t, "slots", gputest.Download(t, d, upRows), rows)
+		}
+	})
+}

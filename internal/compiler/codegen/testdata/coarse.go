@@ -83,3 +83,25 @@ func block(t kernel.Thread, x []float32) { // coarse:-""
 	t.Sync()
 	x[t.Global()] = s[255-t.ThreadIdx.X&255]
 }
+
+// gatherStructs moves whole elements for each of its threads.
+//
+// coarse:"(ld.global.v4.f32 (?s:.*)){8}(st.global.v4.f32 (?s:.*)){8}" coarse:-"[ls][dt].global.f32"
+//
+//quern:kernel
+func gatherStructs(t kernel.Thread, at []int32, table, out []struct{ A, B, C, D, E, F, G, H float32 }) {
+	if i := t.Global(); i < len(out) {
+		out[i] = table[at[i]]
+	}
+}
+
+// weighted has weights that are the same for its threads: they are loaded once.
+//
+// coarse:-"(ld.global.v4.f32(?s:.*)){3}" coarse:"(ld.global.v4.f32(?s:.*)){2}"
+//
+//quern:kernel
+func weighted(t kernel.Thread, w [][4]float32, x, y []float32) {
+	if i := t.Global(); i+3 < len(x) && i < len(y) && len(w) > 0 {
+		y[i] = w[0][0]*x[i] + w[0][1]*x[i+1] + w[0][2]*x[i+2] + w[0][3]*x[i+3]
+	}
+}

@@ -112,3 +112,39 @@ func half(t kernel.Thread, x, y []kernel.Float16) {
 		y[i] = y[i].Mul(x[i]) // ptx:"mul.rn.f16" ptx:-"cvt"
 	}
 }
+
+// What is written at one constant offset is not what is read at another: all reads
+// come first, and then one write.
+//
+// ptx:"(ld.global.v4.f32 (?s:.*)){2}st.global.v4.f32" ptx:-"[ds]t?.global.f32" coarse:"(ld.global.v4.f32 (?s:.*)){8}(st.global.v4.f32 (?s:.*)){4}"
+//
+//quern:kernel
+func advance(t kernel.Thread, dt float32, bodies []struct{ X, Y, Z, M, VX, VY, VZ, W float32 }) {
+	if i := t.Global(); i < len(bodies) {
+		bodies[i].X += bodies[i].VX * dt
+		bodies[i].Y += bodies[i].VY * dt
+		bodies[i].Z += bodies[i].VZ * dt
+		bodies[i].M += bodies[i].W * dt
+	}
+}
+
+// The same address may be read again after the write only.
+//
+//quern:kernel
+func again(t kernel.Thread, x [][2]float32) {
+	if i := t.Global(); i < len(x) {
+		x[i][0] = x[i][1]  // ptx:"ld.global.f32"
+		x[i][1] += x[i][0] // ptx:-"ld.global.v2"
+	}
+}
+
+// An index that is not constant may be that of what was written.
+//
+//quern:kernel
+func anyOf(t kernel.Thread, k int32, x [][4]float32) {
+	if i := t.Global(); i < len(x) && k >= 0 && k < 4 {
+		x[i][k] = 1
+		x[i][0] += x[i][1] // ptx:"ld.global.v4.f32"
+		x[i][k] += x[i][2] // ptx:"ld.global.f32"
+	}
+}
