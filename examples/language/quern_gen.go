@@ -22,7 +22,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "7700b72f19e42f8a3432722f3a20ea4c34810f784d70183b14b7ec018c1640d8",
+	Sum:     "c4cb2dfb69a1fd95e1ba19dfca5851a32e2727c4ffefef45210a740bd74869f4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
