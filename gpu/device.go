@@ -39,9 +39,10 @@ type Device struct {
 	events  map[*Event]struct{}
 	memory  map[*memory]struct{}
 	graphs  map[*GraphExec]struct{}
-	pools   []*Pool
+	pools   []devicePool
 
-	ownPool, ownHostPool ownPool
+	ownPool     func() *Pool // made by the first call; closed if the device is
+	ownHostPool func() *HostPool
 
 	managed managedTotal
 
@@ -82,6 +83,16 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string, c Co
 		memory:  make(map[*memory]struct{}),
 	}
 	d.launchTimeout = c.LaunchTimeout
+	d.ownPool = sync.OnceValue(func() *Pool {
+		p := newPool(d, PoolConfig{})
+		p.open(p) // if the device is closed, the pool is, and says so when it is used
+		return p
+	})
+	d.ownHostPool = sync.OnceValue(func() *HostPool {
+		p := newHostPool(d, PoolConfig{})
+		p.open(p)
+		return p
+	})
 	s, err := d.newStream(context.Background())
 	if err != nil {
 		return nil, errors.Join(err, driverError("close "+id, drv.Close()))

@@ -151,15 +151,11 @@ func (d *Device) allocations() []allocation {
 			all = append(all, m.allocation())
 		}
 	}
-	pools := slices.Clone(d.pools)
 	d.mu.Unlock()
-	for _, p := range pools {
-		if p.host {
-			continue
+	for _, p := range d.openPools() {
+		if p, ok := p.(*Pool); ok {
+			all = append(all, p.allocations()...)
 		}
-		p.mu.Lock()
-		all = append(all, p.allocations((*block).taken)...)
-		p.mu.Unlock()
 	}
 	return all
 }
@@ -168,27 +164,8 @@ func (m *memory) allocation() allocation {
 	a := allocation{bytes: m.size}
 	if m.site != nil {
 		a.site = m.site[:]
+	} else if m.call != 0 {
+		a.site = []uintptr{m.call}
 	}
 	return a
-}
-
-// taken is what the block takes of the pool; asked is what its buffer has of it.
-func (b *block) taken() int64 { return b.Size }
-func (b *block) asked() int64 { return b.owner.size }
-
-// allocations returns the buffers that are not closed, and how large they are. The
-// caller holds the lock.
-func (p *Pool) allocations(size func(*block) int64) []allocation {
-	var all []allocation
-	for it := range p.inUse.All() {
-		b := it.Value
-		if !b.owner.lease.Closed() {
-			a := allocation{[]uintptr{b.site}, size(b)}
-			if s := b.owner.site; s != nil {
-				a.site = s[:]
-			}
-			all = append(all, a)
-		}
-	}
-	return all
 }

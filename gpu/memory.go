@@ -16,11 +16,12 @@ type memory struct {
 	drv     driver.Memory // where kernels find it; zero if size is 0, or they do not reach it
 	size    int64         // bytes
 	storage storage
-	site    *site // of the allocation, nil if the block knows it
+	site    *site   // of the allocation; nil: call
+	call    uintptr // of the acquisition from a pool
 }
 
 // storage is what an allocation is of: one of deviceMemory, *block, *hostMemory,
-// *managedMemory, textureMemory, borrowed and *unifiedView.
+// *hostBlock, *managedMemory, textureMemory, borrowed and *unifiedView.
 type storage interface {
 	noun() string // what errors call the memory
 
@@ -57,7 +58,7 @@ func (borrowed) lent() bool   { return false }
 // else.
 func (giveBack borrowed) free(m *memory) error { return errors.Join(m.dev.drain(), giveBack()) }
 
-// pooled returns the block of a pool that the memory is, or nil.
+// pooled returns the block of a [Pool] that the memory is, or nil.
 func (m *memory) pooled() *block {
 	b, _ := m.storage.(*block)
 	return b
@@ -74,8 +75,8 @@ func (m *memory) host() *hostMemory {
 	switch s := m.storage.(type) {
 	case *hostMemory:
 		return s
-	case *block:
-		return s.host
+	case *hostBlock:
+		return &s.hostMemory
 	default:
 		return nil
 	}

@@ -3,7 +3,6 @@ package gpu
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"quern.dev/internal/driver"
 )
@@ -60,12 +59,6 @@ func (e *OutOfMemoryError) Unwrap() []error {
 	return []error{ErrOutOfMemory, e.Err}
 }
 
-// full is the error for size bytes more than the pool may take. The caller holds
-// the lock.
-func (p *Pool) full(size int64) error {
-	return &OutOfMemoryError{Device: p.dev.id, Bytes: size, Limit: p.config.Limit, Holders: holders(p.allocations((*block).taken))}
-}
-
 // allocating calls alloc for size bytes. If the device has not enough, it takes
 // back what pools keep and calls it again.
 func (d *Device) allocating(size int64, alloc func() (driver.Memory, error)) (driver.Memory, error) {
@@ -86,13 +79,14 @@ func (d *Device) allocating(size int64, alloc func() (driver.Memory, error)) (dr
 // trimPools trims all pools of the device and reports whether they gave back
 // anything.
 func (d *Device) trimPools() bool {
-	d.mu.Lock()
-	pools := slices.Clone(d.pools)
-	d.mu.Unlock()
 	trimmed := false
-	for _, p := range pools {
+	for _, p := range d.openPools() {
+		p, ok := p.(*Pool)
+		if !ok {
+			continue
+		}
 		mayKeep := p.config.ReleaseThreshold > 0 // its driver, of what was dropped
-		if s := p.Stats(); (s.Reserved > s.Used || mayKeep) && !p.host {
+		if s := p.Stats(); s.Reserved > s.Used || mayKeep {
 			trimmed = p.Trim() == nil || trimmed
 		}
 	}

@@ -1,10 +1,9 @@
 package gpu
 
 import (
-	"errors"
-	"math"
 	"unsafe"
 
+	"quern.dev/gpu/internal/pool"
 	"quern.dev/internal/callsite"
 	"quern.dev/internal/driver"
 )
@@ -17,16 +16,26 @@ import (
 //
 // What is said of sizes, limits and statistics of a [Pool] holds here too. A
 // HostPool is safe for concurrent use.
-type HostPool struct{ pool *Pool }
+type HostPool struct{ memoryPool[*hostBlock] }
 
 // NewHostPool makes a pool of memory of the host, which is to be closed. It takes
 // memory when it is asked for some.
 func (d *Device) NewHostPool(config PoolConfig) (*HostPool, error) {
-	p, err := d.makePool("new host pool", config, true)
-	if err != nil {
-		return nil, err
+	const doing = "new host pool"
+	if err := config.check(d); err != nil {
+		return nil, driverError(doing, err)
 	}
-	return &HostPool{p}, nil
+	p := newHostPool(d, config)
+	if err := p.open(p); err != nil {
+		return nil, driverError(doing, err)
+	}
+	return p, nil
+}
+
+func newHostPool(d *Device, config PoolConfig) *HostPool {
+	p := new(HostPool)
+	p.init(d, config, func(b *hostBlock) error { return b.release(d) }, d.release)
+	return p
 }
 
 // HostPool returns the host pool that every device has, without a limit. It is
@@ -35,7 +44,7 @@ func (d *Device) HostPool() *HostPool {
 	if !d.opened() {
 		return nil
 	}
-	return &HostPool{d.ownHostPool.get(d, true)}
+	return d.ownHostPool()
 }
 
 // AcquireHost takes a host buffer of n elements from p. Its Close gives the memory
@@ -50,7 +59,7 @@ func AcquireHost[T any](p *HostPool, n int) (*HostBuffer[T], error) {
 		return nil, driverError(doing, err)
 	}
 	site := callsite.Caller()
-	h, err := p.inner().acquire(doing, nil, size, site)
+	h, err := p.acquire(doing, size, site)
 	if err != nil {
 		return nil, err
 	}
@@ -59,63 +68,115 @@ func AcquireHost[T any](p *HostPool, n int) (*HostBuffer[T], error) {
 	return (*HostBuffer[T])(unsafe.Pointer(&h.host)), nil // T is in no field: all HostBuffers have one layout
 }
 
+// check reports why the pool cannot be used.
+func (p *HostPool) check() error {
+	if p == nil {
+		return invalid("pool is nil")
+	}
+	return p.memoryPool.check()
+}
+
+// acquire takes memory that the program asked for at a call.
+func (p *HostPool) acquire(doing string, size int64, call uintptr) (*handle, error) {
+	if err := p.check(); err != nil {
+		return nil, driverError(doing, err)
+	}
+	if size == 0 {
+		m, err := p.dev.hostMemory(doing, 0, nil)
+		return &handle{buffer: Buffer[byte]{mem: m}}, err
+	}
+	it, err := p.blocks.Take(size, (*hostBlock).idle, (*hostBlock).idle, p.make)
+	if err != nil {
+		return nil, driverError(doing, p.takeError(err))
+	}
+	b := it.Value
+	b.item = it
+	h := p.hand(b, &b.occupant, driver.Memory{Host: b.at}, size, call, nil)
+	hostRanges.own(b.at, &h.memory)
+	return h, nil
+}
+
+// make makes a block. If no more memory can be locked, the pool gives back what it keeps
+// and tries again.
+func (p *HostPool) make(size int64) (*hostBlock, error) {
+	at, err := p.lock(size)
+	if err != nil {
+		kept, failed := p.blocks.Trim()
+		if len(kept) == 0 || failed != nil {
+			return nil, err
+		}
+		if at, err = p.lock(size); err != nil {
+			return nil, err
+		}
+	}
+	return &hostBlock{pool: p, hostMemory: hostMemory{at: at}}, nil
+}
+
+// lock takes page-locked memory from the system.
+func (p *HostPool) lock(size int64) (unsafe.Pointer, error) {
+	at, err := p.dev.pageLock(size)
+	if err != nil {
+		return nil, p.dev.pinnedError(size, public(err))
+	}
+	return at, hostRanges.reserve(at, size)
+}
+
 // Device returns the device of the pool.
-func (p *HostPool) Device() *Device { return p.inner().Device() }
+func (p *HostPool) Device() *Device {
+	if p == nil {
+		return nil
+	}
+	return p.dev
+}
 
 // Stats returns what the pool has and has done.
-func (p *HostPool) Stats() PoolStats { return p.inner().Stats() }
+func (p *HostPool) Stats() PoolStats {
+	if p.check() != nil {
+		return PoolStats{}
+	}
+	return PoolStats(p.blocks.Stats())
+}
 
 // Trim gives all memory that is not in use back to the system. It waits for the
 // copies that still use some.
-func (p *HostPool) Trim() error { return p.inner().Trim() }
+func (p *HostPool) Trim() error {
+	if err := p.check(); err != nil {
+		return driverError("trim pool", err)
+	}
+	return p.trim(settled)
+}
 
 // Close gives the pool's memory back to the system. It returns a [*LeakError] if
 // buffers of the pool were not closed, and closes them. Closing again does
 // nothing.
-func (p *HostPool) Close() error { return p.inner().Close() }
-
-func (p *HostPool) inner() *Pool {
-	if p == nil {
+func (p *HostPool) Close() error {
+	if p.check() != nil {
 		return nil
 	}
-	return p.pool
+	return p.leakError("host pool")(p.close())
 }
 
-// hostDriver gives a pool memory of the host.
-type hostDriver struct{ dev *Device }
+func (p *HostPool) close() ([]allocation, error) { return p.closeBlocks(p, settled) }
 
-func (h hostDriver) Alloc(_ driver.Stream, size int64) (driver.Memory, error) {
-	at, err := h.dev.pageLock(size)
-	if err != nil {
-		return driver.Memory{}, h.dev.pinnedError(size, public(err))
-	}
-	return driver.Memory{Host: at}, hostRanges.reserve(at, size)
+// settled waits for nothing: freeing host memory waits for the copies that use it.
+func settled([]*hostBlock) error { return nil }
+
+// hostBlock is host memory of a pool.
+type hostBlock struct {
+	occupant
+	hostMemory
+	pool *HostPool
+	item *pool.Item[*hostBlock]
 }
 
-// locking takes memory of the host. If no more can be locked, the pool gives back
-// what it keeps and tries again.
-func (p *Pool) locking(size int64) (driver.Memory, error) {
-	m, err := p.drv.Alloc(nil, size)
-	if err == nil {
-		return m, nil
-	}
-	p.mu.Lock()
-	kept := p.evict(math.MaxInt64)
-	p.mu.Unlock()
-	if len(kept) == 0 {
-		return m, err
-	}
-	if err := p.drop(kept); err != nil {
-		return m, err
-	}
-	return p.drv.Alloc(nil, size)
+func (b *hostBlock) lent() bool  { return true }
+func (b *hostBlock) size() int64 { return b.item.Size }
+
+// free gives the block back to its pool.
+func (b *hostBlock) free(*memory) error {
+	b.user.Store(nil)
+	return b.pool.blocks.Put(b.item)
 }
-
-// Free is not called: blocks of the host's memory free themselves.
-func (h hostDriver) Free(driver.Stream, driver.Memory) error { return errors.ErrUnsupported }
-
-func (h hostDriver) Trim() error  { return nil }
-func (h hostDriver) Close() error { return nil }
 
 // idle reports whether all streams have passed their last use of the memory.
 func (h *hostMemory) idle() bool {

@@ -48,7 +48,7 @@ func AcquireIn[T any](scope *Scope, n int) (*Buffer[T], error) {
 		return nil, driverError(doing, invalid("scope was not made by Pool.Scope"))
 	}
 	site := callsite.Caller()
-	h, err := scope.pool.acquire(doing, scope.stream, size, site)
+	h, err := scope.pool.acquire(doing, scope.stream, size, site, nil)
 	if err != nil {
 		return nil, err
 	}
