@@ -54,10 +54,10 @@ func (e *GraphExec) Launch(s *Stream) error {
 	if c != nil {
 		return driverError("launch graph", e.record(c, s))
 	}
-	e.last.Store(s)
-	if err := s.bounded(); err != nil {
+	if run, err := s.admit(e.stand); !run {
 		return driverError("launch graph", err)
 	}
+	e.last.Store(s)
 	n := s.began(e.stand)
 	return driverError("launch graph", s.launched(n, e.drv.Launch(s.drv)))
 }

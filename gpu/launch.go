@@ -216,14 +216,14 @@ func (l *Launch) submit() error {
 			return err
 		}
 	}
-	if r := l.stream.recorder(c); r != nil {
-		return r.launch(l)
+	if c != nil {
+		return c.launch(l)
+	}
+	if run, err := l.stream.admit(l.kernel); !run {
+		return err
 	}
 	v, err := l.place()
 	if err != nil {
-		return err
-	}
-	if err := l.stream.bounded(); err != nil {
 		return err
 	}
 	n := l.stream.began(l.kernel)

@@ -178,7 +178,7 @@ func (m *memory) admits(s *Stream, a access) error {
 		return invalid("a graph cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
 	case s.dev != m.dev:
 		return invalid("the view of the unified array is for work on a stream of its own device; use the one that it was taken for")
-	case v.stream != s && s.kernels == nil:
+	case v.stream != s && !s.listsKernels():
 		return invalid("the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice")
 	case a == writes && v.readOnly:
 		return &failure{"the buffer is a view of a unified array for reading; use WriteDevice", ErrReadOnly}

@@ -26,13 +26,12 @@ type Stream struct {
 	dev     *Device
 	drv     driver.Stream
 	lease   lease.Lease
-	kernels *kernelList // if set, it records the launches
 
 	capture atomic.Pointer[capture] // if set, work is recorded there instead of done
 	drained chan struct{}           // closed when the stream is closed and its work done
 
-	ctx    context.Context // bounds launches; nil if it does not end
-	unbind func()          // ends what ctx does to the driver's stream; nil if it does nothing
+	gate   gate   // nil admits all launches
+	unbind func() // ends what a context does to the driver's stream; nil if it does nothing
 
 	priority int
 	detached bool                  // see Detached
@@ -96,7 +95,7 @@ func (s *Stream) bind(ctx context.Context) {
 	if ctx.Done() == nil {
 		return
 	}
-	s.ctx = ctx
+	s.gate = bound{ctx}
 	if !interrupts {
 		return
 	}
@@ -112,12 +111,29 @@ func (s *Stream) bind(ctx context.Context) {
 	}
 }
 
-// bounded reports why launches are refused: the context of the stream has ended.
-func (s *Stream) bounded() error {
-	if s.ctx == nil || s.ctx.Err() == nil {
-		return nil
+// gate decides about the launches of a stream before anything else is done for them.
+type gate interface {
+	// admit reports whether a launch of k, or of the graph that it stands for, may run. If
+	// it may not, err is what the launch returns.
+	admit(k *Kernel) (run bool, err error)
+}
+
+// admit is that of the stream's gate.
+func (s *Stream) admit(k *Kernel) (run bool, err error) {
+	if s.gate == nil {
+		return true, nil
 	}
-	return fmt.Errorf("the context of the stream has ended: %w", context.Cause(s.ctx))
+	return s.gate.admit(k)
+}
+
+// bound is the gate of a stream with a context. It closes when the context ends.
+type bound struct{ ctx context.Context }
+
+func (b bound) admit(*Kernel) (run bool, err error) {
+	if b.ctx.Err() == nil {
+		return true, nil
+	}
+	return false, fmt.Errorf("the context of the stream has ended: %w", context.Cause(b.ctx))
 }
 
 // Device returns the device of the stream.
@@ -276,24 +292,6 @@ func (s *Stream) enter() (c *capture, err error) {
 		return nil, closedError("device " + s.dev.id)
 	default:
 		return nil, closedError("stream")
-	}
-}
-
-// recorder takes the launches of a stream in place of the device.
-type recorder interface {
-	launch(l *Launch) error
-}
-
-// recorder returns what records the stream's launches, nil if they are to run. c is the
-// capture that enter returned.
-func (s *Stream) recorder(c *capture) recorder {
-	switch {
-	case c != nil:
-		return c
-	case s.kernels != nil:
-		return s.kernels
-	default:
-		return nil
 	}
 }
 

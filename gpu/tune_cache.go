@@ -24,17 +24,23 @@ func (t *Tuning) cache() *diskcache.Cache {
 	return diskcache.User("tune", tuneEntries)
 }
 
-// kernelList records the kernels of a stream's launches. They are not launched.
+// kernelList is the gate of a stream whose launches do nothing but name their kernels.
 type kernelList struct {
 	mu      sync.Mutex
 	kernels []*Kernel
 }
 
-func (r *kernelList) launch(l *Launch) error {
+func (r *kernelList) admit(k *Kernel) (run bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kernels = append(r.kernels, l.kernel)
-	return nil
+	r.kernels = append(r.kernels, k)
+	return false, nil
+}
+
+// listsKernels reports whether launches on the stream do nothing but name their kernels.
+func (s *Stream) listsKernels() bool {
+	_, lists := s.gate.(*kernelList)
+	return lists
 }
 
 // key is the hash of all that the answer depends on.
@@ -47,7 +53,7 @@ func (t *Tuning) key(s *Stream) diskcache.Key {
 		fields(h, "candidate", c.Name)
 		list := &kernelList{}
 		// What fails now fails in the measurement, where it is recorded.
-		if err := c.Launch(&Stream{dev: d, drv: s.drv, kernels: list}); err != nil {
+		if err := c.Launch(&Stream{dev: d, drv: s.drv, gate: list}); err != nil {
 			fields(h, "failed")
 		}
 		for _, k := range list.kernels {
