@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"unsafe"
+
+	"quern.dev/gpu/internal/filemap"
 )
 
 // Mapped is a file in the address space of the process, as a source of copies
@@ -52,7 +54,7 @@ func (m *Mapped[T]) open(path string) error {
 	case size == 0:
 		return nil
 	}
-	if m.bytes, err = mapFile(f, size); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if m.bytes, err = filemap.Map(f, size); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if m.bytes != nil {
@@ -93,7 +95,7 @@ func (m *Mapped[T]) Close() error {
 	if bytes == nil {
 		return nil
 	}
-	if err := unmapFile(bytes); err != nil {
+	if err := filemap.Unmap(bytes); err != nil {
 		return fmt.Errorf("gpu: close mapped file: %w", err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"quern.dev/gpu/internal/goroutines"
 	"quern.dev/internal/driver"
 )
 
@@ -19,7 +20,7 @@ import (
 type Graph struct {
 	dev *Device
 
-	adding goroutines // in Add
+	adding goroutines.Set // in Add
 
 	mu    sync.Mutex
 	nodes []*Node
@@ -167,10 +168,10 @@ func (g *Graph) Add(record func(s *Stream) error, after ...*Node) (*Node, error)
 		}
 		first = append(first, n.index)
 	}
-	if g.adding.here() {
+	if g.adding.Here() {
 		return nil, driverError("add to graph", invalid("the function that Add records adds to the graph; add one after the other"))
 	}
-	defer g.adding.enter()()
+	defer g.adding.Enter()()
 	return g.record("add to graph", first, record)
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"quern.dev/gpu/internal/goroutines"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
 )
@@ -21,7 +22,7 @@ type GraphExec struct {
 	last  atomic.Pointer[Stream] // that ran the graph
 	stand *Kernel                // for the graph, in errors of waits
 
-	callers goroutines // that run functions of the graph
+	callers goroutines.Set // that run functions of the graph
 
 	mu    sync.Mutex // for what follows, and updates
 	graph *Graph     // whose nodes stand for those of the executable graph
@@ -76,9 +77,9 @@ func (e *GraphExec) bind(works []driver.GraphNode) []driver.GraphNode {
 // call runs a function of the graph.
 func (e *GraphExec) call(f func() error) error {
 	return onGoroutine(func() error {
-		defer e.callers.enter()()
+		defer e.callers.Enter()()
 		if s := e.last.Load(); s != nil {
-			defer s.callers.enter()()
+			defer s.callers.Enter()()
 		}
 		return f()
 	})
@@ -86,7 +87,7 @@ func (e *GraphExec) call(f func() error) error {
 
 // notCalled is [Stream.notCalled] of the graph.
 func (e *GraphExec) notCalled() error {
-	if e.callers.here() {
+	if e.callers.Here() {
 		return invalid("the graph waits for this function to return, which uses it; leave that to a goroutine that the function starts")
 	}
 	return nil
@@ -295,7 +296,7 @@ func (e *GraphExec) acquire(dev *Device) error {
 		return invalid("executable graph was not made by Instantiate")
 	case dev != nil && e.dev != dev:
 		return otherDevice("executable graph", e.dev, dev)
-	case e.callers.here():
+	case e.callers.Here():
 		return e.notCalled()
 	case !e.lease.Acquire():
 		return closedError("executable graph")

@@ -13,9 +13,11 @@ import (
 	"sync/atomic"
 
 	"quern.dev/gpu/compiled"
+	"quern.dev/gpu/internal/coverage"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
 	"quern.dev/internal/limits"
+	"quern.dev/kernel/host"
 )
 
 // VariantVariable is the environment variable that names the first variant which
@@ -230,6 +232,15 @@ func (k *kernelInfo) placed() int {
 		return 0
 	}
 	return k.Shared
+}
+
+// hostForm returns the function that the CPU device runs: the kernel's own function if its
+// package is built with -cover, because that one has the counters.
+func (k *kernelInfo) hostForm() host.Func {
+	if k.Plain != nil && k.Host != nil && coverage.Counts(k.Package) {
+		return k.Plain
+	}
+	return k.Host
 }
 
 // loadedKernel is a kernel on a device. It holds the device's lease.

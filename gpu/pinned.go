@@ -8,6 +8,8 @@ import (
 	"sync"
 	"unsafe"
 
+	"quern.dev/gpu/internal/addrs"
+	"quern.dev/gpu/internal/memlock"
 	"quern.dev/internal/driver"
 )
 
@@ -39,6 +41,23 @@ type hostMemory struct {
 	passed map[*Stream]fence // by streams that have used the memory
 }
 
+// hostRanges is where the process has page-locked memory.
+var hostRanges addrs.Table[memory]
+
+// reserveHost adds memory to hostRanges.
+func reserveHost(at unsafe.Pointer, size int64) error {
+	if !hostRanges.Reserve(at, size) {
+		return invalid("part of the memory belongs to another host buffer")
+	}
+	return nil
+}
+
+// findHost returns the page-locked memory that contains size bytes at an address,
+// acquired, or nil.
+func findHost(at unsafe.Pointer, size int64) *memory {
+	return hostRanges.Find(at, size, func(m *memory) bool { return m.lease.Acquire() })
+}
+
 // fence is a point that a stream has yet to pass. It holds the stream's device.
 type fence struct {
 	dev *Device
@@ -61,7 +80,7 @@ func AllocHost[T any](d *Device, n int) (*HostBuffer[T], error) {
 			return err
 		}
 		h.at, h.size = p.at, p.size
-		return hostRanges.reserve(h.at, size)
+		return reserveHost(h.at, size)
 	})
 	if err != nil {
 		return nil, err
@@ -81,14 +100,14 @@ func RegisterHost[T any](d *Device, data []T) (*HostBuffer[T], error) {
 	}
 	m, err := d.hostMemory(doing, size, func(h *hostMemory) error {
 		h.at, h.registered = unsafe.Pointer(unsafe.SliceData(data)), true
-		if err := hostRanges.reserve(h.at, size); err != nil {
+		if err := reserveHost(h.at, size); err != nil {
 			return err
 		}
 		h.pins.Pin(h.at)
 		err := d.able.pages.RegisterHost(h.at, size)
 		if err != nil {
 			h.pins.Unpin()
-			hostRanges.remove(h.at)
+			hostRanges.Remove(h.at)
 		}
 		return err
 	})
@@ -109,9 +128,18 @@ func (d *Device) hostMemory(doing string, size int64, get func(*hostMemory) erro
 		if err := get(h); err != nil {
 			return nil, errors.Join(d.pinnedError(size, driverError(fmt.Sprintf("%s %d bytes", doing, size), err)), d.release())
 		}
-		hostRanges.own(h.at, m)
+		hostRanges.SetOwner(h.at, m)
 	}
 	return d.adopt(doing, m)
+}
+
+// pinnedError makes an error of the driver one that matches ErrPinned and says what to do
+// about size bytes, if the device page-locks memory.
+func (d *Device) pinnedError(size int64, err error) error {
+	if _, ok := errors.AsType[*Error](err); !ok || d.able.direct {
+		return err
+	}
+	return fmt.Errorf("%w: %w; %s", err, ErrPinned, memlock.Advice(size))
 }
 
 func (h *hostMemory) noun() string         { return "host buffer" }
@@ -125,7 +153,7 @@ func (h *hostMemory) release(d *Device) error {
 	}
 	reached := h.device != driver.Memory{} // by kernels, whose end freeing waits for
 	err := errors.Join(h.wait(), h.unmap(d))
-	hostRanges.remove(h.at)
+	hostRanges.Remove(h.at)
 	switch {
 	case h.registered:
 		err = errors.Join(err, d.able.pages.UnregisterHost(h.at))

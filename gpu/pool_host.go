@@ -92,7 +92,7 @@ func (p *HostPool) acquire(doing string, size int64, call uintptr) (*handle, err
 	b := it.Value
 	b.item = it
 	h := p.hand(b, &b.occupant, driver.Memory{Host: b.at}, size, call, nil)
-	hostRanges.own(b.at, &h.memory)
+	hostRanges.SetOwner(b.at, &h.memory)
 	return h, nil
 }
 
@@ -118,7 +118,7 @@ func (p *HostPool) lock(size int64) (unsafe.Pointer, error) {
 	if err != nil {
 		return nil, p.dev.pinnedError(size, public(err))
 	}
-	return at, hostRanges.reserve(at, size)
+	return at, reserveHost(at, size)
 }
 
 // Device returns the device of the pool.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"quern.dev/gpu/internal/goroutines"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
 )
@@ -23,9 +24,9 @@ import (
 // [Stream.Synchronize], [Device.Synchronize], [Download], [Event.Synchronize] of
 // an event of the stream, or Close.
 type Stream struct {
-	dev     *Device
-	drv     driver.Stream
-	lease   lease.Lease
+	dev   *Device
+	drv   driver.Stream
+	lease lease.Lease
 
 	capture atomic.Pointer[capture] // if set, work is recorded there instead of done
 	drained chan struct{}           // closed when the stream is closed and its work done
@@ -38,7 +39,7 @@ type Stream struct {
 	history  history               // of launches, for errors of waits
 	failed   atomic.Pointer[error] // what a called function returned, until a wait returns it
 	called   atomic.Int64          // functions that have returned
-	callers  goroutines            // that run functions of the stream
+	callers  goroutines.Set        // that run functions of the stream
 }
 
 // NewStream makes a stream, which is to be closed.

@@ -35,7 +35,7 @@ func (s *Stream) Call(f func() error) error {
 	}
 	return driverError("call", callHost(s.drv, func() {
 		err := onGoroutine(func() error {
-			defer s.callers.enter()()
+			defer s.callers.Enter()()
 			return f()
 		})
 		if err != nil {
@@ -65,7 +65,7 @@ func onGoroutine(f func() error) error {
 // notCalled returns an error if the goroutine runs a function that the stream
 // calls, for which what it is about to do would wait.
 func (s *Stream) notCalled() error {
-	if s.callers.here() {
+	if s.callers.Here() {
 		return invalid("the stream waits for this function to return, which uses it; leave that to a goroutine that the function starts")
 	}
 	return nil
