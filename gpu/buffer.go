@@ -2,9 +2,13 @@ package gpu
 
 import (
 	"math"
+	"reflect"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
+	"quern.dev/gpu/internal/layout"
 	"quern.dev/internal/driver"
 )
 
@@ -170,4 +174,63 @@ func (b *Buffer[T]) at() driver.Memory { return b.mem.drv.Offset(b.offset) }
 func (b *Buffer[T]) bytes() int64 {
 	var zero T
 	return int64(b.length) * int64(unsafe.Sizeof(zero))
+}
+
+// Reinterpret returns the bytes of b as elements of type T, in a buffer that shares
+// b's memory. It need not be closed, and lives as long as b. If the bytes are not a
+// whole number of elements, do not begin at a multiple of T's alignment, or T holds
+// pointers, what is returned has no elements, and every use of it is an error that
+// says so.
+func Reinterpret[T any](b *Buffer[byte]) *Buffer[T] {
+	if b == nil {
+		return nil
+	}
+	v := &Buffer[T]{mem: b.mem, view: true, err: b.err}
+	if v.err != nil || b.mem == nil {
+		return v
+	}
+	if v.err = checkType[T](); v.err != nil {
+		return v
+	}
+	var element T
+	size, align := int(unsafe.Sizeof(element)), uint64(unsafe.Alignof(element))
+	switch {
+	case b.length%size != 0:
+		v.err = invalid("%s are not a whole number of elements of type %T, which has %d", count(b.length, "byte"), element, size)
+	case b.at().Addr%align != 0:
+		v.err = invalid("the bytes do not begin at a multiple of %d, as elements of type %T do", align, element)
+	default:
+		v.offset, v.length = b.offset, b.length/size
+		v.closed.Store(b.closed.Load())
+	}
+	return v
+}
+
+// elements caches the results of checkElement.
+var elements sync.Map // reflect.Type -> error
+
+// checkType returns an error if values of T cannot be in device memory because they hold
+// pointers or have no size.
+func checkType[T any]() error {
+	t := reflect.TypeFor[T]()
+	if known, ok := elements.Load(t); ok {
+		err, _ := known.(error)
+		return err
+	}
+	err := checkElement(t)
+	elements.Store(t, err)
+	return err
+}
+
+func checkElement(t reflect.Type) error {
+	if t.Size() == 0 {
+		return invalid("elements of type %v have no size", t)
+	}
+	if inner, path := layout.NotData(t); inner != nil {
+		if inner == t {
+			return invalid("a device cannot hold elements of type %v", t)
+		}
+		return invalid("a device cannot hold elements of type %v: it contains %v, at %s", t, inner, strings.TrimPrefix(path, "."))
+	}
+	return nil
 }

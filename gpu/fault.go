@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"quern.dev/gpu/compiled"
+	"quern.dev/gpu/internal/layout"
 	"quern.dev/internal/driver"
 	"quern.dev/kernel"
 )
@@ -137,7 +138,10 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 		}
 		e.File = info.sourceFile(f.File, f.Package)
 		if f.Access != nil {
-			e.locate(f.Access, info.Params)
+			if at, text, ok := layout.Locate(f.Access, info.Params); ok {
+				e.Param, e.Index, e.Length = at.Param, at.Index, at.Length
+				e.Reason = strings.Replace(e.Reason, f.Access.Where, text, 1)
+			}
 		}
 		e.explain(f.HasIndex, f.Reason)
 		return e

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"quern.dev/gpu/compiled"
+	"quern.dev/gpu/internal/layout"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/limits"
 )
@@ -40,7 +41,7 @@ type launchParam struct {
 	size     int // bytes of a value or an element
 	slice    bool
 	readOnly bool
-	integer  integer // how limits read the value
+	integer  layout.Integer // how limits read the value
 
 	accepted unsafe.Pointer // the type of the last argument that Kernel.Launch was given
 
@@ -65,7 +66,7 @@ func newLaunch(k *Kernel) *Launch {
 		p := &k.info.Params[i]
 		l.params[i] = launchParam{size: p.Size, slice: p.Kind == compiled.Slice, readOnly: p.ReadOnly}
 		if k.limited {
-			l.params[i].integer = integerOf(*p)
+			l.params[i].integer = layout.IntegerOf(*p)
 		}
 	}
 	return l
@@ -115,7 +116,7 @@ func Arg[T any](l *Launch, v T) {
 		return
 	}
 	if a.Value == nil || a.Size != int(unsafe.Sizeof(v)) {
-		l.fail(l.kernel.info.param(l.next-1).mistyped(fullName(reflect.TypeFor[T]()), reflect.TypeFor[T](), a.Value != nil))
+		l.fail(l.kernel.info.param(l.next-1).mistyped(layout.FullName(reflect.TypeFor[T]()), reflect.TypeFor[T](), a.Value != nil))
 		return
 	}
 	*(*T)(a.Value) = v
@@ -125,10 +126,10 @@ func Arg[T any](l *Launch, v T) {
 // setInteger keeps the value of the argument last taken for the limits.
 func (l *Launch) setInteger(p unsafe.Pointer) {
 	s := &l.params[l.next-1]
-	if s.integer == notInteger {
+	if s.integer == layout.NotInteger {
 		return
 	}
-	v, ok := s.integer.read(p)
+	v, ok := s.integer.Read(p)
 	s.value = v
 	l.wide = l.wide || !ok
 }
@@ -141,7 +142,7 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 	}
 	var zero T
 	if s := &l.params[l.next-1]; !s.slice || s.size != int(unsafe.Sizeof(zero)) {
-		l.fail(l.kernel.info.param(l.next-1).mistyped("*gpu.Buffer["+fullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), s.slice))
+		l.fail(l.kernel.info.param(l.next-1).mistyped("*gpu.Buffer["+layout.FullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), s.slice))
 		return
 	}
 	l.pass(a, b.bytesOf())
