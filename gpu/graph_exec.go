@@ -307,7 +307,7 @@ func (e *GraphExec) acquire(dev *Device) error {
 
 func (e *GraphExec) release() {
 	if e.lease.Release() {
-		e.destroy() // its error has nobody left to go to: Close has returned
+		e.destroy() // the error is lost: Close has returned
 	}
 }
 

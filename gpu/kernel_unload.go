@@ -43,7 +43,7 @@ func (k *Kernel) acquire() error {
 
 func (k *Kernel) release() {
 	if k.lease.Release() {
-		k.unload() // its error has nobody left to go to: Close has returned
+		k.unload() // the error is lost: Close has returned
 	}
 }
 

@@ -11,21 +11,20 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Pool is memory of a device for buffers that come and go: [Acquire] takes a
-// buffer from it and the buffer's Close gives the memory back, both without
-// waiting and, once the pool has memory of that size, without a call of the
-// driver.
+// Pool is device memory for buffers with short lives. [Acquire] takes a buffer from the
+// pool, and the buffer's Close gives the memory back. Neither waits, and neither calls the
+// driver once the pool has memory of that size.
 //
-// Memory is given out in the order of streams' work. A buffer may be closed while
-// work that uses it is still queued, and its memory acquired again at once: on
-// the same stream the new buffer's work comes after the old one's, and another
-// stream gets the memory once that work is done. A buffer may be used on any
-// stream of the device. On one that it was not acquired on, its first use waits,
-// on the device, for what the stream of the acquisition had to do by then.
+// The pool follows the order of streams. A buffer may be closed while queued work still
+// uses it, and its memory may be acquired again at once: on the same stream the work of the
+// new buffer follows that of the old one, and another stream gets the memory only once
+// that work is done. A buffer can be used on any stream of the device. Its first use on a
+// stream other than the one of Acquire waits, on the device, for the work that the stream of
+// Acquire has at that time.
 //
-// Sizes are rounded up to classes, by at most an eighth beyond 4 KiB. Memory that
-// was given back is kept for the next buffer of about that size until the pool's
-// limit or the end of the device's memory is reached, or [Pool.Trim] is called.
+// Sizes above 4 KiB are rounded up by at most an eighth. The pool keeps memory that was
+// given back for later buffers of about the same size, until the pool reaches its limit,
+// the device runs out of memory, or [Pool.Trim] is called.
 //
 // A Pool is safe for concurrent use.
 type Pool struct {
@@ -35,36 +34,36 @@ type Pool struct {
 	events order.Events
 }
 
-// PoolConfig are the properties of a pool. The zero value is a pool that may take
-// all of the device's memory and gives none back before it is short.
+// PoolConfig configures a pool. With the zero value, a pool may take all of the device's
+// memory, and gives none back until the device runs out of it.
 type PoolConfig struct {
-	// Limit is the most that the pool takes from the device, in bytes, zero for
-	// what there is. Beyond it [Acquire] returns an [*OutOfMemoryError].
+	// Limit is how many bytes the pool may take from the device. Zero means no limit.
+	// Beyond the limit, [Acquire] returns an [*OutOfMemoryError].
 	Limit int64
 
-	// ReleaseThreshold is how many bytes that are not in use the pool keeps, zero
-	// for all. What was free for the longest time goes first.
+	// ReleaseThreshold is how many unused bytes the pool keeps. Zero means all. The pool
+	// gives back first what has been free for the longest time.
 	ReleaseThreshold int64
 }
 
-// PoolStats is what a pool has and has done. Sizes are in bytes, as rounded by
-// the pool.
+// PoolStats is the state and the history of a pool. Sizes are in bytes, as rounded by the
+// pool.
 type PoolStats struct {
 	Buffers   int   // in use
 	Used      int64 // by them
 	Reserved  int64 // taken from the device: in use or kept
-	HighWater int64 // most that was in use at a time
+	HighWater int64 // largest value of Used
 
 	Hits   uint64 // acquisitions that the pool had memory for
 	Misses uint64 // acquisitions that took memory from the device
 
-	LargestFree int64 // largest piece that is kept
+	LargestFree int64 // largest block that is kept
 	// Fragmentation is 1 - LargestFree/kept, 0 if nothing is kept.
 	Fragmentation float64
 }
 
-// NewPool makes a pool, which is to be closed. It takes memory when it is asked
-// for some.
+// NewPool makes a pool. It takes memory from the device when [Acquire] needs some. The
+// caller closes it.
 func (d *Device) NewPool(config PoolConfig) (*Pool, error) {
 	const doing = "new pool"
 	if err := config.check(d); err != nil {
@@ -84,8 +83,7 @@ func newPool(d *Device, config PoolConfig) *Pool {
 	return p
 }
 
-// Pool returns the pool that every device has, without a limit. It is closed with
-// the device.
+// Pool returns the device's own pool, which has no limit. It is closed with the device.
 func (d *Device) Pool() *Pool {
 	if !d.opened() {
 		return nil
@@ -101,11 +99,11 @@ func (p *Pool) Device() *Device {
 	return p.dev
 }
 
-// Acquire takes a buffer of n elements from p for work on s. Its Close gives the
-// memory back. The contents are undefined.
+// Acquire takes a buffer of n elements from p for work on s. Its contents are undefined.
+// Its Close gives the memory back.
 //
-// A buffer that was closed stays closed: what is acquired later is another
-// buffer, also where it has the same memory.
+// A closed buffer stays closed: a later Acquire returns a different buffer, even if it has
+// the same memory.
 //
 //go:noinline
 func Acquire[T any](p *Pool, s *Stream, n int) (*Buffer[T], error) {
@@ -122,7 +120,7 @@ func Acquire[T any](p *Pool, s *Stream, n int) (*Buffer[T], error) {
 	return (*Buffer[T])(unsafe.Pointer(&h.buffer)), nil // T is in no field: all Buffers have one layout
 }
 
-// check reports why the pool cannot be used.
+// check returns an error if the pool cannot be used.
 func (p *Pool) check() error {
 	if p == nil {
 		return invalid("pool is nil")
@@ -130,8 +128,8 @@ func (p *Pool) check() error {
 	return p.memoryPool.check()
 }
 
-// acquire takes memory for work on s. The program asked for it at a call or, if that is
-// zero, at calls.
+// acquire takes memory for work on s. Leak reports name the program's call, or calls if call
+// is 0.
 func (p *Pool) acquire(doing string, s *Stream, size int64, call uintptr, calls *site) (*handle, error) {
 	if err := p.check(); err != nil {
 		return nil, driverError(doing, err)
@@ -195,7 +193,7 @@ func (p *Pool) driver() (driver.Pool, error) {
 	return drv, nil
 }
 
-// Stats returns what the pool has and has done.
+// Stats returns the statistics of the pool.
 func (p *Pool) Stats() PoolStats {
 	if p.check() != nil {
 		return PoolStats{}
@@ -203,8 +201,8 @@ func (p *Pool) Stats() PoolStats {
 	return PoolStats(p.blocks.Stats())
 }
 
-// Trim gives all memory that is not in use back to the device, and waits for the
-// work that was last to use it.
+// Trim gives all unused memory back to the device. It waits for the work that used it
+// last.
 func (p *Pool) Trim() error {
 	if err := p.check(); err != nil {
 		return driverError("trim pool", err)
@@ -220,9 +218,8 @@ func (p *Pool) Trim() error {
 	})
 }
 
-// Close gives the pool's memory back to the device. It returns a [*LeakError] if
-// buffers of the pool were not closed, and closes them. Closing again does
-// nothing.
+// Close gives the pool's memory back to the device. If buffers of the pool are still open,
+// Close closes them and returns a [*LeakError]. Closing again does nothing.
 func (p *Pool) Close() error {
 	if p.check() != nil {
 		return nil
@@ -303,9 +300,9 @@ func (b *block) free(*memory) error {
 	return p.blocks.Put(b.item)
 }
 
-// visit orders work that is about to be added to s, which uses the memory, with
-// the work of other streams on it. The caller holds the memory. Work that is
-// recorded in a graph is not added to a stream yet: what runs it calls visitAll.
+// visit orders work that is about to be added to s after the work of other streams on the
+// memory, which the caller has acquired. Recorded work is not added to a stream yet: the
+// graph that runs it calls visitAll.
 func (m *memory) visit(s *Stream) error {
 	b := m.inner().pooled()
 	if b == nil || !b.pool.async || b.uses.Home() == ordered(s) || s.drv == nil || s.capture.Load() != nil {
@@ -314,9 +311,8 @@ func (m *memory) visit(s *Stream) error {
 	return b.uses.Visit(ordered(s))
 }
 
-// visitAll is visit for uses that do not say which streams they are on: it waits
-// for the work that the memory may have had, and its release waits for all
-// streams.
+// visitAll is visit for a use on unknown streams: it waits for earlier work on the memory,
+// and giving the memory back waits for all streams.
 func (m *memory) visitAll() error {
 	b := m.inner().pooled()
 	if b == nil || !b.pool.async {
@@ -325,7 +321,7 @@ func (m *memory) visitAll() error {
 	return b.uses.VisitAll()
 }
 
-// inner is the memory of which m is a view, or m.
+// inner returns the memory that m is a view of, or m.
 func (m *memory) inner() *memory {
 	if v := m.view(); v != nil {
 		return v.of

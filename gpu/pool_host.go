@@ -8,18 +8,18 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// HostPool is memory of the host for [HostBuffer] values that come and go:
-// page-locked on GPUs, where taking it from the system costs a good part of a
-// millisecond. [AcquireHost] takes a buffer from it, and the buffer's Close gives
-// the memory back without waiting: it is given out again once all streams have
-// passed the asynchronous copies that use it.
+// HostPool is host memory for [HostBuffer] values with short lives. With a GPU the memory
+// is page-locked, which takes a good part of a millisecond per allocation. [AcquireHost]
+// takes a buffer from the pool, and the buffer's Close gives the memory back without
+// waiting. The pool reuses the memory once all streams have passed the asynchronous copies
+// that use it.
 //
-// What is said of sizes, limits and statistics of a [Pool] holds here too. A
-// HostPool is safe for concurrent use.
+// Sizes, limits and statistics are those of a [Pool]. A HostPool is safe for concurrent
+// use.
 type HostPool struct{ memoryPool[*hostBlock] }
 
-// NewHostPool makes a pool of memory of the host, which is to be closed. It takes
-// memory when it is asked for some.
+// NewHostPool makes a pool of host memory. It takes memory from the system when
+// [AcquireHost] needs some. The caller closes it.
 func (d *Device) NewHostPool(config PoolConfig) (*HostPool, error) {
 	const doing = "new host pool"
 	if err := config.check(d); err != nil {
@@ -38,8 +38,8 @@ func newHostPool(d *Device, config PoolConfig) *HostPool {
 	return p
 }
 
-// HostPool returns the host pool that every device has, without a limit. It is
-// closed with the device.
+// HostPool returns the device's own host pool, which has no limit. It is closed with the
+// device.
 func (d *Device) HostPool() *HostPool {
 	if !d.opened() {
 		return nil
@@ -47,9 +47,9 @@ func (d *Device) HostPool() *HostPool {
 	return d.ownHostPool()
 }
 
-// AcquireHost takes a host buffer of n elements from p. Its Close gives the memory
-// back. The contents are undefined. An error that matches [ErrPinned] means that
-// the memory cannot be page-locked.
+// AcquireHost takes a host buffer of n elements from p. Its contents are undefined. Its
+// Close gives the memory back. The error matches [ErrPinned] if the memory cannot be
+// page-locked.
 //
 //go:noinline
 func AcquireHost[T any](p *HostPool, n int) (*HostBuffer[T], error) {
@@ -68,7 +68,7 @@ func AcquireHost[T any](p *HostPool, n int) (*HostBuffer[T], error) {
 	return (*HostBuffer[T])(unsafe.Pointer(&h.host)), nil // T is in no field: all HostBuffers have one layout
 }
 
-// check reports why the pool cannot be used.
+// check returns an error if the pool cannot be used.
 func (p *HostPool) check() error {
 	if p == nil {
 		return invalid("pool is nil")
@@ -76,7 +76,7 @@ func (p *HostPool) check() error {
 	return p.memoryPool.check()
 }
 
-// acquire takes memory that the program asked for at a call.
+// acquire takes memory. Leak reports name the program's call.
 func (p *HostPool) acquire(doing string, size int64, call uintptr) (*handle, error) {
 	if err := p.check(); err != nil {
 		return nil, driverError(doing, err)
@@ -96,8 +96,7 @@ func (p *HostPool) acquire(doing string, size int64, call uintptr) (*handle, err
 	return h, nil
 }
 
-// make makes a block. If no more memory can be locked, the pool gives back what it keeps
-// and tries again.
+// make makes a block. If memory cannot be locked, it trims the pool and tries again.
 func (p *HostPool) make(size int64) (*hostBlock, error) {
 	at, err := p.lock(size)
 	if err != nil {
@@ -129,7 +128,7 @@ func (p *HostPool) Device() *Device {
 	return p.dev
 }
 
-// Stats returns what the pool has and has done.
+// Stats returns the statistics of the pool.
 func (p *HostPool) Stats() PoolStats {
 	if p.check() != nil {
 		return PoolStats{}
@@ -137,8 +136,8 @@ func (p *HostPool) Stats() PoolStats {
 	return PoolStats(p.blocks.Stats())
 }
 
-// Trim gives all memory that is not in use back to the system. It waits for the
-// copies that still use some.
+// Trim gives all unused memory back to the system. It waits for copies that still use
+// some.
 func (p *HostPool) Trim() error {
 	if err := p.check(); err != nil {
 		return driverError("trim pool", err)
@@ -146,9 +145,8 @@ func (p *HostPool) Trim() error {
 	return p.trim(settled)
 }
 
-// Close gives the pool's memory back to the system. It returns a [*LeakError] if
-// buffers of the pool were not closed, and closes them. Closing again does
-// nothing.
+// Close gives the pool's memory back to the system. If buffers of the pool are still open,
+// Close closes them and returns a [*LeakError]. Closing again does nothing.
 func (p *HostPool) Close() error {
 	if p.check() != nil {
 		return nil

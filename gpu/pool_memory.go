@@ -39,19 +39,19 @@ type devicePool interface {
 	close() ([]allocation, error)
 }
 
-// handle is a buffer of a pool with its memory. Handles are made many at a time,
-// so that acquiring allocates next to nothing, and never used twice, so that a
-// second Close of a buffer cannot close another one.
+// handle is a buffer of a pool with its memory. Handles are allocated in groups, so that
+// Acquire rarely allocates, and never reused, so that a second Close of a buffer cannot
+// close another one.
 type handle struct {
-	buffer Buffer[byte]     // of the same form as a Buffer of any type
-	host   HostBuffer[byte] // instead of it, if the memory is the host's
+	buffer Buffer[byte]     // has the layout of a Buffer of any type
+	host   HostBuffer[byte] // of a HostPool
 	memory memory
 }
 
-// handlesAtATime makes for pieces of some 20 KiB.
+// handlesAtATime is the size of a group, about 20 KiB.
 const handlesAtATime = 128
 
-// check reports why there cannot be a pool of device d.
+// check returns an error if there cannot be such a pool of device d.
 func (c *PoolConfig) check(d *Device) error {
 	switch {
 	case d.check() != nil:
@@ -70,7 +70,8 @@ func (p *memoryPool[B]) init(d *Device, config PoolConfig, free func(B) error, d
 	p.blocks.Init(pool.Config[B]{Limit: config.Limit, Threshold: config.ReleaseThreshold, Free: free, Close: destroy})
 }
 
-// open makes the pool, which is self, the device's to close.
+// open registers the pool, which is self, with the device, which closes it if the program
+// does not.
 func (p *memoryPool[B]) open(self devicePool) error {
 	d := p.dev
 	if err := d.acquire(); err != nil {
@@ -101,7 +102,7 @@ func (p *memoryPool[B]) check() error {
 	return nil
 }
 
-// hand gives out a block.
+// hand makes the buffer of a block.
 func (p *memoryPool[B]) hand(b B, o *occupant, at driver.Memory, size int64, call uintptr, calls *site) *handle {
 	p.mu.Lock()
 	if len(p.handles) == 0 {
@@ -130,7 +131,7 @@ func (p *memoryPool[B]) takeError(err error) error {
 	return err
 }
 
-// allocations returns the buffers that are not closed, with what they take of the pool.
+// allocations returns the open buffers, with the sizes of their blocks.
 func (p *memoryPool[B]) allocations() []allocation {
 	var all []allocation
 	for _, b := range p.blocks.InUse() {
@@ -180,7 +181,7 @@ func (p *memoryPool[B]) closeBlocks(self devicePool, settle func([]B) error) ([]
 	return leaked, errors.Join(append(errs, driverError("close pool", err), p.blocks.Release())...)
 }
 
-// leakError returns a function that adds to an error what was not closed of the pool.
+// leakError returns a function that adds a LeakError to an error if there are leaks.
 func (p *memoryPool[B]) leakError(noun string) func([]allocation, error) error {
 	return func(leaked []allocation, err error) error {
 		if len(leaked) == 0 {

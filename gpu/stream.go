@@ -309,7 +309,7 @@ func (s *Stream) acquire() error {
 
 func (s *Stream) release() {
 	if s.lease.Release() {
-		s.destroy() // its error has nobody left to go to: Close has returned
+		s.destroy() // the error is lost: Close has returned
 	}
 }
 

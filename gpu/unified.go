@@ -210,7 +210,7 @@ func (u *Unified[T]) acquire() (*unified[T], error) {
 
 func (c *unified[T]) release() {
 	if c.lease.Release() {
-		c.destroy() // its error has nobody left to go to: Close has returned
+		c.destroy() // the error is lost: Close has returned
 	}
 }
 
