@@ -12,57 +12,55 @@ import (
 	"quern.dev/gpu/internal/trials"
 )
 
-// Tuning is a choice that [Tune] makes: of several ways to do the same work the
-// fastest one.
+// Tuning describes a choice between several ways to do the same work, for [Tune].
 type Tuning struct {
-	Name string // what is tuned: "matmul"
+	Name string // of the work, such as "matmul"
 
-	// Problem is what the answer depends on beside the device and the kernels:
-	// sizes, types, densities, in any form. Each problem has an answer of its own.
+	// Problem is everything that the answer depends on besides the device and the kernels,
+	// such as sizes, types and densities, in any form. Each problem has its own answer.
 	Problem string
 
-	// Candidates are the ways to do the work. Where two are equally fast the
-	// earlier one wins.
+	// Candidates are the ways to do the work. Of equally fast ones the first wins.
 	Candidates []Candidate
 
-	// Dir is the folder for what was found out. Empty means quern/tune in the
-	// user's cache directory.
+	// Dir is the directory for results. Empty means quern/tune in the user's cache
+	// directory.
 	Dir string
 }
 
-// Candidate is a way to do some work: a kernel with a block size, with values of
-// its parameters, or several kernels after one another.
+// Candidate is one way to do the work, such as a kernel with a block size, with certain
+// arguments, or several kernels in sequence.
 type Candidate struct {
-	Name string // unlike all others of the tuning, and telling: "block=256"
+	Name string // unique within the tuning, such as "block=256"
 
-	// Launch queues the work on s. It is called many times with the same
-	// arguments, so that what it writes must not matter for how long it takes.
+	// Launch queues the work on s. Tune calls it many times, so its time must not depend on
+	// the results of earlier calls.
 	Launch func(s *Stream) error
 }
 
-// Tuned is what [Tune] has found out, and why.
+// Tuned is the result of [Tune], with the measurements.
 type Tuned struct {
 	Name, Problem  string
 	Device, Driver string
 	Winner         string    // name of the fastest candidate
 	Trials         []Trial   // of all candidates, in their order
 	Measured       time.Time // when
-	Cached         bool      // it was measured before, and not now
+	Cached         bool      // the result comes from the cache
 
-	// NotKept is why the result could not be written to the cache; nil if it was.
+	// NotKept is the error of writing the result to the cache, or nil.
 	NotKept error
 
 	winner Candidate
 }
 
-// Trial is what was measured of a candidate.
+// Trial is the measurement of a candidate.
 type Trial struct {
 	Name     string
 	Median   time.Duration // of the samples without outliers
 	Least    time.Duration
-	Samples  int   // times measured; fewer for candidates that are clearly slower
-	Outliers int   // samples that were left out, being far from the others
-	Err      error // why the candidate cannot be used; the other fields are then zero
+	Samples  int   // number of samples; fewer for clearly slower candidates
+	Outliers int   // samples that Median ignores because they are far from the others
+	Err      error // why the candidate failed; the other fields are then zero
 }
 
 // Launch queues the winner's work on s.
@@ -73,7 +71,7 @@ func (t *Tuned) Launch(s *Stream) error {
 	return t.winner.Launch(s)
 }
 
-// String tells what was measured, fastest first.
+// String lists the measurements, fastest first.
 func (t *Tuned) String() string {
 	all := slices.Clone(t.Trials)
 	slices.SortStableFunc(all, func(a, b Trial) int {
@@ -103,14 +101,13 @@ func (t *Tuned) String() string {
 	return b.String()
 }
 
-// TuneError is what [Tune] returns if no candidate can be used. The errors of
-// all of them are found by errors.Is and errors.As.
+// TuneError means that all candidates of [Tune] failed. It wraps their errors.
 type TuneError struct {
 	Name   string // of the tuning
 	Trials []Trial
 }
 
-// Error lists why each candidate failed.
+// Error lists the error of each candidate.
 func (e *TuneError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "gpu: tune %s: no candidate can be used", e.Name)
@@ -129,17 +126,15 @@ func (e *TuneError) Unwrap() []error {
 	return errs
 }
 
-// Tune measures the candidates on the device of s and returns which is the
-// fastest. The answer is kept on disk, so that later calls, also those of other
-// processes, do not measure again, until the code of a kernel, the device, its
-// driver, the problem or the candidates change.
+// Tune measures the candidates on the device of s and returns the fastest one. It keeps the
+// result on disk. Later calls, including those of other processes, measure again only if the
+// code of a kernel, the device, its driver, the problem or the candidates have changed.
 //
-// To know the kernels, Tune first calls each candidate with a stream on which
-// launches do nothing. Then each runs a few times to warm up, and in turns with
-// the others for the measurement, which takes about a fifth of a second for each.
-// s should be idle, and the candidates should not wait for it. Candidates that
-// fail are left out, with the reason in their Trial; if all do, the error is a
-// [*TuneError]. Cancelling ctx ends the measurement; nothing is kept then.
+// Tune first calls each candidate with a stream on which launches do nothing, to find its
+// kernels. It then runs each a few times to warm up, and measures the candidates in turns,
+// for about a fifth of a second each. s should be idle, and candidates should not wait for
+// it. Candidates that fail are ignored, with the error in their Trial; if all fail, the error
+// is a [*TuneError]. Cancelling ctx ends the measurement and keeps no result.
 func Tune(ctx context.Context, s *Stream, t Tuning) (*Tuned, error) {
 	result, err := tune(orBackground(ctx), s, t)
 	if e, ok := err.(*TuneError); ok {
@@ -182,7 +177,7 @@ func tune(ctx context.Context, s *Stream, t Tuning) (*Tuned, error) {
 	return found, nil
 }
 
-// check reports what is wrong with a tuning.
+// check returns an error if the tuning is invalid.
 func (t *Tuning) check() error {
 	if len(t.Candidates) == 0 {
 		return invalid("there are no candidates")
