@@ -55,7 +55,7 @@ func (s *Stream) After(other *Stream) error {
 	case c != nil && from == nil:
 		return driverError(doing, invalid("the stream records a graph that the other one has not joined; call After of the other one with this one first"))
 	case c != nil && from != c:
-		return driverError(doing, invalid("the other stream records another graph, as which the body of a condition counts"))
+		return driverError(doing, invalid("the other stream is recording a different graph; If and While bodies are separate graphs"))
 	}
 	e, err := s.dev.NewEvent()
 	if err != nil {

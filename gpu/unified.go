@@ -11,29 +11,26 @@ import (
 	"quern.dev/internal/lease"
 )
 
-// Unified is an array that host and device share: each has its memory, and what
-// one side has changed is copied when the other asks for it, never earlier and
-// never twice.
+// Unified is an array that host and device share. Each side has its own memory. What one side
+// has changed is copied once, when the other side asks for it.
 //
-// A side is used through a view of it, for reading or for writing.
-// [Unified.WriteHost] and [Unified.ReadHost] lend a slice to a function;
-// [Unified.WriteDevice] and [Unified.ReadDevice] give a Buffer for work on one
-// stream. A view for writing has the values that are there and counts as
-// changing all elements of its range; to write to a few of many, take a view of
-// a [Unified.Slice]. The package orders the work of streams, so that one that
-// takes a view sees what the views before it have written.
+// A program uses a side through views for reading or for writing. [Unified.WriteHost] and
+// [Unified.ReadHost] lend a slice to a function; [Unified.WriteDevice] and
+// [Unified.ReadDevice] return a Buffer for work on one stream. A view for writing has the
+// current values, and counts as a change of its whole range; to write a few elements, take a
+// view of a [Unified.Slice]. The package orders the work of streams, so that a view sees the
+// writes of all earlier views.
 //
-// Views that contradict each other cannot be used at the same time. While the
-// host uses a range, taking a view of it that either side may write is an error
-// that matches [ErrInUse]. A view of the device ends without that the program
-// says so when another stream or the host takes one of the same elements and one
-// of the two is for writing; a launch with it is from then on an error that
-// matches [ErrClosed]. Work that would write a view for reading is refused with
-// [ErrReadOnly], and so is work on another stream than the view was taken for. So a
-// write is either seen by all later views or refused.
+// Conflicting views cannot be used at the same time. While the host uses a range, taking a
+// view of it returns an error that matches [ErrInUse] if either view is for writing. A device
+// view ends implicitly when another stream or the host takes a view of the same elements and
+// either view is for writing; a later launch with it returns an error that matches
+// [ErrClosed]. Work that would write a view for reading fails with [ErrReadOnly]. Work on a
+// stream other than that of the view fails too. So a write is either seen by all later views
+// or refused.
 //
-// Reading elements that neither side has written is an error that matches
-// [ErrUninitialised]. Memory of a side is allocated when that side is first used.
+// Reading elements that were never written returns an error that matches [ErrUninitialised].
+// The memory of a side is allocated when that side is first used.
 //
 // A Unified is safe for concurrent use.
 type Unified[T any] struct {
@@ -49,11 +46,11 @@ var (
 	// ErrInUse means that the host uses the same elements at this moment.
 	ErrInUse = errors.New("in use on the host")
 
-	// ErrUninitialised means that elements are read that nobody has written.
+	// ErrUninitialised means that the elements were never written.
 	ErrUninitialised = errors.New("never written")
 )
 
-// UnifiedState says on which side the values of a Unified are.
+// UnifiedState is the side that has the current values of a Unified.
 type UnifiedState int
 
 // States of a Unified or a slice of one.
