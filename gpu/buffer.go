@@ -2,18 +2,22 @@ package gpu
 
 import (
 	"math"
+	"reflect"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
+	"quern.dev/gpu/internal/layout"
 	"quern.dev/internal/driver"
 )
 
-// Buffer is an array in the memory of a device. T holds no pointers: it is a
-// bool, an integer, a floating-point or complex number, or an array or struct of
-// such, and has the same layout on the device.
+// Buffer is an array in device memory. T must not contain pointers: it is a bool, an
+// integer, a floating-point or complex number, or an array or struct of these. It has the
+// same layout on the device.
 //
-// A Buffer is safe for concurrent use; what its elements hold while several
-// streams write them is the program's business.
+// A Buffer is safe for concurrent use. The program orders streams that write the same
+// elements.
 type Buffer[T any] struct {
 	mem    *memory
 	offset int64 // in mem, bytes
@@ -22,11 +26,11 @@ type Buffer[T any] struct {
 	closed atomic.Bool
 	err    error // of the Slice that made it
 
-	_ [16]byte // makes it a line of the cache
+	_ [16]byte // pads Buffer to a cache line
 }
 
-// Alloc makes a buffer of n elements, which is to be closed. Its contents are
-// undefined.
+// Alloc allocates a buffer of n elements. Its contents are undefined. The caller closes
+// it.
 func Alloc[T any](d *Device, n int) (*Buffer[T], error) {
 	return allocBuffer[T]("alloc", d, n)
 }
@@ -43,7 +47,8 @@ func allocBuffer[T any](doing string, d *Device, n int) (*Buffer[T], error) {
 	return &Buffer[T]{mem: m, length: n}, nil
 }
 
-// sizeOf returns the bytes of n elements, or why there cannot be such a buffer.
+// sizeOf returns the size of n elements in bytes, or an error if there cannot be such a
+// buffer.
 func sizeOf[T any](n int) (int64, error) {
 	var zero T
 	if err := checkType[T](); err != nil {
@@ -74,10 +79,9 @@ func (b *Buffer[T]) Device() *Device {
 	return b.mem.dev
 }
 
-// Slice returns the elements lo to hi-1 as a buffer that shares b's memory. It
-// need not be closed, and lives as long as b. If the range does not lie in b,
-// what is returned has no elements, and every use of it is an error that says
-// so.
+// Slice returns the elements lo to hi-1 as a buffer that shares the memory of b. It is
+// valid until b is closed, and need not be closed itself. If the range is not in b, the
+// result has no elements, and each use of it returns an error.
 func (b *Buffer[T]) Slice(lo, hi int) *Buffer[T] {
 	if b == nil {
 		return nil
@@ -95,8 +99,8 @@ func (b *Buffer[T]) Slice(lo, hi int) *Buffer[T] {
 	return v
 }
 
-// Close frees the memory once the work that uses it is done. Closing a
-// sub-buffer ends the use of that sub-buffer only. Closing again does nothing.
+// Close frees the memory once the work that uses it is done. Closing a sub-buffer
+// invalidates only that sub-buffer. Closing again does nothing.
 func (b *Buffer[T]) Close() error {
 	if b == nil || b.mem == nil || b.closed.Swap(true) || b.view {
 		return nil
@@ -104,7 +108,7 @@ func (b *Buffer[T]) Close() error {
 	return b.mem.close()
 }
 
-// check reports why the buffer cannot be used with device d.
+// check returns an error if the buffer cannot be used with device d.
 func (b *Buffer[T]) check(d *Device) error {
 	switch {
 	case b == nil:
@@ -124,9 +128,9 @@ func (b *Buffer[T]) check(d *Device) error {
 	}
 }
 
-// acquirePlain begins a use of the buffer for a launch on device d if it is open and of
-// memory of the device's driver. If it is not, [Buffer.check] and memory.acquireFor say why,
-// or begin the use.
+// acquirePlain begins a use of the buffer for a launch on device d, and reports whether it
+// could: the buffer must be open, and its memory must come directly from the driver. For
+// other buffers, call [Buffer.check] and memory.acquireFor.
 func (b *Buffer[T]) acquirePlain(d *Device) bool {
 	if b == nil || b.mem == nil || b.mem.dev != d || b.err != nil || b.closed.Load() {
 		return false
@@ -135,8 +139,8 @@ func (b *Buffer[T]) acquirePlain(d *Device) bool {
 	return plain && b.mem.lease.Acquire()
 }
 
-// acquire begins a use of the buffer with device d, on no stream in particular, which
-// a view of a Unified does not allow. The memory's release ends it.
+// acquire begins a use of the buffer with device d on unknown streams, which views of a
+// Unified do not allow. The memory's release ends the use.
 func (b *Buffer[T]) acquire(d *Device) error {
 	if err := b.check(d); err != nil {
 		return err
@@ -150,12 +154,10 @@ func (b *Buffer[T]) acquire(d *Device) error {
 	return b.mem.releaseIf(b.mem.visitAll())
 }
 
-// acquireOn begins a use of the buffer by work on s. The memory's release ends
-// it.
+// acquireOn begins a use of the buffer by work on s. The memory's release ends the use.
 func (b *Buffer[T]) acquireOn(s *Stream, a access) error { return b.acquireOf(s.dev, s, a) }
 
-// acquireOf is acquireOn for a stream that may be another device's than the
-// buffer, which is of device d.
+// acquireOf is acquireOn for a buffer of device d and a stream of any device.
 func (b *Buffer[T]) acquireOf(d *Device, s *Stream, a access) error {
 	if err := b.check(d); err != nil {
 		return err
@@ -163,11 +165,69 @@ func (b *Buffer[T]) acquireOf(d *Device, s *Stream, a access) error {
 	return b.mem.use(s, a)
 }
 
-// at returns where the buffer's elements are.
+// at returns the address of the first element.
 func (b *Buffer[T]) at() driver.Memory { return b.mem.drv.Offset(b.offset) }
 
 // bytes returns the size of the buffer's elements.
 func (b *Buffer[T]) bytes() int64 {
 	var zero T
 	return int64(b.length) * int64(unsafe.Sizeof(zero))
+}
+
+// Reinterpret returns the bytes of b as elements of type T, in a buffer that shares the
+// memory of b. It is valid until b is closed, and need not be closed itself. If the bytes
+// are not a whole number of elements, are not aligned for T, or T contains pointers, the
+// result has no elements, and each use of it returns an error.
+func Reinterpret[T any](b *Buffer[byte]) *Buffer[T] {
+	if b == nil {
+		return nil
+	}
+	v := &Buffer[T]{mem: b.mem, view: true, err: b.err}
+	if v.err != nil || b.mem == nil {
+		return v
+	}
+	if v.err = checkType[T](); v.err != nil {
+		return v
+	}
+	var element T
+	size, align := int(unsafe.Sizeof(element)), uint64(unsafe.Alignof(element))
+	switch {
+	case b.length%size != 0:
+		v.err = invalid("%s are not a whole number of elements of type %T, which has %d", count(b.length, "byte"), element, size)
+	case b.at().Addr%align != 0:
+		v.err = invalid("the bytes do not begin at a multiple of %d, as elements of type %T do", align, element)
+	default:
+		v.offset, v.length = b.offset, b.length/size
+		v.closed.Store(b.closed.Load())
+	}
+	return v
+}
+
+// elements caches the results of checkElement.
+var elements sync.Map // reflect.Type -> error
+
+// checkType returns an error if values of T cannot be in device memory because they hold
+// pointers or have no size.
+func checkType[T any]() error {
+	t := reflect.TypeFor[T]()
+	if known, ok := elements.Load(t); ok {
+		err, _ := known.(error)
+		return err
+	}
+	err := checkElement(t)
+	elements.Store(t, err)
+	return err
+}
+
+func checkElement(t reflect.Type) error {
+	if t.Size() == 0 {
+		return invalid("elements of type %v have no size", t)
+	}
+	if inner, path := layout.NotData(t); inner != nil {
+		if inner == t {
+			return invalid("a device cannot hold elements of type %v", t)
+		}
+		return invalid("a device cannot hold elements of type %v: it contains %v, at %s", t, inner, strings.TrimPrefix(path, "."))
+	}
+	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Upload makes a buffer with a copy of src, which is to be closed. It returns
-// when src may be changed again.
+// Upload allocates a buffer and copies src to it. When it returns, src may be changed. The
+// caller closes the buffer.
 func Upload[T any](s *Stream, src []T) (*Buffer[T], error) {
 	if err := s.check(); err != nil {
 		return nil, driverError("upload", err)
@@ -23,8 +23,7 @@ func Upload[T any](s *Stream, src []T) (*Buffer[T], error) {
 	return b, nil
 }
 
-// CopyIn copies src to dst, which has as many elements. It returns when src may
-// be changed again.
+// CopyIn copies src to dst, which has the same length. When it returns, src may be changed.
 func CopyIn[T any](s *Stream, dst *Buffer[T], src []T) error {
 	c, err := s.enter()
 	if err != nil {
@@ -49,8 +48,7 @@ func CopyIn[T any](s *Stream, dst *Buffer[T], src []T) error {
 	return driverError("copy in", err)
 }
 
-// Download waits for the work on s and copies src to dst, which has as many
-// elements. If a kernel on the stream failed, it returns the [*KernelError].
+// Download waits for the work on s and copies src to dst, which has the same length. If a kernel on the stream failed, it returns the [*KernelError].
 // Cancelling ctx ends the wait and leaves dst as it was. After any other error
 // the contents of dst are undefined.
 func Download[T any](ctx context.Context, s *Stream, dst []T, src *Buffer[T]) error {
@@ -82,8 +80,8 @@ func Download[T any](ctx context.Context, s *Stream, dst []T, src *Buffer[T]) er
 	return s.fault()
 }
 
-// Copy copies src to dst, which has as many elements and does not overlap it.
-// Both are on the device of the stream.
+// Copy copies src to dst, which has the same length and must not overlap it. Both must be on
+// the stream's device.
 func Copy[T any](s *Stream, dst, src *Buffer[T]) error {
 	c, err := s.enter()
 	if err != nil {

@@ -211,7 +211,7 @@ func DownloadBox[T any](ctx context.Context, s *Stream, dst []T, to Box, src *Bu
 // boxIn copies a box of host memory, whose bytes fill writes one after the other:
 // staged, unless the device reads the memory itself or the other side has gaps.
 func (s *Stream) boxIn(c *driver.BoxCopy, fill func(chunk []byte, at int64)) error {
-	if m := hostRanges.find(c.Src.Go, 1); m != nil {
+	if m := findHost(c.Src.Go, 1); m != nil {
 		defer m.release()
 		return copyBox(s.drv, c)
 	}
@@ -225,7 +225,7 @@ func (s *Stream) boxIn(c *driver.BoxCopy, fill func(chunk []byte, at int64)) err
 
 // boxOut is boxIn the other way: take reads the bytes.
 func (s *Stream) boxOut(c *driver.BoxCopy, take func(chunk []byte, at int64)) error {
-	if m := hostRanges.find(c.Dst.Go, 1); m != nil {
+	if m := findHost(c.Dst.Go, 1); m != nil {
 		defer m.release()
 		return copyBox(s.drv, c)
 	}

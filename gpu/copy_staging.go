@@ -186,7 +186,7 @@ func (s *Stream) copyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {
 	if s.dev.able.direct {
 		return s.drv.CopyIn(dst, src, n)
 	}
-	if m := hostRanges.find(src, n); m != nil {
+	if m := findHost(src, n); m != nil {
 		defer m.release()
 		return errors.Join(copyInAsync(s.drv, dst, src, n), s.drv.Synchronize(context.Background()))
 	}
@@ -199,7 +199,7 @@ func (s *Stream) copyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {
 
 // copyOut waits for the stream and copies n > 0 bytes to Go memory.
 func (s *Stream) copyOut(dst unsafe.Pointer, src driver.Memory, n int64) error {
-	if m := hostRanges.find(dst, n); m != nil {
+	if m := findHost(dst, n); m != nil {
 		defer m.release()
 		return s.drv.CopyOut(dst, src, n)
 	}

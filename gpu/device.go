@@ -12,9 +12,9 @@ import (
 	"quern.dev/internal/lease"
 )
 
-// Device is an opened device. It is safe for concurrent use. Every call of
-// [Open] returns a device of its own: buffers, streams and events belong to it
-// and cannot be used with another, even one of the same hardware.
+// Device is an open device. It is safe for concurrent use. Each call of [Open] returns a
+// separate device. Its buffers, streams and events cannot be used with another device, even
+// for the same hardware.
 type Device struct {
 	backend Backend
 	id      string
@@ -30,8 +30,8 @@ type Device struct {
 
 	beside beside
 
-	// lease is held by every stream, event, buffer and loaded kernel, so that
-	// the driver's device is closed after them.
+	// lease is held by each stream, event, buffer and loaded kernel, so that the driver's
+	// device is closed after them.
 	lease lease.Lease
 
 	mu      sync.Mutex
@@ -39,33 +39,34 @@ type Device struct {
 	events  map[*Event]struct{}
 	memory  map[*memory]struct{}
 	graphs  map[*GraphExec]struct{}
-	pools   []*Pool
+	pools   []devicePool
 
-	ownPool, ownHostPool ownPool
+	ownPool     func() *Pool // made by the first call; closed if the device is
+	ownHostPool func() *HostPool
 
 	managed managedTotal
 
 	kernels    sync.Map                 // *Kernel -> *loadedKernel
 	loaded     map[uint32]*loadedKernel // by ID, guarded by mu
-	lastLoaded uint32                   // the ID that was given last
+	lastLoaded uint32                   // the ID that was assigned last
 }
 
 // Attributes are the limits and properties of a device.
 type Attributes struct {
-	ThreadsPerBlock int  // at most
+	ThreadsPerBlock int  // most
 	Block           Dim3 // largest extent in each dimension
 	Grid            Dim3 // largest extent in each dimension
-	SharedPerBlock  int  // bytes, static and dynamic, at most
+	SharedPerBlock  int  // most bytes, static and dynamic
 	WarpSize        int  // threads
 	Multiprocessors int  // or cores
 	L2Size          int  // bytes, 0 if unknown
 	ClockRate       int  // kHz, 0 if unknown
 
-	// Of a multiprocessor, at most; 0 if unknown.
+	// Limits of a multiprocessor, 0 if unknown.
 	ThreadsPerMultiprocessor   int // resident
 	BlocksPerMultiprocessor    int // resident
 	RegistersPerMultiprocessor int // of 32 bits
-	SharedPerMultiprocessor    int // bytes, of which each block takes 1 KiB more than it uses
+	SharedPerMultiprocessor    int // bytes; each block takes 1 KiB more than it uses
 }
 
 func newDevice(name Backend, id string, drv driver.Device, passed []string, c Config) (*Device, error) {
@@ -82,6 +83,16 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string, c Co
 		memory:  make(map[*memory]struct{}),
 	}
 	d.launchTimeout = c.LaunchTimeout
+	d.ownPool = sync.OnceValue(func() *Pool {
+		p := newPool(d, PoolConfig{})
+		p.open(p) // if the device is closed, the pool is, and says so when it is used
+		return p
+	})
+	d.ownHostPool = sync.OnceValue(func() *HostPool {
+		p := newHostPool(d, PoolConfig{})
+		p.open(p)
+		return p
+	})
 	s, err := d.newStream(context.Background())
 	if err != nil {
 		return nil, errors.Join(err, driverError("close "+id, drv.Close()))
@@ -93,7 +104,7 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string, c Co
 // opened reports whether d was made by Open.
 func (d *Device) opened() bool { return d != nil && d.drv != nil }
 
-// info describes the device; what was never opened has nothing to say.
+// info describes the device. It is empty if the device was never opened.
 func (d *Device) info() *driver.Info {
 	if !d.opened() {
 		return new(driver.Info)
@@ -101,10 +112,10 @@ func (d *Device) info() *driver.Info {
 	return d.drv.Info()
 }
 
-// Name returns what the device calls itself, such as "NVIDIA H200".
+// Name returns the name of the hardware, such as "NVIDIA H200".
 func (d *Device) Name() string { return d.info().Name }
 
-// Backend returns the device's kind.
+// Backend returns the kind of the device.
 func (d *Device) Backend() Backend {
 	if d == nil {
 		return ""
@@ -112,7 +123,7 @@ func (d *Device) Backend() Backend {
 	return d.backend
 }
 
-// ID returns the name by which the device can be asked for, such as "cuda:0".
+// ID returns the name that Config.Device has for the device, such as "cuda:0".
 func (d *Device) ID() string {
 	if d == nil {
 		return ""
@@ -120,15 +131,15 @@ func (d *Device) ID() string {
 	return d.id
 }
 
-// ComputeCapability returns the version of the GPU's instruction set, such as
-// 9, 0. It is 0, 0 for devices that have none.
+// ComputeCapability returns the version of the GPU's instruction set, such as 9, 0, or 0, 0
+// for other devices.
 func (d *Device) ComputeCapability() (major, minor int) {
 	i := d.info()
 	return i.Major, i.Minor
 }
 
-// DriverVersion returns the version of the software that runs the device: for
-// GPUs, that of CUDA which the driver supports.
+// DriverVersion returns the version of the device's software. For GPUs it is the CUDA
+// version that the driver supports.
 func (d *Device) DriverVersion() string { return d.info().DriverVersion }
 
 // Attributes returns the device's limits and properties.
@@ -143,8 +154,8 @@ func (d *Device) PassedOver() []string {
 	return slices.Clone(d.passed)
 }
 
-// Memory returns the device's free and total memory in bytes. What is not known,
-// or no longer because the device is closed, is zero.
+// Memory returns the device's free and total memory in bytes, zero if unknown or if the
+// device is closed.
 func (d *Device) Memory() (free, total int64) {
 	if d.acquire() != nil {
 		return 0, 0
@@ -157,8 +168,7 @@ func (d *Device) Memory() (free, total int64) {
 	return free, total
 }
 
-// DefaultStream returns the stream that every device has. It is closed with the
-// device.
+// DefaultStream returns the device's own stream, which is closed with the device.
 func (d *Device) DefaultStream() *Stream {
 	if d == nil {
 		return nil
@@ -166,8 +176,8 @@ func (d *Device) DefaultStream() *Stream {
 	return d.def
 }
 
-// Synchronize waits for the work of all streams and returns the faults of their
-// kernels. Cancelling ctx ends the wait, not the work.
+// Synchronize waits for the work of all streams, and returns the faults of their kernels.
+// Cancelling ctx ends the wait, not the work.
 func (d *Device) Synchronize(ctx context.Context) error {
 	if err := d.check(); err != nil {
 		return driverError("synchronize", err)
@@ -195,11 +205,10 @@ func (d *Device) Synchronize(ctx context.Context) error {
 	return joinLost(errs)
 }
 
-// Close waits for the device's work and releases the device and all that it
-// made. It returns the faults of kernels that no wait has returned, and a
-// [LeakError] if buffers were not closed. Closing again does nothing. If a
-// [Persistent] does not make way, the device cannot be released before the process
-// ends.
+// Close waits for the device's work, and releases the device and everything that it made.
+// It returns faults of kernels that no wait has returned, and a [LeakError] if buffers are
+// still open. Closing again does nothing. If a [Persistent] does not quiesce, the device is
+// released only when the process ends.
 func (d *Device) Close() error {
 	if !d.opened() {
 		return nil
@@ -255,7 +264,7 @@ func (d *Device) destroy() error {
 	return driverError("release", unlessLost(errors.Join(d.closeStaging(), d.beside.close(d), d.drv.Close())))
 }
 
-// release ends the hold of one object on the device.
+// release ends a use of the device.
 func (d *Device) release() error {
 	if d.lease.Release() {
 		return d.destroy()
@@ -263,7 +272,7 @@ func (d *Device) release() error {
 	return nil
 }
 
-// workingStreams are those whose work ends by itself.
+// workingStreams returns the streams whose work ends by itself.
 func (d *Device) workingStreams() []*Stream {
 	return slices.DeleteFunc(d.openStreams(), func(s *Stream) bool { return s.detached })
 }
@@ -274,7 +283,7 @@ func (d *Device) openStreams() []*Stream {
 	return slices.Clone(d.streams)
 }
 
-// check reports why the device cannot be used.
+// check returns an error if the device cannot be used.
 func (d *Device) check() error {
 	switch {
 	case d == nil:
@@ -288,7 +297,7 @@ func (d *Device) check() error {
 	}
 }
 
-// acquire begins a hold on the device, which release ends.
+// acquire begins a use of the device, which release ends.
 func (d *Device) acquire() error {
 	if err := d.check(); err != nil {
 		return err
@@ -299,7 +308,7 @@ func (d *Device) acquire() error {
 	return nil
 }
 
-// orBackground makes waiting with a nil context waiting without an end.
+// orBackground returns ctx, or context.Background if it is nil.
 func orBackground(ctx context.Context) context.Context {
 	if ctx == nil {
 		return context.Background()

@@ -11,29 +11,28 @@ import (
 
 // Errors that are matched with errors.Is.
 var (
-	// ErrNoDevice is why [Open] fails; the message gives the reason.
+	// ErrNoDevice means that [Open] found no device; the message gives the reason.
 	ErrNoDevice = driver.ErrNoDevice
 
 	// ErrOutOfMemory means that a device has not enough free memory.
 	ErrOutOfMemory = driver.ErrOutOfMemory
 
-	// ErrPinned means that memory of the host cannot be page-locked.
+	// ErrPinned means that host memory cannot be page-locked.
 	ErrPinned = errors.New("memory cannot be page-locked")
 
-	// ErrDeviceLost means that a device does no more work: its memory had an
-	// error that cannot be corrected, or a kernel made an access that it must not
-	// (possible in kernels marked unchecked only). Every later call on that
-	// device returns it; its buffers are lost, and closing them and the device
-	// is all that is left to do. Other devices go on.
+	// ErrDeviceLost means that a device has stopped working: its memory had an
+	// uncorrectable error, or a kernel made an illegal access (possible only in kernels
+	// marked unchecked). Every later call on the device returns it. The contents of its
+	// buffers are lost; the program can only close them and the device. Other devices
+	// continue to work.
 	ErrDeviceLost = driver.ErrDeviceLost
 
-	// ErrClosed means that what is used was closed, or what it belongs to: a
-	// device, stream, event, buffer, host buffer, managed or unified array,
+	// ErrClosed means that the object, or the one that it belongs to, was closed: a device, stream, event, buffer, host buffer, managed or unified array,
 	// texture, pool, scope, kernel, inline launch or executable graph.
 	ErrClosed = errors.New("closed")
 
-	// ErrReadOnly means that a buffer would be written that is for reading: a view of
-	// a unified array that [Unified.ReadDevice] has returned.
+	// ErrReadOnly means that work would write a buffer for reading: a view of a unified
+	// array that [Unified.ReadDevice] returned.
 	ErrReadOnly = errors.New("for reading only")
 
 	// ErrInvalid means that an argument is not acceptable: a nil buffer, one of
@@ -46,8 +45,8 @@ var (
 // Error is an error that a device's driver returned. Some match a sentinel
 // error, such as [ErrOutOfMemory].
 //
-// One that matches [ErrDeviceLost] leaves the process without a usable CUDA
-// context: every later call on that GPU returns it.
+// After one that matches [ErrDeviceLost], the process has no usable CUDA context for that
+// GPU: every later call returns it.
 type Error struct {
 	Op   string // the driver's function, such as "cuMemAlloc"
 	Code int    // the driver's code, 0 if it has none
@@ -62,8 +61,7 @@ func (e *Error) Error() string { return (*driver.Error)(e).Error() }
 // Unwrap returns the sentinel error that e matches.
 func (e *Error) Unwrap() error { return e.Err }
 
-// failure is an error with another that errors.Is and errors.As find, and that
-// the message does not repeat.
+// failure is an error that wraps another one without repeating its message.
 type failure struct {
 	text string
 	is   error
@@ -92,8 +90,7 @@ func closedError(what string) error {
 	return &failure{what + " is closed", ErrClosed}
 }
 
-// otherDevice is the error for what belongs to device have and is used with
-// device want.
+// otherDevice returns the error for the use of an object of device have with device want.
 func otherDevice(what string, have, want *Device) error {
 	if have.id == want.id {
 		return invalid("%s is of another opened device (%s was opened more than once)", what, have.id)
@@ -101,7 +98,7 @@ func otherDevice(what string, have, want *Device) error {
 	return invalid("%s is of another device (%s, not %s)", what, have.id, want.id)
 }
 
-// driverError makes a driver's error the public one, and says what failed.
+// driverError returns the public form of a driver's error, with the operation that failed.
 func driverError(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -109,8 +106,8 @@ func driverError(doing string, err error) error {
 	return &operationError{doing, public(err)}
 }
 
-// partOf says of which operation of the program the failure of another one was part.
-// What kernels and functions of the program did, and leaks, speak for themselves.
+// partOf returns an error of one operation as that of the operation which called it. It
+// leaves errors of kernels and of the program's functions, and leaks, as they are.
 func partOf(doing string, err error) error {
 	switch e := err.(type) {
 	case *operationError:
@@ -132,20 +129,20 @@ func partOf(doing string, err error) error {
 // joined is the type of what errors.Join returns.
 var joined = reflect.TypeOf(errors.Join(ErrClosed))
 
-// operationError is an error of this package and what it was doing.
+// operationError is an error of an operation of this package.
 type operationError struct {
 	doing string
 	err   error
 }
 
-// Error names the package once, also if err is of another of its functions.
+// Error names the package once, even if err is an operationError.
 func (e *operationError) Error() string {
 	return "gpu: " + e.doing + ": " + strings.TrimPrefix(e.err.Error(), "gpu: ")
 }
 
 func (e *operationError) Unwrap() error { return e.err }
 
-// public makes a driver's error the public one.
+// public returns the public form of a driver's error.
 func public(err error) error {
 	if e, ok := errors.AsType[*driver.CooperativeLaunchError](err); ok {
 		err = (*CooperativeLaunchError)(e)
@@ -154,4 +151,29 @@ func public(err error) error {
 		err = &failure{err.Error(), (*Error)(e)}
 	}
 	return err
+}
+
+// unlessLost drops the error of releasing something of a lost device. The program already
+// has the error of the operation that found the device lost.
+func unlessLost(err error) error {
+	if errors.Is(err, ErrDeviceLost) {
+		return nil
+	}
+	return err
+}
+
+// joinLost joins errors, but of those of a lost device only the first one.
+func joinLost(errs []error) error {
+	var told []error
+	lost := false
+	for _, err := range errs {
+		if errors.Is(err, ErrDeviceLost) {
+			if lost {
+				continue
+			}
+			lost = true
+		}
+		told = append(told, err)
+	}
+	return errors.Join(told...)
 }

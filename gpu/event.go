@@ -10,8 +10,8 @@ import (
 	"quern.dev/internal/lease"
 )
 
-// Event is a point in the work of a stream, to wait for and to measure time
-// with. It is safe for concurrent use.
+// Event is a point in the work of a stream, for waiting and for measuring time. It is safe
+// for concurrent use.
 type Event struct {
 	dev    *Device
 	drv    driver.Event
@@ -22,7 +22,7 @@ type Event struct {
 	launches atomic.Uint64 // of the stream, before it was recorded
 }
 
-// NewEvent makes an event, which is to be closed.
+// NewEvent makes an event. The caller closes it.
 func (d *Device) NewEvent() (*Event, error) {
 	if err := d.acquire(); err != nil {
 		return nil, driverError("new event", err)
@@ -43,9 +43,9 @@ func (d *Device) NewEvent() (*Event, error) {
 	return e, nil
 }
 
-// Synchronize waits until e was reached, and returns the fault of a kernel of
-// its stream as [*KernelError]. Cancelling ctx ends the wait, not the work. It
-// returns at once if e was never recorded.
+// Synchronize waits until the stream has reached e, and returns the fault of a kernel of
+// that stream as [*KernelError]. It returns at once if e was never recorded. Cancelling ctx
+// ends the wait, not the work.
 func (e *Event) Synchronize(ctx context.Context) error {
 	if err := e.acquire(nil); err != nil {
 		return driverError("synchronize event", err)
@@ -72,7 +72,7 @@ func (e *Event) Synchronize(ctx context.Context) error {
 	return s.fault()
 }
 
-// Done reports whether e was reached. It does not wait.
+// Done reports, without waiting, whether the stream has reached e.
 func (e *Event) Done() (bool, error) {
 	if err := e.acquire(nil); err != nil {
 		return false, driverError("query event", err)
@@ -85,8 +85,8 @@ func (e *Event) Done() (bool, error) {
 	return done, driverError("query event", err)
 }
 
-// Elapsed returns the time on the device from start to end, both of which were
-// recorded and have been reached.
+// Elapsed returns the time on the device from start to end. Both events must have been
+// recorded and reached.
 func Elapsed(start, end *Event) (time.Duration, error) {
 	if err := start.acquire(nil); err != nil {
 		return 0, driverError("elapsed time: start", err)
@@ -130,8 +130,8 @@ func (e *Event) destroy() error {
 	return errors.Join(driverError("close event", unlessLost(e.drv.Close())), e.dev.release())
 }
 
-// acquire begins a use of the event, which release ends. If dev is not nil, the
-// event must be of that device.
+// acquire begins a use of the event, which release ends. The event must be of device dev,
+// unless dev is nil.
 func (e *Event) acquire(dev *Device) error {
 	switch {
 	case e == nil:
@@ -149,6 +149,6 @@ func (e *Event) acquire(dev *Device) error {
 
 func (e *Event) release() {
 	if e.lease.Release() {
-		e.destroy() // its error has nobody left to go to: Close has returned
+		e.destroy() // the error is lost: Close has returned
 	}
 }

@@ -9,14 +9,15 @@ import (
 	"strings"
 
 	"quern.dev/gpu/compiled"
+	"quern.dev/gpu/internal/layout"
 	"quern.dev/internal/driver"
 	"quern.dev/kernel"
 )
 
-// FaultKind classifies what stops a kernel.
+// FaultKind is the kind of a fault.
 type FaultKind uint8
 
-// Kinds of faults that kernels find on every device, in their own checks.
+// Faults that the kernel's own checks detect on every device.
 const (
 	OutOfRange   = FaultKind(driver.KindRange)  // an index or slice bound
 	DivideByZero = FaultKind(driver.KindDivide) // of integers
@@ -25,7 +26,7 @@ const (
 	NilPointer   = FaultKind(driver.KindNil)
 )
 
-// Kinds of faults that the simulator finds.
+// Faults that the simulator detects.
 const (
 	BadAddress    = FaultKind(driver.KindMemory)        // outside every allocation or variable
 	Misaligned    = FaultKind(driver.KindMisaligned)    // address not a multiple of the access size
@@ -37,8 +38,8 @@ const (
 	Trap          = FaultKind(driver.KindTrap)
 )
 
-// GivenUp is the kind of launches that were ended because the context of their
-// stream has ended, or Config.LaunchTimeout has passed.
+// GivenUp means that a launch was stopped because the context of its stream ended or
+// Config.LaunchTimeout passed.
 const GivenUp = FaultKind(driver.KindGivenUp)
 
 var faultNames = [...]string{
@@ -57,29 +58,26 @@ func (k FaultKind) String() string {
 	return "unknown fault"
 }
 
-// KernelError is what stopped a kernel: the first fault of a thread. It is
-// returned once, by the next wait on the stream that ran the kernel. The device
-// stays usable. A launch that was given up returns it itself. The contents of the
-// buffers that the kernel writes are unspecified: on a GPU and the simulator the other threads go on, on the CPU
-// the rest of the launch is not run. A fault that only the simulator finds ends
-// its launch.
+// KernelError is the first fault of a kernel. The next wait on the stream returns it, once. A
+// launch that was given up returns it itself. The device stays usable. The contents of
+// buffers that the kernel writes are unspecified: on a GPU and the simulator the other
+// threads continue, on the CPU the rest of the launch does not run. A fault that only the
+// simulator detects ends the launch.
 type KernelError struct {
 	Kernel        string // its function, or the handler of an actor
-	Handler       bool   // it is a handler
+	Handler       bool   // Kernel is a handler
 	Kind          FaultKind
-	File          string // of the Go source, behind its package's import path: "example.com/app/filters/blur.go"
+	File          string // of the Go source, with the import path of its package: "example.com/app/filters/blur.go"
 	Line          int
 	Block, Thread Dim3
-	// Index and Length are the index or slice bound that was out of range and
-	// what it was checked against: a length, or for slice bounds a capacity. If the
-	// simulator has found the fault in an access to a slice, Param is the parameter,
-	// Index the element and Length the slice's.
+	// Index is the index or slice bound that was out of range. Length is the length or, for
+	// slice bounds, the capacity. If the simulator detected the fault in an access to a
+	// slice, Param is the parameter, Index the element, and Length that of the slice.
 	Index, Length int64
 	Param         string
 	Reason        string // "index 8 out of range [0,5)"
 
-	// Err is why a launch was given up, the cause of a context's end. It is nil for
-	// other kinds.
+	// Err is the cause of the context's end for GivenUp, and otherwise nil.
 	Err error
 }
 
@@ -110,7 +108,7 @@ func (e *KernelError) Error() string {
 
 func place(d Dim3) string { return fmt.Sprintf("(%d,%d,%d)", d.X, d.Y, d.Z) }
 
-// kernelError translates a fault of a kernel that was launched on d.
+// kernelError returns the public form of a fault of a kernel that was launched on d.
 func (d *Device) kernelError(f *driver.Fault) *KernelError {
 	e := &KernelError{
 		Kernel: "unknown",
@@ -137,7 +135,10 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 		}
 		e.File = info.sourceFile(f.File, f.Package)
 		if f.Access != nil {
-			e.locate(f.Access, info.Params)
+			if at, text, ok := layout.Locate(f.Access, info.Params); ok {
+				e.Param, e.Index, e.Length = at.Param, at.Index, at.Length
+				e.Reason = strings.Replace(e.Reason, f.Access.Where, text, 1)
+			}
 		}
 		e.explain(f.HasIndex, f.Reason)
 		return e
@@ -160,8 +161,8 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 	return e
 }
 
-// explain sets Reason from the kind, in the same words for every device. For
-// other kinds than those of a kernel's own checks, reason is kept.
+// explain sets Reason from the kind, with the same words for all devices. For faults that
+// only the simulator detects it leaves Reason as it is.
 func (e *KernelError) explain(hasIndex bool, reason string) {
 	switch {
 	case e.Kind == OutOfRange && !hasIndex:
@@ -185,18 +186,17 @@ func (e *KernelError) explain(hasIndex bool, reason string) {
 	}
 }
 
-// declared returns the place of the kernel's declaration.
+// declared returns the position of the kernel's declaration.
 func (k *kernelInfo) declared() (file string, line int) {
 	file, number, _ := strings.Cut(k.Pos, ":")
 	line, _ = strconv.Atoi(number)
 	return file, line
 }
 
-// sourceFile returns a source file's name behind the import path of its package.
-// In GPU code a file of the kernel's own package has no path. The run-time system
-// of Go knows the full path of a file, and pkg, the package of the function: what
-// was put into a function of the kernel's package from another has the name that
-// it has in GPU code.
+// sourceFile returns the name of a source file with the import path of its package. In GPU
+// code, files of the kernel's own package have no path. Go's runtime reports the full path
+// of a file and pkg, the package of the function; code inlined from another package has the
+// name that it has in GPU code.
 func (k *kernelInfo) sourceFile(name, pkg string) string {
 	name = filepath.ToSlash(name)
 	switch base := path.Base(name); {
@@ -220,5 +220,5 @@ func (k *kernelInfo) sourceFile(name, pkg string) string {
 	return path.Join(k.Package, name)
 }
 
-// Dim3 is an extent, in threads or blocks, or a place within one.
+// Dim3 is an extent in threads or blocks, or a position within one.
 type Dim3 = kernel.Dim3

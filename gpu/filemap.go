@@ -6,21 +6,21 @@ import (
 	"os"
 	"sync"
 	"unsafe"
+
+	"quern.dev/gpu/internal/filemap"
 )
 
-// Mapped is a file in the address space of the process, as a source of copies
-// that need no memory for the file: its elements are read when they are copied,
-// by several cores. It is safe for concurrent use.
+// Mapped is a memory-mapped file to copy from. The file needs no memory of the process: several
+// cores read the elements when they are copied. A Mapped is safe for concurrent use.
 type Mapped[T any] struct {
 	mu    sync.Mutex
 	data  []T
 	bytes []byte // of the mapping, nil if the elements are Go memory
 }
 
-// OpenMapped maps a file, which is to be closed. The file holds the elements as
-// the processor does, one after the other, and nothing else; its size is a
-// multiple of theirs. It must not become shorter until it is closed. On systems
-// without mapped files it is read.
+// OpenMapped maps a file. The caller closes it. The file contains only the elements, in the
+// processor's format. It must not be truncated while it is open. On systems without mapped
+// files, OpenMapped reads the file.
 func OpenMapped[T any](path string) (*Mapped[T], error) {
 	m := new(Mapped[T])
 	if err := m.open(path); err != nil {
@@ -52,7 +52,7 @@ func (m *Mapped[T]) open(path string) error {
 	case size == 0:
 		return nil
 	}
-	if m.bytes, err = mapFile(f, size); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if m.bytes, err = filemap.Map(f, size); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if m.bytes != nil {
@@ -67,8 +67,8 @@ func (m *Mapped[T]) open(path string) error {
 	return nil
 }
 
-// Data returns the elements, nil if the file is closed. The slice must not be used
-// after that. What is written to it stays in the process.
+// Data returns the elements, or nil if the file is closed. The slice must not be used after the
+// file is closed. Writes to it do not change the file.
 func (m *Mapped[T]) Data() []T {
 	if m == nil {
 		return nil
@@ -93,7 +93,7 @@ func (m *Mapped[T]) Close() error {
 	if bytes == nil {
 		return nil
 	}
-	if err := unmapFile(bytes); err != nil {
+	if err := filemap.Unmap(bytes); err != nil {
 		return fmt.Errorf("gpu: close mapped file: %w", err)
 	}
 	return nil

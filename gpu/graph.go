@@ -6,26 +6,26 @@ import (
 	"slices"
 	"sync"
 
+	"quern.dev/gpu/internal/goroutines"
 	"quern.dev/internal/driver"
 )
 
-// Graph is work that was recorded to be run many times: launches, copies, fills
-// and calls, with what each comes after. [Device.Capture] records what a function
-// does on streams; [Device.NewGraph] and [Graph.Add] put a graph together node by
-// node. [Graph.Instantiate] makes it ready to run.
+// Graph is recorded work that can be run many times: launches, copies, fills and calls, with
+// their order. [Device.Capture] records what a function does on streams; [Device.NewGraph]
+// and [Graph.Add] build a graph node by node. [Graph.Instantiate] prepares it.
 //
-// A Graph is a description: it is not closed, and holds no memory. It is safe for
-// concurrent use.
+// A Graph is a description: it holds no memory and needs no Close. It is safe for concurrent
+// use.
 type Graph struct {
 	dev *Device
 
-	adding goroutines // in Add
+	adding goroutines.Set // in Add
 
 	mu    sync.Mutex
 	nodes []*Node
 }
 
-// NodeKind says what a node of a graph does.
+// NodeKind is the kind of a node of a graph.
 type NodeKind string
 
 // Kinds of nodes.
@@ -61,7 +61,7 @@ type hold interface {
 	release()
 }
 
-// Kind returns what the node does.
+// Kind returns the kind of the node.
 func (n *Node) Kind() NodeKind {
 	if n == nil {
 		return ""
@@ -69,7 +69,7 @@ func (n *Node) Kind() NodeKind {
 	return nodeKinds[n.work.Kind]
 }
 
-// String returns the kind and more: "kernel saxpy", "copy of 4096 bytes".
+// String describes the node: "kernel saxpy", "copy of 4096 bytes".
 func (n *Node) String() string {
 	if n == nil {
 		return "no node"
@@ -77,7 +77,7 @@ func (n *Node) String() string {
 	return n.what
 }
 
-// After returns the nodes that the node comes after.
+// After returns the nodes that this node follows.
 func (n *Node) After() []*Node {
 	if n == nil || n.graph == nil {
 		return nil
@@ -98,19 +98,17 @@ func (d *Device) NewGraph() (*Graph, error) {
 	return &Graph{dev: d}, nil
 }
 
-// Capture calls record and makes a graph of what it does on the stream that it
-// gets, which takes no part in the device's work: launches, [Copy], [CopyBox],
-// [Fill], [Zero], [CopyIn], [CopyInAsync], [CopyOutAsync], [Stream.Call], runs of
-// other graphs, [If] and [While]. None of it is done now. [CopyIn] records the
-// elements that the slice has now; asynchronous copies read and write the host's
-// memory in each run. [Upload] allocates its buffer now and records the copy, so
-// that each run copies the same elements to it. What waits, and all else that
-// needs a stream, returns an error while a stream records.
+// Capture calls record with a stream, and returns a graph of the work that record adds to it:
+// launches, [Copy], [CopyBox], [Fill], [Zero], [CopyIn], [CopyInAsync], [CopyOutAsync],
+// [Stream.Call], runs of other graphs, [If] and [While]. The device does none of it now.
+// [CopyIn] records the elements that the slice has now; asynchronous copies read and write
+// host memory in each run. [Upload] allocates its buffer now and records the copy, so each
+// run copies the same elements. Waits, and all other operations that need a stream, return
+// an error while the stream is recording.
 //
-// Streams join the graph when they wait for an event that was recorded on a
-// stream of the graph, or are made to go on after one with [Stream.After]; what
-// they do then is recorded too, and may run beside the rest. They leave it when
-// record returns.
+// Other streams join the graph when they wait for an event that was recorded on a stream of
+// the graph, or call [Stream.After] with one. Their work is then recorded too, and may run
+// concurrently with the rest. They leave the graph when record returns.
 //
 // If record returns an error, Capture returns it.
 func (d *Device) Capture(record func(s *Stream) error) (*Graph, error) {
@@ -134,7 +132,7 @@ func (g *Graph) Device() *Device {
 	return g.dev
 }
 
-// Nodes returns the nodes, each behind those that it comes after.
+// Nodes returns the nodes in an order in which each follows its predecessors.
 func (g *Graph) Nodes() []*Node {
 	if g == nil {
 		return nil
@@ -144,12 +142,11 @@ func (g *Graph) Nodes() []*Node {
 	return slices.Clone(g.nodes)
 }
 
-// Add records what a function does, as [Device.Capture] does, and makes it come
-// after the given nodes; with none it can begin with the graph. It returns the
-// node that is reached when all of it is done: the last one recorded, or an empty
-// one if several are last.
+// Add records the work of a function, as [Device.Capture] does, after the given nodes, or at
+// the start of the graph if there are none. It returns the node that follows all of this
+// work: the last one recorded, or an empty node if several are last.
 //
-// Nodes may be added concurrently, but not by the function itself.
+// Add may be called concurrently, but not by the function itself.
 //
 //	fill, err := g.Add(func(s *gpu.Stream) error { return gpu.Zero(s, sum) })
 //	add, err := g.Add(func(s *gpu.Stream) error { return LaunchAdd(s, grid, sum, x) }, fill)
@@ -167,10 +164,10 @@ func (g *Graph) Add(record func(s *Stream) error, after ...*Node) (*Node, error)
 		}
 		first = append(first, n.index)
 	}
-	if g.adding.here() {
+	if g.adding.Here() {
 		return nil, driverError("add to graph", invalid("the function that Add records adds to the graph; add one after the other"))
 	}
-	defer g.adding.enter()()
+	defer g.adding.Enter()()
 	return g.record("add to graph", first, record)
 }
 
@@ -231,9 +228,9 @@ func (g *Graph) append(nodes []*Node, base int) {
 	g.nodes = append(g.nodes, nodes...)
 }
 
-// Instantiate makes the graph ready to run. What is added to the graph later is
-// not part of that. The buffers that the graph uses keep their memory until the
-// executable graph is closed, also if they are closed before.
+// Instantiate prepares the graph for running. Later additions to the graph have no effect on
+// the result. The buffers of the graph keep their memory until the executable graph is
+// closed, even if they are closed earlier.
 func (g *Graph) Instantiate() (*GraphExec, error) {
 	const doing = "instantiate graph"
 	if err := g.check(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"quern.dev/gpu/internal/goroutines"
 	"quern.dev/internal/driver"
 )
 
@@ -21,7 +22,7 @@ type capture struct {
 	paused  map[*Stream]bool  // record the body of a condition; see body
 	ended   bool
 
-	bodies goroutines // that record the bodies
+	bodies goroutines.Set // that record the bodies
 }
 
 // mark is an event that was recorded on a stream of a capture.
@@ -80,7 +81,7 @@ func (c *capture) last(s *Stream) ([]int, error) {
 	switch {
 	case c.ended || !ok:
 		return nil, errEnded
-	case c.paused[s] || c.bodies.here():
+	case c.paused[s] || c.bodies.Here():
 		return nil, invalid("the body of a condition is being recorded; use the stream that it gets, and those that join it")
 	default:
 		return after, nil
@@ -106,7 +107,7 @@ func (c *capture) body(doing string, s *Stream, record func(s *Stream) error) ([
 	if err := pause(); err != nil {
 		return nil, driverError(doing, err)
 	}
-	leave := c.bodies.enter()
+	leave := c.bodies.Enter()
 	defer func() {
 		leave()
 		c.mu.Lock()

@@ -6,21 +6,20 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// If records, on a stream that records a graph, work that each run of the graph
-// does if the element of condition is not zero when the run gets there.
+// If records work that each run of the graph does only if the element of condition is not
+// zero at that point. s must be recording a graph.
 //
-// The body is recorded on a stream of its own, which other streams join as they
-// join a graph, but not those that record a graph already: on them and on s the
-// body has nothing recorded, which would be done unconditionally, and gets an
-// error instead. It holds no calls of Go functions. It is not done once a kernel of
-// the run has failed.
+// The body is recorded on its own stream, which other streams join as they join a graph.
+// Streams that are already recording a graph, including s, return an error in the body,
+// because their work would be unconditional. The body cannot contain calls of Go functions.
+// It does not run after a kernel of the run has failed.
 func If(s *Stream, condition *Buffer[uint32], body func(s *Stream) error) error {
 	return conditional(s, driver.GraphIf, condition, body)
 }
 
-// While records work as [If] does, that each run of the graph repeats while the
-// element of condition is not zero, which it tests before each time. Nothing ends
-// a loop whose kernels never make it zero, but a kernel that fails.
+// While records work as [If] does. Each run of the graph repeats the work while the element of
+// condition is not zero, which it tests before each iteration. The loop ends only when the
+// element is zero or a kernel fails.
 func While(s *Stream, condition *Buffer[uint32], body func(s *Stream) error) error {
 	return conditional(s, driver.GraphWhile, condition, body)
 }

@@ -101,7 +101,7 @@ func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {
 			{"going on after a stream outside", recorded(func(s *Stream) error { return s.After(side) }), ErrInvalid, "gpu: wait for stream: the stream records a graph that the other one has not joined; call After of the other one with this one first"},
 			{"a body that goes on after the stream outside", recorded(func(s *Stream) error {
 				return If(s, flag, func(in *Stream) error { return in.After(s) })
-			}), ErrInvalid, "gpu: wait for stream: the other stream records another graph, as which the body of a condition counts"},
+			}), ErrInvalid, "gpu: wait for stream: the other stream is recording a different graph; If and While bodies are separate graphs"},
 			{"the time of an event in a graph", errors.Join(recorded(func(s *Stream) error { return s.Record(inside) }), second(Elapsed(inside, inside))), ErrInvalid, "gpu: elapsed time: start: the event was recorded in a graph, where the host cannot see it; record it on a stream that runs the graph"},
 			{"the time to an event in a graph", second(Elapsed(outside, inside)), ErrInvalid, "gpu: elapsed time: end: the event was recorded in a graph"},
 		}

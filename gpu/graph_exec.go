@@ -8,12 +8,13 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"quern.dev/gpu/internal/goroutines"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
 )
 
-// GraphExec is a graph that is ready to run. Its runs follow each other, also on
-// different streams. It is safe for concurrent use.
+// GraphExec is a graph that is ready to run. Its runs do not overlap, even on different
+// streams. It is safe for concurrent use.
 type GraphExec struct {
 	dev   *Device
 	drv   driver.GraphExec
@@ -21,7 +22,7 @@ type GraphExec struct {
 	last  atomic.Pointer[Stream] // that ran the graph
 	stand *Kernel                // for the graph, in errors of waits
 
-	callers goroutines // that run functions of the graph
+	callers goroutines.Set // that run functions of the graph
 
 	mu    sync.Mutex // for what follows, and updates
 	graph *Graph     // whose nodes stand for those of the executable graph
@@ -33,14 +34,13 @@ type GraphExec struct {
 // an update waits for the runs.
 const mostPast = 256
 
-// Launch runs the graph in the order of the stream. On a GPU it returns when the
-// run is queued, on the CPU and the simulator when it is done. What stops a
-// kernel of the graph is returned by the next wait on the stream, as for a
-// launch, and so is the error of a call; if several streams run the graph, by a
-// wait on one of them.
+// Launch runs the graph in the order of the stream. On a GPU it returns when the run is
+// queued, on the CPU and the simulator when it is done. The next wait on the stream returns
+// the fault of a kernel and the error of a call; if several streams run the graph, a wait on
+// one of them does.
 //
-// On a stream that records, the graph becomes one node of the other graph, as it
-// is now.
+// On a stream that is recording, the current state of the graph becomes one node of the
+// other graph.
 func (e *GraphExec) Launch(s *Stream) error {
 	c, err := s.enter()
 	if err != nil {
@@ -54,10 +54,10 @@ func (e *GraphExec) Launch(s *Stream) error {
 	if c != nil {
 		return driverError("launch graph", e.record(c, s))
 	}
-	e.last.Store(s)
-	if err := s.bounded(); err != nil {
+	if run, err := s.admit(e.stand); !run {
 		return driverError("launch graph", err)
 	}
+	e.last.Store(s)
 	n := s.began(e.stand)
 	return driverError("launch graph", s.launched(n, e.drv.Launch(s.drv)))
 }
@@ -76,9 +76,9 @@ func (e *GraphExec) bind(works []driver.GraphNode) []driver.GraphNode {
 // call runs a function of the graph.
 func (e *GraphExec) call(f func() error) error {
 	return onGoroutine(func() error {
-		defer e.callers.enter()()
+		defer e.callers.Enter()()
 		if s := e.last.Load(); s != nil {
-			defer s.callers.enter()()
+			defer s.callers.Enter()()
 		}
 		return f()
 	})
@@ -86,7 +86,7 @@ func (e *GraphExec) call(f func() error) error {
 
 // notCalled is [Stream.notCalled] of the graph.
 func (e *GraphExec) notCalled() error {
-	if e.callers.here() {
+	if e.callers.Here() {
 		return invalid("the graph waits for this function to return, which uses it; leave that to a goroutine that the function starts")
 	}
 	return nil
@@ -115,15 +115,14 @@ func holdsOf(nodes []*Node) []hold {
 	return holds
 }
 
-// Update replaces what node n does in later runs by what a function records: one
-// operation of the same kind, such as the launch of a kernel with other
-// arguments, another grid or even another kernel. n is of the graph that was
-// instantiated, which does not change, or that UpdateAll took last.
+// Update replaces the work of node n in later runs by what a function records: one operation
+// of the same kind, such as a launch with other arguments, another grid or another kernel. n
+// belongs to the graph that was instantiated, which does not change, or to the last one of
+// UpdateAll.
 //
-// Launches, copies between buffers and fills are changed in some microseconds.
-// What the driver cannot change makes it instantiate the graph again and wait for
-// its runs: cooperative launches, copies of Go slices, calls, graphs and
-// conditions.
+// Updates of launches, copies between buffers and fills take a few microseconds. The driver
+// cannot update cooperative launches, copies of Go slices, calls, graphs and conditions: for
+// these Update waits for the runs and instantiates the graph again.
 func (e *GraphExec) Update(n *Node, record func(s *Stream) error) error {
 	if err := e.acquire(nil); err != nil {
 		return driverError("update graph", err)
@@ -151,9 +150,9 @@ func (e *GraphExec) Update(n *Node, record func(s *Stream) error) error {
 	return driverError("update graph", e.replace(map[int]*Node{n.index: fresh[0]}))
 }
 
-// UpdateAll makes later runs do what another graph of the same form does: one
-// with as many nodes of the same kinds that come after the same others, such as
-// the same function captured again. Then its nodes stand for those of e.
+// UpdateAll makes later runs do the work of another graph with the same nodes and order, such
+// as a second capture of the same function. The nodes of that graph then stand for those of
+// e.
 func (e *GraphExec) UpdateAll(g *Graph) error {
 	if err := e.acquire(nil); err != nil {
 		return driverError("update graph", err)
@@ -247,8 +246,8 @@ func sameFrame(a, b *driver.Frame) bool {
 	return slices.EqualFunc(a.Bytes[:len(a.Bytes)-3], b.Bytes[:len(b.Bytes)-3], bytes.Equal)
 }
 
-// Close waits for the runs and releases the executable graph, and with it the
-// memory of buffers that have been closed. Closing again does nothing.
+// Close waits for the runs and releases the executable graph, with the memory of buffers that
+// have been closed. Closing again does nothing.
 func (e *GraphExec) Close() error {
 	if e == nil || e.dev == nil {
 		return nil
@@ -295,7 +294,7 @@ func (e *GraphExec) acquire(dev *Device) error {
 		return invalid("executable graph was not made by Instantiate")
 	case dev != nil && e.dev != dev:
 		return otherDevice("executable graph", e.dev, dev)
-	case e.callers.here():
+	case e.callers.Here():
 		return e.notCalled()
 	case !e.lease.Acquire():
 		return closedError("executable graph")
@@ -306,7 +305,7 @@ func (e *GraphExec) acquire(dev *Device) error {
 
 func (e *GraphExec) release() {
 	if e.lease.Release() {
-		e.destroy() // its error has nobody left to go to: Close has returned
+		e.destroy() // the error is lost: Close has returned
 	}
 }
 

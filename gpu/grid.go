@@ -7,9 +7,9 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Grid says how many threads a launch runs. [Linear], [Plane] and [Volume]
-// state the number of threads and leave the block size to the kernel; [Blocks]
-// states both. The zero value is an empty grid, which is an error to launch.
+// Grid is the number of threads of a launch. [Linear], [Plane] and [Volume] set the number of
+// threads and leave the block size to the kernel; [Blocks] sets both. The zero value is an
+// empty grid, which cannot be launched.
 type Grid struct {
 	threads Dim3 // at least; if rank > 0
 	rank    int  // dimensions that blocks may extend in, 0 if made by Blocks
@@ -19,36 +19,34 @@ type Grid struct {
 	shared int  // dynamic shared memory in bytes
 }
 
-// Linear is a grid of at least n threads along X: the last block, or cluster of
-// blocks, is a whole one, so that up to a block or cluster less one of the threads
-// have an index of n or more. A kernel leaves these out, as in
+// Linear returns a grid of at least n threads along X. The last block, or cluster of blocks, is
+// complete, so the index of some of its threads may be n or more. Kernels skip these threads:
 //
 //	if i := t.Global(); i < n { ... }
 func Linear(n int) Grid {
 	return Grid{threads: Dim3{X: n, Y: 1, Z: 1}, rank: 1}
 }
 
-// Plane is a grid of at least w x h threads. As with [Linear], kernels leave out
-// the threads beyond.
+// Plane returns a grid of at least w x h threads. Kernels skip threads beyond these, as with
+// [Linear].
 func Plane(w, h int) Grid {
 	return Grid{threads: Dim3{X: w, Y: h, Z: 1}, rank: 2}
 }
 
-// Volume is a grid of at least w x h x d threads. As with [Linear], kernels
-// leave out the threads beyond.
+// Volume returns a grid of at least w x h x d threads. Kernels skip threads beyond these, as
+// with [Linear].
 func Volume(w, h, d int) Grid {
 	return Grid{threads: Dim3{X: w, Y: h, Z: d}, rank: 3}
 }
 
-// Blocks is a grid of the given number of blocks, each of the given number of
-// threads. A Y or Z of zero counts as one.
+// Blocks returns a grid with the given number of blocks and of threads per block. A zero Y or Z
+// counts as 1.
 func Blocks(grid, block Dim3) Grid {
 	return Grid{blocks: filled(grid), block: filled(block)}
 }
 
-// Block returns g with blocks of the given size instead of one that suits the
-// kernel. A Y or Z of zero counts as one. Of grids made by [Blocks] it changes the
-// threads and leaves the number of blocks.
+// Block returns g with the given block size. A zero Y or Z counts as 1. If [Blocks] made the
+// grid, the number of blocks stays.
 func (g Grid) Block(block Dim3) Grid {
 	g.block = filled(block)
 	return g

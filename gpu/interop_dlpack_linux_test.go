@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
-
 	"quern.dev/internal/testmodule"
 )
 

@@ -13,14 +13,16 @@ import (
 	"sync/atomic"
 
 	"quern.dev/gpu/compiled"
+	"quern.dev/gpu/internal/coverage"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
 	"quern.dev/internal/limits"
+	"quern.dev/kernel/host"
 )
 
-// VariantVariable is the environment variable that names the first variant which
-// launches may use, "proven", "narrow" or "wide" instead of "coarse": for
-// measuring what 128-bit accesses, bounds checks and 64-bit indices bring or cost. Kernels without that variant use their
+// VariantVariable is the environment variable that names the first variant which launches may
+// use: "proven", "narrow" or "wide" instead of "coarse". It is for measuring the effect of
+// 128-bit accesses, bounds checks and 64-bit indices. Kernels without that variant use their
 // last one.
 const VariantVariable = "QUERN_VARIANT"
 
@@ -60,7 +62,7 @@ type Kernel struct {
 	places map[*loadedKernel]struct{}
 }
 
-// kernelInfo is what is known about a kernel.
+// kernelInfo describes a kernel.
 type kernelInfo struct {
 	compiled.Kernel
 	modules string // name of the modules in Code, if not Name
@@ -69,11 +71,11 @@ type kernelInfo struct {
 // param returns parameter i.
 func (k *kernelInfo) param(i int) *param { return (*param)(&k.Params[i]) }
 
-// param is a parameter as launches and messages need it.
+// param is a parameter with methods for launches and messages.
 type param compiled.Param
 
-// NewKernel makes a kernel of what quern gen has written. If that is damaged,
-// every launch returns an error that says so.
+// NewKernel makes a kernel from a generated description. If the description is invalid, each
+// launch returns an error.
 func NewKernel(info compiled.Kernel) *Kernel { return newKernel(kernelInfo{Kernel: info}) }
 
 func newKernel(info kernelInfo) *Kernel {
@@ -120,7 +122,7 @@ func (k *Kernel) Name() string {
 	return k.info.Name
 }
 
-// Params returns the kernel's parameters but the first, the thread.
+// Params returns the kernel's parameters without the first one, the thread.
 func (k *Kernel) Params() []compiled.Param {
 	if k == nil {
 		return nil
@@ -136,7 +138,7 @@ func (k *Kernel) String() string {
 	return k.info.Package + "." + k.info.Name
 }
 
-// check reports why the kernel cannot be launched.
+// check returns an error if the kernel cannot be launched.
 func (k *Kernel) check() error {
 	switch {
 	case k == nil:
@@ -150,7 +152,7 @@ func (k *Kernel) check() error {
 	}
 }
 
-// Prepare loads the kernel on d, which its first launch does otherwise.
+// Prepare loads the kernel on d. Otherwise its first launch does.
 func (k *Kernel) Prepare(d *Device) error {
 	if err := k.acquire(); err != nil {
 		return k.failed("prepare", err)
@@ -181,7 +183,7 @@ func (k *Kernel) prepare(d *Device) error {
 	return nil
 }
 
-// failed says which kernel could not be prepared or launched.
+// failed returns the error of an operation on the kernel.
 func (k *Kernel) failed(doing string, err error) error {
 	if name := k.Name(); name != "" {
 		doing += " " + name
@@ -189,9 +191,10 @@ func (k *Kernel) failed(doing string, err error) error {
 	return driverError(doing, err)
 }
 
-// module returns the PTX of a variant for a device of the given compute
-// capability, times ten, 0 if it has none. Of a variant that needs a newer one
-// there may be a module with replacements; if there is none for the device, the error is a *CapabilityError.
+// module returns the PTX of a variant for a device. capability is the device's compute
+// capability times ten, or 0. If the variant needs a newer device, module returns the module
+// with replacements; if that does not exist or needs a newer device too, the error is a
+// *CapabilityError.
 func (k *kernelInfo) module(variant string, capability int) (string, error) {
 	name := cmp.Or(k.modules, k.Name)
 	text, err := k.Code.Module(name, variant, false, k.Name)
@@ -211,8 +214,8 @@ func (k *kernelInfo) module(variant string, capability int) (string, error) {
 	return text, nil
 }
 
-// targetOf returns the compute capability, times ten, that PTX is for, 0 if it
-// does not say.
+// targetOf returns the compute capability times ten in the .target of PTX, or 0 without
+// one.
 func targetOf(ptx string) int {
 	_, rest, _ := strings.Cut(ptx, ".target sm_")
 	digits, _, _ := strings.Cut(rest, "\n")
@@ -232,6 +235,15 @@ func (k *kernelInfo) placed() int {
 	return k.Shared
 }
 
+// hostForm returns the function that the CPU device runs: the kernel's own function if its
+// package is built with -cover, because that one has the counters.
+func (k *kernelInfo) hostForm() host.Func {
+	if k.Plain != nil && k.Host != nil && coverage.Counts(k.Package) {
+		return k.Plain
+	}
+	return k.Host
+}
+
 // loadedKernel is a kernel on a device. It holds the device's lease.
 type loadedKernel struct {
 	dev    *Device
@@ -243,20 +255,19 @@ type loadedKernel struct {
 	closed   bool
 }
 
-// frameID is what fault records call the kernel: its number and the variant's.
+// frameID returns the number of the kernel and the variant in fault records.
 func (r *loadedKernel) frameID(variant int) uint32 {
 	return r.id*maxVariants + uint32(variant)
 }
 
-// loadedByID returns the kernel with a frame's ID, nil if there is none.
+// loadedByID returns the kernel with the ID of a frame, or nil.
 func (d *Device) loadedByID(id uint32) (r *loadedKernel, variant int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.loaded[id/maxVariants], int(id % maxVariants)
 }
 
-// newLoaded returns a place for the kernel with a number that no other has. d.mu is
-// held.
+// newLoaded returns a loadedKernel with a unique number. The caller holds d.mu.
 func (d *Device) newLoaded(k *Kernel) *loadedKernel {
 	for {
 		d.lastLoaded = (d.lastLoaded + 1) % (math.MaxUint32 / maxVariants)
@@ -266,7 +277,7 @@ func (d *Device) newLoaded(k *Kernel) *loadedKernel {
 	}
 }
 
-// load returns the place of kernel k on the device.
+// load returns kernel k on the device.
 func (d *Device) load(k *Kernel) (*loadedKernel, error) {
 	if r, ok := d.kernels.Load(k); ok {
 		return r.(*loadedKernel), nil
@@ -291,7 +302,7 @@ func (d *Device) load(k *Kernel) (*loadedKernel, error) {
 	return r, nil
 }
 
-// variant returns the loaded module, and loads it first if need be.
+// variant returns a variant, and loads it if necessary.
 func (r *loadedKernel) variant(i int) (*variant, error) {
 	slot := &r.variants[i]
 	if v := slot.Load(); v != nil {
@@ -329,7 +340,7 @@ func (r *loadedKernel) variant(i int) (*variant, error) {
 	return v, nil
 }
 
-// close unloads the modules, for an operation.
+// close unloads the modules. Errors name the operation doing.
 func (r *loadedKernel) close(doing string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

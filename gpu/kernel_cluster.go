@@ -7,26 +7,26 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// CooperativeLaunchError is why a launch of a kernel that calls SyncGrid fails: its
-// blocks cannot all be resident at once. Nothing has run. A smaller grid whose
-// threads each do more, in a loop with steps of t.Stride(), does the same work.
+// CooperativeLaunchError means that the blocks of a kernel which calls SyncGrid cannot all be
+// resident at once. Nothing has run. Use a smaller grid, in which each thread loops over its
+// elements in steps of t.Stride().
 type CooperativeLaunchError struct {
 	Blocks int // of the grid
-	Limit  int // at most, of the block size and shared memory of the launch
+	Limit  int // most blocks with the block size and shared memory of the launch
 }
 
-// Error tells how many blocks there were and may be.
+// Error states the number of blocks and the limit.
 func (e *CooperativeLaunchError) Error() string { return (*driver.CooperativeLaunchError)(e).Error() }
 
 // Unwrap makes the error match ErrInvalid.
 func (e *CooperativeLaunchError) Unwrap() error { return ErrInvalid }
 
-// CapabilityError is why a kernel cannot run on a device that lacks what it
-// uses. Nothing has run. It matches errors.ErrUnsupported.
+// CapabilityError means that a device lacks a feature that a kernel uses. Nothing has run.
+// It matches errors.ErrUnsupported.
 type CapabilityError struct {
 	Feature      string // "thread block clusters"
-	Major, Minor int    // the compute capability that the device has
-	Need         string // the one that has it, "9.0"
+	Major, Minor int    // compute capability of the device
+	Need         string // compute capability that has the feature, such as "9.0"
 }
 
 // Error names the feature and both compute capabilities.
@@ -37,8 +37,8 @@ func (e *CapabilityError) Error() string {
 // Unwrap returns errors.ErrUnsupported.
 func (e *CapabilityError) Unwrap() error { return errors.ErrUnsupported }
 
-// supported reports what the kernel uses and a device lacks. Devices without a
-// compute capability have everything.
+// supported returns an error if a device lacks a feature that the kernel uses. Devices
+// without a compute capability have all features.
 func (k *kernelInfo) supported(d *driver.Info) error {
 	switch {
 	case d.Major == 0:
@@ -50,7 +50,7 @@ func (k *kernelInfo) supported(d *driver.Info) error {
 	return nil
 }
 
-// checkClusters reports a grid that is not made of whole clusters.
+// checkClusters returns an error if a grid is not a whole number of clusters.
 func checkClusters(cluster, grid Dim3) error {
 	if cluster.X == 0 {
 		return nil

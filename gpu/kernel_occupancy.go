@@ -7,8 +7,8 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Occupancy says how a kernel fills a multiprocessor of a device: many resident
-// threads hide the time that memory takes.
+// Occupancy describes how a kernel fills a multiprocessor of a device. Many resident threads
+// hide the latency of memory.
 type Occupancy struct {
 	Blocks  int // resident on a multiprocessor at once
 	Threads int // of these blocks, in whole warps
@@ -18,7 +18,7 @@ type Occupancy struct {
 	Limit string
 }
 
-// Ratio returns the resident part of the threads that can be, from 0 to 1.
+// Ratio returns the fraction of the possible threads that are resident, from 0 to 1.
 func (o Occupancy) Ratio() float64 {
 	if o.Most == 0 {
 		return 0
@@ -26,12 +26,12 @@ func (o Occupancy) Ratio() float64 {
 	return float64(o.Threads) / float64(o.Most)
 }
 
-// Occupancy returns how blocks of a size, with so many bytes of dynamic shared
-// memory each, fill a multiprocessor of d. It loads the kernel. A block that d or
-// the kernel does not allow is an error that matches [ErrInvalid].
+// Occupancy returns how blocks of a size, each with the given bytes of dynamic shared memory,
+// fill a multiprocessor of d. It loads the kernel. If d or the kernel does not allow the
+// block, the error matches [ErrInvalid].
 //
-// On a GPU it is what the driver says. The CPU and the simulator have the limits
-// of a GPU of compute capability 9.0, without that of registers.
+// On a GPU the driver computes it. The CPU and the simulator have the limits of a GPU of
+// compute capability 9.0, except for registers.
 //
 //	o, err := k.Occupancy(dev, gpu.Dim3{X: 256}, 0)
 //	grid := gpu.Blocks(gpu.Dim3{X: o.Blocks * dev.Attributes().Multiprocessors}, gpu.Dim3{X: 256})

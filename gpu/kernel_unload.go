@@ -5,16 +5,14 @@ import (
 	"errors"
 )
 
-// Close unloads the kernel from every device that has it, after the work of these
-// devices. Launches under way end first, and graphs and inline launches keep the kernel until
-// they are closed. Every later use is an error that matches [ErrClosed]. Closing again
-// does nothing.
+// Close waits for running launches and unloads the kernel from all devices. Graphs and inline
+// launches keep the kernel until they are closed. Later uses return an error that matches
+// [ErrClosed]. Closing again does nothing.
 //
-// It is for kernels that come and go, as those of [Device.Compile]. A kernel that quern
-// gen declares is a variable of its package, for the whole program: it takes memory of
-// a device from its first launch there until the device is closed, and needs no Close.
-// Closing a device unloads all kernels from it, also those that were not closed, which
-// is no leak.
+// Close is for kernels of limited lifetime, such as those of [Device.Compile]. Kernels that
+// quern gen declares are variables for the whole program and need no Close: each uses memory
+// of a device from its first launch until the device is closed. Closing a device unloads its
+// kernels. A kernel that is not closed is not a leak.
 func (k *Kernel) Close() error {
 	if k == nil || k.launches.New == nil {
 		return nil
@@ -43,11 +41,11 @@ func (k *Kernel) acquire() error {
 
 func (k *Kernel) release() {
 	if k.lease.Release() {
-		k.unload() // its error has nobody left to go to: Close has returned
+		k.unload() // the error is lost: Close has returned
 	}
 }
 
-// loaded returns the kernel's places on devices, with those of its special forms.
+// loaded returns the kernel and its special forms on all devices.
 func (k *Kernel) loaded() []*loadedKernel {
 	k.mu.Lock()
 	var all []*loadedKernel
@@ -61,7 +59,7 @@ func (k *Kernel) loaded() []*loadedKernel {
 	return all
 }
 
-// unload unloads the kernel, which nobody uses any more.
+// unload unloads a kernel that is no longer in use.
 func (k *Kernel) unload() error {
 	var errs []error
 	for _, r := range k.loaded() {
@@ -70,9 +68,9 @@ func (k *Kernel) unload() error {
 	return errors.Join(errs...)
 }
 
-// unload takes a kernel from a device, which goes on. The device's streams may still
-// run it: the driver unloads a module when they are done, but a fault or a message of
-// the kernel that no wait has delivered needs to know what it is of.
+// unload unloads a kernel from a device that stays open. Streams may still run the kernel: the
+// driver unloads a module when they are done. The description stays if a fault or a message
+// of the kernel may still have to be reported.
 func (r *loadedKernel) unload() error {
 	d := r.dev
 	needed := false

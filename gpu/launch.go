@@ -7,14 +7,15 @@ import (
 	"unsafe"
 
 	"quern.dev/gpu/compiled"
+	"quern.dev/gpu/internal/layout"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/limits"
 )
 
-// Launch is a launch that is being put together. The launchers that quern gen
-// writes use it: [Kernel.Begin], then [Arg] or [SliceArg] for each parameter in
-// order, then [Launch.End], after which it must not be touched. The first error
-// sticks, and End returns it. It is used by one goroutine.
+// Launch is a launch under construction. Generated launchers use it: [Kernel.Begin], then
+// [Arg], [SliceArg] or [TextureArg] for each parameter in order, then [Launch.End], after
+// which it must not be used. End returns the first error. A Launch is not safe for
+// concurrent use.
 type Launch struct {
 	kernel *Kernel
 	stream *Stream
@@ -24,8 +25,8 @@ type Launch struct {
 	frame   *driver.Frame
 	params  []launchParam // by parameter
 	next    int           // parameter that the next argument is for
-	wide    bool          // an argument is beyond what limits can judge
-	special bool          // an argument is of memory that is not the driver's own
+	wide    bool          // limits cannot be evaluated for an argument
+	special bool          // an argument's memory does not come directly from the driver
 	placed  placement     // of the last launch
 
 	// For the limits, when a launch is placed anew.
@@ -34,13 +35,13 @@ type Launch struct {
 	dims   [6]int64 // grid and block
 }
 
-// launchParam is a parameter of a launch. A driver's call leaves little in the processor's
-// caches, so that what a launch looks at lies together.
+// launchParam is a parameter of a launch. A driver's call evicts most of the processor's
+// caches, so the data that a launch reads is kept together.
 type launchParam struct {
 	size     int // bytes of a value or an element
 	slice    bool
 	readOnly bool
-	integer  integer // how limits read the value
+	integer  layout.Integer // how limits read the value
 
 	accepted unsafe.Pointer // the type of the last argument that Kernel.Launch was given
 
@@ -65,7 +66,7 @@ func newLaunch(k *Kernel) *Launch {
 		p := &k.info.Params[i]
 		l.params[i] = launchParam{size: p.Size, slice: p.Kind == compiled.Slice, readOnly: p.ReadOnly}
 		if k.limited {
-			l.params[i].integer = integerOf(*p)
+			l.params[i].integer = layout.IntegerOf(*p)
 		}
 	}
 	return l
@@ -87,8 +88,8 @@ func (k *Kernel) Begin(s *Stream, g Grid) (*Launch, error) {
 	return l, nil
 }
 
-// argument returns the storage of the next argument, nil if there is none or the
-// launch has failed or was not begun.
+// argument returns the storage of the next argument. It returns nil if there are no more
+// parameters, or if the launch has failed or was not begun.
 func (l *Launch) argument() *driver.Arg {
 	if l == nil || l.stream == nil {
 		return nil
@@ -101,7 +102,7 @@ func (l *Launch) argument() *driver.Arg {
 	return &l.frame.Args[i]
 }
 
-// fail keeps the first error, which is that of the argument last taken.
+// fail records the error of the current argument, unless there was one before.
 func (l *Launch) fail(err error) {
 	if l.err == nil {
 		l.err = fmt.Errorf("argument %s: %w", l.kernel.info.Params[l.next-1].Name, err)
@@ -115,20 +116,20 @@ func Arg[T any](l *Launch, v T) {
 		return
 	}
 	if a.Value == nil || a.Size != int(unsafe.Sizeof(v)) {
-		l.fail(l.kernel.info.param(l.next-1).mistyped(fullName(reflect.TypeFor[T]()), reflect.TypeFor[T](), a.Value != nil))
+		l.fail(l.kernel.info.param(l.next-1).mistyped(layout.FullName(reflect.TypeFor[T]()), reflect.TypeFor[T](), a.Value != nil))
 		return
 	}
 	*(*T)(a.Value) = v
 	l.setInteger(a.Value)
 }
 
-// setInteger keeps the value of the argument last taken for the limits.
+// setInteger records the value of the current argument for the limits.
 func (l *Launch) setInteger(p unsafe.Pointer) {
 	s := &l.params[l.next-1]
-	if s.integer == notInteger {
+	if s.integer == layout.NotInteger {
 		return
 	}
-	v, ok := s.integer.read(p)
+	v, ok := s.integer.Read(p)
 	s.value = v
 	l.wide = l.wide || !ok
 }
@@ -141,13 +142,13 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 	}
 	var zero T
 	if s := &l.params[l.next-1]; !s.slice || s.size != int(unsafe.Sizeof(zero)) {
-		l.fail(l.kernel.info.param(l.next-1).mistyped("*gpu.Buffer["+fullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), s.slice))
+		l.fail(l.kernel.info.param(l.next-1).mistyped("*gpu.Buffer["+layout.FullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), s.slice))
 		return
 	}
 	l.pass(a, b.bytesOf())
 }
 
-// pass sets the argument last taken, a slice.
+// pass sets the current argument, a slice.
 func (l *Launch) pass(a *driver.Arg, b *Buffer[byte]) {
 	s := &l.params[l.next-1]
 	if !b.acquirePlain(l.stream.dev) {
@@ -183,9 +184,9 @@ func (p *param) describe() string {
 	return p.Type
 }
 
-// End checks the launch and hands it to the device. It returns when the launch
-// is queued, on the CPU and the simulator when it is done or was given up. A fault
-// of the kernel is not returned here but by the next wait on the stream.
+// End checks the launch and submits it. On a GPU it returns when the launch is queued, on
+// the CPU and the simulator when it is done or given up. The next wait on the stream, not
+// End, returns a fault of the kernel.
 func (l *Launch) End() error {
 	if l == nil || l.stream == nil {
 		return driverError("launch", invalid("launch was not made by Begin, or has ended"))
@@ -216,21 +217,21 @@ func (l *Launch) submit() error {
 			return err
 		}
 	}
-	if r := l.stream.recorder(c); r != nil {
-		return r.launch(l)
+	if c != nil {
+		return c.launch(l)
+	}
+	if run, err := l.stream.admit(l.kernel); !run {
+		return err
 	}
 	v, err := l.place()
 	if err != nil {
-		return err
-	}
-	if err := l.stream.bounded(); err != nil {
 		return err
 	}
 	n := l.stream.began(l.kernel)
 	return l.stream.launched(n, l.stream.drv.Launch(v.function, l.frame))
 }
 
-// visit has the memory of the arguments know the stream.
+// visit orders the launch after other work on the memory of its arguments.
 func (l *Launch) visit() error {
 	for i := range l.params {
 		m := l.params[i].memory
@@ -265,8 +266,8 @@ func (l *Launch) place() (*variant, error) {
 	return v, nil
 }
 
-// decide is place for the form of the kernel that is launched. It returns the
-// variant and its number, and puts the blocks in the frame.
+// decide is place for one form of the kernel. It returns the variant and its number, and sets
+// the blocks in the frame.
 func (l *Launch) decide(r *loadedKernel) (number int, v *variant, err error) {
 	k, dev := r.kernel, r.dev
 	if v, err = r.variant(k.base); err != nil {

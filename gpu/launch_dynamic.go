@@ -8,96 +8,8 @@ import (
 	"unsafe"
 
 	"quern.dev/gpu/compiled"
+	"quern.dev/gpu/internal/layout"
 )
-
-// integer is how the limits of a kernel read an integer parameter.
-type integer uint8
-
-const (
-	notInteger integer = iota
-	signed8
-	signed16
-	signed32
-	signed64
-	unsigned8
-	unsigned16
-	unsigned32
-	unsigned64
-	doubtful8 // signed or unsigned
-	doubtful16
-	doubtful32
-)
-
-// basicTypes gives the predeclared type with each name.
-var basicTypes = map[string]struct {
-	kind    reflect.Kind
-	integer integer
-}{
-	"bool": {reflect.Bool, unsigned8},
-	"int":  {reflect.Int, signed64}, "int8": {reflect.Int8, signed8}, "int16": {reflect.Int16, signed16},
-	"int32": {reflect.Int32, signed32}, "rune": {reflect.Int32, signed32}, "int64": {reflect.Int64, signed64},
-	"uint": {reflect.Uint, unsigned64}, "uint8": {reflect.Uint8, unsigned8}, "byte": {reflect.Uint8, unsigned8},
-	"uint16": {reflect.Uint16, unsigned16}, "uint32": {reflect.Uint32, unsigned32}, "uint64": {reflect.Uint64, unsigned64},
-	"float32": {reflect.Float32, notInteger}, "float64": {reflect.Float64, notInteger},
-	"complex64": {reflect.Complex64, notInteger}, "complex128": {reflect.Complex128, notInteger},
-}
-
-// integerOf returns how to read a parameter. The name of a defined type does not
-// tell its sign: it is read as unsigned of its size, which read then doubts if
-// the highest bit is set.
-func integerOf(p compiled.Param) integer {
-	if p.Kind != compiled.Scalar {
-		return notInteger
-	}
-	if b, ok := basicTypes[p.Type]; ok {
-		return b.integer
-	}
-	switch p.Size {
-	case 1:
-		return doubtful8
-	case 2:
-		return doubtful16
-	case 4:
-		return doubtful32
-	default:
-		return unsigned64
-	}
-}
-
-// read returns the integer at p. It reports false if the value may exceed int64
-// or have another sign, so that no limit can be trusted to hold.
-func (k integer) read(p unsafe.Pointer) (v int64, ok bool) {
-	switch k {
-	case signed8:
-		return int64(*(*int8)(p)), true
-	case signed16:
-		return int64(*(*int16)(p)), true
-	case signed32:
-		return int64(*(*int32)(p)), true
-	case signed64:
-		return *(*int64)(p), true
-	case unsigned8:
-		return int64(*(*uint8)(p)), true
-	case unsigned16:
-		return int64(*(*uint16)(p)), true
-	case unsigned32:
-		return int64(*(*uint32)(p)), true
-	case doubtful8:
-		v := *(*int8)(p)
-		return int64(v), v >= 0
-	case doubtful16:
-		v := *(*int16)(p)
-		return int64(v), v >= 0
-	case doubtful32:
-		v := *(*int32)(p)
-		return int64(v), v >= 0
-	case unsigned64:
-		v := *(*int64)(p)
-		return v, v >= 0
-	default:
-		return 0, true
-	}
-}
 
 // bufferArgument is a *Buffer[T] of any T.
 type bufferArgument interface {
@@ -199,14 +111,14 @@ func (p *param) accepts(arg any) error {
 	switch x := arg.(type) {
 	case bufferArgument:
 		if !bufferType(t) {
-			return invalid("have %s, want %s", fullName(t), p.describe())
+			return invalid("have %s, want %s", layout.FullName(t), p.describe())
 		}
 		t, have, sameKind = x.element(), "*gpu.Buffer[%s]", p.Kind == compiled.Slice
 	case textureArgument:
 		t, have, sameKind = x.texel(), "*gpu.Texture2D[%s]", p.Kind == compiled.Texture
 	}
 	if !sameKind || p.mismatch(t) != "" {
-		return p.mistyped(fmt.Sprintf(have, fullName(t)), t, sameKind)
+		return p.mistyped(fmt.Sprintf(have, layout.FullName(t)), t, sameKind)
 	}
 	return nil
 }
@@ -219,8 +131,8 @@ func (p *param) mistyped(have string, t reflect.Type, sameKind bool) error {
 		want = "another " + want
 	}
 	composite := func(k reflect.Kind) bool { return k == reflect.Struct || k == reflect.Array }
-	known, ok := parseLayout(p.layout())
-	if !sameKind || p.Kind == compiled.Texture || !composite(t.Kind()) && ok && known.name != "" {
+	known, ok := layout.Parse(p.layout())
+	if !sameKind || p.Kind == compiled.Texture || !composite(t.Kind()) && ok && known.Basic() {
 		return invalid("have %s, want %s", have, want)
 	}
 	return invalid("have %s, want %s: %s", have, want, p.mismatch(t))
@@ -234,16 +146,16 @@ func (p *param) layout() string { return cmp.Or(p.Layout, p.Type) }
 // is.
 func (p *param) mismatch(t reflect.Type) string {
 	if p.Kind == compiled.Texture {
-		if fullName(t) == p.Type {
+		if layout.FullName(t) == p.Type {
 			return ""
 		}
 		return "another type"
 	}
 	why := ""
-	if l, known := parseLayout(p.layout()); known {
-		why = l.differs(t, "")
-	} else if inner, _ := notData(t); inner != nil || p.Kind == compiled.Struct && t.Kind() != reflect.Struct && t.Kind() != reflect.Array {
-		why = fullName(t) + " is not " + p.Type
+	if l, known := layout.Parse(p.layout()); known {
+		why = l.Differs(t)
+	} else if inner, _ := layout.NotData(t); inner != nil || p.Kind == compiled.Struct && t.Kind() != reflect.Struct && t.Kind() != reflect.Array {
+		why = layout.FullName(t) + " is not " + p.Type
 	}
 	switch {
 	case int(t.Size()) != p.Size:

@@ -1,9 +1,9 @@
 package gpu
 
-// placement is how a launch was placed: the variant that runs and, in the launch's
-// frame, the blocks. Most programs launch a kernel again and again with the same
-// sizes, and evaluating a kernel's limits takes longer than everything else that
-// the package does for a launch, so each Launch remembers its last placement.
+// placement is the placement of a launch: the variant that runs and, in the launch's frame,
+// the blocks. Most programs launch a kernel many times with the same sizes, and evaluating
+// limits takes longer than the rest of a launch in this package. So each Launch keeps its
+// last placement.
 type placement struct {
 	loaded  *loadedKernel // of the form that was launched; nil: nothing is remembered
 	number  int           // of the variant
@@ -15,11 +15,11 @@ type placement struct {
 	wide bool // the values are in the launch
 }
 
-// placeAlignment is the widest alignment that limits ask for, in bytes.
+// placeAlignment is the largest alignment in limits, in bytes.
 const placeAlignment = 16
 
-// holds reports whether l would be placed again as it was. A kernel that was
-// unloaded meanwhile is loaded anew.
+// holds reports whether the placement is still valid for l. It is not if the kernel was
+// unloaded in the meantime.
 func (p *placement) holds(l *Launch) bool {
 	if p.loaded == nil || p.dev != l.stream.dev || p.grid != l.grid || p.wide != l.wide {
 		return false
@@ -32,10 +32,10 @@ func (p *placement) holds(l *Launch) bool {
 	return p.loaded.variants[p.number].Load() == p.variant
 }
 
-// forget makes the next launch decide anew.
+// forget discards the placement.
 func (p *placement) forget() { p.loaded, p.variant, p.dev = nil, nil, nil }
 
-// remember keeps the decision that was made for l.
+// remember records the placement of l.
 func (p *placement) remember(l *Launch, r *loadedKernel, number int, v *variant) {
 	p.loaded, p.number, p.variant = r, number, v
 	p.dev, p.grid, p.wide = l.stream.dev, l.grid, l.wide

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Holder is a line of the program that made buffers which are not closed.
+// Holder is a line of the program that made buffers which are still open.
 type Holder struct {
 	Function string // "main.load"
 	File     string
@@ -28,18 +28,18 @@ func (h Holder) String() string {
 	return fmt.Sprintf("%s: %s, %s", at, count(h.Buffers, "buffer"), count64(h.Bytes, "byte"))
 }
 
-// LeakError is what closing a device or a pool returns if buffers were not closed
-// before. Their memory has been freed all the same.
+// LeakError is returned by Close of a device or a pool if buffers are still open. Their
+// memory has been freed nevertheless.
 type LeakError struct {
 	Device  string // ID
 	Pool    string // "pool" or "host pool" if one of the device's was closed, "" if the device was
 	Buffers int
 	Bytes   int64
-	Holders []Holder // those that made them, most bytes first
+	Holders []Holder // by size, largest first
 }
 
-// Error tells how many buffers and bytes were left on which device or pool, and who made
-// most of them.
+// Error states how many buffers and bytes were leaked on which device or pool, and the
+// largest holders.
 func (e *LeakError) Error() string {
 	noun := "buffers were"
 	if e.Buffers == 1 {
@@ -52,10 +52,10 @@ func (e *LeakError) Error() string {
 	return fmt.Sprintf("gpu: %s: %d %s not closed (%d bytes)%s", of, e.Buffers, noun, e.Bytes, list(e.Holders))
 }
 
-// shown is how many holders an error's text names.
+// shown is the number of holders in the text of an error.
 const shown = 5
 
-// list writes the first holders behind a colon.
+// list returns the first holders after a colon.
 func list(holders []Holder) string {
 	if len(holders) == 0 {
 		return ""
@@ -70,7 +70,7 @@ func list(holders []Holder) string {
 	return ": " + strings.Join(texts, "; ")
 }
 
-// allocation is a piece of memory and the calls that it was made in.
+// allocation is the size of some memory and the calls that allocated it.
 type allocation struct {
 	site  []uintptr
 	bytes int64
@@ -94,7 +94,7 @@ func here() *site {
 	return s
 }
 
-// holders adds up allocations by the line of the program that made them.
+// holders adds up allocations by line of the program.
 func holders(list []allocation) []Holder {
 	type place struct {
 		function, file string
@@ -121,8 +121,7 @@ func holders(list []allocation) []Holder {
 	return all
 }
 
-// caller returns the innermost of the calls that is not in this package, or in
-// its tests.
+// caller returns the innermost call that is outside this package or in its tests.
 func caller(pcs []uintptr) (function, file string, line int) {
 	if i := slices.Index(pcs, 0); i >= 0 {
 		pcs = pcs[:i]
@@ -151,15 +150,11 @@ func (d *Device) allocations() []allocation {
 			all = append(all, m.allocation())
 		}
 	}
-	pools := slices.Clone(d.pools)
 	d.mu.Unlock()
-	for _, p := range pools {
-		if p.host {
-			continue
+	for _, p := range d.openPools() {
+		if p, ok := p.(*Pool); ok {
+			all = append(all, p.allocations()...)
 		}
-		p.mu.Lock()
-		all = append(all, p.allocations((*block).taken)...)
-		p.mu.Unlock()
 	}
 	return all
 }
@@ -168,27 +163,8 @@ func (m *memory) allocation() allocation {
 	a := allocation{bytes: m.size}
 	if m.site != nil {
 		a.site = m.site[:]
+	} else if m.call != 0 {
+		a.site = []uintptr{m.call}
 	}
 	return a
-}
-
-// taken is what the block takes of the pool; asked is what its buffer has of it.
-func (b *block) taken() int64 { return b.Size }
-func (b *block) asked() int64 { return b.owner.size }
-
-// allocations returns the buffers that are not closed, and how large they are. The
-// caller holds the lock.
-func (p *Pool) allocations(size func(*block) int64) []allocation {
-	var all []allocation
-	for it := range p.inUse.All() {
-		b := it.Value
-		if !b.owner.lease.Closed() {
-			a := allocation{[]uintptr{b.site}, size(b)}
-			if s := b.owner.site; s != nil {
-				a.site = s[:]
-			}
-			all = append(all, a)
-		}
-	}
-	return all
 }

@@ -10,13 +10,13 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Managed is an array that host and device reach at the same address. On a GPU
-// its pages move to the side that uses them, [Managed.Prefetch] moves them
-// beforehand. On the CPU and the simulator nothing needs to move.
+// Managed is an array that host and device access at the same address. With a GPU, pages move
+// to the side that uses them; [Managed.Prefetch] moves them in advance. On the CPU and the
+// simulator nothing moves.
 //
-// Host and device take turns: [Managed.Host] waits for the device, and its slice
-// is not to be used from the next launch with [Managed.Buffer] on until Host is
-// called again. Between turns it is safe for concurrent use.
+// Host and device take turns: [Managed.Host] waits for the device. Its slice must not be used
+// between the next launch with [Managed.Buffer] and the next call of Host. A Managed is
+// otherwise safe for concurrent use.
 type Managed[T any] struct {
 	own  *Buffer[T] // all of it; frees the memory
 	data []T
@@ -52,13 +52,12 @@ type managedTotal struct {
 	onDevice int64 // of these
 }
 
-// AllocManaged makes a managed array of n elements, which is to be closed. Its
-// contents are undefined.
+// AllocManaged allocates a managed array of n elements. Its contents are undefined. The caller
+// closes it.
 //
-// It never promises more than the device's free memory can hold together with
-// all other managed arrays: such a request is refused with [ErrOutOfMemory],
-// although a GPU would move pages to and fro. Devices without managed memory
-// return [errors.ErrUnsupported].
+// All managed arrays together must fit the device's free memory, although a GPU could move
+// pages back and forth. Otherwise the error matches [ErrOutOfMemory]. On devices without
+// managed memory it is [errors.ErrUnsupported].
 func AllocManaged[T any](d *Device, n int) (*Managed[T], error) {
 	size, err := sizeOf[T](n)
 	if err != nil {
@@ -154,8 +153,8 @@ func (x *Managed[T]) Len() int { return x.buffer().Len() }
 // Device returns the device of the array.
 func (x *Managed[T]) Device() *Device { return x.buffer().Device() }
 
-// Buffer returns the array for launches and copies, as a view of its own each
-// time. It need not be closed, and lives as long as x.
+// Buffer returns a new view of the array for launches and copies. It is valid until x is
+// closed, and need not be closed itself.
 func (x *Managed[T]) Buffer() *Buffer[T] {
 	b := x.buffer()
 	return b.Slice(0, b.Len())
@@ -181,8 +180,8 @@ func (x *Managed[T]) check() error {
 }
 
 // Host waits for the work of all streams of the device and returns the elements.
-// The slice must not be used after x is closed. If a kernel failed, Host returns
-// the [*KernelError] with it. Cancelling ctx ends the wait.
+// The slice must not be used after x is closed. If a kernel failed, Host returns the slice and
+// the [*KernelError]. Cancelling ctx ends the wait.
 func (x *Managed[T]) Host(ctx context.Context) ([]T, error) {
 	const doing = "host view"
 	if err := x.check(); err != nil {
@@ -201,8 +200,8 @@ func (x *Managed[T]) Host(ctx context.Context) ([]T, error) {
 	return x.data, err
 }
 
-// Prefetch moves the array to the stream's device, which is x's, in the order of
-// the stream.
+// Prefetch moves the array to the device in the order of the stream, which must be of the same
+// device.
 func (x *Managed[T]) Prefetch(s *Stream) error { return x.prefetch("prefetch", s, false) }
 
 // PrefetchHost moves the array to the host, in the order of the stream.
@@ -233,8 +232,7 @@ func (x *Managed[T]) prefetch(doing string, s *Stream, toHost bool) error {
 	return nil
 }
 
-// Advise tells a GPU's driver how the array will be used. It changes how fast
-// that is, not what happens.
+// Advise tells a GPU's driver how the array will be used. It affects only the speed.
 func (x *Managed[T]) Advise(a Advice) error {
 	const doing = "advise"
 	if err := x.check(); err != nil {

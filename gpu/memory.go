@@ -8,27 +8,27 @@ import (
 	"quern.dev/internal/lease"
 )
 
-// memory is one allocation, shared by a buffer and its sub-buffers. The storage says
-// what it is of.
+// memory is one allocation, shared by a buffer and its sub-buffers.
 type memory struct {
 	lease   lease.Lease
 	dev     *Device
 	drv     driver.Memory // where kernels find it; zero if size is 0, or they do not reach it
 	size    int64         // bytes
 	storage storage
-	site    *site // of the allocation, nil if the block knows it
+	site    *site   // of the allocation; nil: call
+	call    uintptr // of the acquisition from a pool
 }
 
-// storage is what an allocation is of: one of deviceMemory, *block, *hostMemory,
-// *managedMemory, textureMemory, borrowed and *unifiedView.
+// storage is the kind of an allocation: one of deviceMemory, *block, *hostMemory,
+// *hostBlock, *managedMemory, textureMemory, borrowed and *unifiedView.
 type storage interface {
-	noun() string // what errors call the memory
+	noun() string // name of the memory in errors
 
-	// free gives the memory back, which nobody uses any more.
+	// free gives back memory that is no longer in use.
 	free(m *memory) error
 
-	// lent reports whether the memory belongs to something that holds the device: a pool
-	// or the array that a view is of. Otherwise the memory holds it itself.
+	// lent reports whether the memory belongs to an owner that holds a lease of the device: a
+	// pool, or the array of a view. Otherwise the memory holds a lease itself.
 	lent() bool
 }
 
@@ -47,35 +47,35 @@ func (deviceMemory) free(m *memory) error {
 	return m.dev.drv.Free(at)
 }
 
-// borrowed is memory that somebody else has allocated; the function gives it back.
+// borrowed is memory that another library or process allocated; the function gives it
+// back.
 type borrowed func() error
 
 func (borrowed) noun() string { return "buffer" }
 func (borrowed) lent() bool   { return false }
 
-// free waits for the device's work: the owner may use the memory at once for something
-// else.
+// free waits for the device's work, because the owner may reuse the memory at once.
 func (giveBack borrowed) free(m *memory) error { return errors.Join(m.dev.drain(), giveBack()) }
 
-// pooled returns the block of a pool that the memory is, or nil.
+// pooled returns the block of a [Pool] that holds the memory, or nil.
 func (m *memory) pooled() *block {
 	b, _ := m.storage.(*block)
 	return b
 }
 
-// view returns what the memory is as a view of a Unified, or nil.
+// view returns the view of a Unified that the memory belongs to, or nil.
 func (m *memory) view() *unifiedView {
 	v, _ := m.storage.(*unifiedView)
 	return v
 }
 
-// host returns what the memory is as memory of the host, or nil.
+// host returns the host memory, or nil for device memory.
 func (m *memory) host() *hostMemory {
 	switch s := m.storage.(type) {
 	case *hostMemory:
 		return s
-	case *block:
-		return s.host
+	case *hostBlock:
+		return &s.hostMemory
 	default:
 		return nil
 	}
@@ -83,9 +83,8 @@ func (m *memory) host() *hostMemory {
 
 func (m *memory) noun() string { return m.storage.noun() }
 
-// access is what work does with the elements of a buffer. Whoever begins a use says
-// it, so that a view for reading cannot be written by an operation that is added
-// later.
+// access is what work does with the elements of a buffer. Each use states it, so that no
+// operation can write a view for reading.
 type access bool
 
 const (
@@ -111,7 +110,7 @@ func (d *Device) alloc(doing string, size int64) (*memory, error) {
 	return d.adopt(doing, m)
 }
 
-// adopt makes what was allocated the device's to close.
+// adopt registers an allocation with the device, which closes it if the program does not.
 func (d *Device) adopt(doing string, m *memory) (*memory, error) {
 	m.site = here()
 	d.mu.Lock()
@@ -125,8 +124,8 @@ func (d *Device) adopt(doing string, m *memory) (*memory, error) {
 	return m, nil
 }
 
-// acquireFor begins a use of the memory by a launch on s, which visits it when it is
-// handed to the device. release ends the use.
+// acquireFor begins a use of the memory by a launch on s. The launch calls visit when it
+// is submitted. release ends the use.
 func (m *memory) acquireFor(s *Stream, a access) error {
 	if m.view() == nil && m.lease.Acquire() {
 		return nil
@@ -166,8 +165,8 @@ func (m *memory) use(s *Stream, a access) error {
 	return m.releaseIf(m.visit(s))
 }
 
-// admits reports why work on s must not use the memory, which is a view of a Unified
-// that does not know of it.
+// admits returns an error if the memory is a view of a Unified that does not allow work
+// on s.
 func (m *memory) admits(s *Stream, a access) error {
 	v := m.view()
 	switch {
@@ -177,7 +176,7 @@ func (m *memory) admits(s *Stream, a access) error {
 		return invalid("a graph cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
 	case s.dev != m.dev:
 		return invalid("the view of the unified array is for work on a stream of its own device; use the one that it was taken for")
-	case v.stream != s && s.kernels == nil:
+	case v.stream != s && !s.listsKernels():
 		return invalid("the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice")
 	case a == writes && v.readOnly:
 		return &failure{"the buffer is a view of a unified array for reading; use WriteDevice", ErrReadOnly}
@@ -203,7 +202,7 @@ func (m *memory) release() {
 
 func (m *memory) leave() {
 	if m.lease.Release() {
-		m.free() // its error has nobody left to go to: Close has returned
+		m.free() // the error is lost: Close has returned
 	}
 }
 

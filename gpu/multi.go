@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// OpenAll opens every device of the kind that [Open] would choose: all GPUs that
-// can be used, or the CPU. If a device is named by number it is the only one.
-// Each is closed by the program. There is at least one if the error is nil.
+// OpenAll opens all devices of the kind that [Open] would choose: all usable GPUs, or the CPU.
+// If the configuration names a device by number, OpenAll opens only that one. If the error is
+// nil, there is at least one device. The caller closes each.
 func OpenAll(config Config) ([]*Device, error) {
 	first, err := Open(config)
 	if err != nil {
@@ -52,14 +52,12 @@ func CloseAll(devs []*Device) error {
 	return errors.Join(errs...)
 }
 
-// OnEach calls f for each of the devices at once, on goroutines of their own,
-// and waits for all. The first error cancels the context of the others. A panic
-// of f is an error, a [*PanicError].
+// OnEach calls f concurrently, on one goroutine per device, and waits for all calls. The first
+// error cancels the context of the others. A panic of f is a [*PanicError].
 //
-// The result joins the errors, each with the number and ID of its device. If one
-// has cancelled the others, their errors are left out where they are no more than
-// [context.Canceled], as it is or as a wait of this package returns it; what says
-// more about it stays.
+// The result joins the errors, each with the number and ID of its device. If one call
+// canceled the others, OnEach drops their errors if they are just [context.Canceled], or
+// that of a wait of this package.
 func OnEach(ctx context.Context, devs []*Device, f func(ctx context.Context, i int, d *Device) error) error {
 	if f == nil {
 		return driverError("on each", invalid("function is nil"))
@@ -137,11 +135,10 @@ type Part[T any] struct {
 	Data   *Buffer[T] // the rows' elements
 }
 
-// AllocDistributed makes a matrix of the given number of rows, which is to be
-// closed. Its contents are undefined. Each device has rows/len(devs) rows, rounded
-// down, and the last one also those that remain: 4, 4 and 6 of 14. The last has
-// all if there are fewer rows than devices, and the most work of all if there are
-// not many more.
+// AllocDistributed allocates a matrix with the given number of rows. Its contents are
+// undefined. The caller closes it. Each device has rows/len(devs) rows, rounded down, and the
+// last one also the rest: 14 rows on 3 devices are 4, 4 and 6. With fewer rows than devices,
+// the last device has all rows; with only a few more, it has most of the work.
 func AllocDistributed[T any](devs []*Device, rows, rowLen int) (*Distributed[T], error) {
 	return allocDistributed[T]("alloc distributed", devs, rows, rowLen)
 }
@@ -171,9 +168,9 @@ func allocDistributed[T any](doing string, devs []*Device, rows, rowLen int) (*D
 	return x, nil
 }
 
-// Distribute makes a matrix with a copy of host, which has rows*rowLen elements,
-// on the default streams of the devices. It returns when host may be changed
-// again. The matrix is to be closed.
+// Distribute allocates a matrix and copies host, which has rows*rowLen elements, to it on the
+// default streams of the devices. When it returns, host may be changed. The caller closes the
+// matrix.
 func Distribute[T any](devs []*Device, rows, rowLen int, host []T) (*Distributed[T], error) {
 	const doing = "distribute"
 	x, err := allocDistributed[T](doing, devs, rows, rowLen)
@@ -205,8 +202,8 @@ func (x *Distributed[T]) Gather(ctx context.Context, host []T) error {
 	})
 }
 
-// OnEach calls f for the part of each device at once, also for parts without rows,
-// as the function [OnEach] does for devices.
+// OnEach calls f concurrently for the part of each device, including parts without rows, like
+// the function [OnEach].
 func (x *Distributed[T]) OnEach(ctx context.Context, f func(ctx context.Context, p Part[T]) error) error {
 	const doing = "on each"
 	if err := x.check(); err != nil {

@@ -8,14 +8,13 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// CopyPeer copies src to dst, which has as many elements and may be on another
-// device, of any kind. The stream is of either device, and the copy is done in
-// its order. What streams of the other device do with the buffers is put in
-// order with events: [Stream.Wait] takes those of other devices.
+// CopyPeer copies src to dst, which has the same length and may be on another device of any
+// kind. The stream belongs to either device and orders the copy. To order it with streams of
+// the other device, use events: [Stream.Wait] accepts events of other devices.
 //
-// Between GPUs that reach each other's memory ([Device.Linked]) the bytes go
-// straight, otherwise through host memory. Between devices of different kinds
-// CopyPeer returns when they have arrived.
+// Between GPUs that access each other's memory ([Device.Linked]) the copy is direct, otherwise
+// it goes through host memory. Between devices of different kinds, CopyPeer returns when the
+// copy is done.
 func CopyPeer[T any](s *Stream, dst, src *Buffer[T]) error {
 	const doing = "copy between devices"
 	if err := s.acquire(); err != nil {
@@ -113,8 +112,8 @@ func copyThroughHost(in *Stream, dst driver.Memory, out *Stream, src driver.Memo
 	return nil
 }
 
-// Linked reports whether copies between d and o need no host memory: they are
-// GPUs that reach each other's memory, or both are the CPU.
+// Linked reports whether copies between d and o need no host memory: both are GPUs that access
+// each other's memory, or both are the CPU.
 func (d *Device) Linked(o *Device) bool {
 	if d.check() != nil || o.check() != nil {
 		return false

@@ -3,32 +3,30 @@ package gpu
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"quern.dev/internal/driver"
 )
 
-// OutOfMemoryError means that a device has not enough free memory, or that a pool
-// would exceed its limit. Memory that pools kept for later has been given back
-// before. It matches [ErrOutOfMemory] and, if a driver was asked, [*Error].
+// OutOfMemoryError means that a device does not have enough free memory, even after its
+// pools were trimmed, or that a pool would exceed its limit. It matches [ErrOutOfMemory]
+// and, if it comes from a driver, [*Error].
 type OutOfMemoryError struct {
 	Device string // ID
-	Bytes  int64  // asked for, as rounded by a pool
+	Bytes  int64  // requested, as rounded by a pool
 
-	// Limit is the pool's, zero if it is the device that has no more.
+	// Limit is that of the pool, zero if the device has no more memory.
 	Limit int64
-	// Free and Total are the device's memory; zero if the device does not say.
+	// Free and Total are the device's memory, zero if unknown.
 	Free, Total int64
 
-	// Holders are the lines of this program that made the buffers which are in
-	// use, of the pool or of the whole device, most bytes first, as rounded by
-	// pools.
+	// Holders are the lines of this program that made the buffers in use of the pool or
+	// the device, largest first. Sizes are as rounded by pools.
 	Holders []Holder
 
-	Err error // the driver's, nil if it was not asked
+	Err error // the driver's, or nil
 }
 
-// Error says how much was asked for, how much there is and who holds the most.
+// Error states how much was requested, how much is free, and the largest holders.
 func (e *OutOfMemoryError) Error() string {
 	if e.Limit > 0 {
 		return fmt.Sprintf("%s would exceed the pool's limit of %d%s", count64(e.Bytes, "byte"), e.Limit, e.held())
@@ -43,7 +41,7 @@ func (e *OutOfMemoryError) Error() string {
 	return text + e.held()
 }
 
-// held says what the program holds itself.
+// held describes what the program holds.
 func (e *OutOfMemoryError) held() string {
 	buffers, bytes := 0, int64(0)
 	for _, h := range e.Holders {
@@ -60,14 +58,8 @@ func (e *OutOfMemoryError) Unwrap() []error {
 	return []error{ErrOutOfMemory, e.Err}
 }
 
-// full is the error for size bytes more than the pool may take. The caller holds
-// the lock.
-func (p *Pool) full(size int64) error {
-	return &OutOfMemoryError{Device: p.dev.id, Bytes: size, Limit: p.config.Limit, Holders: holders(p.allocations((*block).taken))}
-}
-
-// allocating calls alloc for size bytes. If the device has not enough, it takes
-// back what pools keep and calls it again.
+// allocating calls alloc, which allocates size bytes. If the device is out of memory, it
+// trims the pools and calls alloc again.
 func (d *Device) allocating(size int64, alloc func() (driver.Memory, error)) (driver.Memory, error) {
 	m, err := alloc()
 	if !errors.Is(err, ErrOutOfMemory) {
@@ -83,16 +75,16 @@ func (d *Device) allocating(size int64, alloc func() (driver.Memory, error)) (dr
 	return m, e
 }
 
-// trimPools trims all pools of the device and reports whether they gave back
-// anything.
+// trimPools trims all pools of the device, and reports whether they gave anything back.
 func (d *Device) trimPools() bool {
-	d.mu.Lock()
-	pools := slices.Clone(d.pools)
-	d.mu.Unlock()
 	trimmed := false
-	for _, p := range pools {
+	for _, p := range d.openPools() {
+		p, ok := p.(*Pool)
+		if !ok {
+			continue
+		}
 		mayKeep := p.config.ReleaseThreshold > 0 // its driver, of what was dropped
-		if s := p.Stats(); (s.Reserved > s.Used || mayKeep) && !p.host {
+		if s := p.Stats(); s.Reserved > s.Used || mayKeep {
 			trimmed = p.Trim() == nil || trimmed
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Persistent is the owner of persistent kernels: kernels that stay on a device until
-// they are told to end, such as actors. Some operations of a GPU's driver wait for every
-// kernel that runs, whatever its stream; see [Operation]. The device calls Quiesce before
-// one of them, after which no kernel of the owner runs, and Resume after it. Buffers and
-// host buffers that are made while there are persistent kernels need no such operation.
+// Persistent is the owner of persistent kernels: kernels that run on a device until they are
+// told to end, such as actors. Some operations of a GPU's driver wait for all running kernels
+// on all streams; see [Operation]. The device calls Quiesce before such an operation, after
+// which no kernel of the owner may run, and Resume after it. Allocating buffers and host
+// buffers while there are persistent kernels needs no such operation.
 //
 // Both methods may be called from any goroutine; they must not themselves allocate or
 // free memory, or load kernels. Devices that are open for the same GPU quiesce each
@@ -21,7 +21,7 @@ type Persistent interface {
 	Resume() error
 }
 
-// Operation is why persistent kernels are to end for a while.
+// Operation is a driver operation for which persistent kernels end temporarily.
 type Operation string
 
 // The operations that wait for all kernels of a GPU.
@@ -41,10 +41,10 @@ const (
 	CloseDevice = Operation(driver.CloseDevice)
 )
 
-// AddPersistent makes p known to the device, until RemovePersistent.
+// AddPersistent registers p with the device, until RemovePersistent.
 func (d *Device) AddPersistent(p Persistent) { d.able.persistent.AddPersistent(owner{p, d}) }
 
-// RemovePersistent ends what AddPersistent began.
+// RemovePersistent removes p from the device.
 func (d *Device) RemovePersistent(p Persistent) {
 	d.able.persistent.RemovePersistent(owner{p, d})
 	if !d.able.persistent.HasPersistent() {
@@ -52,33 +52,33 @@ func (d *Device) RemovePersistent(p Persistent) {
 	}
 }
 
-// owner owns persistent kernels of a device that does other work too.
+// owner adapts a Persistent to a device that does other work too.
 type owner struct {
 	Persistent
 	dev *Device
 }
 
-// Quiesce has the other work done before the persistent kernels end: the operation
-// waits for it too, and they would be away for as long.
+// Quiesce waits for the device's other work before the persistent kernels end. The operation
+// waits for that work too, and the persistent kernels would be absent for as long.
 func (o owner) Quiesce(op driver.Operation) error {
 	if o.dev.notCalled() == nil {
 		for _, s := range o.dev.workingStreams() {
 			if s.acquire() != nil {
 				continue
 			}
-			_ = s.drv.Synchronize(context.Background()) // whoever waits for the stream next has the error
+			_ = s.drv.Synchronize(context.Background()) // the next wait on the stream returns the error
 			s.release()
 		}
 	}
 	return o.Persistent.Quiesce(Operation(op))
 }
 
-// Detached makes a stream one that [Device.Synchronize] does not wait for: it is
-// for persistent kernels.
+// Detached makes a stream for persistent kernels: [Device.Synchronize] does not wait for
+// it.
 func Detached() StreamOption {
 	return func(o *streamOptions) { o.detached = true }
 }
 
-// LimitsKernelTime reports whether the device's driver ends kernels that run for
-// some seconds, as it does where the GPU has a display.
+// LimitsKernelTime reports whether the driver ends kernels after some seconds, as it does if
+// the GPU has a display.
 func (d *Device) LimitsKernelTime() bool { return d.drv.Info().KernelTimeLimit }

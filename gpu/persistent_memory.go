@@ -37,17 +37,13 @@ func (d *Device) allocBeside(doing string, size int64) (*memory, error) {
 	if err != nil {
 		return nil, driverError(doing, err)
 	}
-	h, err := p.acquire(fmt.Sprintf("%s %d bytes", doing, size), s, size, 0)
+	h, err := p.acquire(fmt.Sprintf("%s %d bytes", doing, size), s, size, 0, here())
 	if err != nil {
 		return nil, err
 	}
 	m := &h.memory
-	idle := s.idle()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	m.site = here()
-	if idle { // else the first use on a stream waits for s
-		m.pooled().settled = true
+	if s.idle() { // otherwise the first use on another stream waits for s
+		m.pooled().uses.Settle()
 	}
 	return m, nil
 }
@@ -70,7 +66,7 @@ func (b *beside) open(d *Device) (*Pool, *Stream, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := d.makePool("new pool", PoolConfig{ReleaseThreshold: keptBeside}, false)
+	p, err := d.NewPool(PoolConfig{ReleaseThreshold: keptBeside})
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}

@@ -386,7 +386,7 @@ func TestMemoryBesideResidentsForgetsStreamsThatAreClosed(t *testing.T) {
 		do(t, Fill(s, b, 1))
 		closeAll(t, s)
 	}
-	if n := len(b.mem.pooled().visitors); n > 1 {
+	if n := b.mem.pooled().uses.Visitors(); n > 1 {
 		t.Errorf("the memory knows %d streams", n)
 	}
 	closeAll(t, b)

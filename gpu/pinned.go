@@ -8,30 +8,30 @@ import (
 	"sync"
 	"unsafe"
 
+	"quern.dev/gpu/internal/addrs"
+	"quern.dev/gpu/internal/memlock"
 	"quern.dev/internal/driver"
 )
 
-// HostBuffer is an array in page-locked memory of the host, which GPUs copy from
-// and to themselves: faster than from and to a Go slice, and while the program
-// does something else. It can be used with all devices of its back end. On the
-// CPU and the simulator it is ordinary memory.
+// HostBuffer is an array in page-locked host memory. GPUs copy from and to it themselves:
+// faster than from and to a Go slice, and while the program continues. It can be used with
+// all devices of its back end. On the CPU and the simulator it is ordinary memory.
 //
-// Page-locked memory is taken from all other programs: use it for what is copied
-// again and again.
+// Page-locked memory is not available to other programs. Use it for data that is copied many
+// times.
 //
-// A HostBuffer is safe for concurrent use; its elements are while nobody writes
-// them.
+// A HostBuffer is safe for concurrent use; so are its elements while they are not written.
 type HostBuffer[T any] struct {
-	part *Buffer[T] // its memory is the host's
+	part *Buffer[T] // in host memory
 }
 
-// hostMemory is the part of a memory that is the host's.
+// hostMemory is an allocation of host memory.
 type hostMemory struct {
 	at   unsafe.Pointer // nil if the size is 0
-	size int64          // of what lockPages returned, 0 if it is not from there
+	size int64          // of the pages from lockPages, 0 for other memory
 
-	device     driver.Memory  // where kernels find mappedSize bytes of it
-	mappedSize int64          // 0 if nobody has asked
+	device     driver.Memory  // address of mappedSize bytes for kernels
+	mappedSize int64          // 0 if the memory is not mapped
 	registered bool           // the program's own memory
 	pins       runtime.Pinner // keeps it, if it is Go's
 
@@ -39,7 +39,24 @@ type hostMemory struct {
 	passed map[*Stream]fence // by streams that have used the memory
 }
 
-// fence is a point that a stream has yet to pass. It holds the stream's device.
+// hostRanges is the page-locked memory of the process.
+var hostRanges addrs.Table[memory]
+
+// reserveHost adds memory to hostRanges.
+func reserveHost(at unsafe.Pointer, size int64) error {
+	if !hostRanges.Reserve(at, size) {
+		return invalid("part of the memory belongs to another host buffer")
+	}
+	return nil
+}
+
+// findHost returns the page-locked memory that contains size bytes at an address,
+// acquired, or nil.
+func findHost(at unsafe.Pointer, size int64) *memory {
+	return hostRanges.Find(at, size, func(m *memory) bool { return m.lease.Acquire() })
+}
+
+// fence is a point in the work of a stream. It holds a lease of the stream's device.
 type fence struct {
 	dev *Device
 	drv driver.Event
@@ -47,9 +64,8 @@ type fence struct {
 
 func (f fence) close() error { return errors.Join(f.drv.Close(), f.dev.release()) }
 
-// AllocHost makes a host buffer of n elements, which is to be closed. Its
-// contents are undefined. An error that matches [ErrPinned] means that the memory
-// cannot be page-locked.
+// AllocHost allocates a host buffer of n elements. Its contents are undefined. The caller
+// closes it. The error matches [ErrPinned] if the memory cannot be page-locked.
 func AllocHost[T any](d *Device, n int) (*HostBuffer[T], error) {
 	size, err := sizeOf[T](n)
 	if err != nil {
@@ -61,7 +77,7 @@ func AllocHost[T any](d *Device, n int) (*HostBuffer[T], error) {
 			return err
 		}
 		h.at, h.size = p.at, p.size
-		return hostRanges.reserve(h.at, size)
+		return reserveHost(h.at, size)
 	})
 	if err != nil {
 		return nil, err
@@ -69,10 +85,10 @@ func AllocHost[T any](d *Device, n int) (*HostBuffer[T], error) {
 	return &HostBuffer[T]{&Buffer[T]{mem: m, length: n}}, nil
 }
 
-// RegisterHost makes the memory of data a host buffer until that is closed: a Go
-// slice, which stays where it is, or memory of another origin that can be
-// written. Memory can be registered once at a time. It takes about as long as
-// copying the data, so it pays for what is copied several times.
+// RegisterHost makes a host buffer of the memory of data: a Go slice, or other writable
+// memory. The slice does not move while the buffer is open. Memory can be registered only
+// once at a time. Registration takes about as long as a copy of the data, so it pays off for
+// data that is copied several times.
 func RegisterHost[T any](d *Device, data []T) (*HostBuffer[T], error) {
 	const doing = "register host"
 	size, err := sizeOf[T](len(data))
@@ -81,14 +97,14 @@ func RegisterHost[T any](d *Device, data []T) (*HostBuffer[T], error) {
 	}
 	m, err := d.hostMemory(doing, size, func(h *hostMemory) error {
 		h.at, h.registered = unsafe.Pointer(unsafe.SliceData(data)), true
-		if err := hostRanges.reserve(h.at, size); err != nil {
+		if err := reserveHost(h.at, size); err != nil {
 			return err
 		}
 		h.pins.Pin(h.at)
 		err := d.able.pages.RegisterHost(h.at, size)
 		if err != nil {
 			h.pins.Unpin()
-			hostRanges.remove(h.at)
+			hostRanges.Remove(h.at)
 		}
 		return err
 	})
@@ -98,7 +114,7 @@ func RegisterHost[T any](d *Device, data []T) (*HostBuffer[T], error) {
 	return &HostBuffer[T]{&Buffer[T]{mem: m, length: len(data)}}, nil
 }
 
-// hostMemory makes a memory of the host's with what get puts into it.
+// hostMemory makes a memory of host memory, which get allocates.
 func (d *Device) hostMemory(doing string, size int64, get func(*hostMemory) error) (*memory, error) {
 	if err := d.acquire(); err != nil {
 		return nil, driverError(doing, err)
@@ -109,23 +125,32 @@ func (d *Device) hostMemory(doing string, size int64, get func(*hostMemory) erro
 		if err := get(h); err != nil {
 			return nil, errors.Join(d.pinnedError(size, driverError(fmt.Sprintf("%s %d bytes", doing, size), err)), d.release())
 		}
-		hostRanges.own(h.at, m)
+		hostRanges.SetOwner(h.at, m)
 	}
 	return d.adopt(doing, m)
+}
+
+// pinnedError makes an error of the driver one that matches ErrPinned and says what to do
+// about size bytes, if the device page-locks memory.
+func (d *Device) pinnedError(size int64, err error) error {
+	if _, ok := errors.AsType[*Error](err); !ok || d.able.direct {
+		return err
+	}
+	return fmt.Errorf("%w: %w; %s", err, ErrPinned, memlock.Advice(size))
 }
 
 func (h *hostMemory) noun() string         { return "host buffer" }
 func (h *hostMemory) lent() bool           { return false }
 func (h *hostMemory) free(m *memory) error { return h.release(m.dev) }
 
-// release waits until all streams have passed the copies, and frees the memory.
+// release waits until all streams have passed their copies, and frees the memory.
 func (h *hostMemory) release(d *Device) error {
 	if h.at == nil {
 		return nil
 	}
-	reached := h.device != driver.Memory{} // by kernels, whose end freeing waits for
+	reached := h.device != driver.Memory{} // by kernels, which freeing waits for
 	err := errors.Join(h.wait(), h.unmap(d))
-	hostRanges.remove(h.at)
+	hostRanges.Remove(h.at)
 	switch {
 	case h.registered:
 		err = errors.Join(err, d.able.pages.UnregisterHost(h.at))
@@ -145,10 +170,10 @@ func (h *HostBuffer[T]) Len() int { return h.buffer().Len() }
 // Device returns the device that made the buffer.
 func (h *HostBuffer[T]) Device() *Device { return h.buffer().Device() }
 
-// Data returns the elements, nil if the buffer is closed. The slice must not be
-// used after the buffer is closed, unless it is the one that was registered.
-// Elements that an asynchronous copy writes are there once the stream was waited
-// for; those that it reads must stay as they are until then.
+// Data returns the elements, or nil if the buffer is closed. The slice must not be used after
+// the buffer is closed, unless it was registered. Elements that an asynchronous copy writes
+// are valid after a wait for the stream; elements that it reads must not change before
+// that.
 func (h *HostBuffer[T]) Data() []T {
 	b := h.buffer()
 	if b.acquire(b.Device()) != nil {
@@ -158,10 +183,9 @@ func (h *HostBuffer[T]) Data() []T {
 	return unsafe.Slice((*T)(h.at()), b.length)
 }
 
-// Slice returns the elements lo to hi-1 as a host buffer that shares h's memory.
-// It need not be closed, and lives as long as h. If the range does not lie in h,
-// what is returned has no elements, and every use of it is an error that says
-// so.
+// Slice returns the elements lo to hi-1 as a host buffer that shares the memory of h. It is
+// valid until h is closed, and need not be closed itself. If the range is not in h, the
+// result has no elements, and each use of it returns an error.
 func (h *HostBuffer[T]) Slice(lo, hi int) *HostBuffer[T] {
 	if b := h.buffer(); b != nil {
 		return &HostBuffer[T]{b.Slice(lo, hi)}
@@ -169,9 +193,9 @@ func (h *HostBuffer[T]) Slice(lo, hi int) *HostBuffer[T] {
 	return nil
 }
 
-// Close waits until all streams have passed the copies that use the memory, and
-// frees it, or ends the registration. Closing a part that Slice returned ends the
-// use of that part only. Closing again does nothing.
+// Close waits until all streams have passed the copies that use the memory, and frees the
+// memory or ends its registration. Closing the result of Slice invalidates only that part.
+// Closing again does nothing.
 func (h *HostBuffer[T]) Close() error { return h.buffer().Close() }
 
 func (h *HostBuffer[T]) buffer() *Buffer[T] {
@@ -197,19 +221,17 @@ func (h *HostBuffer[T]) acquire(d *Device) error {
 	return b.acquire(own)
 }
 
-// at returns where the elements are.
+// at returns the address of the elements.
 func (h *HostBuffer[T]) at() unsafe.Pointer { return unsafe.Add(h.part.mem.host().at, h.part.offset) }
 
-// CopyInAsync copies src to dst, which has as many elements, in the order of the
-// stream, and returns at once. The elements of src must stay as they are until
-// the stream was waited for.
+// CopyInAsync copies src to dst, which has the same length, in the order of the stream. It
+// returns at once. The elements of src must not change until a wait for the stream.
 func CopyInAsync[T any](s *Stream, dst *Buffer[T], src *HostBuffer[T]) error {
 	return copyAsync("copy in", s, dst, src, driver.GraphIn)
 }
 
-// CopyOutAsync copies src to dst, which has as many elements, in the order of the
-// stream, and returns at once. The elements have arrived when the stream was
-// waited for.
+// CopyOutAsync copies src to dst, which has the same length, in the order of the stream. It
+// returns at once. The elements of dst are valid after a wait for the stream.
 func CopyOutAsync[T any](s *Stream, dst *HostBuffer[T], src *Buffer[T]) error {
 	return copyAsync("copy out", s, src, dst, driver.GraphOut)
 }
@@ -248,8 +270,8 @@ func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], k
 	return driverError(doing, h.part.mem.host().used(s))
 }
 
-// used notes that work of the stream, asked for before, uses the memory. The
-// stream and the memory are acquired.
+// used records that work which was added to the stream before uses the memory. The caller
+// has acquired the stream and the memory.
 func (h *hostMemory) used(s *Stream) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -263,7 +285,7 @@ func (h *hostMemory) used(s *Stream) error {
 	return nil
 }
 
-// fence returns the stream's.
+// fence returns the fence of a stream.
 func (h *hostMemory) fence(s *Stream) (fence, error) {
 	if f, ok := h.passed[s]; ok {
 		return f, nil

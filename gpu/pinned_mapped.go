@@ -2,13 +2,12 @@ package gpu
 
 import "quern.dev/internal/driver"
 
-// Mapped returns h as a buffer for launches on the device that made it: kernels
-// then read and write the memory of the host, over the bus. It need not be closed,
-// and lives as long as h.
+// Mapped returns h as a buffer for launches on the device that made h. Kernels then access host
+// memory over the bus. The buffer is valid until h is closed, and need not be closed itself.
 //
-// Host and kernels may use the memory at the same time, by ordered accesses
-// ([quern.dev/kernel.LoadAcquire] and its like with [quern.dev/kernel.SystemScope]
-// there, sync/atomic here), but for the simulator, where they take turns.
+// Except on the simulator, host and kernels may use the memory at the same time with ordered
+// accesses: functions such as [quern.dev/kernel.LoadAcquire] with
+// [quern.dev/kernel.SystemScope] in kernels, sync/atomic on the host.
 func (h *HostBuffer[T]) Mapped() (*Buffer[T], error) {
 	b := h.buffer()
 	if err := b.acquire(b.Device()); err != nil {
@@ -50,8 +49,8 @@ func (h *hostMemory) unmap(d *Device) error {
 	return err
 }
 
-// Faulted reports, without waiting, whether a kernel of the stream has failed
-// since the last wait, which the next one will say.
+// Faulted reports, without waiting, whether a kernel of the stream has failed since the last
+// wait. The next wait returns the fault.
 func (s *Stream) Faulted() (bool, error) {
 	if err := s.acquire(); err != nil {
 		return false, driverError("look for a fault", err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern.dev/gpu/internal/memlock"
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
@@ -154,7 +155,7 @@ func TestMemoryThatCannotBePinnedSaysWhatToDo(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// No limit that one could raise is the reason if the host has less memory.
-	total, known := hostMemorySize()
+	total, known := memlock.HostMemory()
 	pool := must[*HostPool](t)(d.NewHostPool(PoolConfig{}))
 	for _, err := range []error{second(AllocHost[byte](d, 1<<56)), second(AcquireHost[byte](pool, 1<<56))} {
 		if !errors.Is(err, ErrPinned) || known && (strings.Contains(err.Error(), "ulimit") || !strings.HasSuffix(err.Error(), fmt.Sprintf("the host has %d MiB of memory in all: make smaller host buffers", total>>20))) {

@@ -3,141 +3,92 @@ package gpu
 import (
 	"errors"
 	"math"
-	"slices"
-	"sync"
 	"unsafe"
 
+	"quern.dev/gpu/internal/order"
+	"quern.dev/gpu/internal/pool"
 	"quern.dev/internal/callsite"
 	"quern.dev/internal/driver"
-	"quern.dev/internal/freelist"
 )
 
-// Pool is memory of a device for buffers that come and go: [Acquire] takes a
-// buffer from it and the buffer's Close gives the memory back, both without
-// waiting and, once the pool has memory of that size, without a call of the
-// driver.
+// Pool is device memory for buffers with short lives. [Acquire] takes a buffer from the
+// pool, and the buffer's Close gives the memory back. Neither waits, and neither calls the
+// driver once the pool has memory of that size.
 //
-// Memory is given out in the order of streams' work. A buffer may be closed while
-// work that uses it is still queued, and its memory acquired again at once: on
-// the same stream the new buffer's work comes after the old one's, and another
-// stream gets the memory once that work is done. A buffer may be used on any
-// stream of the device. On one that it was not acquired on, its first use waits,
-// on the device, for what the stream of the acquisition had to do by then.
+// The pool follows the order of streams. A buffer may be closed while queued work still
+// uses it, and its memory may be acquired again at once: on the same stream the work of the
+// new buffer follows that of the old one, and another stream gets the memory only once
+// that work is done. A buffer can be used on any stream of the device. Its first use on a
+// stream other than the one of Acquire waits, on the device, for the work that the stream of
+// Acquire has at that time.
 //
-// Sizes are rounded up to classes, by at most an eighth beyond 4 KiB. Memory that
-// was given back is kept for the next buffer of about that size until the pool's
-// limit or the end of the device's memory is reached, or [Pool.Trim] is called.
+// Sizes above 4 KiB are rounded up by at most an eighth. The pool keeps memory that was
+// given back for later buffers of about the same size, until the pool reaches its limit,
+// the device runs out of memory, or [Pool.Trim] is called.
 //
 // A Pool is safe for concurrent use.
 type Pool struct {
-	dev    *Device
-	config PoolConfig
-	host   bool // its memory is the host's
-	async  bool // work on its memory goes on after the calls that asked for it
-
-	mu      sync.Mutex
-	closed  bool
-	holds   int         // buffers, calls at work, and one until Close: the driver's pool is closed after them
-	drv     driver.Pool // nil until the first block is made
-	free    freelist.List[*block]
-	inUse   freelist.Queue[*block]
-	handles []handle       // not given out yet
-	events  []driver.Event // not in use
-	stats   PoolStats      // but what Stats computes
+	memoryPool[*block]
+	async  bool        // work goes on after the calls that asked for it
+	drv    driver.Pool // nil until the first block is made
+	events order.Events
 }
 
-// PoolConfig are the properties of a pool. The zero value is a pool that may take
-// all of the device's memory and gives none back before it is short.
+// PoolConfig configures a pool. With the zero value, a pool may take all of the device's
+// memory, and gives none back until the device runs out of it.
 type PoolConfig struct {
-	// Limit is the most that the pool takes from the device, in bytes, zero for
-	// what there is. Beyond it [Acquire] returns an [*OutOfMemoryError].
+	// Limit is how many bytes the pool may take from the device. Zero means no limit.
+	// Beyond the limit, [Acquire] returns an [*OutOfMemoryError].
 	Limit int64
 
-	// ReleaseThreshold is how many bytes that are not in use the pool keeps, zero
-	// for all. What was free for the longest time goes first.
+	// ReleaseThreshold is how many unused bytes the pool keeps. Zero means all. The pool
+	// gives back first what has been free for the longest time.
 	ReleaseThreshold int64
 }
 
-// PoolStats is what a pool has and has done. Sizes are in bytes, as rounded by
-// the pool.
+// PoolStats is the state and the history of a pool. Sizes are in bytes, as rounded by the
+// pool.
 type PoolStats struct {
 	Buffers   int   // in use
 	Used      int64 // by them
 	Reserved  int64 // taken from the device: in use or kept
-	HighWater int64 // most that was in use at a time
+	HighWater int64 // largest value of Used
 
 	Hits   uint64 // acquisitions that the pool had memory for
 	Misses uint64 // acquisitions that took memory from the device
 
-	LargestFree int64 // largest piece that is kept
+	LargestFree int64 // largest block that is kept
 	// Fragmentation is 1 - LargestFree/kept, 0 if nothing is kept.
 	Fragmentation float64
 }
 
-// NewPool makes a pool, which is to be closed. It takes memory when it is asked
-// for some.
+// NewPool makes a pool. It takes memory from the device when [Acquire] needs some. The
+// caller closes it.
 func (d *Device) NewPool(config PoolConfig) (*Pool, error) {
-	return d.makePool("new pool", config, false)
-}
-
-func (d *Device) makePool(doing string, config PoolConfig, host bool) (*Pool, error) {
-	if err := d.check(); err != nil {
+	const doing = "new pool"
+	if err := config.check(d); err != nil {
 		return nil, driverError(doing, err)
 	}
-	if config.Limit < 0 {
-		return nil, driverError(doing, invalid("negative limit %d", config.Limit))
-	}
-	if config.ReleaseThreshold < 0 {
-		return nil, driverError(doing, invalid("negative release threshold %d", config.ReleaseThreshold))
-	}
-	p := newPool(d, config, host)
-	if err := p.open(); err != nil {
+	p := newPool(d, config)
+	if err := p.open(p); err != nil {
 		return nil, driverError(doing, err)
 	}
 	return p, nil
 }
 
-func newPool(d *Device, config PoolConfig, host bool) *Pool {
-	return &Pool{dev: d, config: config, host: host, async: !host && d.info().Async}
+func newPool(d *Device, config PoolConfig) *Pool {
+	p := &Pool{async: d.async}
+	p.events.Device = d.drv
+	p.init(d, config, p.drop, p.destroy)
+	return p
 }
 
-// open makes the pool the device's to close.
-func (p *Pool) open() error {
-	if err := p.dev.acquire(); err != nil {
-		p.closed = true
-		return err
-	}
-	p.holds = 1
-	p.dev.mu.Lock()
-	p.dev.pools = append(p.dev.pools, p)
-	p.dev.mu.Unlock()
-	if err := p.dev.check(); err != nil {
-		return errors.Join(err, p.Close())
-	}
-	return nil
-}
-
-// Pool returns the pool that every device has, without a limit. It is closed with
-// the device.
+// Pool returns the device's own pool, which has no limit. It is closed with the device.
 func (d *Device) Pool() *Pool {
 	if !d.opened() {
 		return nil
 	}
-	return d.ownPool.get(d, false)
-}
-
-// ownPool is the pool of a device, made when it is first asked for.
-type ownPool struct {
-	once sync.Once
-	pool *Pool
-}
-
-func (o *ownPool) get(d *Device, host bool) *Pool {
-	o.once.Do(func() {
-		o.pool = newPool(d, PoolConfig{}, host)
-		o.pool.open() // if the device is closed, the pool is, and says so when it is used
-	})
-	return o.pool
+	return d.ownPool()
 }
 
 // Device returns the device of the pool.
@@ -148,11 +99,11 @@ func (p *Pool) Device() *Device {
 	return p.dev
 }
 
-// Acquire takes a buffer of n elements from p for work on s. Its Close gives the
-// memory back. The contents are undefined.
+// Acquire takes a buffer of n elements from p for work on s. Its contents are undefined.
+// Its Close gives the memory back.
 //
-// A buffer that was closed stays closed: what is acquired later is another
-// buffer, also where it has the same memory.
+// A closed buffer stays closed: a later Acquire returns a different buffer, even if it has
+// the same memory.
 //
 //go:noinline
 func Acquire[T any](p *Pool, s *Stream, n int) (*Buffer[T], error) {
@@ -161,7 +112,7 @@ func Acquire[T any](p *Pool, s *Stream, n int) (*Buffer[T], error) {
 		return nil, driverError("acquire", err)
 	}
 	site := callsite.Caller()
-	h, err := p.acquire("acquire", s, size, site)
+	h, err := p.acquire("acquire", s, size, site, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -169,239 +120,233 @@ func Acquire[T any](p *Pool, s *Stream, n int) (*Buffer[T], error) {
 	return (*Buffer[T])(unsafe.Pointer(&h.buffer)), nil // T is in no field: all Buffers have one layout
 }
 
-// handle is a buffer of a pool with its memory. Handles are made many at a time,
-// so that acquiring allocates next to nothing, and never used twice, so that a
-// second Close of a buffer cannot close another one.
-type handle struct {
-	buffer Buffer[byte]     // of the same form as a Buffer of any type
-	host   HostBuffer[byte] // instead of it, if the memory is the host's
-	memory memory
-}
-
-// handlesAtATime makes for pieces of some 20 KiB.
-const handlesAtATime = 128
-
-// check reports why the pool cannot be used.
+// check returns an error if the pool cannot be used.
 func (p *Pool) check() error {
-	switch {
-	case p == nil:
+	if p == nil {
 		return invalid("pool is nil")
-	case p.dev == nil:
-		return invalid("pool was not made by NewPool")
-	default:
-		return nil
 	}
+	return p.memoryPool.check()
 }
 
-// acquire takes memory for work on s, or memory of the host, for the program's
-// call at a site.
-func (p *Pool) acquire(doing string, s *Stream, size int64, site uintptr) (*handle, error) {
+// acquire takes memory for work on s. Leak reports name the program's call, or calls if call
+// is 0.
+func (p *Pool) acquire(doing string, s *Stream, size int64, call uintptr, calls *site) (*handle, error) {
 	if err := p.check(); err != nil {
 		return nil, driverError(doing, err)
 	}
-	if !p.host {
-		if err := s.acquire(); err != nil {
-			return nil, driverError(doing, err)
-		}
-		defer s.release()
-		if s.dev != p.dev {
-			return nil, driverError(doing, otherDevice("stream", s.dev, p.dev))
-		}
+	if err := s.acquire(); err != nil {
+		return nil, driverError(doing, err)
+	}
+	defer s.release()
+	if s.dev != p.dev {
+		return nil, driverError(doing, otherDevice("stream", s.dev, p.dev))
 	}
 	if size == 0 {
-		return p.empty(doing)
+		m, err := p.dev.alloc(doing, 0)
+		return &handle{buffer: Buffer[byte]{mem: m}}, err
 	}
-	class, rounded := classOf(size)
+	var known order.Idleness[*orderedStream]
+	it, err := p.blocks.Take(size,
+		func(b *block) bool { return !p.async || b.uses.Ready(ordered(s)) },
+		func(b *block) bool { return !p.async || b.uses.Done(ordered(s), &known) },
+		func(size int64) (*block, error) { return p.make(s, size) })
+	if err != nil {
+		return nil, driverError(doing, p.takeError(err))
+	}
+	b := it.Value
+	b.item = it
+	b.uses.Begin(ordered(s))
+	return p.hand(b, &b.occupant, b.mem, size, call, calls), nil
+}
 
+// make makes a block for work on s.
+func (p *Pool) make(s *Stream, size int64) (*block, error) {
+	drv, err := p.driver()
+	if err != nil {
+		return nil, err
+	}
+	m, err := p.dev.allocating(size, func() (driver.Memory, error) { return drv.Alloc(s.drv, size) })
+	if err != nil {
+		return nil, err
+	}
+	b := &block{pool: p, mem: m}
+	b.uses.Init(&p.events)
+	return b, nil
+}
+
+// driver returns the driver's pool.
+func (p *Pool) driver() (driver.Pool, error) {
 	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return nil, driverError(doing, closedError("pool"))
+	defer p.mu.Unlock()
+	if p.drv != nil {
+		return p.drv, nil
 	}
-	p.holds++
-	b := p.takeOrdered(s, class, rounded)
-	if b == nil {
-		p.mu.Unlock()
-		var err error
-		if b, err = p.acquireBlock(s, class, rounded); err != nil {
-			return nil, errors.Join(driverError(doing, err), p.release())
-		}
-		p.mu.Lock()
+	keep := p.config.ReleaseThreshold
+	if keep == 0 {
+		keep = math.MaxInt64
 	}
-	b.home, b.site = s, site
-	h := p.hand(b, size)
-	p.mu.Unlock()
-	return h, nil
+	drv, err := newDriverPool(p.dev.drv, keep)
+	if err != nil {
+		return nil, err
+	}
+	p.drv = drv
+	return drv, nil
 }
 
-// empty returns a buffer of no elements.
-func (p *Pool) empty(doing string) (*handle, error) {
-	var m *memory
-	var err error
-	if p.host {
-		m, err = p.dev.hostMemory(doing, 0, nil)
-	} else {
-		m, err = p.dev.alloc(doing, 0)
-	}
-	return &handle{buffer: Buffer[byte]{mem: m}}, err
-}
-
-// hand gives out a block. The caller holds the lock.
-func (p *Pool) hand(b *block, size int64) *handle {
-	if len(p.handles) == 0 {
-		p.handles = make([]handle, handlesAtATime)
-	}
-	h := &p.handles[0]
-	p.handles = p.handles[1:]
-	m := &h.memory
-	m.dev, m.drv, m.size, m.storage = p.dev, b.mem, size, b
-	if b.host != nil {
-		hostRanges.own(b.host.at, m)
-	}
-	h.buffer.mem = m
-	b.owner = m
-	p.inUse.Add(&b.Item)
-	p.stats.Buffers++
-	p.stats.Used += b.Size
-	p.stats.HighWater = max(p.stats.HighWater, p.stats.Used)
-	return h
-}
-
-// put takes back a block that no call uses any more.
-func (p *Pool) put(b *block) error {
-	if p.async {
-		if wait := p.orderRelease(b); wait != nil {
-			go func() {
-				wait()
-				p.put(b)
-			}()
-			return nil
-		}
-	}
-	if f := p.dev.able.forgetter; f != nil && !p.host {
-		f.Forget(b.mem, b.Size)
-	}
-
-	p.mu.Lock()
-	b.owner = nil
-	p.inUse.Remove(&b.Item)
-	p.stats.Buffers--
-	p.stats.Used -= b.Size
-	p.free.Add(&b.Item)
-	var surplus []*block
-	if p.closed {
-		surplus = p.evict(math.MaxInt64)
-	} else if limit := p.config.ReleaseThreshold; limit > 0 && p.free.Bytes() > limit {
-		surplus = p.evict(p.free.Bytes() - limit)
-	}
-	if len(surplus) == 0 && !p.closed {
-		p.holds--
-		p.mu.Unlock()
-		return nil
-	}
-	p.mu.Unlock()
-	return errors.Join(p.drop(surplus), p.release())
-}
-
-// Stats returns what the pool has and has done.
+// Stats returns the statistics of the pool.
 func (p *Pool) Stats() PoolStats {
 	if p.check() != nil {
 		return PoolStats{}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.stats
-	for b := range p.free.All() {
-		s.LargestFree = max(s.LargestFree, b.Size)
-	}
-	if kept := p.free.Bytes(); kept > 0 {
-		s.Fragmentation = 1 - float64(s.LargestFree)/float64(kept)
-	}
-	return s
+	return PoolStats(p.blocks.Stats())
 }
 
-// Trim gives all memory that is not in use back to the device, and waits for the
-// work that was last to use it.
+// Trim gives all unused memory back to the device. It waits for the work that used it
+// last.
 func (p *Pool) Trim() error {
 	if err := p.check(); err != nil {
 		return driverError("trim pool", err)
 	}
-	p.mu.Lock()
-	if p.closed {
+	return p.trim(func(blocks []*block) error {
+		p.mu.Lock()
+		drv := p.drv
 		p.mu.Unlock()
-		return driverError("trim pool", closedError("pool"))
-	}
-	blocks, drv := p.evict(math.MaxInt64), p.drv
-	p.holds++
-	p.mu.Unlock()
-	err := errors.Join(p.drop(blocks), p.settle(blocks))
-	if drv != nil {
-		err = errors.Join(err, drv.Trim())
-	}
-	return errors.Join(driverError("trim pool", err), p.release())
+		if drv == nil {
+			return nil
+		}
+		return errors.Join(p.settle(blocks), drv.Trim())
+	})
 }
 
-// Close gives the pool's memory back to the device. It returns a [*LeakError] if
-// buffers of the pool were not closed, and closes them. Closing again does
-// nothing.
+// Close gives the pool's memory back to the device. If buffers of the pool are still open,
+// Close closes them and returns a [*LeakError]. Closing again does nothing.
 func (p *Pool) Close() error {
 	if p.check() != nil {
 		return nil
 	}
-	leaked, err := p.close()
-	if len(leaked) > 0 {
-		leak := newLeakError(p.dev, leaked)
-		leak.Pool = "pool"
-		if p.host {
-			leak.Pool = "host pool"
-		}
-		err = errors.Join(err, leak)
-	}
-	return err
+	return p.leakError("pool")(p.close())
 }
 
 // close closes the pool and returns the buffers that were not closed.
-func (p *Pool) close() ([]allocation, error) {
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return nil, nil
-	}
-	p.closed = true
-	var owners []*memory
-	leaked := p.allocations((*block).asked)
-	for b := range p.inUse.All() {
-		owners = append(owners, b.Value.owner)
-	}
-	blocks := p.evict(math.MaxInt64)
-	p.mu.Unlock()
+func (p *Pool) close() ([]allocation, error) { return p.closeBlocks(p, p.settle) }
 
-	p.dev.mu.Lock()
-	p.dev.pools = slices.DeleteFunc(p.dev.pools, func(o *Pool) bool { return o == p })
-	p.dev.mu.Unlock()
-	var errs []error
-	for _, m := range owners {
-		errs = append(errs, m.close())
+// destroy closes what the blocks came from.
+func (p *Pool) destroy() error {
+	err := p.events.Close()
+	if p.drv != nil {
+		err = errors.Join(err, p.drv.Close())
 	}
-	err := errors.Join(p.drop(blocks), p.settle(blocks))
-	return leaked, errors.Join(append(errs, driverError("close pool", err), p.release())...)
+	return errors.Join(driverError("close pool", unlessLost(err)), p.dev.release())
 }
 
-// release ends a hold on the driver's pool, which the last one closes.
-func (p *Pool) release() error {
-	p.mu.Lock()
-	p.holds--
-	last := p.closed && p.holds == 0
-	p.mu.Unlock()
-	if !last {
+// settle waits for the streams in whose order blocks were freed.
+func (p *Pool) settle(blocks []*block) error {
+	if !p.async {
 		return nil
 	}
-	var errs []error
-	for _, e := range p.events {
-		errs = append(errs, e.Close())
+	var homes []*orderedStream
+	for _, b := range blocks {
+		homes = append(homes, b.uses.Home())
 	}
-	if p.drv != nil {
-		errs = append(errs, p.drv.Close())
+	return unlessLost(order.Wait(homes))
+}
+
+// drop frees a block in the order of its work.
+func (p *Pool) drop(b *block) error {
+	if !p.async {
+		return unlessLost(p.drv.Free(nil, b.mem))
 	}
-	return errors.Join(driverError("close pool", unlessLost(errors.Join(errs...))), p.dev.release())
+	wait, err := b.uses.Free(func(on driver.Stream) error { return p.drv.Free(on, b.mem) })
+	if wait != nil {
+		p.blocks.Extend()
+		go func() {
+			wait()
+			p.drop(b)
+			p.blocks.Release()
+		}()
+	}
+	return unlessLost(err)
+}
+
+// block is device memory of a pool.
+type block struct {
+	occupant
+	pool *Pool
+	item *pool.Item[*block]
+	mem  driver.Memory
+	uses order.Uses[*orderedStream]
+}
+
+func (b *block) noun() string { return "buffer" }
+func (b *block) lent() bool   { return true }
+func (b *block) size() int64  { return b.item.Size }
+
+// free gives the block back to its pool.
+func (b *block) free(*memory) error {
+	p := b.pool
+	if p.async {
+		if wait := b.uses.End(func() []*orderedStream { return p.dev.orderedStreams() }); wait != nil {
+			go func() {
+				wait()
+				b.free(nil)
+			}()
+			return nil
+		}
+	}
+	if f := p.dev.able.forgetter; f != nil {
+		f.Forget(b.mem, b.item.Size)
+	}
+	b.user.Store(nil)
+	return p.blocks.Put(b.item)
+}
+
+// visit orders work that is about to be added to s after the work of other streams on the
+// memory, which the caller has acquired. Recorded work is not added to a stream yet: the
+// graph that runs it calls visitAll.
+func (m *memory) visit(s *Stream) error {
+	b := m.inner().pooled()
+	if b == nil || !b.pool.async || b.uses.Home() == ordered(s) || s.drv == nil || s.capture.Load() != nil {
+		return nil
+	}
+	return b.uses.Visit(ordered(s))
+}
+
+// visitAll is visit for a use on unknown streams: it waits for earlier work on the memory,
+// and giving the memory back waits for all streams.
+func (m *memory) visitAll() error {
+	b := m.inner().pooled()
+	if b == nil || !b.pool.async {
+		return nil
+	}
+	return b.uses.VisitAll()
+}
+
+// inner returns the memory that m is a view of, or m.
+func (m *memory) inner() *memory {
+	if v := m.view(); v != nil {
+		return v.of
+	}
+	return m
+}
+
+// orderedStream is a Stream as package order uses it.
+type orderedStream Stream
+
+func ordered(s *Stream) *orderedStream { return (*orderedStream)(s) }
+
+func (s *orderedStream) Acquire() bool            { return s.lease.Acquire() }
+func (s *orderedStream) Release()                 { (*Stream)(s).release() }
+func (s *orderedStream) Driver() driver.Stream    { return s.drv }
+func (s *orderedStream) Device() driver.Device    { return s.dev.drv }
+func (s *orderedStream) Drained() <-chan struct{} { return s.drained }
+func (s *orderedStream) Idle() bool               { return (*Stream)(s).idle() }
+func (s *orderedStream) Detached() bool           { return s.detached }
+
+// orderedStreams returns the streams whose work ends by itself.
+func (d *Device) orderedStreams() []*orderedStream {
+	var all []*orderedStream
+	for _, s := range d.workingStreams() {
+		all = append(all, ordered(s))
+	}
+	return all
 }

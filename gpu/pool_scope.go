@@ -8,8 +8,8 @@ import (
 	"quern.dev/internal/callsite"
 )
 
-// Scope is buffers of a pool for the time of one function: scratch memory. It is
-// safe for concurrent use.
+// Scope is scratch memory for the duration of one function: buffers of a pool. It is safe
+// for concurrent use.
 type Scope struct {
 	pool   *Pool
 	stream *Stream
@@ -19,9 +19,9 @@ type Scope struct {
 	buffers []*Buffer[byte]
 }
 
-// Scope calls do with a scope for work on s, and closes the scope's buffers when
-// do returns or panics. The work may then still be under way. It returns the
-// error of do, and those of closing.
+// Scope calls do with a scope for work on s, and closes the scope's buffers when do returns
+// or panics. Queued work may still use them then. Scope returns the errors of do and of
+// closing.
 func (p *Pool) Scope(s *Stream, do func(scope *Scope) error) (err error) {
 	if err := p.check(); err != nil {
 		return driverError("scope", err)
@@ -34,8 +34,8 @@ func (p *Pool) Scope(s *Stream, do func(scope *Scope) error) (err error) {
 	return do(scope)
 }
 
-// AcquireIn takes a buffer of n elements from the scope's pool for work on the
-// scope's stream. It need not be closed: the scope does.
+// AcquireIn takes a buffer of n elements from the scope's pool for work on the scope's
+// stream. The scope closes it.
 //
 //go:noinline
 func AcquireIn[T any](scope *Scope, n int) (*Buffer[T], error) {
@@ -48,7 +48,7 @@ func AcquireIn[T any](scope *Scope, n int) (*Buffer[T], error) {
 		return nil, driverError(doing, invalid("scope was not made by Pool.Scope"))
 	}
 	site := callsite.Caller()
-	h, err := scope.pool.acquire(doing, scope.stream, size, site)
+	h, err := scope.pool.acquire(doing, scope.stream, size, site, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -7,49 +7,47 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"quern.dev/gpu/internal/goroutines"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
 )
 
-// Stream is a queue of work for a device, done in the order in which it was
-// asked for. Work on different streams may overlap. It is safe for concurrent
-// use.
+// Stream is a queue of work for a device, which does the work in order. Work on different
+// streams may overlap. A Stream is safe for concurrent use.
 //
-// On a GPU the functions that add work return at once. On the CPU and the
-// simulator they do the work before they return. Programs that wait before they
-// look at results run alike on all.
+// On a GPU, functions that add work return at once. On the CPU and the simulator they do
+// the work before they return. A program that waits before it reads results behaves the
+// same on all devices.
 //
-// A kernel or a called function that fails is reported by the next wait on its stream, once: by
-// [Stream.Synchronize], [Device.Synchronize], [Download], [Event.Synchronize] of
-// an event of the stream, or Close.
+// The next wait on a stream reports, once, that a kernel or a called function failed. Waits
+// are [Stream.Synchronize], [Device.Synchronize], [Download], [Event.Synchronize] of an
+// event of the stream, and Close.
 type Stream struct {
-	dev     *Device
-	drv     driver.Stream
-	lease   lease.Lease
-	kernels *kernelList // if set, it records the launches
+	dev   *Device
+	drv   driver.Stream
+	lease lease.Lease
 
-	capture atomic.Pointer[capture] // if set, work is recorded there instead of done
-	drained chan struct{}           // closed when the stream is closed and its work done
+	capture atomic.Pointer[capture] // if set, work is recorded there and not done
+	drained chan struct{}           // closed when the stream is closed and its work is done
 
-	ctx    context.Context // bounds launches; nil if it does not end
-	unbind func()          // ends what ctx does to the driver's stream; nil if it does nothing
+	gate   gate   // nil admits all launches
+	unbind func() // ends what a context does to the driver's stream; nil if it does nothing
 
 	priority int
 	detached bool                  // see Detached
 	history  history               // of launches, for errors of waits
-	failed   atomic.Pointer[error] // what a called function returned, until a wait returns it
-	called   atomic.Int64          // functions that have returned
-	callers  goroutines            // that run functions of the stream
+	failed   atomic.Pointer[error] // error of a called function, until a wait returns it
+	called   atomic.Int64          // number of functions that have returned
+	callers  goroutines.Set        // goroutines that run functions of the stream
 }
 
-// NewStream makes a stream, which is to be closed.
+// NewStream makes a stream. The caller closes it.
 //
-// ctx bounds the stream's launches. Once it has ended, launches and graphs are
-// refused with its cause, on every device. On the CPU and the simulator, which run
-// kernels in the caller, its end also ends a kernel that runs: the launch returns a
-// [*KernelError] of kind [GivenUp], which says where the kernel was and wraps the
-// cause, and the device can be used as before. On a GPU a kernel goes on. Copies
-// and waits have contexts of their own or need none.
+// ctx bounds the stream's launches. Once it has ended, launches and graphs fail with its
+// cause, on all devices. The CPU and the simulator, which run kernels in the caller, also
+// stop a running kernel: the launch returns a [*KernelError] of kind [GivenUp], which has
+// the position of the kernel and wraps the cause. The device stays usable. On a GPU a
+// running kernel continues. ctx does not bound copies and waits.
 func (d *Device) NewStream(ctx context.Context, options ...StreamOption) (*Stream, error) {
 	ctx = orBackground(ctx)
 	if ctx.Err() != nil {
@@ -87,7 +85,7 @@ func (d *Device) newStream(ctx context.Context, options ...StreamOption) (*Strea
 	return s, nil
 }
 
-// bind lets a context bound the launches.
+// bind makes a context bound the launches.
 func (s *Stream) bind(ctx context.Context) {
 	i, interrupts := s.drv.(driver.Interrupter)
 	if limit := s.dev.launchTimeout; interrupts && limit > 0 {
@@ -96,7 +94,7 @@ func (s *Stream) bind(ctx context.Context) {
 	if ctx.Done() == nil {
 		return
 	}
-	s.ctx = ctx
+	s.gate = bound{ctx}
 	if !interrupts {
 		return
 	}
@@ -112,12 +110,29 @@ func (s *Stream) bind(ctx context.Context) {
 	}
 }
 
-// bounded reports why launches are refused: the context of the stream has ended.
-func (s *Stream) bounded() error {
-	if s.ctx == nil || s.ctx.Err() == nil {
-		return nil
+// gate admits or refuses the launches of a stream before they are placed.
+type gate interface {
+	// admit reports whether to run a launch of k, or of the graph that k stands for. If not,
+	// the launch returns err.
+	admit(k *Kernel) (run bool, err error)
+}
+
+// admit calls the stream's gate.
+func (s *Stream) admit(k *Kernel) (run bool, err error) {
+	if s.gate == nil {
+		return true, nil
 	}
-	return fmt.Errorf("the context of the stream has ended: %w", context.Cause(s.ctx))
+	return s.gate.admit(k)
+}
+
+// bound is the gate of a stream with a context. It refuses launches once the context ends.
+type bound struct{ ctx context.Context }
+
+func (b bound) admit(*Kernel) (run bool, err error) {
+	if b.ctx.Err() == nil {
+		return true, nil
+	}
+	return false, fmt.Errorf("the context of the stream has ended: %w", context.Cause(b.ctx))
 }
 
 // Device returns the device of the stream.
@@ -128,9 +143,8 @@ func (s *Stream) Device() *Device {
 	return s.dev
 }
 
-// Synchronize waits until all work that was asked for is done, and returns the
-// fault of a kernel as [*KernelError]. Cancelling ctx ends the wait, not the
-// work.
+// Synchronize waits until all work that was added so far is done, and returns the fault of
+// a kernel as [*KernelError]. Cancelling ctx ends the wait, not the work.
 func (s *Stream) Synchronize(ctx context.Context) error {
 	if err := s.acquire(); err != nil {
 		return driverError("synchronize", err)
@@ -139,8 +153,8 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 	return s.drain(ctx)
 }
 
-// drain is Synchronize of a stream in use, also of one that records a graph and
-// has work of before.
+// drain is Synchronize of a stream in use. If the stream is recording a graph, drain waits
+// for its earlier work.
 func (s *Stream) drain(ctx context.Context) error {
 	if err := s.await(ctx); err != nil {
 		return driverError("synchronize", err)
@@ -148,7 +162,7 @@ func (s *Stream) drain(ctx context.Context) error {
 	return s.fault()
 }
 
-// Record makes e reached when the work that was asked for so far is done.
+// Record records e: e is reached when all work that was added so far is done.
 func (s *Stream) Record(e *Event) error {
 	c, err := s.enter()
 	if err != nil {
@@ -158,7 +172,7 @@ func (s *Stream) Record(e *Event) error {
 	return driverError("record event", s.record(e, c))
 }
 
-// record is Record of a stream in use. c is the capture that it records, if any.
+// record is Record of a stream in use. c is its capture, or nil.
 func (s *Stream) record(e *Event, c *capture) error {
 	if err := e.acquire(s.dev); err != nil {
 		return err
@@ -177,9 +191,9 @@ func (s *Stream) record(e *Event, c *capture) error {
 	return nil
 }
 
-// Wait makes work that is asked for later begin after e was reached. It does
-// not itself wait, unless the event is of another device and one of the two is
-// no GPU. An event that was never recorded counts as reached.
+// Wait makes later work begin after e is reached. Wait itself returns at once, unless e is of
+// another device and one of the two devices is not a GPU. An event that was never recorded
+// counts as reached.
 func (s *Stream) Wait(e *Event) error {
 	c, err := s.enter()
 	if err != nil {
@@ -189,7 +203,7 @@ func (s *Stream) Wait(e *Event) error {
 	return driverError("wait for event", s.wait(e, c))
 }
 
-// wait is Wait of a stream in use. c is the capture that it records, if any.
+// wait is Wait of a stream in use. c is its capture, or nil.
 func (s *Stream) wait(e *Event, c *capture) error {
 	if err := e.acquire(nil); err != nil {
 		return err
@@ -210,8 +224,8 @@ func (s *Stream) wait(e *Event, c *capture) error {
 	}
 }
 
-// Close waits for the work, returns the fault of a kernel that no wait has
-// returned, and releases the stream. Closing again does nothing.
+// Close waits for the work and releases the stream. It returns the fault of a kernel that no
+// wait has returned. Closing again does nothing.
 func (s *Stream) Close() error {
 	if s == nil || s.dev == nil {
 		return nil
@@ -248,7 +262,7 @@ func (s *Stream) destroy() error {
 	)
 }
 
-// check reports why the stream is none.
+// check returns an error if the stream cannot be used.
 func (s *Stream) check() error {
 	switch {
 	case s == nil:
@@ -260,8 +274,8 @@ func (s *Stream) check() error {
 	}
 }
 
-// enter begins a use of the stream for work that graphs can hold, which release
-// ends. If c is not nil, the work is to be recorded there instead of done.
+// enter begins a use of the stream, which release ends, for work that graphs support. If c
+// is not nil, the caller records the work there instead of doing it.
 func (s *Stream) enter() (c *capture, err error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -279,26 +293,8 @@ func (s *Stream) enter() (c *capture, err error) {
 	}
 }
 
-// recorder takes the launches of a stream in place of the device.
-type recorder interface {
-	launch(l *Launch) error
-}
-
-// recorder returns what records the stream's launches, nil if they are to run. c is the
-// capture that enter returned.
-func (s *Stream) recorder(c *capture) recorder {
-	switch {
-	case c != nil:
-		return c
-	case s.kernels != nil:
-		return s.kernels
-	default:
-		return nil
-	}
-}
-
-// acquire begins a use of the stream, which release ends, for what a graph cannot
-// hold.
+// acquire begins a use of the stream, which release ends, for operations that graphs do not
+// support.
 func (s *Stream) acquire() error {
 	c, err := s.enter()
 	if c != nil {
@@ -310,7 +306,7 @@ func (s *Stream) acquire() error {
 
 func (s *Stream) release() {
 	if s.lease.Release() {
-		s.destroy() // its error has nobody left to go to: Close has returned
+		s.destroy() // the error is lost: Close has returned
 	}
 }
 
@@ -331,7 +327,7 @@ func (s *Stream) idle() bool {
 	return idle && err == nil
 }
 
-// isDrained reports whether the stream is closed and its work done.
+// isDrained reports whether the stream is closed and its work is done.
 func (s *Stream) isDrained() bool {
 	select {
 	case <-s.drained:
@@ -341,8 +337,8 @@ func (s *Stream) isDrained() bool {
 	}
 }
 
-// fault delivers what kernels of the stream have printed, and returns what
-// stopped one and the error of a called function, once.
+// fault writes what kernels of the stream have printed, and returns, once, the fault of a
+// kernel and the error of a called function.
 func (s *Stream) fault() error {
 	printed := s.deliver()
 	err := s.drv.Fault()

@@ -6,21 +6,20 @@ import (
 	"runtime/debug"
 )
 
-// Call makes f run when the work that was asked for so far is done; work that is
-// asked for later begins after f has returned. On a GPU, Call returns before f
-// runs, like all that adds work.
+// Call runs f after all work that was added so far; later work begins after f has returned.
+// On a GPU, Call returns before f runs.
 //
-// f runs on a goroutine of its own. As long as it runs it holds up its stream
-// and what waits for the whole device, such as loading a kernel, making a stream
-// or freeing memory; work of other streams goes on. So f should be short and must
-// not use the device: what is to be done with it then is for a goroutine that f
-// starts or tells. A use of the stream by f would wait for f itself, and is an
-// error that matches [ErrInvalid], as is [Device.Synchronize] or [Device.Close]
-// there. That f waits for another goroutine which uses the stream is not noticed.
+// f runs on its own goroutine. Until it returns, f blocks its stream and operations that
+// wait for the whole device, such as loading a kernel, making a stream or freeing memory;
+// other streams continue. So f should be short, and must not use the device: it can start
+// or notify another goroutine that does. If f uses the stream, or calls [Device.Synchronize]
+// or [Device.Close], the call would wait for f itself, and returns an error that matches
+// [ErrInvalid]. Call does not detect that f waits for another goroutine which uses the
+// stream.
 //
-// An error of f is returned by the next wait on the stream, once, and so is a
-// panic, as [*PanicError]. The first error is kept until it is returned. If the
-// device fails before, f does not run, and the wait returns why.
+// The next wait on the stream returns an error of f, once, or its panic as [*PanicError].
+// The first error is kept until then. If the device fails before, f does not run, and the
+// wait returns the reason.
 func (s *Stream) Call(f func() error) error {
 	c, err := s.enter()
 	if err != nil {
@@ -35,7 +34,7 @@ func (s *Stream) Call(f func() error) error {
 	}
 	return driverError("call", callHost(s.drv, func() {
 		err := onGoroutine(func() error {
-			defer s.callers.enter()()
+			defer s.callers.Enter()()
 			return f()
 		})
 		if err != nil {
@@ -45,8 +44,7 @@ func (s *Stream) Call(f func() error) error {
 	}))
 }
 
-// onGoroutine runs f on a goroutine of its own, so that whatever f does to its
-// goroutine, which may be to end it, is done to no other.
+// onGoroutine runs f on its own goroutine, which f may end.
 func onGoroutine(f func() error) error {
 	result := make(chan error, 1)
 	go func() {
@@ -62,16 +60,16 @@ func onGoroutine(f func() error) error {
 	return <-result
 }
 
-// notCalled returns an error if the goroutine runs a function that the stream
-// calls, for which what it is about to do would wait.
+// notCalled returns an error if the calling goroutine runs a function of Call on the stream.
+// The operation that follows would wait for that function.
 func (s *Stream) notCalled() error {
-	if s.callers.here() {
+	if s.callers.Here() {
 		return invalid("the stream waits for this function to return, which uses it; leave that to a goroutine that the function starts")
 	}
 	return nil
 }
 
-// notCalled is that of the device's streams and graphs.
+// notCalled is notCalled of all streams and graphs of the device.
 func (d *Device) notCalled() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -90,8 +88,8 @@ func (d *Device) notCalled() error {
 
 // callError returns the error of a function in the stream, once.
 func (s *Stream) callError() error {
-	// What the functions did happens before the wait returns. The device sees to
-	// the order, of which Go's memory model knows nothing.
+	// The functions return before the wait does. The device enforces that order, but Go's
+	// memory model needs this load to know it.
 	s.called.Load()
 	if s.failed.Load() == nil {
 		return nil

@@ -8,19 +8,17 @@ type streamOptions struct {
 	detached bool
 }
 
-// Priority makes a stream more urgent than others: where work of several
-// streams is ready, the device begins with that of the highest priority. What
-// has begun goes on. Streams have priority 0 unless they say otherwise; a number
-// outside of [Device.Priorities] counts as the nearest one inside.
+// Priority sets the priority of a stream. If several streams have work that is ready, the
+// device begins with the highest priority; work that has begun continues. The default is 0.
+// Numbers outside [Device.Priorities] are clamped.
 //
-// Numbers are greater for what goes first. CUDA's have the other sign.
+// Greater numbers go first. In CUDA the sign is reversed.
 func Priority(n int) StreamOption {
 	return func(o *streamOptions) { o.priority = n }
 }
 
-// Priorities returns the range of the priorities of streams: 0 to 5 on today's
-// NVIDIA GPUs, 0 to 0 on devices on which all streams are alike, and on those
-// that are closed.
+// Priorities returns the range of stream priorities: 0 to 5 on current NVIDIA GPUs, 0 to 0 on
+// devices without priorities and on closed devices.
 func (d *Device) Priorities() (least, greatest int) {
 	if d.acquire() != nil {
 		return 0, 0
@@ -37,9 +35,8 @@ func (s *Stream) Priority() int {
 	return s.priority
 }
 
-// After makes work that is asked for later begin after all that was asked of
-// other so far is done. Both streams are of the same device. It does not itself
-// wait.
+// After makes later work on s begin after all work that was added to other so far. Both
+// streams must be of the same device. After itself does not wait.
 func (s *Stream) After(other *Stream) error {
 	const doing = "wait for stream"
 	c, err := s.enter()
@@ -58,7 +55,7 @@ func (s *Stream) After(other *Stream) error {
 	case c != nil && from == nil:
 		return driverError(doing, invalid("the stream records a graph that the other one has not joined; call After of the other one with this one first"))
 	case c != nil && from != c:
-		return driverError(doing, invalid("the other stream records another graph, as which the body of a condition counts"))
+		return driverError(doing, invalid("the other stream is recording a different graph; If and While bodies are separate graphs"))
 	}
 	e, err := s.dev.NewEvent()
 	if err != nil {

@@ -12,15 +12,14 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// RunningError is the error of a wait whose context ended before the work was
-// done, where kernels were part of the work. It matches the context's error.
+// RunningError is returned by a wait whose context ended before all kernels were done. It
+// matches the context's error.
 type RunningError struct {
-	// Kernels are those that may be running, the oldest launch first, each once:
-	// "kernel spin (spin.go:12)". A stream does its work in order, so that it is one of
-	// them, and the others wait for it. A graph is there as a whole. Empty if the
-	// oldest are not known any more.
+	// Kernels are those that may be running, oldest launch first, without duplicates:
+	// "kernel spin (spin.go:12)". One of them is running, and the others wait for it. A
+	// graph is listed as a whole. Kernels is empty if the oldest launches are unknown.
 	Kernels []string
-	// Launches is how many launches the wait was for that were not known to be done.
+	// Launches is the number of launches that were not known to be done.
 	Launches int
 	Err      error // why the wait ended
 }
@@ -42,18 +41,16 @@ func (e *RunningError) Error() string {
 // Unwrap returns why the wait ended.
 func (e *RunningError) Unwrap() error { return e.Err }
 
-// history is the launches of a stream that a wait may be for. It costs a launch
-// some nanoseconds.
+// history is the recent launches of a stream. It costs a few nanoseconds per launch.
 type history struct {
 	launched atomic.Uint64 // launches so far
-	done     atomic.Uint64 // of them, that a wait has seen the end of
+	done     atomic.Uint64 // launches that are known to be done
 	recent   [historySize]atomic.Pointer[Kernel]
 }
 
 const historySize = 16
 
-// add notes that k is about to be launched, and returns the number of launches
-// with it.
+// add records that k is about to be launched, and returns the number of launches so far.
 func (h *history) add(k *Kernel) uint64 {
 	n := h.launched.Add(1)
 	if at := &h.recent[n%historySize]; at.Load() != k { // a store takes longer
@@ -62,7 +59,7 @@ func (h *history) add(k *Kernel) uint64 {
 	return n
 }
 
-// passed notes that the first n launches are done.
+// passed records that the first n launches are done.
 func (h *history) passed(n uint64) {
 	for {
 		old := h.done.Load()
@@ -72,7 +69,7 @@ func (h *history) passed(n uint64) {
 	}
 }
 
-// explain says which of the first n launches may be running.
+// explain returns err with those of the first n launches that may be running.
 func (h *history) explain(err error, n uint64) error {
 	done := h.done.Load()
 	if n <= done {
@@ -89,7 +86,7 @@ func (h *history) explain(err error, n uint64) error {
 	return e
 }
 
-// standFor returns what stands for a graph of the nodes in errors of waits.
+// standFor returns a Kernel that stands for a graph of these nodes in errors of waits.
 func standFor(nodes []*Node) *Kernel {
 	var kernels []string
 	for _, n := range nodes {
@@ -107,7 +104,7 @@ func standFor(nodes []*Node) *Kernel {
 	return &Kernel{info: kernelInfo{Kernel: compiled.Kernel{Name: name}}}
 }
 
-// place returns the kernel's name and where it is declared.
+// place returns the name of the kernel and the position of its declaration.
 func (k *Kernel) place() string {
 	if k.info.Pos == "" {
 		return k.Name()
@@ -115,8 +112,8 @@ func (k *Kernel) place() string {
 	return "kernel " + k.Name() + " (" + k.info.Pos + ")"
 }
 
-// await waits for the work of a stream in use. If ctx ends before, the error says
-// what is still running.
+// await waits for the work of a stream in use. If ctx ends first, the error names the
+// kernels that are still running.
 func (s *Stream) await(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	n := s.history.launched.Load()
@@ -132,11 +129,11 @@ func (s *Stream) await(ctx context.Context) error {
 	}
 }
 
-// began notes that k, or the graph that it stands for, is about to be launched.
+// began records that k, or the graph that it stands for, is about to be launched.
 func (s *Stream) began(k *Kernel) uint64 { return s.history.add(k) }
 
-// launched ends what began has begun, with the result of the driver's call. On
-// devices that work in the caller the work is done then.
+// launched records the result of the driver's call for launch n. On devices that work in
+// the caller, the launch is then done.
 func (s *Stream) launched(n uint64, err error) error {
 	if err == nil {
 		if !s.dev.async {

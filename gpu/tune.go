@@ -8,59 +8,59 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"quern.dev/gpu/internal/trials"
 )
 
-// Tuning is a choice that [Tune] makes: of several ways to do the same work the
-// fastest one.
+// Tuning describes a choice between several ways to do the same work, for [Tune].
 type Tuning struct {
-	Name string // what is tuned: "matmul"
+	Name string // of the work, such as "matmul"
 
-	// Problem is what the answer depends on beside the device and the kernels:
-	// sizes, types, densities, in any form. Each problem has an answer of its own.
+	// Problem is everything that the answer depends on besides the device and the kernels,
+	// such as sizes, types and densities, in any form. Each problem has its own answer.
 	Problem string
 
-	// Candidates are the ways to do the work. Where two are equally fast the
-	// earlier one wins.
+	// Candidates are the ways to do the work. Of equally fast ones the first wins.
 	Candidates []Candidate
 
-	// Dir is the folder for what was found out. Empty means quern/tune in the
-	// user's cache directory.
+	// Dir is the directory for results. Empty means quern/tune in the user's cache
+	// directory.
 	Dir string
 }
 
-// Candidate is a way to do some work: a kernel with a block size, with values of
-// its parameters, or several kernels after one another.
+// Candidate is one way to do the work, such as a kernel with a block size, with certain
+// arguments, or several kernels in sequence.
 type Candidate struct {
-	Name string // unlike all others of the tuning, and telling: "block=256"
+	Name string // unique within the tuning, such as "block=256"
 
-	// Launch queues the work on s. It is called many times with the same
-	// arguments, so that what it writes must not matter for how long it takes.
+	// Launch queues the work on s. Tune calls it many times, so its time must not depend on
+	// the results of earlier calls.
 	Launch func(s *Stream) error
 }
 
-// Tuned is what [Tune] has found out, and why.
+// Tuned is the result of [Tune], with the measurements.
 type Tuned struct {
 	Name, Problem  string
 	Device, Driver string
 	Winner         string    // name of the fastest candidate
 	Trials         []Trial   // of all candidates, in their order
 	Measured       time.Time // when
-	Cached         bool      // it was measured before, and not now
+	Cached         bool      // the result comes from the cache
 
-	// NotKept is why the result could not be written to the cache; nil if it was.
+	// NotKept is the error of writing the result to the cache, or nil.
 	NotKept error
 
 	winner Candidate
 }
 
-// Trial is what was measured of a candidate.
+// Trial is the measurement of a candidate.
 type Trial struct {
 	Name     string
 	Median   time.Duration // of the samples without outliers
 	Least    time.Duration
-	Samples  int   // times measured; fewer for candidates that are clearly slower
-	Outliers int   // samples that were left out, being far from the others
-	Err      error // why the candidate cannot be used; the other fields are then zero
+	Samples  int   // number of samples; fewer for clearly slower candidates
+	Outliers int   // samples that Median ignores because they are far from the others
+	Err      error // why the candidate failed; the other fields are then zero
 }
 
 // Launch queues the winner's work on s.
@@ -71,10 +71,10 @@ func (t *Tuned) Launch(s *Stream) error {
 	return t.winner.Launch(s)
 }
 
-// String tells what was measured, fastest first.
+// String lists the measurements, fastest first.
 func (t *Tuned) String() string {
-	trials := slices.Clone(t.Trials)
-	slices.SortStableFunc(trials, func(a, b Trial) int {
+	all := slices.Clone(t.Trials)
+	slices.SortStableFunc(all, func(a, b Trial) int {
 		switch {
 		case a.Err == nil && b.Err == nil:
 			return cmp.Compare(a.Median, b.Median)
@@ -87,7 +87,7 @@ func (t *Tuned) String() string {
 	})
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s) on %s: %s\n", t.Name, t.Problem, t.Device, t.Winner)
-	for _, tr := range trials {
+	for _, tr := range all {
 		if tr.Err != nil {
 			fmt.Fprintf(&b, "  %-24s %v\n", tr.Name, tr.Err)
 			continue
@@ -101,14 +101,13 @@ func (t *Tuned) String() string {
 	return b.String()
 }
 
-// TuneError is what [Tune] returns if no candidate can be used. The errors of
-// all of them are found by errors.Is and errors.As.
+// TuneError means that all candidates of [Tune] failed. It wraps their errors.
 type TuneError struct {
 	Name   string // of the tuning
 	Trials []Trial
 }
 
-// Error lists why each candidate failed.
+// Error lists the error of each candidate.
 func (e *TuneError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "gpu: tune %s: no candidate can be used", e.Name)
@@ -127,17 +126,15 @@ func (e *TuneError) Unwrap() []error {
 	return errs
 }
 
-// Tune measures the candidates on the device of s and returns which is the
-// fastest. The answer is kept on disk, so that later calls, also those of other
-// processes, do not measure again, until the code of a kernel, the device, its
-// driver, the problem or the candidates change.
+// Tune measures the candidates on the device of s and returns the fastest one. It keeps the
+// result on disk. Later calls, including those of other processes, measure again only if the
+// code of a kernel, the device, its driver, the problem or the candidates have changed.
 //
-// To know the kernels, Tune first calls each candidate with a stream on which
-// launches do nothing. Then each runs a few times to warm up, and in turns with
-// the others for the measurement, which takes about a fifth of a second for each.
-// s should be idle, and the candidates should not wait for it. Candidates that
-// fail are left out, with the reason in their Trial; if all do, the error is a
-// [*TuneError]. Cancelling ctx ends the measurement; nothing is kept then.
+// Tune first calls each candidate with a stream on which launches do nothing, to find its
+// kernels. It then runs each a few times to warm up, and measures the candidates in turns,
+// for about a fifth of a second each. s should be idle, and candidates should not wait for
+// it. Candidates that fail are ignored, with the error in their Trial; if all fail, the error
+// is a [*TuneError]. Cancelling ctx ends the measurement and keeps no result.
 func Tune(ctx context.Context, s *Stream, t Tuning) (*Tuned, error) {
 	result, err := tune(orBackground(ctx), s, t)
 	if e, ok := err.(*TuneError); ok {
@@ -164,23 +161,23 @@ func tune(ctx context.Context, s *Stream, t Tuning) (*Tuned, error) {
 	if found := t.load(cache, key); found != nil {
 		return found, nil
 	}
-	trials, err := measure(ctx, s, t.Candidates)
+	measured, err := measure(ctx, s, t.Candidates)
 	if err != nil {
 		return nil, err
 	}
-	best := fastest(trials)
+	best := fastest(measured)
 	if best < 0 {
-		return nil, &TuneError{t.Name, trials}
+		return nil, &TuneError{t.Name, measured}
 	}
 	found := &Tuned{
 		Name: t.Name, Problem: t.Problem, Device: s.dev.Name(), Driver: s.dev.DriverVersion(),
-		Winner: trials[best].Name, Trials: trials, Measured: time.Now(), winner: t.Candidates[best],
+		Winner: measured[best].Name, Trials: measured, Measured: time.Now(), winner: t.Candidates[best],
 	}
 	found.NotKept = found.keep(cache, key)
 	return found, nil
 }
 
-// check reports what is wrong with a tuning.
+// check returns an error if the tuning is invalid.
 func (t *Tuning) check() error {
 	if len(t.Candidates) == 0 {
 		return invalid("there are no candidates")
@@ -200,40 +197,6 @@ func (t *Tuning) check() error {
 	return nil
 }
 
-// equal is how much faster a candidate must be to win against an earlier one:
-// what clocks and caches change from run to run.
-const equal = 0.01
-
-// fastest returns the number of the winning trial, -1 if there is none.
-func fastest(trials []Trial) int {
-	best := -1
-	for i, t := range trials {
-		if t.Err == nil && (best < 0 || float64(t.Median) < (1-equal)*float64(trials[best].Median)) {
-			best = i
-		}
-	}
-	return best
-}
-
-// The measurement.
-const (
-	sampleTime  = 200 * time.Microsecond // launches are repeated for that long in a sample
-	sampleMost  = 1000                   // but not more often than that
-	trialTime   = 200 * time.Millisecond // of a candidate, about
-	leastRounds = 3
-	mostRounds  = 25
-	hopeless    = 2 // times as slow as the fastest after leastRounds: measured no more
-)
-
-// trial is a candidate that is being measured.
-type trial struct {
-	Candidate
-	err     error
-	repeat  int // launches in a sample
-	rounds  int // samples wanted
-	samples []time.Duration
-}
-
 // measure times the candidates. The error is that of ctx or of the device.
 func measure(ctx context.Context, s *Stream, candidates []Candidate) ([]Trial, error) {
 	start, err := s.dev.NewEvent()
@@ -247,13 +210,12 @@ func measure(ctx context.Context, s *Stream, candidates []Candidate) ([]Trial, e
 	}
 	defer end.Close()
 
-	// sample runs the candidate and returns the time that one launch took.
-	sample := func(t *trial) (time.Duration, error) {
+	results, err := trials.Run(ctx, len(candidates), func(i, times int) (time.Duration, error) {
 		if err := s.Record(start); err != nil {
 			return 0, err
 		}
-		for range t.repeat {
-			if err := t.Launch(s); err != nil {
+		for range times {
+			if err := candidates[i].Launch(s); err != nil {
 				return 0, errors.Join(err, s.Synchronize(ctx))
 			}
 		}
@@ -263,90 +225,22 @@ func measure(ctx context.Context, s *Stream, candidates []Candidate) ([]Trial, e
 		if err := s.Synchronize(ctx); err != nil {
 			return 0, err
 		}
-		took, err := Elapsed(start, end)
-		return took / time.Duration(t.repeat), err
+		return Elapsed(start, end)
+	})
+	out := make([]Trial, len(results))
+	for i, r := range results {
+		out[i] = Trial{candidates[i].Name, r.Median, r.Least, r.Samples, r.Outliers, r.Err}
 	}
-
-	trials := make([]*trial, len(candidates))
-	for i, c := range candidates {
-		t := &trial{Candidate: c, repeat: 1}
-		trials[i] = t
-		// The first launch loads the kernel, the second tells how long it takes.
-		for range 2 {
-			var took time.Duration
-			if took, t.err = sample(t); t.err != nil {
-				break
-			}
-			t.plan(took)
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-	}
-	for round := range mostRounds {
-		for _, t := range trials {
-			if t.err != nil || round >= t.rounds || round >= leastRounds && t.slow(trials) {
-				continue
-			}
-			took, err := sample(t)
-			if t.err = err; err == nil {
-				t.samples = append(t.samples, took)
-			}
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	out := make([]Trial, len(trials))
-	for i, t := range trials {
-		out[i] = Trial{Name: t.Name, Err: t.err}
-		if t.err == nil {
-			out[i] = summary(t.samples)
-			out[i].Name = t.Name
-		}
-	}
-	return out, nil
+	return out, err
 }
 
-// plan decides how often to launch and to measure, from the time of a launch.
-func (t *trial) plan(took time.Duration) {
-	took = max(took, 1)
-	t.repeat = int(min(max(1, sampleTime/took), sampleMost))
-	t.rounds = int(min(max(leastRounds, trialTime/(took*time.Duration(t.repeat))), mostRounds))
-}
-
-// slow reports whether another candidate is so much faster that this one cannot
-// win.
-func (t *trial) slow(all []*trial) bool {
-	mine := slices.Min(t.samples)
-	for _, other := range all {
-		if other.err == nil && len(other.samples) >= leastRounds && mine > hopeless*median(other.samples) {
-			return true
+// fastest returns the index of the winning trial, -1 if there is none.
+func fastest(all []Trial) int {
+	best := -1
+	for i, t := range all {
+		if t.Err == nil && (best < 0 || trials.Faster(t.Median, all[best].Median)) {
+			best = i
 		}
 	}
-	return false
-}
-
-func median(samples []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(samples))
-	n := len(sorted)
-	return (sorted[n/2] + sorted[(n-1)/2]) / 2
-}
-
-// outlier is how far from the median a sample counts, in median absolute
-// deviations: 3 standard deviations of a normal distribution.
-const outlier = 3 * 1.4826
-
-// summary is the median of samples without the outliers: an interrupt or a
-// change of clocks, rather than the work.
-func summary(samples []time.Duration) Trial {
-	middle := median(samples)
-	away := make([]time.Duration, len(samples))
-	for i, v := range samples {
-		away[i] = (v - middle).Abs()
-	}
-	// Samples that are all but equal have none.
-	bound := max(time.Duration(outlier*float64(median(away))), time.Duration(equal*float64(middle)))
-	kept := slices.DeleteFunc(slices.Clone(samples), func(v time.Duration) bool { return (v - middle).Abs() > bound })
-	return Trial{Median: median(kept), Least: slices.Min(samples), Samples: len(samples), Outliers: len(samples) - len(kept)}
+	return best
 }

@@ -14,7 +14,7 @@ import (
 	"quern.dev/internal/diskcache"
 )
 
-// tuneEntries is how many answers of Tune are kept on disk.
+// tuneEntries is the number of results on disk.
 const tuneEntries = 512
 
 func (t *Tuning) cache() *diskcache.Cache {
@@ -24,20 +24,26 @@ func (t *Tuning) cache() *diskcache.Cache {
 	return diskcache.User("tune", tuneEntries)
 }
 
-// kernelList records the kernels of a stream's launches. They are not launched.
+// kernelList is the gate of a stream whose launches only record their kernels.
 type kernelList struct {
 	mu      sync.Mutex
 	kernels []*Kernel
 }
 
-func (r *kernelList) launch(l *Launch) error {
+func (r *kernelList) admit(k *Kernel) (run bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kernels = append(r.kernels, l.kernel)
-	return nil
+	r.kernels = append(r.kernels, k)
+	return false, nil
 }
 
-// key is the hash of all that the answer depends on.
+// listsKernels reports whether launches on the stream only record their kernels.
+func (s *Stream) listsKernels() bool {
+	_, lists := s.gate.(*kernelList)
+	return lists
+}
+
+// key returns the hash of everything that the result depends on.
 func (t *Tuning) key(s *Stream) diskcache.Key {
 	h := sha256.New()
 	d := s.dev
@@ -47,7 +53,7 @@ func (t *Tuning) key(s *Stream) diskcache.Key {
 		fields(h, "candidate", c.Name)
 		list := &kernelList{}
 		// What fails now fails in the measurement, where it is recorded.
-		if err := c.Launch(&Stream{dev: d, drv: s.drv, kernels: list}); err != nil {
+		if err := c.Launch(&Stream{dev: d, drv: s.drv, gate: list}); err != nil {
 			fields(h, "failed")
 		}
 		for _, k := range list.kernels {
@@ -57,15 +63,14 @@ func (t *Tuning) key(s *Stream) diskcache.Key {
 	return diskcache.Key(h.Sum(nil))
 }
 
-// fields writes texts so that no other list of texts gives the same bytes.
+// fields writes texts such that different lists of texts result in different bytes.
 func fields(w io.Writer, texts ...string) {
 	for _, s := range texts {
 		fmt.Fprintf(w, "%d:%s", len(s), s)
 	}
 }
 
-// fingerprint writes what the kernel was compiled to. The CPU's form is made
-// from the same source.
+// fingerprint writes the compiled code of the kernel. The CPU's form has the same source.
 func (k *Kernel) fingerprint(h hash.Hash) {
 	fields(h, "kernel", k.String(), fmt.Sprint(k.info.Block))
 	for i := range k.info.Variants {
@@ -98,7 +103,7 @@ type trialRecord struct {
 	Failed   string `json:"failed,omitempty"`
 }
 
-// keep writes the answer to the cache.
+// keep writes the result to the cache.
 func (t *Tuned) keep(cache *diskcache.Cache, key diskcache.Key) error {
 	r := tuneRecord{t.Name, t.Problem, t.Device, t.Driver, t.Measured, t.Winner, nil}
 	for _, tr := range t.Trials {
@@ -115,7 +120,7 @@ func (t *Tuned) keep(cache *diskcache.Cache, key diskcache.Key) error {
 	return cache.Put(key, append(text, '\n'))
 }
 
-// load returns the answer that the cache has, nil if it has none.
+// load returns the cached result, or nil.
 func (t *Tuning) load(cache *diskcache.Cache, key diskcache.Key) *Tuned {
 	data, ok := cache.Get(key)
 	if !ok {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // tuner tunes how many elements saxpy works on, of which fewer take less time.
@@ -68,7 +67,7 @@ func TestTuneFindsTheFastestCandidate(t *testing.T) {
 		}
 		for i, name := range []string{"much", "little", "more"} {
 			tr := got.Trials[i]
-			if tr.Name != name || tr.Err != nil || tr.Median <= 0 || tr.Least <= 0 || tr.Samples < leastRounds {
+			if tr.Name != name || tr.Err != nil || tr.Median <= 0 || tr.Least <= 0 || tr.Samples < 3 {
 				t.Errorf("trial %d is %+v", i, tr)
 			}
 		}
@@ -235,24 +234,6 @@ func TestTuneRefusesWhatIsNoTuning(t *testing.T) {
 	closeAll(t, tu.x, tu.y, d)
 	if _, err := Tune(context.Background(), tu.s, Tuning{Candidates: []Candidate{a}, Dir: t.TempDir()}); !errors.Is(err, ErrClosed) {
 		t.Errorf("on a closed device: %v", err)
-	}
-}
-
-func TestSummariesLeaveOutliersOut(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		samples []time.Duration
-		want    Trial
-	}{
-		{"one interrupt", []time.Duration{100, 102, 99, 101, 900}, Trial{Median: 100, Least: 99, Samples: 5, Outliers: 1}},
-		{"equal samples", []time.Duration{1000, 1000, 1000, 1009}, Trial{Median: 1000, Least: 1000, Samples: 4}},
-		{"a wide spread has none", []time.Duration{100, 200, 300, 400, 500}, Trial{Median: 300, Least: 100, Samples: 5}},
-		{"a fast outlier", []time.Duration{1, 1000, 1001, 1002, 1003}, Trial{Median: 1001, Least: 1, Samples: 5, Outliers: 1}},
-		{"one sample", []time.Duration{7}, Trial{Median: 7, Least: 7, Samples: 1}},
-	} {
-		if got := summary(c.samples); got != c.want {
-			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
-		}
 	}
 }
 

@@ -7,37 +7,35 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"quern.dev/gpu/internal/spans"
 	"quern.dev/internal/lease"
 )
 
-// Unified is an array that host and device share: each has its memory, and what
-// one side has changed is copied when the other asks for it, never earlier and
-// never twice.
+// Unified is an array that host and device share. Each side has its own memory. What one side
+// has changed is copied once, when the other side asks for it.
 //
-// A side is used through a view of it, for reading or for writing.
-// [Unified.WriteHost] and [Unified.ReadHost] lend a slice to a function;
-// [Unified.WriteDevice] and [Unified.ReadDevice] give a Buffer for work on one
-// stream. A view for writing has the values that are there and counts as
-// changing all elements of its range; to write to a few of many, take a view of
-// a [Unified.Slice]. The package orders the work of streams, so that one that
-// takes a view sees what the views before it have written.
+// A program uses a side through views for reading or for writing. [Unified.WriteHost] and
+// [Unified.ReadHost] lend a slice to a function; [Unified.WriteDevice] and
+// [Unified.ReadDevice] return a Buffer for work on one stream. A view for writing has the
+// current values, and counts as a change of its whole range; to write a few elements, take a
+// view of a [Unified.Slice]. The package orders the work of streams, so that a view sees the
+// writes of all earlier views.
 //
-// Views that contradict each other cannot be used at the same time. While the
-// host uses a range, taking a view of it that either side may write is an error
-// that matches [ErrInUse]. A view of the device ends without that the program
-// says so when another stream or the host takes one of the same elements and one
-// of the two is for writing; a launch with it is from then on an error that
-// matches [ErrClosed]. Work that would write a view for reading is refused with
-// [ErrReadOnly], and so is work on another stream than the view was taken for. So a
-// write is either seen by all later views or refused.
+// Conflicting views cannot be used at the same time. While the host uses a range, taking a
+// view of it returns an error that matches [ErrInUse] if either view is for writing. A device
+// view ends implicitly when another stream or the host takes a view of the same elements and
+// either view is for writing; a later launch with it returns an error that matches
+// [ErrClosed]. Work that would write a view for reading fails with [ErrReadOnly]. Work on a
+// stream other than that of the view fails too. So a write is either seen by all later views
+// or refused.
 //
-// Reading elements that neither side has written is an error that matches
-// [ErrUninitialised]. Memory of a side is allocated when that side is first used.
+// Reading elements that were never written returns an error that matches [ErrUninitialised].
+// The memory of a side is allocated when that side is first used.
 //
 // A Unified is safe for concurrent use.
 type Unified[T any] struct {
 	core   *unified[T]
-	part   span
+	part   spans.Span
 	view   bool // made by Slice
 	closed atomic.Bool
 	err    error // of the Slice that made it
@@ -48,11 +46,11 @@ var (
 	// ErrInUse means that the host uses the same elements at this moment.
 	ErrInUse = errors.New("in use on the host")
 
-	// ErrUninitialised means that elements are read that nobody has written.
+	// ErrUninitialised means that the elements were never written.
 	ErrUninitialised = errors.New("never written")
 )
 
-// UnifiedState says on which side the values of a Unified are.
+// UnifiedState is the side that has the current values of a Unified.
 type UnifiedState int
 
 // States of a Unified or a slice of one.
@@ -95,11 +93,11 @@ type unified[T any] struct {
 	page   *HostBuffer[T] // of host, if pinned
 	buffer *Buffer[T]     // nil before the device is first used
 
-	known       spans // elements that have a value
-	hostNewer   spans // elements whose value the device has not
-	deviceNewer spans // elements whose value the host has not
+	known       spans.Set // elements that have a value
+	hostNewer   spans.Set // elements whose value the device has not
+	deviceNewer spans.Set // elements whose value the host has not
 
-	readers, writers []span // open views of the host
+	readers, writers []spans.Span // open views of the host
 	views            deviceViews[T]
 	work             streamWork
 	moves            []*move
@@ -128,7 +126,7 @@ func NewUnified[T any](d *Device, n int, options ...UnifiedOption) (*Unified[T],
 			return nil, driverError("new unified", invalid("unknown option %d", o))
 		}
 	}
-	return &Unified[T]{core: &unified[T]{dev: d, length: n, pinned: len(options) > 0}, part: span{0, n}}, nil
+	return &Unified[T]{core: &unified[T]{dev: d, length: n, pinned: len(options) > 0}, part: spans.Span{Lo: 0, Hi: n}}, nil
 }
 
 // Len returns the number of elements.
@@ -136,7 +134,7 @@ func (u *Unified[T]) Len() int {
 	if u == nil {
 		return 0
 	}
-	return u.part.hi - u.part.lo
+	return u.part.Hi - u.part.Lo
 }
 
 // Device returns the device whose memory is the other side.
@@ -159,7 +157,7 @@ func (u *Unified[T]) Slice(lo, hi int) *Unified[T] {
 		v.err = invalid("slice [%d:%d] of a unified array of %s", lo, hi, count(u.Len(), "element"))
 	}
 	if v.err == nil {
-		v.part = span{u.part.lo + lo, u.part.lo + hi}
+		v.part = spans.Span{Lo: u.part.Lo + lo, Hi: u.part.Lo + hi}
 	}
 	v.closed.Store(u.closed.Load())
 	return v
@@ -182,7 +180,7 @@ func (u *Unified[T]) Close() error {
 // destroy frees the memory, which launches under way with views keep until they
 // are made. Nobody else uses the array any more.
 func (c *unified[T]) destroy() error {
-	c.views.end(span{0, c.length}, nil, true)
+	c.views.end(spans.Span{Lo: 0, Hi: c.length}, nil, true)
 	c.host = nil
 	errs := []error{c.buffer.Close(), c.page.Close()}
 	for _, u := range c.uploads {
@@ -209,7 +207,7 @@ func (u *Unified[T]) acquire() (*unified[T], error) {
 
 func (c *unified[T]) release() {
 	if c.lease.Release() {
-		c.destroy() // its error has nobody left to go to: Close has returned
+		c.destroy() // the error is lost: Close has returned
 	}
 }
 
@@ -222,9 +220,9 @@ func (u *Unified[T]) State() UnifiedState {
 	defer c.release()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	host, device := c.hostNewer.overlaps(u.part), c.deviceNewer.overlaps(u.part)
+	host, device := c.hostNewer.Overlaps(u.part), c.deviceNewer.Overlaps(u.part)
 	switch {
-	case !c.known.overlaps(u.part):
+	case !c.known.Overlaps(u.part):
 		return StateUninitialised
 	case host && device:
 		return StateBothDirty
@@ -266,8 +264,8 @@ func (u *Unified[T]) Discard() error {
 		if wait := c.contradicting(u.part, nil, true); len(wait) > 0 {
 			return &busy{wait[0]}
 		}
-		for _, s := range []*spans{&c.known, &c.hostNewer, &c.deviceNewer} {
-			s.remove(u.part)
+		for _, s := range []*spans.Set{&c.known, &c.hostNewer, &c.deviceNewer} {
+			s.Remove(u.part)
 		}
 		return nil
 	}))
@@ -308,13 +306,13 @@ func wait(ctx context.Context, until <-chan struct{}) error {
 // move is elements that one call copies from one side to the other without the
 // lock. No other call uses them until it is done.
 type move struct {
-	part span
+	part spans.Span
 	done chan struct{}
 }
 
 // unlocked calls f, which copies elements of r, without the lock that the caller
 // holds.
-func (c *unified[T]) unlocked(r span, f func() error) error {
+func (c *unified[T]) unlocked(r spans.Span, f func() error) error {
 	m := &move{r, make(chan struct{})}
 	c.moves = append(c.moves, m)
 	c.mu.Unlock()
@@ -327,9 +325,9 @@ func (c *unified[T]) unlocked(r span, f func() error) error {
 }
 
 // moving returns what is closed when no other call copies elements of r any more.
-func (c *unified[T]) moving(r span) (done []<-chan struct{}) {
+func (c *unified[T]) moving(r spans.Span) (done []<-chan struct{}) {
 	for _, m := range c.moves {
-		if m.part.overlaps(r) {
+		if m.part.Overlaps(r) {
 			done = append(done, m.done)
 		}
 	}
@@ -339,31 +337,31 @@ func (c *unified[T]) moving(r span) (done []<-chan struct{}) {
 // contradicting ends the views of the device that a new one of r contradicts, but
 // for those of a stream. It returns what is closed when nothing is under way with
 // them or copies elements of r.
-func (c *unified[T]) contradicting(r span, but *Stream, write bool) []<-chan struct{} {
+func (c *unified[T]) contradicting(r spans.Span, but *Stream, write bool) []<-chan struct{} {
 	return append(c.views.end(r, but, write), c.moving(r)...)
 }
 
 // allows reports why elements cannot be read or written: the host uses them, or
 // they have no value.
-func (c *unified[T]) allows(r span, write bool) error {
+func (c *unified[T]) allows(r spans.Span, write bool) error {
 	if err := c.inUse(r, write); err != nil || write {
 		return err
 	}
-	if gap, found := c.known.missing(r); found {
+	if gap, found := c.known.Missing(r); found {
 		return &failure{"elements " + gap.String() + " were never written", ErrUninitialised}
 	}
 	return nil
 }
 
 // inUse reports why elements cannot be read or written: the host uses them.
-func (c *unified[T]) inUse(r span, write bool) error {
+func (c *unified[T]) inUse(r spans.Span, write bool) error {
 	for _, open := range c.writers {
-		if open.overlaps(r) {
+		if open.Overlaps(r) {
 			return &failure{"elements " + open.String() + " are being written on the host", ErrInUse}
 		}
 	}
 	for _, open := range c.readers {
-		if write && open.overlaps(r) {
+		if write && open.Overlaps(r) {
 			return &failure{"elements " + open.String() + " are being read on the host", ErrInUse}
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"weak"
+
+	"quern.dev/gpu/internal/spans"
 )
 
 // ReadDevice returns the elements as a buffer for work on s that reads them,
@@ -90,7 +92,7 @@ func (c *unified[T]) onStream(s *Stream, f func() error) error {
 }
 
 // openDevice begins a view of the device.
-func (c *unified[T]) openDevice(s *Stream, r span, write bool) (*Buffer[T], error) {
+func (c *unified[T]) openDevice(s *Stream, r spans.Span, write bool) (*Buffer[T], error) {
 	if err := c.allows(r, write); err != nil {
 		return nil, err
 	}
@@ -108,8 +110,8 @@ func (c *unified[T]) openDevice(s *Stream, r span, write bool) (*Buffer[T], erro
 		return nil, err
 	}
 	if write {
-		c.known.add(r)
-		c.deviceNewer.add(r)
+		c.known.Add(r)
+		c.deviceNewer.Add(r)
 	}
 	return &v.buffer, nil
 }
@@ -129,11 +131,11 @@ func (c *unified[T]) allocate() error {
 
 // upload copies what is newer on the host. It lets go of the lock where the copy
 // may wait for the device.
-func (c *unified[T]) upload(s *Stream, r span) error {
+func (c *unified[T]) upload(s *Stream, r spans.Span) error {
 	if err := c.allocate(); err != nil {
 		return err
 	}
-	stale := c.hostNewer.within(r)
+	stale := c.hostNewer.Within(r)
 	if len(stale) == 0 {
 		return nil
 	}
@@ -159,9 +161,9 @@ func (c *unified[T]) upload(s *Stream, r span) error {
 		err = c.unlocked(r, copyIn)
 	}
 	for _, p := range stale[:copied] {
-		c.hostNewer.remove(p)
+		c.hostNewer.Remove(p)
 		c.stats.Uploads++
-		c.stats.UploadedBytes += c.buffer.Slice(p.lo, p.hi).bytes()
+		c.stats.UploadedBytes += c.buffer.Slice(p.Lo, p.Hi).bytes()
 	}
 	return err
 }
@@ -189,7 +191,7 @@ type deviceView[T any] struct {
 	memory memory
 	state  unifiedView
 	buffer Buffer[T]
-	part   span
+	part   spans.Span
 	stream *Stream
 	write  bool
 }
@@ -199,7 +201,7 @@ type deviceView[T any] struct {
 type deviceViews[T any] []weak.Pointer[deviceView[T]]
 
 // take returns an open view, the one that was taken before if there is one.
-func (l *deviceViews[T]) take(c *unified[T], s *Stream, r span, write bool) (*deviceView[T], error) {
+func (l *deviceViews[T]) take(c *unified[T], s *Stream, r spans.Span, write bool) (*deviceView[T], error) {
 	for _, p := range *l {
 		v := p.Value()
 		if v != nil && v.stream == s && v.part == r && v.write == write && v.buffer.check(c.dev) == nil {
@@ -214,7 +216,7 @@ func (l *deviceViews[T]) take(c *unified[T], s *Stream, r span, write bool) (*de
 	v.memory.dev, v.memory.drv, v.memory.size = c.dev, whole.drv, whole.size
 	v.state = unifiedView{of: whole, ended: make(chan struct{}), stream: s, readOnly: !write}
 	v.memory.storage = &v.state
-	part := c.buffer.Slice(r.lo, r.hi)
+	part := c.buffer.Slice(r.Lo, r.Hi)
 	v.buffer.mem, v.buffer.view, v.buffer.offset, v.buffer.length = &v.memory, true, part.offset, part.length
 	*l = append(*l, weak.Make(v))
 	return v, nil
@@ -223,13 +225,13 @@ func (l *deviceViews[T]) take(c *unified[T], s *Stream, r span, write bool) (*de
 // end ends the views of elements of r that a new one contradicts, but for those of
 // a stream. It returns what is closed when the last launch with one is queued,
 // and forgets the views with which none is under way.
-func (l *deviceViews[T]) end(r span, but *Stream, write bool) (ended []<-chan struct{}) {
+func (l *deviceViews[T]) end(r spans.Span, but *Stream, write bool) (ended []<-chan struct{}) {
 	*l = slices.DeleteFunc(*l, func(p weak.Pointer[deviceView[T]]) bool {
 		v := p.Value()
 		if v == nil {
 			return true
 		}
-		if v.stream == but || !v.part.overlaps(r) || !write && !v.write {
+		if v.stream == but || !v.part.Overlaps(r) || !write && !v.write {
 			return false
 		}
 		v.memory.close()
@@ -255,17 +257,17 @@ type streamWork struct {
 type streamUse struct {
 	stream  *Stream
 	write   bool
-	parts   spans
+	parts   spans.Set
 	waiters int // calls that wait for it: later work is another use
 }
 
 // order makes work of s come after that of other streams on the same elements
 // with which it must not overlap, and adds it.
-func (w *streamWork) order(s *Stream, r span, write bool) error {
+func (w *streamWork) order(s *Stream, r spans.Span, write bool) error {
 	w.last = s
 	var after []*Stream
 	for _, u := range w.uses {
-		if u.stream != s && (write || u.write) && u.parts.overlaps(r) && !slices.Contains(after, u.stream) {
+		if u.stream != s && (write || u.write) && u.parts.Overlaps(r) && !slices.Contains(after, u.stream) {
 			if err := follow(s, u.stream); err != nil {
 				return err
 			}
@@ -277,7 +279,7 @@ func (w *streamWork) order(s *Stream, r span, write bool) error {
 		own = len(w.uses)
 		w.uses = append(w.uses, &streamUse{stream: s, write: write})
 	}
-	w.uses[own].parts.add(r)
+	w.uses[own].parts.Add(r)
 	if write { // who follows it follows the others too
 		w.remove(r, w.uses[:own])
 		w.remove(r, w.uses[own+1:])
@@ -310,10 +312,10 @@ func follow(s, other *Stream) error {
 
 // pending returns the uses that write some of the elements. A call of waited
 // follows.
-func (w *streamWork) pending(parts spans) []*streamUse {
+func (w *streamWork) pending(parts spans.Set) []*streamUse {
 	var found []*streamUse
 	for _, u := range w.uses {
-		if u.write && slices.ContainsFunc(parts, u.parts.overlaps) {
+		if u.write && slices.ContainsFunc(parts, u.parts.Overlaps) {
 			u.waiters++
 			found = append(found, u)
 		}
@@ -323,7 +325,7 @@ func (w *streamWork) pending(parts spans) []*streamUse {
 
 // waited ends the wait for what pending returned. If done, the uses have ended
 // for the elements of r.
-func (w *streamWork) waited(uses []*streamUse, r span, done bool) {
+func (w *streamWork) waited(uses []*streamUse, r spans.Span, done bool) {
 	for _, u := range uses {
 		u.waiters--
 	}
@@ -333,9 +335,9 @@ func (w *streamWork) waited(uses []*streamUse, r span, done bool) {
 	}
 }
 
-func (w *streamWork) remove(r span, uses []*streamUse) {
+func (w *streamWork) remove(r spans.Span, uses []*streamUse) {
 	for _, u := range uses {
-		u.parts.remove(r)
+		u.parts.Remove(r)
 	}
 }
 

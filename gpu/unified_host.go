@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"quern.dev/gpu/internal/spans"
 	"quern.dev/internal/driver/cpu"
 )
 
@@ -34,7 +35,7 @@ func (u *Unified[T]) SyncToHost(ctx context.Context) error {
 	defer c.release()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, p := range c.known.within(u.part) {
+	for _, p := range c.known.Within(u.part) {
 		if err := c.fetch(orBackground(ctx), p, false); err != nil {
 			return driverError("sync to host", err)
 		}
@@ -61,7 +62,7 @@ func (u *Unified[T]) onHost(ctx context.Context, write bool, f func([]T)) error 
 }
 
 // openHost begins a view of the host.
-func (c *unified[T]) openHost(ctx context.Context, r span, write bool) ([]T, error) {
+func (c *unified[T]) openHost(ctx context.Context, r spans.Span, write bool) ([]T, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.fetch(ctx, r, write); err != nil {
@@ -72,12 +73,12 @@ func (c *unified[T]) openHost(ctx context.Context, r span, write bool) ([]T, err
 	}
 	if write {
 		c.writers = append(c.writers, r)
-		c.known.add(r)
-		c.hostNewer.add(r)
+		c.known.Add(r)
+		c.hostNewer.Add(r)
 	} else {
 		c.readers = append(c.readers, r)
 	}
-	return c.host[r.lo:r.hi:r.hi], nil
+	return c.host[r.Lo:r.Hi:r.Hi], nil
 }
 
 // acquireHost begins a use of the host's memory, which it makes if there is none.
@@ -124,7 +125,7 @@ func (c *unified[T]) allocateHost() error {
 	return nil
 }
 
-func (c *unified[T]) closeHost(r span, write bool) {
+func (c *unified[T]) closeHost(r spans.Span, write bool) {
 	defer c.releaseHost()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,13 +140,13 @@ func (c *unified[T]) closeHost(r span, write bool) {
 // fetch ends the views of the device that a view of the host contradicts and
 // brings the elements up to date on the host. It lets go of the lock while it
 // waits for the device; when it returns nil, nothing contradicts the view.
-func (c *unified[T]) fetch(ctx context.Context, r span, write bool) error {
+func (c *unified[T]) fetch(ctx context.Context, r spans.Span, write bool) error {
 	for {
 		if err := c.allows(r, write); err != nil {
 			return err
 		}
 		ended := c.contradicting(r, nil, write)
-		pending := c.work.pending(c.deviceNewer.within(r))
+		pending := c.work.pending(c.deviceNewer.Within(r))
 		var uploads []*hostUpload
 		if write {
 			uploads = c.uploading(r)
@@ -161,7 +162,7 @@ func (c *unified[T]) fetch(ctx context.Context, r span, write bool) error {
 			return err
 		}
 		for _, u := range uploads {
-			u.parts.remove(r)
+			u.parts.Remove(r)
 		}
 	}
 }
@@ -196,14 +197,14 @@ func waitFor(ctx context.Context, ended []<-chan struct{}, pending []*streamUse,
 type hostUpload struct {
 	stream *Stream
 	event  *Event
-	parts  spans
+	parts  spans.Set
 }
 
 // uploading returns the copies from elements of r.
-func (c *unified[T]) uploading(r span) []*hostUpload {
+func (c *unified[T]) uploading(r spans.Span) []*hostUpload {
 	var found []*hostUpload
 	for _, u := range c.uploads {
-		if u.parts.overlaps(r) {
+		if u.parts.Overlaps(r) {
 			found = append(found, u)
 		}
 	}
@@ -212,10 +213,10 @@ func (c *unified[T]) uploading(r span) []*hostUpload {
 
 // copyIn copies elements to the device. It returns before they are copied if
 // their memory is page-locked.
-func (c *unified[T]) copyIn(s *Stream, p span) error {
-	b := c.buffer.Slice(p.lo, p.hi)
+func (c *unified[T]) copyIn(s *Stream, p spans.Span) error {
+	b := c.buffer.Slice(p.Lo, p.Hi)
 	if c.page == nil {
-		return CopyIn(s, b, c.host[p.lo:p.hi])
+		return CopyIn(s, b, c.host[p.Lo:p.Hi])
 	}
 	i := slices.IndexFunc(c.uploads, func(u *hostUpload) bool { return u.stream == s })
 	if i < 0 {
@@ -231,8 +232,8 @@ func (c *unified[T]) copyIn(s *Stream, p span) error {
 		c.uploads = append(c.uploads, &hostUpload{stream: s, event: e})
 	}
 	u := c.uploads[i]
-	u.parts.add(p)
-	if err := CopyInAsync(s, b, c.page.Slice(p.lo, p.hi)); err != nil {
+	u.parts.Add(p)
+	if err := CopyInAsync(s, b, c.page.Slice(p.Lo, p.Hi)); err != nil {
 		return err
 	}
 	return s.Record(u.event)
@@ -240,8 +241,8 @@ func (c *unified[T]) copyIn(s *Stream, p span) error {
 
 // download copies what is newer on the device, where no work is left that writes
 // it. It lets go of the lock meanwhile.
-func (c *unified[T]) download(ctx context.Context, r span) error {
-	stale := c.deviceNewer.within(r)
+func (c *unified[T]) download(ctx context.Context, r spans.Span) error {
+	stale := c.deviceNewer.Within(r)
 	if len(stale) == 0 {
 		return nil
 	}
@@ -257,7 +258,7 @@ func (c *unified[T]) download(ctx context.Context, r span) error {
 			s = c.dev.def
 		}
 		for _, p := range stale {
-			if err := Download(ctx, s, c.host[p.lo:p.hi], c.buffer.Slice(p.lo, p.hi)); err != nil {
+			if err := Download(ctx, s, c.host[p.Lo:p.Hi], c.buffer.Slice(p.Lo, p.Hi)); err != nil {
 				return err
 			}
 			copied++
@@ -265,9 +266,9 @@ func (c *unified[T]) download(ctx context.Context, r span) error {
 		return nil
 	})
 	for _, p := range stale[:copied] {
-		c.deviceNewer.remove(p)
+		c.deviceNewer.Remove(p)
 		c.stats.Downloads++
-		c.stats.DownloadedBytes += c.buffer.Slice(p.lo, p.hi).bytes()
+		c.stats.DownloadedBytes += c.buffer.Slice(p.Lo, p.Hi).bytes()
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package gpu
+package filemap
 
 import (
 	"os"
@@ -6,10 +6,11 @@ import (
 	"unsafe"
 )
 
-// fileMapCopy is FILE_MAP_COPY: pages that are written become the process's own.
+// fileMapCopy is FILE_MAP_COPY: a copy-on-write view.
 const fileMapCopy = 1
 
-func mapFile(f *os.File, size int64) ([]byte, error) {
+// Map maps a file copy-on-write.
+func Map(f *os.File, size int64) ([]byte, error) {
 	h, err := syscall.CreateFileMapping(syscall.Handle(f.Fd()), nil, syscall.PAGE_WRITECOPY, uint32(size>>32), uint32(size), nil)
 	if err != nil {
 		return nil, os.NewSyscallError("CreateFileMapping", err)
@@ -19,9 +20,10 @@ func mapFile(f *os.File, size int64) ([]byte, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("MapViewOfFile", err)
 	}
-	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size), nil // the system's memory, not Go's: size bytes of it are mapped until unmapFile
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size), nil // the system's memory, not Go's: size bytes of it are mapped until Unmap
 }
 
-func unmapFile(b []byte) error {
+// Unmap ends a mapping.
+func Unmap(b []byte) error {
 	return os.NewSyscallError("UnmapViewOfFile", syscall.UnmapViewOfFile(uintptr(unsafe.Pointer(unsafe.SliceData(b)))))
 }

@@ -1,6 +1,6 @@
 //go:build unix && !aix && !solaris && !linux
 
-package gpu
+package filemap
 
-// noReserve is what these systems do anyway.
+// noReserve is the default on these systems.
 const noReserve = 0

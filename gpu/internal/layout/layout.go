@@ -1,4 +1,6 @@
-package gpu
+// Package layout knows how values of kernel parameters lie in memory: it compares layouts
+// with Go types, reads integers, and names the element at an address.
+package layout
 
 import (
 	"fmt"
@@ -9,17 +11,17 @@ import (
 	"quern.dev/kernel"
 )
 
-// typeLayout is what the values of a type are made of; see Param.Layout.
-type typeLayout struct {
-	name   string        // of a number, bool or 16-bit float
-	elem   *typeLayout   // of an array
-	length int           // of an array
-	fields []layoutField // of a struct, if the others are zero
+// Layout is the layout of the values of a type; see compiled.Param.Layout.
+type Layout struct {
+	name   string  // of a number, bool or 16-bit float
+	elem   *Layout // of an array
+	length int     // of an array
+	fields []field // of a struct, if the others are zero
 }
 
-type layoutField struct {
+type field struct {
 	name string
-	typeLayout
+	Layout
 }
 
 // Names of the 16-bit floats in layouts.
@@ -28,19 +30,19 @@ const (
 	bfloat16Name = "quern.dev/kernel.BFloat16"
 )
 
-// parseLayout reads the text of a layout, or reports that it is none.
-func parseLayout(text string) (*typeLayout, bool) {
-	l, rest, ok := cutLayout(text)
+// Parse parses the text of a layout. It reports false if the text is not a layout.
+func Parse(text string) (*Layout, bool) {
+	l, rest, ok := cut(text)
 	return &l, ok && rest == ""
 }
 
-// cutLayout reads the layout that a text begins with.
-func cutLayout(text string) (l typeLayout, rest string, ok bool) {
+// cut parses the layout at the start of a text.
+func cut(text string) (l Layout, rest string, ok bool) {
 	if rest, ok := strings.CutPrefix(text, "["); ok {
 		number, rest, _ := strings.Cut(rest, "]")
 		n, err := strconv.Atoi(number)
-		elem, rest, ok := cutLayout(rest)
-		return typeLayout{elem: &elem, length: n}, rest, ok && err == nil && n >= 0
+		elem, rest, ok := cut(rest)
+		return Layout{elem: &elem, length: n}, rest, ok && err == nil && n >= 0
 	}
 	if rest, ok := strings.CutPrefix(text, "struct{"); ok {
 		for !strings.HasPrefix(rest, "}") {
@@ -49,11 +51,11 @@ func cutLayout(text string) (l typeLayout, rest string, ok bool) {
 					return l, rest, false
 				}
 			}
-			var f layoutField
+			var f field
 			if f.name, rest, ok = strings.Cut(rest, " "); !ok {
 				return l, rest, false
 			}
-			if f.typeLayout, rest, ok = cutLayout(rest); !ok {
+			if f.Layout, rest, ok = cut(rest); !ok {
 				return l, rest, false
 			}
 			l.fields = append(l.fields, f)
@@ -69,8 +71,11 @@ func cutLayout(text string) (l typeLayout, rest string, ok bool) {
 	return l, text[end:], basic || l.name == float16Name || l.name == bfloat16Name
 }
 
-// String returns the text that parseLayout reads.
-func (l *typeLayout) String() string {
+// Basic reports whether values have no parts: they are numbers, bools or 16-bit floats.
+func (l *Layout) Basic() bool { return l.name != "" }
+
+// String returns the text that Parse parses.
+func (l *Layout) String() string {
 	switch {
 	case l.elem != nil:
 		return fmt.Sprintf("[%d]%v", l.length, l.elem)
@@ -83,14 +88,13 @@ func (l *typeLayout) String() string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		fmt.Fprintf(&b, "%s %v", l.fields[i].name, &l.fields[i].typeLayout)
+		fmt.Fprintf(&b, "%s %v", l.fields[i].name, &l.fields[i].Layout)
 	}
 	return b.String() + "}"
 }
 
-// size returns how many bytes a value has, and the number that its address is a
-// multiple of.
-func (l *typeLayout) size() (size, align int64) {
+// size returns the size and the alignment of a value in bytes.
+func (l *Layout) size() (size, align int64) {
 	switch {
 	case l.elem != nil:
 		size, align = l.elem.size()
@@ -121,12 +125,12 @@ var basicSizes = [...]int{
 	reflect.Int: 8, reflect.Uint: 8, reflect.Int64: 8, reflect.Uint64: 8, reflect.Float64: 8,
 }
 
-// at returns which part of a value has the byte at an offset, as in ".Rows[2].X", and
-// how many bytes of it come before that one.
-func (l *typeLayout) at(offset int64) (part string, rest int64) {
+// At returns the part of a value that contains the byte at an offset, such as
+// ".Rows[2].X", and the offset of the byte in that part.
+func (l *Layout) At(offset int64) (part string, rest int64) {
 	if l.elem != nil {
 		if size, _ := l.elem.size(); size > 0 && offset < size*int64(l.length) {
-			part, rest = l.elem.at(offset % size)
+			part, rest = l.elem.At(offset % size)
 			return fmt.Sprintf("[%d]%s", offset/size, part), rest
 		}
 		return "", offset
@@ -136,7 +140,7 @@ func (l *typeLayout) at(offset int64) (part string, rest int64) {
 		size, align := l.fields[i].size()
 		begin = (begin + align - 1) / align * align
 		if begin <= offset && offset < begin+size {
-			part, rest = l.fields[i].at(offset - begin)
+			part, rest = l.fields[i].At(offset - begin)
 			return "." + l.fields[i].name + part, rest
 		}
 		begin += size
@@ -144,12 +148,14 @@ func (l *typeLayout) at(offset int64) (part string, rest int64) {
 	return "", offset
 }
 
-// differs says what in values of a Go type is not as the layout has it, "" if they
-// fit. Names of fields matter only where both have the same ones: these must be in
-// the same places. path is the part of the value that is compared.
-func (l *typeLayout) differs(t reflect.Type, path string) string {
+// Differs describes the first difference between the layout and a Go type, "" if there is
+// none. Field names matter only if both have the same name: it must be at the same offset.
+func (l *Layout) Differs(t reflect.Type) string { return l.differs(t, "") }
+
+// differs is Differs for the part of a value at a path.
+func (l *Layout) differs(t reflect.Type, path string) string {
 	other := func() string {
-		return strings.TrimSpace(fmt.Sprintf("%s is %s, want %v", cmpPath(path), fullName(t), l))
+		return strings.TrimSpace(fmt.Sprintf("%s is %s, want %v", cmpPath(path), FullName(t), l))
 	}
 	switch {
 	case l.elem != nil:
@@ -168,7 +174,7 @@ func (l *typeLayout) differs(t reflect.Type, path string) string {
 	case t.Kind() != reflect.Struct || valueName(t) != "":
 		return other()
 	case t.NumField() != len(l.fields):
-		return fmt.Sprintf("%s has %s, want %d", cmpPath(path), count(t.NumField(), "field"), len(l.fields))
+		return fmt.Sprintf("%s has %s, want %d", cmpPath(path), count(int64(t.NumField()), "field"), len(l.fields))
 	}
 	for i := range l.fields {
 		f := &l.fields[i]
@@ -182,7 +188,15 @@ func (l *typeLayout) differs(t reflect.Type, path string) string {
 	return ""
 }
 
-// cmpPath is how a message names a part of a value.
+// count returns "1 field" or "2 fields".
+func count(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// cmpPath returns the name of a part of a value in messages.
 func cmpPath(path string) string {
 	if path == "" {
 		return "it"
@@ -190,9 +204,9 @@ func cmpPath(path string) string {
 	return path
 }
 
-// moved returns the number of the field of t that has the name of the layout's field
-// i, if it is another one, or -1. Whether a name is exported does not matter.
-func (l *typeLayout) moved(t reflect.Type, i int) int {
+// moved returns the index of the field of t that has the name of field i of the layout, or
+// -1 if it has the same index or does not exist. Names are compared without case.
+func (l *Layout) moved(t reflect.Type, i int) int {
 	name := l.fields[i].name
 	if name == "_" || strings.EqualFold(name, t.Field(i).Name) {
 		return -1
@@ -205,8 +219,8 @@ func (l *typeLayout) moved(t reflect.Type, i int) int {
 	return -1
 }
 
-// valueName is the name in layouts of a type whose values have no parts, "" for
-// others.
+// valueName returns the name that layouts have for a type whose values have no parts, ""
+// for other types.
 func valueName(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[kernel.Float16]():
@@ -220,9 +234,9 @@ func valueName(t reflect.Type) string {
 	return ""
 }
 
-// fullName is a type's name with the path of its package, as
-// "example.com/app.Pixel", for messages about types that may have the same name.
-func fullName(t reflect.Type) string {
+// FullName returns the name of a type with the import path of its package, such as
+// "example.com/app.Pixel".
+func FullName(t reflect.Type) string {
 	switch {
 	case t == nil:
 		return "nil"
@@ -231,12 +245,33 @@ func fullName(t reflect.Type) string {
 	case t.Name() != "":
 		return t.Name()
 	case t.Kind() == reflect.Pointer:
-		return "*" + fullName(t.Elem())
+		return "*" + FullName(t.Elem())
 	case t.Kind() == reflect.Slice:
-		return "[]" + fullName(t.Elem())
+		return "[]" + FullName(t.Elem())
 	case t.Kind() == reflect.Array:
-		return fmt.Sprintf("[%d]%s", t.Len(), fullName(t.Elem()))
+		return fmt.Sprintf("[%d]%s", t.Len(), FullName(t.Elem()))
 	default:
 		return t.String()
+	}
+}
+
+// NotData returns the first type in t that a device cannot hold and its path in t, such as
+// .rows[i].name. It returns nil if a device can hold t.
+func NotData(t reflect.Type) (inner reflect.Type, path string) {
+	switch k := t.Kind(); {
+	case k == reflect.Array:
+		inner, path = NotData(t.Elem())
+		return inner, "[i]" + path
+	case k == reflect.Struct:
+		for i := range t.NumField() {
+			if inner, path := NotData(t.Field(i).Type); inner != nil {
+				return inner, "." + t.Field(i).Name + path
+			}
+		}
+		return nil, ""
+	case reflect.Bool <= k && k <= reflect.Complex128 && k != reflect.Uintptr:
+		return nil, ""
+	default:
+		return t, ""
 	}
 }

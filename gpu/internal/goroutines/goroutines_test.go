@@ -1,4 +1,4 @@
-package gpu
+package goroutines
 
 import (
 	"sync"
@@ -6,8 +6,8 @@ import (
 )
 
 func TestGoroutinesAreToldApart(t *testing.T) {
-	var within goroutines
-	if within.here() {
+	var within Set
+	if within.Here() {
 		t.Error("a goroutine is there before any has entered")
 	}
 	var mu sync.Mutex
@@ -15,17 +15,17 @@ func TestGoroutinesAreToldApart(t *testing.T) {
 	var group sync.WaitGroup
 	for range 100 {
 		group.Go(func() {
-			leave := within.enter()
-			if !within.here() {
+			leave := within.Enter()
+			if !within.Here() {
 				t.Error("a goroutine that entered is not there")
 			}
 			elsewhere := make(chan bool)
-			go func() { elsewhere <- within.here() }()
+			go func() { elsewhere <- within.Here() }()
 			if <-elsewhere {
 				t.Error("a goroutine that has not entered is there")
 			}
 			leave()
-			if within.here() {
+			if within.Here() {
 				t.Error("a goroutine that left is there")
 			}
 			mu.Lock()

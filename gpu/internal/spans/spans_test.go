@@ -1,4 +1,4 @@
-package gpu
+package spans
 
 import (
 	"math/rand/v2"
@@ -6,39 +6,39 @@ import (
 	"testing"
 )
 
-// A set of spans agrees with an array of flags.
+// A set of Set agrees with an array of flags.
 func TestSpansAreASet(t *testing.T) {
 	const n = 40
 	rng := rand.New(rand.NewPCG(1, 2))
-	var s spans
+	var s Set
 	var want [n]bool
 	for range 5000 {
-		r := span{rng.IntN(n), rng.IntN(n + 1)}
+		r := Span{rng.IntN(n), rng.IntN(n + 1)}
 		in := rng.IntN(2) == 0
 		if in {
-			s.add(r)
+			s.Add(r)
 		} else {
-			s.remove(r)
+			s.Remove(r)
 		}
-		for i := r.lo; i < r.hi; i++ {
+		for i := r.Lo; i < r.Hi; i++ {
 			want[i] = in
 		}
 		for i := range s {
-			if s[i].empty() || i > 0 && s[i-1].hi >= s[i].lo {
+			if s[i].Empty() || i > 0 && s[i-1].Hi >= s[i].Lo {
 				t.Fatalf("%v is not in order", s)
 			}
 		}
-		probe := span{rng.IntN(n), rng.IntN(n + 1)}
+		probe := Span{rng.IntN(n), rng.IntN(n + 1)}
 		var have [n]bool
-		for _, r := range s.within(probe) {
-			for i := r.lo; i < r.hi; i++ {
+		for _, r := range s.Within(probe) {
+			for i := r.Lo; i < r.Hi; i++ {
 				have[i] = true
 			}
 		}
 		any := false
 		first, end := -1, n
 		for i := range n {
-			inside := i >= probe.lo && i < probe.hi
+			inside := i >= probe.Lo && i < probe.Hi
 			if have[i] != (want[i] && inside) {
 				t.Fatalf("element %d of %v within %v: %v", i, s, probe, have[i])
 			}
@@ -50,11 +50,11 @@ func TestSpansAreASet(t *testing.T) {
 				end = i
 			}
 		}
-		if s.overlaps(probe) != any {
+		if s.Overlaps(probe) != any {
 			t.Fatalf("%v overlaps %v: %v", s, probe, !any)
 		}
-		gap, found := s.missing(probe)
-		if found != (first >= 0) || found && gap != (span{first, end}) {
+		gap, found := s.Missing(probe)
+		if found != (first >= 0) || found && gap != (Span{first, end}) {
 			t.Fatalf("%v within %v misses %v (%v), want [%d,%d)", s, probe, gap, found, first, end)
 		}
 	}

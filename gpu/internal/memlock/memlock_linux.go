@@ -1,14 +1,14 @@
 //go:build linux && !mips64 && !mips64le
 
-package gpu
+package memlock
 
 import "syscall"
 
 // rlimitMemlock is RLIMIT_MEMLOCK, which package syscall does not have.
 const rlimitMemlock = 8
 
-// memlockLimit returns how many bytes the process may lock, if that is limited.
-func memlockLimit() (uint64, bool) {
+// limit returns how many bytes the process may lock, if that is limited.
+func limit() (uint64, bool) {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(rlimitMemlock, &r); err != nil || r.Cur == ^uint64(0) {
 		return 0, false
@@ -16,8 +16,8 @@ func memlockLimit() (uint64, bool) {
 	return r.Cur, true
 }
 
-// hostMemorySize returns how many bytes of memory the host has, if that is known.
-func hostMemorySize() (uint64, bool) {
+// HostMemory returns how many bytes of memory the host has, if that is known.
+func HostMemory() (uint64, bool) {
 	var i syscall.Sysinfo_t
 	if err := syscall.Sysinfo(&i); err != nil {
 		return 0, false
