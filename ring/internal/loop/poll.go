@@ -64,69 +64,6 @@ func keep(stride uint32, sh *Status, words []uint32, v uint64, ticket, look, slo
 	}
 }
 
-// seeInBlock looks once.
-func seeInBlock(_ kernel.Thread, _ bool, from []uint64, at int, role, _, _, _, _ uint32) (v uint64, left uint32, alone bool) {
-	if role != onlooker {
-		v = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
-	}
-	return v, 0, false
-}
-
-// seeInWarp looks until the message is there whose words the first threads load, or
-// anything else, but no more than tries times, and returns how many of these are left.
-// alone is true if only the message is there, without a deadline, and the first thread
-// does not want to leave.
-//
-//quern:unchecked
-func seeInWarp(t kernel.Thread, far bool, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool) {
-	whole, there := uint32(1)<<words-1, uint32(0)
-	for left = tries; ; {
-		if far {
-			v = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
-		} else {
-			v = kernel.LoadRelaxed(&from[at])
-		}
-		hit := uint32(v>>32) == want
-		if role == listener {
-			hit = !hit || uint32(v) != 0
-		}
-		there = kernel.Ballot(t, hit && role != onlooker)
-		left--
-		if there&whole == whole || there&^whole != 0 || left == 0 {
-			break
-		}
-	}
-	odd := uint32(t.ThreadIdx.X) == mail.Deadline && uint32(v) != 0 || leave != 0
-	alone = kernel.Ballot(t, odd) == 0 && there == whole
-	return v, left, alone
-}
-
-// glanceInWarp looks for a message without a deadline. Each thread looks at one word. It
-// looks fewer than tries times, and returns how many tries are left, 0 if the message is
-// not there.
-//
-//quern:unchecked
-func glanceInWarp(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32) {
-	all := uint32(1<<t.BlockDim.X - 1)
-	empty := uint32(0) // which bits have to be 0
-	if t.ThreadIdx.X == mail.Deadline {
-		empty = 1<<32 - 1
-	}
-	for left = tries; ; {
-		v = kernel.LoadRelaxed(word)
-		if kernel.Ballot(t, uint32(v>>32)^want|uint32(v)&empty == 0) == all {
-			break
-		}
-		if left--; left == 0 {
-			break
-		}
-	}
-	return v, left
-}
-
-// glanceInBlock is for blocks whose threads are not swift.
-func glanceInBlock(kernel.Thread, *uint64, uint32, uint32) (v uint64, left uint32) { return 0, 0 }
-
 // watches returns source if the loop, which is at another one, is to look whether
 // it has messages, else Post+1.
 func watches(source, at uint32, sides bool, mailSlots uint32) uint32 {

@@ -73,13 +73,13 @@ type Status struct {
 // cells.
 func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
 	handle func(kernel.Thread, *actor.Context, *State, *In, *Out) kernel.Action) {
-	serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, kernel.Shared[Status](t), false, kernel.Thread.Sync, seeInBlock, glanceInBlock, finishInBlock, repliedInBlock, agreeInBlock)
+	serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, kernel.Shared[Status](t), inBlock{})
 }
 
 // ServeWarp is Serve for blocks of at most a warp.
 func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
 	handle func(kernel.Thread, *actor.Context, *State, *In, *Out) kernel.Action) {
-	serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, kernel.Shared[Status](t), true, kernel.Thread.SyncWarp, seeInWarp, glanceInWarp, finishInWarp, repliedInWarp, agreeInWarp)
+	serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, kernel.Shared[Status](t), inWarp{})
 }
 
 // serve is Serve. Threads wait for each other, and for what they have written to
@@ -95,11 +95,8 @@ func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, c
 // the middle one, and looks at everything in the outer one.
 //
 //quern:unchecked
-func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
-	handle func(kernel.Thread, *actor.Context, *State, *In, *Out) kernel.Action, sh *Status, swift bool,
-	sync func(kernel.Thread), see func(t kernel.Thread, far bool, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool),
-	glance func(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32),
-	finish func(t kernel.Thread, sh *Status, outcome, calls uint32), replied func(t kernel.Thread, outcome, wanted uint32) bool, agree func(t kernel.Thread, sh *Status, outcome, calls uint32) (uint32, bool)) {
+func serve[State, In, Out any, F form](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
+	handle func(kernel.Thread, *actor.Context, *State, *In, *Out) kernel.Action, sh *Status, f F) {
 	cells := kernel.Dynamic[Cell[In, Out]](t)
 	words := kernel.Dynamic[uint32](t)
 	raw, copied := kernel.Dynamic[[2]uint64](t)[s.RawAt:], kernel.Dynamic[uint64](t)[2*s.RawAt:]
@@ -157,7 +154,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 
 	leaving := uint32(0)
 	if cursor[mail.Pending] != 0 {
-		if !forwardSaved(t, s, sync, sh, &c, post, command, cursor, words) {
+		if !forwardSaved(t, s, f, sh, &c, post, command, cursor, words) {
 			leaving = mail.Asked
 		}
 	}
@@ -219,10 +216,10 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			if first {
 				cursor[mail.AtSource] = source
 			}
-			sync(t)
+			f.sync(t)
 		}
 		granted := uint32(0) // glances before a look at the host's memory
-		if swift && source == mail.Post && burst == 1 && apart && !again && s.Leaves == 0 && nears < near {
+		if f.swift() && source == mail.Post && burst == 1 && apart && !again && s.Leaves == 0 && nears < near {
 			granted = near - nears
 		}
 		fresh, dated := uint32(0), false
@@ -267,7 +264,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			}
 			quick := false
 			if burst == 1 && apart {
-				v, left, alone := see(t, far, from, at, role, want, s.In, tries, leave)
+				v, left, alone := f.see(t, far, from, at, role, want, s.In, tries, leave)
 				tries -= left
 				quick = alone && !again
 				switch {
@@ -292,7 +289,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 					fetch(t, s, in, raw, next&mask, mask+1, burst)
 				}
 				kernel.AsyncWait(t, 0)
-				sync(t)
+				f.sync(t)
 				unpack(t, s, sh, copied, words, next, look, burst)
 				switch {
 				case role == listener:
@@ -327,7 +324,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				if far {
 					sides = false
 				}
-				sync(t)
+				f.sync(t)
 			} else {
 				after := look + 1
 				if after == 3 {
@@ -338,7 +335,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 					sh.Missing[after], sh.Dated[after], sh.Leave[after], sh.Asked[after] = untouched, 0, 0, 0
 					sh.Hint[after], sh.Higher[after], sh.Lower[after], sh.Equal[after] = hint, 0, 0, 0
 				}
-				sync(t)
+				f.sync(t)
 
 				fresh = min(burst, sh.Missing[look])
 				higher, lower, equal := sh.Higher[look], sh.Lower[look], sh.Equal[look]
@@ -435,7 +432,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			}
 			if full {
 				// There may be more: they come while these are handled.
-				sync(t)
+				f.sync(t)
 				fetch(t, s, in, raw, (next+fresh)&mask, mask+1, burst)
 				fetched = true
 			}
@@ -444,7 +441,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		glances, most := uint32(0), max(need, streak+1)-streak
 		singles := most // messages that glances may still find
 		if granted != 0 {
-			v, left := glance(t, &in[(next&mask)*s.InStep+min(thread, s.In-1)], next+1, granted)
+			v, left := f.glance(t, &in[(next&mask)*s.InStep+min(thread, s.In-1)], next+1, granted)
 			if glances = left; glances == 0 {
 				nears += granted
 				idle += granted
@@ -457,7 +454,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				words[thread] = uint32(v)
 			}
 			fresh, singles = 1, most-1
-			sync(t)
+			f.sync(t)
 		}
 
 		arrived := kernel.Clock()
@@ -466,7 +463,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		for {
 			until := fresh
 			if dated {
-				if late(t, s, sync, sh, words[m*s.Stride+mail.Deadline], born) {
+				if late(t, s, f, sh, words[m*s.Stride+mail.Deadline], born) {
 					if source == mail.Post {
 						if first {
 							kernel.StoreRelaxed(&box[mail.BoxExpired], kernel.LoadRelaxed(&box[mail.BoxExpired])+1)
@@ -492,11 +489,11 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				reply := at + s.OutAt - mail.OutHeader + max(mine, mail.OutHeader-1)
 				outcome := uint32(handle(t, &c, &own[0], &cells[m].In, &cells[m].Out))
 				ended = kernel.Clock()
-				finish(t, sh, outcome, calls)
-				sync(t)
+				f.finish(t, sh, outcome, calls)
+				f.sync(t)
 				v := words[reply]
-				if !replied(t, outcome, wanted) {
-					result, whole = agree(t, sh, outcome, calls)
+				if !f.replied(t, outcome, wanted) {
+					result, whole = f.agree(t, sh, outcome, calls)
 					if !(whole && wanted == uint32(kernel.Reply) && (result == uint32(kernel.Reply) || result == uint32(kernel.Done) && source == mail.Post)) {
 						unsettled = true
 						break
@@ -517,7 +514,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				if glances == 0 || singles == 0 {
 					break
 				}
-				v64, left := glance(t, &in[(next&mask)*s.InStep+min(thread, s.In-1)], next+1, glances)
+				v64, left := f.glance(t, &in[(next&mask)*s.InStep+min(thread, s.In-1)], next+1, glances)
 				if glances = left; glances == 0 {
 					break
 				}
@@ -526,7 +523,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				}
 				m = 0
 				singles--
-				sync(t)
+				f.sync(t)
 			}
 			if unsettled {
 				calls++
@@ -576,7 +573,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 					kernel.StoreRelaxed(&box[mail.BoxHead], uint64(next))
 				}
 				if routes != 0 && (result == uint32(kernel.Reply) || result == uint32(kernel.ReplyAndStop)) {
-					if !forward(t, s, sync, sh, &c, post, command, cursor, words, reply+mail.OutHeader, 0) {
+					if !forward(t, s, f, sh, &c, post, command, cursor, words, reply+mail.OutHeader, 0) {
 						leaving = mail.Asked
 					}
 				}
