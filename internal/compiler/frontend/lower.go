@@ -26,6 +26,9 @@ type lowering struct {
 	stack     []*function         // functions being lowered, outermost first
 	inlinings int                 // calls of the kernel that were lowered into their callers
 	sharing   map[*ir.Func]bool   // functions with shared variables, their own or a callee's
+	// handlerVars counts the shared variables of handlers. The loop calls a handler in one
+	// place, so they are the kernel's, and not of the functions around that call.
+	handlerVars int
 }
 
 // Lower compiles the package's kernels to IR. Generic kernels become one kernel
