@@ -20,10 +20,10 @@ type form interface {
 	// first thread does not want to leave.
 	see(t kernel.Thread, far bool, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool)
 
-	// glance looks for a message without a deadline. Each thread looks at one word. It
+	// peek looks for a message without a deadline. Each thread looks at one word. It
 	// looks fewer than tries times, and returns how many tries are left, 0 if the message
 	// is not there.
-	glance(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32)
+	peek(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32)
 
 	// finish notes that the thread has returned from the handler. calls counts the calls
 	// of the handler before this one.
@@ -70,7 +70,7 @@ func (inWarp) see(t kernel.Thread, far bool, from []uint64, at int, role, want, 
 }
 
 //quern:unchecked
-func (inWarp) glance(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32) {
+func (inWarp) peek(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32) {
 	all := uint32(1<<t.BlockDim.X - 1)
 	empty := uint32(0) // which bits have to be 0
 	if t.ThreadIdx.X == mail.Deadline {
@@ -114,7 +114,7 @@ func (inBlock) see(_ kernel.Thread, _ bool, from []uint64, at int, role, _, _, _
 	return v, 0, false
 }
 
-func (inBlock) glance(kernel.Thread, *uint64, uint32, uint32) (v uint64, left uint32) { return 0, 0 }
+func (inBlock) peek(kernel.Thread, *uint64, uint32, uint32) (v uint64, left uint32) { return 0, 0 }
 
 //quern:unchecked
 func (inBlock) finish(t kernel.Thread, sh *Status, outcome, calls uint32) {
