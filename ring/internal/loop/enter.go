@@ -5,21 +5,21 @@ import (
 	"quern.dev/ring/internal/mail"
 )
 
-// memory is what the actors of a launch share.
+// memory is the memory of all actors of a launch.
 type memory struct {
 	control                   []uint64
 	cursors                   []uint32
 	inbox, outbox, post, host []uint64
 }
 
-// actorMemory is where the memory of the actor is.
+// actorMemory is the memory of one actor.
 type actorMemory struct {
 	command            []uint64
 	cursor             []uint32
 	mailboxes, answers []uint64
 }
 
-// find returns the memory of the actor of the block.
+// find returns the memory of actor i.
 //
 //quern:unchecked
 func find(s Shape, m memory, i int) actorMemory {
@@ -34,13 +34,16 @@ func find(s Shape, m memory, i int) actorMemory {
 	}
 }
 
-// blockMemory is the shared memory of the block.
+// blockMemory is the dynamic shared memory of the block: cells, and behind them copies of
+// slots.
 type blockMemory struct {
 	words  []uint32
 	raw    [][2]uint64
 	copied []uint64
 }
 
+// memoryOf returns the dynamic shared memory.
+//
 //quern:unchecked
 func memoryOf(t kernel.Thread, s Shape) blockMemory {
 	return blockMemory{
@@ -50,7 +53,7 @@ func memoryOf(t kernel.Thread, s Shape) blockMemory {
 	}
 }
 
-// clear empties the replies in shared memory.
+// clear marks the mailbox as awake and empties the replies in shared memory.
 //
 //quern:unchecked
 func (b *blockMemory) clear(t kernel.Thread, s Shape, first bool, box []uint64) {
@@ -67,7 +70,8 @@ func (b *blockMemory) clear(t kernel.Thread, s Shape, first bool, box []uint64) 
 	t.Sync()
 }
 
-// prepare initialises the shared memory, and reads the host's command.
+// prepare initialises sh and reads the host's command into it. It returns the time, and the
+// same in the first thread only.
 //
 //quern:unchecked
 func prepare(t kernel.Thread, first bool, command []uint64, sh *Status) (born, since int64) {
@@ -89,6 +93,8 @@ type postbox struct {
 	mailSlots, mailNext uint32
 }
 
+// open returns the mailbox with a number.
+//
 //quern:unchecked
 func open(s Shape, post []uint64, number uint32) postbox {
 	box := post[int(number)*mail.BoxWords : (int(number)+1)*mail.BoxWords]
@@ -100,19 +106,19 @@ func open(s Shape, post []uint64, number uint32) postbox {
 
 // word is a thread's part in a reply.
 type word struct {
-	mine                      uint32
-	carries                   bool
-	ofReply, ofTook, ofWaited uint32
-	sinkAt                    uint32
+	mine    uint32 // the word of the slot that it writes
+	carries bool   // the handler has written that word
+	sinkAt  uint32 // where the word goes in loop.sink
 
-	arrived, begin, ended int64
+	// Masks of what the word is otherwise: the outcome, or a number of cycles.
+	ofReply, ofTook, ofWaited uint32
+
+	arrived, begin, ended int64 // cycles: of the batch, and of the call of the handler
 }
 
-// wordOf returns the part of a thread.
-//
-// Most replies are one store by each thread, of a word of the slot: one that the
-// handler has written, or one of the header, for which it reads a 0 instead. Threads
-// that are too many do what the first does.
+// wordOf returns the part of a thread in replies of so many words. Most replies are one
+// store by each thread, of a word of the slot: one that the handler has written, or one of
+// the header, for which it reads a 0 instead. Surplus threads do what the first one does.
 //
 //quern:unchecked
 func wordOf(thread, words uint32) word {

@@ -6,9 +6,9 @@ import (
 	"quern.dev/ring/internal/mail"
 )
 
-// handleMessages calls the handler with messages, and writes their replies. It ends after message
-// b.until-1 if no other message follows soon, and before if the outcome of a message is not
-// as most are.
+// handleMessages calls the handler with the messages of b, and writes their replies. It
+// returns before message b.until, or with b.unsettled if the outcome of a message is not the
+// wanted one. After the last message a warp peeks for another one.
 //
 //quern:unchecked
 func handleMessages[State, In, Out any, F form](t kernel.Thread, s Shape, l *loop[F], me *member, b *batch, sh *Status, c *actor.Context, state *State,
@@ -58,7 +58,7 @@ func handleMessages[State, In, Out any, F form](t kernel.Thread, s Shape, l *loo
 	}
 }
 
-// expire settles a message whose deadline has passed.
+// expire drops a message whose deadline has passed.
 //
 //quern:unchecked
 func (l *loop[F]) expire(s Shape, me *member) {
@@ -74,7 +74,8 @@ func (l *loop[F]) expire(s Shape, me *member) {
 	l.handled++
 }
 
-// settle writes the outcome of a message, with what is in reply.
+// settle writes the outcome of a message that handleMessages has left, with the reply whose
+// words begin at reply.
 //
 //quern:unchecked
 func (l *loop[F]) settle(s Shape, me *member, result, cycles, waited, reply uint32, tag uint64, slot uint32) {
@@ -99,7 +100,7 @@ func (l *loop[F]) settle(s Shape, me *member, result, cycles, waited, reply uint
 	}
 }
 
-// postpone keeps a message that the handler wants later.
+// postpone keeps a message for which the handler has returned kernel.Again.
 //
 //quern:unchecked
 func (l *loop[F]) postpone(s Shape, me *member, reply uint32) {
@@ -110,8 +111,8 @@ func (l *loop[F]) postpone(s Shape, me *member, reply uint32) {
 	}
 }
 
-// fail leaves after some threads have stopped in the handler, perhaps the first: those
-// that are left all do what has to be done.
+// fail leaves the loop after some threads have stopped in the handler. The first may be among
+// them, so all others do its work.
 //
 //quern:unchecked
 func (l *loop[F]) fail(t kernel.Thread, s Shape, tag uint64, slot uint32) {

@@ -165,7 +165,7 @@ func unpack(t kernel.Thread, s Shape, sh *Status, raw []uint64, words []uint32, 
 	}
 }
 
-// grant returns how many peeks come before the next poll, 0 for none.
+// grant returns how many peeks come before the next poll of the host's memory, 0 for none.
 func (l *loop[F]) grant(s Shape) uint32 {
 	granted := uint32(0)
 	if l.form.swift() && l.source == mail.Post && l.burst == 1 && l.apart && !l.again && s.Leaves == 0 && l.nears < near {
@@ -174,8 +174,8 @@ func (l *loop[F]) grant(s Shape) uint32 {
 	return granted
 }
 
-// reach returns whether the next poll is also of what is far, and how many times it looks
-// at most.
+// reach returns whether the next poll includes the host's memory and the other sources, and
+// how many times it looks at most.
 //
 //quern:unchecked
 func (l *loop[F]) reach(s Shape) (far bool, tries uint32) {
@@ -306,8 +306,8 @@ func (l *loop[F]) pollOthers(s Shape, me *member, sh *Status) {
 	}
 }
 
-// judge decides what follows from what the threads have seen: to leave, to move to
-// another source, or to take some messages.
+// judge decides what follows from what the threads have seen in a poll: whether to leave,
+// whether to move to another source, and how many messages there are.
 //
 //quern:unchecked
 func (l *loop[F]) judge(t kernel.Thread, me *member, sh *Status, far bool) (fresh uint32, dated bool) {
@@ -352,7 +352,8 @@ func (l *loop[F]) judge(t kernel.Thread, me *member, sh *Status, far bool) (fres
 	return fresh, dated
 }
 
-// wait is what a poll without a message ends with.
+// wait ends a poll without a message. Now and then the first thread reads the timer, and
+// decides whether to leave or to sleep.
 //
 //quern:unchecked
 func (l *loop[F]) wait(s Shape, me *member, tries uint32) {
@@ -382,7 +383,7 @@ func (l *loop[F]) wait(s Shape, me *member, tries uint32) {
 	}
 }
 
-// received notes that a poll has found messages.
+// received adapts the delay, and takes back a decision to leave: a poll has found messages.
 //
 //quern:unchecked
 func (l *loop[F]) received(s Shape, me *member, fresh uint32) {

@@ -6,19 +6,16 @@ import (
 	"quern.dev/ring/internal/mail"
 )
 
-// Looks at an empty inbox between readings of the timer, which is slow; looks at
-// the post alone between those at the host's memory, which is far; and looks at an
-// empty post before the loop waits for messages of the host again.
 const (
-	looks  = 16
-	near   = 64
-	linger = 128
+	looks  = 16  // polls of an empty inbox between readings of the timer, which is slow
+	near   = 64  // polls of device memory between polls of the host's memory, which is far
+	linger = 128 // polls of an empty post before the loop goes back to the host's messages
 )
 
-// Who has asked gets the reply first, and then asks again. A look at the host's
-// memory before that finds nothing, and takes its whole time, so the loop waits for
-// the asker after a reply: so many cycles at first, sooner and sooner while its first
-// look finds a message, and later if it was the second.
+// A sender that asks gets the reply first, and then asks again. A poll of the host's memory
+// before that finds nothing and takes its whole time. So the loop pauses after a reply, for
+// firstDelay cycles at first. The pause gets shorter by sooner when the first poll after it
+// finds a message, and longer by later when the second one does.
 const (
 	firstDelay = 1200
 	mostDelay  = 2400
@@ -26,9 +23,9 @@ const (
 	later      = 64
 )
 
-// While messages come faster than they are handled, the loop does not wait for the
-// host's command, and what other sources have, in each look: it leaves out so many of
-// these looks at most, and none if the messages of the last took longer, in cycles.
+// While messages come faster than they are handled, the loop leaves the host's command and
+// the other sources out of up to mostHurries polls in a row. It leaves them out of none if
+// the last messages took longer than briefly, in cycles.
 const (
 	mostHurries = 3
 	briefly     = 1 << 15
@@ -37,8 +34,8 @@ const (
 // agedAfter is the number of turns with messages between readings of the timer.
 const agedAfter = 64
 
-// mostNeeded is the largest number of looks with one message after which the loop
-// looks for several.
+// mostNeeded is the largest number of polls with one message after which the loop polls
+// for several.
 const mostNeeded = 256
 
 // outcomeOfNone is no handler's.
@@ -47,9 +44,9 @@ const outcomeOfNone = 1<<32 - 1
 // untouched is a number of messages that is never reached.
 const untouched = 1<<32 - 1
 
-// Status is what the threads of a block tell each other. Of that of a look there
-// are three, used in turn: the first thread clears the next one while others may
-// still read the last. Of that of a message there are two.
+// Status is what the threads of a block tell each other. What belongs to a poll exists
+// three times, and polls take turns: the first thread clears the next one while others may
+// still read the last. What belongs to a message exists twice.
 type Status struct {
 	Missing [3]uint32 // slot of the first message that has not arrived
 	Dated   [3]uint32 // 1: some message has a deadline
@@ -80,12 +77,27 @@ func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, c
 	serve(t, s, memory{control, cursors, inbox, outbox, post, host}, states, handle, kernel.Shared[Status](t), inWarp{})
 }
 
-// serve is Serve.
+// serve is Serve. Each turn of the loop has these steps:
 //
-// Three loops are in each other. The innermost one, in handle, has the handler and what
-// nearly every message needs. The device fetches instructions far ahead, but not across
-// jumps, so what a message seldom needs is outside of it: outcomes other than replies in
-// the middle one, and polls of everything in the outer one.
+//   - move: go to another source, if the last poll has found one that comes first
+//   - poll and judge: look at every source and at the host's command, and decide what follows;
+//     wait if there is nothing. Between two polls of the host's memory, a warp peeks at the
+//     mailbox alone
+//   - received and grow: decide how many messages the next poll is for
+//   - handleMessages: call the handler and write replies; settle, postpone, expire and fail
+//     are for messages with another outcome
+//   - rest: prepare the next turn
+//
+// and leave follows the last one. The compiler inlines all steps and keeps the fields of
+// loop, member and batch in registers.
+//
+// There are three nested loops. The innermost one, in handleMessages, has the handler and
+// what nearly every message needs. The device fetches instructions far ahead, but not across
+// jumps. So what few messages need is outside of it: other outcomes in the middle loop, and
+// polls of all sources in the outer one.
+//
+// State of which the compiler must know that all threads have the same value is in loop and
+// batch, because barriers depend on it. State that differs between threads is in member.
 //
 //quern:unchecked
 func serve[State, In, Out any, F form](t kernel.Thread, s Shape, m memory, states []State,
@@ -98,8 +110,7 @@ func serve[State, In, Out any, F form](t kernel.Thread, s Shape, m memory, state
 	a := find(s, m, number)
 	born, since := prepare(t, first, a.command, sh)
 	if sh.Asked[0] != 0 {
-		// Perhaps the actor's last handler has not returned yet: what is its is left
-		// alone.
+		// The actor's last handler may still run: nothing of the actor is read or written.
 		if first {
 			kernel.StoreRelease(&a.command[mail.Left], uint64(s.Epoch)<<32|mail.Asked, kernel.SystemScope)
 		}
@@ -136,7 +147,7 @@ func serve[State, In, Out any, F form](t kernel.Thread, s Shape, m memory, state
 		if l.to != 0 {
 			l.move(t, s, &me)
 		}
-		granted := l.grant(s) // peeks before a look at the host's memory
+		granted := l.grant(s)
 		fresh, dated := uint32(0), false
 		if granted == 0 {
 			far, tries := l.reach(s)
@@ -249,7 +260,7 @@ func serve[State, In, Out any, F form](t kernel.Thread, s Shape, m memory, state
 	l.leave(s, &me)
 }
 
-// loop is what all threads of the block know alike.
+// loop is the state that is the same in all threads of the block.
 type loop[F form] struct {
 	form    F
 	threads uint32
@@ -257,51 +268,68 @@ type loop[F form] struct {
 	blockMemory
 	postbox
 
-	routes uint32
-	apart  bool   // each thread has one word of a message, or none, and no other work in a look
-	wanted uint32 // the outcome of most messages
+	routes uint32 // of the actor's replies, 0 for none
+	apart  bool   // there are enough threads for each to look at one word in a poll
+	wanted uint32 // the outcome that handleMessages expects
 
-	leaving uint32 // why the loop leaves, 0 if it does not
+	leaving uint32 // why the loop leaves, 0 while it goes on
 
 	// The source that the loop is at.
-	source, next, mask, burst uint32
-	to                        uint32 // rank of the source to move to, plus 1, or 0
-	in, out, sink             []uint64
-	ofPost                    uint32
-	served                    bool // the last look found a message
+	source  uint32
+	next    uint32   // ticket of its next message
+	mask    uint32   // its slots - 1
+	burst   uint32   // slots in the next poll
+	to      uint32   // rank of the source to move to, plus 1; 0 to stay
+	in, out []uint64 // its slots, and those of the replies
+	sink    []uint64 // where outcomes go: out, or the head of the post
+	ofPost  uint32   // all ones if the source is the post, else 0
+	served  bool     // the last poll found a message
 
-	hint                                         uint32
-	sides                                        bool
-	status, idle, calls, handled, nears, hurries uint32
-	delay                                        int32
-	again                                        bool // the last look is repeated
-	fetched                                      bool // the messages of the next look are on their way
-	brief                                        bool // the last messages took little time
-	need, streak                                 uint32
+	// Polls.
+	status  uint32 // which part of Status is the next poll's
+	hint    uint32 // the host's last count of messages of side levels
+	sides   bool   // side levels may have messages
+	idle    uint32 // polls without a message
+	nears   uint32 // polls since the last one of the host's memory
+	hurries uint32 // polls since the last one of all sources
+	again   bool   // the handler wants the message later
+	fetched bool   // the slots of the next poll are being copied
+	brief   bool   // the last messages took little time
+	need    uint32 // polls with one message after which the loop polls for several
+	streak  uint32 // such polls so far
+	delay   int32  // cycles between a reply and the next poll
+
+	calls   uint32 // of the handler
+	handled uint32 // messages
 }
 
-// member is what one thread of the block knows, and others do not.
+// member is the state that differs between the threads of the block.
 type member struct {
 	thread uint32
-	last   uint32 // counted from the last thread
-	first  bool
+	last   uint32 // the thread's number, counted from the last thread
+	first  bool   // it is thread 0
 	word
 
+	born int64 // when the loop began
+
 	// Of the first thread.
-	since              int64 // 0 if the timer was not read since the last message
-	born               int64
-	leave, empty, busy uint32
+	since int64  // when the loop became idle; 0 if the timer was not read since the last message
+	leave uint32 // why it wants to leave, 0 if it does not
+	empty uint32 // polls without a message since the timer was read
+	busy  uint32 // turns with messages since the timer was read
 }
 
-// batch is the messages that one poll has found.
+// batch is the messages of one turn.
 type batch struct {
-	fresh          uint32
-	dated          bool
-	m, until       uint32
-	peeks, singles uint32
+	fresh   uint32 // messages
+	dated   bool   // some message has a deadline
+	m       uint32 // the message at hand
+	until   uint32 // handleMessages stops before this one
+	peeks   uint32 // how often it may still peek for another message
+	singles uint32 // how many messages it may still find so
 
-	// What became of the last message.
-	unsettled bool // it has not been answered yet
+	// The outcome of the message at hand.
+	unsettled bool // it is not the wanted one
 	result    uint32
 	whole     bool // no thread has stopped in the handler
 }
@@ -309,7 +337,7 @@ type batch struct {
 // none is no source.
 const none = mail.Levels + 1
 
-// move goes to the source with rank to - 1.
+// move goes to the source with rank l.to-1.
 //
 //quern:unchecked
 func (l *loop[F]) move(t kernel.Thread, s Shape, me *member) {
@@ -334,7 +362,7 @@ func (l *loop[F]) move(t kernel.Thread, s Shape, me *member) {
 	l.form.sync(t)
 }
 
-// rest is what follows the messages of a poll.
+// rest ends a turn with messages, of which fresh were found and took cycles spent.
 //
 //quern:unchecked
 func (l *loop[F]) rest(t kernel.Thread, s Shape, me *member, sh *Status, fresh, took uint32) {
@@ -363,7 +391,7 @@ func (l *loop[F]) rest(t kernel.Thread, s Shape, me *member, sh *Status, fresh, 
 	}
 }
 
-// leave tells the host why the loop has left.
+// leave tells the host why the loop leaves.
 //
 //quern:unchecked
 func (l *loop[F]) leave(s Shape, me *member) {
