@@ -349,9 +349,12 @@ func (fn *function) inline(e *ast.CallExpr, child *function, sig *types.Signatur
 	if !checked() {
 		return nil
 	}
-	before := l.sharedVars()
+	before, handlers := l.sharedVars(), l.handlerVars
 	child.stmts(body.List)
-	if l.sharedVars() > before && !child.handler {
+	declared := l.sharedVars() - before
+	if child.handler {
+		l.handlerVars += declared
+	} else if declared > l.handlerVars-handlers {
 		fn.sharedByCall(e, child.name)
 	}
 	fn.emitBlock(in.label, child.out)

@@ -26,6 +26,9 @@ type lowering struct {
 	stack     []*function         // functions being lowered, outermost first
 	inlinings int                 // number of the kernel's calls lowered into their callers
 	sharing   map[*ir.Func]bool   // functions with shared variables, directly or in callees
+	// handlerVars counts the shared variables of handlers. The loop calls a handler in one
+	// place, so they belong to the kernel, not to the functions around that call.
+	handlerVars int
 }
 
 // Lower compiles the package's kernels to IR. A generic kernel becomes one kernel per

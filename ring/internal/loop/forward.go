@@ -13,7 +13,7 @@ import (
 // actor's routes from number first on. It waits for room. If the loop is to
 // leave before all are served, it keeps the reply for the next launch and returns
 // false.
-func forward(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *actor.Context, post, command []uint64, cursor, words []uint32, from, first uint32) bool {
+func forward[F form](t kernel.Thread, s Shape, f F, sh *Status, c *actor.Context, post, command []uint64, cursor, words []uint32, from, first uint32) bool {
 	list := int(cursor[mail.Routes])
 	count := uint32(post[list])
 	size := s.Out - mail.OutHeader
@@ -28,15 +28,15 @@ func forward(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *
 					sh.Room = mail.RoomFull + roomAsked
 				}
 			}
-			sync(t)
+			f.sync(t)
 			ticket, room := sh.Ticket, sh.Room
-			sync(t)
+			f.sync(t)
 			if room == mail.RoomTaken {
-				put(t, sync, c, post, words[from:from+size], box, ticket, s.Wakes)
+				put(t, f, c, post, words[from:from+size], box, ticket, s.Wakes)
 			}
 			if room == mail.RoomFull+roomAsked {
 				save(t, c, cursor, words[from:from+size], i)
-				sync(t)
+				f.sync(t)
 				return false
 			}
 			if room != mail.RoomFull {
@@ -44,7 +44,7 @@ func forward(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *
 			}
 		}
 	}
-	sync(t) // what the words are now may be written over
+	f.sync(t) // what the words are now may be written over
 	return true
 }
 
@@ -52,7 +52,7 @@ func forward(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *
 const roomAsked = 0x10
 
 // put writes a message whose words are in shared memory.
-func put(t kernel.Thread, sync func(kernel.Thread), c *actor.Context, post []uint64, words []uint32, box, ticket, wakes uint32) {
+func put[F form](t kernel.Thread, f F, c *actor.Context, post []uint64, words []uint32, box, ticket, wakes uint32) {
 	b := post[int(box)*mail.BoxWords : (int(box)+1)*mail.BoxWords]
 	slot, tag := int(b[mail.BoxRing]+uint64(ticket&(uint32(b[mail.BoxSlots])-1))*b[mail.BoxStep]), uint64(ticket+1)<<32
 	first := t.ThreadIdx.X == 0
@@ -68,7 +68,7 @@ func put(t kernel.Thread, sync func(kernel.Thread), c *actor.Context, post []uin
 	}
 	if wakes != 0 {
 		kernel.Fence(kernel.SystemScope)
-		sync(t)
+		f.sync(t)
 		if first {
 			c.Mail.Wake()
 		}
@@ -89,7 +89,7 @@ func save(t kernel.Thread, c *actor.Context, cursor, words []uint32, first uint3
 
 // forwardSaved sends what the last launch has kept, or keeps it again and returns
 // false.
-func forwardSaved(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *actor.Context, post, command []uint64, cursor, words []uint32) bool {
+func forwardSaved[F form](t kernel.Thread, s Shape, f F, sh *Status, c *actor.Context, post, command []uint64, cursor, words []uint32) bool {
 	first := cursor[mail.Pending] - 1
 	correlation := post[int(cursor[mail.Saved])+int(s.Out-mail.OutHeader)]
 	if t.ThreadIdx.X == 0 {
@@ -103,7 +103,7 @@ func forwardSaved(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status
 		cursor[mail.Pending] = 0
 	}
 	t.Sync()
-	done := forward(t, s, sync, sh, c, post, command, cursor, words, s.OutAt, first)
+	done := forward(t, s, f, sh, c, post, command, cursor, words, s.OutAt, first)
 	empties(s, words, s.OutAt-mail.OutHeader, uint32(t.ThreadIdx.X), uint32(t.BlockDim.X))
 	return done
 }

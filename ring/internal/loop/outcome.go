@@ -18,34 +18,6 @@ func settle(slot []uint64, words uint32, tag uint64, outcome, thread, threads ui
 	}
 }
 
-func finishInWarp(kernel.Thread, *Status, uint32, uint32) {}
-
-func repliedInWarp(t kernel.Thread, outcome, wanted uint32) bool {
-	return kernel.Ballot(t, outcome == wanted) == uint32(1<<t.BlockDim.X-1)
-}
-
-func repliedInBlock(kernel.Thread, uint32, uint32) bool { return false }
-
-func agreeInWarp(t kernel.Thread, _ *Status, outcome, _ uint32) (result uint32, whole bool) {
-	whole = kernel.Ballot(t, true) == uint32(1<<t.BlockDim.X-1)
-	return kernel.Shuffle(t, outcome, 0), whole
-}
-
-//quern:unchecked
-func finishInBlock(t kernel.Thread, sh *Status, outcome, calls uint32) {
-	turn := calls & 1
-	if t.ThreadIdx.X == 0 {
-		sh.Outcome[turn] = outcome
-	}
-	kernel.AtomicAdd(&sh.Finished[turn], 1, kernel.BlockScope)
-}
-
-//quern:unchecked
-func agreeInBlock(t kernel.Thread, sh *Status, _, calls uint32) (result uint32, whole bool) {
-	turn, threads := calls&1, uint32(t.BlockDim.X)
-	return sh.Outcome[turn], sh.Finished[turn] == (calls/2+1)*threads
-}
-
 // empties makes the reply of a message, whose words are counted with those of its
 // header, zero for the next.
 //
@@ -59,7 +31,7 @@ func empties(s Shape, words []uint32, reply, thread, threads uint32) {
 }
 
 // late reports whether a deadline, 0 for none, has passed.
-func late(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, deadline uint32, born int64) bool {
+func late[F form](t kernel.Thread, s Shape, f F, sh *Status, deadline uint32, born int64) bool {
 	if deadline == 0 {
 		return false
 	}
@@ -69,8 +41,8 @@ func late(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, deadli
 			sh.Late = 1
 		}
 	}
-	sync(t)
+	f.sync(t)
 	passed := sh.Late != 0
-	sync(t)
+	f.sync(t)
 	return passed
 }

@@ -64,69 +64,6 @@ func keep(stride uint32, sh *Status, words []uint32, v uint64, ticket, look, slo
 	}
 }
 
-// seeInBlock looks once.
-func seeInBlock(_ kernel.Thread, _ bool, from []uint64, at int, role, _, _, _, _ uint32) (v uint64, left uint32, alone bool) {
-	if role != onlooker {
-		v = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
-	}
-	return v, 0, false
-}
-
-// seeInWarp looks until the message is there whose words the first threads load, or
-// anything else, but no more than tries times, and returns how many of these are left.
-// alone is true if only the message is there, without a deadline, and the first thread
-// does not want to leave.
-//
-//quern:unchecked
-func seeInWarp(t kernel.Thread, far bool, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool) {
-	whole, there := uint32(1)<<words-1, uint32(0)
-	for left = tries; ; {
-		if far {
-			v = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
-		} else {
-			v = kernel.LoadRelaxed(&from[at])
-		}
-		hit := uint32(v>>32) == want
-		if role == listener {
-			hit = !hit || uint32(v) != 0
-		}
-		there = kernel.Ballot(t, hit && role != onlooker)
-		left--
-		if there&whole == whole || there&^whole != 0 || left == 0 {
-			break
-		}
-	}
-	odd := uint32(t.ThreadIdx.X) == mail.Deadline && uint32(v) != 0 || leave != 0
-	alone = kernel.Ballot(t, odd) == 0 && there == whole
-	return v, left, alone
-}
-
-// glanceInWarp looks for a message without a deadline. Each thread looks at one word. It
-// looks fewer than tries times, and returns how many tries are left, 0 if the message is
-// not there.
-//
-//quern:unchecked
-func glanceInWarp(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32) {
-	all := uint32(1<<t.BlockDim.X - 1)
-	empty := uint32(0) // which bits have to be 0
-	if t.ThreadIdx.X == mail.Deadline {
-		empty = 1<<32 - 1
-	}
-	for left = tries; ; {
-		v = kernel.LoadRelaxed(word)
-		if kernel.Ballot(t, uint32(v>>32)^want|uint32(v)&empty == 0) == all {
-			break
-		}
-		if left--; left == 0 {
-			break
-		}
-	}
-	return v, left
-}
-
-// glanceInBlock is for blocks whose threads are not swift.
-func glanceInBlock(kernel.Thread, *uint64, uint32, uint32) (v uint64, left uint32) { return 0, 0 }
-
 // watches returns source if the loop, which is at another one, is to look whether
 // it has messages, else Post+1.
 func watches(source, at uint32, sides bool, mailSlots uint32) uint32 {
@@ -225,5 +162,271 @@ func unpack(t kernel.Thread, s Shape, sh *Status, raw []uint64, words []uint32, 
 	}
 	if missing != untouched {
 		kernel.AtomicMin(&sh.Missing[look], missing, kernel.BlockScope)
+	}
+}
+
+// grant returns how many peeks come before the next poll of the host's memory, 0 for none.
+func (l *loop[F]) grant(s Shape) uint32 {
+	granted := uint32(0)
+	if l.form.swift() && l.source == mail.Post && l.burst == 1 && l.apart && !l.again && s.Leaves == 0 && l.nears < near {
+		granted = near - l.nears
+	}
+	return granted
+}
+
+// reach returns whether the next poll includes the host's memory and the other sources, and
+// how many times it looks at most.
+//
+//quern:unchecked
+func (l *loop[F]) reach(s Shape) (far bool, tries uint32) {
+	far = l.source != mail.Post || s.Leaves != 0 || l.nears >= near
+	if l.fetched && l.brief && l.hurries < mostHurries {
+		far = false
+		l.hurries++
+	}
+	tries = uint32(1)
+	switch {
+	case s.Leaves != 0:
+	case !far:
+		tries = near - l.nears
+	case l.source != mail.Post:
+		tries = looks
+	}
+	return far, tries
+}
+
+// aim is what a thread looks at in a poll.
+type aim struct {
+	role    uint32
+	watched uint32 // the source of a watcher
+	head    uint32 // its next message
+	want    uint32
+	from    []uint64
+	at      int
+}
+
+// aim finds what the thread looks at. One thread looks at the host's command, one at each
+// other source, counted from the last thread, and the first ones at the words of a
+// message.
+//
+//quern:unchecked
+func (l *loop[F]) aim(s Shape, me *member, far bool) aim {
+	role, want, head := uint32(onlooker), l.next+1, uint32(0)
+	watched := uint32(mail.Post + 1) // no source
+	if far && me.last > 0 && me.last <= mail.Post+1 {
+		watched = watches(me.last-1, l.source, l.sides, l.mailSlots)
+	}
+	from, at := l.in, int((l.next&l.mask)*s.InStep)
+	switch {
+	case far && me.last == 0:
+		role, want = listener, l.hint
+		from, at = l.command, mail.Command
+	case watched == mail.Post:
+		role, head = watcher, l.mailNext
+		from, at = l.posts, int((head&(l.mailSlots-1))*s.InStep)
+	case watched < mail.Levels:
+		role, head = watcher, l.cursor[watched]
+		from, at = l.mailboxes, int((ringAt(s, watched)+head&(slotsOf(s, watched)-1))*s.InStep)
+	case me.thread < s.In && l.burst == 1:
+		role = reader
+		at += int(me.thread)
+	}
+	if role == watcher {
+		want = head + 1
+	}
+	return aim{role, watched, head, want, from, at}
+}
+
+// look polls once. quick is true if it has found one message, and nothing else to do.
+//
+//quern:unchecked
+func (l *loop[F]) poll(t kernel.Thread, s Shape, me *member, sh *Status, far bool, tries uint32, a *aim) (tried uint32, quick bool) {
+	if l.burst == 1 && l.apart {
+		v, left, alone := l.form.see(t, far, a.from, a.at, a.role, a.want, s.In, tries, me.leave)
+		tried = tries - left
+		quick = alone && !l.again
+		switch {
+		case quick:
+			if a.role == reader {
+				l.words[me.thread] = uint32(v)
+			}
+		case a.role == listener:
+			sh.Asked[l.status], sh.Hint[l.status] = uint32(v), uint32(v>>32)
+		case a.role == reader:
+			keep(s.Stride, sh, l.words, v, l.next, l.status, 0, me.thread)
+		case a.role == watcher && uint32(v>>32) == a.want:
+			found(sh, l.status, l.source, a.watched)
+		}
+	} else {
+		tried = 1
+		seen := uint64(0)
+		if a.role >= listener {
+			seen = kernel.LoadRelaxed(&a.from[a.at], kernel.SystemScope)
+		}
+		if !l.fetched {
+			fetch(t, s, l.in, l.raw, l.next&l.mask, l.mask+1, l.burst)
+		}
+		kernel.AsyncWait(t, 0)
+		l.form.sync(t)
+		unpack(t, s, sh, l.copied, l.words, l.next, l.status, l.burst)
+		switch {
+		case a.role == listener:
+			sh.Asked[l.status], sh.Hint[l.status] = uint32(seen), uint32(seen>>32)
+		case a.role == watcher && uint32(seen>>32) == a.want:
+			found(sh, l.status, l.source, a.watched)
+		}
+	}
+	if far && l.threads <= mail.Post+1 {
+		l.pollOthers(s, me, sh)
+	}
+	l.nears += tried
+	if far {
+		l.nears, l.hurries = 0, 0
+	}
+	l.idle += tried
+	return tried, quick
+}
+
+// pollOthers looks at the sources that are left if the threads are too few for one each.
+//
+//quern:unchecked
+func (l *loop[F]) pollOthers(s Shape, me *member, sh *Status) {
+	for other := l.threads - 1 + me.last; other <= mail.Post; other += l.threads {
+		if other := watches(other, l.source, l.sides, l.mailSlots); other == mail.Post {
+			if uint32(kernel.LoadRelaxed(&l.posts[(l.mailNext&(l.mailSlots-1))*s.InStep])>>32) == l.mailNext+1 {
+				found(sh, l.status, l.source, other)
+			}
+		} else if other < mail.Levels {
+			head := l.cursor[other]
+			at := (ringAt(s, other) + head&(slotsOf(s, other)-1)) * s.InStep
+			if uint32(kernel.LoadRelaxed(&l.mailboxes[at], kernel.SystemScope)>>32) == head+1 {
+				found(sh, l.status, l.source, other)
+			}
+		}
+	}
+}
+
+// judge decides what follows from what the threads have seen in a poll: whether to leave,
+// whether to move to another source, and how many messages there are.
+//
+//quern:unchecked
+func (l *loop[F]) judge(t kernel.Thread, me *member, sh *Status, far bool) (fresh uint32, dated bool) {
+	after := l.status + 1
+	if after == 3 {
+		after = 0
+	}
+	if me.first {
+		sh.Leave[l.status] = me.leave
+		sh.Missing[after], sh.Dated[after], sh.Leave[after], sh.Asked[after] = untouched, 0, 0, 0
+		sh.Hint[after], sh.Higher[after], sh.Lower[after], sh.Equal[after] = l.hint, 0, 0, 0
+	}
+	l.form.sync(t)
+
+	fresh = min(l.burst, sh.Missing[l.status])
+	higher, lower, equal := sh.Higher[l.status], sh.Lower[l.status], sh.Equal[l.status]
+	if far {
+		others := higher|lower != 0
+		l.sides = l.sides && others || sh.Hint[l.status] != l.hint
+		l.hint = sh.Hint[l.status]
+	}
+	switch {
+	case higher != 0:
+		l.to = higher
+	case fresh != 0 && !l.again && !(l.served && equal != 0):
+	case equal != 0:
+		l.to = equal
+	case lower != 0 && (fresh == 0 || l.again):
+		l.to = lower
+	case fresh == 0 && (l.source != mail.Post && l.source != mail.MiddleLevel || l.source == mail.Post && l.idle >= linger):
+		l.to = rank(mail.MiddleLevel) + 1
+	}
+	dated, l.brief = sh.Dated[l.status] != 0, sh.Took < briefly
+	why := sh.Leave[l.status]
+	switch {
+	case sh.Asked[l.status] != 0:
+		l.leaving = mail.Asked
+	case why == mail.Aged, why == mail.Bounded && fresh == 0 && l.to == 0 && !l.sides:
+		l.leaving = why
+	}
+	l.status, l.again, l.fetched = after, false, false
+	return fresh, dated
+}
+
+// wait ends a poll without a message. Now and then the first thread reads the timer, and
+// decides whether to leave or to sleep.
+//
+//quern:unchecked
+func (l *loop[F]) wait(s Shape, me *member, tries uint32) {
+	l.burst = 1
+	if me.first {
+		if me.empty += tries; me.empty >= looks || s.Leaves != 0 {
+			me.empty = 0
+			now := kernel.GlobalTimer()
+			if me.since == 0 {
+				me.since = now
+			}
+			quiet := now - me.since
+			switch {
+			case s.Life != 0 && now-me.born >= s.Life:
+				me.leave = mail.Aged
+			case s.Leaves != 0 && quiet >= s.Idle:
+				// Either this loop sees in its next look what others put into its
+				// mailboxes, or they see that the loop leaves.
+				me.leave = mail.Bounded
+				kernel.StoreRelaxed(&l.box[mail.BoxAsleep], 1)
+				kernel.StoreRelaxed(&l.command[mail.Left], uint64(s.Epoch)<<32|mail.Bounded, kernel.SystemScope)
+				kernel.Fence(kernel.SystemScope)
+			case quiet > s.Spin:
+				pause(min(s.Nap, uint32(min(quiet>>4, 1<<20))))
+			}
+		}
+	}
+}
+
+// received adapts the delay, and takes back a decision to leave: a poll has found messages.
+//
+//quern:unchecked
+func (l *loop[F]) received(s Shape, me *member, fresh uint32) {
+	if fresh == 1 && l.burst == 1 {
+		switch {
+		case l.idle == 1:
+			l.delay = max(l.delay-sooner, 0)
+		case l.idle == 2:
+			l.delay = min(l.delay+later, mostDelay)
+		}
+	}
+	l.idle, l.served = 0, true
+	if me.first && me.leave != 0 {
+		me.leave = 0
+		kernel.StoreRelaxed(&l.box[mail.BoxAsleep], 0)
+		kernel.StoreRelaxed(&l.command[mail.Left], 0, kernel.SystemScope)
+	}
+}
+
+// grow decides how many messages the next poll is for, of which fresh come first. It
+// begins to copy those that are likely to be there.
+//
+//quern:unchecked
+func (l *loop[F]) grow(t kernel.Thread, s Shape, fresh uint32) {
+	// What comes one by one is taken one by one: copies of several slots that have
+	// no messages yet may be kept on the way, and hide them for a while.
+	full := l.burst > 1 && fresh == l.burst
+	switch {
+	case full:
+		l.need = 1
+	case l.burst > 1 && fresh == 1:
+		l.need = min(2*l.need, mostNeeded)
+		l.streak = 0
+	default:
+		l.streak++
+	}
+	if l.burst = min(2*fresh, s.Batch, l.mask+1); fresh == 1 && !full && l.streak < l.need {
+		l.burst = 1
+	}
+	if full {
+		// There may be more: they come while these are handled.
+		l.form.sync(t)
+		fetch(t, s, l.in, l.raw, (l.next+fresh)&l.mask, l.mask+1, l.burst)
+		l.fetched = true
 	}
 }
