@@ -325,7 +325,7 @@ func (c *counting) substitute(body []ir.Stmt, j int, at func() ir.Expr) []ir.Stm
 		if w, ok := ir.Variable(e); ok && w == c.v {
 			return at()
 		}
-		return simplifyExpr(e)
+		return c.constantLast(simplifyExpr(e))
 	}}
 	masks := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
 		m, ok := e.(*ir.Binary)
@@ -342,6 +342,51 @@ func (c *counting) substitute(body []ir.Stmt, j int, at func() ir.Expr) []ir.Stm
 		return e
 	}}
 	return r.Body(masks.Body(body))
+}
+
+// constantLast moves a constant that is added within an integer expression to its end:
+// n*row + (v + 3) becomes (n*row + v) + 3. What stands before it is the same in every
+// copy, and as an index the constant is a part of the address.
+func (c *counting) constantLast(e ir.Expr) ir.Expr {
+	switch e := e.(type) {
+	case *ir.Binary:
+		if !e.Type().IsInteger() || e.Check {
+			return e
+		}
+		x, cx := constantOf(e.X)
+		y, cy := constantOf(e.Y)
+		switch {
+		case e.Op == ir.Mul && cx != 0 && asConst(e.Y) != nil:
+			return withConstant(&ir.Binary{Op: ir.Mul, X: x, Y: e.Y, Pos: e.Pos}, cx*asConst(e.Y).Int64())
+		case e.Op == ir.Add && asConst(e.Y) == nil && cx|cy != 0:
+			return withConstant(&ir.Binary{Op: ir.Add, X: x, Y: y, Pos: e.Pos}, cx+cy)
+		case e.Op == ir.Sub && asConst(e.Y) == nil && cx|cy != 0:
+			return withConstant(&ir.Binary{Op: ir.Sub, X: x, Y: y, Pos: e.Pos}, cx-cy)
+		}
+	case *ir.Convert:
+		// The counter does not overflow within a batch.
+		if x, n := constantOf(e.X); n != 0 && (e.T.Kind == ir.Int || e.T.Kind == ir.Int64) && isVariable(x, c.v) {
+			return withConstant(&ir.Convert{T: e.T, X: x}, n)
+		}
+	}
+	return e
+}
+
+// constantOf splits an expression into a part and a constant that is added to it.
+func constantOf(e ir.Expr) (ir.Expr, int64) {
+	if b, ok := e.(*ir.Binary); ok && b.Op == ir.Add && !b.Check && b.Type().IsInteger() {
+		if c := asConst(b.Y); c != nil {
+			return b.X, c.Int64()
+		}
+	}
+	return e, 0
+}
+
+func withConstant(e ir.Expr, n int64) ir.Expr {
+	if n == 0 {
+		return e
+	}
+	return &ir.Binary{Op: ir.Add, X: e, Y: ir.IntConst(e.Type(), n)}
 }
 
 // lowBits computes the low bits of an expression from those of v. known is false if

@@ -39,6 +39,12 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 			"out[?i] = i", "out[?i + 1i32] = i + 1i32", "out[?i + 2i32] = i + 2i32", "out[?i + 3i32] = i + 3i32",
 			"} post {", "i = i + 4i32",
 			"for L1.i i < n {", "out[?i] = i", "} post {", "i = i + 1i32")},
+		{"constants come last", func() *ir.Kernel {
+			i := counter()
+			return Kernel("k", locals(out, n), locals(i), For(i, i32(0), i32(400), SetPlace(Elem(out, Add(Op(ir.Get(n), ir.Mul, i32(9)), Op(ir.Get(i), ir.Mul, i32(2)))), i32(7)))...)
+		}, lines("i = 0i32", "for L0.i.batch i < 400i32 {",
+			"out[?(n * 9i32) + (i * 2i32)] = 7i32", "out[?((n * 9i32) + (i * 2i32)) + 2i32] = 7i32", "out[?((n * 9i32) + (i * 2i32)) + 4i32] = 7i32", "out[?((n * 9i32) + (i * 2i32)) + 6i32] = 7i32",
+			"} post {", "i = i + 4i32")},
 		{"a multiple of the batch leaves no rest, and low bits of the counter are constant", func() *ir.Kernel {
 			i := counter()
 			return Kernel("k", locals(out), locals(i), For(i, i32(0), i32(400), SetPlace(Elem(out, Op(ir.Get(i), ir.And, i32(3))), i32(7)))...)
