@@ -84,7 +84,7 @@ func (rt *Runtime) vanish() error {
 		errs = append(errs, c.free())
 	}
 	rt.lingering = nil
-	return errors.Join(append(errs, rt.payloads.close(), rt.post.close(), rt.streams.close())...)
+	return errors.Join(append(errs, rt.payloads.close(), rt.post.close(), rt.streams.Close())...)
 }
 
 func (rt *Runtime) close() error {
@@ -106,7 +106,7 @@ func (rt *Runtime) close() error {
 		ends.Go(func() { errs[i] = c.executor.close() })
 	}
 	ends.Wait()
-	rt.workers.close()
+	rt.workers.Close()
 	rt.pumps.Wait()
 	if !rt.supervised() {
 		rt.record(fmt.Errorf("ring: a supervisor did not return within %v", rt.config.Patience))
@@ -147,7 +147,7 @@ func (rt *Runtime) close() error {
 		errs = append(errs, c.free()) // not under c.mu: other residents make way for it
 	}
 	if len(rt.lingering) == 0 {
-		errs = append(errs, rt.payloads.close(), rt.post.close(), rt.streams.close())
+		errs = append(errs, rt.payloads.close(), rt.post.close(), rt.streams.Close())
 	}
 	if len(left.Actors) > 0 {
 		errs = append(errs, left)

@@ -37,7 +37,7 @@ func (c *resident) prepare() error {
 		return invalid("a block of %d threads with %d bytes of shared memory fits on no multiprocessor; take a smaller Batch", c.program.Threads, c.sharedBytes())
 	}
 	c.perProcessor = o.Blocks
-	return c.rt.streams.fill(c.rt.dev)
+	return c.rt.streams.Fill(c.rt.dev)
 }
 
 func (c *resident) stateStep(int) int { return 1 }

@@ -15,6 +15,7 @@ import (
 	"quern.dev/ring/internal/loop"
 	"quern.dev/ring/internal/mail"
 	"quern.dev/ring/internal/watchdog"
+	"quern.dev/ring/internal/workers"
 )
 
 // local is an actor's block on a device whose kernels run in their caller: the
@@ -37,10 +38,10 @@ type local struct {
 	holds   int // that keep it from running
 	closed  bool
 
-	kicked   atomic.Bool // it is in a queue of the pool, or a worker runs it
-	missed   atomic.Bool // a worker wanted to run the block while another goroutine had the turn
-	byWorker atomic.Bool // a worker runs the block
-	next     *local      // in a queue of the pool
+	kicked   atomic.Bool  // it is in a queue of the pool, or a worker runs it
+	missed   atomic.Bool  // a worker wanted to run the block while another goroutine had the turn
+	byWorker atomic.Bool  // a worker runs the block
+	task     workers.Task // runs the block
 
 	door    sync.Mutex
 	waiters []*waiter // guarded by door
@@ -202,14 +203,14 @@ func (l *local) take() bool { return l.halting.Load() == 0 && l.turn.TryLock() }
 func (l *local) kick() { l.kickBy(nil) }
 
 // kickBy is kick by a worker, nil for other goroutines.
-func (l *local) kickBy(w *worker) {
+func (l *local) kickBy(w *workers.Worker) {
 	if !l.kicked.Load() && !l.kicked.Swap(true) {
-		l.cohort.rt.workers.add(l, w)
+		l.cohort.rt.workers.Add(&l.task, w)
 	}
 }
 
 // serve runs the block, if nobody else does, for a worker.
-func (l *local) serve(w *worker) {
+func (l *local) serve(w *workers.Worker) {
 	if !l.take() {
 		l.kicked.Store(false)
 		l.missed.Store(true)
@@ -231,7 +232,7 @@ func (l *local) serve(w *worker) {
 	}
 	l.after(err)
 	if more && !l.kicked.Swap(true) {
-		w.again(l)
+		w.Again(&l.task)
 	}
 }
 
@@ -254,7 +255,7 @@ func (l *local) pending() uint32 {
 
 // run handles messages, if it can. The turn is held. w is the worker that runs the
 // block, nil for other goroutines.
-func (l *local) run(w *worker) error {
+func (l *local) run(w *workers.Worker) error {
 	if !l.ready() {
 		return nil
 	}
@@ -283,7 +284,7 @@ func (l *local) run(w *worker) error {
 	if l.stuck.Load() {
 		l.stuck.Store(false)
 		if l.byWorker.Load() {
-			c.rt.workers.find()
+			c.rt.workers.Unblocked()
 		}
 	}
 	if err == nil && uint32(atomic.LoadUint64(c.left(l.block))) == mail.Bounded {
@@ -294,7 +295,7 @@ func (l *local) run(w *worker) error {
 
 // wakeReceivers has the actors served that the block has sent messages to, and whose own
 // blocks did not run. w is the worker that has run the block.
-func (l *local) wakeReceivers(w *worker) {
+func (l *local) wakeReceivers(w *workers.Worker) {
 	rt := l.cohort.rt
 	if rt.dev.Backend() == gpu.Sim { // its loop is that of GPUs, which rings bells
 		rt.answerBells()
@@ -508,6 +509,7 @@ func (l *local) room() error { return nil }
 // serve makes the server of an actor in a block.
 func (c *locals) serve(i int, a *core) server {
 	l := &local{cohort: c.cohort, actor: a, block: i, holds: int(c.holds.Load()), timer: *c.rt.watchdog()}
+	l.task.Run = l.serve
 	l.cursors = c.cursorWords.Data()[i*mail.CursorWords:][:mail.CursorWords]
 	for _, m := range a.mailboxes {
 		m.arrivals = newArrivals(int(m.mask) + 1)
@@ -670,7 +672,7 @@ func (l *local) giveUp(call *gpu.InlineLaunch) {
 		return
 	}
 	if l.byWorker.Load() {
-		l.cohort.rt.workers.lose()
+		l.cohort.rt.workers.Blocked()
 	}
 	err := l.overdue()
 	l.actor.stall(err)

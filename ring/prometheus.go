@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"quern.dev/ring/internal/measure"
 )
 
 // WritePrometheus writes what is known of the runtime and its actors in the text
@@ -105,11 +107,11 @@ var families = []family{
 	{"quern_ring_restarts_total", "counter", "Restarts after failures.",
 		count(func(i Info) uint64 { return i.Restarts }, func(s Stats) uint64 { return s.Restarts })},
 	{"quern_ring_waiting_seconds", "histogram", "Time from when the actor had a message until its handler began; where actors are not resident, of a sample of the messages.",
-		spread(func(m *meter) *histogram { return &m.waiting })},
+		spread(func(m *meter) *measure.Histogram { return &m.waiting })},
 	{"quern_ring_handler_seconds", "histogram", "Time that the handler took for a message, by the clock of the device.",
-		spread(func(m *meter) *histogram { return &m.handler })},
+		spread(func(m *meter) *measure.Histogram { return &m.handler })},
 	{"quern_ring_round_trip_seconds", "histogram", "Time that callers of Ask waited for replies; a sample of them.",
-		spread(func(m *meter) *histogram { return &m.trip })},
+		spread(func(m *meter) *measure.Histogram { return &m.trip })},
 	{"quern_ring_launches_total", "counter", "Launches of resident loops.", func(p *exposition, name string, e *exposed) {
 		p.sample(name, float64(e.launches), e.labels...)
 	}},
@@ -159,7 +161,7 @@ func count(of func(Info) uint64, gone func(Stats) uint64) func(*exposition, stri
 }
 
 // spread writes a histogram of each actor.
-func spread(of func(*meter) *histogram) func(*exposition, string, *exposed) {
+func spread(of func(*meter) *measure.Histogram) func(*exposition, string, *exposed) {
 	return func(p *exposition, name string, e *exposed) {
 		for _, a := range e.actors {
 			p.histogram(name, of(a.meter), e.with(label{"actor", a.Name})...)
@@ -213,20 +215,20 @@ const (
 )
 
 // histogram writes a histogram of nanoseconds in seconds.
-func (p *exposition) histogram(name string, h *histogram, labels ...label) {
-	counts, n := h.load()
+func (p *exposition) histogram(name string, h *measure.Histogram, labels ...label) {
+	counts, n := h.Load()
 	with := func(bound string) []label { return append(labels[:len(labels):len(labels)], label{"le", bound}) }
 	below, next := uint64(0), 0
 	for power := firstBound; power <= lastBound; power++ {
 		if power > fineBound && power%2 != 0 {
 			continue
 		}
-		for ; next < buckets && above(next) <= 1<<power; next++ {
+		for ; next < measure.Buckets && measure.Above(next) <= 1<<power; next++ {
 			below += counts[next]
 		}
 		p.sample(name+"_bucket", float64(below), with(decimal(float64(uint64(1)<<power)/1e9))...)
 	}
 	p.sample(name+"_bucket", float64(n), with("+Inf")...)
-	p.sample(name+"_sum", float64(h.sum.Load())/1e9, labels...)
+	p.sample(name+"_sum", float64(h.Sum())/1e9, labels...)
 	p.sample(name+"_count", float64(n), labels...)
 }

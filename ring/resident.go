@@ -139,7 +139,7 @@ func (c *resident) leaveBehind() error {
 	if err := c.stream.Record(end); err != nil {
 		return errors.Join(err, end.Close())
 	}
-	s, err := c.rt.streams.take()
+	s, err := c.rt.streams.Take()
 	if err != nil {
 		return errors.Join(err, end.Close())
 	}
@@ -181,7 +181,7 @@ func (c *resident) returned() {
 		over := !slices.ContainsFunc(c.occupants, func(t occupant) bool { return t.left == o })
 		if over {
 			c.rt.record(o.end.Close())
-			c.rt.streams.put(o.stream)
+			c.rt.streams.Put(o.stream)
 		}
 		return over
 	})

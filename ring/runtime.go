@@ -13,7 +13,9 @@ import (
 
 	"quern.dev/gpu"
 	"quern.dev/ring/internal/loop"
+	"quern.dev/ring/internal/streams"
 	"quern.dev/ring/internal/watchdog"
+	"quern.dev/ring/internal/workers"
 )
 
 // Config says how a runtime works. The zero value has the defaults.
@@ -86,10 +88,10 @@ type Runtime struct {
 
 	hosts    atomic.Bool // there have been host actors
 	inboxes  inboxes
-	streams  streamReserve
+	streams  streams.Reserve
 	spawning sync.Mutex     // one actor at a time gets its place
 	pumps    sync.WaitGroup // goroutines
-	workers  workerPool
+	workers  workers.Pool
 	done     chan struct{}
 
 	supervisors sync.WaitGroup // calls

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"quern.dev/ring/internal/measure"
 )
 
 // Stats is what is known of a runtime at a time. Its counts are the sums of those
@@ -153,22 +155,17 @@ func (p *pauses) add(cause string, at *pausing) {
 	if at.left.IsZero() {
 		at.left = at.ended
 	}
-	of.whole.time(at.asked, at.begun)
-	of.leaving.time(at.asked, at.left)
-	of.ending.time(at.left, at.ended)
-	of.away.time(at.ended, at.back)
-	of.beginning.time(at.back, at.begun)
-}
-
-// time adds the nanoseconds between two times.
-func (h *histogram) time(from, to time.Time) {
-	h.add(uint32(min(max(to.Sub(from), 0), 1<<32-1)))
+	of.whole.Time(at.asked, at.begun)
+	of.leaving.Time(at.asked, at.left)
+	of.ending.Time(at.left, at.ended)
+	of.away.Time(at.ended, at.back)
+	of.beginning.Time(at.back, at.begun)
 }
 
 // pause is the pauses of one cause.
 type pause struct {
 	cause                                   string
-	whole, leaving, ending, away, beginning histogram
+	whole, leaving, ending, away, beginning measure.Histogram
 }
 
 // all returns the pauses, by their cause.
@@ -186,7 +183,7 @@ func (p *pauses) all() []*pause {
 func (p *pauses) load() []Pause {
 	var list []Pause
 	for _, v := range p.all() {
-		list = append(list, Pause{v.cause, v.whole.durations(), v.leaving.durations(), v.ending.durations(), v.away.durations(), v.beginning.durations()})
+		list = append(list, Pause{v.cause, Durations(v.whole.Summary()), Durations(v.leaving.Summary()), Durations(v.ending.Summary()), Durations(v.away.Summary()), Durations(v.beginning.Summary())})
 	}
 	return list
 }

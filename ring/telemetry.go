@@ -1,12 +1,11 @@
 package ring
 
 import (
-	"math/bits"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/measure"
 )
 
 // Info is what is known of an actor at a time. Every message that its mailbox has
@@ -71,9 +70,9 @@ type meter struct {
 	failed, expired, dropped atomic.Uint64
 	deadLetters, rejected    atomic.Uint64
 	failures, restarts       atomic.Uint64
-	handler, waiting, trip   histogram
+	handler, waiting, trip   measure.Histogram
 	posted                   atomic.Pointer[posted]
-	rate                     rate
+	rate                     measure.Rate
 }
 
 const cycleBits = 20
@@ -81,7 +80,7 @@ const cycleBits = 20
 // start begins the accounting. perCycle is in nanoseconds.
 func (m *meter) start(perCycle float64) {
 	m.perCycle = uint64(perCycle * (1 << cycleBits))
-	m.rate.start(time.Now())
+	m.rate.Start(time.Now())
 }
 
 // nanoseconds of cycles of the device's clock.
@@ -92,9 +91,9 @@ func (m *meter) nanoseconds(cycles uint32) uint32 {
 // handled notes how long the handler took for a message, and how long the message
 // waited.
 func (m *meter) handled(r result) {
-	m.handler.add(m.nanoseconds(r.cycles))
+	m.handler.Add(m.nanoseconds(r.cycles))
 	if r.timed {
-		m.waiting.add(m.nanoseconds(r.waited))
+		m.waiting.Add(m.nanoseconds(r.waited))
 	}
 }
 
@@ -109,49 +108,25 @@ func (m *meter) begin(ticket uint64) time.Time {
 
 func (m *meter) answered(begin time.Time) {
 	if !begin.IsZero() {
-		m.trip.add(uint32(min(time.Since(begin), 1<<32-1)))
+		m.trip.Add(uint32(min(time.Since(begin), 1<<32-1)))
 	}
 }
 
 // tally is [meter.handled] for many messages, of which most have similar
 // durations: those that follow each other cost one access to the counts.
-type tally struct{ handler, waiting streak }
+type tally struct{ handler, waiting measure.Streak }
 
 func (t *tally) add(m *meter, r result) {
-	t.handler.add(&m.handler, m.nanoseconds(r.cycles))
+	t.handler.Add(&m.handler, m.nanoseconds(r.cycles))
 	if r.timed {
-		t.waiting.add(&m.waiting, m.nanoseconds(r.waited))
+		t.waiting.Add(&m.waiting, m.nanoseconds(r.waited))
 	}
 }
 
 // flush counts what add has kept back.
 func (t *tally) flush(m *meter) {
-	t.handler.flush(&m.handler)
-	t.waiting.flush(&m.waiting)
-}
-
-// streak is durations in one bucket.
-type streak struct {
-	bucket int
-	n, sum uint64
-	max    uint32
-}
-
-func (s *streak) add(h *histogram, v uint32) {
-	if b := bucket(v); b != s.bucket || s.n == 0 {
-		s.flush(h)
-		s.bucket = b
-	}
-	s.n++
-	s.sum += uint64(v)
-	s.max = max(s.max, v)
-}
-
-func (s *streak) flush(h *histogram) {
-	if s.n > 0 {
-		h.addMany(s.bucket, s.n, s.sum, s.max)
-		*s = streak{}
-	}
+	t.handler.Flush(&m.handler)
+	t.waiting.Flush(&m.waiting)
 }
 
 func (c *core) info() Info {
@@ -160,7 +135,7 @@ func (c *core) info() Info {
 	i := Info{Name: c.name, State: c.current(), Err: c.cause(),
 		Failed: m.failed.Load(), Expired: m.expired.Load(), Dropped: m.dropped.Load(),
 		DeadLetters: m.deadLetters.Load(), Rejected: m.rejected.Load(), Restarts: m.restarts.Load(),
-		Waiting: m.waiting.durations(), Handler: m.handler.durations(), RoundTrip: m.trip.durations()}
+		Waiting: Durations(m.waiting.Summary()), Handler: Durations(m.handler.Summary()), RoundTrip: Durations(m.trip.Summary())}
 	// After the counts above, so that what they have counted is among these.
 	i.Accepted, i.Queued = c.traffic()
 	posted := c.posted()
@@ -174,7 +149,7 @@ func (c *core) info() Info {
 	}
 	done := i.Accepted - i.Queued
 	i.Handled = done - min(done, i.Failed+i.Expired+i.Dropped)
-	i.Rate = m.rate.at(time.Now(), done)
+	i.Rate = m.rate.At(time.Now(), done)
 	return i
 }
 
@@ -215,102 +190,4 @@ func (c *core) posted() posted {
 		return *last
 	}
 	return posted{}
-}
-
-// rate is how fast a count grows, from the times that it was looked at.
-type rate struct {
-	mu        sync.Mutex
-	old, last reading
-}
-
-type reading struct {
-	at    time.Time
-	count uint64
-}
-
-// rateWindow is the least time between readings that a rate comes from.
-const rateWindow = time.Second
-
-// start is the time of the first reading.
-func (r *rate) start(now time.Time) {
-	r.old.at = now
-	r.last.at = now
-}
-
-// at returns the rate now that the count is known.
-func (r *rate) at(now time.Time, count uint64) float64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if now.Sub(r.last.at) >= rateWindow {
-		r.old, r.last = r.last, reading{now, count}
-	}
-	took := now.Sub(r.old.at).Seconds()
-	if took <= 0 || count < r.old.count {
-		return 0
-	}
-	return float64(count-r.old.count) / took
-}
-
-// histogram counts numbers of 32 bits by their size: eight buckets from each
-// power of two to the next. It is safe for concurrent use.
-type histogram struct {
-	counts [buckets]atomic.Uint64
-	sum    atomic.Uint64
-	max    atomic.Uint32
-}
-
-// Numbers below 1<<bucketBits have a bucket each.
-const (
-	bucketBits = 3
-	buckets    = (33 - bucketBits) << bucketBits
-)
-
-// bucket is the bucket of v: how far the first one of its bits is above
-// bucketBits, and the bits after it.
-func bucket(v uint32) int {
-	up := max(bits.Len32(v)-bucketBits-1, 0)
-	return up<<bucketBits + int(v>>up)
-}
-
-// above is the least number beyond those of a bucket.
-func above(bucket int) uint64 {
-	up := max(bucket>>bucketBits-1, 0)
-	return uint64(bucket-up<<bucketBits+1) << up
-}
-
-func (h *histogram) add(v uint32) { h.addMany(bucket(v), 1, uint64(v), v) }
-
-// addMany adds n numbers of one bucket.
-func (h *histogram) addMany(bucket int, n, sum uint64, largest uint32) {
-	h.counts[bucket].Add(n)
-	h.sum.Add(sum)
-	for old := h.max.Load(); largest > old && !h.max.CompareAndSwap(old, largest); {
-		old = h.max.Load()
-	}
-}
-
-// load returns the counts, and their sum.
-func (h *histogram) load() (counts [buckets]uint64, n uint64) {
-	for i := range h.counts {
-		counts[i] = h.counts[i].Load()
-		n += counts[i]
-	}
-	return counts, n
-}
-
-// durations returns the distribution of numbers of nanoseconds.
-func (h *histogram) durations() Durations {
-	counts, n := h.load()
-	most := uint64(h.max.Load())
-	at := func(share float64) time.Duration {
-		seen := uint64(0)
-		for i, c := range counts {
-			if seen += c; c > 0 && float64(seen) >= share*float64(n) {
-				return time.Duration(min(above(i)-1, most))
-			}
-		}
-		return 0
-	}
-	return Durations{Count: n, Sum: time.Duration(h.sum.Load()),
-		P50: at(0.50), P95: at(0.95), P99: at(0.99), Max: time.Duration(most)}
 }
