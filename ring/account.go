@@ -14,7 +14,7 @@ func (c *core) remove(n *entry, reason Reason, err error) {
 	msg := q.types.at(int(n.index))
 	c.letter(n.envelope, c.idOf(&n.envelope, idQueue, q.removed), reason, err, 0, q.types.value(msg))
 	if c.refs != nil {
-		c.refs.release(msg)
+		c.refs.Release(msg)
 	}
 	if reason == ReasonExpired {
 		c.meter.expired.Add(1)

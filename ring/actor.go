@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/payload"
+	"quern.dev/ring/internal/post"
 )
 
 // Actor is an actor that takes messages of type In and replies with Out. It is
@@ -18,9 +20,9 @@ type Actor[In, Out any] struct{ core *core }
 type core struct {
 	rt      *Runtime
 	name    string
-	number  uint32  // unique in the runtime, from 1
-	box     postbox // for messages of actors on the device
-	routing routing // of its replies
+	number  uint32   // unique in the runtime, from 1
+	box     post.Box // for messages of actors on the device
+	routing routing  // of its replies
 
 	initial         any // state
 	inSize, outSize uintptr
@@ -44,7 +46,7 @@ func newCore[In, Out any](rt *Runtime, o Options) *core {
 	var out Out
 	c := &core{rt: rt, name: o.Name, initial: o.State, life: newLife[In, Out](&o), inSize: unsafe.Sizeof(in), outSize: unsafe.Sizeof(out)}
 	c.delivery.open(&o, &bodies[In]{}, func() (bodyFIFO, unsafe.Pointer) { return &fifo[Out]{}, unsafe.Pointer(new(Out)) })
-	c.refs = payloadsIn[In](rt)
+	c.refs = payload.ReferencesIn[In](rt.payloads.m, rt.record)
 	c.meter.start(rt.perCycle)
 	return c
 }
@@ -63,7 +65,7 @@ func (a *Actor[In, Out]) Ref() actor.Ref[In] {
 	if h, ok := c.server.(*hostActor); ok {
 		return ref[In](h.box(), c)
 	}
-	return ref[In](c.box.box, c)
+	return ref[In](c.box.Number, c)
 }
 
 func ref[M any](box uint32, c *core) actor.Ref[M] {

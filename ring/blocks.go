@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/post"
 )
 
 // Blocks of actors that have terminated are given to others. The new actor goes on
@@ -52,7 +53,7 @@ func (c *cohort) assign(a *core) (i int, err error) {
 	}
 	c.mu.Unlock()
 	if before == nil {
-		a.box, err = c.rt.post.newBox(int(c.shape.InStep), a.number)
+		a.box, err = c.rt.post.NewBox(int(c.shape.InStep), a.number)
 	} else {
 		a.box, err = before.handOver(a)
 	}
@@ -61,7 +62,7 @@ func (c *cohort) assign(a *core) (i int, err error) {
 
 // handOver gives the heir the mailbox in the post memory of an actor that has ended.
 // What others on the device had put there are dead letters.
-func (c *core) handOver(heir *core) (b postbox, err error) {
+func (c *core) handOver(heir *core) (b post.Box, err error) {
 	if c.rt.referred.Load() {
 		// Senders keep in mind whose mailbox it was, until their launch ends.
 		if err := c.rt.Quiesce("hand a mailbox on"); err != nil {
@@ -73,10 +74,10 @@ func (c *core) handOver(heir *core) (b postbox, err error) {
 	if err != nil {
 		return b, err
 	}
-	p, at := c.rt.post, c.box.box*mail.BoxWords
+	p, at := c.rt.post, c.box.At()
 	b = c.box
-	b.first = next
-	return b, errors.Join(p.write(at+mail.BoxRefused, 0, 0), p.write(at+mail.BoxHead, uint64(uint32(next)), 1, uint64(heir.number))) // asleep
+	b.First = next
+	return b, errors.Join(p.Write(at+mail.BoxRefused, 0, 0), p.Write(at+mail.BoxHead, uint64(uint32(next)), 1, uint64(heir.number))) // asleep
 }
 
 // vacate gives the rings of an actor that has ended up, if no caller has a use for them

@@ -84,7 +84,7 @@ func (rt *Runtime) vanish() error {
 		errs = append(errs, c.free())
 	}
 	rt.lingering = nil
-	return errors.Join(append(errs, rt.payloads.close(), rt.post.close(), rt.streams.Close())...)
+	return errors.Join(append(errs, rt.payloads.close(), rt.post.Close(), rt.streams.Close())...)
 }
 
 func (rt *Runtime) close() error {
@@ -147,7 +147,7 @@ func (rt *Runtime) close() error {
 		errs = append(errs, c.free()) // not under c.mu: other residents make way for it
 	}
 	if len(rt.lingering) == 0 {
-		errs = append(errs, rt.payloads.close(), rt.post.close(), rt.streams.Close())
+		errs = append(errs, rt.payloads.close(), rt.post.Close(), rt.streams.Close())
 	}
 	if len(left.Actors) > 0 {
 		errs = append(errs, left)

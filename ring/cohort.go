@@ -213,7 +213,7 @@ func (c *cohort) add(a *core, active bool) (err error) {
 		err = c.address(i, a)
 	}
 	if err == nil {
-		c.rt.post.owners.Store(a.box.box, a)
+		c.rt.owners.Store(a.box.Number, a)
 		c.settleIn(i, a)
 		a.setState(Launched)
 		if active {
@@ -233,10 +233,11 @@ func (c *cohort) arguments(l *gpu.Launch, shape loop.Shape, from, to int) {
 	c.states.arg(l, from, to)
 	gpu.SliceArg(l, span(c.mapped[1], from, to, slots*int(shape.InStep)))
 	gpu.SliceArg(l, span(c.mapped[2], from, to, slots*int(shape.OutStep)))
-	gpu.SliceArg(l, c.rt.post.device.words)
-	gpu.SliceArg(l, c.rt.post.host.words)
+	device, host := c.rt.post.Arguments()
+	gpu.SliceArg(l, device)
+	gpu.SliceArg(l, host)
 	if p := c.program.Payload; p != nil {
-		p(l, c.rt.payloads)
+		p(l, &c.rt.payloads)
 	}
 }
 
@@ -284,7 +285,7 @@ func (c *cohort) address(i int, a *core) error {
 	for level, m := range a.mailboxes {
 		cursors[level] = uint32(m.first)
 	}
-	cursors[mail.Box], cursors[mail.Number] = a.box.box, a.number
+	cursors[mail.Box], cursors[mail.Number] = a.box.Number, a.number
 	return gpu.CopyIn(c.stream, c.cursors.Slice(i*mail.CursorWords, (i+1)*mail.CursorWords), cursors)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"quern.dev/gpu"
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/post"
 )
 
 // Connect has the replies of an actor go on to others as messages, each to all of
@@ -100,7 +101,7 @@ func (c *core) passOn(at router) error {
 		return err
 	}
 	words := make([]uint64, mail.InHeader+r.values)
-	if err := c.rt.post.read(r.saved, words[mail.InHeader:]); err != nil {
+	if err := c.rt.post.Read(r.saved, words[mail.InHeader:]); err != nil {
 		return err
 	}
 	e := envelope{priority: DefaultPriority, sender: c.number, correlation: words[len(words)-1]}
@@ -132,14 +133,14 @@ type routing struct {
 
 // set makes a list of routes for replies of some words and returns what goes into
 // the cursors. The actor is held; that the memory grows has all make way.
-func (r *routing) set(p *post, to []uint64, words int) (routes, saved uint32, err error) {
+func (r *routing) set(p *post.Memory, to []uint64, words int) (routes, saved uint32, err error) {
 	if r.list != 0 {
-		p.release(r.list, r.words)
+		p.Release(r.list, r.words)
 		r.list = 0
 	}
 	if r.saved == 0 {
 		r.values = words + 1
-		if r.saved, err = p.reserve(r.values); err != nil {
+		if r.saved, err = p.Reserve(r.values); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -147,24 +148,24 @@ func (r *routing) set(p *post, to []uint64, words int) (routes, saved uint32, er
 		return 0, r.saved, nil
 	}
 	r.words = 1 + len(to)
-	if r.list, err = p.reserve(r.words); err != nil {
+	if r.list, err = p.Reserve(r.words); err != nil {
 		return 0, 0, err
 	}
-	return r.list, r.saved, p.write(r.list, append([]uint64{uint64(len(to))}, to...)...)
+	return r.list, r.saved, p.Write(r.list, append([]uint64{uint64(len(to))}, to...)...)
 }
 
 // free gives back the memory, once the cursors are another actor's. It waits for
 // nobody who connects the actor, which may wait for the caller.
-func (r *routing) free(p *post) {
+func (r *routing) free(p *post.Memory) {
 	if !r.mu.TryLock() {
 		return
 	}
 	defer r.mu.Unlock()
 	if r.list != 0 {
-		p.release(r.list, r.words)
+		p.Release(r.list, r.words)
 	}
 	if r.saved != 0 {
-		p.release(r.saved, r.values)
+		p.Release(r.saved, r.values)
 	}
 	r.list, r.saved, r.targets = 0, 0, nil
 }

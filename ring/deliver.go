@@ -10,6 +10,7 @@ import (
 
 	"quern.dev/kernel"
 	"quern.dev/ring/internal/backoff"
+	"quern.dev/ring/internal/payload"
 )
 
 // delivery is how messages come to an actor and replies from it: through rings
@@ -26,10 +27,10 @@ type delivery struct {
 	roomy     bool // what is in the rings alone is within the capacity
 	full      Policy
 	saysFull  sync.Once
-	isFull    error      // once saysFull, as isUnheard
-	isUnheard error      // the same, because of replies that nobody receives
-	refs      references // nil if messages have none
-	pulls     bool       // the server takes messages out of the queue, one at a time
+	isFull    error               // once saysFull, as isUnheard
+	isUnheard error               // the same, because of replies that nobody receives
+	refs      *payload.References // nil if messages have none
+	pulls     bool                // the server takes messages out of the queue, one at a time
 
 	arrived  atomic.Bool  // perhaps there are messages whose arrival was noted and that no run has begun with
 	moving   atomic.Bool  // a goroutine moves messages from the queue to the rings
@@ -48,14 +49,6 @@ func (d *delivery) open(o *Options, t types, newStash func() (bodyFIFO, unsafe.P
 	d.queue.types, d.newStash = t, newStash
 	d.capacity, d.roomy, d.full = o.Capacity, o.roomy(), o.Full
 	d.arrival, d.receiving = make(chan struct{}, 1), make(gate, 1)
-}
-
-// references are the buffers that messages refer to.
-type references interface {
-	retain(msg unsafe.Pointer) error
-	adopt(msg unsafe.Pointer) error // instead of retain for a message that an actor on the device has sent
-	release(msg unsafe.Pointer)
-	releaseSlot(words unsafe.Pointer) // the message is in the lower halves of these
 }
 
 // noMoreVisits is what detach adds to the visitors.
@@ -114,13 +107,13 @@ type pending struct {
 // enter accepts a message, and waits for room if that is the policy.
 func (c *core) enter(ctx context.Context, op string, e *envelope, use uint64, msg unsafe.Pointer) (pending, error) {
 	if c.refs != nil {
-		if err := c.refs.retain(noescape(msg)); err != nil {
+		if err := c.refs.Retain(noescape(msg)); err != nil {
 			return pending{}, c.about(op, err)
 		}
 	}
 	p, err := c.admit(ctx, op, e, use, msg)
 	if err != nil && c.refs != nil {
-		c.refs.release(noescape(msg)) // reads numbers, as retain does
+		c.refs.Release(noescape(msg)) // reads numbers, as retain does
 	}
 	if c.parked.Load() != 0 {
 		c.wakeReceiver()

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"quern.dev/ring/internal/errs"
 )
 
 // Errors that are matched with errors.Is.
@@ -11,7 +13,7 @@ var (
 	// ErrQueueFull means that the mailbox of an actor with the policy [Reject] is full.
 	ErrQueueFull = errors.New("queue full")
 	// ErrClosed means that the runtime, or the group, was closed.
-	ErrClosed = errors.New("closed")
+	ErrClosed = errs.Closed
 	// ErrExpired means that the deadline of a message had passed before it was handled.
 	ErrExpired = errors.New("the message has expired")
 	// ErrDropped means that a message was given up for others, by the policy [DropOldest].
@@ -28,7 +30,7 @@ var (
 	// ErrNoReply means that the handler did not reply to a message that was asked.
 	ErrNoReply = errors.New("the handler did not reply")
 	// ErrInvalid means that an option or another argument is not acceptable.
-	ErrInvalid = errors.New("invalid option")
+	ErrInvalid = errs.Invalid
 	// ErrNameTaken means that an actor or a group has the name already. It matches
 	// ErrInvalid, too.
 	ErrNameTaken = fmt.Errorf("%w: the name is taken", ErrInvalid)
@@ -86,11 +88,8 @@ func (c *core) about(op string, err error) error {
 	return fmt.Errorf("ring: %s: actor %s: %w", op, c.name, err)
 }
 
-// errRuntimeClosed is why a runtime does nothing any more.
-var errRuntimeClosed = fmt.Errorf("the runtime is %w", ErrClosed)
-
 // closedFor is the error of what a runtime that is closed does not do any more.
-func closedFor(what string) error { return during(what, errRuntimeClosed) }
+func closedFor(what string) error { return during(what, errs.RuntimeClosed) }
 
 // operationError is an error and the operation that the program called.
 type operationError struct {
@@ -114,5 +113,5 @@ func (e *operationError) Error() string {
 func (e *operationError) Unwrap() error { return e.err }
 
 func invalid(format string, args ...any) error {
-	return fmt.Errorf("ring: %w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+	return errs.Invalidf(format, args...)
 }

@@ -14,6 +14,7 @@ import (
 	"quern.dev/kernel"
 	"quern.dev/ring/internal/backoff"
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/payload"
 	"quern.dev/ring/internal/watchdog"
 )
 
@@ -221,7 +222,7 @@ func (e *envelope) signFrom(ctx context.Context, rt *Runtime) {
 type slots[In, Out any] struct {
 	in   []In
 	out  []Out
-	refs references
+	refs *payload.References
 }
 
 // The pointers are to values of the slots' own types; see escape.go. Assignments, other
@@ -232,7 +233,7 @@ func (s *slots[In, Out]) take(slot int, reply unsafe.Pointer)  { *(*Out)(reply) 
 
 func (s *slots[In, Out]) clear(slot int) {
 	if s.refs != nil {
-		s.refs.release(unsafe.Pointer(&s.in[slot]))
+		s.refs.Release(unsafe.Pointer(&s.in[slot]))
 	}
 	s.in[slot], s.out[slot] = *new(In), *new(Out)
 }

@@ -12,19 +12,15 @@ import (
 	"quern.dev/ring/actor"
 	"quern.dev/ring/internal/backoff"
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/post"
 )
 
 // inbox is the mailbox of a host actor that actors on the device put messages into: a
 // ring in memory of the host, from which they go to the actor's queue. A message
 // for which there is no room there stays; when the ring is full senders are told so.
 type inbox struct {
-	host  *hostActor
-	box   uint32 // number of the mailbox
-	at    uint32 // its bell, and behind that the head, in the host's region
-	ring  uint32
-	words int // of at and ring
-	slots uint32
-	step  uint32 // words
+	host *hostActor
+	box  post.Box
 
 	head uint32
 	mail mailbox        // reads messages of the ring
@@ -55,32 +51,13 @@ func (h *hostActor) makeInbox() (*inbox, error) {
 	if s := c.current(); s == Terminated {
 		return nil, c.denied("ref", false)
 	}
-	p := c.rt.post
-	b := &inbox{host: h, slots: maxBoxSlots, msg: c.queue.types.blank()}
-	b.step = (mail.InHeader + uint32(c.inSize+3)/4 + sectorWords - 1) / sectorWords * sectorWords
-	for b.slots > minBoxSlots && int(b.slots*b.step)*8 > boxBytes {
-		b.slots /= 2
-	}
-	b.words = mail.BoxWords + int(b.slots*b.step)
-	b.mail = mailbox{inStep: 8 * uintptr(b.step), inSize: c.inSize, mask: uint64(b.slots - 1)}
-	at, err := p.reserveHost(b.words)
+	step := (mail.InHeader + int(c.inSize+3)/4 + sectorWords - 1) / sectorWords * sectorWords
+	box, err := c.rt.post.NewHostBox(step, c.number)
 	if err != nil {
 		return nil, err
 	}
-	b.at, b.ring = at, at+mail.BoxWords
-	place, err := p.reserve(mail.BoxWords)
-	if err != nil {
-		p.releaseHost(at, b.words)
-		return nil, err
-	}
-	b.box = place / mail.BoxWords
-	words := make([]uint64, mail.BoxWords)
-	words[mail.BoxSlots], words[mail.BoxStep] = uint64(b.slots), uint64(b.step)
-	words[mail.BoxKind], words[mail.BoxRing] = mail.HostBox, uint64(b.ring)
-	words[mail.BoxBell], words[mail.BoxOwner] = uint64(b.at), uint64(c.number)
-	if err := p.write(place, words...); err != nil {
-		return nil, err
-	}
+	b := &inbox{host: h, box: box, msg: c.queue.types.blank()}
+	b.mail = mailbox{inStep: 8 * uintptr(step), inSize: c.inSize, mask: uint64(box.Slots - 1)}
 	all := &c.rt.inboxes
 	all.mu.Lock()
 	all.list = append(all.list, b)
@@ -98,15 +75,15 @@ func (h *hostActor) box() uint32 {
 	h.inboxMu.Lock()
 	defer h.inboxMu.Unlock()
 	if b := h.inbox.Load(); b != nil {
-		return b.box
+		return b.box.Number
 	}
 	b, err := h.makeInbox()
 	if err != nil {
 		return 0
 	}
 	h.inbox.Store(b)
-	h.actor.rt.post.owners.Store(b.box, h.actor)
-	return b.box
+	h.actor.rt.owners.Store(b.box.Number, h.actor)
+	return b.box.Number
 }
 
 // collectInboxes moves messages from actors on the device to the queues of host actors,
@@ -118,7 +95,7 @@ func (rt *Runtime) collectInboxes() (n int) {
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	rt.post.withHost(func(words []uint64) {
+	rt.post.WithHost(func(words []uint64) {
 		for _, b := range all.list {
 			n += b.collect(words)
 		}
@@ -129,8 +106,8 @@ func (rt *Runtime) collectInboxes() (n int) {
 // collect moves messages to the queue. words is the host's region.
 func (b *inbox) collect(words []uint64) (n int) {
 	c := b.host.actor
-	b.mail.in = unsafe.Pointer(&words[b.ring]) // valid as long as words is; slots*step words follow
-	for ; n < int(b.slots) && b.mail.arrived(uint64(b.head)); n++ {
+	b.mail.in = unsafe.Pointer(&words[b.box.Ring()]) // valid as long as words is; Slots*Step words follow
+	for ; n < b.box.Slots && b.mail.arrived(uint64(b.head)); n++ {
 		e := b.mail.envelope(uint64(b.head))
 		e.deadline = deadlineOf(uint32(load(b.mail.inbox(uint64(b.head)), mail.Deadline)), c.rt.clock())
 		b.mail.message(uint64(b.head), b.msg)
@@ -141,7 +118,7 @@ func (b *inbox) collect(words []uint64) (n int) {
 		b.head++
 	}
 	if n > 0 {
-		atomic.StoreUint64(&words[b.at+1], uint64(b.head))
+		atomic.StoreUint64(&words[b.box.Bell+1], uint64(b.head))
 	}
 	return n
 }
@@ -151,12 +128,12 @@ func (b *inbox) collect(words []uint64) (n int) {
 func (c *core) acceptFromDevice(e *envelope, msg unsafe.Pointer) bool {
 	var err error
 	if c.refs != nil {
-		err = c.refs.adopt(msg)
+		err = c.refs.Adopt(msg)
 	}
 	if err == nil {
 		var ok bool
 		if _, ok, err = c.enqueue("send", e, unheard, msg, true); c.refs != nil && !ok {
-			c.refs.release(msg)
+			c.refs.Release(msg)
 		}
 		if err == nil {
 			return ok
@@ -212,7 +189,7 @@ func (h *hostActor) shutInbox() error {
 	if b == nil {
 		return nil
 	}
-	return h.actor.rt.post.write(b.box*mail.BoxWords+mail.BoxOwner, 0)
+	return h.actor.rt.post.SetOwner(b.box, 0)
 }
 
 // inInbox moves what has come from actors on the device to the queue, as far as there
@@ -233,9 +210,9 @@ func (b *inbox) waiting(rt *Runtime) (n int) {
 	if !slices.Contains(rt.inboxes.list, b) {
 		return 0 // the actor has ended
 	}
-	rt.post.withHost(func(words []uint64) {
-		b.mail.in = unsafe.Pointer(&words[b.ring]) // as in collect
-		for n < int(b.slots) && b.mail.arrived(uint64(b.head)+uint64(n)) {
+	rt.post.WithHost(func(words []uint64) {
+		b.mail.in = unsafe.Pointer(&words[b.box.Ring()]) // as in collect
+		for n < b.box.Slots && b.mail.arrived(uint64(b.head)+uint64(n)) {
 			n++
 		}
 	})
@@ -256,7 +233,7 @@ func (h *hostActor) dropInbox() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, rt.Resume()) }()
-	if err := rt.post.write(b.box*mail.BoxWords+mail.BoxOwner, 0); err != nil {
+	if err := rt.post.SetOwner(b.box, 0); err != nil {
 		return err
 	}
 	for rt.collectInboxes() > 0 {
@@ -269,15 +246,15 @@ func (h *hostActor) dropInbox() (err error) {
 		}
 	}
 	rt.inboxes.mu.Unlock()
-	rt.post.releaseHost(b.at, b.words)
-	rt.post.owners.Delete(b.box)
+	rt.post.ReleaseHostPart(b.box)
+	rt.owners.Delete(b.box.Number)
 	return nil
 }
 
 // refusals is what is known of a host actor that has ended: senders may still have Refs of
 // it, and count in its mailbox what it refuses.
 type refusals struct {
-	box     uint32
+	at      uint32        // position of the count in the post memory
 	counted atomic.Uint64 // in the sums of the runtime
 }
 
@@ -288,7 +265,7 @@ func (rt *Runtime) recountInboxes() {
 	rt.inboxes.mu.Unlock()
 	for _, r := range gone {
 		var refused [1]uint64
-		if err := rt.post.read(r.box*mail.BoxWords+mail.BoxRefused, refused[:]); err != nil {
+		if err := rt.post.Read(r.at, refused[:]); err != nil {
 			return // the memory has been given back
 		}
 		rt.departed.add(Info{Refused: refused[0] - r.counted.Swap(refused[0])})
@@ -303,7 +280,7 @@ func (h *hostActor) depart() {
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.gone = append(all.gone, &refusals{box: b.box})
+	all.gone = append(all.gone, &refusals{at: b.box.At() + mail.BoxRefused})
 }
 
 // plain reports, as an error, what of a type is no plain data.

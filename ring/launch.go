@@ -162,7 +162,7 @@ func (c *resident) failedOn(i int, why error) (byActor bool, err error) {
 	cursors := make([]uint32, mail.CursorWords)
 	at := c.cursors.Slice(i*mail.CursorWords, (i+1)*mail.CursorWords)
 	// Not behind a launch that goes on for actors that are stuck.
-	if err := gpu.Download(context.Background(), c.rt.post.stream, cursors, at); err != nil {
+	if err := c.rt.post.Download(cursors, at); err != nil {
 		return false, err
 	}
 	return c.actors[i].failedBefore(cursors, why), nil

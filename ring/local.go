@@ -250,7 +250,7 @@ func (l *local) pending() uint32 {
 	if l.cursors[mail.Pending] != 0 {
 		n++
 	}
-	return n + l.cohort.rt.post.waiting(l.actor.box)
+	return n + l.cohort.rt.post.Waiting(l.actor.box)
 }
 
 // run handles messages, if it can. The turn is held. w is the worker that runs the
@@ -259,7 +259,7 @@ func (l *local) run(w *workers.Worker) error {
 	if !l.ready() {
 		return nil
 	}
-	if grown := l.cohort.rt.post.grown.Load(); l.call.Load() == nil || l.grown != grown {
+	if grown := l.cohort.rt.post.Grown(); l.call.Load() == nil || l.grown != grown {
 		l.call.Swap(nil).Close()
 		l.grown = grown
 		if err := l.prepare(); err != nil {
@@ -310,7 +310,7 @@ func (l *local) wakeReceivers(w *workers.Worker) {
 	words[mail.Rung] = 0
 	for i := range min(n, mail.MostRung) {
 		box := uint32(words[mail.Rung+1+i/2] >> (32 * (i & 1)))
-		known, ok := rt.post.owners.Load(box)
+		known, ok := rt.owners.Load(box)
 		if !ok {
 			continue
 		}
@@ -384,7 +384,7 @@ func (l *local) end(err error) error {
 	}
 	// The loop has not said that it sleeps. Actors that send to it after a restart are to
 	// ring.
-	if err := l.cohort.rt.post.write(l.actor.box.box*mail.BoxWords+mail.BoxAsleep, 1); err != nil {
+	if err := l.cohort.rt.post.Write(l.actor.box.At()+mail.BoxAsleep, 1); err != nil {
 		return err
 	}
 	switch {
@@ -683,7 +683,7 @@ func (l *local) giveUp(call *gpu.InlineLaunch) {
 // far is how far the block is: it becomes more with each run, and with each message
 // of a run.
 func (l *local) far() uint64 {
-	n := uint64(l.epoch.Load()) + uint64(l.cohort.rt.post.head(l.actor.box))
+	n := uint64(l.epoch.Load()) + uint64(l.cohort.rt.post.Head(l.actor.box))
 	for _, m := range l.actor.mailboxes {
 		first, _ := m.unhandled()
 		n += first

@@ -16,16 +16,16 @@ type letterbox struct {
 
 func (c *core) letterbox() (*letterbox, error) {
 	b := &letterbox{owner: c}
-	return b, c.rt.post.read(c.box.box*mail.BoxWords, b.words[:])
+	return b, c.rt.post.Read(c.box.At(), b.words[:])
 }
 
 // open copies the messages.
 func (b *letterbox) open() error {
 	c := b.owner
-	ring := make([]uint64, c.box.words-mail.BoxWords)
+	ring := make([]uint64, c.box.Slots*c.box.Step)
 	// A copy that b.slots keeps, with BoxSlots slots of BoxStep words.
-	b.slots = mailbox{in: unsafe.Pointer(&ring[0]), inStep: 8 * uintptr(b.words[mail.BoxStep]), inSize: c.inSize, mask: uint64(c.box.slots - 1)}
-	return c.rt.post.read(uint32(b.words[mail.BoxRing]), ring)
+	b.slots = mailbox{in: unsafe.Pointer(&ring[0]), inStep: 8 * uintptr(b.words[mail.BoxStep]), inSize: c.inSize, mask: uint64(c.box.Slots - 1)}
+	return c.rt.post.Read(uint32(b.words[mail.BoxRing]), ring)
 }
 
 // head is the ticket of the first message that is not handled, tail that of the next
@@ -43,7 +43,7 @@ func (b *letterbox) fail(ticket uint64, why error) {
 	if b.slots.arrived(ticket) {
 		e, body = b.slots.envelope(ticket), b.body(ticket)
 	}
-	c.letter(e, c.id(mail.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.first, Err: why}, 0, body)
+	c.letter(e, c.id(mail.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.First, Err: why}, 0, body)
 }
 
 // end makes a dead letter of a message that the actor ended before. A sender that was
@@ -61,13 +61,37 @@ func (b *letterbox) body(ticket uint64) any {
 	return types.value(msg)
 }
 
+// shutBox has messages of actors on the device refused.
+func (c *core) shutBox() error {
+	if h, ok := c.server.(*hostActor); ok {
+		return h.shutInbox()
+	}
+	if c.box.Number == 0 || !c.rt.referred.Load() {
+		return nil // nobody can send one
+	}
+	return c.rt.post.SetOwner(c.box, 0)
+}
+
+// answerBells has the actors served whose bells have rung.
+func (rt *Runtime) answerBells() {
+	if !rt.post.Rung(mail.AnyBell) {
+		return
+	}
+	rt.owners.Range(func(_, known any) bool {
+		if a := known.(*core); a.box.Number != 0 && rt.post.Rung(a.box.Bell) {
+			a.kick()
+		}
+		return true
+	})
+}
+
 // mailed returns how many messages of other actors on the device the actor has not
 // handled.
 func (c *core) mailed() (int, error) {
 	if h, ok := c.server.(*hostActor); ok {
 		return h.inInbox(), nil
 	}
-	if c.box.box == 0 || !c.rt.referred.Load() {
+	if c.box.Number == 0 || !c.rt.referred.Load() {
 		return 0, nil
 	}
 	b, err := c.letterbox()
@@ -93,7 +117,7 @@ func (c *core) failedMail(taken bool, why error) error {
 		return nil
 	}
 	b.fail(b.head(), why)
-	return c.rt.post.write(c.box.box*mail.BoxWords+mail.BoxHead, uint64(uint32(b.head())+1))
+	return c.rt.post.Write(c.box.At()+mail.BoxHead, uint64(uint32(b.head())+1))
 }
 
 // returnMail makes dead letters of what is in the mailbox of an actor that has ended,
@@ -110,7 +134,7 @@ func (c *core) returnMail() (next uint64, err error) {
 		b.end(t)
 	}
 	// From now on the mailbox says nothing of this actor.
-	last := &posted{taken: b.tail() - c.box.first, waiting: b.tail() - b.head(), refused: b.words[mail.BoxRefused], expired: b.words[mail.BoxExpired], last: true}
+	last := &posted{taken: b.tail() - c.box.First, waiting: b.tail() - b.head(), refused: b.words[mail.BoxRefused], expired: b.words[mail.BoxExpired], last: true}
 	if before := c.meter.posted.Load(); before != nil && before.last {
 		last.waiting += before.waiting
 	}

@@ -203,7 +203,7 @@ func (m *mailbox) free(ticket uint64) {
 	case m.values != nil:
 		m.values.clear(int(ticket & m.mask))
 	case m.owner.refs != nil:
-		m.owner.refs.releaseSlot(unsafe.Add(m.inbox(ticket), 8*mail.InHeader))
+		m.owner.refs.ReleaseSlot(unsafe.Add(m.inbox(ticket), 8*mail.InHeader))
 	}
 	if ids := m.ids.Load(); ids != nil {
 		(*ids)[ticket&m.mask].Store(0)

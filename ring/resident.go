@@ -311,7 +311,7 @@ func (c *resident) absent(i int) bool {
 	}
 	why := uint32(atomic.LoadUint64(c.left(i)))
 	if why == mail.Bounded || why == mail.Aged && c.crowded {
-		return slices.ContainsFunc(a.mailboxes, (*mailbox).pending) || c.rt.post.rung(a.box.bell)
+		return slices.ContainsFunc(a.mailboxes, (*mailbox).pending) || c.rt.post.Rung(a.box.Bell)
 	}
 	return true
 }

@@ -13,6 +13,8 @@ import (
 
 	"quern.dev/gpu"
 	"quern.dev/ring/internal/loop"
+	"quern.dev/ring/internal/payload"
+	"quern.dev/ring/internal/post"
 	"quern.dev/ring/internal/streams"
 	"quern.dev/ring/internal/watchdog"
 	"quern.dev/ring/internal/workers"
@@ -72,7 +74,8 @@ type Runtime struct {
 
 	lingering []*cohort // closed, but for handlers that did not return; closing has set it
 
-	post *post
+	post   *post.Memory
+	owners sync.Map // mailbox number -> *core
 
 	quiescing sync.Mutex  // from Quiesce to Resume
 	quiesced  atomic.Bool // between them
@@ -82,7 +85,7 @@ type Runtime struct {
 	held      []*cohort
 	crowded   atomic.Bool // more actors are active than can be resident
 
-	payloads *PayloadMemory
+	payloads PayloadMemory
 	messages messages
 	groups   groups
 
@@ -142,10 +145,10 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 			return nil, fmt.Errorf("ring: resident actors need compute capability 7.0, the device has %d.%d: %w", major, minor, errors.ErrUnsupported)
 		}
 	}
-	if rt.post, err = newPost(rt); err != nil {
+	if rt.post, err = post.New(dev, rt.resident, rt); err != nil {
 		return nil, during("new runtime", err)
 	}
-	rt.payloads = newPayloadMemory(dev, rt.post, config.PayloadBytes)
+	rt.payloads.m = payload.New(dev, rt.post, config.PayloadBytes)
 	dev.AddPersistent(rt) // closing the device closes the runtime first
 	if rt.resident {
 		rt.pumps.Go(rt.watch)
@@ -431,7 +434,7 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 	c := rt.place(p, shape)
 	if c == nil {
 		if err = p.Kernel.Prepare(rt.dev); err == nil && p.Payload != nil {
-			err = rt.payloads.make()
+			err = rt.payloads.m.Make()
 		}
 		if err == nil {
 			c, err = newCohort[State, In, Out](rt, p, shape, rt.sizeOf(p, shape))

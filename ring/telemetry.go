@@ -163,13 +163,13 @@ type posted struct {
 // posted returns the counts. On a GPU that is a copy, which is left out where no
 // actor can know another one.
 func (c *core) posted() posted {
-	box, h := c.box.box, (*hostActor)(nil)
+	box, h := c.box, (*hostActor)(nil)
 	if h, _ = c.server.(*hostActor); h != nil {
 		if b := h.inbox.Load(); b != nil {
 			box = b.box
 		}
 	}
-	if box == 0 || !c.rt.referred.Load() {
+	if box.Number == 0 || !c.rt.referred.Load() {
 		return posted{}
 	}
 	before := c.meter.posted.Load()
@@ -177,14 +177,14 @@ func (c *core) posted() posted {
 		return *before
 	}
 	var w [mail.BoxWords]uint64
-	switch err := c.rt.post.read(box*mail.BoxWords, w[:]); {
+	switch err := c.rt.post.Read(box.At(), w[:]); {
 	case err != nil:
 	case h != nil:
 		c.meter.posted.Store(&posted{refused: w[mail.BoxRefused]})
 	default:
 		// The words may be of different times.
 		waiting := max(int32(uint32(w[mail.BoxTail])-uint32(w[mail.BoxHead])), 0)
-		c.meter.posted.CompareAndSwap(before, &posted{taken: w[mail.BoxTail] - c.box.first, waiting: uint64(waiting), refused: w[mail.BoxRefused], expired: w[mail.BoxExpired]})
+		c.meter.posted.CompareAndSwap(before, &posted{taken: w[mail.BoxTail] - c.box.First, waiting: uint64(waiting), refused: w[mail.BoxRefused], expired: w[mail.BoxExpired]})
 	}
 	if last := c.meter.posted.Load(); last != nil {
 		return *last
