@@ -55,7 +55,7 @@ func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
 	msg := c.queue.types.blank()
 	m.message(ticket, msg)
 	e := m.envelope(ticket)
-	e.deadline = deadlineOf(uint32(load(m.inbox(ticket), mail.Deadline)), c.rt.clock())
+	e.deadline = deadlineOf(m.in.Header(ticket).Deadline, c.rt.clock())
 	c.letter(e, c.idOf(&e, m.source, ticket), reason, err, at, c.queue.types.value(msg))
 }
 

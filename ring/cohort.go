@@ -12,6 +12,7 @@ import (
 	"quern.dev/gpu"
 	"quern.dev/ring/internal/loop"
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/rings"
 )
 
 // cohort is actors with one handler that share a launch, a block each. Its memory
@@ -197,12 +198,12 @@ func (c *cohort) add(a *core, active bool) (err error) {
 	for level := range mail.Levels {
 		from, slots := ringAt(c.shape, level)
 		ring := uintptr(i*slotsOf(c.shape) + from)
-		m := newMailbox(unsafe.Add(in, ring*inStep), unsafe.Add(out, ring*outStep), inStep, outStep, a.inSize, a.outSize, slots, c.firstTicket(i, level))
-		m.owner, m.source = a, level
+		m := newMailbox(a, rings.Inbox{At: unsafe.Add(in, ring*inStep), Step: inStep, Size: a.inSize, Mask: uint64(slots - 1), Shared: rings.RaceEnabled},
+			rings.Outbox{At: unsafe.Add(out, ring*outStep), Step: outStep, Size: a.outSize, Mask: uint64(slots - 1)}, c.firstTicket(i, level))
+		m.source = level
 		if level != mail.MiddleLevel {
 			m.hint = c.command(i)
 		}
-		m.shared = raceEnabled
 		a.mailboxes = append(a.mailboxes, m)
 	}
 	a.server = c.executor.serve(i, a)

@@ -23,9 +23,9 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 	for {
 		if p.entry == nil {
 			if r, ok := p.m.take(p.ticket, reply); ok {
-				if !replies(r.outcome) {
-					err := c.unanswered(op, p.m, p.ticket, r.outcome)
-					p.m.settled(p.ticket, r.outcome)
+				if !replies(r.Outcome) {
+					err := c.unanswered(op, p.m, p.ticket, r.Outcome)
+					p.m.settled(p.ticket, r.Outcome)
 					c.recount() // the actor may have gone before
 					return err
 				}
@@ -191,7 +191,7 @@ func (m *mailbox) passOver() {
 	for t, tail := m.oldest(), m.next(); t < tail; t++ {
 		if m.slot(t).Load() == t<<useBits|withdrawn && !m.handled(t) {
 			past := max(1, uint32(m.owner.rt.clock()>>mail.DeadlineShift)-2)
-			store(m.inbox(t), mail.Deadline, tag(t)|uint64(past))
+			m.in.SetDeadline(t, past)
 		}
 	}
 }

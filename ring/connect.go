@@ -9,6 +9,7 @@ import (
 	"quern.dev/gpu"
 	"quern.dev/ring/internal/mail"
 	"quern.dev/ring/internal/post"
+	"quern.dev/ring/internal/rings"
 )
 
 // Connect has the replies of an actor go on to others as messages, each to all of
@@ -107,8 +108,8 @@ func (c *core) passOn(at router) error {
 	e := envelope{priority: DefaultPriority, sender: c.number, correlation: words[len(words)-1]}
 	for _, to := range r.targets[unsent-1:] {
 		// The types of Connect see to it that to.inSize bytes are what the reply has.
-		slot, msg := mailbox{in: unsafe.Pointer(&words[0]), inSize: to.inSize}, to.queue.types.blank()
-		slot.message(0, msg)
+		slot, msg := rings.Inbox{At: unsafe.Pointer(&words[0]), Size: to.inSize}, to.queue.types.blank()
+		slot.Message(0, msg)
 		if c.rt.ending() || !to.acceptFromDevice(&e, msg) {
 			to.queue.mu.Lock()
 			to.refuse(&e, msg)

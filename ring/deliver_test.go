@@ -14,6 +14,7 @@ import (
 
 	"quern.dev/kernel"
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/rings"
 )
 
 type numbered struct{ Number, Priority uint32 }
@@ -23,7 +24,7 @@ const adds = 1
 
 func TestCapacityIsExact(t *testing.T) {
 	for _, capacity := range []int{1, 2, 3, 5, 16, 63, 64, 65, 100, 129, 1000, 4096, MaxCapacity} {
-		if capacity == MaxCapacity && raceEnabled && testing.Short() {
+		if capacity == MaxCapacity && rings.RaceEnabled && testing.Short() {
 			continue
 		}
 		for _, inactive := range []bool{true, false} {

@@ -15,6 +15,7 @@ import (
 	"quern.dev/ring/internal/backoff"
 	"quern.dev/ring/internal/mail"
 	"quern.dev/ring/internal/payload"
+	"quern.dev/ring/internal/rings"
 	"quern.dev/ring/internal/watchdog"
 )
 
@@ -192,8 +193,9 @@ func newHost(ctx context.Context, c *core, o *Options) *hostActor {
 	const inStep, outStep = 8 * mail.InHeader, 8 * mail.OutHeader
 	// Pointers to where the messages would begin are made for the last slots, too.
 	in, out := make([]uint64, slots*mail.InHeader+1), make([]uint64, slots*mail.OutHeader+1)
-	m := newMailbox(unsafe.Pointer(unsafe.SliceData(in)), unsafe.Pointer(unsafe.SliceData(out)), inStep, outStep, 0, 0, slots, 0)
-	m.owner, m.shared, m.arrivals = c, true, newArrivals(slots)
+	m := newMailbox(c, rings.Inbox{At: unsafe.Pointer(unsafe.SliceData(in)), Step: inStep, Mask: uint64(slots - 1), Shared: true},
+		rings.Outbox{At: unsafe.Pointer(unsafe.SliceData(out)), Step: outStep, Mask: uint64(slots - 1)}, 0)
+	m.arrivals = newArrivals(slots)
 	h.mailbox = m
 	c.mailboxes, c.roomy, c.pulls, c.server = []*mailbox{m}, false, true, h
 	return h
@@ -390,12 +392,7 @@ func (h *hostActor) answer(outcome uint32, err error, took int64) bool {
 	if err != nil {
 		h.mailbox.failedOn(h.ticket, err)
 	}
-	at, tag := h.mailbox.outbox(h.ticket), tag(h.ticket)
-	for i := uintptr(mail.Outcome + 1); i < mail.OutHeader; i++ {
-		store(at, i, tag)
-	}
-	store(at, mail.Cycles, tag|uint64(min(uint64(max(took, 1)), 1<<32-1)))
-	store(at, mail.Outcome, tag|uint64(outcome))
+	h.mailbox.out.Answer(h.ticket, outcome, uint32(min(uint64(max(took, 1)), 1<<32-1)))
 	return true
 }
 

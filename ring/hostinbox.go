@@ -13,6 +13,7 @@ import (
 	"quern.dev/ring/internal/backoff"
 	"quern.dev/ring/internal/mail"
 	"quern.dev/ring/internal/post"
+	"quern.dev/ring/internal/rings"
 )
 
 // inbox is the mailbox of a host actor that actors on the device put messages into: a
@@ -23,7 +24,7 @@ type inbox struct {
 	box  post.Box
 
 	head uint32
-	mail mailbox        // reads messages of the ring
+	mail rings.Inbox    // reads messages of the ring
 	msg  unsafe.Pointer // the one that is read
 
 	full atomic.Bool // a message waits for room in the queue
@@ -57,7 +58,7 @@ func (h *hostActor) makeInbox() (*inbox, error) {
 		return nil, err
 	}
 	b := &inbox{host: h, box: box, msg: c.queue.types.blank()}
-	b.mail = mailbox{inStep: 8 * uintptr(step), inSize: c.inSize, mask: uint64(box.Slots - 1)}
+	b.mail = rings.Inbox{Step: 8 * uintptr(step), Size: c.inSize, Mask: uint64(box.Slots - 1)}
 	all := &c.rt.inboxes
 	all.mu.Lock()
 	all.list = append(all.list, b)
@@ -106,11 +107,12 @@ func (rt *Runtime) collectInboxes() (n int) {
 // collect moves messages to the queue. words is the host's region.
 func (b *inbox) collect(words []uint64) (n int) {
 	c := b.host.actor
-	b.mail.in = unsafe.Pointer(&words[b.box.Ring()]) // valid as long as words is; Slots*Step words follow
-	for ; n < b.box.Slots && b.mail.arrived(uint64(b.head)); n++ {
-		e := b.mail.envelope(uint64(b.head))
-		e.deadline = deadlineOf(uint32(load(b.mail.inbox(uint64(b.head)), mail.Deadline)), c.rt.clock())
-		b.mail.message(uint64(b.head), b.msg)
+	b.mail.At = unsafe.Pointer(&words[b.box.Ring()]) // valid as long as words is; Slots*Step words follow
+	for ; n < b.box.Slots && b.mail.Arrived(uint64(b.head)); n++ {
+		h := b.mail.Header(uint64(b.head))
+		e := envelopeOf(h)
+		e.deadline = deadlineOf(h.Deadline, c.rt.clock())
+		b.mail.Message(uint64(b.head), b.msg)
 		if !c.acceptFromDevice(&e, b.msg) {
 			b.full.Store(true)
 			break
@@ -211,8 +213,8 @@ func (b *inbox) waiting(rt *Runtime) (n int) {
 		return 0 // the actor has ended
 	}
 	rt.post.WithHost(func(words []uint64) {
-		b.mail.in = unsafe.Pointer(&words[b.box.Ring()]) // as in collect
-		for n < b.box.Slots && b.mail.arrived(uint64(b.head)+uint64(n)) {
+		b.mail.At = unsafe.Pointer(&words[b.box.Ring()]) // as in collect
+		for n < b.box.Slots && b.mail.Arrived(uint64(b.head)+uint64(n)) {
 			n++
 		}
 	})

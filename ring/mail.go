@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/rings"
 )
 
 // letterbox is a copy of an actor's mailbox in the post memory, for messages of other
@@ -11,7 +12,7 @@ import (
 type letterbox struct {
 	owner *core
 	words [mail.BoxWords]uint64
-	slots mailbox
+	slots rings.Inbox
 }
 
 func (c *core) letterbox() (*letterbox, error) {
@@ -24,7 +25,7 @@ func (b *letterbox) open() error {
 	c := b.owner
 	ring := make([]uint64, c.box.Slots*c.box.Step)
 	// A copy that b.slots keeps, with BoxSlots slots of BoxStep words.
-	b.slots = mailbox{in: unsafe.Pointer(&ring[0]), inStep: 8 * uintptr(b.words[mail.BoxStep]), inSize: c.inSize, mask: uint64(c.box.Slots - 1)}
+	b.slots = rings.Inbox{At: unsafe.Pointer(&ring[0]), Step: 8 * uintptr(b.words[mail.BoxStep]), Size: c.inSize, Mask: uint64(c.box.Slots - 1)}
 	return c.rt.post.Read(uint32(b.words[mail.BoxRing]), ring)
 }
 
@@ -40,8 +41,8 @@ func (b *letterbox) tail() uint64 { return b.words[mail.BoxTail] }
 // be in its place already.
 func (b *letterbox) fail(ticket uint64, why error) {
 	c, e, body := b.owner, envelope{priority: DefaultPriority}, any(nil)
-	if b.slots.arrived(ticket) {
-		e, body = b.slots.envelope(ticket), b.body(ticket)
+	if b.slots.Arrived(ticket) {
+		e, body = envelopeOf(b.slots.Header(ticket)), b.body(ticket)
 	}
 	c.letter(e, c.id(mail.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.First, Err: why}, 0, body)
 }
@@ -49,15 +50,15 @@ func (b *letterbox) fail(ticket uint64, why error) {
 // end makes a dead letter of a message that the actor ended before. A sender that was
 // ended in the middle of one leaves none.
 func (b *letterbox) end(ticket uint64) {
-	if c := b.owner; b.slots.arrived(ticket) {
-		c.letter(b.slots.envelope(ticket), c.id(mail.Post, ticket), ReasonTerminated, c.endedFor(), 0, b.body(ticket))
+	if c := b.owner; b.slots.Arrived(ticket) {
+		c.letter(envelopeOf(b.slots.Header(ticket)), c.id(mail.Post, ticket), ReasonTerminated, c.endedFor(), 0, b.body(ticket))
 	}
 }
 
 func (b *letterbox) body(ticket uint64) any {
 	types := b.owner.queue.types
 	msg := types.blank()
-	b.slots.message(ticket, msg)
+	b.slots.Message(ticket, msg)
 	return types.value(msg)
 }
 

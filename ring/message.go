@@ -157,9 +157,6 @@ func (c *core) address(op string, opts []MessageOption) (envelope, error) {
 	return e, nil
 }
 
-// senderShift is where the sender's number is in the word with the priority.
-const senderShift = 8
-
 // expired reports whether the deadline has passed.
 func (e *envelope) expired(now int64) bool { return e.deadline != 0 && now >= e.deadline }
 

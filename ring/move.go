@@ -121,18 +121,18 @@ func (c *core) stash(m *mailbox, most int) (made bool) {
 			m.stash.bodies, c.scratch = c.newStash()
 		}
 		r, ok := m.take(t, c.scratch)
-		if !ok || r.outcome == mail.HandlerFailed && !m.explained(t) {
+		if !ok || r.Outcome == mail.HandlerFailed && !m.explained(t) {
 			break
 		}
 		made = true
 		e := m.envelope(t)
 		one := stashed{heading: heading{e, c.idOf(&e, m.source, t)}, result: r}
 		switch {
-		case replies(r.outcome):
-		case r.outcome == mail.HandlerFailed:
+		case replies(r.Outcome):
+		case r.Outcome == mail.HandlerFailed:
 			one.err = c.handlerError(m, t)
 		default:
-			m.pass(t, r.outcome)
+			m.pass(t, r.Outcome)
 			continue
 		}
 		m.stash.heads.push(one)
@@ -141,7 +141,7 @@ func (c *core) stash(m *mailbox, most int) (made bool) {
 		if v&useMask == lost {
 			m.free(t)
 		} else {
-			m.settled(t, r.outcome)
+			m.settled(t, r.Outcome)
 		}
 	}
 	m.received = t

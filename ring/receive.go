@@ -108,7 +108,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 	defer counts.flush(&c.meter)
 	for m.stash.heads.len() > 0 && got < n {
 		s := &m.stash.heads.items[m.stash.heads.first]
-		if s.outcome == mail.HandlerFailed && (got > 0 || others) {
+		if s.Outcome == mail.HandlerFailed && (got > 0 || others) {
 			return got, nil
 		}
 		m.stash.bodies.take(noescape(unsafe.Add(to, uintptr(got)*c.outSize))) // assigns an Out; got < n of them fit
@@ -140,7 +140,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 		if !ok {
 			break
 		}
-		if replies(r.outcome) {
+		if replies(r.Outcome) {
 			counts.add(&c.meter, r)
 			if head != nil {
 				head.envelope = m.envelope(t)
@@ -150,16 +150,16 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 			got++
 			continue
 		}
-		if r.outcome == mail.HandlerFailed {
+		if r.Outcome == mail.HandlerFailed {
 			if got > 0 || others {
 				break
 			}
-			err = c.unanswered("receive", m, t, r.outcome)
+			err = c.unanswered("receive", m, t, r.Outcome)
 			if _, ok := errors.AsType[*HandlerError](err); !ok {
 				break // it is not known yet
 			}
 		}
-		m.pass(t, r.outcome)
+		m.pass(t, r.Outcome)
 		if err != nil {
 			t++
 			break
@@ -186,7 +186,7 @@ func (c *core) unread() (n int) {
 			continue
 		}
 		for t, tail := max(m.received, m.oldest()), m.next(); t < tail; t++ {
-			outcome, done := m.outcome(t)
+			outcome, done := m.out.Outcome(t)
 			if waits, _ := forReceive(m.slot(t).Load(), t); waits && done && replies(outcome) {
 				n++
 			}

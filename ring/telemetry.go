@@ -91,9 +91,9 @@ func (m *meter) nanoseconds(cycles uint32) uint32 {
 // handled notes how long the handler took for a message, and how long the message
 // waited.
 func (m *meter) handled(r result) {
-	m.handler.Add(m.nanoseconds(r.cycles))
+	m.handler.Add(m.nanoseconds(r.Cycles))
 	if r.timed {
-		m.waiting.Add(m.nanoseconds(r.waited))
+		m.waiting.Add(m.nanoseconds(r.Waited))
 	}
 }
 
@@ -117,9 +117,9 @@ func (m *meter) answered(begin time.Time) {
 type tally struct{ handler, waiting measure.Streak }
 
 func (t *tally) add(m *meter, r result) {
-	t.handler.Add(&m.handler, m.nanoseconds(r.cycles))
+	t.handler.Add(&m.handler, m.nanoseconds(r.Cycles))
 	if r.timed {
-		t.waiting.Add(&m.waiting, m.nanoseconds(r.waited))
+		t.waiting.Add(&m.waiting, m.nanoseconds(r.Waited))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"quern.dev/ring/internal/measure"
+	"quern.dev/ring/internal/rings"
 )
 
 func TestATallyCountsWhatSingleMessagesDo(t *testing.T) {
@@ -14,8 +15,8 @@ func TestATallyCountsWhatSingleMessagesDo(t *testing.T) {
 	var n tally
 	for i := range uint32(1000) {
 		cycles, waited := 1000+i%3*(i%7), i*i
-		one.handled(result{cycles: cycles, waited: waited, timed: true})
-		n.add(&many, result{cycles: cycles, waited: waited, timed: true})
+		one.handled(result{Result: rings.Result{Cycles: cycles, Waited: waited}, timed: true})
+		n.add(&many, result{Result: rings.Result{Cycles: cycles, Waited: waited}, timed: true})
 	}
 	n.flush(&many)
 	for _, c := range []struct {
@@ -66,13 +67,13 @@ func BenchmarkHandled(b *testing.B) {
 	m.start(0.5)
 	b.Run("one", func(b *testing.B) {
 		for b.Loop() {
-			m.handled(result{cycles: 1000, waited: 500, timed: true})
+			m.handled(result{Result: rings.Result{Cycles: 1000, Waited: 500}, timed: true})
 		}
 	})
 	b.Run("tally", func(b *testing.B) {
 		var n tally
 		for b.Loop() {
-			n.add(&m, result{cycles: 1000, waited: 500, timed: true})
+			n.add(&m, result{Result: rings.Result{Cycles: 1000, Waited: 500}, timed: true})
 		}
 		n.flush(&m)
 	})
