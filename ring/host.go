@@ -60,7 +60,9 @@ func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx c
 	if !o.Inactive {
 		c.setState(Active)
 	}
-	rt.enrol(c)
+	if err := rt.enrol(c); err != nil {
+		return nil, err
+	}
 	return newActor[In, Out](c), nil
 }
 

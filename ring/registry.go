@@ -173,11 +173,17 @@ func (rt *Runtime) reserve(c *core, handler string) error {
 	return nil
 }
 
-// enrol makes an actor known that has reserved its name.
-func (rt *Runtime) enrol(c *core) {
+// enrol registers an actor that has reserved its name. It fails if the runtime was closed
+// meanwhile: Close ends only actors that are registered.
+func (rt *Runtime) enrol(c *core) error {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
+	if rt.closed {
+		delete(rt.actors, c.name)
+		return closedFor("spawn " + c.name)
+	}
 	rt.actors[c.name] = c
+	return nil
 }
 
 // unregister gives back the name of an actor that has terminated, or was not made.

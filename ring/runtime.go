@@ -459,6 +459,8 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 		rt.unregister(a.core)
 		return nil, during("spawn "+p.Name, err)
 	}
-	rt.enrol(a.core)
+	if err := rt.enrol(a.core); err != nil {
+		return nil, err
+	}
 	return a, nil
 }
