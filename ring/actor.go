@@ -20,8 +20,6 @@ type Actor[In, Out any] struct{ core *core }
 // core is an actor without its types.
 type core struct {
 	rt      *Runtime
-	name    string
-	number  uint32   // unique in the runtime, from 1
 	box     post.Box // for messages of actors on the device
 	routing routing  // of its replies
 
@@ -30,22 +28,22 @@ type core struct {
 
 	server server
 	delivery
-
 	life
-
-	meter meter
-
-	given  atomic.Uint64 // IDs of messages whose senders have asked for them
-	state  atomic.Uint32
-	reason atomic.Pointer[error] // why it has failed
-
+	meter    meter
 	failures failures // of messages
+}
+
+// identity is what distinguishes an actor, and its messages, from others of a runtime.
+type identity struct {
+	name   string
+	number uint32        // from 1
+	given  atomic.Uint64 // IDs of messages whose senders have asked for them
 }
 
 func newCore[In, Out any](rt *Runtime, o Options) *core {
 	var in In
 	var out Out
-	c := &core{rt: rt, name: o.Name, initial: o.State, life: newLife[In, Out](&o), inSize: unsafe.Sizeof(in), outSize: unsafe.Sizeof(out)}
+	c := &core{rt: rt, initial: o.State, life: newLife[In, Out](rt, &o), inSize: unsafe.Sizeof(in), outSize: unsafe.Sizeof(out)}
 	c.delivery.open(&o, &bodies[In]{}, func() (bodyFIFO, unsafe.Pointer) { return &fifo[Out]{}, unsafe.Pointer(new(Out)) })
 	c.refs = payload.ReferencesIn[In](rt.payloads.m, rt.record)
 	c.meter.start(rt.perCycle)
@@ -254,19 +252,19 @@ func (c *core) post(ctx context.Context, op string, use uint64, msg unsafe.Point
 	return p, err
 }
 
-func (c *core) current() State { return State(c.state.Load()) }
+func (l *life) current() State { return State(l.state.Load()) }
 
-func (c *core) setState(s State) {
-	if State(c.state.Swap(uint32(s))) != s {
-		c.rt.traces.mark(c.name, s.String(), 0, "")
+func (l *life) setState(s State) {
+	if State(l.state.Swap(uint32(s))) != s {
+		l.traces.mark(l.name, s.String(), 0, "")
 	}
 }
 
 // move changes the state if it is the first of two.
-func (c *core) move(from, to State) bool {
-	moved := c.state.CompareAndSwap(uint32(from), uint32(to))
+func (l *life) move(from, to State) bool {
+	moved := l.state.CompareAndSwap(uint32(from), uint32(to))
 	if moved {
-		c.rt.traces.mark(c.name, to.String(), 0, "")
+		l.traces.mark(l.name, to.String(), 0, "")
 	}
 	return moved
 }

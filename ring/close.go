@@ -188,12 +188,12 @@ func (c *cohort) visitors(v *watchdog.Timer) (n int) {
 
 // inUse reports whether somebody may look at what the actor shares with the device, which
 // was detached.
-func (c *core) inUse() bool { return c.asking() || c.visited() }
+func (d *delivery) inUse() bool { return d.asking() || d.visited() }
 
 // asking reports whether a caller of Ask has not yet seen what became of its
 // message.
-func (c *core) asking() bool {
-	for _, m := range c.mailboxes {
+func (d *delivery) asking() bool {
+	for _, m := range d.mailboxes {
 		for i := range m.state {
 			if use := m.state[i].Load() & useMask; use == asked || use == closing {
 				return true

@@ -401,10 +401,10 @@ func (c *cohort) hasFreeBlock() bool {
 }
 
 // ended reports whether the actor has terminated and nothing is left to be done.
-func (c *core) ended() bool {
+func (l *life) ended() bool {
 	select {
-	case <-c.over:
-		_, stuck := errors.AsType[*StuckError](c.err)
+	case <-l.over:
+		_, stuck := errors.AsType[*StuckError](l.err)
 		return !stuck
 	default:
 		return false

@@ -370,25 +370,25 @@ func (c *core) handlerError(m *mailbox, ticket uint64) error {
 }
 
 // endedFor is the error of messages that the actor has ended before.
-func (c *core) endedFor() error {
-	if why := c.failure(); why != nil {
+func (l *life) endedFor() error {
+	if why := l.failure(); why != nil {
 		return fmt.Errorf("%w: %w", ErrTerminated, why)
 	}
 	return ErrTerminated
 }
 
 // queued counts the messages that are not handled.
-func (c *core) queued() int {
-	c.queue.mu.Lock()
-	defer c.queue.mu.Unlock()
-	return c.left()
+func (d *delivery) queued() int {
+	d.queue.mu.Lock()
+	defer d.queue.mu.Unlock()
+	return d.left()
 }
 
 // left is queued with the queue's lock held.
-func (c *core) left() int {
-	n := int(c.queue.length.Load())
-	if !c.detached {
-		n += c.inRings()
+func (d *delivery) left() int {
+	n := int(d.queue.length.Load())
+	if !d.detached {
+		n += d.inRings()
 	}
 	return n
 }

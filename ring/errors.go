@@ -85,8 +85,8 @@ func (e *HandlerError) Error() string {
 func (e *HandlerError) Unwrap() error { return e.Err }
 
 // about says which call to which actor an error is of.
-func (c *core) about(op string, err error) error {
-	return fmt.Errorf("ring: %s: actor %s: %w", op, c.name, err)
+func (i *identity) about(op string, err error) error {
+	return fmt.Errorf("ring: %s: actor %s: %w", op, i.name, err)
 }
 
 // closedFor is the error of what a runtime that is closed does not do any more.

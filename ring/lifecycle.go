@@ -13,8 +13,14 @@ import (
 	"quern.dev/ring/internal/backoff"
 )
 
-// life is what a core knows of its actor's beginning and end.
+// life is the state of an actor, from its beginning to its end.
 type life struct {
+	identity
+	traces *traces
+
+	state  atomic.Uint32
+	reason atomic.Pointer[error] // why it has failed
+
 	in, out     reflect.Type
 	supervision supervision
 
@@ -28,8 +34,9 @@ type life struct {
 	counted   Info // of it in the sums of actors that are gone
 }
 
-func newLife[In, Out any](o *Options) life {
+func newLife[In, Out any](rt *Runtime, o *Options) life {
 	return life{
+		identity: identity{name: o.Name}, traces: &rt.traces,
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](), over: make(chan struct{}),
 		supervision: supervision{own: o.Supervisor, most: o.MaxRestarts, within: o.RestartWindow},
 	}
@@ -286,33 +293,33 @@ func (c *core) stopped() {
 }
 
 // runs reports whether the actor's loop is to run.
-func (c *core) runs() bool {
-	s := c.current()
+func (l *life) runs() bool {
+	s := l.current()
 	return s == Active || s == Terminating
 }
 
 // cause returns why the actor has failed, or nil if it has not.
-func (c *core) cause() error {
-	if s := c.current(); s != Failed && s != Terminated {
+func (l *life) cause() error {
+	if s := l.current(); s != Failed && s != Terminated {
 		return nil
 	}
-	return c.failure()
+	return l.failure()
 }
 
 // failure is the last one of the handler, or nil.
-func (c *core) failure() error {
-	if e := c.reason.Load(); e != nil {
+func (l *life) failure() error {
+	if e := l.reason.Load(); e != nil {
 		return *e
 	}
 	return nil
 }
 
 // denied is the error of an operation that the state does not allow.
-func (c *core) denied(op string, uncertain bool) error { return c.deniedIn(c.current(), op, uncertain) }
+func (l *life) denied(op string, uncertain bool) error { return l.deniedIn(l.current(), op, uncertain) }
 
 // deniedIn is denied for a state that the actor was in.
-func (c *core) deniedIn(s State, op string, uncertain bool) error {
-	return &StateError{Actor: c.name, State: s, Op: op, Err: c.cause(), Uncertain: uncertain}
+func (l *life) deniedIn(s State, op string, uncertain bool) error {
+	return &StateError{Actor: l.name, State: s, Op: op, Err: l.cause(), Uncertain: uncertain}
 }
 
 // Failure is a handler's failure, as its supervisor learns of it.

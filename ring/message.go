@@ -188,13 +188,13 @@ const (
 )
 
 // idOf is the ID of a message: the one that its sender knows, or where it is.
-func (c *core) idOf(e *envelope, source int, ticket uint64) uint64 {
+func (i *identity) idOf(e *envelope, source int, ticket uint64) uint64 {
 	if e.id != 0 {
 		return e.id
 	}
-	return c.id(source, ticket)
+	return i.id(source, ticket)
 }
 
-func (c *core) id(source int, ticket uint64) uint64 {
-	return uint64(c.number)<<(idSourceBits+idTicketBits) | ticket&(1<<idTicketBits-1)<<idSourceBits | uint64(source)
+func (i *identity) id(source int, ticket uint64) uint64 {
+	return uint64(i.number)<<(idSourceBits+idTicketBits) | ticket&(1<<idTicketBits-1)<<idSourceBits | uint64(source)
 }

@@ -63,8 +63,8 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 }
 
 // backoff is how to wait for the actor. A handler in Go runs once the processor is free.
-func (c *core) backoff() backoff.Wait {
-	if c.pulls {
+func (d *delivery) backoff() backoff.Wait {
+	if d.pulls {
 		return backoff.Yielding()
 	}
 	return backoff.Wait{}
@@ -94,13 +94,13 @@ func (c *core) locate(op string, p *pending) (bool, error) {
 
 // handlesNoMore reports whether messages that are not handled now are not going to
 // be, unless the actor is restarted. One that is about to end may still be at one.
-func (c *core) handlesNoMore() bool {
-	switch c.current() {
+func (l *life) handlesNoMore() bool {
+	switch l.current() {
 	case Failed:
 		return true
 	case Terminated:
 		select {
-		case <-c.over:
+		case <-l.over:
 			return true
 		default:
 		}
@@ -379,16 +379,16 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 }
 
 // unread counts the replies that wait for Receive. The actor has ended.
-func (c *core) unread() (n int) {
-	c.receiving.lock()
-	defer c.receiving.unlock()
-	for _, m := range c.mailboxes {
+func (d *delivery) unread() (n int) {
+	d.receiving.lock()
+	defer d.receiving.unlock()
+	for _, m := range d.mailboxes {
 		for _, s := range m.stash.heads.items[m.stash.heads.first:] {
 			if s.err == nil {
 				n++
 			}
 		}
-		if c.detached {
+		if d.detached {
 			continue
 		}
 		for t, tail := max(m.received, m.oldest()), m.next(); t < tail; t++ {
@@ -405,13 +405,13 @@ func (c *core) unread() (n int) {
 const parkedFor = 100 * time.Millisecond
 
 // park sleeps until a message is sent.
-func (c *core) park(ctx context.Context) {
-	c.parked.Add(1)
-	defer c.parked.Add(-1)
-	if c.queue.length.Load() != 0 {
+func (d *delivery) park(ctx context.Context) {
+	d.parked.Add(1)
+	defer d.parked.Add(-1)
+	if d.queue.length.Load() != 0 {
 		return
 	}
-	for _, m := range c.mailboxes {
+	for _, m := range d.mailboxes {
 		if m.outstanding() {
 			return
 		}
@@ -420,14 +420,14 @@ func (c *core) park(ctx context.Context) {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-c.arrival:
+	case <-d.arrival:
 	case <-timer.C:
 	}
 }
 
-func (c *core) wakeReceiver() {
+func (d *delivery) wakeReceiver() {
 	select {
-	case c.arrival <- struct{}{}:
+	case d.arrival <- struct{}{}:
 	default:
 	}
 }

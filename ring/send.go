@@ -81,11 +81,11 @@ func (c *core) kick() {
 }
 
 // mailbox is that of a priority.
-func (c *core) mailbox(priority uint8) *mailbox {
-	if len(c.mailboxes) == 1 {
-		return c.mailboxes[0]
+func (d *delivery) mailbox(priority uint8) *mailbox {
+	if len(d.mailboxes) == 1 {
+		return d.mailboxes[0]
 	}
-	return c.mailboxes[priority>>levelBits]
+	return d.mailboxes[priority>>levelBits]
 }
 
 // levelBits are those of a priority that its level leaves out.
@@ -167,12 +167,12 @@ func (c *core) queueFull() error {
 }
 
 // unheard reports whether nobody receives replies, of which no more are kept.
-func (c *core) unheard() bool {
-	if !c.receiving.tryLock() {
+func (d *delivery) unheard() bool {
+	if !d.receiving.tryLock() {
 		return false // somebody does
 	}
-	defer c.receiving.unlock()
-	return c.stashed >= c.capacity
+	defer d.receiving.unlock()
+	return d.stashed >= d.capacity
 }
 
 // direct reports whether messages may go into the rings without a look at the
@@ -293,17 +293,17 @@ func (c *core) send(ctx context.Context, op string, e *envelope, use uint64, msg
 
 // waiting counts the messages that count for the capacity. The queue's lock is
 // held.
-func (c *core) waiting() int {
-	n := int(c.queue.length.Load())
-	if c.full != DropOldest {
-		n += c.inRings()
+func (d *delivery) waiting() int {
+	n := int(d.queue.length.Load())
+	if d.full != DropOldest {
+		n += d.inRings()
 	}
 	return n
 }
 
 // inRings counts the messages in the rings that are not handled.
-func (c *core) inRings() (n int) {
-	for _, m := range c.mailboxes {
+func (d *delivery) inRings() (n int) {
+	for _, m := range d.mailboxes {
 		n += m.queued()
 	}
 	return n
