@@ -10,6 +10,7 @@ import (
 	"quern.dev/ring/actor"
 	"quern.dev/ring/internal/payload"
 	"quern.dev/ring/internal/post"
+	"quern.dev/ring/internal/queue"
 )
 
 // Actor is an actor that takes messages of type In and replies with Out. It is
@@ -44,7 +45,7 @@ func newCore[In, Out any](rt *Runtime, o Options) *core {
 	var in In
 	var out Out
 	c := &core{rt: rt, initial: o.State, life: newLife[In, Out](rt, &o), inSize: unsafe.Sizeof(in), outSize: unsafe.Sizeof(out)}
-	c.delivery.open(&o, &bodies[In]{}, func() (bodyFIFO, unsafe.Pointer) { return &fifo[Out]{}, unsafe.Pointer(new(Out)) })
+	c.delivery.open(&o, queue.BodiesOf[In](), func() (queue.Untyped, unsafe.Pointer) { return &queue.FIFO[Out]{}, unsafe.Pointer(new(Out)) })
 	c.refs = payload.ReferencesIn[In](rt.payloads.m, rt.record)
 	c.meter.start(rt.perCycle)
 	return c

@@ -108,7 +108,7 @@ func (c *core) passOn(at router) error {
 	e := envelope{priority: DefaultPriority, sender: c.number, correlation: words[len(words)-1]}
 	for _, to := range r.targets[unsent-1:] {
 		// The types of Connect see to it that to.inSize bytes are what the reply has.
-		slot, msg := rings.Inbox{At: unsafe.Pointer(&words[0]), Size: to.inSize}, to.queue.types.blank()
+		slot, msg := rings.Inbox{At: unsafe.Pointer(&words[0]), Size: to.inSize}, to.queue.Bodies.Blank()
 		slot.Message(0, msg)
 		if c.rt.ending() || !to.acceptFromDevice(&e, msg) {
 			to.queue.mu.Lock()
@@ -256,10 +256,10 @@ func (b *letterbox) end(ticket uint64) {
 }
 
 func (b *letterbox) body(ticket uint64) any {
-	types := b.owner.queue.types
-	msg := types.blank()
+	bodies := b.owner.queue.Bodies
+	msg := bodies.Blank()
 	b.slots.Message(ticket, msg)
-	return types.value(msg)
+	return bodies.Value(msg)
 }
 
 // shutBox has messages of actors on the device refused.

@@ -312,8 +312,8 @@ func (rt *Runtime) letterRoom() int { return rt.messages.letters.limit }
 // remove gives up a message in the queue. The queue's lock is held.
 func (c *core) remove(n *entry, reason Reason, err error) {
 	q := &c.queue
-	msg := q.types.at(int(n.index))
-	c.letter(n.envelope, c.idOf(&n.envelope, idQueue, q.removed), reason, err, 0, q.types.value(msg))
+	msg := q.Body(n)
+	c.letter(n.Value.envelope, c.idOf(&n.Value.envelope, idQueue, q.removed), reason, err, 0, q.Bodies.Value(msg))
 	if c.refs != nil {
 		c.refs.Release(msg)
 	}
@@ -330,7 +330,7 @@ func (c *core) expire(n *entry) { c.remove(n, ReasonExpired, nil) }
 // bounce drops a message instead of those in the queue. The queue's lock is held.
 func (c *core) bounce(e *envelope, msg unsafe.Pointer) {
 	q := &c.queue
-	c.letter(*e, c.idOf(e, idQueue, q.removed), ReasonDropped, nil, 0, q.types.value(noescape(msg))) // a copy
+	c.letter(*e, c.idOf(e, idQueue, q.removed), ReasonDropped, nil, 0, q.Bodies.Value(noescape(msg))) // a copy
 	c.meter.dropped.Add(1)
 	q.removed++
 }
@@ -353,11 +353,11 @@ func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
 		why, _ := m.failure(ticket)
 		at = why.at
 	}
-	msg := c.queue.types.blank()
+	msg := c.queue.Bodies.Blank()
 	m.message(ticket, msg)
 	e := m.envelope(ticket)
 	e.deadline = deadlineOf(m.in.Header(ticket).Deadline, c.rt.clock())
-	c.letter(e, c.idOf(&e, m.source, ticket), reason, err, at, c.queue.types.value(msg))
+	c.letter(e, c.idOf(&e, m.source, ticket), reason, err, at, c.queue.Bodies.Value(msg))
 }
 
 // handlerError is the error of a message that the handler has failed on.
@@ -386,7 +386,7 @@ func (d *delivery) queued() int {
 
 // left is queued with the queue's lock held.
 func (d *delivery) left() int {
-	n := int(d.queue.length.Load())
+	n := d.queue.Len()
 	if !d.detached {
 		n += d.inRings()
 	}
@@ -404,7 +404,7 @@ func (c *core) traffic() (accepted, waiting uint64) {
 	}
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
-	waiting = uint64(c.queue.length.Load())
+	waiting = uint64(c.queue.Len())
 	accepted = c.queue.removed + waiting
 	for _, m := range c.mailboxes {
 		if c.detached {
@@ -423,7 +423,7 @@ func (c *core) traffic() (accepted, waiting uint64) {
 func (c *core) sweep() {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
-	c.queue.overdue(c.rt.clock(), c.expire)
+	c.queue.Expire(c.rt.clock(), c.expire)
 	if c.detached {
 		return
 	}
@@ -455,7 +455,7 @@ func (c *core) discard() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n, why := 0, c.endedFor()
-	for e := q.next(); e != nil; e = q.next() {
+	for e := q.First(); e != nil; e = q.First() {
 		c.remove(e, ReasonTerminated, why)
 		n++
 	}

@@ -370,7 +370,7 @@ func TestCancelledAsksLeaveTheirMessages(t *testing.T) {
 	if i := a.Info(); n != 6 || i.Handled != 6 || i.Accepted != 6 {
 		t.Errorf("%d messages, %+v; want 6", n, i)
 	}
-	if n := a.core.queue.used; n != 0 {
+	if n := a.core.queue.Used(); n != 0 {
 		t.Errorf("%d entries of the queue are in use", n)
 	}
 }
@@ -492,7 +492,7 @@ func TestNothingIsLost(t *testing.T) {
 					t.Errorf("%s, capacity %d: message %d was handled or a letter %d times", name, capacity, n, times)
 				}
 			}
-			if used := a.core.queue.used; used != 0 {
+			if used := a.core.queue.Used(); used != 0 {
 				t.Errorf("%s, capacity %d: %d entries of the queue are in use", name, capacity, used)
 			}
 		}

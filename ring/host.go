@@ -233,7 +233,7 @@ type slots[In, Out any] struct {
 	refs *payload.References
 }
 
-// The pointers are to values of the slots' own types; see escape.go. Assignments, other
+// The pointers are to values of the slots' own types; see noescape. Assignments, other
 // than copies of bytes, tell the garbage collector.
 func (s *slots[In, Out]) put(slot int, msg unsafe.Pointer)     { s.in[slot] = *(*In)(msg) }
 func (s *slots[In, Out]) message(slot int, msg unsafe.Pointer) { *(*In)(msg) = s.in[slot] }
@@ -578,7 +578,7 @@ func (h *hostActor) makeInbox() (*inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &inbox{host: h, box: box, msg: c.queue.types.blank()}
+	b := &inbox{host: h, box: box, msg: c.queue.Bodies.Blank()}
 	b.mail = rings.Inbox{Step: 8 * uintptr(step), Size: c.inSize, Mask: uint64(box.Slots - 1)}
 	all := &c.rt.inboxes
 	all.mu.Lock()
@@ -679,7 +679,7 @@ func (c *core) acceptFromDevice(e *envelope, msg unsafe.Pointer) bool {
 // held.
 func (c *core) refuse(e *envelope, msg unsafe.Pointer) {
 	q := &c.queue
-	c.letter(*e, c.id(idQueue, q.removed), ReasonRefused, nil, 0, q.types.value(msg))
+	c.letter(*e, c.id(idQueue, q.removed), ReasonRefused, nil, 0, q.Bodies.Value(msg))
 	c.meter.dropped.Add(1)
 	q.removed++
 }

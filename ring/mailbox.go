@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/queue"
 	"quern.dev/ring/internal/rings"
 )
 
@@ -253,8 +254,8 @@ func (m *mailbox) sweep() {
 // stash is replies that have left a ring before Receive took them, to make room for
 // messages.
 type stash struct {
-	heads  fifo[stashed]
-	bodies bodyFIFO
+	heads  queue.FIFO[stashed]
+	bodies queue.Untyped
 }
 
 type stashed struct {
@@ -265,7 +266,7 @@ type stashed struct {
 
 // outstanding reports whether there are messages that Receive has not looked at.
 // core.receiving is held.
-func (m *mailbox) outstanding() bool { return m.received != m.next() || m.stash.heads.len() > 0 }
+func (m *mailbox) outstanding() bool { return m.received != m.next() || len(m.stash.heads.All()) > 0 }
 
 // put writes the message with a ticket.
 func (m *mailbox) put(ticket uint64, e *envelope, msg unsafe.Pointer) {
@@ -505,19 +506,6 @@ func (l *local) begin(now int64) {
 			m.begin(next-uint64(n), uint64(min(n, l.shape.Messages)), now)
 		}
 	}
-}
-
-// push puts a message into the queue, whose lock is held.
-func (c *core) push(e *envelope, use uint8, msg unsafe.Pointer) *entry {
-	n := c.queue.push(e, use, msg)
-	n.came = 0
-	if c.mailboxes[0].arrivals != nil {
-		if c.queue.pushed%waitEvery == 0 {
-			n.came = c.rt.clock()
-		}
-		c.queue.pushed++
-	}
-	return n
 }
 
 // failure is why a handler has failed on a message, and when by the runtime's clock.

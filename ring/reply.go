@@ -73,13 +73,13 @@ func (d *delivery) backoff() backoff.Wait {
 // locate looks whether a message has left the queue, and reports whether it is in
 // a ring now.
 func (c *core) locate(op string, p *pending) (bool, error) {
-	at := p.entry.place.Load()
+	at := p.entry.Value.place.Load()
 	if at == queued {
 		return false, nil
 	}
 	c.queue.mu.Lock()
-	p.m = p.entry.ring
-	c.queue.release(p.entry)
+	p.m = p.entry.Value.ring
+	c.queue.Release(p.entry)
 	c.queue.mu.Unlock()
 	p.entry = nil
 	switch {
@@ -130,18 +130,18 @@ func (c *core) patient(ctx context.Context, op string, p *pending) error {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
 	denied := err == nil && c.handlesNoMore()
-	if p.entry != nil && p.entry.place.Load() == queued {
+	if p.entry != nil && p.entry.Value.place.Load() == queued {
 		switch {
 		case err == nil && late:
 			err = c.about(op, ErrExpired)
-			p.entry.use = unheard
+			p.entry.Value.use = unheard
 			c.expire(p.entry)
 		case denied:
 			err = c.denied(op, false)
-			p.entry.use = unheard
+			p.entry.Value.use = unheard
 			c.remove(p.entry, ReasonWithdrawn, nil)
 		case err != nil:
-			p.entry.use = unheard // it may be handled yet
+			p.entry.Value.use = unheard // it may be handled yet
 		}
 		return err
 	}
@@ -301,7 +301,7 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 			return 0, c.about("receive", err)
 		}
 		over = c.handlesNoMore() // before the next look, which finds all that it has done
-		if first == nil && !over && wait.Sleeps() && c.queue.length.Load() == 0 {
+		if first == nil && !over && wait.Sleeps() && c.queue.Len() == 0 {
 			c.park(ctx)
 		}
 	}
@@ -312,13 +312,13 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *heading) (got int, err error) {
 	var counts tally
 	defer counts.flush(&c.meter)
-	for m.stash.heads.len() > 0 && got < n {
-		s := &m.stash.heads.items[m.stash.heads.first]
+	for len(m.stash.heads.All()) > 0 && got < n {
+		s := &m.stash.heads.All()[0]
 		if s.Outcome == mail.HandlerFailed && (got > 0 || others) {
 			return got, nil
 		}
-		m.stash.bodies.take(noescape(unsafe.Add(to, uintptr(got)*c.outSize))) // assigns an Out; got < n of them fit
-		one := m.stash.heads.pop()
+		m.stash.bodies.Take(noescape(unsafe.Add(to, uintptr(got)*c.outSize))) // assigns an Out; got < n of them fit
+		one := m.stash.heads.Pop()
 		c.stashed--
 		if one.err != nil {
 			return 0, one.err
@@ -383,7 +383,7 @@ func (d *delivery) unread() (n int) {
 	d.receiving.lock()
 	defer d.receiving.unlock()
 	for _, m := range d.mailboxes {
-		for _, s := range m.stash.heads.items[m.stash.heads.first:] {
+		for _, s := range m.stash.heads.All() {
 			if s.err == nil {
 				n++
 			}
@@ -408,7 +408,7 @@ const parkedFor = 100 * time.Millisecond
 func (d *delivery) park(ctx context.Context) {
 	d.parked.Add(1)
 	defer d.parked.Add(-1)
-	if d.queue.length.Load() != 0 {
+	if d.queue.Len() != 0 {
 		return
 	}
 	for _, m := range d.mailboxes {

@@ -12,6 +12,7 @@ import (
 	"quern.dev/ring/internal/backoff"
 	"quern.dev/ring/internal/mail"
 	"quern.dev/ring/internal/payload"
+	"quern.dev/ring/internal/queue"
 )
 
 // delivery is how messages come to an actor and replies from it: through rings
@@ -23,7 +24,7 @@ import (
 // not empty move messages from there.
 type delivery struct {
 	mailboxes []*mailbox // by level, or one for all
-	queue     queue
+	queue     backlog
 	capacity  int
 	roomy     bool // what is in the rings alone is within the capacity
 	full      Policy
@@ -40,16 +41,60 @@ type delivery struct {
 
 	receiving gate // one Receive at a time
 	stashed   int  // replies in stashes; receiving is held
-	newStash  func() (bodyFIFO, unsafe.Pointer)
+	newStash  func() (queue.Untyped, unsafe.Pointer)
 	scratch   unsafe.Pointer // a reply on its way to a stash
 	parked    atomic.Int32
 	arrival   chan struct{} // wakes it
 }
 
-func (d *delivery) open(o *Options, t types, newStash func() (bodyFIFO, unsafe.Pointer)) {
-	d.queue.types, d.newStash = t, newStash
+func (d *delivery) open(o *Options, bodies queue.Bodies, newStash func() (queue.Untyped, unsafe.Pointer)) {
+	d.queue.Bodies, d.newStash = bodies, newStash
 	d.capacity, d.roomy, d.full = o.Capacity, o.roomy(), o.Full
 	d.arrival, d.receiving = make(chan struct{}, 1), make(gate, 1)
+}
+
+// backlog keeps the messages of an actor that its rings have no room for, and all of an
+// actor that does not run. Its methods are called with mu held, except Len.
+type backlog struct {
+	queue.Queue[queuedMessage]
+
+	mu      sync.Mutex
+	removed uint64 // messages that have left the queue, but not for a ring
+	pushed  uint64 // messages, where their waiting time is measured
+}
+
+type entry = queue.Entry[queuedMessage]
+
+// queuedMessage is a message in the queue, or one that has left it and whose caller of
+// Ask does not know yet.
+type queuedMessage struct {
+	envelope
+	use   uint8
+	came  int64 // by the runtime's clock; 0 if it is not measured how long the message waits
+	place atomic.Uint64
+	ring  *mailbox // that it is in, once it is placed
+}
+
+// Places of the message of an entry: in the queue, gone for a reason, or in a ring
+// with a ticket.
+const (
+	queued = iota
+	gone   // one more for each Reason
+	placed = gone + uint64(reasons)
+)
+
+// leave removes a message, which goes to a place. The caller of Ask, or without one the
+// queue, ends the use of the entry.
+func (q *backlog) leave(n *entry, place uint64) {
+	q.Remove(n)
+	if place < placed {
+		q.removed++
+	}
+	if n.Value.use == asked {
+		n.Value.place.Store(place)
+		return
+	}
+	q.Release(n)
 }
 
 // noMoreVisits is what detach adds to the visitors.
@@ -178,7 +223,7 @@ func (d *delivery) unheard() bool {
 // direct reports whether messages may go into the rings without a look at the
 // queue.
 func (c *core) direct() bool {
-	return c.roomy && c.queue.length.Load() == 0 && c.current() == Active
+	return c.roomy && c.queue.Len() == 0 && c.current() == Active
 }
 
 // offer puts a message into its ring if there is a vacant slot.
@@ -207,10 +252,10 @@ func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer, t
 	c.advance()
 	room := c.waiting() < c.capacity
 	if !room {
-		q.overdue(c.rt.clock(), c.expire)
+		q.Expire(c.rt.clock(), c.expire)
 		room = c.waiting() < c.capacity
 	}
-	if room && q.length.Load() == 0 && c.runs() && !c.pulls {
+	if room && q.Len() == 0 && c.runs() && !c.pulls {
 		if p, ok := c.offer(e, use, msg); ok {
 			return p, true, nil
 		}
@@ -219,16 +264,31 @@ func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer, t
 		if c.full != DropOldest {
 			return pending{}, false, nil
 		}
-		least := q.least()
-		if least.priority > e.priority {
+		least := q.Lowest()
+		if least.Value.priority > e.priority {
 			c.bounce(e, msg)
 			return pending{}, false, c.about(op, ErrDropped)
 		}
 		c.remove(least, ReasonDropped, nil)
 	}
-	n := c.push(e, uint8(use), noescape(msg)) // copies the message as an In
+	n := c.push(e, use, noescape(msg)) // copies the message as an In
 	c.keepMoving()
 	return pending{entry: n, deadline: e.deadline}, true, nil
+}
+
+// push puts a message into the queue, whose lock is held.
+func (c *core) push(e *envelope, use uint64, msg unsafe.Pointer) *entry {
+	q := &c.queue
+	n := q.Push(e.priority, e.deadline, msg)
+	n.Value.envelope, n.Value.use, n.Value.came = *e, uint8(use), 0
+	n.Value.place.Store(queued)
+	if c.mailboxes[0].arrivals != nil {
+		if q.pushed%waitEvery == 0 {
+			n.Value.came = c.rt.clock()
+		}
+		q.pushed++
+	}
+	return n
 }
 
 // enqueueMany puts messages into the queue as long as there is room, and returns
@@ -243,7 +303,7 @@ func (c *core) enqueueMany(e *envelope, use uint64, msgs unsafe.Pointer, n int) 
 	c.advance()
 	n = max(0, min(n, c.capacity-c.waiting()))
 	for i := range n {
-		c.push(e, uint8(use), noescape(unsafe.Add(msgs, uintptr(i)*c.inSize))) // copies element i, of n
+		c.push(e, use, noescape(unsafe.Add(msgs, uintptr(i)*c.inSize))) // copies element i, of n
 	}
 	c.advance()
 	c.keepMoving()
@@ -294,7 +354,7 @@ func (c *core) send(ctx context.Context, op string, e *envelope, use uint64, msg
 // waiting counts the messages that count for the capacity. The queue's lock is
 // held.
 func (d *delivery) waiting() int {
-	n := int(d.queue.length.Load())
+	n := d.queue.Len()
 	if d.full != DropOldest {
 		n += d.inRings()
 	}
@@ -313,26 +373,26 @@ func (d *delivery) inRings() (n int) {
 // room. The queue's lock is held.
 func (c *core) advance() {
 	q := &c.queue
-	if q.length.Load() == 0 || c.pulls || !c.runs() {
+	if q.Len() == 0 || c.pulls || !c.runs() {
 		return
 	}
 	now := int64(0)
-	if q.earliest != 0 {
+	if q.HasDeadlines() {
 		now = c.rt.clock()
 	}
-	for n := q.next(); n != nil; n = q.next() {
-		if n.expired(now) {
+	for n := q.First(); n != nil; n = q.First() {
+		if n.Expired(now) {
 			c.expire(n)
 			continue
 		}
-		m := c.mailbox(n.priority)
+		m := c.mailbox(n.Value.priority)
 		t, got := m.claim(1, true)
 		switch {
 		case got == 1:
-			m.came(t, n.came)
-			m.put(t, &n.envelope, q.types.at(int(n.index)))
-			m.mark(t, uint64(n.use))
-			n.ring = m
+			m.came(t, n.Value.came)
+			m.put(t, &n.Value.envelope, q.Body(n))
+			m.mark(t, uint64(n.Value.use))
+			n.Value.ring = m
 			q.leave(n, placed+t)
 		case !c.makeRoom(m):
 			return
@@ -347,8 +407,8 @@ func (c *core) pull(m *mailbox) (e envelope, ticket uint64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := c.rt.clock()
-	for n := q.next(); n != nil; n = q.next() {
-		if n.expired(now) {
+	for n := q.First(); n != nil; n = q.First() {
+		if n.Expired(now) {
 			c.expire(n)
 			continue
 		}
@@ -359,11 +419,11 @@ func (c *core) pull(m *mailbox) (e envelope, ticket uint64, ok bool) {
 			}
 			break
 		}
-		e = n.envelope
-		m.came(t, n.came)
-		m.put(t, &e, q.types.at(int(n.index)))
-		m.mark(t, uint64(n.use))
-		n.ring = m
+		e = n.Value.envelope
+		m.came(t, n.Value.came)
+		m.put(t, &e, q.Body(n))
+		m.mark(t, uint64(n.Value.use))
+		n.Value.ring = m
 		q.leave(n, placed+t)
 		return e, t, true
 	}
@@ -419,8 +479,8 @@ func (c *core) stash(m *mailbox, most int) (made bool) {
 			m.pass(t, r.Outcome)
 			continue
 		}
-		m.stash.heads.push(one)
-		m.stash.bodies.put(c.scratch)
+		m.stash.heads.Push(one)
+		m.stash.bodies.Put(c.scratch)
 		c.stashed++
 		if v&useMask == lost {
 			m.free(t)
@@ -439,7 +499,7 @@ func (c *core) refill() {
 		c.pullNext()
 		return
 	}
-	if c.queue.length.Load() == 0 || !c.queue.mu.TryLock() {
+	if c.queue.Len() == 0 || !c.queue.mu.TryLock() {
 		return // or another does it
 	}
 	defer c.queue.mu.Unlock()
@@ -450,7 +510,7 @@ func (c *core) refill() {
 // pullNext has a server that pulls look for messages in the queue, after a slot has
 // become free: it may have found none, and then it waits to be told.
 func (c *core) pullNext() {
-	if c.pulls && c.queue.length.Load() != 0 {
+	if c.pulls && c.queue.Len() != 0 {
 		c.server.kick()
 	}
 }
@@ -461,7 +521,7 @@ func (c *core) keepMoving() {
 		c.server.kick()
 		return
 	}
-	if c.queue.length.Load() != 0 && c.runs() && c.moving.CompareAndSwap(false, true) {
+	if c.queue.Len() != 0 && c.runs() && c.moving.CompareAndSwap(false, true) {
 		go c.moveAll()
 	}
 }
@@ -470,9 +530,9 @@ func (c *core) moveAll() {
 	wait := backoff.Yielding()
 	for {
 		c.queue.mu.Lock()
-		before := c.queue.length.Load()
+		before := c.queue.Len()
 		c.advance()
-		left := c.queue.length.Load()
+		left := c.queue.Len()
 		if left == 0 || !c.runs() {
 			c.moving.Store(false)
 			c.queue.mu.Unlock()
