@@ -257,7 +257,7 @@ func (l *life) current() State { return State(l.state.Load()) }
 
 func (l *life) setState(s State) {
 	if State(l.state.Swap(uint32(s))) != s {
-		l.traces.mark(l.name, s.String(), 0, "")
+		l.traces.Mark(l.name, s.String(), 0, "")
 	}
 }
 
@@ -265,7 +265,7 @@ func (l *life) setState(s State) {
 func (l *life) move(from, to State) bool {
 	moved := l.state.CompareAndSwap(uint32(from), uint32(to))
 	if moved {
-		l.traces.mark(l.name, to.String(), 0, "")
+		l.traces.Mark(l.name, to.String(), 0, "")
 	}
 	return moved
 }

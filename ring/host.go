@@ -365,8 +365,8 @@ func (h *hostActor) step() bool {
 func (h *hostActor) done(action kernel.Action, err error) {
 	c := h.actor
 	took := c.rt.clock() - h.began.Swap(0)
-	if c.rt.traces.on() {
-		c.rt.traces.span(c.name, "message", time.Now().Add(-time.Duration(took)), 1)
+	if c.rt.traces.On() {
+		c.rt.traces.Span(c.name, "message", time.Now().Add(-time.Duration(took)), 1)
 	}
 	if err == nil && action > kernel.Again {
 		err = fmt.Errorf("the handler returned the unknown action %d", action)

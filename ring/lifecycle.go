@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"quern.dev/ring/internal/backoff"
+	"quern.dev/ring/internal/trace"
 )
 
 // life is the state of an actor, from its beginning to its end.
 type life struct {
 	identity
-	traces *traces
+	traces *trace.Tracer
 
 	state  atomic.Uint32
 	reason atomic.Pointer[error] // why it has failed
@@ -260,7 +261,7 @@ func (c *core) stall(err error) { c.falter(err, 0) }
 // falter is fail on so many messages.
 func (c *core) falter(err error, messages uint64) {
 	c.reason.Store(&err)
-	c.rt.traces.mark(c.name, "failure", 0, err.Error())
+	c.rt.traces.Mark(c.name, "failure", 0, err.Error())
 	for {
 		s := c.current()
 		to := Failed

@@ -271,7 +271,7 @@ func (l *local) run(w *workers.Worker) error {
 	s.Messages = min(l.pending(), l.most())
 	atomic.StoreUint64(c.left(l.block), 0)
 	var began time.Time
-	if c.rt.traces.on() {
+	if c.rt.traces.On() {
 		began = time.Now()
 	}
 	s.Clock = c.rt.clock()
@@ -279,7 +279,7 @@ func (l *local) run(w *workers.Worker) error {
 	err := l.call.Load().Run()
 	l.wakeReceivers(w)
 	if !began.IsZero() {
-		c.rt.traces.span(l.actor.name, "batch", began, int(s.Messages))
+		c.rt.traces.Span(l.actor.name, "batch", began, int(s.Messages))
 	}
 	if l.stuck.Load() {
 		l.stuck.Store(false)

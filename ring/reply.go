@@ -373,7 +373,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 	}
 	m.received = t
 	if got > 0 {
-		c.rt.traces.mark(c.name, "receive", got, "")
+		c.rt.traces.Mark(c.name, "receive", got, "")
 	}
 	return got, err
 }

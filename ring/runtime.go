@@ -18,6 +18,7 @@ import (
 	"quern.dev/ring/internal/payload"
 	"quern.dev/ring/internal/post"
 	"quern.dev/ring/internal/streams"
+	"quern.dev/ring/internal/trace"
 	"quern.dev/ring/internal/watchdog"
 	"quern.dev/ring/internal/workers"
 )
@@ -104,7 +105,7 @@ type Runtime struct {
 	departed    departed       // what actors had counted that are gone
 	pauses      pauses
 	launches    atomic.Uint64 // of resident loops
-	traces      traces
+	traces      trace.Tracer
 	referred    atomic.Bool // actors on the device may know others
 }
 

@@ -251,7 +251,7 @@ type pausing struct{ asked, left, ended, back, begun time.Time }
 // paused notes that resident actors have made way for something.
 func (rt *Runtime) paused(cause string, p *pausing) {
 	rt.pauses.add(cause, p)
-	rt.traces.span(pauseTrack, cause, p.asked, 0)
+	rt.traces.Span(pauseTrack, cause, p.asked, 0)
 }
 
 // add adds what an actor has counted.
