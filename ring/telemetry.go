@@ -1,19 +1,19 @@
 package ring
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"quern.dev/ring/internal/mail"
 	"quern.dev/ring/internal/measure"
+	"quern.dev/ring/internal/prometheus"
+	"quern.dev/ring/internal/trace"
 )
 
 // Info is what is known of an actor at a time. Every message that its mailbox has
@@ -401,26 +401,26 @@ func WritePrometheus(w io.Writer, runtimes ...*Runtime) error {
 			continue // no series may come twice
 		}
 		rt.recountInboxes()
-		e := exposed{labels: []label{{"device", rt.dev.ID()}, {"runtime", strconv.FormatUint(rt.number, 10)}}, gone: rt.departed.load(), launches: rt.launches.Load(), pauses: rt.pauses.all(),
+		e := exposed{labels: []prometheus.Label{label("device", rt.dev.ID()), label("runtime", strconv.FormatUint(rt.number, 10))}, gone: rt.departed.load(), launches: rt.launches.Load(), pauses: rt.pauses.all(),
 			letters: rt.DeadLetters().Len(), lost: rt.DeadLetters().Overflow()}
 		for _, c := range rt.living() {
 			e.actors = append(e.actors, exposedActor{c.info(), &c.meter})
 		}
 		list = append(list, e)
 	}
-	p := &exposition{w: bufio.NewWriter(w)}
+	p := prometheus.NewWriter(w)
 	for _, f := range families {
-		p.head(f)
+		p.Family(f.name, f.kind, f.help)
 		for i := range list {
 			f.write(p, f.name, &list[i])
 		}
 	}
-	return p.w.Flush()
+	return p.Flush()
 }
 
 // exposed is what is known of a runtime.
 type exposed struct {
-	labels   []label // of all series
+	labels   []prometheus.Label // of all series
 	actors   []exposedActor
 	gone     Stats
 	launches uint64
@@ -430,9 +430,11 @@ type exposed struct {
 }
 
 // with returns the labels of all series and more.
-func (e *exposed) with(more ...label) []label {
+func (e *exposed) with(more ...prometheus.Label) []prometheus.Label {
 	return append(e.labels[:len(e.labels):len(e.labels)], more...)
 }
+
+func label(name, value string) prometheus.Label { return prometheus.Label{Name: name, Value: value} }
 
 type exposedActor struct {
 	Info
@@ -442,31 +444,31 @@ type exposedActor struct {
 // family is the series with a name.
 type family struct {
 	name, kind, help string
-	write            func(p *exposition, name string, e *exposed)
+	write            func(p *prometheus.Writer, name string, e *exposed)
 }
 
 var families = []family{
 	{"quern_ring_actors", "gauge", "Actors by state.", writeStates},
-	{"quern_ring_actor_state", "gauge", "1 for the state that the actor is in.", func(p *exposition, name string, e *exposed) {
+	{"quern_ring_actor_state", "gauge", "1 for the state that the actor is in.", func(p *prometheus.Writer, name string, e *exposed) {
 		for _, a := range e.actors {
-			p.sample(name, 1, e.with(label{"actor", a.Name}, label{"state", a.State.String()})...)
+			p.Sample(name, 1, e.with(label("actor", a.Name), label("state", a.State.String()))...)
 		}
 	}},
 	{"quern_ring_accepted_messages_total", "counter", "Messages that mailboxes have taken.",
 		count(func(i Info) uint64 { return i.Accepted }, func(s Stats) uint64 { return s.Accepted })},
-	{"quern_ring_queued_messages", "gauge", "Messages that are not handled yet, or at the moment.", func(p *exposition, name string, e *exposed) {
+	{"quern_ring_queued_messages", "gauge", "Messages that are not handled yet, or at the moment.", func(p *prometheus.Writer, name string, e *exposed) {
 		for _, a := range e.actors {
-			p.sample(name, float64(a.Queued), e.with(label{"actor", a.Name})...)
+			p.Sample(name, float64(a.Queued), e.with(label("actor", a.Name))...)
 		}
 	}},
 	{"quern_ring_messages_total", "counter", "Messages that are done with, by what became of them.", writeOutcomes},
 	{"quern_ring_dead_letters_total", "counter", "Dead letters made of messages that failed, expired or were dropped.",
 		count(func(i Info) uint64 { return i.DeadLetters }, func(s Stats) uint64 { return s.DeadLetters })},
-	{"quern_ring_dead_letters", "gauge", "Dead letters that are kept, to be taken.", func(p *exposition, name string, e *exposed) {
-		p.sample(name, float64(e.letters), e.labels...)
+	{"quern_ring_dead_letters", "gauge", "Dead letters that are kept, to be taken.", func(p *prometheus.Writer, name string, e *exposed) {
+		p.Sample(name, float64(e.letters), e.labels...)
 	}},
-	{"quern_ring_lost_dead_letters_total", "counter", "Dead letters that were not kept, since newer ones came before anybody had taken them.", func(p *exposition, name string, e *exposed) {
-		p.sample(name, float64(e.lost), e.labels...)
+	{"quern_ring_lost_dead_letters_total", "counter", "Dead letters that were not kept, since newer ones came before anybody had taken them.", func(p *prometheus.Writer, name string, e *exposed) {
+		p.Sample(name, float64(e.lost), e.labels...)
 	}},
 	{"quern_ring_rejected_messages_total", "counter", "Messages that were not accepted, since the mailbox was full.",
 		count(func(i Info) uint64 { return i.Rejected }, func(s Stats) uint64 { return s.Rejected })},
@@ -480,17 +482,17 @@ var families = []family{
 		spread(func(m *meter) *measure.Histogram { return &m.handler })},
 	{"quern_ring_round_trip_seconds", "histogram", "Time that callers of Ask waited for replies; a sample of them.",
 		spread(func(m *meter) *measure.Histogram { return &m.trip })},
-	{"quern_ring_launches_total", "counter", "Launches of resident loops.", func(p *exposition, name string, e *exposed) {
-		p.sample(name, float64(e.launches), e.labels...)
+	{"quern_ring_launches_total", "counter", "Launches of resident loops.", func(p *prometheus.Writer, name string, e *exposed) {
+		p.Sample(name, float64(e.launches), e.labels...)
 	}},
-	{"quern_ring_pause_seconds", "histogram", "Time that resident actors made way for what waits for an idle device.", func(p *exposition, name string, e *exposed) {
+	{"quern_ring_pause_seconds", "histogram", "Time that resident actors made way for what waits for an idle device.", func(p *prometheus.Writer, name string, e *exposed) {
 		for _, v := range e.pauses {
-			p.histogram(name, &v.whole, e.with(label{"cause", v.cause})...)
+			p.Histogram(name, &v.whole, e.with(label("cause", v.cause))...)
 		}
 	}},
 }
 
-func writeStates(p *exposition, name string, e *exposed) {
+func writeStates(p *prometheus.Writer, name string, e *exposed) {
 	for s := range stateNames {
 		n := 0
 		for _, a := range e.actors {
@@ -498,105 +500,126 @@ func writeStates(p *exposition, name string, e *exposed) {
 				n++
 			}
 		}
-		p.sample(name, float64(n), e.with(label{"state", stateNames[s]})...)
+		p.Sample(name, float64(n), e.with(label("state", stateNames[s]))...)
 	}
 }
 
-func writeOutcomes(p *exposition, name string, e *exposed) {
-	outcomes := func(labels []label, handled, failed, expired, dropped uint64) {
+func writeOutcomes(p *prometheus.Writer, name string, e *exposed) {
+	outcomes := func(labels []prometheus.Label, handled, failed, expired, dropped uint64) {
 		for _, o := range []struct {
 			name string
 			n    uint64
 		}{{"handled", handled}, {"failed", failed}, {"expired", expired}, {"dropped", dropped}} {
-			p.sample(name, float64(o.n), append(labels[:len(labels):len(labels)], label{"outcome", o.name})...)
+			p.Sample(name, float64(o.n), append(labels[:len(labels):len(labels)], label("outcome", o.name))...)
 		}
 	}
 	for _, a := range e.actors {
-		outcomes(e.with(label{"actor", a.Name}), a.Handled, a.Failed, a.Expired, a.Dropped)
+		outcomes(e.with(label("actor", a.Name)), a.Handled, a.Failed, a.Expired, a.Dropped)
 	}
 	g := e.gone
 	outcomes(e.labels, g.Handled, g.Failed, g.Expired, g.Dropped)
 }
 
 // count writes a count of each actor, and of those that are gone.
-func count(of func(Info) uint64, gone func(Stats) uint64) func(*exposition, string, *exposed) {
-	return func(p *exposition, name string, e *exposed) {
+func count(of func(Info) uint64, gone func(Stats) uint64) func(*prometheus.Writer, string, *exposed) {
+	return func(p *prometheus.Writer, name string, e *exposed) {
 		for _, a := range e.actors {
-			p.sample(name, float64(of(a.Info)), e.with(label{"actor", a.Name})...)
+			p.Sample(name, float64(of(a.Info)), e.with(label("actor", a.Name))...)
 		}
-		p.sample(name, float64(gone(e.gone)), e.labels...)
+		p.Sample(name, float64(gone(e.gone)), e.labels...)
 	}
 }
 
 // spread writes a histogram of each actor.
-func spread(of func(*meter) *measure.Histogram) func(*exposition, string, *exposed) {
-	return func(p *exposition, name string, e *exposed) {
+func spread(of func(*meter) *measure.Histogram) func(*prometheus.Writer, string, *exposed) {
+	return func(p *prometheus.Writer, name string, e *exposed) {
 		for _, a := range e.actors {
-			p.histogram(name, of(a.meter), e.with(label{"actor", a.Name})...)
+			p.Histogram(name, of(a.meter), e.with(label("actor", a.Name))...)
 		}
 	}
 }
 
-// exposition is Prometheus' text format. Its writer keeps the first error.
-type exposition struct{ w *bufio.Writer }
-
-type label struct{ name, value string }
-
-var (
-	escapeHelp  = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
-	escapeLabel = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
-)
-
-func (p *exposition) head(f family) {
-	fmt.Fprintf(p.w, "# HELP %s %s\n# TYPE %s %s\n", f.name, escapeHelp.Replace(f.help), f.name, f.kind)
+// Trace is a record of what happens in a runtime: changes of actors' states,
+// failures, batches of messages, launches of resident loops and pauses of these. It
+// is made by [Runtime.StartTrace] and written as Chrome's trace-event JSON, which
+// ui.perfetto.dev and chrome://tracing show as a timeline. It is safe for concurrent
+// use.
+type Trace struct {
+	rt        *Runtime
+	recording *trace.Recording
 }
 
-func (p *exposition) sample(name string, value float64, labels ...label) {
-	p.w.WriteString(name)
-	for i, l := range labels {
-		if i == 0 {
-			p.w.WriteByte('{')
-		} else {
-			p.w.WriteByte(',')
-		}
-		p.w.WriteString(l.name)
-		p.w.WriteString(`="`)
-		escapeLabel.WriteString(p.w, strings.ToValidUTF8(l.value, "\uFFFD"))
-		p.w.WriteByte('"')
-	}
-	if len(labels) > 0 {
-		p.w.WriteByte('}')
-	}
-	p.w.WriteByte(' ')
-	p.w.WriteString(decimal(value))
-	p.w.WriteByte('\n')
-}
-
-func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// The bounds of histograms are powers of two of nanoseconds: from 256 ns every one
-// to a millisecond, then every second one to 4.3 s.
+// Limits of the events that a trace keeps.
 const (
-	firstBound = 8
-	fineBound  = 20
-	lastBound  = 32
+	DefaultTraceEvents = 1 << 16
+	MaxTraceEvents     = 1 << 24
 )
 
-// histogram writes a histogram of nanoseconds in seconds.
-func (p *exposition) histogram(name string, h *measure.Histogram, labels ...label) {
-	counts, n := h.Load()
-	with := func(bound string) []label { return append(labels[:len(labels):len(labels)], label{"le", bound}) }
-	below, next := uint64(0), 0
-	for power := firstBound; power <= lastBound; power++ {
-		if power > fineBound && power%2 != 0 {
-			continue
-		}
-		for ; next < measure.Buckets && measure.Above(next) <= 1<<power; next++ {
-			below += counts[next]
-		}
-		p.sample(name+"_bucket", float64(below), with(decimal(float64(uint64(1)<<power)/1e9))...)
+// pauseTrack is the track of pauses.
+const pauseTrack = "pauses"
+
+// StartTrace begins to record what happens, until [Trace.Stop]. The trace keeps the
+// latest events, so many, each of about 100 bytes; 0 is DefaultTraceEvents. A
+// runtime records one trace at a time, and none once it is closed: that is
+// [ErrClosed]. Where none is recorded that costs nothing to speak of.
+func (rt *Runtime) StartTrace(events int) (*Trace, error) {
+	if err := rt.usable("start a trace"); err != nil {
+		return nil, err
 	}
-	p.sample(name+"_bucket", float64(n), with("+Inf")...)
-	p.sample(name+"_sum", float64(h.Sum())/1e9, labels...)
-	p.sample(name+"_count", float64(n), labels...)
+	if events == 0 {
+		events = DefaultTraceEvents
+	}
+	if events < 1 || events > MaxTraceEvents {
+		return nil, invalid("a trace of %d events; it has 1 to %d", events, MaxTraceEvents)
+	}
+	if rt.ending() {
+		return nil, closedFor("start a trace")
+	}
+	t := &Trace{rt: rt, recording: rt.traces.Start(events)}
+	if t.recording == nil {
+		return nil, invalid("a trace is being recorded; stop it first")
+	}
+	for i := range rt.Actors() {
+		t.recording.Begin(i.Name, i.State.String())
+	}
+	return t, nil
+}
+
+// Stop ends the recording. Stopping a trace again does nothing.
+func (t *Trace) Stop() {
+	if t.usable() {
+		t.rt.traces.Stop(t.recording)
+	}
+}
+
+// usable reports whether StartTrace has made the trace.
+func (t *Trace) usable() bool { return t != nil && t.rt != nil }
+
+// Lost returns how many events the trace had no room for: the oldest ones.
+func (t *Trace) Lost() uint64 {
+	if !t.usable() {
+		return 0
+	}
+	return t.recording.Lost()
+}
+
+// traceLaunch records a resident launch that has ended. The cohort has a track,
+// which has the name of its first actor.
+func (c *resident) traceLaunch() {
+	if c.rt.traces.On() && len(c.actors) > 0 {
+		c.rt.traces.Span("launches with "+c.actors[0].name, c.program.Name, c.began, len(c.actors))
+	}
+}
+
+// WriteTo writes what was recorded so far, by time for each actor. It implements
+// [io.WriterTo].
+func (t *Trace) WriteTo(w io.Writer) (int64, error) {
+	switch {
+	case !t.usable():
+		return 0, notMade("write a trace", "trace")
+	case w == nil:
+		return 0, invalid("write a trace: the writer is nil")
+	}
+	dev := t.rt.dev
+	return t.recording.Write(w, fmt.Sprintf("ring on %s (%s)", dev.ID(), dev.Name()))
 }
