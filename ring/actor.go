@@ -30,8 +30,7 @@ type core struct {
 	server server
 	delivery
 	life
-	meter    meter
-	failures failures // of messages
+	meter meter
 }
 
 // identity is what distinguishes an actor, and its messages, from others of a runtime.

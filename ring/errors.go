@@ -14,7 +14,7 @@ var (
 	// ErrQueueFull means that the mailbox of an actor with the policy [Reject] is full.
 	ErrQueueFull = errors.New("queue full")
 	// ErrClosed means that the runtime, or the group, was closed.
-	ErrClosed = errs.Closed
+	ErrClosed = errs.ErrClosed
 	// ErrExpired means that the deadline of a message had passed before it was handled.
 	ErrExpired = errors.New("the message has expired")
 	// ErrDropped means that a message was given up for others, by the policy [DropOldest].
@@ -31,7 +31,7 @@ var (
 	// ErrNoReply means that the handler did not reply to a message that was asked.
 	ErrNoReply = errors.New("the handler did not reply")
 	// ErrInvalid means that an option or another argument is not acceptable.
-	ErrInvalid = errs.Invalid
+	ErrInvalid = errs.ErrInvalid
 	// ErrNameTaken means that an actor or a group has the name already. It matches
 	// ErrInvalid, too.
 	ErrNameTaken = fmt.Errorf("%w: the name is taken", ErrInvalid)
@@ -90,7 +90,7 @@ func (i *identity) about(op string, err error) error {
 }
 
 // closedFor is the error of what a runtime that is closed does not do any more.
-func closedFor(what string) error { return during(what, errs.RuntimeClosed) }
+func closedFor(what string) error { return during(what, errs.ErrRuntimeClosed) }
 
 // operationError is an error and the operation that the program called.
 type operationError struct {

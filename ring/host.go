@@ -78,29 +78,22 @@ type HostContext struct {
 	id uint64
 }
 
-// ID returns the message's number, unique in the runtime.
-func (c *HostContext) ID() uint64 {
+// get returns the zero HostContext if c is nil.
+func (c *HostContext) get() HostContext {
 	if c == nil {
-		return 0
+		return HostContext{}
 	}
-	return c.id
+	return *c
 }
+
+// ID returns the message's number, unique in the runtime.
+func (c *HostContext) ID() uint64 { return c.get().id }
 
 // Correlation returns the number that the sender gave the message, or 0.
-func (c *HostContext) Correlation() uint64 {
-	if c == nil {
-		return 0
-	}
-	return c.correlation
-}
+func (c *HostContext) Correlation() uint64 { return c.get().correlation }
 
 // Priority returns the message's priority.
-func (c *HostContext) Priority() int {
-	if c == nil {
-		return 0
-	}
-	return int(c.priority)
-}
+func (c *HostContext) Priority() int { return int(c.get().priority) }
 
 // Sender returns the name of the actor that the message is from, "" for the program.
 func (c *HostContext) Sender() string {
@@ -120,26 +113,21 @@ func (c *HostContext) Deadline() (time.Time, bool) {
 
 // Name returns the actor's name.
 func (c *HostContext) Name() string {
-	if c == nil || c.core == nil {
-		return ""
+	if a := c.sender(); a != nil {
+		return a.name
 	}
-	return c.core.name
+	return ""
 }
 
 // Runtime returns the actor's runtime.
 func (c *HostContext) Runtime() *Runtime {
-	if c == nil || c.core == nil {
-		return nil
+	if a := c.sender(); a != nil {
+		return a.rt
 	}
-	return c.core.rt
+	return nil
 }
 
-func (c *HostContext) sender() *core {
-	if c == nil {
-		return nil
-	}
-	return c.core
-}
+func (c *HostContext) sender() *core { return c.get().core }
 
 // hostSlots is how many replies of a host actor wait for Receive, at most: it
 // handles no more messages before they are taken.
@@ -339,7 +327,7 @@ func (h *hostActor) step() bool {
 	if !h.kept {
 		h.collectInbox()
 		ok := false
-		if h.context.envelope, h.ticket, ok = c.pull(h.mailbox); !ok {
+		if h.context.envelope, h.ticket, ok = c.pull(); !ok {
 			h.over()
 			return false
 		}

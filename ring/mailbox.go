@@ -53,6 +53,8 @@ type mailbox struct {
 	source   int      // which mailbox of the owner
 	first    uint64   // ticket
 
+	failures
+
 	state []atomic.Uint64                 // by slot
 	ids   atomic.Pointer[[]atomic.Uint64] // by slot: the IDs that senders have asked for; nil if none has
 
@@ -514,55 +516,47 @@ type failure struct {
 	at  int64
 }
 
-// failures are those of the messages of an actor whose slots are in use, so that each
-// caller and each dead letter gets the error of its own message: an actor may have
-// failed again by the time that somebody looks.
+// failures are those of the messages in a mailbox whose slots are in use, so that each
+// caller and each dead letter gets the error of its own message: the actor may have
+// failed again by then.
 type failures struct {
 	mu    sync.Mutex
-	of    map[place64]failure
-	known atomic.Int32 // len(of)
+	of    map[uint64]failure // by ticket
+	known atomic.Int32       // len(of)
 }
 
-// place64 is a message in one of an actor's rings.
-type place64 struct {
-	source int
-	ticket uint64
-}
-
-// failedOn notes why the handler has failed on a message. It is called before the actor's
-// state says that it has failed.
+// failedOn records why the handler has failed on a message. It is called before the
+// actor's state says that it has failed.
 func (m *mailbox) failedOn(ticket uint64, err error) {
-	f := &m.owner.failures
+	f := &m.failures
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of == nil {
-		f.of = map[place64]failure{}
+		f.of = map[uint64]failure{}
 	}
-	f.of[place64{m.source, ticket}] = failure{err, m.owner.rt.clock()}
+	f.of[ticket] = failure{err, m.owner.rt.clock()}
 	f.known.Store(int32(len(f.of)))
 }
 
 // failure returns why the handler has failed on a message, if that is known yet.
-func (m *mailbox) failure(ticket uint64) (failure, bool) {
-	f := &m.owner.failures
+func (f *failures) failure(ticket uint64) (failure, bool) {
 	if f.known.Load() == 0 {
 		return failure{}, false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	why, ok := f.of[place64{m.source, ticket}]
+	why, ok := f.of[ticket]
 	return why, ok
 }
 
-// forget ends what failedOn began, with the use of the message's slot.
-func (m *mailbox) forget(ticket uint64) {
-	f := &m.owner.failures
+// forget ends what failedOn began, when the message's slot is freed.
+func (f *failures) forget(ticket uint64) {
 	if f.known.Load() == 0 {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.of, place64{m.source, ticket})
+	delete(f.of, ticket)
 	f.known.Store(int32(len(f.of)))
 }
 

@@ -18,7 +18,7 @@ import (
 
 // ErrReleased means that a payload was used after it was released, or that a
 // reference names none.
-var ErrReleased = errs.Released
+var ErrReleased = errs.ErrReleased
 
 // Payload is n elements of type T in the payload memory of a runtime, which
 // messages name by [Payload.Ref] instead of carrying them: neither host nor device
@@ -88,7 +88,7 @@ func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 		return nil, fmt.Errorf("elements of %v: %w", t, err)
 	}
 	if rt.ending() {
-		return nil, errs.RuntimeClosed
+		return nil, errs.ErrRuntimeClosed
 	}
 	m := rt.payloads.m
 	if int64(n) > m.Size()/size {

@@ -369,14 +369,31 @@ func (d *delivery) inRings() (n int) {
 	return n
 }
 
-// advance puts messages from the queue into the rings, in order, as long as there is
-// room. The queue's lock is held.
+// advance moves messages from the queue to the rings, in order, while there is room. The
+// queue's lock is held.
 func (c *core) advance() {
-	q := &c.queue
-	if q.Len() == 0 || c.pulls || !c.runs() {
+	if c.queue.Len() == 0 || c.pulls || !c.runs() {
 		return
 	}
-	now := int64(0)
+	for {
+		if _, _, ok := c.moveFirst(); !ok {
+			return
+		}
+	}
+}
+
+// pull moves the first message of the queue to the only ring, if there is one and the ring
+// has room.
+func (c *core) pull() (e envelope, ticket uint64, ok bool) {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	return c.moveFirst()
+}
+
+// moveFirst moves the first message of the queue that has not expired to its ring, if the
+// ring has room. The queue's lock is held.
+func (c *core) moveFirst() (e envelope, ticket uint64, ok bool) {
+	q, now := &c.queue, int64(0)
 	if q.HasDeadlines() {
 		now = c.rt.clock()
 	}
@@ -386,32 +403,6 @@ func (c *core) advance() {
 			continue
 		}
 		m := c.mailbox(n.Value.priority)
-		t, got := m.claim(1, true)
-		switch {
-		case got == 1:
-			m.came(t, n.Value.came)
-			m.put(t, &n.Value.envelope, q.Body(n))
-			m.mark(t, uint64(n.Value.use))
-			n.Value.ring = m
-			q.leave(n, placed+t)
-		case !c.makeRoom(m):
-			return
-		}
-	}
-}
-
-// pull moves the message that comes first from the queue to a ring, if there is one
-// and the ring has room for it.
-func (c *core) pull(m *mailbox) (e envelope, ticket uint64, ok bool) {
-	q := &c.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	now := c.rt.clock()
-	for n := q.First(); n != nil; n = q.First() {
-		if n.Expired(now) {
-			c.expire(n)
-			continue
-		}
 		t, got := m.claim(1, true)
 		if got == 0 {
 			if c.makeRoom(m) {

@@ -182,24 +182,10 @@ func (o *Options) roomy() bool { return o.Full == DropOldest || ringed(o.slots()
 
 // normalise sets defaults and reports what is wrong.
 func (o *Options) normalise() error {
-	if o.Capacity == 0 {
-		o.Capacity = DefaultCapacity
-	}
-	if o.Spin == 0 {
-		o.Spin = defaultSpin
-	}
-	if o.Nap == 0 {
-		o.Nap = defaultNap
-	}
-	if o.Patience == 0 {
-		o.Patience = defaultPatience
-	}
-	if o.MaxRestarts == 0 {
-		o.MaxRestarts = defaultRestarts
-	}
-	if o.RestartWindow == 0 {
-		o.RestartWindow = defaultWindow
-	}
+	o.Capacity = cmp.Or(o.Capacity, DefaultCapacity)
+	o.Spin, o.Nap = cmp.Or(o.Spin, defaultSpin), cmp.Or(o.Nap, defaultNap)
+	o.Patience = cmp.Or(o.Patience, defaultPatience)
+	o.MaxRestarts, o.RestartWindow = cmp.Or(o.MaxRestarts, defaultRestarts), cmp.Or(o.RestartWindow, defaultWindow)
 	switch {
 	case o.Patience < 0:
 		return invalid("Patience is %v; it is more than 0", o.Patience)

@@ -8,15 +8,15 @@ import (
 
 // Errors of package ring.
 var (
-	Closed   = errors.New("closed")
-	Invalid  = errors.New("invalid option")
-	Released = errors.New("payload released")
+	ErrClosed   = errors.New("closed")
+	ErrInvalid  = errors.New("invalid option")
+	ErrReleased = errors.New("payload released")
 )
 
-// RuntimeClosed is why a runtime does nothing any more.
-var RuntimeClosed = fmt.Errorf("the runtime is %w", Closed)
+// ErrRuntimeClosed is why a runtime does nothing any more.
+var ErrRuntimeClosed = fmt.Errorf("the runtime is %w", ErrClosed)
 
-// Invalidf returns an Invalid error.
+// Invalidf returns an ErrInvalid.
 func Invalidf(format string, args ...any) error {
-	return fmt.Errorf("ring: %w: %s", Invalid, fmt.Sprintf(format, args...))
+	return fmt.Errorf("ring: %w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }

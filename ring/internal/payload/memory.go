@@ -112,7 +112,7 @@ func (m *Memory) Make() (err error) {
 	defer m.making.Unlock()
 	switch {
 	case m.ended:
-		return errs.RuntimeClosed
+		return errs.ErrRuntimeClosed
 	case m.buffer == nil:
 		m.buffer, err = gpu.Alloc[byte](m.dev, int(m.bytes))
 	}
@@ -145,7 +145,7 @@ func (m *Memory) tryAllocate(n int64, elem reflect.Type, view func(Ref)) (_ *Hol
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return nil, errs.RuntimeClosed
+		return nil, errs.ErrRuntimeClosed
 	}
 	each := int64(elem.Size())
 	bytes := n * each
@@ -222,12 +222,12 @@ func (m *Memory) grow() error {
 func (m *Memory) retain(r Ref) error {
 	e := (*m.known.Load())[r.Entry]
 	if e == nil {
-		return fmt.Errorf("ring: %w: the reference names no payload of this runtime", errs.Released)
+		return fmt.Errorf("ring: %w: the reference names no payload of this runtime", errs.ErrReleased)
 	}
 	for {
 		v := e.hosts.Load()
 		if uint32(v>>32) != r.Generation || uint32(v) == 0 || e.programs.Load() == 0 {
-			return fmt.Errorf("ring: %w", errs.Released)
+			return fmt.Errorf("ring: %w", errs.ErrReleased)
 		}
 		if e.hosts.CompareAndSwap(v, v+1) {
 			break
@@ -291,7 +291,7 @@ func (h *Hold) Release() error {
 	delete(m.holds, h)
 	m.mu.Unlock()
 	if closed {
-		return errs.RuntimeClosed
+		return errs.ErrRuntimeClosed
 	}
 	h.entry.programs.Add(-1)
 	return m.release(h.entry)
@@ -348,11 +348,11 @@ func (m *Memory) join(r Ref, take bool) (*entry, error) {
 // entryOf is the entry of the payload that a reference names. m.mu is held.
 func (m *Memory) entryOf(r Ref) (*entry, error) {
 	if m.closed {
-		return nil, errs.RuntimeClosed
+		return nil, errs.ErrRuntimeClosed
 	}
 	e := (*m.known.Load())[r.Entry]
 	if e == nil || e.use == unused || uint32(e.hosts.Load()>>32) != r.Generation {
-		return nil, fmt.Errorf("ring: %w", errs.Released)
+		return nil, fmt.Errorf("ring: %w", errs.ErrReleased)
 	}
 	return e, nil
 }
@@ -368,7 +368,7 @@ func (m *Memory) reopen(e *entry, first, take bool) error {
 	case err != nil:
 		return err
 	case actors == 0 && first:
-		return fmt.Errorf("ring: %w", errs.Released)
+		return fmt.Errorf("ring: %w", errs.ErrReleased)
 	case actors == 0:
 		return errs.Invalidf("no actor has a hold on the payload to take over; retain it in the handler before its reference is sent")
 	}

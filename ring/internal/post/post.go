@@ -175,7 +175,7 @@ func (p *Memory) grow(r *region, words int) error {
 	closed, size, shared := p.closed, max(words, 2*r.words.Len()), r.source != nil
 	p.mu.RUnlock()
 	if closed {
-		return errs.Closed
+		return errs.ErrClosed
 	}
 	larger, err := p.makeRegion(size, shared)
 	if err != nil {
@@ -194,7 +194,7 @@ func (p *Memory) replace(r *region, larger region, words int) (region, error) {
 	defer p.mu.Unlock()
 	switch {
 	case p.closed:
-		return larger, errs.Closed
+		return larger, errs.ErrClosed
 	case r.words.Len() >= words: // another call has grown it
 		return larger, nil
 	}
@@ -223,7 +223,7 @@ func (p *Memory) Read(at uint32, words []uint64) error {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if p.closed {
-		return errs.Closed
+		return errs.ErrClosed
 	}
 	r := &p.device
 	if r.source == nil {
@@ -239,7 +239,7 @@ func (p *Memory) put(r *region, at uint32, words []uint64) error {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if p.closed {
-		return errs.Closed
+		return errs.ErrClosed
 	}
 	if r.source == nil {
 		if err := gpu.CopyIn(p.stream, r.words.Slice(int(at), int(at)+len(words)), words); err != nil {
