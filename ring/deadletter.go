@@ -92,10 +92,9 @@ func (d *DeadLetters) made() bool { return d != nil && d.rt != nil }
 
 // Len returns how many letters are there to be taken.
 func (d *DeadLetters) Len() int {
-	if !d.made() {
+	if !d.collect() {
 		return 0
 	}
-	d.collect()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.number
@@ -103,19 +102,17 @@ func (d *DeadLetters) Len() int {
 
 // Count returns how many letters there were for a reason.
 func (d *DeadLetters) Count(r Reason) uint64 {
-	if !d.made() || r >= reasons {
+	if !d.collect() || r >= reasons {
 		return 0
 	}
-	d.collect()
 	return d.counts[r].Load()
 }
 
 // Total returns how many letters there were.
 func (d *DeadLetters) Total() uint64 {
-	if !d.made() {
+	if !d.collect() {
 		return 0
 	}
-	d.collect()
 	n := uint64(0)
 	for r := range d.counts {
 		n += d.counts[r].Load()
@@ -126,10 +123,9 @@ func (d *DeadLetters) Total() uint64 {
 // Overflow returns how many letters were not kept, since newer ones came before
 // anybody had taken them.
 func (d *DeadLetters) Overflow() uint64 {
-	if !d.made() {
+	if !d.collect() {
 		return 0
 	}
-	d.collect()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.lost
@@ -138,10 +134,9 @@ func (d *DeadLetters) Overflow() uint64 {
 // All takes the letters that are there, the oldest first.
 func (d *DeadLetters) All() iter.Seq[DeadLetter] {
 	return func(yield func(DeadLetter) bool) {
-		if !d.made() {
+		if !d.collect() {
 			return
 		}
-		d.collect()
 		for {
 			l, ok := d.take()
 			if !ok || !yield(l) {
@@ -229,11 +224,16 @@ func (d *DeadLetters) add(l DeadLetter) {
 	d.signal()
 }
 
-// collect makes letters of messages that nobody has looked at yet.
-func (d *DeadLetters) collect() {
+// collect makes letters of messages that nobody has looked at yet. It reports whether the
+// dead letters are those of a runtime.
+func (d *DeadLetters) collect() bool {
+	if !d.made() {
+		return false
+	}
 	for _, c := range d.rt.living() {
 		c.sweep()
 	}
+	return true
 }
 
 // letter makes a dead letter of a message. err is why, if the reason does not say, and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -119,12 +120,7 @@ func (rt *Runtime) Groups() []string {
 	}
 	rt.groups.mu.Lock()
 	defer rt.groups.mu.Unlock()
-	names := make([]string, 0, len(rt.groups.byName))
-	for name := range rt.groups.byName {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(rt.groups.byName))
 }
 
 func (g *Group[M]) message() reflect.Type { return reflect.TypeFor[M]() }

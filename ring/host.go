@@ -750,12 +750,7 @@ func (h *hostActor) dropInbox() (err error) {
 	for rt.collectInboxes() > 0 {
 	}
 	rt.inboxes.mu.Lock()
-	for i, other := range rt.inboxes.list {
-		if other == b {
-			rt.inboxes.list = append(rt.inboxes.list[:i:i], rt.inboxes.list[i+1:]...)
-			break
-		}
-	}
+	rt.inboxes.list = slices.DeleteFunc(rt.inboxes.list, func(other *inbox) bool { return other == b })
 	rt.inboxes.mu.Unlock()
 	rt.post.ReleaseHostPart(b.box)
 	rt.owners.Delete(b.box.Number)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -373,14 +374,8 @@ type supervision struct {
 func (s *supervision) allows(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept := s.restarts[:0]
-	for _, t := range s.restarts {
-		if now.Sub(t) < s.within {
-			kept = append(kept, t)
-		}
-	}
-	s.restarts = kept
-	if len(kept) >= s.most {
+	s.restarts = slices.DeleteFunc(s.restarts, func(t time.Time) bool { return now.Sub(t) >= s.within })
+	if len(s.restarts) >= s.most {
 		s.restarts = s.restarts[:0]
 		return false
 	}

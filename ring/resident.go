@@ -443,13 +443,6 @@ func (c *resident) overdue() error {
 	return e
 }
 
-// willing returns why the launch cannot end, nil if it can.
-func (c *resident) willing() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.overdue()
-}
-
 // request is the first half of a hold: it has the loops leave. The second one is
 // clear. It does nothing and reports false if the cohort is closed.
 func (c *resident) request() bool {

@@ -237,7 +237,7 @@ func (rt *Runtime) stop(list []*cohort) error {
 	residents := residentsOf(list)
 	var errs []error
 	for _, c := range residents {
-		errs = append(errs, c.willing())
+		errs = append(errs, c.linger())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -254,32 +254,29 @@ func (rt *Runtime) paused(cause string, p *pausing) {
 	rt.traces.Span(pauseTrack, cause, p.asked, 0)
 }
 
-// add adds what an actor has counted.
-func (s *Stats) add(i Info) {
-	s.Accepted += i.Accepted
-	s.Queued += i.Queued
-	s.Handled += i.Handled
-	s.Failed += i.Failed
-	s.Expired += i.Expired
-	s.Dropped += i.Dropped
-	s.DeadLetters += i.DeadLetters
-	s.Rejected += i.Rejected
-	s.Refused += i.Refused
-	s.Restarts += i.Restarts
+// counts are the counts of an actor, in the order of Stats.counts.
+func (i *Info) counts() [10]*uint64 {
+	return [...]*uint64{&i.Accepted, &i.Queued, &i.Handled, &i.Failed, &i.Expired, &i.Dropped, &i.DeadLetters, &i.Rejected, &i.Refused, &i.Restarts}
 }
 
-// less is what was counted between other and i.
+func (s *Stats) counts() [10]*uint64 {
+	return [...]*uint64{&s.Accepted, &s.Queued, &s.Handled, &s.Failed, &s.Expired, &s.Dropped, &s.DeadLetters, &s.Rejected, &s.Refused, &s.Restarts}
+}
+
+// add adds what an actor has counted.
+func (s *Stats) add(i Info) {
+	of := i.counts()
+	for k, n := range s.counts() {
+		*n += *of[k]
+	}
+}
+
+// less returns what was counted between other and i.
 func (i Info) less(other Info) Info {
-	i.Accepted -= other.Accepted
-	i.Queued -= other.Queued
-	i.Handled -= other.Handled
-	i.Failed -= other.Failed
-	i.Expired -= other.Expired
-	i.Dropped -= other.Dropped
-	i.DeadLetters -= other.DeadLetters
-	i.Rejected -= other.Rejected
-	i.Refused -= other.Refused
-	i.Restarts -= other.Restarts
+	of := other.counts()
+	for k, n := range i.counts() {
+		*n -= *of[k]
+	}
 	return i
 }
 

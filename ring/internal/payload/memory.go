@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"runtime"
@@ -454,24 +455,16 @@ type Leak struct {
 
 // leaks returns the lines, most bytes first.
 func leaks(holds map[*Hold]struct{}) []Leak {
-	type place struct {
-		function, file string
-		line           int
-	}
-	sums := map[place]*Leak{}
+	sums := map[Leak]Leak{} // by the place alone
 	for h := range holds {
-		var p place
-		p.function, p.file, p.line = caller(h.site[:])
-		if sums[p] == nil {
-			sums[p] = &Leak{Function: p.function, File: p.file, Line: p.line}
-		}
-		sums[p].Payloads++
-		sums[p].Bytes += h.bytes
+		var place Leak
+		place.Function, place.File, place.Line = caller(h.site[:])
+		sum := cmp.Or(sums[place], place)
+		sum.Payloads++
+		sum.Bytes += h.bytes
+		sums[place] = sum
 	}
-	var list []Leak
-	for _, h := range sums {
-		list = append(list, *h)
-	}
+	list := slices.Collect(maps.Values(sums))
 	slices.SortFunc(list, func(x, y Leak) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line))
 	})

@@ -3,6 +3,7 @@ package workers
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -250,14 +251,13 @@ func (w *Worker) sleep() *Task {
 func (p *Pool) unidle(w *Worker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, other := range p.idle {
-		if other == w {
-			p.idle = append(p.idle[:i], p.idle[i+1:]...)
-			p.idlers.Add(-1)
-			return true
-		}
+	i := slices.Index(p.idle, w)
+	if i < 0 {
+		return false
 	}
-	return false
+	p.idle = slices.Delete(p.idle, i, i+1)
+	p.idlers.Add(-1)
+	return true
 }
 
 // retire ends a worker if there are too many or the pool is closed, and hands its tasks
@@ -271,12 +271,7 @@ func (w *Worker) retire() bool {
 	}
 	p.working.Add(-1)
 	p.replace(func(list []*Worker) []*Worker {
-		for i, other := range list {
-			if other == w {
-				return append(list[:i], list[i+1:]...)
-			}
-		}
-		return list
+		return slices.DeleteFunc(list, func(other *Worker) bool { return other == w })
 	})
 	p.mu.Unlock()
 	if t := w.next; t != nil {
