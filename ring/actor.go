@@ -2,11 +2,15 @@ package ring
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"sync/atomic"
 	"unsafe"
 
 	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/payload"
+	"quern.dev/ring/internal/post"
+	"quern.dev/ring/internal/queue"
 )
 
 // Actor is an actor that takes messages of type In and replies with Out. It is
@@ -17,34 +21,31 @@ type Actor[In, Out any] struct{ core *core }
 // core is an actor without its types.
 type core struct {
 	rt      *Runtime
-	name    string
-	number  uint32  // unique in the runtime, from 1
-	box     postbox // for messages of actors on the device
-	routing routing // of its replies
+	box     post.Box // for messages of actors on the device
+	routing routing  // of its replies
 
 	initial         any // state
 	inSize, outSize uintptr
 
 	server server
 	delivery
-
 	life
-
 	meter meter
+}
 
+// identity is what distinguishes an actor, and its messages, from others of a runtime.
+type identity struct {
+	name   string
+	number uint32        // from 1
 	given  atomic.Uint64 // IDs of messages whose senders have asked for them
-	state  atomic.Uint32
-	reason atomic.Pointer[error] // why it has failed
-
-	failures failures // of messages
 }
 
 func newCore[In, Out any](rt *Runtime, o Options) *core {
 	var in In
 	var out Out
-	c := &core{rt: rt, name: o.Name, initial: o.State, life: newLife[In, Out](&o), inSize: unsafe.Sizeof(in), outSize: unsafe.Sizeof(out)}
-	c.delivery.open(&o, &bodies[In]{}, func() (bodyFIFO, unsafe.Pointer) { return &fifo[Out]{}, unsafe.Pointer(new(Out)) })
-	c.refs = payloadsIn[In](rt)
+	c := &core{rt: rt, initial: o.State, life: newLife[In, Out](rt, &o), inSize: unsafe.Sizeof(in), outSize: unsafe.Sizeof(out)}
+	c.delivery.open(&o, queue.BodiesOf[In](), func() (queue.Untyped, unsafe.Pointer) { return &queue.FIFO[Out]{}, unsafe.Pointer(new(Out)) })
+	c.refs = payload.ReferencesIn[In](rt.payloads.m, rt.record)
 	c.meter.start(rt.perCycle)
 	return c
 }
@@ -63,7 +64,7 @@ func (a *Actor[In, Out]) Ref() actor.Ref[In] {
 	if h, ok := c.server.(*hostActor); ok {
 		return ref[In](h.box(), c)
 	}
-	return ref[In](c.box.box, c)
+	return ref[In](c.box.Number, c)
 }
 
 func ref[M any](box uint32, c *core) actor.Ref[M] {
@@ -251,19 +252,103 @@ func (c *core) post(ctx context.Context, op string, use uint64, msg unsafe.Point
 	return p, err
 }
 
-func (c *core) current() State { return State(c.state.Load()) }
+func (l *life) current() State { return State(l.state.Load()) }
 
-func (c *core) setState(s State) {
-	if State(c.state.Swap(uint32(s))) != s {
-		c.rt.traces.mark(c.name, s.String(), 0, "")
+func (l *life) setState(s State) {
+	if State(l.state.Swap(uint32(s))) != s {
+		l.traces.Mark(l.name, s.String(), 0, "")
 	}
 }
 
 // move changes the state if it is the first of two.
-func (c *core) move(from, to State) bool {
-	moved := c.state.CompareAndSwap(uint32(from), uint32(to))
+func (l *life) move(from, to State) bool {
+	moved := l.state.CompareAndSwap(uint32(from), uint32(to))
 	if moved {
-		c.rt.traces.mark(c.name, to.String(), 0, "")
+		l.traces.Mark(l.name, to.String(), 0, "")
 	}
 	return moved
+}
+
+// State is where an actor is in its life:
+//
+//	created -> launched -> active <-> deactivated -> terminating -> terminated
+//	                          \-> failed -> active (restarted) or terminated
+type State uint32
+
+// States.
+const (
+	Created     State = iota // it has a mailbox
+	Launched                 // and a place on the device
+	Active                   // it handles messages
+	Deactivated              // it keeps messages, and handles none
+	Terminating              // it handles the messages that it has, and takes none
+	Terminated               // it handles and takes none
+	Failed                   // its handler has failed; it keeps messages, and handles and takes none
+)
+
+var stateNames = [...]string{"created", "launched", "active", "deactivated", "terminating", "terminated", "failed"}
+
+// String returns the state's name.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return "unknown"
+}
+
+// open reports whether an actor in state s takes messages.
+func (s State) open() bool { return s == Active || s == Deactivated || s == Launched }
+
+// Values that nobody has made (nil, or zero values of the package's types) give errors,
+// or zeros where there are none.
+
+// made returns the actor's core, or an error if there is none.
+func (a *Actor[In, Out]) made(op string) (*core, error) {
+	if a == nil || a.core == nil {
+		return nil, notMade(op, "actor")
+	}
+	return a.core, nil
+}
+
+// usable is made, for an operation with a context.
+func (a *Actor[In, Out]) usable(ctx context.Context, op string) (*core, error) {
+	c, err := a.made(op)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.usable(ctx, op)
+}
+
+// usable reports, as an error, why an operation with a context does not begin.
+func (c *core) usable(ctx context.Context, op string) error {
+	if ctx == nil {
+		return c.about(op, errNilContext)
+	}
+	if err := ctx.Err(); err != nil {
+		return c.about(op, err)
+	}
+	return nil
+}
+
+// made reports whether the runtime is not the zero value.
+func (rt *Runtime) made() bool { return rt != nil && (rt.dev != nil || rt.actors != nil) }
+
+// usable reports, as an error, why an operation does not begin.
+func (rt *Runtime) usable(op string) error {
+	if !rt.made() {
+		return notMade(op, "runtime")
+	}
+	return nil
+}
+
+// usable reports, as an error, why an operation does not begin.
+func (g *Group[M]) usable(op string) error {
+	if g == nil || g.rt == nil {
+		return notMade(op, "group")
+	}
+	return nil
+}
+
+func notMade(op, what string) error {
+	return fmt.Errorf("ring: %s: %w: the %s is nil, or no function of the package has made it", op, ErrInvalid, what)
 }

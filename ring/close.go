@@ -84,7 +84,7 @@ func (rt *Runtime) vanish() error {
 		errs = append(errs, c.free())
 	}
 	rt.lingering = nil
-	return errors.Join(append(errs, rt.payloads.close(), rt.post.close(), rt.streams.close())...)
+	return errors.Join(append(errs, rt.payloads.close(), rt.post.Close(), rt.streams.Close())...)
 }
 
 func (rt *Runtime) close() error {
@@ -106,7 +106,7 @@ func (rt *Runtime) close() error {
 		ends.Go(func() { errs[i] = c.executor.close() })
 	}
 	ends.Wait()
-	rt.workers.close()
+	rt.workers.Close()
 	rt.pumps.Wait()
 	if !rt.supervised() {
 		rt.record(fmt.Errorf("ring: a supervisor did not return within %v", rt.config.Patience))
@@ -147,7 +147,7 @@ func (rt *Runtime) close() error {
 		errs = append(errs, c.free()) // not under c.mu: other residents make way for it
 	}
 	if len(rt.lingering) == 0 {
-		errs = append(errs, rt.payloads.close(), rt.post.close(), rt.streams.close())
+		errs = append(errs, rt.payloads.close(), rt.post.Close(), rt.streams.Close())
 	}
 	if len(left.Actors) > 0 {
 		errs = append(errs, left)
@@ -188,12 +188,12 @@ func (c *cohort) visitors(v *watchdog.Timer) (n int) {
 
 // inUse reports whether somebody may look at what the actor shares with the device, which
 // was detached.
-func (c *core) inUse() bool { return c.asking() || c.visited() }
+func (d *delivery) inUse() bool { return d.asking() || d.visited() }
 
 // asking reports whether a caller of Ask has not yet seen what became of its
 // message.
-func (c *core) asking() bool {
-	for _, m := range c.mailboxes {
+func (d *delivery) asking() bool {
+	for _, m := range d.mailboxes {
 		for i := range m.state {
 			if use := m.state[i].Load() & useMask; use == asked || use == closing {
 				return true

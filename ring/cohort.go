@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,7 +13,69 @@ import (
 	"quern.dev/gpu"
 	"quern.dev/ring/internal/loop"
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/post"
+	"quern.dev/ring/internal/rings"
 )
+
+// server has an actor's handler called: a block of a resident launch, a block that
+// whoever waits runs, or a goroutine.
+type server interface {
+	holder
+	// handled reports whether a ticket is handled. It may wait for that, and handle
+	// messages itself, until ctx is cancelled.
+	handled(ctx context.Context, m *mailbox, ticket uint64) (bool, error)
+	// kick makes sure that messages are handled that nobody waits for. Whoever calls it
+	// visits the actor, as core.kick does.
+	kick()
+	// renew gives the actor, which is held, the state that it was spawned with.
+	renew(initial any) error
+	// room reports whether the actor can become active.
+	room() error
+}
+
+// holder is what can be stopped between messages.
+type holder interface {
+	// hold waits for the end of the message that the handler is at, if it is at one,
+	// and has it not called again until resume. Messages wait in the mailboxes.
+	hold() error
+	// resume ends a hold, and takes note of what the actor's state is now.
+	resume() error
+}
+
+// restart has the server take note of the actor's state.
+func restart(s holder) error {
+	if err := s.hold(); err != nil {
+		return err
+	}
+	return s.resume()
+}
+
+// place is an actor's block in a cohort.
+type place struct {
+	*resident
+	actor *core
+	block int
+}
+
+func (p *place) handled(_ context.Context, m *mailbox, ticket uint64) (bool, error) {
+	return m.handled(ticket), nil
+}
+
+func (p *place) kick() {
+	if p.away(p.block) {
+		if _, err := p.watch(); err != nil {
+			p.rt.record(err)
+		}
+	}
+}
+
+func (p *place) renew(initial any) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.states.set(p.stream, p.block, initial)
+}
+
+func (p *place) room() error { return p.resident.room(p.actor.name) }
 
 // cohort is actors with one handler that share a launch, a block each. Its memory
 // is made for a number of actors; those that come later start a new cohort.
@@ -197,12 +260,12 @@ func (c *cohort) add(a *core, active bool) (err error) {
 	for level := range mail.Levels {
 		from, slots := ringAt(c.shape, level)
 		ring := uintptr(i*slotsOf(c.shape) + from)
-		m := newMailbox(unsafe.Add(in, ring*inStep), unsafe.Add(out, ring*outStep), inStep, outStep, a.inSize, a.outSize, slots, c.firstTicket(i, level))
-		m.owner, m.source = a, level
+		m := newMailbox(a, rings.Inbox{At: unsafe.Add(in, ring*inStep), Step: inStep, Size: a.inSize, Mask: uint64(slots - 1), Shared: rings.RaceEnabled},
+			rings.Outbox{At: unsafe.Add(out, ring*outStep), Step: outStep, Size: a.outSize, Mask: uint64(slots - 1)}, c.firstTicket(i, level))
+		m.source = level
 		if level != mail.MiddleLevel {
 			m.hint = c.command(i)
 		}
-		m.shared = raceEnabled
 		a.mailboxes = append(a.mailboxes, m)
 	}
 	a.server = c.executor.serve(i, a)
@@ -213,7 +276,7 @@ func (c *cohort) add(a *core, active bool) (err error) {
 		err = c.address(i, a)
 	}
 	if err == nil {
-		c.rt.post.owners.Store(a.box.box, a)
+		c.rt.owners.Store(a.box.Number, a)
 		c.settleIn(i, a)
 		a.setState(Launched)
 		if active {
@@ -233,10 +296,11 @@ func (c *cohort) arguments(l *gpu.Launch, shape loop.Shape, from, to int) {
 	c.states.arg(l, from, to)
 	gpu.SliceArg(l, span(c.mapped[1], from, to, slots*int(shape.InStep)))
 	gpu.SliceArg(l, span(c.mapped[2], from, to, slots*int(shape.OutStep)))
-	gpu.SliceArg(l, c.rt.post.device.words)
-	gpu.SliceArg(l, c.rt.post.host.words)
+	device, host := c.rt.post.Arguments()
+	gpu.SliceArg(l, device)
+	gpu.SliceArg(l, host)
 	if p := c.program.Payload; p != nil {
-		p(l, c.rt.payloads)
+		p(l, &c.rt.payloads)
 	}
 }
 
@@ -284,7 +348,7 @@ func (c *cohort) address(i int, a *core) error {
 	for level, m := range a.mailboxes {
 		cursors[level] = uint32(m.first)
 	}
-	cursors[mail.Box], cursors[mail.Number] = a.box.box, a.number
+	cursors[mail.Box], cursors[mail.Number] = a.box.Number, a.number
 	return gpu.CopyIn(c.stream, c.cursors.Slice(i*mail.CursorWords, (i+1)*mail.CursorWords), cursors)
 }
 
@@ -312,3 +376,159 @@ func (c *cohort) hold() error { return c.executor.hold() }
 
 // resume ends a hold.
 func (c *cohort) resume() error { return c.executor.resume() }
+
+// Blocks of actors that have terminated are given to others. The new actor goes on
+// with the tickets of the one before, so that nothing in the rings or the cursors
+// has to be cleared, and no reader ever finds there what it looks for by mistake.
+
+// freeBlock returns the block for the next actor: one whose actor has terminated and
+// whose askers have their replies, or the first that nobody has had. It is the size
+// of the cohort if there is none. c.mu is held.
+func (c *cohort) freeBlock() int {
+	for i, a := range c.actors {
+		if a.ended() && !c.executor.occupied(i) && a.vacate() {
+			return i
+		}
+	}
+	return len(c.actors)
+}
+
+// hasFreeBlock reports whether there is a block for one more actor.
+func (c *cohort) hasFreeBlock() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.freeBlock() < c.size
+}
+
+// ended reports whether the actor has terminated and nothing is left to be done.
+func (l *life) ended() bool {
+	select {
+	case <-l.over:
+		_, stuck := errors.AsType[*StuckError](l.err)
+		return !stuck
+	default:
+		return false
+	}
+}
+
+// assign returns the block for the next actor, which the caller keeps from others, and
+// gives the actor its mailbox in the post memory: what the one before had.
+func (c *cohort) assign(a *core) (i int, err error) {
+	c.mu.Lock()
+	i = c.freeBlock()
+	var before *core
+	if i < len(c.actors) {
+		before = c.actors[i]
+	}
+	c.mu.Unlock()
+	if before == nil {
+		a.box, err = c.rt.post.NewBox(int(c.shape.InStep), a.number)
+	} else {
+		a.box, err = before.handOver(a)
+	}
+	return i, err
+}
+
+// handOver gives the heir the mailbox in the post memory of an actor that has ended.
+// What others on the device had put there are dead letters.
+func (c *core) handOver(heir *core) (b post.Box, err error) {
+	if c.rt.referred.Load() {
+		// Senders keep in mind whose mailbox it was, until their launch ends.
+		if err := c.rt.Quiesce("hand a mailbox on"); err != nil {
+			return b, err
+		}
+		defer func() { err = errors.Join(err, c.rt.Resume()) }()
+	}
+	next, err := c.returnMail()
+	if err != nil {
+		return b, err
+	}
+	p, at := c.rt.post, c.box.At()
+	b = c.box
+	b.First = next
+	return b, errors.Join(p.Write(at+mail.BoxRefused, 0, 0), p.Write(at+mail.BoxHead, uint64(uint32(next)), 1, uint64(heir.number))) // asleep
+}
+
+// vacate gives the rings of an actor that has ended up, if no caller has a use for them
+// any more, and reports whether that is so.
+func (c *core) vacate() bool {
+	if !c.receiving.tryLock() {
+		return false
+	}
+	defer c.receiving.unlock()
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	if c.detached {
+		return true
+	}
+	c.keepReplies()
+	for _, m := range c.mailboxes {
+		m.sweep()
+		if !m.atRest() {
+			return false
+		}
+	}
+	c.detached = c.visitors.CompareAndSwap(0, noMoreVisits)
+	return c.detached
+}
+
+// atRest reports whether all slots are vacant. The mailbox is closed.
+func (m *mailbox) atRest() bool {
+	for i := range m.state {
+		if m.state[i].Load()&useMask != vacant {
+			return false
+		}
+	}
+	return true
+}
+
+// firstTicket is that of the next actor in a block. c.mu is held.
+func (c *cohort) firstTicket(i, level int) uint64 {
+	if i == len(c.actors) {
+		return 0
+	}
+	return c.actors[i].mailboxes[level].next()
+}
+
+// settleIn puts an actor into a block. c.mu is held.
+func (c *cohort) settleIn(i int, a *core) {
+	if i < len(c.actors) {
+		c.actors[i].routing.free(c.rt.post)
+		c.actors = slices.Clone(c.actors) // others are at work on the list
+		c.actors[i] = a
+		return
+	}
+	c.actors = append(c.actors, a)
+}
+
+// place finds a cohort with room, nil if there is none.
+func (rt *Runtime) place(p *Program, shape loop.Shape) *cohort {
+	for _, c := range rt.all() { // not under rt.mu, which who holds a cohort may want
+		if c.program == p && c.shape == shape && c.hasFreeBlock() {
+			return c
+		}
+	}
+	return nil
+}
+
+// Sizes of cohorts: each of a handler has twice the actors of the last, as long as
+// its rings are not larger than maxRings.
+const (
+	firstCohort = 4
+	maxCohort   = 256
+	maxRings    = 64 << 20
+)
+
+// sizeOf is the size of the next cohort of a handler.
+func (rt *Runtime) sizeOf(p *Program, shape loop.Shape) int {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	size := firstCohort
+	for _, c := range rt.cohorts {
+		if c.program == p && c.shape == shape {
+			size = min(2*c.size, maxCohort)
+		}
+	}
+	each := 8 * slotsOf(shape) * int(shape.InStep+shape.OutStep)
+	return max(1, min(size, maxRings/each))
+}

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
+
+	"quern.dev/ring/internal/mail"
 )
 
 // DeadLetter is a message that its actor did not handle to the end.
@@ -89,10 +92,9 @@ func (d *DeadLetters) made() bool { return d != nil && d.rt != nil }
 
 // Len returns how many letters are there to be taken.
 func (d *DeadLetters) Len() int {
-	if !d.made() {
+	if !d.collect() {
 		return 0
 	}
-	d.collect()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.number
@@ -100,19 +102,17 @@ func (d *DeadLetters) Len() int {
 
 // Count returns how many letters there were for a reason.
 func (d *DeadLetters) Count(r Reason) uint64 {
-	if !d.made() || r >= reasons {
+	if !d.collect() || r >= reasons {
 		return 0
 	}
-	d.collect()
 	return d.counts[r].Load()
 }
 
 // Total returns how many letters there were.
 func (d *DeadLetters) Total() uint64 {
-	if !d.made() {
+	if !d.collect() {
 		return 0
 	}
-	d.collect()
 	n := uint64(0)
 	for r := range d.counts {
 		n += d.counts[r].Load()
@@ -123,10 +123,9 @@ func (d *DeadLetters) Total() uint64 {
 // Overflow returns how many letters were not kept, since newer ones came before
 // anybody had taken them.
 func (d *DeadLetters) Overflow() uint64 {
-	if !d.made() {
+	if !d.collect() {
 		return 0
 	}
-	d.collect()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.lost
@@ -135,10 +134,9 @@ func (d *DeadLetters) Overflow() uint64 {
 // All takes the letters that are there, the oldest first.
 func (d *DeadLetters) All() iter.Seq[DeadLetter] {
 	return func(yield func(DeadLetter) bool) {
-		if !d.made() {
+		if !d.collect() {
 			return
 		}
-		d.collect()
 		for {
 			l, ok := d.take()
 			if !ok || !yield(l) {
@@ -226,11 +224,16 @@ func (d *DeadLetters) add(l DeadLetter) {
 	d.signal()
 }
 
-// collect makes letters of messages that nobody has looked at yet.
-func (d *DeadLetters) collect() {
+// collect makes letters of messages that nobody has looked at yet. It reports whether the
+// dead letters are those of a runtime.
+func (d *DeadLetters) collect() bool {
+	if !d.made() {
+		return false
+	}
 	for _, c := range d.rt.living() {
 		c.sweep()
 	}
+	return true
 }
 
 // letter makes a dead letter of a message. err is why, if the reason does not say, and
@@ -305,3 +308,177 @@ func (rt *Runtime) clock() int64 { return int64(time.Since(rt.messages.born)) }
 
 // letterRoom is how many dead letters are kept.
 func (rt *Runtime) letterRoom() int { return rt.messages.letters.limit }
+
+// remove gives up a message in the queue. The queue's lock is held.
+func (c *core) remove(n *entry, reason Reason, err error) {
+	q := &c.queue
+	msg := q.Body(n)
+	c.letter(n.Value.envelope, c.idOf(&n.Value.envelope, idQueue, q.removed), reason, err, 0, q.Bodies.Value(msg))
+	if c.refs != nil {
+		c.refs.Release(msg)
+	}
+	if reason == ReasonExpired {
+		c.meter.expired.Add(1)
+	} else {
+		c.meter.dropped.Add(1)
+	}
+	q.leave(n, gone+uint64(reason))
+}
+
+func (c *core) expire(n *entry) { c.remove(n, ReasonExpired, nil) }
+
+// bounce drops a message instead of those in the queue. The queue's lock is held.
+func (c *core) bounce(e *envelope, msg unsafe.Pointer) {
+	q := &c.queue
+	c.letter(*e, c.idOf(e, idQueue, q.removed), ReasonDropped, nil, 0, q.Bodies.Value(noescape(msg))) // a copy
+	c.meter.dropped.Add(1)
+	q.removed++
+}
+
+// lost counts a message in a ring that the handler did not handle to its end.
+func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
+	reason, err, at := ReasonFailed, error(nil), int64(0)
+	switch outcome {
+	case mail.Expired:
+		reason = ReasonExpired
+		c.meter.expired.Add(1)
+	case discarded:
+		reason, err = ReasonTerminated, c.endedFor()
+		c.meter.dropped.Add(1)
+	case gaveUp:
+		reason = ReasonWithdrawn
+		c.meter.dropped.Add(1)
+	default:
+		err = c.handlerError(m, ticket)
+		why, _ := m.failure(ticket)
+		at = why.at
+	}
+	msg := c.queue.Bodies.Blank()
+	m.message(ticket, msg)
+	e := m.envelope(ticket)
+	e.deadline = deadlineOf(m.in.Header(ticket).Deadline, c.rt.clock())
+	c.letter(e, c.idOf(&e, m.source, ticket), reason, err, at, c.queue.Bodies.Value(msg))
+}
+
+// handlerError is the error of a message that the handler has failed on.
+func (c *core) handlerError(m *mailbox, ticket uint64) error {
+	why, known := m.failure(ticket)
+	if !known {
+		why.err = cmp.Or(c.failure(), errHandler)
+	}
+	return &HandlerError{Actor: c.name, Ticket: ticket - m.first, Err: why.err}
+}
+
+// endedFor is the error of messages that the actor has ended before.
+func (l *life) endedFor() error {
+	if why := l.failure(); why != nil {
+		return fmt.Errorf("%w: %w", ErrTerminated, why)
+	}
+	return ErrTerminated
+}
+
+// queued counts the messages that are not handled.
+func (d *delivery) queued() int {
+	d.queue.mu.Lock()
+	defer d.queue.mu.Unlock()
+	return d.left()
+}
+
+// left is queued with the queue's lock held.
+func (d *delivery) left() int {
+	n := d.queue.Len()
+	if !d.detached {
+		n += d.inRings()
+	}
+	return n
+}
+
+// traffic returns the messages that were accepted, and those of them that are not
+// done with.
+func (c *core) traffic() (accepted, waiting uint64) {
+	if h, ok := c.server.(*hostActor); ok && h.inbox.Load() != nil {
+		c.rt.inboxes.mu.Lock() // nothing goes from there to the queue meanwhile
+		defer c.rt.inboxes.mu.Unlock()
+		n := uint64(h.inbox.Load().waiting(c.rt))
+		defer func() { accepted, waiting = accepted+n, waiting+n }()
+	}
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	waiting = uint64(c.queue.Len())
+	accepted = c.queue.removed + waiting
+	for _, m := range c.mailboxes {
+		if c.detached {
+			accepted += m.accepted()
+			continue
+		}
+		first, tail := m.unhandled() // of one moment, so that what is done never becomes less
+		accepted += tail - m.first
+		waiting += tail - first
+	}
+	return accepted, waiting
+}
+
+// sweep counts messages that have expired or failed and that nobody has looked at
+// yet.
+func (c *core) sweep() {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	c.queue.Expire(c.rt.clock(), c.expire)
+	if c.detached {
+		return
+	}
+	for _, m := range c.mailboxes {
+		m.sweep()
+	}
+}
+
+// shut ends the way in of an actor whose state is not open any more, and returns how
+// many messages are not handled: nobody adds to them after that.
+func (c *core) shut() int {
+	for _, m := range c.mailboxes {
+		m.close()
+	}
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	for _, m := range c.mailboxes {
+		m.marked()
+	}
+	return c.left()
+}
+
+// discard makes dead letters of all messages that are not handled, and has their
+// callers of Ask return. The actor has ended: nobody is at work on its rings. It
+// returns how many there were.
+func (c *core) discard() int {
+	q := &c.queue
+	c.shut()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n, why := 0, c.endedFor()
+	for e := q.First(); e != nil; e = q.First() {
+		c.remove(e, ReasonTerminated, why)
+		n++
+	}
+	for _, m := range c.mailboxes {
+		n += m.discard()
+		m.sweep()
+	}
+	c.wakeReceiver()
+	return n
+}
+
+// detach is called before the memory of the rings is given back. Receive still has the
+// replies.
+func (c *core) detach() {
+	c.wakeReceiver()
+	c.receiving.lock()
+	defer c.receiving.unlock()
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	if c.detached {
+		return
+	}
+	c.keepReplies()
+	c.detached = true
+	c.visitors.Add(noMoreVisits)
+}

@@ -14,6 +14,7 @@ import (
 
 	"quern.dev/kernel"
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/rings"
 )
 
 type numbered struct{ Number, Priority uint32 }
@@ -23,7 +24,7 @@ const adds = 1
 
 func TestCapacityIsExact(t *testing.T) {
 	for _, capacity := range []int{1, 2, 3, 5, 16, 63, 64, 65, 100, 129, 1000, 4096, MaxCapacity} {
-		if capacity == MaxCapacity && raceEnabled && testing.Short() {
+		if capacity == MaxCapacity && rings.RaceEnabled && testing.Short() {
 			continue
 		}
 		for _, inactive := range []bool{true, false} {
@@ -369,7 +370,7 @@ func TestCancelledAsksLeaveTheirMessages(t *testing.T) {
 	if i := a.Info(); n != 6 || i.Handled != 6 || i.Accepted != 6 {
 		t.Errorf("%d messages, %+v; want 6", n, i)
 	}
-	if n := a.core.queue.used; n != 0 {
+	if n := a.core.queue.Used(); n != 0 {
 		t.Errorf("%d entries of the queue are in use", n)
 	}
 }
@@ -491,7 +492,7 @@ func TestNothingIsLost(t *testing.T) {
 					t.Errorf("%s, capacity %d: message %d was handled or a letter %d times", name, capacity, n, times)
 				}
 			}
-			if used := a.core.queue.used; used != 0 {
+			if used := a.core.queue.Used(); used != 0 {
 				t.Errorf("%s, capacity %d: %d entries of the queue are in use", name, capacity, used)
 			}
 		}

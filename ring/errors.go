@@ -3,7 +3,10 @@ package ring
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
+
+	"quern.dev/ring/internal/errs"
 )
 
 // Errors that are matched with errors.Is.
@@ -11,7 +14,7 @@ var (
 	// ErrQueueFull means that the mailbox of an actor with the policy [Reject] is full.
 	ErrQueueFull = errors.New("queue full")
 	// ErrClosed means that the runtime, or the group, was closed.
-	ErrClosed = errors.New("closed")
+	ErrClosed = errs.ErrClosed
 	// ErrExpired means that the deadline of a message had passed before it was handled.
 	ErrExpired = errors.New("the message has expired")
 	// ErrDropped means that a message was given up for others, by the policy [DropOldest].
@@ -28,7 +31,7 @@ var (
 	// ErrNoReply means that the handler did not reply to a message that was asked.
 	ErrNoReply = errors.New("the handler did not reply")
 	// ErrInvalid means that an option or another argument is not acceptable.
-	ErrInvalid = errors.New("invalid option")
+	ErrInvalid = errs.ErrInvalid
 	// ErrNameTaken means that an actor or a group has the name already. It matches
 	// ErrInvalid, too.
 	ErrNameTaken = fmt.Errorf("%w: the name is taken", ErrInvalid)
@@ -82,15 +85,12 @@ func (e *HandlerError) Error() string {
 func (e *HandlerError) Unwrap() error { return e.Err }
 
 // about says which call to which actor an error is of.
-func (c *core) about(op string, err error) error {
-	return fmt.Errorf("ring: %s: actor %s: %w", op, c.name, err)
+func (i *identity) about(op string, err error) error {
+	return fmt.Errorf("ring: %s: actor %s: %w", op, i.name, err)
 }
 
-// errRuntimeClosed is why a runtime does nothing any more.
-var errRuntimeClosed = fmt.Errorf("the runtime is %w", ErrClosed)
-
 // closedFor is the error of what a runtime that is closed does not do any more.
-func closedFor(what string) error { return during(what, errRuntimeClosed) }
+func closedFor(what string) error { return during(what, errs.ErrRuntimeClosed) }
 
 // operationError is an error and the operation that the program called.
 type operationError struct {
@@ -114,5 +114,26 @@ func (e *operationError) Error() string {
 func (e *operationError) Unwrap() error { return e.err }
 
 func invalid(format string, args ...any) error {
-	return fmt.Errorf("ring: %w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+	return errs.Invalidf(format, args...)
+}
+
+// PanicError means that a function of the program has panicked, or that it has
+// ended its goroutine with runtime.Goexit.
+type PanicError struct {
+	Value any    // of the panic
+	Stack []byte // of the goroutine
+}
+
+// newPanicError is called by the function that has recovered.
+func newPanicError(value any) *PanicError {
+	return &PanicError{Value: value, Stack: debug.Stack()}
+}
+
+// Error says what the value is, not the stack.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the value if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
 }

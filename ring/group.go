@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -79,7 +80,7 @@ func NewGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 		return nil, fmt.Errorf("ring: new group: %w: there is a group %q already; close it, or choose another name", ErrNameTaken, name)
 	}
 	var err error
-	if g.at, err = rt.post.reserve(1); err != nil {
+	if g.at, err = rt.post.Reserve(1); err != nil {
 		return nil, err
 	}
 	if all.byName == nil {
@@ -119,12 +120,7 @@ func (rt *Runtime) Groups() []string {
 	}
 	rt.groups.mu.Lock()
 	defer rt.groups.mu.Unlock()
-	names := make([]string, 0, len(rt.groups.byName))
-	for name := range rt.groups.byName {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(rt.groups.byName))
 }
 
 func (g *Group[M]) message() reflect.Type { return reflect.TypeFor[M]() }
@@ -227,16 +223,16 @@ func (g *Group[M]) replace(members []Member[M]) error {
 	if len(members) > room {
 		room = max(16, 2*room, len(members))
 		var err error
-		if at, err = g.rt.post.reserve(room); err != nil {
+		if at, err = g.rt.post.Reserve(room); err != nil {
 			return g.failed(err)
 		}
 	}
 	if err := g.rt.Quiesce("change a group"); err != nil {
 		return g.failed(err)
 	}
-	err := g.rt.post.write(at, words...)
+	err := g.rt.post.Write(at, words...)
 	if err == nil {
-		err = g.rt.post.write(g.at, mail.GroupWord(at, len(members)))
+		err = g.rt.post.Write(g.at, mail.GroupWord(at, len(members)))
 	}
 	if err == nil {
 		g.members.Store(&members)
@@ -244,7 +240,7 @@ func (g *Group[M]) replace(members []Member[M]) error {
 	err = errors.Join(err, g.rt.Resume())
 	if at != g.list {
 		if g.room > 0 {
-			g.rt.post.release(g.list, g.room)
+			g.rt.post.Release(g.list, g.room)
 		}
 		g.list, g.room = at, room
 	}
@@ -263,7 +259,7 @@ func (g *Group[M]) vacate(c *core) error {
 	if i < 0 || g.closed {
 		return nil
 	}
-	return g.rt.post.write(g.list+uint32(i), 0)
+	return g.rt.post.Write(g.list+uint32(i), 0)
 }
 
 // vacate takes an actor that has terminated out of what groups are on the device.
@@ -298,7 +294,7 @@ func (g *Group[M]) Close() error {
 	g.members.Store(new([]Member[M]))
 	g.closed = true
 	if g.room > 0 {
-		g.rt.post.release(g.list, g.room)
+		g.rt.post.Release(g.list, g.room)
 	}
 	g.rt.groups.mu.Lock()
 	defer g.rt.groups.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"quern.dev/gpu"
 	"quern.dev/kernel"
 	"quern.dev/ring"
 )
@@ -577,5 +578,47 @@ func TestActorsThatStopWhileTheRuntimeIsClosed(t *testing.T) {
 		}
 	case <-ctx.Done():
 		t.Fatal("Close does not return")
+	}
+}
+
+// TestHostActorsSpawnedDuringCloseEnd spawns host actors while their runtime is closed.
+// Those that are spawned in time end with it.
+func TestHostActorsSpawnedDuringCloseEnd(t *testing.T) {
+	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	for range 200 {
+		rt, err := ring.New(dev, ring.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var spawners sync.WaitGroup
+		actors := make([]*ring.Actor[int, int], 4)
+		for i := range actors {
+			spawners.Go(func() {
+				for {
+					a, err := ring.SpawnHost(t.Context(), rt, double, ring.Options{})
+					if err != nil {
+						if !errors.Is(err, ring.ErrClosed) {
+							t.Error(err)
+						}
+						return
+					}
+					actors[i] = a
+				}
+			})
+		}
+		time.Sleep(50 * time.Microsecond)
+		if err := rt.Close(); err != nil {
+			t.Fatal(err)
+		}
+		spawners.Wait()
+		for _, a := range actors {
+			if a != nil && a.State() != ring.Terminated {
+				t.Fatalf("actor %s is %v after Close", a.Name(), a.State())
+			}
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"quern.dev/ring/internal/loop"
 	"quern.dev/ring/internal/mail"
 	"quern.dev/ring/internal/watchdog"
+	"quern.dev/ring/internal/workers"
 )
 
 // local is an actor's block on a device whose kernels run in their caller: the
@@ -37,10 +38,10 @@ type local struct {
 	holds   int // that keep it from running
 	closed  bool
 
-	kicked   atomic.Bool // it is in a queue of the pool, or a worker runs it
-	missed   atomic.Bool // a worker wanted to run the block while another goroutine had the turn
-	byWorker atomic.Bool // a worker runs the block
-	next     *local      // in a queue of the pool
+	kicked   atomic.Bool  // it is in a queue of the pool, or a worker runs it
+	missed   atomic.Bool  // a worker wanted to run the block while another goroutine had the turn
+	byWorker atomic.Bool  // a worker runs the block
+	task     workers.Task // runs the block
 
 	door    sync.Mutex
 	waiters []*waiter // guarded by door
@@ -202,14 +203,14 @@ func (l *local) take() bool { return l.halting.Load() == 0 && l.turn.TryLock() }
 func (l *local) kick() { l.kickBy(nil) }
 
 // kickBy is kick by a worker, nil for other goroutines.
-func (l *local) kickBy(w *worker) {
+func (l *local) kickBy(w *workers.Worker) {
 	if !l.kicked.Load() && !l.kicked.Swap(true) {
-		l.cohort.rt.workers.add(l, w)
+		l.cohort.rt.workers.Add(&l.task, w)
 	}
 }
 
 // serve runs the block, if nobody else does, for a worker.
-func (l *local) serve(w *worker) {
+func (l *local) serve(w *workers.Worker) {
 	if !l.take() {
 		l.kicked.Store(false)
 		l.missed.Store(true)
@@ -231,7 +232,7 @@ func (l *local) serve(w *worker) {
 	}
 	l.after(err)
 	if more && !l.kicked.Swap(true) {
-		w.again(l)
+		w.Again(&l.task)
 	}
 }
 
@@ -249,16 +250,16 @@ func (l *local) pending() uint32 {
 	if l.cursors[mail.Pending] != 0 {
 		n++
 	}
-	return n + l.cohort.rt.post.waiting(l.actor.box)
+	return n + l.cohort.rt.post.Waiting(l.actor.box)
 }
 
 // run handles messages, if it can. The turn is held. w is the worker that runs the
 // block, nil for other goroutines.
-func (l *local) run(w *worker) error {
+func (l *local) run(w *workers.Worker) error {
 	if !l.ready() {
 		return nil
 	}
-	if grown := l.cohort.rt.post.grown.Load(); l.call.Load() == nil || l.grown != grown {
+	if grown := l.cohort.rt.post.Grown(); l.call.Load() == nil || l.grown != grown {
 		l.call.Swap(nil).Close()
 		l.grown = grown
 		if err := l.prepare(); err != nil {
@@ -270,7 +271,7 @@ func (l *local) run(w *worker) error {
 	s.Messages = min(l.pending(), l.most())
 	atomic.StoreUint64(c.left(l.block), 0)
 	var began time.Time
-	if c.rt.traces.on() {
+	if c.rt.traces.On() {
 		began = time.Now()
 	}
 	s.Clock = c.rt.clock()
@@ -278,12 +279,12 @@ func (l *local) run(w *worker) error {
 	err := l.call.Load().Run()
 	l.wakeReceivers(w)
 	if !began.IsZero() {
-		c.rt.traces.span(l.actor.name, "batch", began, int(s.Messages))
+		c.rt.traces.Span(l.actor.name, "batch", began, int(s.Messages))
 	}
 	if l.stuck.Load() {
 		l.stuck.Store(false)
 		if l.byWorker.Load() {
-			c.rt.workers.find()
+			c.rt.workers.Unblocked()
 		}
 	}
 	if err == nil && uint32(atomic.LoadUint64(c.left(l.block))) == mail.Bounded {
@@ -294,7 +295,7 @@ func (l *local) run(w *worker) error {
 
 // wakeReceivers has the actors served that the block has sent messages to, and whose own
 // blocks did not run. w is the worker that has run the block.
-func (l *local) wakeReceivers(w *worker) {
+func (l *local) wakeReceivers(w *workers.Worker) {
 	rt := l.cohort.rt
 	if rt.dev.Backend() == gpu.Sim { // its loop is that of GPUs, which rings bells
 		rt.answerBells()
@@ -309,7 +310,7 @@ func (l *local) wakeReceivers(w *worker) {
 	words[mail.Rung] = 0
 	for i := range min(n, mail.MostRung) {
 		box := uint32(words[mail.Rung+1+i/2] >> (32 * (i & 1)))
-		known, ok := rt.post.owners.Load(box)
+		known, ok := rt.owners.Load(box)
 		if !ok {
 			continue
 		}
@@ -383,7 +384,7 @@ func (l *local) end(err error) error {
 	}
 	// The loop has not said that it sleeps. Actors that send to it after a restart are to
 	// ring.
-	if err := l.cohort.rt.post.write(l.actor.box.box*mail.BoxWords+mail.BoxAsleep, 1); err != nil {
+	if err := l.cohort.rt.post.Write(l.actor.box.At()+mail.BoxAsleep, 1); err != nil {
 		return err
 	}
 	switch {
@@ -508,6 +509,7 @@ func (l *local) room() error { return nil }
 // serve makes the server of an actor in a block.
 func (c *locals) serve(i int, a *core) server {
 	l := &local{cohort: c.cohort, actor: a, block: i, holds: int(c.holds.Load()), timer: *c.rt.watchdog()}
+	l.task.Run = l.serve
 	l.cursors = c.cursorWords.Data()[i*mail.CursorWords:][:mail.CursorWords]
 	for _, m := range a.mailboxes {
 		m.arrivals = newArrivals(int(m.mask) + 1)
@@ -670,7 +672,7 @@ func (l *local) giveUp(call *gpu.InlineLaunch) {
 		return
 	}
 	if l.byWorker.Load() {
-		l.cohort.rt.workers.lose()
+		l.cohort.rt.workers.Blocked()
 	}
 	err := l.overdue()
 	l.actor.stall(err)
@@ -681,7 +683,7 @@ func (l *local) giveUp(call *gpu.InlineLaunch) {
 // far is how far the block is: it becomes more with each run, and with each message
 // of a run.
 func (l *local) far() uint64 {
-	n := uint64(l.epoch.Load()) + uint64(l.cohort.rt.post.head(l.actor.box))
+	n := uint64(l.epoch.Load()) + uint64(l.cohort.rt.post.Head(l.actor.box))
 	for _, m := range l.actor.mailboxes {
 		first, _ := m.unhandled()
 		n += first

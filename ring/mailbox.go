@@ -2,10 +2,13 @@ package ring
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/queue"
+	"quern.dev/ring/internal/rings"
 )
 
 // What a slot of a mailbox is in use for: the lower bits of its state.
@@ -40,17 +43,17 @@ const gaveUp = 0x1fe
 // (n, vacant) through (n, asked), (n, sent) or (n, unheard), once the message has
 // been put, to (n+slots, vacant): at any time one ticket owns it.
 type mailbox struct {
-	owner           *core
-	in, out         unsafe.Pointer // the rings: Go's memory, which they keep, or a device's, which outlives them unless the core is detached
-	inStep, outStep uintptr        // bytes from slot to slot
-	inSize, outSize uintptr        // bytes of a message and of a reply
-	mask            uint64
-	shared          bool     // Go code is on the other side too: every access is atomic
-	hint            *uint64  // if not nil, its upper half counts the messages
-	values          values   // if not nil, messages and replies are there instead of in the rings
-	arrivals        arrivals // if not nil, the host measures how long messages wait
-	source          int      // which mailbox of the owner
-	first           uint64   // ticket
+	owner    *core
+	in       rings.Inbox // of Go's memory, or of a device's, which outlives the mailbox unless the core is detached
+	out      rings.Outbox
+	mask     uint64
+	hint     *uint64  // if not nil, its upper half counts the messages
+	values   values   // if not nil, messages and replies are there instead of in the rings
+	arrivals arrivals // if not nil, the host measures how long messages wait
+	source   int      // which mailbox of the owner
+	first    uint64   // ticket
+
+	failures
 
 	state []atomic.Uint64                 // by slot
 	ids   atomic.Pointer[[]atomic.Uint64] // by slot: the IDs that senders have asked for; nil if none has
@@ -72,10 +75,11 @@ type values interface {
 }
 
 // newMailbox makes a mailbox whose next ticket is first.
-func newMailbox(in, out unsafe.Pointer, inStep, outStep, inSize, outSize uintptr, slots int, first uint64) *mailbox {
-	m := &mailbox{in: in, out: out, inStep: inStep, outStep: outStep, inSize: inSize, outSize: outSize, mask: uint64(slots - 1), first: first}
+func newMailbox(owner *core, in rings.Inbox, out rings.Outbox, first uint64) *mailbox {
+	slots := in.Mask + 1
+	m := &mailbox{owner: owner, in: in, out: out, mask: in.Mask, first: first}
 	m.state = make([]atomic.Uint64, slots)
-	for t := first; t < first+uint64(slots); t++ {
+	for t := first; t < first+slots; t++ {
 		m.slot(t).Store(t << useBits)
 	}
 	m.tail.Store(first)
@@ -139,7 +143,7 @@ func (m *mailbox) vacate(ticket uint64) bool {
 // waits for what becomes of it, if that is neither a reply nor a failure.
 func (m *mailbox) retire(v uint64, heard bool) bool {
 	ticket := v >> useBits
-	outcome, done := m.outcome(ticket)
+	outcome, done := m.out.Outcome(ticket)
 	failed := outcome == mail.HandlerFailed
 	switch {
 	case !done, heard && (replies(outcome) || failed), failed && !m.explained(ticket):
@@ -203,7 +207,7 @@ func (m *mailbox) free(ticket uint64) {
 	case m.values != nil:
 		m.values.clear(int(ticket & m.mask))
 	case m.owner.refs != nil:
-		m.owner.refs.releaseSlot(unsafe.Add(m.inbox(ticket), 8*mail.InHeader))
+		m.owner.refs.ReleaseSlot(m.in.Body(ticket))
 	}
 	if ids := m.ids.Load(); ids != nil {
 		(*ids)[ticket&m.mask].Store(0)
@@ -233,7 +237,7 @@ func (m *mailbox) sweep() {
 		if v>>useBits != t {
 			continue
 		}
-		outcome, done := m.outcome(t)
+		outcome, done := m.out.Outcome(t)
 		if !done {
 			continue
 		}
@@ -252,8 +256,8 @@ func (m *mailbox) sweep() {
 // stash is replies that have left a ring before Receive took them, to make room for
 // messages.
 type stash struct {
-	heads  fifo[stashed]
-	bodies bodyFIFO
+	heads  queue.FIFO[stashed]
+	bodies queue.Untyped
 }
 
 type stashed struct {
@@ -264,48 +268,18 @@ type stashed struct {
 
 // outstanding reports whether there are messages that Receive has not looked at.
 // core.receiving is held.
-func (m *mailbox) outstanding() bool { return m.received != m.next() || m.stash.heads.len() > 0 }
-
-// tag is the upper half of the words of a ticket.
-func tag(ticket uint64) uint64 { return uint64(uint32(ticket)+1) << 32 }
-
-func (m *mailbox) inbox(ticket uint64) unsafe.Pointer {
-	return unsafe.Add(m.in, uintptr(ticket&m.mask)*m.inStep)
-}
-
-func (m *mailbox) outbox(ticket uint64) unsafe.Pointer {
-	return unsafe.Add(m.out, uintptr(ticket&m.mask)*m.outStep)
-}
+func (m *mailbox) outstanding() bool { return m.received != m.next() || len(m.stash.heads.All()) > 0 }
 
 // put writes the message with a ticket.
 func (m *mailbox) put(ticket uint64, e *envelope, msg unsafe.Pointer) {
-	deadline := uint32(0)
+	h := rings.Header{Correlation: e.correlation, Sender: e.sender, Priority: e.priority}
 	if e.deadline != 0 {
-		deadline = e.word(m.owner.rt.clock())
+		h.Deadline = e.word(m.owner.rt.clock())
 	}
-	at, tag := m.inbox(ticket), tag(ticket)
-	urgency := uint64(e.sender<<senderShift | uint32(e.priority))
-	low, high := uint64(uint32(e.correlation)), e.correlation>>32
-	switch {
-	case m.values != nil:
+	if m.values != nil {
 		m.values.put(int(ticket&m.mask), noescape(msg)) // copies it as an In
-		fallthrough
-	case m.shared:
-		m.putShared(at, msg, tag)
-		store(at, mail.CorrelationHigh, tag|high)
-		store(at, mail.CorrelationLow, tag|low)
-		store(at, mail.Deadline, tag|uint64(deadline))
-		store(at, mail.Urgency, tag|urgency)
-	default:
-		// A GPU sees aligned words of 64 bits as wholes, which is all that the rings
-		// need; atomic stores would cost ten times as much.
-		head := (*[mail.InHeader]uint64)(at)
-		head[mail.Urgency] = tag | urgency
-		head[mail.Deadline] = tag | uint64(deadline)
-		head[mail.CorrelationLow] = tag | low
-		head[mail.CorrelationHigh] = tag | high
-		m.putWords(unsafe.Add(at, 8*mail.InHeader), msg, tag)
 	}
+	m.in.Put(ticket, &h, msg)
 	if e.id != 0 {
 		m.keepID(ticket, e.id)
 	}
@@ -323,74 +297,50 @@ func (m *mailbox) keepID(ticket, id uint64) {
 	(*m.ids.Load())[ticket&m.mask].Store(id)
 }
 
-// putWords copies a message of inSize bytes, which are plain data, into a slot with as many
-// words as those fill.
-func (m *mailbox) putWords(at, msg unsafe.Pointer, tag uint64) {
-	n := m.inSize / 4
-	words, data := unsafe.Slice((*uint64)(at), n), unsafe.Slice((*uint32)(msg), n)
-	for len(data) >= 8 && len(words) >= 8 {
-		w, d := (*[8]uint64)(words), (*[8]uint32)(data)
-		w[0], w[1], w[2], w[3] = tag|uint64(d[0]), tag|uint64(d[1]), tag|uint64(d[2]), tag|uint64(d[3])
-		w[4], w[5], w[6], w[7] = tag|uint64(d[4]), tag|uint64(d[5]), tag|uint64(d[6]), tag|uint64(d[7])
-		words, data = words[8:], data[8:]
-	}
-	for i := range data {
-		words[i] = tag | uint64(data[i])
-	}
-	if m.inSize%4 != 0 {
-		*(*uint64)(unsafe.Add(at, 8*n)) = tag | uint64(rest(msg, m.inSize))
-	}
-}
-
-// putShared is putWords with atomic stores.
-func (m *mailbox) putShared(at, msg unsafe.Pointer, tag uint64) {
-	n := m.inSize / 4
-	for i := range n {
-		store(at, mail.InHeader+i, tag|uint64(*(*uint32)(unsafe.Add(msg, 4*i))))
-	}
-	if m.inSize%4 != 0 {
-		store(at, mail.InHeader+n, tag|uint64(rest(msg, m.inSize)))
-	}
-}
-
-// rest returns the last bytes of size bytes at p, which are no whole word.
-func rest(p unsafe.Pointer, size uintptr) uint32 {
-	word := uint32(0)
-	for i := size &^ 3; i < size; i++ {
-		word |= uint32(*(*byte)(unsafe.Add(p, i))) << (8 * (i & 3))
-	}
-	return word
-}
-
-// load reads a word of a slot, store writes it. Slots begin at multiples of 8 bytes and
-// have the words that the caller's sizes say.
-func load(p unsafe.Pointer, word uintptr) uint64 {
-	return atomic.LoadUint64((*uint64)(unsafe.Add(p, 8*word)))
-}
-
-func store(p unsafe.Pointer, word uintptr, v uint64) {
-	atomic.StoreUint64((*uint64)(unsafe.Add(p, 8*word)), v)
-}
-
 // handled reports whether all words of what became of a ticket have arrived.
-func (m *mailbox) handled(ticket uint64) bool {
-	return whole(m.outbox(ticket), mail.OutHeader+(m.outSize+3)/4, ticket)
+func (m *mailbox) handled(ticket uint64) bool { return m.out.Handled(ticket) }
+
+// result is what became of a message.
+type result struct {
+	rings.Result
+	timed bool // Waited is known
 }
 
-// arrived reports whether all words of the message with a ticket are there.
-func (m *mailbox) arrived(ticket uint64) bool {
-	return whole(m.inbox(ticket), mail.InHeader+(m.inSize+3)/4, ticket)
-}
-
-// whole reports whether all words are those of a ticket.
-func whole(at unsafe.Pointer, words uintptr, ticket uint64) bool {
-	want := uint32(ticket) + 1
-	for i := range words {
-		if uint32(load(at, i)>>32) != want {
-			return false
-		}
+// take copies the reply of a ticket, and reports whether all of it has arrived.
+func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (r result, ok bool) {
+	if r.Result, ok = m.out.Take(ticket, reply); !ok {
+		return result{}, false
 	}
-	return true
+	if m.values != nil && replies(r.Outcome) {
+		m.values.take(int(ticket&m.mask), noescape(reply)) // assigns an Out, and does not keep where
+	}
+	if !m.unmeasured(ticket) {
+		r.Waited, r.timed = m.waited(ticket, r.Waited)
+	}
+	return r, true
+}
+
+// envelopeOf is the envelope of a message in a ring, without its deadline.
+func envelopeOf(h rings.Header) envelope {
+	return envelope{priority: h.Priority, sender: h.Sender, correlation: h.Correlation}
+}
+
+// envelope is that of a ticket whose slot is in use.
+func (m *mailbox) envelope(ticket uint64) envelope {
+	e := envelopeOf(m.in.Header(ticket))
+	if ids := m.ids.Load(); ids != nil {
+		e.id = (*ids)[ticket&m.mask].Load()
+	}
+	return e
+}
+
+// message copies the message of a ticket whose slot is in use.
+func (m *mailbox) message(ticket uint64, msg unsafe.Pointer) {
+	if m.values != nil {
+		m.values.message(int(ticket&m.mask), msg)
+		return
+	}
+	m.in.Message(ticket, msg)
 }
 
 // pending reports whether the last ticket is not handled.
@@ -415,7 +365,7 @@ func (m *mailbox) unhandled() (first, tail uint64) {
 		mid := low + (high-low)/2
 		done := m.slot(mid).Load()>>useBits > mid
 		if !done {
-			_, done = m.outcome(mid)
+			_, done = m.out.Outcome(mid)
 		}
 		if done {
 			low = mid + 1
@@ -424,94 +374,6 @@ func (m *mailbox) unhandled() (first, tail uint64) {
 		}
 	}
 	return low, tail
-}
-
-// outcome is what became of a ticket, if that word of it has arrived.
-func (m *mailbox) outcome(ticket uint64) (uint32, bool) {
-	v := load(m.outbox(ticket), mail.Outcome)
-	return uint32(v), uint32(v>>32) == uint32(ticket)+1
-}
-
-// result is what became of a message.
-type result struct {
-	outcome, cycles, waited uint32
-	timed                   bool // waited is known
-}
-
-// take copies the reply of a ticket, and reports whether all of it has arrived.
-func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (result, bool) {
-	at, want := m.outbox(ticket), tag(ticket)
-	head := load(at, mail.Outcome)
-	if head&^(1<<32-1) != want {
-		return result{}, false
-	}
-	cycles, waited := load(at, mail.Cycles), load(at, mail.Waited)
-	wrong := (cycles ^ want) | (waited ^ want)
-	r := result{outcome: uint32(head), cycles: uint32(cycles)}
-	at = unsafe.Add(at, 8*mail.OutHeader)
-	n := m.outSize / 4
-	i := uintptr(0)
-	for ; i+4 <= n; i += 4 {
-		w := (*[4]uint64)(unsafe.Add(at, 8*i))
-		a, b, c, d := atomic.LoadUint64(&w[0]), atomic.LoadUint64(&w[1]), atomic.LoadUint64(&w[2]), atomic.LoadUint64(&w[3])
-		wrong |= (a ^ want) | (b ^ want) | (c ^ want) | (d ^ want)
-		*(*[4]uint32)(unsafe.Add(reply, 4*i)) = [4]uint32{uint32(a), uint32(b), uint32(c), uint32(d)}
-	}
-	for ; i < n; i++ {
-		v := load(at, i)
-		wrong |= v ^ want
-		*(*uint32)(unsafe.Add(reply, 4*i)) = uint32(v)
-	}
-	if m.outSize%4 != 0 {
-		v := load(at, n)
-		wrong |= v ^ want
-		putRest(reply, m.outSize, uint32(v))
-	}
-	if wrong>>32 != 0 {
-		return result{}, false
-	}
-	if m.values != nil && replies(r.outcome) {
-		m.values.take(int(ticket&m.mask), noescape(reply)) // assigns an Out, and does not keep where
-	}
-	if !m.unmeasured(ticket) {
-		r.waited, r.timed = m.waited(ticket, uint32(waited))
-	}
-	return r, true
-}
-
-// putRest is the opposite of rest.
-func putRest(p unsafe.Pointer, size uintptr, word uint32) {
-	for i := size &^ 3; i < size; i++ {
-		*(*byte)(unsafe.Add(p, i)) = byte(word >> (8 * (i & 3)))
-	}
-}
-
-// envelope is that of a ticket whose slot is in use.
-func (m *mailbox) envelope(ticket uint64) envelope {
-	at := m.inbox(ticket)
-	urgency := uint32(load(at, mail.Urgency))
-	low, high := uint32(load(at, mail.CorrelationLow)), uint32(load(at, mail.CorrelationHigh))
-	e := envelope{priority: uint8(urgency), sender: urgency >> senderShift, correlation: uint64(high)<<32 | uint64(low)}
-	if ids := m.ids.Load(); ids != nil {
-		e.id = (*ids)[ticket&m.mask].Load()
-	}
-	return e
-}
-
-// message copies the message of a ticket whose slot is in use.
-func (m *mailbox) message(ticket uint64, msg unsafe.Pointer) {
-	if m.values != nil {
-		m.values.message(int(ticket&m.mask), msg)
-		return
-	}
-	at := unsafe.Add(m.inbox(ticket), 8*mail.InHeader)
-	n := m.inSize / 4
-	for i := range n {
-		*(*uint32)(unsafe.Add(msg, 4*i)) = uint32(load(at, i))
-	}
-	if m.inSize%4 != 0 {
-		putRest(msg, m.inSize, uint32(load(at, n)))
-	}
 }
 
 // marked waits until all messages that were put are marked. The mailbox is closed.
@@ -530,24 +392,10 @@ func (m *mailbox) discard() (n int) {
 		if m.slot(t).Load()>>useBits != t || m.handled(t) {
 			continue
 		}
-		m.settle(t, discarded)
+		m.out.Settle(t, discarded)
 		n++
 	}
 	return n
-}
-
-// settle writes what became of a ticket in place of the device, which must not be
-// at work on the mailbox.
-func (m *mailbox) settle(ticket uint64, outcome uint32) {
-	at := m.outbox(ticket)
-	end := mail.OutHeader + (m.outSize+3)/4
-	for i := range end {
-		v := tag(ticket)
-		if i == mail.Outcome {
-			v |= uint64(outcome)
-		}
-		store(at, i, v)
-	}
 }
 
 // settleNext settles the message at which a handler failed that has not said so, the
@@ -564,6 +412,163 @@ func (m *mailbox) settleNext(why error) (cursor uint32, found bool) {
 		return uint32(tail), false
 	}
 	m.failedOn(ticket, why)
-	m.settle(ticket, mail.HandlerFailed)
+	m.out.Settle(ticket, mail.HandlerFailed)
 	return uint32(ticket + 1), true
+}
+
+// arrivals says of messages in a ring how long they waited before their handler ran,
+// where that does not look for messages all the time: of every 64th message, since
+// clocks and words that processors share cost as much as handing a message over. What
+// a device measures itself begins when its run does, so the host notes when that was.
+//
+// The index is that of 64 slots, of which one message at a time is measured.
+type arrivals []arrival
+
+// waitEvery is the share of messages of which it is measured.
+const waitEvery = 64
+
+// arrival is when a message came and when the run began that it was in, by the
+// runtime's clock. The ticket is 2 more than the message's: 0 is none, 1 one that is
+// about to be written.
+type arrival struct {
+	ticket      atomic.Uint64
+	came, begun atomic.Int64
+}
+
+func newArrivals(slots int) arrivals { return make(arrivals, (slots+waitEvery-1)/waitEvery) }
+
+func (m *mailbox) arrival(ticket uint64) *arrival { return &m.arrivals[ticket&m.mask/waitEvery] }
+
+// arrive notes that messages come now that did not wait in the queue, n from a ticket
+// on.
+func (m *mailbox) arrive(ticket uint64, n int) {
+	if m.arrivals == nil {
+		return
+	}
+	for t := (ticket + waitEvery - 1) &^ (waitEvery - 1); t < ticket+uint64(n); t += waitEvery {
+		m.came(t, m.owner.rt.clock())
+	}
+}
+
+// came notes when a message came; 0 is not known.
+func (m *mailbox) came(ticket uint64, at int64) {
+	if at == 0 || m.arrivals == nil {
+		return
+	}
+	a := m.arrival(ticket)
+	if old := a.ticket.Load(); old == 1 || !a.ticket.CompareAndSwap(old, 1) {
+		return // others have a message of these slots to measure
+	}
+	a.came.Store(at)
+	a.begun.Store(0)
+	a.ticket.Store(ticket + 2)
+	if !m.owner.arrived.Load() {
+		m.owner.arrived.Store(true)
+	}
+}
+
+// begin notes that the messages from a ticket on, so many, are about to be handled.
+func (m *mailbox) begin(ticket, n uint64, now int64) {
+	for t := ticket; t < ticket+n; t = (t/waitEvery + 1) * waitEvery {
+		a := m.arrival(t)
+		if of := a.ticket.Load(); of >= ticket+2 && of < ticket+2+n {
+			a.begun.Store(now)
+		}
+	}
+}
+
+// unmeasured reports whether it is not known how long a message waited.
+func (m *mailbox) unmeasured(ticket uint64) bool {
+	return m.arrivals != nil && m.arrival(ticket).ticket.Load() != ticket+2
+}
+
+// waited completes the time that the device has measured of a message, and reports
+// whether it is known.
+func (m *mailbox) waited(ticket uint64, measured uint32) (uint32, bool) {
+	if m.arrivals == nil {
+		return measured, true
+	}
+	a := m.arrival(ticket)
+	begun := a.begun.Load()
+	if begun == 0 {
+		return 0, false
+	}
+	return uint32(min(max(begun-a.came.Load(), 0)+int64(measured), 1<<32-1)), true
+}
+
+// begin notes that a run is about to handle messages.
+func (l *local) begin(now int64) {
+	if !l.actor.arrived.Load() {
+		return
+	}
+	l.actor.arrived.Store(l.shape.Messages == l.most()) // others may be left for the next run
+	for level, m := range l.actor.mailboxes {
+		next := m.next()
+		if n := uint32(next) - l.cursors[level]; n > 0 {
+			m.begin(next-uint64(n), uint64(min(n, l.shape.Messages)), now)
+		}
+	}
+}
+
+// failure is why a handler has failed on a message, and when by the runtime's clock.
+type failure struct {
+	err error
+	at  int64
+}
+
+// failures are those of the messages in a mailbox whose slots are in use, so that each
+// caller and each dead letter gets the error of its own message: the actor may have
+// failed again by then.
+type failures struct {
+	mu    sync.Mutex
+	of    map[uint64]failure // by ticket
+	known atomic.Int32       // len(of)
+}
+
+// failedOn records why the handler has failed on a message. It is called before the
+// actor's state says that it has failed.
+func (m *mailbox) failedOn(ticket uint64, err error) {
+	f := &m.failures
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil {
+		f.of = map[uint64]failure{}
+	}
+	f.of[ticket] = failure{err, m.owner.rt.clock()}
+	f.known.Store(int32(len(f.of)))
+}
+
+// failure returns why the handler has failed on a message, if that is known yet.
+func (f *failures) failure(ticket uint64) (failure, bool) {
+	if f.known.Load() == 0 {
+		return failure{}, false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	why, ok := f.of[ticket]
+	return why, ok
+}
+
+// forget ends what failedOn began, when the message's slot is freed.
+func (f *failures) forget(ticket uint64) {
+	if f.known.Load() == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.of, ticket)
+	f.known.Store(int32(len(f.of)))
+}
+
+// explained reports whether it is known why the handler has failed on a message, or is
+// not going to be. A loop on a GPU says that it has failed before the host knows why.
+func (m *mailbox) explained(ticket uint64) bool {
+	_, known := m.failure(ticket)
+	return known || m.owner.handlesNoMore()
+}
+
+// ticketOf is the latest ticket with these lower bits.
+func (m *mailbox) ticketOf(low uint32) uint64 {
+	next := m.next()
+	return next - uint64(uint32(next)-low)
 }

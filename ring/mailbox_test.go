@@ -10,6 +10,7 @@ import (
 	"quern.dev/kernel"
 	"quern.dev/ring/internal/backoff"
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/rings"
 )
 
 // double stands for a device: it is the other half of an actor's mailboxes.
@@ -51,9 +52,9 @@ func newDouble[M any](t testing.TB, o Options) (*Actor[M, M], *double) {
 			slots = o.slots()
 		}
 		inbox, outbox := make([]uint64, slots*int(in)/8), make([]uint64, slots*int(out)/8)
-		m := newMailbox(unsafe.Pointer(&inbox[0]), unsafe.Pointer(&outbox[0]), in, out, c.inSize, c.outSize, slots, 0)
-		m.owner, m.source = c, level
-		m.shared = raceEnabled
+		m := newMailbox(c, rings.Inbox{At: unsafe.Pointer(&inbox[0]), Step: in, Size: c.inSize, Mask: uint64(slots - 1), Shared: rings.RaceEnabled},
+			rings.Outbox{At: unsafe.Pointer(&outbox[0]), Step: out, Size: c.outSize, Mask: uint64(slots - 1)}, 0)
+		m.source = level
 		c.mailboxes = append(c.mailboxes, m)
 	}
 	d := &double{core: c, cursors: make([]uint64, mail.Levels), in: make([]uint32, words), out: make([]uint32, words)}
@@ -88,32 +89,37 @@ func (d *double) step(n int) int {
 	return 0
 }
 
+// wordsOf returns the words of a slot.
+func wordsOf(ring unsafe.Pointer, step uintptr, slot uint64) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Add(ring, uintptr(slot)*step)), step/8)
+}
+
 func (d *double) serve(level, n int) (done int) {
 	m := d.core.mailboxes[level]
 	for ; done < n; done++ {
 		t := d.cursors[level]
-		in, want := m.inbox(t), tag(t)
-		if load(in, 0)&^(1<<32-1) != want {
+		in, want := wordsOf(m.in.At, m.in.Step, t&m.mask), uint64(uint32(t)+1)<<32
+		if atomic.LoadUint64(&in[0])&^(1<<32-1) != want {
 			break
 		}
 		for i := range d.in {
-			v := load(in, uintptr(mail.InHeader+i))
+			v := atomic.LoadUint64(&in[mail.InHeader+i])
 			if v&^(1<<32-1) != want {
 				return done
 			}
 			d.in[i] = uint32(v)
 		}
 		outcome := d.handle(level, t, d.in, d.out)
-		out := m.outbox(t)
+		out := wordsOf(m.out.At, m.out.Step, t&m.mask)
 		for i := range mail.OutHeader {
 			v := want
 			if i == mail.Outcome {
 				v |= uint64(outcome)
 			}
-			store(out, uintptr(i), v)
+			atomic.StoreUint64(&out[i], v)
 		}
 		for i, w := range d.out {
-			store(out, uintptr(mail.OutHeader+i), want|uint64(w))
+			atomic.StoreUint64(&out[mail.OutHeader+i], want|uint64(w))
 		}
 		d.cursors[level]++
 	}

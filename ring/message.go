@@ -157,9 +157,6 @@ func (c *core) address(op string, opts []MessageOption) (envelope, error) {
 	return e, nil
 }
 
-// senderShift is where the sender's number is in the word with the priority.
-const senderShift = 8
-
 // expired reports whether the deadline has passed.
 func (e *envelope) expired(now int64) bool { return e.deadline != 0 && now >= e.deadline }
 
@@ -191,13 +188,13 @@ const (
 )
 
 // idOf is the ID of a message: the one that its sender knows, or where it is.
-func (c *core) idOf(e *envelope, source int, ticket uint64) uint64 {
+func (i *identity) idOf(e *envelope, source int, ticket uint64) uint64 {
 	if e.id != 0 {
 		return e.id
 	}
-	return c.id(source, ticket)
+	return i.id(source, ticket)
 }
 
-func (c *core) id(source int, ticket uint64) uint64 {
-	return uint64(c.number)<<(idSourceBits+idTicketBits) | ticket&(1<<idTicketBits-1)<<idSourceBits | uint64(source)
+func (i *identity) id(source int, ticket uint64) uint64 {
+	return uint64(i.number)<<(idSourceBits+idTicketBits) | ticket&(1<<idTicketBits-1)<<idSourceBits | uint64(source)
 }

@@ -1,19 +1,24 @@
 package ring
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
-	"sync/atomic"
+	"strings"
+	"unsafe"
 
 	"quern.dev/gpu"
 	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/errs"
+	"quern.dev/ring/internal/payload"
 )
 
 // ErrReleased means that a payload was used after it was released, or that a
 // reference names none.
-var ErrReleased = errors.New("payload released")
+var ErrReleased = errs.ErrReleased
 
 // Payload is n elements of type T in the payload memory of a runtime, which
 // messages name by [Payload.Ref] instead of carrying them: neither host nor device
@@ -27,18 +32,37 @@ var ErrReleased = errors.New("payload released")
 // A Payload is safe for concurrent use; what its elements hold while host and
 // actors write them is the program's business.
 type Payload[T any] struct {
-	hold *hold
+	hold *payload.Hold
 	ref  actor.Payload[T]
 	view *gpu.Buffer[T]
 }
 
-// hold is one of the program's holds on a payload.
-type hold struct {
-	memory   *PayloadMemory
-	entry    *payloadEntry
-	bytes    int64
-	released atomic.Bool
-	site     [8]uintptr // of who has it
+// Sizes of the payload memory.
+const (
+	DefaultPayloadBytes = 64 << 20
+	MaxPayloadBytes     = payload.MaxBytes
+)
+
+// PayloadMemory is the payload memory of a runtime. Code that quern gen writes passes it
+// to [PayloadOf].
+type PayloadMemory struct{ m *payload.Memory }
+
+// payloadBytes checks the size of a configuration.
+func payloadBytes(bytes int64) (int64, error) {
+	if bytes < 0 || bytes > MaxPayloadBytes || bytes > 0 && bytes < payload.Align {
+		return 0, invalid("PayloadBytes is %d; it is %d to %d", bytes, payload.Align, int64(MaxPayloadBytes))
+	}
+	return cmp.Or(bytes, DefaultPayloadBytes), nil
+}
+
+// PayloadOf passes the payload memory to a launch as elements of type P. Code that quern
+// gen writes calls it.
+func PayloadOf[P any](l *gpu.Launch, m *PayloadMemory) { gpu.SliceArg(l, elements[P](m.m)) }
+
+// elements returns the memory as elements of type T, as many as fit.
+func elements[T any](m *payload.Memory) *gpu.Buffer[T] {
+	size, b := int(unsafe.Sizeof(*new(T))), m.Buffer()
+	return gpu.Reinterpret[T](b.Slice(0, b.Len()/size*size))
 }
 
 // NewPayload makes a payload of n elements, which is to be released. Its contents
@@ -64,25 +88,28 @@ func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 		return nil, fmt.Errorf("elements of %v: %w", t, err)
 	}
 	if rt.ending() {
-		return nil, errRuntimeClosed
+		return nil, errs.ErrRuntimeClosed
 	}
-	m := rt.payloads
-	if int64(n) > m.bytes/size {
-		return nil, &PayloadMemoryError{Want: satMul(int64(n), size), Size: m.bytes, Free: m.bytes, Largest: m.bytes}
+	m := rt.payloads.m
+	if int64(n) > m.Size()/size {
+		return nil, &PayloadMemoryError{Want: satMul(int64(n), size), Size: m.Size(), Free: m.Size(), Largest: m.Size()}
 	}
-	if err := m.make(); err != nil {
+	if err := m.Make(); err != nil {
 		return nil, err
 	}
 	p := &Payload[T]{}
-	h, _, err := m.allocate(int64(n), t, p.show(m))
-	if _, full := errors.AsType[*PayloadMemoryError](err); full {
+	h, err := m.Allocate(int64(n), t, p.show(m))
+	if _, full := errors.AsType[*payload.FullError](err); full {
 		// Messages that were handled hold their payloads until their slots are needed.
 		for _, c := range rt.living() {
 			if c.refs != nil {
 				c.sweep()
 			}
 		}
-		h, _, err = m.allocate(int64(n), t, p.show(m))
+		h, err = m.Allocate(int64(n), t, p.show(m))
+	}
+	if full, is := errors.AsType[*payload.FullError](err); is {
+		err = (*PayloadMemoryError)(full)
 	}
 	if err != nil {
 		return nil, err
@@ -92,10 +119,10 @@ func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 }
 
 // show has p be the payload that a reference names.
-func (p *Payload[T]) show(m *PayloadMemory) func(r payloadRef) {
-	return func(r payloadRef) {
-		p.ref = actor.Payload[T]{Entry: r.entry, Generation: r.generation, Offset: r.offset, Length: r.length}
-		p.view = elements[T](m).Slice(int(r.offset), int(r.offset)+int(r.length))
+func (p *Payload[T]) show(m *payload.Memory) func(r payload.Ref) {
+	return func(r payload.Ref) {
+		p.ref = actor.Payload[T]{Entry: r.Entry, Generation: r.Generation, Offset: r.Offset, Length: r.Length}
+		p.view = elements[T](m).Slice(int(r.Offset), int(r.Offset)+int(r.Length))
 	}
 }
 
@@ -121,9 +148,9 @@ func openPayload[T any](doing string, rt *Runtime, ref actor.Payload[T], take bo
 	if err := plain(t); err != nil {
 		return nil, during(doing, fmt.Errorf("elements of %v: %w", t, err))
 	}
-	r := payloadRef{ref.Entry, ref.Generation, ref.Offset, ref.Length}
+	r := payload.Ref{Entry: ref.Entry, Generation: ref.Generation, Offset: ref.Offset, Length: ref.Length}
 	p := &Payload[T]{}
-	h, err := rt.payloads.open(r, t, take, p.show(rt.payloads))
+	h, err := rt.payloads.m.Open(r, t, take, p.show(rt.payloads.m))
 	if err != nil {
 		return nil, during(doing, err)
 	}
@@ -172,7 +199,7 @@ func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
 	if err := p.ready(ctx, "write payload"); err != nil {
 		return err
 	}
-	s := p.hold.memory.dev.DefaultStream()
+	s := p.hold.Device().DefaultStream()
 	err := p.holds(len(elements))
 	if err == nil && ctx.Err() != nil {
 		err = s.Synchronize(ctx) // which tells of it
@@ -193,7 +220,7 @@ func (p *Payload[T]) Read(ctx context.Context, elements []T) error {
 	}
 	err := p.holds(len(elements))
 	if err == nil {
-		err = gpu.Download(ctx, p.hold.memory.dev.DefaultStream(), elements, p.view.Slice(0, len(elements)))
+		err = gpu.Download(ctx, p.hold.Device().DefaultStream(), elements, p.view.Slice(0, len(elements)))
 	}
 	return during("read payload", p.explain(err))
 }
@@ -219,7 +246,7 @@ func (p *Payload[T]) ready(ctx context.Context, op string) error {
 
 // explain is err, or ErrReleased if that is why.
 func (p *Payload[T]) explain(err error) error {
-	if err != nil && p.hold.released.Load() {
+	if err != nil && p.hold.Released.Load() {
 		return ErrReleased
 	}
 	return err
@@ -232,10 +259,10 @@ func (p *Payload[T]) Release() error {
 	if err := p.made(doing); err != nil {
 		return err
 	}
-	if p.hold.released.Swap(true) {
+	if p.hold.Released.Swap(true) {
 		return during(doing, fmt.Errorf("%w: it was released before", ErrReleased))
 	}
-	return during(doing, errors.Join(p.view.Close(), p.hold.release()))
+	return during(doing, errors.Join(p.view.Close(), p.hold.Release()))
 }
 
 // PayloadMemoryError means that the payload memory of a runtime has no room for a
@@ -257,4 +284,51 @@ func satMul(x, y int64) int64 {
 		return 1<<63 - 1
 	}
 	return x * y
+}
+
+// PayloadHolder is a line of the program that has payloads it did not release.
+type PayloadHolder struct {
+	Function string // "main.load"
+	File     string
+	Line     int
+
+	Payloads int
+	Bytes    int64
+}
+
+// PayloadLeakError is what closing a runtime returns if the program has not released
+// all payloads. Their memory has been freed all the same.
+type PayloadLeakError struct {
+	Payloads int
+	Bytes    int64
+	Holders  []PayloadHolder // most bytes first
+}
+
+// Error names the lines that hold most bytes.
+func (e *PayloadLeakError) Error() string {
+	const shown = 5
+	var b strings.Builder
+	fmt.Fprintf(&b, "ring: payloads that were not released: %d (%d bytes)", e.Payloads, e.Bytes)
+	for i, h := range e.Holders[:min(shown, len(e.Holders))] {
+		fmt.Fprintf(&b, "%c %s (%s:%d): %d, %d bytes", ":;"[min(i, 1)], h.Function, filepath.Base(h.File), h.Line, h.Payloads, h.Bytes)
+	}
+	if more := len(e.Holders) - shown; more > 0 {
+		fmt.Fprintf(&b, "; and %d more places", more)
+	}
+	return b.String()
+}
+
+// close frees the memory. No actor runs.
+func (m *PayloadMemory) close() error {
+	leaks, err := m.m.Close()
+	if len(leaks) == 0 {
+		return err
+	}
+	e := &PayloadLeakError{}
+	for _, l := range leaks {
+		e.Payloads += l.Payloads
+		e.Bytes += l.Bytes
+		e.Holders = append(e.Holders, PayloadHolder(l))
+	}
+	return errors.Join(e, err)
 }

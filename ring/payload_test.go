@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"quern.dev/gpu"
 	"quern.dev/ring/actor"
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/payload"
 )
 
 // wordsOfTheHost is a post memory that no device shares.
@@ -22,7 +22,7 @@ type wordsOfTheHost struct {
 	words []uint64
 }
 
-func (w *wordsOfTheHost) reserve(n int) (uint32, error) {
+func (w *wordsOfTheHost) Reserve(n int) (uint32, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at := len(w.words)
@@ -30,14 +30,14 @@ func (w *wordsOfTheHost) reserve(n int) (uint32, error) {
 	return uint32(at), nil
 }
 
-func (w *wordsOfTheHost) write(at uint32, words ...uint64) error {
+func (w *wordsOfTheHost) Write(at uint32, words ...uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	copy(w.words[at:], words)
 	return nil
 }
 
-func (w *wordsOfTheHost) read(at uint32, words []uint64) error {
+func (w *wordsOfTheHost) Read(at uint32, words []uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	copy(words, w.words[at:])
@@ -45,18 +45,18 @@ func (w *wordsOfTheHost) read(at uint32, words []uint64) error {
 }
 
 // add counts as an actor does.
-func (w *wordsOfTheHost) add(r payloadRef, n int) {
+func (w *wordsOfTheHost) add(r payload.Ref, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.words[r.entry+mail.PayloadActors] += uint64(n)
+	w.words[r.Entry+mail.PayloadActors] += uint64(n)
 }
 
 // live is what an actor checks before it opens a payload.
-func (w *wordsOfTheHost) live(r payloadRef) bool {
+func (w *wordsOfTheHost) live(r payload.Ref) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	host, actors := w.words[r.entry], w.words[r.entry+mail.PayloadActors]
-	return uint32(host>>32) == r.generation && (host&1 != 0 || uint32(actors) > uint32(host)>>1)
+	host, actors := w.words[r.Entry], w.words[r.Entry+mail.PayloadActors]
+	return uint32(host>>32) == r.Generation && (host&1 != 0 || uint32(actors) > uint32(host)>>1)
 }
 
 func testMemory(t *testing.T, bytes int64) (*PayloadMemory, *wordsOfTheHost, *Runtime) {
@@ -65,13 +65,13 @@ func testMemory(t *testing.T, bytes int64) (*PayloadMemory, *wordsOfTheHost, *Ru
 		t.Fatal(err)
 	}
 	post := &wordsOfTheHost{}
-	m := newPayloadMemory(dev, post, bytes)
+	m := &PayloadMemory{payload.New(dev, post, bytes)}
 	t.Cleanup(func() {
 		if err := errors.Join(m.close(), dev.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	return m, post, &Runtime{dev: dev, payloads: m}
+	return m, post, &Runtime{dev: dev, payloads: *m}
 }
 
 func mustPayload[T any](t *testing.T, rt *Runtime, n int) *Payload[T] {
@@ -83,9 +83,13 @@ func mustPayload[T any](t *testing.T, rt *Runtime, n int) *Payload[T] {
 	return p
 }
 
-func refOf[T any](p *Payload[T]) payloadRef {
+func payloadsIn[In any](rt *Runtime) *payload.References {
+	return payload.ReferencesIn[In](rt.payloads.m, rt.record)
+}
+
+func refOf[T any](p *Payload[T]) payload.Ref {
 	r := p.Ref()
-	return *(*payloadRef)(unsafe.Pointer(&r))
+	return *(*payload.Ref)(unsafe.Pointer(&r))
 }
 
 func TestPayloadsKeepWhatIsWrittenToThem(t *testing.T) {
@@ -113,7 +117,7 @@ func TestPayloadsKeepWhatIsWrittenToThem(t *testing.T) {
 				t.Fatalf("element %d of payload %d is %v", k, i, v)
 			}
 		}
-		if at := p.hold.entry.offset; at%payloadAlign != 0 || at%12 != 0 {
+		if at := 12 * int(refOf(p).Offset); at%payload.Align != 0 || at%12 != 0 {
 			t.Errorf("payload %d begins at byte %d", i, at)
 		}
 		if err := p.Release(); err != nil {
@@ -123,35 +127,38 @@ func TestPayloadsKeepWhatIsWrittenToThem(t *testing.T) {
 }
 
 func TestPayloadsThatWereReleasedAreErrors(t *testing.T) {
-	m, post, rt := testMemory(t, 1<<16)
+	_, post, rt := testMemory(t, 1<<16)
 	p := mustPayload[uint32](t, rt, 16)
 	r, ref := refOf(p), p.Ref()
 	if err := p.Release(); err != nil {
 		t.Fatal(err)
+	}
+	retain := func(r payload.Ref) error {
+		return payloadsIn[actor.Payload[uint32]](rt).Retain(unsafe.Pointer(&r))
 	}
 	for _, c := range []struct {
 		name string
 		err  error
 	}{
 		{"a second release", p.Release()},
-		{"sending it", m.retain(r)},
+		{"sending it", retain(r)},
 		{"opening it", func() error { _, err := OpenPayload(rt, ref); return err }()},
 		{"taking it", func() error { _, err := TakePayload(rt, ref); return err }()},
 		{"writing it", p.Write(t.Context(), []uint32{1})},
 		{"reading it", p.Read(t.Context(), make([]uint32, 1))},
-		{"sending what was never made", m.retain(payloadRef{77, 1, 0, 1})},
+		{"sending what was never made", retain(payload.Ref{Entry: 77, Generation: 1, Length: 1})},
 	} {
 		if !errors.Is(c.err, ErrReleased) {
 			t.Errorf("%s: %v, want ErrReleased", c.name, c.err)
 		}
 	}
-	if err := gpu.Fill(m.dev.DefaultStream(), p.Buffer(), 1); !errors.Is(err, gpu.ErrClosed) {
+	if err := gpu.Fill(rt.dev.DefaultStream(), p.Buffer(), 1); !errors.Is(err, gpu.ErrClosed) {
 		t.Errorf("filling its buffer: %v, want gpu.ErrClosed", err)
 	}
 	if post.live(r) {
 		t.Error("actors could open it")
 	}
-	if next := mustPayload[uint32](t, rt, 1<<14); refOf(next).entry == r.entry && post.live(r) {
+	if next := mustPayload[uint32](t, rt, 1<<14); refOf(next).Entry == r.Entry && post.live(r) {
 		t.Error("actors could open it once its memory is another's")
 	} else if err := next.Release(); err != nil {
 		t.Error(err)
@@ -170,16 +177,10 @@ func TestMessagesHoldPayloads(t *testing.T) {
 	}
 	_, post, rt := testMemory(t, 256)
 	refs := payloadsIn[message](rt)
-	if want := []uintptr{12, 32, 44 + 0}; !slices.Equal(refs.(*payloadRefs).at, []uintptr{unsafe.Offsetof(message{}.Some) + 4, unsafe.Offsetof(message{}.Some) + 24, unsafe.Offsetof(message{}.One)}) {
-		t.Fatalf("references at %v, want %v", refs.(*payloadRefs).at, want)
-	}
-	if payloadsIn[struct{ X [8]uint64 }](rt) != nil {
-		t.Error("messages without references are said to have some")
-	}
 	p := mustPayload[float32](t, rt, 64)
 	msg := message{One: p.Ref()}
 	msg.Some[1].P = p.Ref().Slice(3, 7)
-	if err := refs.retain(unsafe.Pointer(&msg)); err != nil {
+	if err := refs.Retain(unsafe.Pointer(&msg)); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Release(); err != nil {
@@ -191,21 +192,21 @@ func TestMessagesHoldPayloads(t *testing.T) {
 	if !post.live(refOf(p)) {
 		t.Error("the handler could not open the payload")
 	}
-	if err := refs.retain(unsafe.Pointer(&msg)); !errors.Is(err, ErrReleased) {
+	if err := refs.Retain(unsafe.Pointer(&msg)); !errors.Is(err, ErrReleased) {
 		t.Errorf("sending it again: %v, want ErrReleased", err)
 	}
 	words := make([]uint64, (unsafe.Sizeof(msg)+3)/4)
 	for i := range words {
 		words[i] = 5<<32 | uint64(*(*uint32)(unsafe.Add(unsafe.Pointer(&msg), 4*i)))
 	}
-	refs.releaseSlot(unsafe.Pointer(&words[0]))
+	refs.ReleaseSlot(unsafe.Pointer(&words[0]))
 	if post.live(refOf(p)) {
 		t.Error("the payload is open after its message was handled")
 	}
 	again := mustPayload[float32](t, rt, 64)
 	msg = message{One: again.Ref().Slice(60, 65)}
 	msg.Some[0].P = again.Ref()
-	if err := refs.retain(unsafe.Pointer(&msg)); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "60 to 65 of a payload that has 64") {
+	if err := refs.Retain(unsafe.Pointer(&msg)); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "60 to 65 of a payload that has 64") {
 		t.Errorf("a reference beyond the payload: %v", err)
 	}
 	if err := again.Release(); err != nil {
@@ -322,14 +323,14 @@ func TestManyThreadsSharePayloads(t *testing.T) {
 				ref := p.Ref()
 				var senders sync.WaitGroup
 				for range 3 {
-					if err := refs.retain(unsafe.Pointer(&ref)); err != nil {
+					if err := refs.Retain(unsafe.Pointer(&ref)); err != nil {
 						t.Error(err)
 					}
 					senders.Go(func() {
 						if !post.live(refOf(p)) {
 							t.Error("a payload that a message holds is released")
 						}
-						refs.release(unsafe.Pointer(&ref))
+						refs.Release(unsafe.Pointer(&ref))
 					})
 				}
 				if err := p.Release(); err != nil {
@@ -371,7 +372,7 @@ func TestSizesOfThePayloadMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dev.Close()
-	for _, bytes := range []int64{-1, payloadAlign - 1, MaxPayloadBytes + 1} {
+	for _, bytes := range []int64{-1, payload.Align - 1, MaxPayloadBytes + 1} {
 		if _, err := New(dev, Config{PayloadBytes: bytes}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "PayloadBytes") {
 			t.Errorf("%d bytes: %v, want ErrInvalid", bytes, err)
 		}
@@ -380,7 +381,7 @@ func TestSizesOfThePayloadMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rt.payloads.buffer != nil || rt.payloads.bytes != DefaultPayloadBytes {
+	if rt.payloads.m.Buffer() != nil || rt.payloads.m.Size() != DefaultPayloadBytes {
 		t.Error("without a payload the memory is there, or it is of another size")
 	}
 	if err := rt.Close(); err != nil {

@@ -28,9 +28,9 @@ func TestUnknownNamesListTheMostSimilar(t *testing.T) {
 	}
 	for i := range 30 {
 		name := fmt.Sprintf("worker-%02d", i)
-		rt.actors[name] = &core{name: name}
+		rt.actors[name] = &core{life: life{identity: identity{name: name}}}
 	}
-	rt.actors["alarm"] = &core{name: "alarm"}
+	rt.actors["alarm"] = &core{life: life{identity: identity{name: "alarm"}}}
 	_, err := rt.find("alarms")
 	if err == nil || !strings.Contains(err.Error(), `there are alarm, worker-`) || !strings.HasSuffix(err.Error(), " and 21 more") {
 		t.Errorf("%v", err)
@@ -41,8 +41,9 @@ func TestUnknownNamesListTheMostSimilar(t *testing.T) {
 }
 
 func TestTypesOfActorsAreNamedInErrors(t *testing.T) {
-	c := &core{name: "total", life: newLife[int32, string](&Options{})}
-	rt := &Runtime{actors: map[string]*core{"total": c}}
+	rt := &Runtime{actors: map[string]*core{}}
+	c := &core{life: newLife[int32, string](rt, &Options{Name: "total"})}
+	rt.actors["total"] = c
 	if a, err := Find[int32, string](rt, "total"); err != nil || a.core != c {
 		t.Errorf("%v, %v", a, err)
 	}

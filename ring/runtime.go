@@ -2,18 +2,25 @@ package ring
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"quern.dev/gpu"
-	"quern.dev/ring/internal/loop"
+	"quern.dev/ring/internal/payload"
+	"quern.dev/ring/internal/post"
+	"quern.dev/ring/internal/streams"
+	"quern.dev/ring/internal/trace"
 	"quern.dev/ring/internal/watchdog"
+	"quern.dev/ring/internal/workers"
 )
 
 // Config says how a runtime works. The zero value has the defaults.
@@ -70,7 +77,8 @@ type Runtime struct {
 
 	lingering []*cohort // closed, but for handlers that did not return; closing has set it
 
-	post *post
+	post   *post.Memory
+	owners sync.Map // mailbox number -> *core
 
 	quiescing sync.Mutex  // from Quiesce to Resume
 	quiesced  atomic.Bool // between them
@@ -80,16 +88,16 @@ type Runtime struct {
 	held      []*cohort
 	crowded   atomic.Bool // more actors are active than can be resident
 
-	payloads *PayloadMemory
+	payloads PayloadMemory
 	messages messages
 	groups   groups
 
 	hosts    atomic.Bool // there have been host actors
 	inboxes  inboxes
-	streams  streamReserve
+	streams  streams.Reserve
 	spawning sync.Mutex     // one actor at a time gets its place
 	pumps    sync.WaitGroup // goroutines
-	workers  workerPool
+	workers  workers.Pool
 	done     chan struct{}
 
 	supervisors sync.WaitGroup // calls
@@ -97,7 +105,7 @@ type Runtime struct {
 	departed    departed       // what actors had counted that are gone
 	pauses      pauses
 	launches    atomic.Uint64 // of resident loops
-	traces      traces
+	traces      trace.Tracer
 	referred    atomic.Bool // actors on the device may know others
 }
 
@@ -140,10 +148,10 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 			return nil, fmt.Errorf("ring: resident actors need compute capability 7.0, the device has %d.%d: %w", major, minor, errors.ErrUnsupported)
 		}
 	}
-	if rt.post, err = newPost(rt); err != nil {
+	if rt.post, err = post.New(dev, rt.resident, rt); err != nil {
 		return nil, during("new runtime", err)
 	}
-	rt.payloads = newPayloadMemory(dev, rt.post, config.PayloadBytes)
+	rt.payloads.m = payload.New(dev, rt.post, config.PayloadBytes)
 	dev.AddPersistent(rt) // closing the device closes the runtime first
 	if rt.resident {
 		rt.pumps.Go(rt.watch)
@@ -174,38 +182,6 @@ func (rt *Runtime) Device() *gpu.Device {
 		return nil
 	}
 	return rt.dev
-}
-
-// place finds a cohort with room, nil if there is none.
-func (rt *Runtime) place(p *Program, shape loop.Shape) *cohort {
-	for _, c := range rt.all() { // not under rt.mu, which who holds a cohort may want
-		if c.program == p && c.shape == shape && c.hasFreeBlock() {
-			return c
-		}
-	}
-	return nil
-}
-
-// Sizes of cohorts: each of a handler has twice the actors of the last, as long as
-// its rings are not larger than maxRings.
-const (
-	firstCohort = 4
-	maxCohort   = 256
-	maxRings    = 64 << 20
-)
-
-// sizeOf is the size of the next cohort of a handler.
-func (rt *Runtime) sizeOf(p *Program, shape loop.Shape) int {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	size := firstCohort
-	for _, c := range rt.cohorts {
-		if c.program == p && c.shape == shape {
-			size = min(2*c.size, maxCohort)
-		}
-	}
-	each := 8 * slotsOf(shape) * int(shape.InStep+shape.OutStep)
-	return max(1, min(size, maxRings/each))
 }
 
 // all returns the cohorts.
@@ -261,7 +237,7 @@ func (rt *Runtime) stop(list []*cohort) error {
 	residents := residentsOf(list)
 	var errs []error
 	for _, c := range residents {
-		errs = append(errs, c.willing())
+		errs = append(errs, c.linger())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -382,78 +358,188 @@ func (rt *Runtime) record(err error) {
 	}
 }
 
-// spawns reports, as an error, why no actor can be spawned.
-func spawns(ctx context.Context, rt *Runtime, name string) error {
-	if err := rt.usable("spawn " + name); err != nil {
-		return err
+// NameError means that a runtime has no actor or group with a name.
+type NameError struct {
+	Kind  string // "actor" or "group"
+	Name  string
+	Names []string // of those that there are, the most similar ones first
+}
+
+// listed is how many names an error tells.
+const listed = 10
+
+// Error lists the names that there are, of many the most similar.
+func (e *NameError) Error() string {
+	if len(e.Names) == 0 {
+		return fmt.Sprintf("ring: there is no %s %q; there are none", e.Kind, e.Name)
 	}
-	if ctx == nil {
-		return during("spawn "+name, errNilContext)
+	names := e.Names[:min(len(e.Names), listed)]
+	text := fmt.Sprintf("ring: there is no %s %q; there are %s", e.Kind, e.Name, strings.Join(names, ", "))
+	if more := len(e.Names) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
-	if err := ctx.Err(); err != nil {
-		return during("spawn "+name, err)
+	return text
+}
+
+// TypeError means that an actor has other messages or replies than it was asked
+// for with.
+type TypeError struct {
+	Actor               string
+	In, Out             reflect.Type // of the actor
+	WantedIn, WantedOut reflect.Type
+}
+
+// Error names the types of both.
+func (e *TypeError) Error() string {
+	return fmt.Sprintf("ring: actor %s takes %v and replies with %v; it was looked up as one that takes %v and replies with %v",
+		e.Actor, e.In, e.Out, e.WantedIn, e.WantedOut)
+}
+
+// Find returns the actor with a name. It is a [*NameError] if there is none, also
+// if it has terminated, [ErrClosed] if the runtime has been closed, and a
+// [*TypeError] if the actor has messages of another type.
+func Find[In, Out any](rt *Runtime, name string) (*Actor[In, Out], error) {
+	c, err := rt.find(name)
+	if err != nil {
+		return nil, err
 	}
+	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	if c.in != in || c.out != out {
+		return nil, &TypeError{Actor: name, In: c.in, Out: c.out, WantedIn: in, WantedOut: out}
+	}
+	return newActor[In, Out](c), nil
+}
+
+// Lookup returns what is known of the actor with a name. It is a [*NameError] if
+// there is none, and [ErrClosed] if the runtime has been closed.
+func (rt *Runtime) Lookup(name string) (Info, error) {
+	c, err := rt.find(name)
+	if err != nil {
+		return Info{}, err
+	}
+	return c.info(), nil
+}
+
+func (rt *Runtime) find(name string) (*core, error) {
+	if err := rt.usable("find"); err != nil {
+		return nil, err
+	}
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if c := rt.actors[name]; c != nil {
+		return c, nil
+	}
+	if rt.closed {
+		return nil, closedFor(fmt.Sprintf("find actor %q", name))
+	}
+	names := make([]string, 0, len(rt.actors))
+	for n, c := range rt.actors {
+		if c != nil {
+			names = append(names, n)
+		}
+	}
+	return nil, newNameError("actor", name, names)
+}
+
+// newNameError sorts the names that there are.
+func newNameError(kind, name string, names []string) *NameError {
+	distances := make(map[string]int, len(names))
+	for _, n := range names {
+		distances[n] = distance(name, n)
+	}
+	slices.SortFunc(names, func(x, y string) int {
+		return cmp.Or(cmp.Compare(distances[x], distances[y]), strings.Compare(x, y))
+	})
+	return &NameError{Kind: kind, Name: name, Names: names}
+}
+
+// distance is the number of letters to insert, remove or replace to make one name
+// of another (Levenshtein, 1966).
+func distance(x, y string) int {
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(x) {
+		before := row[0] // of the row above, to the left
+		row[0] = i + 1
+		for j := range len(y) {
+			replaced := before
+			if x[i] != y[j] {
+				replaced++
+			}
+			before = row[j+1]
+			row[j+1] = min(replaced, before+1, row[j]+1)
+		}
+	}
+	return row[len(y)]
+}
+
+// Actors returns what is known of each actor that has not terminated, by name. It
+// visits the actors that there are when it is called.
+func (rt *Runtime) Actors() iter.Seq[Info] {
+	return func(yield func(Info) bool) {
+		for _, c := range rt.living() {
+			if !yield(c.info()) {
+				return
+			}
+		}
+	}
+}
+
+// living returns the actors that have not terminated, by name.
+func (rt *Runtime) living() []*core {
+	if !rt.made() {
+		return nil
+	}
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	list := make([]*core, 0, len(rt.actors))
+	for _, name := range slices.Sorted(maps.Keys(rt.actors)) {
+		if c := rt.actors[name]; c != nil {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// reserve takes a name for an actor, made from that of its handler if it has none.
+func (rt *Runtime) reserve(c *core, handler string) error {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if rt.closed {
+		return closedFor("spawn " + cmp.Or(c.name, handler))
+	}
+	rt.spawned++
+	c.name = cmp.Or(c.name, fmt.Sprintf("%s-%d", handler, rt.spawned))
+	if _, taken := rt.actors[c.name]; taken {
+		return fmt.Errorf("ring: spawn: %w: there is an actor %q already; terminate it, or choose another name", ErrNameTaken, c.name)
+	}
+	rt.actors[c.name] = nil
+	c.number = uint32(rt.spawned)
+	rt.messages.name(c.number, c.name)
 	return nil
 }
 
-// Spawn makes an actor with a compiled handler. The constructors that quern gen
-// writes call it.
-func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o Options) (*Actor[In, Out], error) {
-	if p == nil || p.Kernel == nil {
-		return nil, invalid("spawn %s: the program is nil, or was not made by quern gen", o.Name)
+// enrol registers an actor that has reserved its name. It fails if the runtime was closed
+// meanwhile: Close ends only actors that are registered.
+func (rt *Runtime) enrol(c *core) error {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if rt.closed {
+		delete(rt.actors, c.name)
+		return closedFor("spawn " + c.name)
 	}
-	name := cmp.Or(o.Name, p.Name)
-	if err := spawns(ctx, rt, name); err != nil {
-		return nil, err
+	rt.actors[c.name] = c
+	return nil
+}
+
+// unregister gives back the name of an actor that has terminated, or was not made.
+func (rt *Runtime) unregister(c *core) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if known := rt.actors[c.name]; known == nil || known == c {
+		delete(rt.actors, c.name)
+		rt.messages.forget(c.number)
 	}
-	if err := during("spawn "+name, o.normalise()); err != nil {
-		return nil, err
-	}
-	if o.State != nil {
-		if _, ok := o.State.(State); !ok {
-			var want State
-			return nil, during("spawn "+name, invalid("the state of %s is a %T, want a %T", p.Name, o.State, want))
-		}
-	}
-	rt.spawning.Lock()
-	defer rt.spawning.Unlock()
-	a := &Actor[In, Out]{core: newCore[In, Out](rt, o)}
-	shape := shapeOf[In, Out](&o)
-	if err := rt.fitBatch(p, &shape); err != nil {
-		return nil, err
-	}
-	if err := rt.reserve(a.core, p.Name); err != nil {
-		return nil, err
-	}
-	var err error
-	c := rt.place(p, shape)
-	if c == nil {
-		if err = p.Kernel.Prepare(rt.dev); err == nil && p.Payload != nil {
-			err = rt.payloads.make()
-		}
-		if err == nil {
-			c, err = newCohort[State, In, Out](rt, p, shape, rt.sizeOf(p, shape))
-		}
-		if err == nil {
-			rt.mu.Lock()
-			rt.cohorts = append(rt.cohorts, c)
-			if rt.quiet && rt.resident {
-				c.holds.Add(1)
-				rt.held = append(rt.held, c)
-			}
-			rt.mu.Unlock()
-		}
-	}
-	if err == nil && !o.Inactive {
-		err = c.executor.room(a.core.name)
-	}
-	if err == nil {
-		err = c.add(a.core, !o.Inactive)
-	}
-	if err != nil {
-		rt.unregister(a.core)
-		return nil, during("spawn "+p.Name, err)
-	}
-	rt.enrol(a.core)
-	return a, nil
 }

@@ -1,12 +1,19 @@
 package ring
 
 import (
-	"math/bits"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/measure"
+	"quern.dev/ring/internal/prometheus"
+	"quern.dev/ring/internal/trace"
 )
 
 // Info is what is known of an actor at a time. Every message that its mailbox has
@@ -71,9 +78,9 @@ type meter struct {
 	failed, expired, dropped atomic.Uint64
 	deadLetters, rejected    atomic.Uint64
 	failures, restarts       atomic.Uint64
-	handler, waiting, trip   histogram
+	handler, waiting, trip   measure.Histogram
 	posted                   atomic.Pointer[posted]
-	rate                     rate
+	rate                     measure.Rate
 }
 
 const cycleBits = 20
@@ -81,7 +88,7 @@ const cycleBits = 20
 // start begins the accounting. perCycle is in nanoseconds.
 func (m *meter) start(perCycle float64) {
 	m.perCycle = uint64(perCycle * (1 << cycleBits))
-	m.rate.start(time.Now())
+	m.rate.Start(time.Now())
 }
 
 // nanoseconds of cycles of the device's clock.
@@ -92,9 +99,9 @@ func (m *meter) nanoseconds(cycles uint32) uint32 {
 // handled notes how long the handler took for a message, and how long the message
 // waited.
 func (m *meter) handled(r result) {
-	m.handler.add(m.nanoseconds(r.cycles))
+	m.handler.Add(m.nanoseconds(r.Cycles))
 	if r.timed {
-		m.waiting.add(m.nanoseconds(r.waited))
+		m.waiting.Add(m.nanoseconds(r.Waited))
 	}
 }
 
@@ -109,49 +116,25 @@ func (m *meter) begin(ticket uint64) time.Time {
 
 func (m *meter) answered(begin time.Time) {
 	if !begin.IsZero() {
-		m.trip.add(uint32(min(time.Since(begin), 1<<32-1)))
+		m.trip.Add(uint32(min(time.Since(begin), 1<<32-1)))
 	}
 }
 
 // tally is [meter.handled] for many messages, of which most have similar
 // durations: those that follow each other cost one access to the counts.
-type tally struct{ handler, waiting streak }
+type tally struct{ handler, waiting measure.Streak }
 
 func (t *tally) add(m *meter, r result) {
-	t.handler.add(&m.handler, m.nanoseconds(r.cycles))
+	t.handler.Add(&m.handler, m.nanoseconds(r.Cycles))
 	if r.timed {
-		t.waiting.add(&m.waiting, m.nanoseconds(r.waited))
+		t.waiting.Add(&m.waiting, m.nanoseconds(r.Waited))
 	}
 }
 
 // flush counts what add has kept back.
 func (t *tally) flush(m *meter) {
-	t.handler.flush(&m.handler)
-	t.waiting.flush(&m.waiting)
-}
-
-// streak is durations in one bucket.
-type streak struct {
-	bucket int
-	n, sum uint64
-	max    uint32
-}
-
-func (s *streak) add(h *histogram, v uint32) {
-	if b := bucket(v); b != s.bucket || s.n == 0 {
-		s.flush(h)
-		s.bucket = b
-	}
-	s.n++
-	s.sum += uint64(v)
-	s.max = max(s.max, v)
-}
-
-func (s *streak) flush(h *histogram) {
-	if s.n > 0 {
-		h.addMany(s.bucket, s.n, s.sum, s.max)
-		*s = streak{}
-	}
+	t.handler.Flush(&m.handler)
+	t.waiting.Flush(&m.waiting)
 }
 
 func (c *core) info() Info {
@@ -160,7 +143,7 @@ func (c *core) info() Info {
 	i := Info{Name: c.name, State: c.current(), Err: c.cause(),
 		Failed: m.failed.Load(), Expired: m.expired.Load(), Dropped: m.dropped.Load(),
 		DeadLetters: m.deadLetters.Load(), Rejected: m.rejected.Load(), Restarts: m.restarts.Load(),
-		Waiting: m.waiting.durations(), Handler: m.handler.durations(), RoundTrip: m.trip.durations()}
+		Waiting: Durations(m.waiting.Summary()), Handler: Durations(m.handler.Summary()), RoundTrip: Durations(m.trip.Summary())}
 	// After the counts above, so that what they have counted is among these.
 	i.Accepted, i.Queued = c.traffic()
 	posted := c.posted()
@@ -174,7 +157,7 @@ func (c *core) info() Info {
 	}
 	done := i.Accepted - i.Queued
 	i.Handled = done - min(done, i.Failed+i.Expired+i.Dropped)
-	i.Rate = m.rate.at(time.Now(), done)
+	i.Rate = m.rate.At(time.Now(), done)
 	return i
 }
 
@@ -188,13 +171,13 @@ type posted struct {
 // posted returns the counts. On a GPU that is a copy, which is left out where no
 // actor can know another one.
 func (c *core) posted() posted {
-	box, h := c.box.box, (*hostActor)(nil)
+	box, h := c.box, (*hostActor)(nil)
 	if h, _ = c.server.(*hostActor); h != nil {
 		if b := h.inbox.Load(); b != nil {
 			box = b.box
 		}
 	}
-	if box == 0 || !c.rt.referred.Load() {
+	if box.Number == 0 || !c.rt.referred.Load() {
 		return posted{}
 	}
 	before := c.meter.posted.Load()
@@ -202,14 +185,14 @@ func (c *core) posted() posted {
 		return *before
 	}
 	var w [mail.BoxWords]uint64
-	switch err := c.rt.post.read(box*mail.BoxWords, w[:]); {
+	switch err := c.rt.post.Read(box.At(), w[:]); {
 	case err != nil:
 	case h != nil:
 		c.meter.posted.Store(&posted{refused: w[mail.BoxRefused]})
 	default:
 		// The words may be of different times.
 		waiting := max(int32(uint32(w[mail.BoxTail])-uint32(w[mail.BoxHead])), 0)
-		c.meter.posted.CompareAndSwap(before, &posted{taken: w[mail.BoxTail] - c.box.first, waiting: uint64(waiting), refused: w[mail.BoxRefused], expired: w[mail.BoxExpired]})
+		c.meter.posted.CompareAndSwap(before, &posted{taken: w[mail.BoxTail] - c.box.First, waiting: uint64(waiting), refused: w[mail.BoxRefused], expired: w[mail.BoxExpired]})
 	}
 	if last := c.meter.posted.Load(); last != nil {
 		return *last
@@ -217,100 +200,423 @@ func (c *core) posted() posted {
 	return posted{}
 }
 
-// rate is how fast a count grows, from the times that it was looked at.
-type rate struct {
-	mu        sync.Mutex
-	old, last reading
+// Stats is what is known of a runtime at a time. Its counts are the sums of those
+// of its actors, also of those that are gone; [Info] says what they mean.
+type Stats struct {
+	Actors map[State]int // number by state
+
+	Accepted, Queued, Handled, Failed, Expired, Dropped uint64
+	DeadLetters, Rejected, Refused, Restarts            uint64
+
+	Rate float64 // messages a second
+
+	// Launches counts those of resident loops. They end and begin anew when actors
+	// come and go, and around what waits for an idle GPU: that are Pauses, by cause.
+	Launches uint64
+	Pauses   []Pause
 }
 
-type reading struct {
-	at    time.Time
-	count uint64
+// Pause is how often and how long resident actors made way for something.
+type Pause struct {
+	Cause    string // "free", "load module", ...
+	Duration Durations
+
+	// Its parts, one after another.
+	Leaving   Durations // until the loops had said that they leave
+	Ending    Durations // until their launches had ended, as far as the host knew
+	Away      Durations // what they made way for
+	Beginning Durations // until all launches were made anew
 }
 
-// rateWindow is the least time between readings that a rate comes from.
-const rateWindow = time.Second
-
-// start is the time of the first reading.
-func (r *rate) start(now time.Time) {
-	r.old.at = now
-	r.last.at = now
-}
-
-// at returns the rate now that the count is known.
-func (r *rate) at(now time.Time, count uint64) float64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if now.Sub(r.last.at) >= rateWindow {
-		r.old, r.last = r.last, reading{now, count}
+// Stats returns what is known of the runtime.
+func (rt *Runtime) Stats() Stats {
+	if !rt.made() {
+		return Stats{Actors: map[State]int{}}
 	}
-	took := now.Sub(r.old.at).Seconds()
-	if took <= 0 || count < r.old.count {
-		return 0
+	rt.recountInboxes()
+	s := rt.departed.load()
+	s.Actors = map[State]int{}
+	for i := range rt.Actors() {
+		s.add(i)
+		s.Actors[i.State]++
+		s.Rate += i.Rate
 	}
-	return float64(count-r.old.count) / took
+	s.Launches, s.Pauses = rt.launches.Load(), rt.pauses.load()
+	return s
 }
 
-// histogram counts numbers of 32 bits by their size: eight buckets from each
-// power of two to the next. It is safe for concurrent use.
-type histogram struct {
-	counts [buckets]atomic.Uint64
-	sum    atomic.Uint64
-	max    atomic.Uint32
+// pausing is the times of a pause. left is zero if some loop did not leave.
+type pausing struct{ asked, left, ended, back, begun time.Time }
+
+// paused notes that resident actors have made way for something.
+func (rt *Runtime) paused(cause string, p *pausing) {
+	rt.pauses.add(cause, p)
+	rt.traces.Span(pauseTrack, cause, p.asked, 0)
 }
 
-// Numbers below 1<<bucketBits have a bucket each.
-const (
-	bucketBits = 3
-	buckets    = (33 - bucketBits) << bucketBits
-)
-
-// bucket is the bucket of v: how far the first one of its bits is above
-// bucketBits, and the bits after it.
-func bucket(v uint32) int {
-	up := max(bits.Len32(v)-bucketBits-1, 0)
-	return up<<bucketBits + int(v>>up)
+// counts are the counts of an actor, in the order of Stats.counts.
+func (i *Info) counts() [10]*uint64 {
+	return [...]*uint64{&i.Accepted, &i.Queued, &i.Handled, &i.Failed, &i.Expired, &i.Dropped, &i.DeadLetters, &i.Rejected, &i.Refused, &i.Restarts}
 }
 
-// above is the least number beyond those of a bucket.
-func above(bucket int) uint64 {
-	up := max(bucket>>bucketBits-1, 0)
-	return uint64(bucket-up<<bucketBits+1) << up
+func (s *Stats) counts() [10]*uint64 {
+	return [...]*uint64{&s.Accepted, &s.Queued, &s.Handled, &s.Failed, &s.Expired, &s.Dropped, &s.DeadLetters, &s.Rejected, &s.Refused, &s.Restarts}
 }
 
-func (h *histogram) add(v uint32) { h.addMany(bucket(v), 1, uint64(v), v) }
-
-// addMany adds n numbers of one bucket.
-func (h *histogram) addMany(bucket int, n, sum uint64, largest uint32) {
-	h.counts[bucket].Add(n)
-	h.sum.Add(sum)
-	for old := h.max.Load(); largest > old && !h.max.CompareAndSwap(old, largest); {
-		old = h.max.Load()
+// add adds what an actor has counted.
+func (s *Stats) add(i Info) {
+	of := i.counts()
+	for k, n := range s.counts() {
+		*n += *of[k]
 	}
 }
 
-// load returns the counts, and their sum.
-func (h *histogram) load() (counts [buckets]uint64, n uint64) {
-	for i := range h.counts {
-		counts[i] = h.counts[i].Load()
-		n += counts[i]
+// less returns what was counted between other and i.
+func (i Info) less(other Info) Info {
+	of := other.counts()
+	for k, n := range i.counts() {
+		*n -= *of[k]
 	}
-	return counts, n
+	return i
 }
 
-// durations returns the distribution of numbers of nanoseconds.
-func (h *histogram) durations() Durations {
-	counts, n := h.load()
-	most := uint64(h.max.Load())
-	at := func(share float64) time.Duration {
-		seen := uint64(0)
-		for i, c := range counts {
-			if seen += c; c > 0 && float64(seen) >= share*float64(n) {
-				return time.Duration(min(above(i)-1, most))
+// depart adds what an actor that ends has counted to the sums of those that are gone.
+func (c *core) depart() {
+	c.departure.Lock()
+	c.departed = true
+	c.departure.Unlock()
+	if h, ok := c.server.(*hostActor); ok {
+		h.depart()
+	}
+	c.recount()
+}
+
+// recount adds to the sums what an actor that is gone has counted since it was added.
+func (c *core) recount() {
+	c.departure.Lock()
+	defer c.departure.Unlock()
+	if c.departed {
+		i := c.info()
+		if h, ok := c.server.(*hostActor); ok && h.inbox.Load() != nil {
+			i.Refused = 0 // see refusals
+		}
+		c.rt.departed.add(i.less(c.counted))
+		c.counted = i
+	}
+}
+
+// departed adds up what actors had counted that a runtime knows no more.
+type departed struct {
+	mu    sync.Mutex
+	stats Stats
+}
+
+func (d *departed) add(i Info) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stats.add(i)
+}
+
+func (d *departed) load() Stats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stats
+}
+
+// pauses counts the pauses of resident actors, by their cause.
+type pauses struct {
+	mu sync.Mutex
+	by map[string]*pause
+}
+
+func (p *pauses) add(cause string, at *pausing) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.by == nil {
+		p.by = map[string]*pause{}
+	}
+	of := p.by[cause]
+	if of == nil {
+		of = &pause{cause: cause}
+		p.by[cause] = of
+	}
+	if at.left.IsZero() {
+		at.left = at.ended
+	}
+	of.whole.Time(at.asked, at.begun)
+	of.leaving.Time(at.asked, at.left)
+	of.ending.Time(at.left, at.ended)
+	of.away.Time(at.ended, at.back)
+	of.beginning.Time(at.back, at.begun)
+}
+
+// pause is the pauses of one cause.
+type pause struct {
+	cause                                   string
+	whole, leaving, ending, away, beginning measure.Histogram
+}
+
+// all returns the pauses, by their cause.
+func (p *pauses) all() []*pause {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []*pause
+	for _, cause := range slices.Sorted(maps.Keys(p.by)) {
+		list = append(list, p.by[cause])
+	}
+	return list
+}
+
+// load returns how often and how long they were.
+func (p *pauses) load() []Pause {
+	var list []Pause
+	for _, v := range p.all() {
+		list = append(list, Pause{v.cause, Durations(v.whole.Summary()), Durations(v.leaving.Summary()), Durations(v.ending.Summary()), Durations(v.away.Summary()), Durations(v.beginning.Summary())})
+	}
+	return list
+}
+
+// WritePrometheus writes what is known of the runtime and its actors in the text
+// format of Prometheus, version 0.0.4. See [WritePrometheus].
+func (rt *Runtime) WritePrometheus(w io.Writer) error { return WritePrometheus(w, rt) }
+
+// WritePrometheus writes what is known of runtimes in the text format of
+// Prometheus, version 0.0.4. Runtimes that are nil are left out. All series have the
+// labels device and runtime, which is [Runtime.Number], and those of an actor the label
+// actor; what actors have counted
+// that are gone is in series without it, so that sums never fall. [Info] and [Stats]
+// say what the numbers mean. Durations
+// are histograms in seconds, whose bounds are powers of two of nanoseconds on every
+// device.
+func WritePrometheus(w io.Writer, runtimes ...*Runtime) error {
+	if w == nil {
+		return invalid("write metrics: the writer is nil")
+	}
+	var list []exposed
+	for i, rt := range runtimes {
+		if !rt.made() || slices.Contains(runtimes[:i], rt) {
+			continue // no series may come twice
+		}
+		rt.recountInboxes()
+		e := exposed{labels: []prometheus.Label{label("device", rt.dev.ID()), label("runtime", strconv.FormatUint(rt.number, 10))}, gone: rt.departed.load(), launches: rt.launches.Load(), pauses: rt.pauses.all(),
+			letters: rt.DeadLetters().Len(), lost: rt.DeadLetters().Overflow()}
+		for _, c := range rt.living() {
+			e.actors = append(e.actors, exposedActor{c.info(), &c.meter})
+		}
+		list = append(list, e)
+	}
+	p := prometheus.NewWriter(w)
+	for _, f := range families {
+		p.Family(f.name, f.kind, f.help)
+		for i := range list {
+			f.write(p, f.name, &list[i])
+		}
+	}
+	return p.Flush()
+}
+
+// exposed is what is known of a runtime.
+type exposed struct {
+	labels   []prometheus.Label // of all series
+	actors   []exposedActor
+	gone     Stats
+	launches uint64
+	pauses   []*pause
+	letters  int
+	lost     uint64
+}
+
+// with returns the labels of all series and more.
+func (e *exposed) with(more ...prometheus.Label) []prometheus.Label {
+	return append(e.labels[:len(e.labels):len(e.labels)], more...)
+}
+
+func label(name, value string) prometheus.Label { return prometheus.Label{Name: name, Value: value} }
+
+type exposedActor struct {
+	Info
+	meter *meter
+}
+
+// family is the series with a name.
+type family struct {
+	name, kind, help string
+	write            func(p *prometheus.Writer, name string, e *exposed)
+}
+
+var families = []family{
+	{"quern_ring_actors", "gauge", "Actors by state.", writeStates},
+	{"quern_ring_actor_state", "gauge", "1 for the state that the actor is in.", func(p *prometheus.Writer, name string, e *exposed) {
+		for _, a := range e.actors {
+			p.Sample(name, 1, e.with(label("actor", a.Name), label("state", a.State.String()))...)
+		}
+	}},
+	{"quern_ring_accepted_messages_total", "counter", "Messages that mailboxes have taken.",
+		count(func(i Info) uint64 { return i.Accepted }, func(s Stats) uint64 { return s.Accepted })},
+	{"quern_ring_queued_messages", "gauge", "Messages that are not handled yet, or at the moment.", func(p *prometheus.Writer, name string, e *exposed) {
+		for _, a := range e.actors {
+			p.Sample(name, float64(a.Queued), e.with(label("actor", a.Name))...)
+		}
+	}},
+	{"quern_ring_messages_total", "counter", "Messages that are done with, by what became of them.", writeOutcomes},
+	{"quern_ring_dead_letters_total", "counter", "Dead letters made of messages that failed, expired or were dropped.",
+		count(func(i Info) uint64 { return i.DeadLetters }, func(s Stats) uint64 { return s.DeadLetters })},
+	{"quern_ring_dead_letters", "gauge", "Dead letters that are kept, to be taken.", func(p *prometheus.Writer, name string, e *exposed) {
+		p.Sample(name, float64(e.letters), e.labels...)
+	}},
+	{"quern_ring_lost_dead_letters_total", "counter", "Dead letters that were not kept, since newer ones came before anybody had taken them.", func(p *prometheus.Writer, name string, e *exposed) {
+		p.Sample(name, float64(e.lost), e.labels...)
+	}},
+	{"quern_ring_rejected_messages_total", "counter", "Messages that were not accepted, since the mailbox was full.",
+		count(func(i Info) uint64 { return i.Rejected }, func(s Stats) uint64 { return s.Rejected })},
+	{"quern_ring_refused_sends_total", "counter", "Calls of actor.Send whose message was not accepted.",
+		count(func(i Info) uint64 { return i.Refused }, func(s Stats) uint64 { return s.Refused })},
+	{"quern_ring_restarts_total", "counter", "Restarts after failures.",
+		count(func(i Info) uint64 { return i.Restarts }, func(s Stats) uint64 { return s.Restarts })},
+	{"quern_ring_waiting_seconds", "histogram", "Time from when the actor had a message until its handler began; where actors are not resident, of a sample of the messages.",
+		spread(func(m *meter) *measure.Histogram { return &m.waiting })},
+	{"quern_ring_handler_seconds", "histogram", "Time that the handler took for a message, by the clock of the device.",
+		spread(func(m *meter) *measure.Histogram { return &m.handler })},
+	{"quern_ring_round_trip_seconds", "histogram", "Time that callers of Ask waited for replies; a sample of them.",
+		spread(func(m *meter) *measure.Histogram { return &m.trip })},
+	{"quern_ring_launches_total", "counter", "Launches of resident loops.", func(p *prometheus.Writer, name string, e *exposed) {
+		p.Sample(name, float64(e.launches), e.labels...)
+	}},
+	{"quern_ring_pause_seconds", "histogram", "Time that resident actors made way for what waits for an idle device.", func(p *prometheus.Writer, name string, e *exposed) {
+		for _, v := range e.pauses {
+			p.Histogram(name, &v.whole, e.with(label("cause", v.cause))...)
+		}
+	}},
+}
+
+func writeStates(p *prometheus.Writer, name string, e *exposed) {
+	for s := range stateNames {
+		n := 0
+		for _, a := range e.actors {
+			if a.State == State(s) {
+				n++
 			}
 		}
+		p.Sample(name, float64(n), e.with(label("state", stateNames[s]))...)
+	}
+}
+
+func writeOutcomes(p *prometheus.Writer, name string, e *exposed) {
+	outcomes := func(labels []prometheus.Label, handled, failed, expired, dropped uint64) {
+		for _, o := range []struct {
+			name string
+			n    uint64
+		}{{"handled", handled}, {"failed", failed}, {"expired", expired}, {"dropped", dropped}} {
+			p.Sample(name, float64(o.n), append(labels[:len(labels):len(labels)], label("outcome", o.name))...)
+		}
+	}
+	for _, a := range e.actors {
+		outcomes(e.with(label("actor", a.Name)), a.Handled, a.Failed, a.Expired, a.Dropped)
+	}
+	g := e.gone
+	outcomes(e.labels, g.Handled, g.Failed, g.Expired, g.Dropped)
+}
+
+// count writes a count of each actor, and of those that are gone.
+func count(of func(Info) uint64, gone func(Stats) uint64) func(*prometheus.Writer, string, *exposed) {
+	return func(p *prometheus.Writer, name string, e *exposed) {
+		for _, a := range e.actors {
+			p.Sample(name, float64(of(a.Info)), e.with(label("actor", a.Name))...)
+		}
+		p.Sample(name, float64(gone(e.gone)), e.labels...)
+	}
+}
+
+// spread writes a histogram of each actor.
+func spread(of func(*meter) *measure.Histogram) func(*prometheus.Writer, string, *exposed) {
+	return func(p *prometheus.Writer, name string, e *exposed) {
+		for _, a := range e.actors {
+			p.Histogram(name, of(a.meter), e.with(label("actor", a.Name))...)
+		}
+	}
+}
+
+// Trace is a record of what happens in a runtime: changes of actors' states,
+// failures, batches of messages, launches of resident loops and pauses of these. It
+// is made by [Runtime.StartTrace] and written as Chrome's trace-event JSON, which
+// ui.perfetto.dev and chrome://tracing show as a timeline. It is safe for concurrent
+// use.
+type Trace struct {
+	rt        *Runtime
+	recording *trace.Recording
+}
+
+// Limits of the events that a trace keeps.
+const (
+	DefaultTraceEvents = 1 << 16
+	MaxTraceEvents     = 1 << 24
+)
+
+// pauseTrack is the track of pauses.
+const pauseTrack = "pauses"
+
+// StartTrace begins to record what happens, until [Trace.Stop]. The trace keeps the
+// latest events, so many, each of about 100 bytes; 0 is DefaultTraceEvents. A
+// runtime records one trace at a time, and none once it is closed: that is
+// [ErrClosed]. Where none is recorded that costs nothing to speak of.
+func (rt *Runtime) StartTrace(events int) (*Trace, error) {
+	if err := rt.usable("start a trace"); err != nil {
+		return nil, err
+	}
+	if events == 0 {
+		events = DefaultTraceEvents
+	}
+	if events < 1 || events > MaxTraceEvents {
+		return nil, invalid("a trace of %d events; it has 1 to %d", events, MaxTraceEvents)
+	}
+	if rt.ending() {
+		return nil, closedFor("start a trace")
+	}
+	t := &Trace{rt: rt, recording: rt.traces.Start(events)}
+	if t.recording == nil {
+		return nil, invalid("a trace is being recorded; stop it first")
+	}
+	for i := range rt.Actors() {
+		t.recording.Begin(i.Name, i.State.String())
+	}
+	return t, nil
+}
+
+// Stop ends the recording. Stopping a trace again does nothing.
+func (t *Trace) Stop() {
+	if t.usable() {
+		t.rt.traces.Stop(t.recording)
+	}
+}
+
+// usable reports whether StartTrace has made the trace.
+func (t *Trace) usable() bool { return t != nil && t.rt != nil }
+
+// Lost returns how many events the trace had no room for: the oldest ones.
+func (t *Trace) Lost() uint64 {
+	if !t.usable() {
 		return 0
 	}
-	return Durations{Count: n, Sum: time.Duration(h.sum.Load()),
-		P50: at(0.50), P95: at(0.95), P99: at(0.99), Max: time.Duration(most)}
+	return t.recording.Lost()
+}
+
+// traceLaunch records a resident launch that has ended. The cohort has a track,
+// which has the name of its first actor.
+func (c *resident) traceLaunch() {
+	if c.rt.traces.On() && len(c.actors) > 0 {
+		c.rt.traces.Span("launches with "+c.actors[0].name, c.program.Name, c.began, len(c.actors))
+	}
+}
+
+// WriteTo writes what was recorded so far, by time for each actor. It implements
+// [io.WriterTo].
+func (t *Trace) WriteTo(w io.Writer) (int64, error) {
+	switch {
+	case !t.usable():
+		return 0, notMade("write a trace", "trace")
+	case w == nil:
+		return 0, invalid("write a trace: the writer is nil")
+	}
+	dev := t.rt.dev
+	return t.recording.Write(w, fmt.Sprintf("ring on %s (%s)", dev.ID(), dev.Name()))
 }

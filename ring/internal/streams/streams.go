@@ -1,4 +1,5 @@
-package ring
+// Package streams keeps streams in reserve.
+package streams
 
 import (
 	"context"
@@ -8,19 +9,19 @@ import (
 	"quern.dev/gpu"
 )
 
-// streamReserve holds streams for launches that begin beside handlers that do not return.
-// The driver may have to wait for all launches when it makes a stream, so that they
-// are made before.
-type streamReserve struct {
+// Reserve holds streams for launches that run beside handlers that do not return. Making a
+// stream may wait for all launches, so the streams are made in advance.
+type Reserve struct {
 	mu   sync.Mutex
 	list []*gpu.Stream
 }
 
-// reserved is how many streams are kept.
+// reserved is the number of streams that Fill makes.
 const reserved = 4
 
-// fill makes streams until there are enough. No launch is waited for meanwhile.
-func (s *streamReserve) fill(dev *gpu.Device) error {
+// Fill makes streams until there are enough. It must not be called while a handler does
+// not return.
+func (s *Reserve) Fill(dev *gpu.Device) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.list) < reserved {
@@ -33,8 +34,8 @@ func (s *streamReserve) fill(dev *gpu.Device) error {
 	return nil
 }
 
-// take returns a stream.
-func (s *streamReserve) take() (*gpu.Stream, error) {
+// Take removes a stream from the reserve.
+func (s *Reserve) Take() (*gpu.Stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.list)
@@ -46,14 +47,15 @@ func (s *streamReserve) take() (*gpu.Stream, error) {
 	return stream, nil
 }
 
-// put keeps a stream whose work is done.
-func (s *streamReserve) put(stream *gpu.Stream) {
+// Put adds a stream whose work is done.
+func (s *Reserve) Put(stream *gpu.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.list = append(s.list, stream)
 }
 
-func (s *streamReserve) close() error {
+// Close closes the streams in the reserve.
+func (s *Reserve) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error

@@ -1,0 +1,433 @@
+package ring
+
+import (
+	"context"
+	"errors"
+	"time"
+	"unsafe"
+
+	"quern.dev/ring/internal/backoff"
+	"quern.dev/ring/internal/mail"
+)
+
+// collect waits for what becomes of a message that is asked for. It is an error if
+// there is no reply.
+func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.Pointer) error {
+	begin := c.meter.begin(p.ticket)
+	wait, among := c.backoff(), false
+	defer func() {
+		if among {
+			c.rt.messages.waiting.Add(-1)
+		}
+	}()
+	for {
+		if p.entry == nil {
+			if r, ok := p.m.take(p.ticket, reply); ok {
+				if !replies(r.Outcome) {
+					err := c.unanswered(op, p.m, p.ticket, r.Outcome)
+					p.m.settled(p.ticket, r.Outcome)
+					c.recount() // the actor may have gone before
+					return err
+				}
+				p.m.free(p.ticket)
+				c.meter.handled(r)
+				c.meter.answered(begin)
+				return nil
+			}
+			done, err := c.server.handled(ctx, p.m, p.ticket)
+			if err != nil {
+				p.m.abandon(p.ticket)
+				return err
+			}
+			if done {
+				continue
+			}
+		} else if placed, err := c.locate(op, &p); placed || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if !among {
+			among = true
+			wait.Join(int(c.rt.messages.waiting.Add(1)))
+		}
+		if wait.Pause() {
+			c.refill()
+			c.kick()
+			if err := c.patient(ctx, op, &p); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// backoff is how to wait for the actor. A handler in Go runs once the processor is free.
+func (d *delivery) backoff() backoff.Wait {
+	if d.pulls {
+		return backoff.Yielding()
+	}
+	return backoff.Wait{}
+}
+
+// locate looks whether a message has left the queue, and reports whether it is in
+// a ring now.
+func (c *core) locate(op string, p *pending) (bool, error) {
+	at := p.entry.Value.place.Load()
+	if at == queued {
+		return false, nil
+	}
+	c.queue.mu.Lock()
+	p.m = p.entry.Value.ring
+	c.queue.Release(p.entry)
+	c.queue.mu.Unlock()
+	p.entry = nil
+	switch {
+	case at >= placed:
+		p.ticket = at - placed
+		return true, nil
+	case at == gone+uint64(ReasonTerminated):
+		return false, c.denied(op, false)
+	}
+	return false, c.about(op, reasonErrors[at-gone])
+}
+
+// handlesNoMore reports whether messages that are not handled now are not going to
+// be, unless the actor is restarted. One that is about to end may still be at one.
+func (l *life) handlesNoMore() bool {
+	switch l.current() {
+	case Failed:
+		return true
+	case Terminated:
+		select {
+		case <-l.over:
+			return true
+		default:
+		}
+	}
+	return false
+}
+
+// overtime is how long after its deadline a message is given up that is in a ring
+// whose actor does not look at it.
+const overtime = time.Millisecond
+
+// patient gives a message up, with an error, if its caller has to.
+func (c *core) patient(ctx context.Context, op string, p *pending) error {
+	var err error
+	if why := ctx.Err(); why != nil {
+		err = c.about(op, why)
+	}
+	late := p.deadline != 0 && c.rt.clock() >= p.deadline
+	if late && err == nil && p.entry == nil && c.mayBeAt(p) {
+		late = false // the handler's end tells
+	}
+	if err == nil && !late && !c.handlesNoMore() {
+		return nil
+	}
+	// A restart takes the queue's lock, too: either it is over, or it sees what is
+	// withdrawn here.
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	denied := err == nil && c.handlesNoMore()
+	if p.entry != nil && p.entry.Value.place.Load() == queued {
+		switch {
+		case err == nil && late:
+			err = c.about(op, ErrExpired)
+			p.entry.Value.use = unheard
+			c.expire(p.entry)
+		case denied:
+			err = c.denied(op, false)
+			p.entry.Value.use = unheard
+			c.remove(p.entry, ReasonWithdrawn, nil)
+		case err != nil:
+			p.entry.Value.use = unheard // it may be handled yet
+		}
+		return err
+	}
+	switch {
+	case p.entry != nil || p.m.handled(p.ticket):
+		return nil // the next look tells
+	case denied:
+		return c.withdraw(op, p)
+	case err == nil && (!late || c.rt.clock() < p.deadline+int64(overtime)):
+		return nil
+	case err == nil:
+		err = c.about(op, ErrExpired)
+	}
+	p.m.abandon(p.ticket)
+	return err
+}
+
+// mayBeAt reports whether the handler may be at a message in a ring, whose deadline has
+// passed. If it is not it never will be.
+func (c *core) mayBeAt(p *pending) bool {
+	if first, _ := p.m.unhandled(); first != p.ticket {
+		return false // it is at one before
+	}
+	if c.pulls || c.runs() {
+		return true // pulled messages go to the handler at once; loops find that others have expired
+	}
+	return restart(c.server) != nil // else it has come to the end of its message
+}
+
+// withdraw gives up a message in a ring of an actor that has failed. A restart sees to
+// it that the loop passes the message over, unless a handler that does not return may
+// have it already. The queue's lock is held.
+func (c *core) withdraw(op string, p *pending) error {
+	_, stuck := errors.AsType[*StuckError](c.failure())
+	err := c.denied(op, stuck)
+	if stuck {
+		p.m.abandon(p.ticket)
+	} else {
+		p.m.mark(p.ticket, withdrawn)
+	}
+	return err
+}
+
+// passOver has the loop, which does not run, take messages that were withdrawn for
+// expired. The queue's lock is held.
+func (m *mailbox) passOver() {
+	for t, tail := m.oldest(), m.next(); t < tail; t++ {
+		if m.slot(t).Load() == t<<useBits|withdrawn && !m.handled(t) {
+			past := max(1, uint32(m.owner.rt.clock()>>mail.DeadlineShift)-2)
+			m.in.SetDeadline(t, past)
+		}
+	}
+}
+
+// unanswered is the error of a message that has no reply.
+func (c *core) unanswered(op string, m *mailbox, ticket uint64, outcome uint32) error {
+	switch outcome {
+	case mail.HandlerFailed:
+		if c.runs() || !m.explained(ticket) { // perhaps nobody has taken note of the failure yet
+			if err := restart(c.server); err != nil && !m.explained(ticket) {
+				return err
+			}
+		}
+		return c.handlerError(m, ticket)
+	case mail.Expired:
+		return c.about(op, ErrExpired)
+	case discarded:
+		return c.denied(op, false)
+	default:
+		return c.about(op, ErrNoReply)
+	}
+}
+
+// heading is what is known of a message that is handled.
+type heading struct {
+	envelope
+	id uint64
+}
+
+// gate is a lock for which callers wait as long as their contexts allow.
+type gate chan struct{}
+
+func (g gate) lock()   { g <- struct{}{} }
+func (g gate) unlock() { <-g }
+
+func (g gate) tryLock() bool {
+	select {
+	case g <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// lockWith is lock, or the error of ctx if that is cancelled first.
+func (g gate) lockWith(ctx context.Context) error {
+	if g.tryLock() {
+		return nil
+	}
+	select {
+	case g <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// receive waits for a reply to a message that was sent, and takes with it as many
+// as are there, at most n. Replies lie one after the other. If head is not nil it
+// gets that of the last message.
+func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head *heading) (int, error) {
+	if err := c.receiving.lockWith(ctx); err != nil {
+		return 0, c.about("receive", err)
+	}
+	defer c.receiving.unlock()
+	wait, over := c.backoff(), false
+	handled := 0 // turns in which there was something
+	for {
+		got, err := 0, error(nil)
+		var first *mailbox // with messages that are not handled
+		for i := len(c.mailboxes) - 1; i >= 0 && got < n && err == nil; i-- {
+			m := c.mailboxes[i]
+			if !m.outstanding() {
+				continue
+			}
+			k := 0
+			k, err = c.gather(m, unsafe.Add(replies, uintptr(got)*c.outSize), n-got, got > 0, head)
+			got += k
+			if first == nil && m.received != m.next() {
+				first = m
+			}
+		}
+		switch {
+		case got > 0 || err != nil:
+			c.refill()
+			return got, err
+		case over:
+			return 0, c.denied("receive", false)
+		}
+		if first != nil && !c.detached {
+			done, err := c.server.handled(ctx, first, first.received)
+			if err != nil {
+				return 0, err
+			}
+			if done {
+				if handled++; handled&1023 != 0 {
+					continue
+				}
+			}
+		}
+		if !wait.Pause() {
+			continue
+		}
+		c.refill()
+		c.kick()
+		if err := ctx.Err(); err != nil {
+			return 0, c.about("receive", err)
+		}
+		over = c.handlesNoMore() // before the next look, which finds all that it has done
+		if first == nil && !over && wait.Sleeps() && c.queue.Len() == 0 {
+			c.park(ctx)
+		}
+	}
+}
+
+// gather takes replies out of a ring. If it has some, or others have, it leaves a
+// failure for the next call.
+func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *heading) (got int, err error) {
+	var counts tally
+	defer counts.flush(&c.meter)
+	for len(m.stash.heads.All()) > 0 && got < n {
+		s := &m.stash.heads.All()[0]
+		if s.Outcome == mail.HandlerFailed && (got > 0 || others) {
+			return got, nil
+		}
+		m.stash.bodies.Take(noescape(unsafe.Add(to, uintptr(got)*c.outSize))) // assigns an Out; got < n of them fit
+		one := m.stash.heads.Pop()
+		c.stashed--
+		if one.err != nil {
+			return 0, one.err
+		}
+		counts.add(&c.meter, one.result)
+		if head != nil {
+			*head = one.heading
+		}
+		got++
+	}
+	if c.detached {
+		return got, nil
+	}
+	t, tail := max(m.received, m.oldest()), m.next()
+	for ; t < tail && got < n; t++ {
+		v := m.slot(t).Load()
+		waits, soon := forReceive(v, t)
+		if soon {
+			break
+		}
+		if !waits {
+			continue
+		}
+		r, ok := m.take(t, unsafe.Add(to, uintptr(got)*c.outSize))
+		if !ok {
+			break
+		}
+		if replies(r.Outcome) {
+			counts.add(&c.meter, r)
+			if head != nil {
+				head.envelope = m.envelope(t)
+				head.id = c.idOf(&head.envelope, m.source, t)
+			}
+			m.free(t)
+			got++
+			continue
+		}
+		if r.Outcome == mail.HandlerFailed {
+			if got > 0 || others {
+				break
+			}
+			err = c.unanswered("receive", m, t, r.Outcome)
+			if _, ok := errors.AsType[*HandlerError](err); !ok {
+				break // it is not known yet
+			}
+		}
+		m.pass(t, r.Outcome)
+		if err != nil {
+			t++
+			break
+		}
+	}
+	m.received = t
+	if got > 0 {
+		c.rt.traces.Mark(c.name, "receive", got, "")
+	}
+	return got, err
+}
+
+// unread counts the replies that wait for Receive. The actor has ended.
+func (d *delivery) unread() (n int) {
+	d.receiving.lock()
+	defer d.receiving.unlock()
+	for _, m := range d.mailboxes {
+		for _, s := range m.stash.heads.All() {
+			if s.err == nil {
+				n++
+			}
+		}
+		if d.detached {
+			continue
+		}
+		for t, tail := max(m.received, m.oldest()), m.next(); t < tail; t++ {
+			outcome, done := m.out.Outcome(t)
+			if waits, _ := forReceive(m.slot(t).Load(), t); waits && done && replies(outcome) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// parkedFor is the longest time that Receive sleeps without a look.
+const parkedFor = 100 * time.Millisecond
+
+// park sleeps until a message is sent.
+func (d *delivery) park(ctx context.Context) {
+	d.parked.Add(1)
+	defer d.parked.Add(-1)
+	if d.queue.Len() != 0 {
+		return
+	}
+	for _, m := range d.mailboxes {
+		if m.outstanding() {
+			return
+		}
+	}
+	timer := time.NewTimer(parkedFor)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-d.arrival:
+	case <-timer.C:
+	}
+}
+
+func (d *delivery) wakeReceiver() {
+	select {
+	case d.arrival <- struct{}{}:
+	default:
+	}
+}
