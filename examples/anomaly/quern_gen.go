@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: quern_gen_zip,
-	Sum:     "0a613fda97a8d37f719730a7b1d8e0005033fe3b14aa6fa750b06b7b0a3d3b65",
+	Sum:     "3ffb5183add169710e6a8afd000033c3f0499ce48985d22c6a44082560950095",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -70,7 +70,7 @@ var quernWatchActor = gpu.NewKernel(compiled.Kernel{
 		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: compiled.Slice, Type: "main.detector", Size: 4144, Layout: "struct{Sensor int32; Period int32; Threshold float64; Seen int64; Strange int64; Level float64; Squares float64; Season [512]float64}"},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
@@ -87,7 +87,7 @@ var quernWatchActor = gpu.NewKernel(compiled.Kernel{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
 			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
 			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
 			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
 			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},

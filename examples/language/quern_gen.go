@@ -22,7 +22,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "c4cb2dfb69a1fd95e1ba19dfca5851a32e2727c4ffefef45210a740bd74869f4",
+	Sum:     "6fec4720fb21d8d1f78746d546b9d22d0c2f651a09b2586cd3fc1938c2fec2ed",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -2516,7 +2516,7 @@ var quernSummariseActor = gpu.NewKernel(compiled.Kernel{
 		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: compiled.Slice, Type: "quern.dev/examples/language.summary", Size: 16, Layout: "struct{Sum float64; Count int}"},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
@@ -2533,7 +2533,7 @@ var quernSummariseActor = gpu.NewKernel(compiled.Kernel{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
 			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
 			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
 			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
 			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
@@ -2541,7 +2541,7 @@ var quernSummariseActor = gpu.NewKernel(compiled.Kernel{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/poll.go", Line: 70, Col: 27},
+			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/form.go", Line: 112, Col: 27},
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
 		}},
 	},

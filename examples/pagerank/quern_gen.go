@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: quern_gen_zip,
-	Sum:     "73610e897fbb78d92483ca820479144c5da8e35d4b23910788bc6c3bd4a23807",
+	Sum:     "2579ffd5b96f9efeb2d8d6c4fd8fdcc511e8f937bd8bc2dcfbd21f699722da26",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -99,7 +99,7 @@ var quernRankActor = gpu.NewKernel(compiled.Kernel{
 		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: compiled.Slice, Type: "main.part", Size: 106648, Layout: "struct{Peers struct{Place uint32}; Parts uint32; Vertices uint32; Chunks uint32; Expected uint32; All int64; Damping float64; Tolerance int64; Limit uint32; Running uint32; Ticking uint32; Converged uint32; Step uint32; First uint32; Dangling int64; Change int64; Sent int64; Refused int64; LastChange int64; Arrived [2]uint32; AllDangling [2]int64; AllChange [2]int64; Rank [512]int64; Next [2][512]int64; Degree [512]uint32; Done [2560]uint32; Chunk [2048]struct{To uint32; Count uint32; Source [8]uint16; Target [8]uint16}}"},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
@@ -116,7 +116,7 @@ var quernRankActor = gpu.NewKernel(compiled.Kernel{
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
 			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
 			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 27},
+			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
 			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
 			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
 			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},

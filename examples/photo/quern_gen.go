@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/photo",
 	Archive: quern_gen_zip,
-	Sum:     "155b0f0155c905d53fd975140f40c6c05c0ea588ef83f416e98da6333046c376",
+	Sum:     "afc75804f88e18f9ee496d4711ed206635f026410cc835d45f1914d268bc0312",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
