@@ -421,7 +421,7 @@ func (m *mailbox) settleNext(why error) (cursor uint32, found bool) {
 // clocks and words that processors share cost as much as handing a message over. What
 // a device measures itself begins when its run does, so the host notes when that was.
 //
-// The index is that of 64 slots, of which one message at a time is measured.
+// One message in each group of 64 slots is measured; the index is the group's.
 type arrivals []arrival
 
 // waitEvery is the share of messages of which it is measured.

@@ -211,7 +211,7 @@ func (c *core) queueFull() error {
 	return c.isFull
 }
 
-// unheard reports whether nobody receives replies, of which no more are kept.
+// unheard reports whether nobody receives replies, and no more can be stored.
 func (d *delivery) unheard() bool {
 	if !d.receiving.tryLock() {
 		return false // somebody does

@@ -63,8 +63,8 @@ func batchOf(asked int, s *loop.Shape) int {
 	return min(max(batchBytes/cellBytes(s), leastBatch), loop.MaxBatch)
 }
 
-// cellBytes is the shared memory that a message takes with its reply, and with the
-// words as which it comes.
+// cellBytes is the shared memory for a message: its cell, which includes the reply, and
+// the copy of its slot.
 func cellBytes(s *loop.Shape) int { return 4*int(s.Stride) + 8*int(s.InStep) }
 
 // rawAt is where messages are copied to in the shared memory of a block, behind the
@@ -128,8 +128,8 @@ type Options struct {
 	// microseconds. Nap is at most a millisecond.
 	Spin, Nap time.Duration
 	// Supervisor, if not nil, is called when the handler has failed, on a goroutine
-	// of its own, and says what happens to the actor. Without one the runtime's does,
-	// and without that it stays failed.
+	// of its own, and decides what happens to the actor. If it is nil, the runtime's
+	// supervisor decides; if that is nil too, the actor stays failed.
 	Supervisor func(Failure) Decision
 	// An actor that its supervisor would restart more than MaxRestarts times within
 	// RestartWindow is the runtime's supervisor's case instead. 0 is 10 times within

@@ -176,8 +176,8 @@ func stageOf(e ir.Expr, at map[*ir.Local]int, held map[*ir.Local]bool) (stage in
 	return stage, free
 }
 
-// assigned calls f for the variable of each assignment in a statement of which
-// onlyReads holds.
+// assigned calls f for the variable of each assignment in a statement that onlyReads
+// accepts.
 func assigned(s ir.Stmt, f func(*ir.Local)) {
 	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
 		if a, ok := s.(*ir.Assign); ok {

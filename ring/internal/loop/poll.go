@@ -403,8 +403,8 @@ func (l *loop[F]) received(s Shape, me *member, fresh uint32) {
 	}
 }
 
-// grow decides how many messages the next poll is for, of which fresh come first. It
-// begins to copy those that are likely to be there.
+// grow decides for how many messages the next poll is. It begins to copy those that are
+// likely to be there, behind the fresh ones that this poll has found.
 //
 //quern:unchecked
 func (l *loop[F]) grow(t kernel.Thread, s Shape, fresh uint32) {

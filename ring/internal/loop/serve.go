@@ -362,7 +362,7 @@ func (l *loop[F]) move(t kernel.Thread, s Shape, me *member) {
 	l.form.sync(t)
 }
 
-// rest ends a turn with messages, of which fresh were found and took cycles spent.
+// rest ends a turn that found fresh messages and spent took cycles on them.
 //
 //quern:unchecked
 func (l *loop[F]) rest(t kernel.Thread, s Shape, me *member, sh *Status, fresh, took uint32) {
