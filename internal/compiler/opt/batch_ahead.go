@@ -67,11 +67,24 @@ func (b *batcher) planAhead(s *ir.Loop, c *counting, private []*ir.Local) *ahead
 	for _, checks := range p.checks {
 		for i := range checks {
 			outside, ok := checks[i].cond.(*ir.Binary)
-			checks[i].same = b.constantIn(s, checks[i].cond)
-			checks[i].grows = ok && b.grows(outside.X, grows) && b.constantIn(s, outside.Y)
+			checks[i].same = p.invariant(b, s, checks[i].cond)
+			checks[i].grows = ok && b.grows(outside.X, grows) && p.invariant(b, s, outside.Y)
 		}
 	}
 	return p
+}
+
+// invariant reports whether an expression of the plan has the same value in all iterations.
+func (p *aheadPlan) invariant(b *batcher, s *ir.Loop, e ir.Expr) bool {
+	ok := true
+	v := ir.Visitor{Place: func(place ir.Place) bool {
+		if place, isVar := place.(*ir.VarPlace); isVar {
+			ok = ok && !slices.Contains(p.temps, place.Var)
+		}
+		return ok
+	}}
+	v.Value(e)
+	return ok && b.constantIn(s, e)
 }
 
 // onlyReads reports whether a body consists of assignments to variables of plain numbers,
