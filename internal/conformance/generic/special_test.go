@@ -63,7 +63,7 @@ func TestFaultsOfSpecializedForms(t *testing.T) {
 			}
 			err := s.Synchronize(context.Background())
 			var fault *gpu.KernelError
-			if !errors.As(err, &fault) || fault.Kernel != "picked" || fault.Index != int64(at) || fault.Length != 4 || !strings.Contains(err.Error(), "special.go:57") {
+			if !errors.As(err, &fault) || fault.Kind != gpu.OutOfRange || fault.Kernel != "picked" || fault.Index != int64(at) || fault.Length != 4 || !strings.Contains(err.Error(), "special.go:57") {
 				t.Errorf("at %d: %v", at, err)
 			}
 		}

@@ -73,7 +73,7 @@ func TestTheFirstOfSeveralFailuresIsReported(t *testing.T) {
 				launched(t, LaunchWeighted(s, blocks(1), gputest.Upload(t, d, []int32{0, n}), gputest.Upload(t, d, at), gputest.Upload(t, d, make([]int32, c.weights)), x, sums))
 				err := s.Synchronize(t.Context())
 				var fault *gpu.KernelError
-				if !errors.As(err, &fault) || fault.Index != c.index || fault.Length != c.length {
+				if !errors.As(err, &fault) || fault.Kind != gpu.OutOfRange || fault.Index != c.index || fault.Length != c.length {
 					t.Errorf("%v, want index %d out of range [0,%d)", err, c.index, c.length)
 				}
 			})

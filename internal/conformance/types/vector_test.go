@@ -95,7 +95,7 @@ func TestCheckedFieldsOfVectors(t *testing.T) {
 			err = d.DefaultStream().Synchronize(t.Context())
 		}
 		var fault *gpu.KernelError
-		if !errors.As(err, &fault) || fault.Index != n-1 || fault.Length != n-1 {
+		if !errors.As(err, &fault) || fault.Kind != gpu.OutOfRange || fault.Index != n-1 || fault.Length != n-1 {
 			t.Errorf("a launch past the slice returned %v, want index %d of %d out of range", err, n-1, n-1)
 		}
 	})
