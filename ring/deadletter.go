@@ -361,7 +361,7 @@ func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
 }
 
 // handlerError is the error of a message that the handler has failed on.
-func (c *core) handlerError(m *mailbox, ticket uint64) error {
+func (c *core) handlerError(m *mailbox, ticket uint64) *HandlerError {
 	why, known := m.failure(ticket)
 	if !known {
 		why.err = cmp.Or(c.failure(), errHandler)

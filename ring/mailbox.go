@@ -263,7 +263,7 @@ type stash struct {
 type stashed struct {
 	heading
 	result
-	err error // of a message that the handler has failed on
+	failed *HandlerError // of a message that the handler has failed on
 }
 
 // outstanding reports whether there are messages that Receive has not looked at.
@@ -328,10 +328,31 @@ func envelopeOf(h rings.Header) envelope {
 // envelope is that of a ticket whose slot is in use.
 func (m *mailbox) envelope(ticket uint64) envelope {
 	e := envelopeOf(m.in.Header(ticket))
-	if ids := m.ids.Load(); ids != nil {
-		e.id = (*ids)[ticket&m.mask].Load()
-	}
+	e.id = m.knownID(ticket)
 	return e
+}
+
+// heading fills in what is known of the message of a ticket whose slot is in use.
+func (m *mailbox) heading(ticket uint64, to *heading) {
+	h := m.in.Header(ticket)
+	to.correlation, to.sender, to.priority = h.Correlation, h.Sender, h.Priority
+	to.id = m.idOf(ticket)
+}
+
+// idOf is the ID of the message of a ticket whose slot is in use.
+func (m *mailbox) idOf(ticket uint64) uint64 {
+	if known := m.knownID(ticket); known != 0 {
+		return known
+	}
+	return m.owner.id(m.source, ticket)
+}
+
+// knownID is the ID that the sender of a message knows, 0 if it has asked for none.
+func (m *mailbox) knownID(ticket uint64) uint64 {
+	if ids := m.ids.Load(); ids != nil {
+		return (*ids)[ticket&m.mask].Load()
+	}
+	return 0
 }
 
 // message copies the message of a ticket whose slot is in use.

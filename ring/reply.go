@@ -217,8 +217,9 @@ func (c *core) unanswered(op string, m *mailbox, ticket uint64, outcome uint32) 
 
 // heading is what is known of a message that is handled.
 type heading struct {
-	envelope
-	id uint64
+	correlation, id uint64
+	sender          uint32
+	priority        uint8
 }
 
 // gate is a lock for which callers wait as long as their contexts allow.
@@ -313,20 +314,21 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 	var counts tally
 	defer counts.flush(&c.meter)
 	for len(m.stash.heads.All()) > 0 && got < n {
-		s := &m.stash.heads.All()[0]
-		if s.Outcome == mail.HandlerFailed && (got > 0 || others) {
+		one := m.stash.heads.Front()
+		if one.Outcome == mail.HandlerFailed && (got > 0 || others) {
 			return got, nil
 		}
 		m.stash.bodies.Take(noescape(unsafe.Add(to, uintptr(got)*c.outSize))) // assigns an Out; got < n of them fit
-		one := m.stash.heads.Pop()
 		c.stashed--
-		if one.err != nil {
-			return 0, one.err
+		if failed := one.failed; failed != nil {
+			m.stash.heads.Drop()
+			return 0, failed
 		}
 		counts.add(&c.meter, one.result)
 		if head != nil {
 			*head = one.heading
 		}
+		m.stash.heads.Drop()
 		got++
 	}
 	if c.detached {
@@ -349,8 +351,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 		if replies(r.Outcome) {
 			counts.add(&c.meter, r)
 			if head != nil {
-				head.envelope = m.envelope(t)
-				head.id = c.idOf(&head.envelope, m.source, t)
+				m.heading(t, head)
 			}
 			m.free(t)
 			got++
@@ -384,7 +385,7 @@ func (d *delivery) unread() (n int) {
 	defer d.receiving.unlock()
 	for _, m := range d.mailboxes {
 		for _, s := range m.stash.heads.All() {
-			if s.err == nil {
+			if s.failed == nil {
 				n++
 			}
 		}

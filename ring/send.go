@@ -460,17 +460,18 @@ func (c *core) stash(m *mailbox, most int) (made bool) {
 			break
 		}
 		made = true
-		e := m.envelope(t)
-		one := stashed{heading: heading{e, c.idOf(&e, m.source, t)}, result: r}
+		failed := (*HandlerError)(nil)
 		switch {
 		case replies(r.Outcome):
 		case r.Outcome == mail.HandlerFailed:
-			one.err = c.handlerError(m, t)
+			failed = c.handlerError(m, t)
 		default:
 			m.pass(t, r.Outcome)
 			continue
 		}
-		m.stash.heads.Push(one)
+		one := m.stash.heads.Grow()
+		m.heading(t, &one.heading)
+		one.result, one.failed = r, failed
 		m.stash.bodies.Put(c.scratch)
 		c.stashed++
 		if v&useMask == lost {

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: quern_gen_zip,
-	Sum:     "2579ffd5b96f9efeb2d8d6c4fd8fdcc511e8f937bd8bc2dcfbd21f699722da26",
+	Sum:     "ec5cafc03606f8db4671d7dca6d430f65bb8e540e5ed2d2afb213bb03b8ddb1b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: quern_gen_zip,
-	Sum:     "22608d5e12d420a2289a528b5aeb54e465e2f81260695052abf29042f8c91889",
+	Sum:     "320629fbce531220bd018afebba4ff11c383097690b3462f04cf3e79f67a5ce3",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

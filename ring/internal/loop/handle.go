@@ -14,33 +14,36 @@ import (
 func handleMessages[State, In, Out any, F form](t kernel.Thread, s Shape, l *loop[F], me *member, b *batch, sh *Status, c *actor.Context, state *State,
 	handle func(kernel.Thread, *actor.Context, *State, *In, *Out) kernel.Action) {
 	cells := kernel.Dynamic[Cell[In, Out]](t)
+	own, step := s.OutAt-mail.OutHeader+max(me.mine, mail.OutHeader-1), s.OutStep&^l.ofPost
 	for {
-		at := b.m * s.Stride
-		reply := at + s.OutAt - mail.OutHeader + max(me.mine, mail.OutHeader-1)
-		c.Mail.At = at
-		outcome := uint32(handle(t, c, state, &cells[b.m].In, &cells[b.m].Out))
-		me.ended = kernel.Clock()
-		l.form.finish(t, sh, outcome, l.calls)
-		l.form.sync(t)
-		word := l.words[reply]
-		if !l.form.replied(t, outcome, l.wanted) {
+		reply, word, outcome, odd := uint32(0), uint32(0), uint32(0), false
+		for { // most messages: what is rare is outside
+			at := b.m * s.Stride
+			reply = at + own
+			c.Mail.At = at
+			outcome = uint32(handle(t, c, state, &cells[b.m].In, &cells[b.m].Out))
+			me.ended = kernel.Clock()
+			l.form.finish(t, sh, outcome, l.calls)
+			l.form.sync(t)
+			word = l.words[reply]
+			if odd = !l.form.replied(t, outcome, l.wanted); odd {
+				break
+			}
+			l.write(me, reply, word, step)
+			if b.m++; b.m == b.until {
+				break
+			}
+		}
+		if odd {
 			b.result, b.whole = l.form.agree(t, sh, outcome, l.calls)
 			if !(b.whole && l.wanted == uint32(kernel.Reply) && (b.result == uint32(kernel.Reply) || b.result == uint32(kernel.Done) && l.source == mail.Post)) {
 				b.unsettled = true
 				break
 			}
-		}
-		l.calls++
-		if me.carries {
-			l.words[reply] = 0
-		}
-		word |= me.ofReply | uint32(me.ended-me.begin)&me.ofTook | uint32(me.begin-me.arrived)&me.ofWaited
-		me.begin = me.ended
-		ticket := l.next + 1
-		kernel.StoreRelaxed(&l.sink[(l.next&l.mask)*(s.OutStep&^l.ofPost)+me.sinkAt], uint64(ticket&^l.ofPost)<<32|uint64(word&^l.ofPost|ticket&l.ofPost), kernel.SystemScope)
-		l.next = ticket
-		if b.m++; b.m != b.until {
-			continue
+			l.write(me, reply, word, step)
+			if b.m++; b.m != b.until {
+				continue
+			}
 		}
 		if b.peeks == 0 || b.singles == 0 {
 			break
@@ -56,6 +59,22 @@ func handleMessages[State, In, Out any, F form](t kernel.Thread, s Shape, l *loo
 		b.singles--
 		l.form.sync(t)
 	}
+}
+
+// write writes the thread's word of the reply to the message at hand, which has the wanted
+// outcome.
+//
+//quern:unchecked
+func (l *loop[F]) write(me *member, reply, word, step uint32) {
+	l.calls++
+	if me.carries {
+		l.words[reply] = 0
+	}
+	word |= me.ofReply | uint32(me.ended-me.begin)&me.ofTook | uint32(me.begin-me.arrived)&me.ofWaited
+	me.begin = me.ended
+	ticket := l.next + 1
+	kernel.StoreRelaxed(&l.sink[(l.next&l.mask)*step+me.sinkAt], uint64(ticket&^l.ofPost)<<32|uint64(word&^l.ofPost|ticket&l.ofPost), kernel.SystemScope)
+	l.next = ticket
 }
 
 // expire drops a message whose deadline has passed.

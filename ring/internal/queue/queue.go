@@ -193,12 +193,22 @@ type FIFO[T any] struct {
 // All returns the values, oldest first. They are valid until the next change.
 func (f *FIFO[T]) All() []T { return f.items[f.first:] }
 
-// Push adds a value.
-func (f *FIFO[T]) Push(v T) { f.items = append(f.items, v) }
+// Grow adds a zero value and returns where it is until the next change.
+func (f *FIFO[T]) Grow() *T {
+	n := len(f.items)
+	if n < cap(f.items) {
+		f.items = f.items[:n+1] // what Drop has cleared
+	} else {
+		f.items = append(f.items, *new(T))
+	}
+	return &f.items[n]
+}
 
-// Pop removes and returns the oldest value.
-func (f *FIFO[T]) Pop() T {
-	v := f.items[f.first]
+// Front returns where the oldest value is until the next change.
+func (f *FIFO[T]) Front() *T { return &f.items[f.first] }
+
+// Drop removes the oldest value.
+func (f *FIFO[T]) Drop() {
 	f.items[f.first] = *new(T)
 	f.first++
 	switch {
@@ -209,7 +219,6 @@ func (f *FIFO[T]) Pop() T {
 		clear(f.items[n:])
 		f.items, f.first = f.items[:n], 0
 	}
-	return v
 }
 
 // Untyped is a FIFO whose type the user does not know.
@@ -219,10 +228,13 @@ type Untyped interface {
 }
 
 // Put adds a copy of a value of type T.
-func (f *FIFO[T]) Put(body unsafe.Pointer) { f.Push(*(*T)(body)) }
+func (f *FIFO[T]) Put(body unsafe.Pointer) { *f.Grow() = *(*T)(body) }
 
 // Take moves the oldest value to a variable of type T.
-func (f *FIFO[T]) Take(body unsafe.Pointer) { *(*T)(body) = f.Pop() }
+func (f *FIFO[T]) Take(body unsafe.Pointer) {
+	*(*T)(body) = *f.Front()
+	f.Drop()
+}
 
 // Bodies are the messages of a Queue.
 type Bodies interface {
