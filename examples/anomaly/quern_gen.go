@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: quern_gen_zip,
-	Sum:     "3ffb5183add169710e6a8afd000033c3f0499ce48985d22c6a44082560950095",
+	Sum:     "98df568fb4174eaba95e4644cb7b3ee2a704245ac38b665813c9fb57e7af88e4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -22,7 +22,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "6fec4720fb21d8d1f78746d546b9d22d0c2f651a09b2586cd3fc1938c2fec2ed",
+	Sum:     "e7b83b8d7a4125264af3158802ead10ab11016839fde748099f3c8c5935423a2",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -2108,7 +2108,6 @@ var quernPush = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
 		{Name: "wide"},
 	},
@@ -2619,7 +2618,7 @@ func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, dimX int) {
 	}
 }
 
-//line quern_gen.go:2623:1
+//line quern_gen.go:2622:1
 func quernPlainAdler(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[uint8](r, 1), host2.Slice[uint32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_adler(t_, v0, v1, v2) })
@@ -2710,7 +2709,7 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, 
 //line basics.go:25:10000
 }
 
-//line quern_gen.go:2714:1
+//line quern_gen.go:2713:1
 func quernPlainPopulation(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[uint64](r, 0), host2.Slice[int](r, 1), host2.Slice[int](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_population(t_, v0, v1, v2) })
@@ -2774,7 +2773,7 @@ func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest [
 	}
 }
 
-//line quern_gen.go:2778:1
+//line quern_gen.go:2777:1
 func quernPlainMidpoints(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[float64](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_midpoints(t_, v0, v1, v2) })
@@ -2822,7 +2821,7 @@ func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, dimX int
 	}
 }
 
-//line quern_gen.go:2826:1
+//line quern_gen.go:2825:1
 func quernPlainReverseBlocks(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reverseBlocks(t_, v0) })
@@ -2871,7 +2870,7 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 }
 
 //go:noinline
-//line quern_gen.go:2875:1
+//line quern_gen.go:2874:1
 func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]float32) {
 	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
 		row3 := (*[256]float32)(x[base:])
@@ -2892,7 +2891,7 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 	}
 }
 
-//line quern_gen.go:2896:1
+//line quern_gen.go:2895:1
 func quernPlainDiffuse(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_diffuse(t_, v0, v1, v2) })
@@ -2952,7 +2951,7 @@ func quernHostDiffuse(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:2956:1
+//line quern_gen.go:2955:1
 func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -2965,7 +2964,7 @@ func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int)
 }
 
 //go:noinline
-//line quern_gen.go:2969:1
+//line quern_gen.go:2968:1
 func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -2980,7 +2979,7 @@ func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int)
 //line cluster.go:19:20000
 }
 
-//line quern_gen.go:2984:1
+//line quern_gen.go:2983:1
 func quernPlainClusterHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clusterHistogram(t_, v0, v1) })
@@ -3042,7 +3041,7 @@ func quernHostClusterHistogram(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:3046:1
+//line quern_gen.go:3045:1
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
 	row := (*[128]int32)(half[0:])
 	for threadX := range 128 {
@@ -3054,7 +3053,7 @@ func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:3058:1
+//line quern_gen.go:3057:1
 func quernRow2ClusterHistogram(r *host2.Run, iFirst int, data []uint8, half *[128]int32) {
 	if iFirst >= 0 && 128 <= len(data)-iFirst && len(data)-iFirst >= 128 {
 		row2 := (*[128]uint8)(data[iFirst:])
@@ -3092,7 +3091,7 @@ func quernRow2ClusterHistogram(r *host2.Run, iFirst int, data []uint8, half *[12
 }
 
 //go:noinline
-//line quern_gen.go:3096:1
+//line quern_gen.go:3095:1
 func quernRow3ClusterHistogram(r *host2.Run, base int, counts []int32, half *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -3105,7 +3104,7 @@ func quernRow3ClusterHistogram(r *host2.Run, base int, counts []int32, half *[12
 //line cluster.go:38:20000
 }
 
-//line quern_gen.go:3109:1
+//line quern_gen.go:3108:1
 func quernPlainClampAll_float32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_float32(t_, v0, v1, v2) })
@@ -3161,7 +3160,7 @@ func quernRow1ClampAll_float32(r *host2.Run, base int, x []float32, lo, hi float
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3165:1
+//line quern_gen.go:3164:1
 func quernPlainClampAll_int32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int32](r, 0), host2.Value[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_int32(t_, v0, v1, v2) })
@@ -3217,7 +3216,7 @@ func quernRow1ClampAll_int32(r *host2.Run, base int, x []int32, lo, hi int32, di
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3221:1
+//line quern_gen.go:3220:1
 func quernPlainClampAll_meters(r *host2.Run) {
 	v0, v1, v2 := host2.Value[meters](r, 0), host2.Value[meters](r, 1), host2.Slice[meters](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_meters(t_, v0, v1, v2) })
@@ -3273,7 +3272,7 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters,
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3277:1
+//line quern_gen.go:3276:1
 func quernPlainConvertAll_float32_int16(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int16](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float32_int16(t_, v0, v1, v2) })
@@ -3330,7 +3329,7 @@ func quernRow1ConvertAll_float32_int16(r *host2.Run, base int, to []int16, scale
 //line functions.go:31:30000
 }
 
-//line quern_gen.go:3334:1
+//line quern_gen.go:3333:1
 func quernPlainConvertAll_float64_int32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float64_int32(t_, v0, v1, v2) })
@@ -3387,7 +3386,7 @@ func quernRow1ConvertAll_float64_int32(r *host2.Run, base int, to []int32, scale
 //line functions.go:31:30000
 }
 
-//line quern_gen.go:3391:1
+//line quern_gen.go:3390:1
 func quernPlainExtremes(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extremes(t_, v0, v1, v2, v3) })
@@ -3516,7 +3515,7 @@ func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negat
 //line functions.go:60:30000
 }
 
-//line quern_gen.go:3520:1
+//line quern_gen.go:3519:1
 func quernPlainReturnedFunctions(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_returnedFunctions(t_, v0) })
@@ -3596,7 +3595,7 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, dimX int) {
 	}
 }
 
-//line quern_gen.go:3600:1
+//line quern_gen.go:3599:1
 func quernPlainMethodValues(r *host2.Run) {
 	v0 := host2.Slice[meters](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_methodValues(t_, v0) })
@@ -3648,7 +3647,7 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, dimX int) {
 	}
 }
 
-//line quern_gen.go:3652:1
+//line quern_gen.go:3651:1
 func quernPlainPositions(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_positions(t_, v0, v1, v2) })
@@ -3752,7 +3751,7 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 	}
 }
 
-//line quern_gen.go:3756:1
+//line quern_gen.go:3755:1
 func quernPlainBoxBlur(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_boxBlur(t_, v0, v1, v2) })
@@ -3795,7 +3794,7 @@ func quernRow1BoxBlur(r *host2.Run, base, radius int, in, out []float32, value f
 	}
 }
 
-//line quern_gen.go:3799:1
+//line quern_gen.go:3798:1
 func quernHostBoxBlur_radius_1(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -3861,7 +3860,7 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:3865:1
+//line quern_gen.go:3864:1
 func quernHostBoxBlur_radius_2(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -3937,7 +3936,7 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:3941:1
+//line quern_gen.go:3940:1
 func quernHostBoxBlur_radius_3(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -4023,7 +4022,7 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:4027:1
+//line quern_gen.go:4026:1
 func quernPlainScale(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scale(t_, v0, v1) })
@@ -4078,7 +4077,7 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, dimX int) {
 //line kernels.go:13:50000
 }
 
-//line quern_gen.go:4082:1
+//line quern_gen.go:4081:1
 func quernPlainTranspose(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[float32](r, 2), host2.Slice[float32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_transpose(t_, v0, v1, v2, v3) })
@@ -4132,7 +4131,7 @@ func quernRow1Transpose(r *host2.Run, base, start, w, h int, tile *[32][33]float
 }
 
 //go:noinline
-//line quern_gen.go:4136:1
+//line quern_gen.go:4135:1
 func quernRow2Transpose(r *host2.Run, base2, t2, h, w int, out []float32, tile *[32][33]float32, threadY int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -4152,7 +4151,7 @@ func quernRow2Transpose(r *host2.Run, base2, t2, h, w int, out []float32, tile *
 //line memory.go:25:60000
 }
 
-//line quern_gen.go:4156:1
+//line quern_gen.go:4155:1
 func quernPlainHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_histogram(t_, v0, v1) })
@@ -4212,7 +4211,7 @@ func quernHostHistogram(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4216:1
+//line quern_gen.go:4215:1
 func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -4228,7 +4227,7 @@ func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:4232:1
+//line quern_gen.go:4231:1
 func quernRow2Histogram(r *host2.Run, iFirst int, x []uint8, bins []uint32, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
@@ -4259,7 +4258,7 @@ func quernRow2Histogram(r *host2.Run, iFirst int, x []uint8, bins []uint32, dimX
 }
 
 //go:noinline
-//line quern_gen.go:4263:1
+//line quern_gen.go:4262:1
 func quernRow3Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -4274,7 +4273,7 @@ func quernRow3Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 //line memory.go:44:60000
 }
 
-//line quern_gen.go:4278:1
+//line quern_gen.go:4277:1
 func quernPlainExtent(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extent(t_, v0, v1, v2) })
@@ -4335,7 +4334,7 @@ func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, dimX int) {
 //line memory.go:54:60000
 }
 
-//line quern_gen.go:4339:1
+//line quern_gen.go:4338:1
 func quernPlainMark(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint16](r, 0), host2.Slice[uint32](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_mark(t_, v0, v1, v2, v3) })
@@ -4418,7 +4417,7 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd 
 //line memory.go:67:60000
 }
 
-//line quern_gen.go:4422:1
+//line quern_gen.go:4421:1
 func quernPlainInsert(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_insert(t_, v0, v1, v2, v3) })
@@ -4525,7 +4524,7 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 //line memory.go:88:60000
 }
 
-//line quern_gen.go:4529:1
+//line quern_gen.go:4528:1
 func quernPlainTake(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_take(t_, v0, v1) })
@@ -4585,7 +4584,7 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, dimX int) 
 //line memory.go:97:60000
 }
 
-//line quern_gen.go:4589:1
+//line quern_gen.go:4588:1
 func quernPlainRelay(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[int64](r, 0), host2.Slice[int64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_relay(t_, v0, v1, v2, v3) })
@@ -4659,7 +4658,7 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 //line memory.go:116:60000
 }
 
-//line quern_gen.go:4663:1
+//line quern_gen.go:4662:1
 func quernPlainTotal(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[float64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_total(t_, v0, v1, v2, v3) })
@@ -4710,7 +4709,7 @@ func quernHostTotal(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4714:1
+//line quern_gen.go:4713:1
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
 	row := (*[128]float64)(sum[0:])
 	for threadX := range 128 {
@@ -4720,7 +4719,7 @@ func quernRow1Total(r *host2.Run, sum *[128]float64) {
 }
 
 //go:noinline
-//line quern_gen.go:4724:1
+//line quern_gen.go:4723:1
 func quernRow2Total(r *host2.Run, kFirst int, x []float64, sum *[128]float64) {
 	if kFirst >= 0 && 128 <= len(x)-kFirst && len(x)-kFirst >= 128 {
 		row2 := (*[128]float64)(sum[0:])
@@ -4741,7 +4740,7 @@ func quernRow2Total(r *host2.Run, kFirst int, x []float64, sum *[128]float64) {
 }
 
 //go:noinline
-//line quern_gen.go:4745:1
+//line quern_gen.go:4744:1
 func quernRow3Total(r *host2.Run, sum *[128]float64, partial []float64, blockX int, done []uint32, c uint32, last *bool, gridX int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -4764,7 +4763,7 @@ func quernRow3Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 }
 
 //go:noinline
-//line quern_gen.go:4768:1
+//line quern_gen.go:4767:1
 func quernRow4Total(r *host2.Run, last *bool, gridX int, partial, out []float64) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -4779,7 +4778,7 @@ func quernRow4Total(r *host2.Run, last *bool, gridX int, partial, out []float64)
 	}
 }
 
-//line quern_gen.go:4783:1
+//line quern_gen.go:4782:1
 func quernPlainSpread(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_spread(t_, v0, v1) })
@@ -4834,7 +4833,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 	}
 }
 
-//line quern_gen.go:4838:1
+//line quern_gen.go:4837:1
 func quernPlainRows(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_rows(t_, v0, v1) })
@@ -4887,7 +4886,7 @@ func quernHostRows(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4891:1
+//line quern_gen.go:4890:1
 func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float32, base int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -4905,7 +4904,7 @@ func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float
 }
 
 //go:noinline
-//line quern_gen.go:4909:1
+//line quern_gen.go:4908:1
 func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, start int, a []float32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -4927,7 +4926,7 @@ func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, star
 }
 
 //go:noinline
-//line quern_gen.go:4931:1
+//line quern_gen.go:4930:1
 func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32, y int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -4949,7 +4948,7 @@ func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32,
 	}
 }
 
-//line quern_gen.go:4953:1
+//line quern_gen.go:4952:1
 func quernPlainBlur(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blur(t_, v0, v1) })
@@ -4985,7 +4984,7 @@ func quernHostBlur(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4989:1
+//line quern_gen.go:4988:1
 func quernRow1Blur(r *host2.Run, threadY, threadZ int, t3, x []float32, first int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -4998,7 +4997,7 @@ func quernRow1Blur(r *host2.Run, threadY, threadZ int, t3, x []float32, first in
 }
 
 //go:noinline
-//line quern_gen.go:5002:1
+//line quern_gen.go:5001:1
 func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32, first, base2, base3 int) {
 	if base >= 0 && 256 <= len(out)-base && base3 >= 0 && 258 <= 264-base3 {
 		row := (*[256]float32)(out[base:])
@@ -5025,7 +5024,7 @@ func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32,
 	}
 }
 
-//line quern_gen.go:5029:1
+//line quern_gen.go:5028:1
 func quernPlainTimed(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[int64](r, 2), host2.Slice[int64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_timed(t_, v0, v1, v2, v3) })
@@ -5117,7 +5116,7 @@ func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds 
 	}
 }
 
-//line quern_gen.go:5121:1
+//line quern_gen.go:5120:1
 func quernPlainIncrement(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_increment(t_, v0) })
@@ -5167,7 +5166,7 @@ func quernRow1Increment(r *host2.Run, base int, x []int32) {
 //line options.go:14:70000
 }
 
-//line quern_gen.go:5171:1
+//line quern_gen.go:5170:1
 func quernPlainMagnitudes(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_magnitudes(t_, v0, v1, v2) })
@@ -5225,7 +5224,7 @@ func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, dimX int) 
 //line options.go:23:70000
 }
 
-//line quern_gen.go:5229:1
+//line quern_gen.go:5228:1
 func quernPlainColumnSums(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_columnSums(t_, v0, v1, v2) })
@@ -5311,7 +5310,7 @@ func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, 
 //line options.go:38:70000
 }
 
-//line quern_gen.go:5315:1
+//line quern_gen.go:5314:1
 func quernPlainPolynomials(r *host2.Run) {
 	v0, v1 := host2.Value[[8]float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_polynomials(t_, v0, v1) })
@@ -5360,7 +5359,7 @@ func quernHostPolynomials(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5364:1
+//line quern_gen.go:5363:1
 func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
@@ -5425,7 +5424,7 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, 
 //line options.go:54:70000
 }
 
-//line quern_gen.go:5429:1
+//line quern_gen.go:5428:1
 func quernPlainTrace(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_trace(t_, v0, v1) })
@@ -5489,7 +5488,7 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int
 //line output.go:13:80000
 }
 
-//line quern_gen.go:5493:1
+//line quern_gen.go:5492:1
 func quernPlainRoots(r *host2.Run) {
 	v0 := host2.Slice[float64](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_roots(t_, v0) })
@@ -5556,7 +5555,7 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, dimX int) {
 //line output.go:23:80000
 }
 
-//line quern_gen.go:5560:1
+//line quern_gen.go:5559:1
 func quernPlainDecode(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_decode(t_, v0, v1) })
@@ -5635,7 +5634,7 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, dimX 
 //line output.go:39:80000
 }
 
-//line quern_gen.go:5639:1
+//line quern_gen.go:5638:1
 func quernPlainPiHits(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[int](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_piHits(t_, v0, v1, v2) })
@@ -5766,7 +5765,7 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, dimX 
 //line random.go:24:90000
 }
 
-//line quern_gen.go:5770:1
+//line quern_gen.go:5769:1
 func quernPlainNoise(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_noise(t_, v0, v1, v2) })
@@ -5814,7 +5813,7 @@ func quernHostNoise(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5818:1
+//line quern_gen.go:5817:1
 func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX int) {
 	count := max(0, min(dimX, len(signal)-iFirst))
 	if iFirst >= 0 && count <= len(signal)-iFirst {
@@ -5864,7 +5863,7 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 //line random.go:36:90000
 }
 
-//line quern_gen.go:5868:1
+//line quern_gen.go:5867:1
 func quernPlainShuffledKeys(r *host2.Run) {
 	v0, v1 := host2.Value[[2]uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffledKeys(t_, v0, v1) })
@@ -6504,7 +6503,7 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1
 //line random.go:45:90000
 }
 
-//line quern_gen.go:6508:1
+//line quern_gen.go:6507:1
 func quernPlainTensorProduct(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[Eight](r, 2), host2.Slice[Eight](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_tensorProduct(t_, v0, v1, v2, v3, v4) })
@@ -6710,7 +6709,7 @@ func quernHostTensorProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:6714:1
+//line quern_gen.go:6713:1
 func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first int) {
 	sumsRow := sumss[first:][:128]
 	for threadX := range 128 {
@@ -6723,7 +6722,7 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6727:1
+//line quern_gen.go:6726:1
 func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -6745,7 +6744,7 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, f
 }
 
 //go:noinline
-//line quern_gen.go:6749:1
+//line quern_gen.go:6748:1
 func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
 	givenRow := givens[first3:][:128]
 	for threadX := range 128 {
@@ -6765,7 +6764,7 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 i
 }
 
 //go:noinline
-//line quern_gen.go:6769:1
+//line quern_gen.go:6768:1
 func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
 	wordRow := words[first4:][:128]
 	wordRow2 := words2[first4:][:128]
@@ -6797,7 +6796,7 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, wo
 }
 
 //go:noinline
-//line quern_gen.go:6801:1
+//line quern_gen.go:6800:1
 func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first5:][:128]
 	faRow := fas[first5:][:128]
@@ -6836,7 +6835,7 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6840:1
+//line quern_gen.go:6839:1
 func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first6:][:128]
 	faRow := fas[first6:][:128]
@@ -6873,7 +6872,7 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6877:1
+//line quern_gen.go:6876:1
 func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
 	sumsRow := sumss[first7:][:128]
 	sumRow5 := sums6[first7:][:128]
@@ -6894,7 +6893,7 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6898:1
+//line quern_gen.go:6897:1
 func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
 	sumsRow := sumss[first8:][:128]
 	for threadX := range 128 {
@@ -6959,7 +6958,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:36:100000
 }
 
-//line quern_gen.go:6963:1
+//line quern_gen.go:6962:1
 func quernPlainSimilarities(r *host2.Run) {
 	v0, v1 := host2.Slice[[16]int8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_similarities(t_, v0, v1) })
@@ -7131,7 +7130,7 @@ func quernHostSimilarities(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7135:1
+//line quern_gen.go:7134:1
 func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
@@ -7148,7 +7147,7 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7152:1
+//line quern_gen.go:7151:1
 func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -7162,7 +7161,7 @@ func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vect
 }
 
 //go:noinline
-//line quern_gen.go:7166:1
+//line quern_gen.go:7165:1
 func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
@@ -7181,7 +7180,7 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[
 }
 
 //go:noinline
-//line quern_gen.go:7185:1
+//line quern_gen.go:7184:1
 func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
@@ -7212,7 +7211,7 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, wor
 }
 
 //go:noinline
-//line quern_gen.go:7216:1
+//line quern_gen.go:7215:1
 func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
@@ -7251,7 +7250,7 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7255:1
+//line quern_gen.go:7254:1
 func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
@@ -7290,7 +7289,7 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 }
 
 //go:noinline
-//line quern_gen.go:7294:1
+//line quern_gen.go:7293:1
 func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
@@ -7319,7 +7318,7 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7323:1
+//line quern_gen.go:7322:1
 func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], start, i int, c []int32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
@@ -7352,7 +7351,7 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:61:100000
 }
 
-//line quern_gen.go:7356:1
+//line quern_gen.go:7355:1
 func quernPlainMoments(r *host2.Run) {
 	v0, v1 := host2.Slice[[2][8]kernel.Float16](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_moments(t_, v0, v1) })
@@ -7523,7 +7522,7 @@ func quernHostMoments(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7527:1
+//line quern_gen.go:7526:1
 func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
@@ -7540,7 +7539,7 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 }
 
 //go:noinline
-//line quern_gen.go:7544:1
+//line quern_gen.go:7543:1
 func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -7554,7 +7553,7 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, 
 }
 
 //go:noinline
-//line quern_gen.go:7558:1
+//line quern_gen.go:7557:1
 func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
@@ -7573,7 +7572,7 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, til
 }
 
 //go:noinline
-//line quern_gen.go:7577:1
+//line quern_gen.go:7576:1
 func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
@@ -7604,7 +7603,7 @@ func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, 
 }
 
 //go:noinline
-//line quern_gen.go:7608:1
+//line quern_gen.go:7607:1
 func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
@@ -7643,7 +7642,7 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 
 }
 
 //go:noinline
-//line quern_gen.go:7647:1
+//line quern_gen.go:7646:1
 func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
@@ -7682,7 +7681,7 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6
 }
 
 //go:noinline
-//line quern_gen.go:7686:1
+//line quern_gen.go:7685:1
 func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
@@ -7711,7 +7710,7 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 }
 
 //go:noinline
-//line quern_gen.go:7715:1
+//line quern_gen.go:7714:1
 func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], start, i int, c []float32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
@@ -7744,7 +7743,7 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 
 //line tensor.go:84:100000
 }
 
-//line quern_gen.go:7748:1
+//line quern_gen.go:7747:1
 func quernPlainSmallProduct(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_smallProduct(t_, v0, v1, v2) })
@@ -7889,7 +7888,7 @@ func quernHostSmallProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7893:1
+//line quern_gen.go:7892:1
 func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
 	sumRow := sums[first:][:32]
 	for threadX := range 32 {
@@ -7902,7 +7901,7 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:7906:1
+//line quern_gen.go:7905:1
 func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
 	faRow := fas[first2:][:32]
 	for threadX := range 32 {
@@ -7942,7 +7941,7 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 }
 
 //go:noinline
-//line quern_gen.go:7946:1
+//line quern_gen.go:7945:1
 func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
 	sumRow := sums[first3:][:32]
 	faRow := fas[first3:][:32]
@@ -7997,7 +7996,7 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8001:1
+//line quern_gen.go:8000:1
 func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := sums[first4:][:32]
 	sumRow2 := sums2[first4:][:32]
@@ -8018,7 +8017,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8022:1
+//line quern_gen.go:8021:1
 func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
 	sumRow := sums[first5:][:32]
 	for threadX := range 32 {
@@ -8053,7 +8052,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 //line tensor.go:101:100000
 }
 
-//line quern_gen.go:8057:1
+//line quern_gen.go:8056:1
 func quernPlainZoom(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[float32](r, 0), host2.Value[kernel.Texture2D[float32]](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_zoom(t_, v0, v1, v2, v3, v4) })
@@ -8151,7 +8150,7 @@ func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float
 //line texture.go:17:110000
 }
 
-//line quern_gen.go:8155:1
+//line quern_gen.go:8154:1
 func quernPlainEdges(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Texture2D[float32]](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_edges(t_, v0, v1) })
@@ -8214,7 +8213,7 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, 
 //line texture.go:27:110000
 }
 
-//line quern_gen.go:8218:1
+//line quern_gen.go:8217:1
 func quernPlainAddHalves(r *host2.Run) {
 	v0, v1 := host2.Slice[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_addHalves(t_, v0, v1) })
@@ -8282,7 +8281,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, dimX int)
 //line types.go:17:120000
 }
 
-//line quern_gen.go:8286:1
+//line quern_gen.go:8285:1
 func quernPlainNorm(r *host2.Run) {
 	v0, v1 := host2.Slice[[64]kernel.BFloat16](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_norm(t_, v0, v1) })
@@ -8367,7 +8366,7 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 //line types.go:30:120000
 }
 
-//line quern_gen.go:8371:1
+//line quern_gen.go:8370:1
 func quernPlainLimitHalves(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_limitHalves(t_, v0, v1) })
@@ -8472,7 +8471,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 //line types.go:47:120000
 }
 
-//line quern_gen.go:8476:1
+//line quern_gen.go:8475:1
 func quernPlainScaleAny_float32(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_float32(t_, v0, v1) })
@@ -8536,7 +8535,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, d
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8540:1
+//line quern_gen.go:8539:1
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_Float16(t_, v0, v1) })
@@ -8600,7 +8599,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8604:1
+//line quern_gen.go:8603:1
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_BFloat16(t_, v0, v1) })
@@ -8664,7 +8663,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8668:1
+//line quern_gen.go:8667:1
 func quernPlainJulia(r *host2.Run) {
 	v0, v1, v2 := host2.Value[complex128](r, 0), host2.Slice[complex128](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_julia(t_, v0, v1, v2) })
@@ -8759,7 +8758,7 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 //line types.go:77:120000
 }
 
-//line quern_gen.go:8763:1
+//line quern_gen.go:8762:1
 func quernPlainImpedance(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[complex64](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_impedance(t_, v0, v1) })
@@ -8863,7 +8862,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 //line types.go:82:120000
 }
 
-//line quern_gen.go:8867:1
+//line quern_gen.go:8866:1
 func quernPlainPush(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[kernel.Vec4[float32]](r, 1), host2.Slice[kernel.Vec4[float32]](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_push(t_, v0, v1, v2) })
@@ -8929,7 +8928,7 @@ func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[floa
 //line types.go:91:120000
 }
 
-//line quern_gen.go:8933:1
+//line quern_gen.go:8932:1
 func quernPlainShade(r *host2.Run) {
 	v0, v1, v2 := host2.Value[kernel.Vec3[float32]](r, 0), host2.Slice[kernel.Vec3[float32]](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shade(t_, v0, v1, v2) })
@@ -9015,7 +9014,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 //line types.go:102:120000
 }
 
-//line quern_gen.go:9019:1
+//line quern_gen.go:9018:1
 func quernPlainWidest(r *host2.Run) {
 	v0, v1 := host2.Slice[[4]sample](r, 0), host2.Slice[sample](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_widest(t_, v0, v1) })
@@ -9142,7 +9141,7 @@ func quernRow1Widest(r *host2.Run, base int, rows [][4]sample, out []sample, dim
 //line types.go:130:120000
 }
 
-//line quern_gen.go:9146:1
+//line quern_gen.go:9145:1
 func quernPlainFilter(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_filter(t_, v0, v1, v2) })
@@ -9219,7 +9218,7 @@ func quernRow1Filter(r *host2.Run, base, radius int, in, out []float32, dimX int
 //line types.go:165:120000
 }
 
-//line quern_gen.go:9223:1
+//line quern_gen.go:9222:1
 func quernPlainWarpSums(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_warpSums(t_, v0, v1, v2) })
@@ -9282,7 +9281,7 @@ func quernHostWarpSums(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9286:1
+//line quern_gen.go:9285:1
 func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32) {
 	vRow := vs[first:][:dimX]
 	count := dimX
@@ -9328,7 +9327,7 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []fl
 }
 
 //go:noinline
-//line quern_gen.go:9332:1
+//line quern_gen.go:9331:1
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
@@ -9344,7 +9343,7 @@ func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s
 }
 
 //go:noinline
-//line quern_gen.go:9348:1
+//line quern_gen.go:9347:1
 func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32) {
 	t2Row := t2s[first3:][:dimX]
 	scanAddRow := scanAdds[first3:][:dimX]
@@ -9421,7 +9420,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds [
 //line warp.go:23:130000
 }
 
-//line quern_gen.go:9425:1
+//line quern_gen.go:9424:1
 func quernPlainBlockSum(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blockSum(t_, v0, v1) })
@@ -9553,7 +9552,7 @@ func quernHostBlockSum(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9557:1
+//line quern_gen.go:9556:1
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := ss[first:][:256]
 	for threadX := range 256 {
@@ -9567,7 +9566,7 @@ func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:9571:1
+//line quern_gen.go:9570:1
 func quernRow2BlockSum(r *host2.Run, ss []float32, first2, iFirst int, x []float32) {
 	sRow := ss[first2:][:256]
 	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
@@ -9604,7 +9603,7 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2, iFirst int, x []float
 }
 
 //go:noinline
-//line quern_gen.go:9608:1
+//line quern_gen.go:9607:1
 func quernRow3BlockSum(r *host2.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
 	reduceAddRow := reduceAdds[first3:][:256]
 	for threadX := range 256 {
@@ -9624,7 +9623,7 @@ func quernRow3BlockSum(r *host2.Run, reduceAdds []float32, first3 int, partial *
 }
 
 //go:noinline
-//line quern_gen.go:9628:1
+//line quern_gen.go:9627:1
 func quernRow4BlockSum(r *host2.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
 	pRow := ps[at:][:n]
 	for lane := range n {
@@ -9646,7 +9645,7 @@ func quernRow4BlockSum(r *host2.Run, ps []float32, at, n int, partial *[8]float3
 }
 
 //go:noinline
-//line quern_gen.go:9650:1
+//line quern_gen.go:9649:1
 func quernRow5BlockSum(r *host2.Run, at int, sum []float32, p2 float32, n, startX int) {
 	for lane := range n {
 		threadX := startX + lane
@@ -9662,7 +9661,7 @@ func quernRow5BlockSum(r *host2.Run, at int, sum []float32, p2 float32, n, start
 //line warp.go:49:130000
 }
 
-//line quern_gen.go:9666:1
+//line quern_gen.go:9665:1
 func quernPlainCompact(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_compact(t_, v0, v1, v2) })
@@ -9729,7 +9728,7 @@ func quernHostCompact(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9733:1
+//line quern_gen.go:9732:1
 func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32) {
 	keepRow := keeps[first:][:dimX]
 	count2 := dimX
@@ -9763,7 +9762,7 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int
 }
 
 //go:noinline
-//line quern_gen.go:9767:1
+//line quern_gen.go:9766:1
 func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	maskRow := masks[first2:][:dimX]
@@ -9795,7 +9794,7 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []
 }
 
 //go:noinline
-//line quern_gen.go:9799:1
+//line quern_gen.go:9798:1
 func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base int) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
@@ -9821,7 +9820,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint
 //line warp.go:69:130000
 }
 
-//line quern_gen.go:9825:1
+//line quern_gen.go:9824:1
 func quernPlainShuffles(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffles(t_, v0, v1) })
@@ -9937,7 +9936,7 @@ func quernHostShuffles(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9941:1
+//line quern_gen.go:9940:1
 func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
 	vRow := vs[first:][:32]
 	oRow := os[first:][:32]
@@ -9967,7 +9966,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x
 }
 
 //go:noinline
-//line quern_gen.go:9971:1
+//line quern_gen.go:9970:1
 func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
 	vRow := vs[first2:][:32]
 	oRow := os[first2:][:32]
@@ -9990,7 +9989,7 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:9994:1
+//line quern_gen.go:9993:1
 func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
 	vRow := vs[first3:][:32]
 	oRow := os[first3:][:32]
@@ -10013,7 +10012,7 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10017:1
+//line quern_gen.go:10016:1
 func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
 	vRow := vs[first4:][:32]
 	oRow := os[first4:][:32]
@@ -10036,7 +10035,7 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10040:1
+//line quern_gen.go:10039:1
 func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
 	vRow := vs[first5:][:32]
 	oRow := os[first5:][:32]
@@ -10066,7 +10065,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10070:1
+//line quern_gen.go:10069:1
 func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
 	oRow := os[first6:][:32]
 	shuffleRow2 := shuffles2[first6:][:32]
@@ -10081,7 +10080,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 //line warp.go:81:130000
 }
 
-//line quern_gen.go:10085:1
+//line quern_gen.go:10084:1
 func quernPlainAgreements(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[int32](r, 1), host2.Slice[bool](r, 2), host2.Slice[bool](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_agreements(t_, v0, v1, v2, v3) })
@@ -10227,7 +10226,7 @@ func quernHostAgreements(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10231:1
+//line quern_gen.go:10230:1
 func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
 	givenRow := givens[first:][:64]
 	if base >= 0 && 64 <= len(keys)-base {
@@ -10259,7 +10258,7 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10263:1
+//line quern_gen.go:10262:1
 func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
 	matchAnyRow := matchAnys[first2:][:64]
 	givenRow2 := givens2[first2:][:64]
@@ -10305,7 +10304,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 }
 
 //go:noinline
-//line quern_gen.go:10309:1
+//line quern_gen.go:10308:1
 func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
 	matchAllRow := matchAlls[first3:][:64]
 	givenRow3 := givens3[first3:][:64]
@@ -10346,7 +10345,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, si
 }
 
 //go:noinline
-//line quern_gen.go:10350:1
+//line quern_gen.go:10349:1
 func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
@@ -10362,7 +10361,7 @@ func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 }
 
 //go:noinline
-//line quern_gen.go:10366:1
+//line quern_gen.go:10365:1
 func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
 	givenRow4 := givens4[at:][:n]
 	for lane := range n {
@@ -10379,7 +10378,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32,
 }
 
 //go:noinline
-//line quern_gen.go:10383:1
+//line quern_gen.go:10382:1
 func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -10393,7 +10392,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 }
 
 //go:noinline
-//line quern_gen.go:10397:1
+//line quern_gen.go:10396:1
 func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -10408,7 +10407,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base,
 //line warp.go:92:130000
 }
 
-//line quern_gen.go:10412:1
+//line quern_gen.go:10411:1
 func quernPlainBounds(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_bounds(t_, v0, v1) })
@@ -10532,7 +10531,7 @@ func quernHostBounds(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10536:1
+//line quern_gen.go:10535:1
 func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	vRow := vs[first:][:32]
 	if 32 <= len(x) {
@@ -10562,7 +10561,7 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:10566:1
+//line quern_gen.go:10565:1
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := reduceMins[first2:][:32]
 	t2Row := t2s[first2:][:32]
@@ -10578,7 +10577,7 @@ func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10582:1
+//line quern_gen.go:10581:1
 func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
 	t2Row := t2s[first3:][:32]
 	reduceMaxRow := reduceMaxs[first3:][:32]
@@ -10603,7 +10602,7 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, h
 }
 
 //go:noinline
-//line quern_gen.go:10607:1
+//line quern_gen.go:10606:1
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := reduceAnds[first4:][:32]
 	t6Row := t6s[first4:][:32]
@@ -10619,7 +10618,7 @@ func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10623:1
+//line quern_gen.go:10622:1
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := reduceOrs[first5:][:32]
 	t8Row := t8s[first5:][:32]
@@ -10635,7 +10634,7 @@ func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32)
 }
 
 //go:noinline
-//line quern_gen.go:10639:1
+//line quern_gen.go:10638:1
 func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
 	t6Row := t6s[first6:][:32]
 	t8Row := t8s[first6:][:32]
@@ -10667,7 +10666,7 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, an
 }
 
 //go:noinline
-//line quern_gen.go:10671:1
+//line quern_gen.go:10670:1
 func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
 	lowRow := lows[first7:][:32]
 	highRow := highs[first7:][:32]
@@ -10730,7 +10729,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, 
 //line warp.go:105:130000
 }
 
-//line quern_gen.go:10734:1
+//line quern_gen.go:10733:1
 func quernPlainReversed(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reversed(t_, v0) })
@@ -10785,7 +10784,7 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 }
 
 //go:noinline
-//line quern_gen.go:10789:1
+//line quern_gen.go:10788:1
 func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -10797,7 +10796,7 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 //line warp.go:116:130000
 }
 
-//line quern_gen.go:10801:1
+//line quern_gen.go:10800:1
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
 	result := summarise(t, state, in, out)
 	if result > kernel.Again {
@@ -10856,7 +10855,7 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 }
 
 //go:noinline
-//line quern_gen.go:10860:1
+//line quern_gen.go:10859:1
 func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) {
 	givenRow := givens[first:][:64]
 	for threadX := range 64 {
@@ -10871,7 +10870,7 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 }
 
 //go:noinline
-//line quern_gen.go:10875:1
+//line quern_gen.go:10874:1
 func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
 	reduceAddRow := reduceAdds[first2:][:64]
 	for threadX := range 64 {
@@ -10891,7 +10890,7 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 }
 
 //go:noinline
-//line quern_gen.go:10895:1
+//line quern_gen.go:10894:1
 func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *summary, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX

@@ -1,6 +1,10 @@
 package opt
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // flattener turns the core into items. Every load that is always executed becomes a
 // separate item, after the check of its index.
@@ -240,6 +244,9 @@ func (c *coarsener) chooseThreads() bool {
 	if c.adjacent {
 		c.threads = int(ir.VectorBytes / size)
 	} else {
+		if c.hasWide() {
+			return false
+		}
 		c.threads = strided
 		if size > 4 {
 			c.threads = strided / 2
@@ -248,6 +255,20 @@ func (c *coarsener) chooseThreads() bool {
 	for cost := c.cost(); c.threads*cost > maxCoarse; c.threads /= 2 {
 	}
 	return c.threads > 1
+}
+
+// hasWide reports whether a thread already moves 16 bytes in one access. Such threads are not
+// too many for the memory.
+func (c *coarsener) hasWide() bool {
+	return slices.ContainsFunc(c.items, func(it item) bool {
+		switch s := it.stmt.(type) {
+		case *ir.LoadVector:
+			return int64(len(s.Dst))*s.Dst[0].Type.Size() == ir.VectorBytes
+		case *ir.StoreVector:
+			return int64(len(s.Src))*s.Src[0].Type().Size() == ir.VectorBytes
+		}
+		return false
+	})
 }
 
 // vectorPlace returns the element of a vector item.

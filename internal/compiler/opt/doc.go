@@ -37,6 +37,7 @@
 //   - conversions: finds floats that are known to fit the integer type they are converted to;
 //   - batch: a loop runs several iterations at a time, with their loads in flight together;
 //   - gather: the checks of a run of assignments move in front of it;
+//   - stores: a value that the thread has written is not read again; a write that the next one replaces is removed;
 //   - async sources: the alignment of the sources of asynchronous copies becomes a launch condition;
 //
 // On a copy of the fastest form:

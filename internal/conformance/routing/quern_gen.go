@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: quern_gen_zip,
-	Sum:     "ef7427dd82f8c2b9ce57d0751c5162a96b209906c6346b13f37ba988990456dd",
+	Sum:     "6c825584b3ef90a32067aa43914ab12153d03e571d0aa97fa0dee4d0df501b79",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
