@@ -180,7 +180,8 @@ func (p *phases) swap(c *variable) {
 	p.line("%s[tid] = %s", c.name, p.value(c.t.elem))
 	p.line("t.Sync()")
 	p.plain(g.IntN(2))
-	if p.hasSources() && g.IntN(3) == 0 {
+	// A faulty index must not be one of a cell that no thread has written.
+	if p.hasSources() && (!g.faulty || c.t.n == p.threads) && g.IntN(3) == 0 {
 		p.tile = &variable{name: c.name, t: c.t, length: p.threads}
 		p.reduction()
 		p.tile = nil

@@ -145,6 +145,11 @@ func lower(file, source string) (_ *ir.Kernel, err error) {
 	if len(prog.Kernels) != 1 {
 		return nil, fmt.Errorf("fuzz: the program has %d kernels; want 1", len(prog.Kernels))
 	}
+	for _, p := range prog.Kernels[0].Func.Params {
+		if p.Type.Kind == ir.Slice && p.Type.Elem.Size() == 0 {
+			return nil, fmt.Errorf("fuzz: the elements of %s have no size", p.Name)
+		}
+	}
 	return prog.Kernels[0], nil
 }
 

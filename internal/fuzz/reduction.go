@@ -377,6 +377,7 @@ func (f *frame) reduction() {
 		} else {
 			f.line("%s := %s(%s)", v.name, t.text, g.constant(t))
 		}
+		f.line("_ = %s", v.name)
 		sums = append(sums, f.add(v))
 	}
 	f.accumulate(f.row, sums, 1)
@@ -439,7 +440,7 @@ func (f *frame) step(j counter, sums []*variable, nested int) {
 		at := pick(g, fit)
 		*f.fresh++
 		k := &variable{name: fmt.Sprintf("k%d", *f.fresh), t: at.t.elem, fixed: true}
-		f.line("%s := %s[%s]", k.name, at.name, f.position(j, at.length, 1))
+		f.line("%s := %s[%s]\n_ = %s", k.name, at.name, f.position(j, at.length, 1), k.name)
 		f.add(k)
 		by := counter{k.name, k.t, at.below}
 		if g.IntN(3) == 0 {
@@ -572,7 +573,7 @@ func (f *frame) records() {
 	if base != "" && g.IntN(3) == 0 {
 		*f.fresh++
 		name := fmt.Sprintf("v%d", *f.fresh)
-		f.line("%s := %s", name, base)
+		f.line("%s := %s\n_ = %s", name, base, name)
 		f.add(&variable{name: name, t: tInt, fixed: true})
 		base = name
 	}
@@ -646,7 +647,7 @@ func (f *frame) records() {
 			v := pick(g, values)
 			*f.fresh++
 			read[i] = f.add(&variable{name: fmt.Sprintf("v%d", *f.fresh), t: v.t})
-			f.line("%s := %s", read[i].name, v.name)
+			f.line("%s := %s\n_ = %s", read[i].name, v.name, read[i].name)
 		}
 		for i, p := range targets {
 			f.line("%s = %s", p.name, f.convert(read[i].name, read[i].t, p.t))
