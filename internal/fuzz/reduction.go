@@ -48,7 +48,7 @@ func (k *kernelGenerator) sources(rows int, index string) {
 	f.row, f.rows = "("+index+")", rows
 	add := func(name string, t *typ, n int) *variable {
 		v := &variable{name: name, t: sliceOf(t), fixed: true, read: true, length: max(n, 1)}
-		if k.faulty && k.IntN(6) == 0 {
+		if k.faulty && k.IntN(3) == 0 {
 			n -= 1 + k.IntN(9) // the program uses it as if it were longer
 		}
 		k.param(name, v.t, max(n, 1))
@@ -141,7 +141,7 @@ func (f *frame) position(j counter, n, depth int) string {
 			return fmt.Sprintf("uint(%s) %% %d", text, n)
 		}
 	}
-	if f.faulty() && g.IntN(16) == 0 {
+	if f.faulty() && g.IntN(10) == 0 {
 		return fmt.Sprintf("%s %s %d", j.wide(), pick(g, []string{"+", "-"}), 1+g.IntN(12))
 	}
 	if g.IntN(3) == 0 && n >= f.rows*j.limit {
@@ -289,6 +289,9 @@ func (f *frame) head(row string) (text string, j counter, v *variable, trips int
 	case n < 8: // far from zero
 		c := pick(g, f.counts)
 		t := g.integerType()
+		if g.IntN(2) == 0 {
+			t = tInt32 // a batch computes with its bound
+		}
 		low, high := int64(0), t.largest()
 		if t.signed {
 			low = -high - 1
@@ -634,6 +637,9 @@ func (f *frame) records() {
 	}
 	if g.IntN(3) == 0 {
 		targets = targets[:1+g.IntN(len(targets))]
+	}
+	if g.IntN(4) == 0 { // one of them twice
+		targets = append(targets, pick(g, targets))
 	}
 	switch n := g.IntN(4); {
 	case n == 0 && source.t.text == to.t.text: // whole elements
