@@ -373,6 +373,12 @@ func (f *frame) reduction() {
 		if !g.noFloats && g.IntN(3) == 0 {
 			t = pick(g, floats)
 		}
+		if g.IntN(3) > 0 { // that of some data: short bodies run in larger batches
+			v := pick(g, f.slices(func(v *variable) bool { return v.read }))
+			if _, have := f.scalarOf(v.name, v.t.elem); have.form != boolean {
+				t = have
+			}
+		}
 		*f.fresh++
 		v := &variable{name: fmt.Sprintf("v%d", *f.fresh), t: t}
 		if g.IntN(2) == 0 {
@@ -399,8 +405,12 @@ func (f *frame) accumulate(row string, sums []*variable, nested int) {
 		fmt.Fprintf(f.b, "//quern:%s\n", pick(g, []string{"nounroll", "unroll 2"}))
 	}
 	f.line("%s {\n_ = %s", head, v.name)
-	for range 1 + g.IntN(3) {
-		in.step(j, sums, nested)
+	if g.IntN(3) == 0 {
+		in.update(j, sums[0])
+	} else {
+		for range 1 + g.IntN(3) {
+			in.step(j, sums, nested)
+		}
 	}
 	f.line("}")
 }
