@@ -14,7 +14,7 @@ func kernelP0(t kernel.Thread, count int32, data []int32, sums []uint64) {
 	}
 	s := int32(0)
 	for j := int32(-2147483648); j <= -2147483648+count; j += 3 {
-		s += data[2*(int64(j)- -2147483648)+1]
+		s += data[2*(int64(j) - -2147483648)+1]
 	}
 	sums[i] = uint64(s)
 }
