@@ -174,7 +174,7 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 	if !c.isMultiple() {
 		var limit *ir.Local
 		out, limit = b.limit(c, s.Pos)
-		main.Cond = &ir.Binary{Op: c.cond.Op, X: ir.Get(c.v), Y: ir.Get(limit), Pos: c.cond.Pos}
+		main.Cond = &ir.Binary{Op: ir.Lt, X: ir.Get(c.v), Y: ir.Get(limit), Pos: c.cond.Pos}
 	}
 	outside := outerLabels(s.Body)
 	if plan != nil {
@@ -271,20 +271,27 @@ func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 	limit := &ir.Local{Name: c.v.Name + "Limit", Type: ir.TInt32, Hidden: true}
 	b.f.Locals = append(b.f.Locals, limit)
 	within := int64(c.size - 1)
+	more := int64(0)
+	if c.cond.Op == ir.Le {
+		more = 1 // v <= the smallest int32 may hold; v < it cannot
+	}
 	bound := ir.CloneExpr(c.cond.Y)
 	wide := func(e ir.Expr) ir.Expr { return &ir.Convert{T: ir.TInt64, X: e} }
 	var steps ir.Expr
 	if c.fixed != nil {
-		steps = ir.IntConst(ir.TInt64, within*c.fixed.Int64())
+		steps = ir.IntConst(ir.TInt64, within*c.fixed.Int64()-more)
 	} else {
 		steps = &ir.Binary{Op: ir.Mul, X: wide(ir.CloneExpr(c.step)), Y: ir.IntConst(ir.TInt64, within)}
+		if more > 0 {
+			steps = &ir.Binary{Op: ir.Sub, X: steps, Y: ir.IntConst(ir.TInt64, more)}
+		}
 	}
 	src := ir.Expr(&ir.Convert{T: ir.TInt32, X: &ir.Intrinsic{
 		Op: ir.Max, T: ir.TInt64,
 		Args: []ir.Expr{&ir.Binary{Op: ir.Sub, X: wide(bound), Y: steps}, ir.IntConst(ir.TInt64, math.MinInt32)},
 	}})
 	if k := asConst(bound); c.fixed != nil && (isLength(bound) || k != nil && k.Int64() >= 0) {
-		src = &ir.Binary{Op: ir.Sub, X: bound, Y: ir.IntConst(ir.TInt32, within*c.fixed.Int64())}
+		src = &ir.Binary{Op: ir.Sub, X: bound, Y: ir.IntConst(ir.TInt32, within*c.fixed.Int64()-more)}
 	}
 	return []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: limit}, Src: simplifyExpr(src), Pos: pos}}, limit
 }

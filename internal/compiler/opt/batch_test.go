@@ -39,6 +39,17 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 			"out[?i] = i", "out[?i + 1i32] = i + 1i32", "out[?i + 2i32] = i + 2i32", "out[?i + 3i32] = i + 3i32",
 			"} post {", "i = i + 4i32",
 			"for L1.i i < n {", "out[?i] = i", "} post {", "i = i + 1i32")},
+		{"a loop that includes its bound: no int32 is below the smallest one", func() *ir.Kernel {
+			i := counter()
+			list := For(i, ir.Get(n), ir.Get(n), SetPlace(Elem(out, ir.Get(i)), ir.Get(i)))
+			list[1].(*ir.Loop).Cond.(*ir.Binary).Op = ir.Le
+			return Kernel("k", locals(out, n), locals(i), list...)
+		}, lines("i = n",
+			"iLimit = int32(max(int64(n) - 2i64, -2147483648i64))",
+			"for L0.i.batch i < iLimit {",
+			"out[?i] = i", "out[?i + 1i32] = i + 1i32", "out[?i + 2i32] = i + 2i32", "out[?i + 3i32] = i + 3i32",
+			"} post {", "i = i + 4i32",
+			"for L1.i i <= n {", "out[?i] = i", "} post {", "i = i + 1i32")},
 		{"constants come last", func() *ir.Kernel {
 			i := counter()
 			return Kernel("k", locals(out, n), locals(i), For(i, i32(0), i32(400), SetPlace(Elem(out, Add(Op(ir.Get(n), ir.Mul, i32(9)), Op(ir.Get(i), ir.Mul, i32(2)))), i32(7)))...)
