@@ -11,7 +11,15 @@ import (
 // batch size whose copies stay within the node budget. The loads of a batch are in
 // flight together, which hides more of their latency than more threads could, and they
 // share cache lines while these are resident.
-var batchBudgets = []struct{ size, nodes int }{{mostTrips, 320}, {8, 320}, {4, 640}}
+//
+// ptxas unrolls a longer loop itself if the number of its iterations is constant. If it is
+// not, such a loop runs in batches of four.
+var batchBudgets = []batchBudget{{mostTrips, 320, true}, {8, 320, true}, {4, 640, true}, {4, 1024, false}}
+
+type batchBudget struct {
+	size, nodes int
+	constant    bool // also if the bound is constant
+}
 
 // batch makes loops over an int32 that counts up to a bound run several iterations at a
 // time, here four:
@@ -100,7 +108,7 @@ func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 	if w, ok := ir.Variable(sum.X); !ok || w != v {
 		return nil
 	}
-	c := &counting{v: v, cond: cond, step: sum.Y, fixed: asConst(sum.Y), start: initial(before, v), size: sizeOfBatch(s)}
+	c := &counting{v: v, cond: cond, step: sum.Y, fixed: asConst(sum.Y), start: initial(before, v), size: sizeOfBatch(s, asConst(cond.Y) != nil)}
 	switch {
 	case c.fixed != nil && (c.fixed.Int64() <= 0 || c.fixed.Int64() > math.MaxInt32/64):
 		return nil
@@ -146,8 +154,8 @@ func (b *batcher) constantIn(s *ir.Loop, e ir.Expr) bool {
 	return ok
 }
 
-// sizeOfBatch returns the number of iterations per batch, or 0.
-func sizeOfBatch(s *ir.Loop) int {
+// sizeOfBatch returns the number of iterations per batch, or 0. The bound is constant or not.
+func sizeOfBatch(s *ir.Loop, constant bool) int {
 	nodes := 0
 	v := ir.Visitor{
 		Stmt:  func(ir.Stmt) bool { nodes++; return true },
@@ -156,7 +164,7 @@ func sizeOfBatch(s *ir.Loop) int {
 	}
 	v.Body(s.Body)
 	for _, b := range batchBudgets {
-		if nodes*b.size <= b.nodes {
+		if nodes*b.size <= b.nodes && (b.constant || !constant) {
 			return b.size
 		}
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 func TestLoopsGoOnInBatches(t *testing.T) {
-	defer func(saved []struct{ size, nodes int }) { batchBudgets = saved }(batchBudgets)
-	batchBudgets = batchBudgets[len(batchBudgets)-1:]
+	defer func(saved []batchBudget) { batchBudgets = saved }(batchBudgets)
+	batchBudgets = []batchBudget{{4, 640, true}}
 	i32 := func(v int64) ir.Expr { return ir.IntConst(ir.TInt32, v) }
 	counter := func() *ir.Local { return Local("i", ir.TInt32) }
 	n, out := Local("n", ir.TInt32), Local("out", ir.SliceOf(ir.TInt32))
