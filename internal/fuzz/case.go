@@ -210,13 +210,10 @@ func (d Contents) fill(seed uint64, name string, t *ir.Type, b []byte) {
 		put(int64(i), rising[i])
 	}
 	for range d.Wrong {
-		// Near the right value: the loop between two of them stays short.
+		// Near the right value, and not negative: the loop between two of them stays short,
+		// with an unsigned counter too.
 		i := r.Int64N(n)
-		v := rising[i] + r.Int64N(2*mostTrips) - mostTrips
-		if !t.IsSigned() {
-			v = max(v, 0)
-		}
-		put(i, v)
+		put(i, max(rising[i]+r.Int64N(2*mostTrips)-mostTrips, 0))
 	}
 }
 
