@@ -153,3 +153,27 @@ func TestBoundsInMemoryAreReadOnce(t *testing.T) {
 		}, lines("sum = 0", "i = 0", "for L0.i i < ends[?i] {", "sum = sum + 1", "} post {", "i = i + 1", "out[?0] = sum")},
 	})
 }
+
+func TestLongOperationsOfInvariantsLeaveLoops(t *testing.T) {
+	f32 := ir.TFloat32
+	x, h, tile := Local("x", f32), Local("h", f32), Local("tile", ir.SliceOf(f32))
+	i, n, out := Local("i", ir.TInt), Local("n", ir.TInt), Local("out", ir.SliceOf(f32))
+	six := ir.FloatConst(f32, 6)
+	div := func(a, b ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Div, X: a, Y: b} }
+	root := func(a ir.Expr) ir.Expr { return &ir.Intrinsic{Op: ir.Sqrt, T: f32, Args: []ir.Expr{a}} }
+	kernel := func(body ...ir.Stmt) func() *ir.Kernel {
+		return func() *ir.Kernel {
+			return ir.CloneKernel(Kernel("k", locals(out, tile, h, n), locals(x, i), Body(Set(x, ir.FloatConst(f32, 0)), For(i, Int(0), ir.Get(n), body...), SetPlace(Elem(out, Int(0)), ir.Get(x)))...))
+		}
+	}
+	checkPass(t, "hoist", []passCase{
+		{"a division, and the root of it", kernel(Set(x, Add(ir.Get(x), root(div(ir.Get(h), six))))),
+			lines("x = 0.0f32", "i = 0", "steady = h / 6.0f32", "steady = sqrt(steady)", "for L0.i i < n {", "x = x + steady", "} post {", "i = i + 1", "out[?0] = x")},
+		{"not of what the loop changes", kernel(Set(x, div(ir.Get(x), six))),
+			lines("x = 0.0f32", "i = 0", "for L0.i i < n {", "x = x / 6.0f32", "} post {", "i = i + 1", "out[?0] = x")},
+		{"not of memory", kernel(Set(x, Add(ir.Get(x), root(Load(Elem(tile, Int(0))))))),
+			lines("x = 0.0f32", "i = 0", "for L0.i i < n {", "x = x + sqrt(tile[?0])", "} post {", "i = i + 1", "out[?0] = x")},
+		{"not what only some iterations compute", kernel(&ir.If{Cond: &ir.Binary{Op: ir.Lt, X: ir.Get(x), Y: six}, Then: []ir.Stmt{Set(x, div(ir.Get(h), six))}}),
+			lines("x = 0.0f32", "i = 0", "for L0.i i < n {", "if x < 6.0f32 {", "x = h / 6.0f32", "}", "} post {", "i = i + 1", "out[?0] = x")},
+	})
+}
