@@ -174,6 +174,6 @@ func TestLongOperationsOfInvariantsLeaveLoops(t *testing.T) {
 		{"not of memory", kernel(Set(x, Add(ir.Get(x), root(Load(Elem(tile, Int(0))))))),
 			lines("x = 0.0f32", "i = 0", "for L0.i i < n {", "x = x + sqrt(tile[?0])", "} post {", "i = i + 1", "out[?0] = x")},
 		{"not what only some iterations compute", kernel(&ir.If{Cond: &ir.Binary{Op: ir.Lt, X: ir.Get(x), Y: six}, Then: []ir.Stmt{Set(x, div(ir.Get(h), six))}}),
-			lines("x = 0.0f32", "i = 0", "for L0.i i < n {", "if x < 6.0f32 {", "x = h / 6.0f32", "}", "} post {", "i = i + 1", "out[?0] = x")},
+			lines("x = 0.0f32", "i = 0", "for L0.i i < n {", "if x < 6.0f32 {", "x = h / 6.0f32", "} post {", "i = i + 1", "out[?0] = x")},
 	})
 }
