@@ -8,11 +8,10 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// strength replaces divisions and remainders by constants. Unsigned ones by powers of
-// two become shifts and masks. 64-bit ones, which would be calls in machine code,
-// become multiplications. Float divisions by powers of two become exact multiplications
-// with the reciprocal. Signed 32-bit divisions, and 32-bit divisions by other
-// constants, are left to ptxas, which does them as well.
+// strength replaces divisions and remainders by constants. Those of integers become
+// multiplications, and shifts and masks by powers of two. ptxas would call a function for
+// 64 bits, and compute with reciprocals of floats for 32 bits, whatever the constant is.
+// Float divisions by powers of two become exact multiplications with the reciprocal.
 func strength(k *ir.Kernel) error {
 	s := strengthener{kernel: k}
 	k.Func.Body = s.body(k.Func.Body)
@@ -106,20 +105,31 @@ func (s *strengthener) expr(e ir.Expr) ir.Expr {
 		return e
 	case !t.IsSigned() && bits.OnesCount64(c.Bits) == 1:
 		return byPower(b, bits.TrailingZeros64(c.Bits))
-	case t.Size() < 8:
-		return e
 	}
 	x, ok := s.repeatable(b.X)
 	if !ok {
 		return e
 	}
+	if t.Size() < 4 {
+		wide := ir.TUint32
+		if t.IsSigned() {
+			wide = ir.TInt32
+		}
+		return &ir.Convert{T: t, X: divide(b.Op, &ir.Convert{T: wide, X: x}, ir.IntConst(wide, c.Int64()))}
+	}
+	return divide(b.Op, x, c)
+}
+
+// divide computes the quotient or the remainder of 32 or 64 bits by a constant. It copies x.
+func divide(op ir.BinaryOp, x ir.Expr, c *ir.Const) ir.Expr {
+	t := x.Type()
 	var q ir.Expr
 	if t.IsSigned() {
 		q = signedQuotient(x, c.Int64())
 	} else {
 		q = quotient(x, c.Bits)
 	}
-	if b.Op == ir.Div {
+	if op == ir.Div {
 		return q
 	}
 	// Not x - q*c: if ptxas (13.5) finds that x is 0, it computes 0 - 0 and loses the
@@ -192,23 +202,31 @@ func byPower(b *ir.Binary, k int) ir.Expr {
 	return shift(b.X, ir.Shr, k)
 }
 
-// signedQuotient computes x/d for a signed 64-bit x. It copies x.
+// signedQuotient computes x/d for a signed x. It copies x.
 func signedQuotient(x ir.Expr, d int64) ir.Expr {
 	t := x.Type()
+	width := 8 * int(t.Size())
+	unsigned := ir.TUint64
+	if width == 32 {
+		unsigned = ir.TUint32
+	}
 	magnitude := uint64(d)
 	if d < 0 {
 		magnitude = -magnitude
 	}
 	var q ir.Expr
-	sign := func() ir.Expr { return shift(ir.CloneExpr(x), ir.Shr, 63) } // 0 or -1
-	if k := bits.TrailingZeros64(magnitude); magnitude == 1<<k {
+	sign := func() ir.Expr { return shift(ir.CloneExpr(x), ir.Shr, width-1) } // 0 or -1
+	switch k := bits.TrailingZeros64(magnitude); {
+	case magnitude == 1<<k:
 		q = ir.CloneExpr(x)
 		if k > 0 { // a shift rounds down; to round toward zero, negative x get 1<<k - 1 added
-			more := shift(&ir.Convert{T: ir.TUint64, X: sign()}, ir.Shr, 64-k)
+			more := shift(&ir.Convert{T: unsigned, X: sign()}, ir.Shr, width-k)
 			q = shift(operate(q, ir.Add, &ir.Convert{T: t, X: more}), ir.Shr, k)
 		}
-	} else {
-		abs := &ir.Convert{T: ir.TUint64, X: operate(operate(ir.CloneExpr(x), ir.Xor, sign()), ir.Sub, sign())}
+	case width == 32:
+		q = operate(floored32(x, magnitude), ir.Sub, sign())
+	default:
+		abs := &ir.Convert{T: unsigned, X: operate(operate(ir.CloneExpr(x), ir.Xor, sign()), ir.Sub, sign())}
 		q = operate(operate(&ir.Convert{T: t, X: quotient(abs, magnitude)}, ir.Xor, sign()), ir.Sub, sign())
 	}
 	if d < 0 {
@@ -217,38 +235,56 @@ func signedQuotient(x ir.Expr, d int64) ir.Expr {
 	return q
 }
 
-// quotient computes x/d for an unsigned 64-bit x and a d that is not a power of two. It
-// copies x.
+// floored32 computes x/d for a signed 32-bit x, rounded down unless x is negative and the
+// result exact, when it is 1 less. d is not a power of two. (Figure 5.2 of the paper that
+// quotient names.)
+func floored32(x ir.Expr, d uint64) ir.Expr {
+	m, post := multiplier(d, 32, 31)
+	factor, high := int64(m.Uint64()), 32+post
+	whole := factor <= math.MaxInt32 // else the product is with factor - 1<<32, and x is added
+	if !whole {
+		factor, high = factor-1<<32, 32
+	}
+	product := operate(&ir.Convert{T: ir.TInt64, X: ir.CloneExpr(x)}, ir.Mul, ir.IntConst(ir.TInt64, factor))
+	q := ir.Expr(&ir.Convert{T: x.Type(), X: shift(product, ir.Shr, high)})
+	if whole {
+		return q
+	}
+	return shift(operate(q, ir.Add, ir.CloneExpr(x)), ir.Shr, post)
+}
+
+// quotient computes x/d for an unsigned x and a d that is not a power of two. It copies x.
 //
 // Source: Granlund and Montgomery, "Division by Invariant Integers using
 // Multiplication", PLDI 1994, figure 4.2.
 func quotient(x ir.Expr, d uint64) ir.Expr {
-	m, post := multiplier(d, 64)
+	width := 8 * int(x.Type().Size())
+	m, post := multiplier(d, width, width)
 	pre := 0
-	if m.BitLen() > 64 && d&1 == 0 {
+	if m.BitLen() > width && d&1 == 0 {
 		pre = bits.TrailingZeros64(d)
-		m, post = multiplier(d>>pre, 64-pre)
+		m, post = multiplier(d>>pre, width, width-pre)
 	}
 	high := func(x ir.Expr) ir.Expr {
-		c := &ir.Const{T: x.Type(), Bits: new(big.Int).And(m, new(big.Int).SetUint64(1<<64-1)).Uint64()}
+		c := &ir.Const{T: x.Type(), Bits: new(big.Int).And(m, new(big.Int).SetUint64(1<<width-1)).Uint64()}
 		return &ir.Intrinsic{Op: ir.MulHi, T: x.Type(), Args: []ir.Expr{x, c}}
 	}
-	if m.BitLen() <= 64 {
+	if m.BitLen() <= width {
 		return shift(high(shift(ir.CloneExpr(x), ir.Shr, pre)), ir.Shr, post)
 	}
-	// The 65th bit of the multiplier adds x, halved so that the sum does not wrap.
+	// The highest bit of the multiplier adds x, halved so that the sum does not wrap.
 	rest := operate(ir.CloneExpr(x), ir.Sub, high(ir.CloneExpr(x)))
 	return shift(operate(high(ir.CloneExpr(x)), ir.Add, shift(rest, ir.Shr, 1)), ir.Shr, post-1)
 }
 
-// multiplier returns m and post such that x/d is x*m >> (64+post) for all x of the
-// given number of bits. m has at most 65 bits. (Figure 6.2 of the paper.)
-func multiplier(d uint64, precision int) (m *big.Int, post int) {
+// multiplier returns m and post such that x/d is x*m >> (width+post) for all x with so many
+// bits as precision says. m has at most one bit more than width. (Figure 6.2 of the paper.)
+func multiplier(d uint64, width, precision int) (m *big.Int, post int) {
 	post = bits.Len64(d - 1)
 	divisor := new(big.Int).SetUint64(d)
 	power := func(n int) *big.Int { return new(big.Int).Lsh(big.NewInt(1), uint(n)) }
-	low := power(64 + post)
-	high := new(big.Int).Add(low, power(64+post-precision))
+	low := power(width + post)
+	high := new(big.Int).Add(low, power(width+post-precision))
 	low.Div(low, divisor)
 	high.Div(high, divisor)
 	for ; post > 0; post-- {

@@ -17,11 +17,12 @@ func TestDivisionsByConstantsAreExact(t *testing.T) {
 	for range 60 {
 		divisors = append(divisors, rnd.Int64()>>rnd.IntN(63)|1, rnd.Int64()>>rnd.IntN(62)&^1|2)
 	}
-	values := []int64{0, 1, 2, -1, -2, 99, -99, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1, math.MinInt64 + 1, 1 << 32, -1 << 32}
+	divisors = append(divisors, math.MinInt32, math.MaxInt32, math.MinInt32+1, 38, 127, -128, math.MinInt16, 255, 1<<16-1)
+	values := []int64{math.MinInt32, math.MaxInt32, math.MinInt32 + 1, -128, 127, math.MinInt16, 0, 1, 2, -1, -2, 99, -99, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1, math.MinInt64 + 1, 1 << 32, -1 << 32}
 	for range 40 {
 		values = append(values, rnd.Int64()>>rnd.IntN(63), -rnd.Int64()>>rnd.IntN(63))
 	}
-	for _, typ := range []*ir.Type{ir.TInt64, ir.TUint64, ir.TInt, ir.TUint, ir.TUint32, ir.TUint8, ir.TInt32} {
+	for _, typ := range []*ir.Type{ir.TInt64, ir.TUint64, ir.TInt, ir.TUint, ir.TUint32, ir.TInt32, ir.TUint8, ir.TInt8, ir.TInt16, ir.TUint16} {
 		for _, d := range divisors {
 			c := ir.IntConst(typ, d)
 			if c.Bits == 0 {
@@ -72,7 +73,7 @@ func TestStrength(t *testing.T) {
 	}{
 		{"an unsigned division by a power of two is a shift", Set(u, Op(ir.Get(u), ir.Div, ir.IntConst(ir.TUint32, 8))), "v0.u = v0.u >> 3u32"},
 		{"an unsigned remainder by a power of two is a mask", Set(u, Op(ir.Get(u), ir.Rem, ir.IntConst(ir.TUint32, 8))), "v0.u = v0.u & 7u32"},
-		{"a 32-bit division by another constant stays", Set(u, Op(ir.Get(u), ir.Div, ir.IntConst(ir.TUint32, 10))), "v0.u = v0.u / 10u32"},
+		{"a division by another constant is a multiplication", Set(u, Op(ir.Get(u), ir.Div, ir.IntConst(ir.TUint32, 10))), "v0.u = mulHi(v0.u, 3435973837u32) >> 3u32"},
 		{"a float division by a power of two is a multiplication", Set(f, Op(ir.Get(f), ir.Div, F32(-8))), "v3.f = v3.f * -0.125f32"},
 		{"a float division by another constant stays", Set(f, Op(ir.Get(f), ir.Div, F32(3))), "v3.f = v3.f / 3.0f32"},
 		{"a float division whose reciprocal is subnormal stays", Set(f, Op(ir.Get(f), ir.Div, F32(0x1p127))), "v3.f / 1.7014118e+38f32"},
