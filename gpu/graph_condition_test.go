@@ -49,7 +49,7 @@ func TestWorkOutsideABodyIsNotRecordedWithinIt(t *testing.T) {
 					Fill(s, x, 3), // the stream goes on
 					Fill(side, x, 4))
 			}))
-			if !errors.Is(refused, ErrInvalid) || !strings.Contains(refused.Error(), "the body of a condition is being recorded; use the stream that it gets") {
+			if !errors.Is(refused, ErrInvalid) || !strings.Contains(refused.Error(), "the body of a condition is being recorded; use its stream") {
 				t.Errorf("%s: %v", test.name, refused)
 			}
 			if got := len(g.Nodes()); got != 4 { // and an empty one that joins both

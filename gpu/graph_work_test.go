@@ -190,7 +190,7 @@ func TestGraphsCallGoFunctions(t *testing.T) {
 		err := second(d.Capture(func(s *Stream) error {
 			return While(s, flag, func(s *Stream) error { return s.Call(func() error { return nil }) })
 		}))
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "gpu: record while: the body holds a call of a Go function, which conditional nodes cannot") {
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "gpu: record while: the body contains a call of a Go function, which is not possible in conditional nodes") {
 			t.Errorf("a call within a loop: %v", err)
 		}
 		closeAll(t, e, other, in, out, x, flag)

@@ -220,7 +220,7 @@ func TestAFunctionOfAStreamCannotCloseAKernelOfItsDevice(t *testing.T) {
 	do(t, k.Prepare(d))
 	var err error
 	do(t, s.Call(func() error { err = k.Close(); return nil }))
-	if !errors.Is(err, ErrInvalid) || !strings.HasPrefix(fmt.Sprint(err), "gpu: close kernel saxpy: the stream waits for this function") {
+	if !errors.Is(err, ErrInvalid) || !strings.HasPrefix(fmt.Sprint(err), "gpu: close kernel saxpy: the stream is waiting for the function") {
 		t.Errorf("got %v", err)
 	}
 	closeAll(t, k, d)

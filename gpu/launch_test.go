@@ -224,7 +224,7 @@ func TestBadLaunchesNameKernelAndArgument(t *testing.T) {
 			{"block whose size overflows", launch(s, Blocks(one, Dim3{X: 1 << 40, Y: 1 << 40, Z: 1 << 40}), x, y), ErrInvalid, "the device allows 1024"},
 			{"block too deep", launch(s, Blocks(one, Dim3{X: 1, Y: 1, Z: 128}), x, y), ErrInvalid, "block 1x1x128 is too large, the device allows 1024x1024x64"},
 			{"block of too many threads", launch(s, Blocks(one, Dim3{X: 64, Y: 32}), x, y), ErrInvalid, "block 64x32x1 has 2048 threads, the device allows 1024"},
-			{"too much shared memory", launch(s, Linear(4).Shared(1<<20), x, y), ErrInvalid, "bytes of dynamic shared memory"},
+			{"too much shared memory", launch(s, Linear(4).Shared(1<<20), x, y), ErrInvalid, "bytes of dynamic and 0 bytes of static shared memory"},
 			{"negative shared memory", launch(s, Linear(4).Shared(-1), x, y), ErrInvalid, "negative size of dynamic shared memory"},
 			{"a single argument", dynamic(float32(1)), ErrInvalid, "1 argument, want 4"},
 			{"too few arguments", dynamic(float32(1), 4, x), ErrInvalid, "3 arguments, want 4"},
@@ -239,7 +239,7 @@ func TestBadLaunchesNameKernelAndArgument(t *testing.T) {
 			{"buffer of another element type", dynamic(float32(1), 4, words, y), ErrInvalid, "argument x: have *gpu.Buffer[int32], want *gpu.Buffer[float32]"},
 			{"block that the kernel does not declare", func() error {
 				return block64.Launch(s, Blocks(one, Dim3{X: 32}), words)
-			}, ErrInvalid, "block 32x1x1, but the kernel is declared with block 64x1x1"},
+			}, ErrInvalid, "block 32x1x1, but the kernel declares block 64x1x1"},
 		}
 		for _, test := range tests {
 			err := test.run()

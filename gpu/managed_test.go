@@ -122,7 +122,7 @@ func TestManagedMemoryIsNeverMoreThanFits(t *testing.T) {
 	alloc := func(kibibytes int) (*Managed[[1024]uint8], error) { return AllocManaged[[1024]uint8](d, kibibytes) }
 	a := must[*Managed[[1024]uint8]](t)(alloc(600))
 	_, err := alloc(600)
-	if !errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), "managed arrays that are not there yet need 614400 of them") {
+	if !errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), "managed arrays that are not on the device yet need 614400 of them") {
 		t.Errorf("two arrays that do not fit together: %v", err)
 	}
 	b := must[*Managed[[1024]uint8]](t)(alloc(300))

@@ -516,10 +516,10 @@ func TestOverlapSlicesRefusesWhatItCannotCopy(t *testing.T) {
 				return out.Slice(1, 3).Slice(0, 1), Zero(s, out)
 			}, ""},
 			{"another buffer", 4, 4, func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error) { return foreign, nil },
-				"gpu: overlap slices: the result is neither of the buffers out and in nor a part of one"},
+				"gpu: overlap slices: the result is not out, in, or a part of one of them"},
 			{"a buffer that was not made", 4, 4, func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error) {
 				return new(Buffer[float32]), nil
-			}, "gpu: overlap slices: the result is neither"},
+			}, "gpu: overlap slices: the result is not out"},
 			{"results of less than nothing", 4, -1, in, "gpu: overlap slices: results of at most -1 elements; want 0 or more"},
 		}
 		for _, test := range tests {

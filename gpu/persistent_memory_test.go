@@ -326,7 +326,7 @@ func TestMemoryBesideResidentsAndOtherLibraries(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, _ := withResident(t, lib)
 	b := upload[float32](t, d.DefaultStream(), 1, 2, 3)
-	if _, err := b.IPCHandle(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "beside actors") {
+	if _, err := b.IPCHandle(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "while actors were running") {
 		t.Errorf("a handle for other processes: %v", err)
 	}
 	tensor := must[unsafe.Pointer](t)(ExportDLPack(b, DLManagedTensorVersioned))

@@ -194,7 +194,7 @@ func TestAFunctionThatUsesItsStreamGetsAnError(t *testing.T) {
 			var got error
 			do(t, s.Call(func() error { got = use(); return nil }))
 			do(t, s.Synchronize(ctx))
-			if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "the stream waits for this function to return, which uses it") {
+			if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "the stream is waiting for the function that makes this call") {
 				t.Errorf("%s in a function of the stream: %v", name, got)
 			}
 			_, calling := captured(t, d, func(s *Stream) error {
@@ -235,7 +235,7 @@ func TestAFunctionThatUsesItsGraphGetsAnError(t *testing.T) {
 			got = nil
 			do(t, e.Launch(s))
 			do(t, s.Synchronize(ctx))
-			if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "the graph waits for this function to return, which uses it") {
+			if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "the graph is waiting for the function that makes this call") {
 				t.Errorf("%s: %v", name, got)
 			}
 		}
@@ -264,7 +264,7 @@ func TestAFunctionOfAClosedStreamsGraphDoesNotCloseTheDevice(t *testing.T) {
 		do(t, s.Close())
 		close(release)
 		do(t, <-launched)
-		if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "gpu: close: the graph waits for this function") {
+		if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "gpu: close: the graph is waiting for the function") {
 			t.Errorf("%s: %v", id, got)
 		}
 		closeAll(t, e, d)

@@ -148,7 +148,7 @@ func TestCandidatesThatFailAreLeftOut(t *testing.T) {
 
 		_, err := Tune(context.Background(), tu.s, tu.tuning(dir, candidates...))
 		e, ok := errors.AsType[*TuneError](err)
-		if !ok || len(e.Trials) != 3 || !errors.Is(err, broken) || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "gpu: tune saxpy: no candidate can be used\n\tits own error: broken\n\ta block") {
+		if !ok || len(e.Trials) != 3 || !errors.Is(err, broken) || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "gpu: tune saxpy: all candidates failed\n\tits own error: broken\n\ta block") {
 			t.Errorf("all fail: %v", err)
 		}
 		if _, ok := errors.AsType[*KernelError](err); !ok {

@@ -90,11 +90,11 @@ func TestErrorsOfViewsSayWhatToDo(t *testing.T) {
 		err  error
 		want string
 	}{
-		{Fill(s, view, 1), "gpu: fill: the buffer is a view of a unified array for reading; use WriteDevice"},
-		{Copy(s, view, b), "gpu: copy: destination: the buffer is a view of a unified array for reading; use WriteDevice"},
-		{launchSaxpy(saxpyReading(), s, Linear(8), 1, 8, b, view), "gpu: launch saxpy: argument y: the kernel may write it: the buffer is a view of a unified array for reading; use WriteDevice"},
+		{Fill(s, view, 1), "gpu: fill: the buffer is a read-only view of a unified array; use WriteDevice"},
+		{Copy(s, view, b), "gpu: copy: destination: the buffer is a read-only view of a unified array; use WriteDevice"},
+		{launchSaxpy(saxpyReading(), s, Linear(8), 1, 8, b, view), "gpu: launch saxpy: argument y: the kernel may write it: the buffer is a read-only view of a unified array; use WriteDevice"},
 		{launchSaxpy(saxpyReading(), other, Linear(8), 1, 8, view, b), "gpu: launch saxpy: argument x: the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice"},
-		{CopyPeer(foreign.DefaultStream(), far, view), "gpu: copy between devices: source: the view of the unified array is for work on a stream of its own device; use the one that it was taken for"},
+		{CopyPeer(foreign.DefaultStream(), far, view), "gpu: copy between devices: source: the view of the unified array is for a stream of its own device; use the stream that it was taken for"},
 		{Download(t.Context(), other, ramp(8), view), "gpu: download: the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice"},
 	} {
 		if got := fmt.Sprint(c.err); got != c.want {
@@ -173,7 +173,7 @@ func TestACallHoldsNoView(t *testing.T) {
 	SliceArg(l, view)
 	SliceArg(l, view)
 	_, err := l.Inline()
-	if want := "gpu: prepare inline launch of saxpy: argument x: an inline launch cannot hold a view of a unified array, which ends when the host takes one; use a Buffer"; !errors.Is(err, ErrInvalid) || err.Error() != want {
+	if want := "gpu: prepare inline launch of saxpy: argument x: an inline launch cannot hold a view of a unified array, because the view ends when the host takes one; use a Buffer"; !errors.Is(err, ErrInvalid) || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	readHost(t, u) // does not wait

@@ -51,5 +51,5 @@ func ExampleUnified() {
 	// [20 30 40]
 	// device dirty
 	// {Uploads:1 Downloads:1 UploadedBytes:32 DownloadedBytes:12}
-	// gpu: launch scale: argument x: the view of the unified array has ended: a later view contradicts it, or the array is closed
+	// gpu: launch scale: argument x: the view of the unified array has ended: a later view conflicts with it, or the array is closed
 }
