@@ -530,7 +530,7 @@ func TestRepliesDoNotHoldUpMessages(t *testing.T) {
 func TestFullQueuesSayThatRepliesWait(t *testing.T) {
 	a, d := newDouble[numbered](t, Options{Capacity: 10, Full: Reject})
 	ctx := context.Background()
-	const unheard = "10 replies or more wait to be received"
+	const unheard = "at least 10 replies were not received"
 	fill := func() (err error) {
 		for range 1000 {
 			if err = a.Send(ctx, numbered{}); err != nil {

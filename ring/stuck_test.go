@@ -30,7 +30,7 @@ func TestLateChecksFindNoHandlerInGo(t *testing.T) {
 		<-gate
 		*out = 7
 		return kernel.Reply
-	}, Options{Patience: 1000 * time.Hour, Supervisor: func(Failure) Decision { return Leave }})
+	}, Options{HandlerTimeout: 1000 * time.Hour, Supervisor: func(Failure) Decision { return Leave }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -239,15 +239,15 @@ func TestContextsThatWereCancelledSendNothing(t *testing.T) {
 func TestErrorsOfOptionsNameTheActor(t *testing.T) {
 	rt := open(t, ring.Config{})
 	for option, o := range map[string]ring.Options{
-		"capacity":      {Capacity: -1},
-		"Patience":      {Patience: -1},
-		"MaxRestarts":   {MaxRestarts: -1},
-		"RestartWindow": {RestartWindow: -1},
-		"policy":        {Full: 17},
-		"batch":         {Batch: -1},
-		"Spin":          {Spin: -1},
-		"Nap":           {Nap: time.Second},
-		"Options.State": {State: 1},
+		"Capacity":       {Capacity: -1},
+		"HandlerTimeout": {HandlerTimeout: -1},
+		"MaxRestarts":    {MaxRestarts: -1},
+		"RestartWindow":  {RestartWindow: -1},
+		"policy":         {Full: 17},
+		"Batch":          {Batch: -1},
+		"Spin":           {Spin: -1},
+		"MaxPause":       {MaxPause: time.Second},
+		"Options.State":  {State: 1},
 	} {
 		for _, name := range []string{"", "sensor 7"} {
 			o.Name = name
@@ -338,7 +338,7 @@ func TestCloseSaysWhichRepliesNobodyReceived(t *testing.T) {
 	}
 	err := rt.Close()
 	left, ok := errors.AsType[*ring.LeftError](err)
-	if !ok || left.Replies != 4 || left.Messages != 0 || len(left.Actors) != 1 || left.Actors[0] != "a" || !strings.Contains(err.Error(), "4 replies that nobody received, of a") {
+	if !ok || left.Replies != 4 || left.Messages != 0 || len(left.Actors) != 1 || left.Actors[0] != "a" || !strings.Contains(err.Error(), "4 unreceived replies, of a") {
 		t.Fatalf("got %v, want 4 replies of a", err)
 	}
 	for range 4 {
