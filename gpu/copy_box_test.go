@@ -13,7 +13,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// moveBox is what a copy of a box does.
+// moveBox does in Go what a copy of a box does.
 func moveBox[T any](dst []T, to Box, src []T, from Box) {
 	to, from = to.withDefaults(), from.withDefaults()
 	for z := range to.Depth {
@@ -108,7 +108,7 @@ func TestBoxesOfStructsAndPartsOfBuffers(t *testing.T) {
 	})
 }
 
-// TestLargeBoxesAreStaged copies boxes that are large enough for it.
+// TestLargeBoxesAreStaged copies boxes that are large enough to be staged.
 func TestLargeBoxesAreStaged(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s := d.DefaultStream()
@@ -184,8 +184,8 @@ func TestBadBoxesNameTheMistake(t *testing.T) {
 	})
 }
 
-// TestOverlappingBoxesAreRefused tries pairs of boxes in one small array: a copy
-// is refused if and only if they have an element in common.
+// TestOverlappingBoxesAreRefused tries pairs of boxes in one small array: a copy is
+// refused if and only if they have a common element.
 func TestOverlappingBoxesAreRefused(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	s := d.DefaultStream()
@@ -220,7 +220,7 @@ func TestOverlappingBoxesAreRefused(t *testing.T) {
 }
 
 // TestOverlappingBoxesOfPartsAreRefused does the same with boxes in views of one
-// buffer, whose rows and planes lie differently.
+// buffer that have different rows and planes.
 func TestOverlappingBoxesOfPartsAreRefused(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	s := d.DefaultStream()
@@ -266,7 +266,7 @@ func TestOverlappingBoxesOfPartsAreRefused(t *testing.T) {
 	if refused < 1000 || copied < 1000 {
 		t.Errorf("%d pairs overlap, %d do not", refused, copied)
 	}
-	// Rows and planes of any length where there is one only.
+	// Rows and planes may have any length if there is only one.
 	row := Box{Width: 2, Height: 1, Depth: 1, Pitch: math.MaxInt, Rows: math.MaxInt}
 	do(t, CopyBox(s, b.Slice(2, n), row, b, row))
 	closeAll(t, b, d)

@@ -12,7 +12,7 @@ import (
 	"quern.dev/internal/strided"
 )
 
-// elementsIn lists the places of the elements of v, by the definition.
+// elementsIn returns the indices of the elements of v, by the definition.
 func elementsIn(v Strided) []int {
 	places := []int{v.Offset}
 	for i, n := range v.Shape {
@@ -73,7 +73,7 @@ func TestStridedElementsAreGatheredAndScattered(t *testing.T) {
 			{Shape: []int{4, 0}, Stride: []int{1, 1}},
 			{Shape: []int{2, 3}, Stride: []int{3, 2}}, // 0 2 4, 3 5 7
 			{Offset: 7, Shape: []int{2, 3}, Stride: []int{-3, -2}},
-			{Offset: 4, Shape: []int{3, 40}, Stride: []int{-2, 3}}, // between each other
+			{Offset: 4, Shape: []int{3, 40}, Stride: []int{-2, 3}}, // interleaved
 			{Offset: 4},
 			{Shape: []int{700, 1100}, Stride: []int{1, 701}}, // several pieces
 		} {

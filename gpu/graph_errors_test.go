@@ -55,7 +55,7 @@ func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {
 		do(t, closed.Close())
 		var kept *Stream
 		other := must[*Graph](t)(d.Capture(func(s *Stream) error { kept = s; return zero(s) }))
-		// recorded returns the error of what is done on a stream that records.
+		// recorded returns the error of an operation on a stream that is recording.
 		recorded := func(f func(s *Stream) error) error { return second(d.Capture(f)) }
 		mistake := errors.New("mistake")
 		unified := must[*Unified[float32]](t)(NewUnified[float32](d, 8))
@@ -200,7 +200,7 @@ func TestAnUpdateThatFailsChangesNothing(t *testing.T) {
 	g, e := captured(t, d, func(s *Stream) error {
 		return errors.Join(Fill(s, x, 1), Fill(s, y, 0), launchSaxpy(k, s, Linear(8), 2, 8, x, y))
 	})
-	// The change itself fails, and so does the graph that is made instead.
+	// Both the change and the replacement of the graph fail.
 	lib.Fail("cuGraphExecKernelNodeSetParams", fakecuda.InvalidValue)
 	lib.Fail("cuGraphInstantiateWithFlags", fakecuda.OutOfMemory)
 	err := e.Update(g.Nodes()[2], func(s *Stream) error { return launchSaxpy(k, s, Linear(8), 9, 8, x, y) })
@@ -211,7 +211,7 @@ func TestAnUpdateThatFailsChangesNothing(t *testing.T) {
 	if got := download(t, s, y)[0]; got != 2 {
 		t.Errorf("after the update that failed: %v, want 2", got)
 	}
-	// Where only the change fails, the graph is made again.
+	// If only the change fails, the graph is instantiated again.
 	lib.Fail("cuGraphExecKernelNodeSetParams", fakecuda.InvalidValue)
 	do(t, e.Update(g.Nodes()[2], func(s *Stream) error { return launchSaxpy(k, s, Linear(8), 9, 8, x, y) }))
 	do(t, e.Launch(s))
@@ -293,7 +293,7 @@ func TestUpdateAllLeavesAloneWhatIsTheSame(t *testing.T) {
 		}))
 	}
 	e := must[*GraphExec](t)(record(1).Instantiate())
-	// Whatever the driver is asked for now fails.
+	// All further driver calls fail.
 	for _, function := range []string{
 		"cuGraphExecKernelNodeSetParams", "cuGraphExecMemcpyNodeSetParams", "cuGraphExecMemsetNodeSetParams", "cuGraphCreate",
 	} {

@@ -139,7 +139,7 @@ func TestArrayInterface(t *testing.T) {
 	closeAll(t, b, host, d, cpu)
 }
 
-// BenchmarkDLPack measures handing a buffer over and its end.
+// BenchmarkDLPack measures exporting a buffer and calling the deleter.
 func BenchmarkDLPack(b *testing.B) {
 	d := must[*Device](b)(Open(Config{Device: "cpu"}))
 	x := upload(b, d.DefaultStream(), ramp(8)...)

@@ -91,10 +91,10 @@ func TestHandlesOnASystemWithoutThem(t *testing.T) {
 	closeAll(t, b, d)
 }
 
-// ipcVariable makes the test a process that opens the handle which it holds.
+// ipcVariable makes the test process open the handle in this variable.
 const ipcVariable = "QUERN_TEST_IPC"
 
-// Two processes see the same memory of a GPU.
+// Two processes share memory of a GPU.
 func TestProcessesShareMemory(t *testing.T) {
 	if text := os.Getenv(ipcVariable); text != "" {
 		openAndFill(t, text)

@@ -80,7 +80,7 @@ func TestClosingAKernelUnloadsItFromAllDevices(t *testing.T) {
 		}
 		d.kernels.Range(func(any, any) bool { t.Error(d.ID() + " keeps a kernel"); return false })
 	}
-	kept := NewKernel(saxpyInfo) // as a variable of a package, which outlives its devices
+	kept := NewKernel(saxpyInfo) // like a package-level variable, which outlives its devices
 	do(t, errors.Join(kept.Prepare(a), kept.Prepare(c)))
 	closeAll(t, a, b, c)
 	if left := lib.Left(); left != "" {

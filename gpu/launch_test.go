@@ -64,7 +64,7 @@ func TestLaunchBeyondTheLimitsUsesTheWideModule(t *testing.T) {
 		if got := download(t, s, y.Slice(0, 1)); got[0] != 101 {
 			t.Errorf("got %v, want 101 of the wide module", got[0])
 		}
-		// Its checks have their own table of sites.
+		// Its checks have a separate table of sites.
 		do(t, launchSaxpy(k, s, block(3), 0, 1<<20+1, x, y))
 		fault, ok := errors.AsType[*KernelError](s.Synchronize(context.Background()))
 		if !ok {
@@ -354,8 +354,8 @@ func TestConcurrentLaunchesAndCloses(t *testing.T) {
 				}
 			})
 		}
-		// A buffer that is closed while others launch with it is an error there,
-		// never a bad access.
+		// Closing a buffer while other goroutines launch with it results in an error
+		// there, never in a bad access.
 		s := d.DefaultStream()
 		x, y := upload(t, s, ramp(64)...), upload(t, s, ramp(64)...)
 		for range 2 {

@@ -113,7 +113,7 @@ func TestBadUsesOfManagedMemoryNameTheMistake(t *testing.T) {
 	})
 }
 
-// TestManagedMemoryIsNeverMoreThanFits: the driver would take more, and thrash.
+// TestManagedMemoryIsNeverMoreThanFits: the driver would allow more, and thrash.
 func TestManagedMemoryIsNeverMoreThanFits(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Memory = 1 << 20
@@ -126,7 +126,7 @@ func TestManagedMemoryIsNeverMoreThanFits(t *testing.T) {
 		t.Errorf("two arrays that do not fit together: %v", err)
 	}
 	b := must[*Managed[[1024]uint8]](t)(alloc(300))
-	// What is on the device is not counted twice.
+	// Memory on the device is not counted twice.
 	do(t, a.Prefetch(s))
 	do(t, a.Prefetch(s))
 	c := must[*Managed[[1024]uint8]](t)(alloc(50))

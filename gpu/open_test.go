@@ -147,11 +147,11 @@ func TestDeviceDescribesItself(t *testing.T) {
 	})
 }
 
-// TestDriverErrorsAreValues makes each driver function fail once and asks that
-// the error says which, that later calls work, and that nothing is left behind.
+// TestDriverErrorsAreValues makes each driver function fail once. The error must name
+// the function, later calls must work, and nothing may leak.
 func TestDriverErrorsAreValues(t *testing.T) {
 	k := NewKernel(saxpyInfo)
-	// use does all there is to do with a device, and returns the first error.
+	// use exercises a device, and returns the first error.
 	use := func(d *Device) error {
 		s, err := d.NewStream(context.Background())
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"quern.dev/internal/freelist"
 )
 
-// withResident opens a device that has a resident.
+// withResident opens a device with persistent kernels.
 func withResident(t *testing.T, lib *fakecuda.Library) (*Device, *watcher) {
 	t.Helper()
 	d, w := openFake(t, lib), new(watcher)
@@ -22,7 +22,7 @@ func withResident(t *testing.T, lib *fakecuda.Library) (*Device, *watcher) {
 	return d, w
 }
 
-// nothingLeft closes the device.
+// nothingLeft closes the device and checks that nothing leaks.
 func nothingLeft(t *testing.T, lib *fakecuda.Library, d *Device) {
 	t.Helper()
 	do(t, d.Close())
@@ -162,8 +162,8 @@ func TestWhatIsKeptBesideResidentsIsGivenBackWhenMemoryIsShort(t *testing.T) {
 	nothingLeft(t, lib, d)
 }
 
-// TestDroppedMemoryIsGivenBackWhenMemoryIsShort has the driver's pool keep what the
-// device's has dropped, and the device allocate elsewhere.
+// TestDroppedMemoryIsGivenBackWhenMemoryIsShort makes the driver's pool keep what the
+// device's pool has dropped, and allocates elsewhere on the device.
 func TestDroppedMemoryIsGivenBackWhenMemoryIsShort(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Memory = 100 << 20
@@ -173,7 +173,7 @@ func TestDroppedMemoryIsGivenBackWhenMemoryIsShort(t *testing.T) {
 	if free, _ := d.Memory(); free > 50<<20 {
 		t.Fatalf("%d MiB are free: the driver has kept nothing", free>>20)
 	}
-	d.able.persistent.RemovePersistent(owner{w, d}) // as that of another device of the GPU
+	d.able.persistent.RemovePersistent(owner{w, d}) // like a different device of the GPU
 	b := alloc[byte](t, d, 90<<20)
 	closeAll(t, b, small)
 	nothingLeft(t, lib, d)
@@ -254,7 +254,7 @@ func TestMemoryBesideResidentsFollowsTheOrderOfStreams(t *testing.T) {
 	}
 }
 
-// A kernel on a detached stream may stay for long: nothing else waits for it.
+// A kernel on a detached stream may run for long; nothing else waits for it.
 func TestMemoryOfDetachedStreamsIsFreedOnceTheyAreDone(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
@@ -278,7 +278,7 @@ func TestMemoryOfDetachedStreamsIsFreedOnceTheyAreDone(t *testing.T) {
 	}()
 	d.RemovePersistent(w)
 	do(t, d.Close())
-	for lib.Left() != "" { // the goroutine that has waited frees the memory, and then the device
+	for lib.Left() != "" { // the waiting goroutine frees the memory, and then the device
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -309,7 +309,7 @@ func TestResidentsThatGoInBetween(t *testing.T) {
 	nothingLeft(t, lib, d)
 }
 
-// Kernels that read memory of the host are waited for when it is freed.
+// Freeing host memory waits for the kernels that read it.
 func TestMappedMemoryIsNotKept(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
@@ -376,7 +376,7 @@ func TestSizesOfPagesThatAreKept(t *testing.T) {
 	}
 }
 
-// Streams come and go while memory stays.
+// Streams are made and closed while memory stays.
 func TestMemoryBesideResidentsForgetsStreamsThatAreClosed(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, _ := withResident(t, lib)
@@ -393,7 +393,7 @@ func TestMemoryBesideResidentsForgetsStreamsThatAreClosed(t *testing.T) {
 	nothingLeft(t, lib, d)
 }
 
-// Each size that is kept has a class of its own, so that what is taken is large enough.
+// Each size that is kept has its own class, so that kept memory is always large enough.
 func TestPagesAreKeptByTheirSize(t *testing.T) {
 	classes := map[int]int64{}
 	for size := int64(1); size <= keptBeside; size += max(1, size/64) {

@@ -11,7 +11,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// watcher is a resident that counts, and may refuse to make way.
+// watcher is an owner of persistent kernels that counts pauses, and may refuse them.
 type watcher struct {
 	quiesced, resumed int
 	refuses           error
@@ -144,7 +144,7 @@ func TestResidentsMakeWayForOtherDevicesOfTheirGPU(t *testing.T) {
 	}
 }
 
-// A driver of before CUDA 12 has no libraries, and cannot compile beside.
+// A driver before CUDA 12 has no libraries, and cannot compile while kernels run.
 func TestLoadingBesideResidents(t *testing.T) {
 	for _, missing := range []string{"", "cuLibraryLoadData", "cuLinkCreate_v2"} {
 		lib := fakecuda.New(1)
@@ -172,7 +172,7 @@ func TestLoadingBesideResidents(t *testing.T) {
 	}
 }
 
-// What a kernel is launched with decides which of its variants is loaded.
+// The arguments of a launch determine which variant is loaded.
 func TestResidentsMakeWayForTheFirstLaunchOfAVariant(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)

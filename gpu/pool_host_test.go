@@ -41,8 +41,8 @@ func TestHostPoolsGiveMemoryAgain(t *testing.T) {
 	})
 }
 
-// TestHostMemoryIsGivenOutOnceCopiesHavePassed has copies that do not end until
-// the test says so.
+// TestHostMemoryIsGivenOutOnceCopiesHavePassed uses copies that do not end until the
+// test allows it.
 func TestHostMemoryIsGivenOutOnceCopiesHavePassed(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
@@ -98,7 +98,7 @@ func TestHostPoolsKeepToTheirLimit(t *testing.T) {
 	})
 }
 
-// TestHostPoolsGiveBackMemoryThatCannotBeLocked has a driver that refuses to lock
+// TestHostPoolsGiveBackMemoryThatCannotBeLocked uses a driver that refuses to lock
 // more memory once.
 func TestHostPoolsGiveBackMemoryThatCannotBeLocked(t *testing.T) {
 	lib := fakecuda.New(1)

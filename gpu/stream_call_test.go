@@ -162,8 +162,8 @@ func TestBadCallsNameTheMistake(t *testing.T) {
 	})
 }
 
-// TestAFunctionThatUsesItsStreamGetsAnError does in functions of a stream what
-// would wait for the function.
+// TestAFunctionThatUsesItsStreamGetsAnError makes calls in functions of a stream that
+// would wait for the function itself.
 func TestAFunctionThatUsesItsStreamGetsAnError(t *testing.T) {
 	k := NewKernel(saxpyInfo)
 	everyDevice(t, func(t *testing.T, d *Device) {
@@ -208,7 +208,7 @@ func TestAFunctionThatUsesItsStreamGetsAnError(t *testing.T) {
 			}
 			closeAll(t, calling)
 		}
-		do(t, Fill(s, x, 3)) // the stream goes on
+		do(t, Fill(s, x, 3)) // the stream continues
 		if got := download(t, s, x)[0]; got != 3 {
 			t.Errorf("after all of that the stream reads %v, want 3", got)
 		}
@@ -271,8 +271,8 @@ func TestAFunctionOfAClosedStreamsGraphDoesNotCloseTheDevice(t *testing.T) {
 	}
 }
 
-// TestAStreamIsUsedBySomeoneElseWhileItsFunctionRuns has other goroutines wait for
-// a function, which one that it started does too.
+// TestAStreamIsUsedBySomeoneElseWhileItsFunctionRuns makes other goroutines wait for
+// a function, including one that it started.
 func TestAStreamIsUsedBySomeoneElseWhileItsFunctionRuns(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		ctx := context.Background()

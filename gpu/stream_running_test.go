@@ -52,7 +52,7 @@ func TestAWaitThatEndsSaysWhatIsRunning(t *testing.T) {
 			d := openFake(t, lib)
 			s := d.DefaultStream()
 			launch(s, scale)
-			do(t, s.Synchronize(t.Context())) // what is done is not named
+			do(t, s.Synchronize(t.Context())) // finished kernels are not named
 			c.work(d, s)
 			lib.Busy = make(chan struct{})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -68,7 +68,7 @@ func TestAWaitThatEndsSaysWhatIsRunning(t *testing.T) {
 	}
 }
 
-// An event stands for the launches before it.
+// An event covers the launches before it.
 func TestAWaitForAnEventSaysWhatIsRunning(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)

@@ -10,7 +10,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// saxpyReading is saxpy with what the compiler knows of it: that it only reads x.
+// saxpyReading is saxpy with the compiler's knowledge that it only reads x.
 func saxpyReading() *Kernel {
 	info := saxpyInfo
 	info.Params = slices.Clone(info.Params)
@@ -18,8 +18,8 @@ func saxpyReading() *Kernel {
 	return NewKernel(info)
 }
 
-// A write through a view for reading would be lost: the host would go on with what it
-// has.
+// A write through a read view would be lost, because the host would continue with its
+// own values.
 func TestViewsForReadingAreNotWritten(t *testing.T) {
 	const n = 16
 	unknown, k := NewKernel(saxpyInfo), saxpyReading()
@@ -104,7 +104,7 @@ func TestErrorsOfViewsSayWhatToDo(t *testing.T) {
 	closeAll(t, u, b, other, d, far, foreign)
 }
 
-// Work on another stream than the view was taken for is ordered with nothing.
+// Work on a stream other than the view's is not ordered with anything.
 func TestViewsAreForOneStream(t *testing.T) {
 	const n = 16
 	k := saxpyReading()
@@ -142,8 +142,8 @@ func TestViewsAreForOneStream(t *testing.T) {
 	})
 }
 
-// A candidate of Tune may hold a view for the stream that is tuned on: to know the
-// kernels, Tune passes another one, on which nothing is done.
+// A candidate of Tune may hold a view for the stream that is being tuned. To list the
+// kernels, Tune passes another stream, on which launches do nothing.
 func TestTuneTakesViews(t *testing.T) {
 	k := saxpyReading()
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
@@ -160,7 +160,8 @@ func TestTuneTakesViews(t *testing.T) {
 	closeAll(t, u, d)
 }
 
-// A call would hold the view for as long as it lives, and the host would wait for it.
+// An inline launch would hold the view until it is closed, and the host would wait
+// for it.
 func TestACallHoldsNoView(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	s := d.DefaultStream()

@@ -45,7 +45,8 @@ func ExampleUnified() {
 	fmt.Println(u.State())
 	fmt.Printf("%+v\n", u.Stats())
 
-	// The host has taken its part of x: a launch that may write to it is refused.
+	// The host has taken a view of its part of x, so a launch that may write to it is
+	// refused.
 	fmt.Println(LaunchScale(s, gpu.Linear(8), 10, x))
 	// Output:
 	// [20 30 40]

@@ -10,7 +10,7 @@ import (
 	"quern.dev/ring"
 )
 
-// A host actor is an ordinary function, and its state what the function captures.
+// A host actor is an ordinary function. Its state is what the function captures.
 func ExampleSpawnHost() {
 	dev, err := gpu.Open(gpu.Config{})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"quern.dev/ring"
 )
 
-// open makes a runtime that is closed when the test ends, when nothing may be left.
+// open makes a runtime, which is closed when the test ends. Nothing may be left then.
 func open(t testing.TB, config ring.Config) *ring.Runtime {
 	t.Helper()
 	rt := openAlone(t, config)
@@ -63,7 +63,7 @@ func spawn[In, Out any](t testing.TB, rt *ring.Runtime, o ring.Options, handler 
 	return a
 }
 
-// double replies with twice the number.
+// double replies with twice the number that it gets.
 func double(_ context.Context, _ *ring.HostContext, in, out *int) kernel.Action {
 	*out = 2 * *in
 	return kernel.Reply
@@ -295,8 +295,8 @@ func TestSupervisorsRestartHandlersOnceTheyReturn(t *testing.T) {
 	}
 }
 
-// A message is in one count at any time, and becomes one dead letter if it is not
-// handled.
+// A message is in exactly one count at any time, and becomes exactly one dead letter
+// if it is not handled.
 func TestMessagesOfHandlersThatDoNotReturnAreCountedOnce(t *testing.T) {
 	type account struct{ queued, handled, failed, dropped, letters uint64 }
 	of := func(i ring.Info) account {
@@ -370,7 +370,7 @@ func TestMessagesOfHandlersThatDoNotReturnAreCountedOnce(t *testing.T) {
 				var left *ring.LeftError
 				err := rt.Close()
 				if errors.As(err, &left) && how == "sent" && left.Messages == 0 {
-					err = nil // the reply that nobody has received
+					err = nil // the reply that was not received
 				}
 				if tt.terminate == false && err != nil {
 					t.Error(err)
@@ -383,7 +383,7 @@ func TestMessagesOfHandlersThatDoNotReturnAreCountedOnce(t *testing.T) {
 	}
 }
 
-// What a handler failed on is a dead letter before anybody receives its error.
+// A message that the handler failed on is a dead letter before its error is received.
 func TestFailuresThatNobodyReceivesAreDeadLetters(t *testing.T) {
 	rt, ctx := open(t, ring.Config{}), within(t)
 	failures := make(chan ring.Failure, 1)

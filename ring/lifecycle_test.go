@@ -19,12 +19,12 @@ import (
 type command int
 
 const (
-	count command = iota // reply with how many it has counted
+	count command = iota // reply with the count so far
 	crash
 	wait // for the gate
 )
 
-// subject is an actor and the gate that its handler waits for.
+// subject is an actor, and the gate that its handler waits for.
 type subject struct {
 	*ring.Actor[command, int]
 	begun, gate chan bool
@@ -50,7 +50,7 @@ func newSubject(t *testing.T, rt *ring.Runtime, o ring.Options) *subject {
 	return s
 }
 
-// in brings a new actor into a state.
+// in puts a new actor into a state.
 func (s place) in(t *testing.T, ctx context.Context, rt *ring.Runtime) *subject {
 	a := newSubject(t, rt, ring.Options{Inactive: s.state == ring.Launched, MaxRestarts: 1})
 	do := func(err error) {
@@ -167,7 +167,7 @@ func TestTerminateAccountsForEveryMessage(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		state       ring.State
-		letters     int // room for them
+		letters     int // capacity for dead letters
 		giveUpIfDue bool
 		want        ring.Termination
 	}{
@@ -219,7 +219,7 @@ func TestTerminateAccountsForEveryMessage(t *testing.T) {
 			for i := range terminations {
 				callers.Go(func() {
 					f, err := a.Terminate(limited)
-					for errors.Is(err, context.Canceled) { // another ends it
+					for errors.Is(err, context.Canceled) { // another call ends it
 						f, err = a.Terminate(ctx)
 					}
 					if err != nil {
@@ -321,7 +321,7 @@ func TestDeadLettersSayWhenItHappened(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	failed := time.Now()
-	time.Sleep(50 * time.Millisecond) // before anybody looks
+	time.Sleep(50 * time.Millisecond) // before any check
 	n := 0
 	for l := range rt.DeadLetters().All() {
 		n++
@@ -581,8 +581,8 @@ func TestActorsThatStopWhileTheRuntimeIsClosed(t *testing.T) {
 	}
 }
 
-// TestHostActorsSpawnedDuringCloseEnd spawns host actors while their runtime is closed.
-// Those that are spawned in time end with it.
+// TestHostActorsSpawnedDuringCloseEnd spawns host actors while their runtime is being
+// closed. Those that are spawned in time end with it.
 func TestHostActorsSpawnedDuringCloseEnd(t *testing.T) {
 	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
 	if err != nil {

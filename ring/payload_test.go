@@ -16,7 +16,7 @@ import (
 	"quern.dev/ring/internal/payload"
 )
 
-// wordsOfTheHost is a post memory that no device shares.
+// wordsOfTheHost is a post memory that is not shared with a device.
 type wordsOfTheHost struct {
 	mu    sync.Mutex
 	words []uint64
@@ -44,14 +44,14 @@ func (w *wordsOfTheHost) Read(at uint32, words []uint64) error {
 	return nil
 }
 
-// add counts as an actor does.
+// add counts a hold as an actor does.
 func (w *wordsOfTheHost) add(r payload.Ref, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.words[r.Entry+mail.PayloadActors] += uint64(n)
 }
 
-// live is what an actor checks before it opens a payload.
+// live makes the check that an actor makes before it opens a payload.
 func (w *wordsOfTheHost) live(r payload.Ref) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -71,7 +71,7 @@ func TestRepliesAreReceivedAfterClose(t *testing.T) {
 	}
 }
 
-// A receiver that counts gets as many results as messages were sent.
+// A receiver that counts gets as many results as there were messages.
 func TestNoFailureIsPassedOver(t *testing.T) {
 	for _, capacity := range []int{1, 8, 4096} {
 		rt, ctx := open(t, ring.Config{}), within(t)

@@ -185,7 +185,8 @@ func TestValuesThatNobodyHasMadeGiveErrors(t *testing.T) {
 	}
 }
 
-// TestContextsThatWereCancelledSendNothing: nothing begins with a context that has ended.
+// TestContextsThatWereCancelledSendNothing: no operation begins with a context that has
+// ended.
 func TestContextsThatWereCancelledSendNothing(t *testing.T) {
 	rt := open(t, ring.Config{})
 	a := spawn(t, rt, ring.Options{}, done)
@@ -235,7 +236,8 @@ func TestContextsThatWereCancelledSendNothing(t *testing.T) {
 	}
 }
 
-// TestErrorsOfOptionsNameTheActor: the name, or that of the handler, and the option.
+// TestErrorsOfOptionsNameTheActor: the error has the actor's name, or that of the
+// handler, and the option.
 func TestErrorsOfOptionsNameTheActor(t *testing.T) {
 	rt := open(t, ring.Config{})
 	for option, o := range map[string]ring.Options{
@@ -259,7 +261,7 @@ func TestErrorsOfOptionsNameTheActor(t *testing.T) {
 	}
 }
 
-// TestADuplicateNameIsAnErrorOfItsOwn: of actors and of groups.
+// TestADuplicateNameIsAnErrorOfItsOwn: for actors and for groups.
 func TestADuplicateNameIsAnErrorOfItsOwn(t *testing.T) {
 	rt := open(t, ring.Config{})
 	spawn(t, rt, ring.Options{Name: "a"}, done)
@@ -279,8 +281,8 @@ func TestADuplicateNameIsAnErrorOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestConvertedReferencesToPayloadsAreRefused: Go converts references of one type to
-// another, and the elements would be others.
+// TestConvertedReferencesToPayloadsAreRefused: Go can convert references of one type
+// to another, which would refer to other elements.
 func TestConvertedReferencesToPayloadsAreRefused(t *testing.T) {
 	type wide struct{ Values actor.Payload[float64] }
 	rt := open(t, ring.Config{})
@@ -312,7 +314,7 @@ func TestConvertedReferencesToPayloadsAreRefused(t *testing.T) {
 	}
 }
 
-// TestCloseSaysWhichRepliesNobodyReceived: they are in its error, by actor.
+// TestCloseSaysWhichRepliesNobodyReceived: the error lists them by actor.
 func TestCloseSaysWhichRepliesNobodyReceived(t *testing.T) {
 	rt := openAlone(t, ring.Config{})
 	ctx := within(t)
