@@ -28,7 +28,7 @@ type Device struct {
 
 	launchTimeout time.Duration // see Config.LaunchTimeout
 
-	beside beside
+	persistentMemory persistentMemory
 
 	// lease is held by each stream, event, buffer and loaded kernel, so that the driver's
 	// device is closed after them.
@@ -223,7 +223,7 @@ func (d *Device) Close() error {
 	if err := d.able.persistent.EndPersistent(); err != nil {
 		return driverError("close", err) // a wait for their kernels would not end
 	}
-	d.beside.giveBack(d)
+	d.persistentMemory.giveBack(d)
 	var errs []error
 	for _, s := range d.openStreams() {
 		errs = append(errs, s.Close())
@@ -261,7 +261,7 @@ func (d *Device) Close() error {
 }
 
 func (d *Device) destroy() error {
-	return driverError("release", unlessLost(errors.Join(d.closeStaging(), d.beside.close(d), d.drv.Close())))
+	return driverError("release", unlessLost(errors.Join(d.closeStaging(), d.persistentMemory.close(d), d.drv.Close())))
 }
 
 // release ends a use of the device.

@@ -207,7 +207,7 @@ func TestAGraphHoldsTheBuffersThatItUses(t *testing.T) {
 	})
 }
 
-func TestAGraphThatWasNotClosedGoesWithItsDevice(t *testing.T) {
+func TestAnOpenGraphIsClosedWithItsDevice(t *testing.T) {
 	k := NewKernel(saxpyInfo)
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s := d.DefaultStream()

@@ -54,7 +54,7 @@ func roundTrip[T comparable](t *testing.T, d *Device, values ...T) {
 	}
 }
 
-func TestTensorsThatAreNoBuffers(t *testing.T) {
+func TestTensorsThatCannotBeBuffers(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	data := []float32{1, 2, 3, 4}
 	of := func(change func(*dlpack.Versioned)) unsafe.Pointer {

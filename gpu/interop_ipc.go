@@ -38,7 +38,7 @@ func (b *Buffer[T]) IPCHandle() (IPCHandle, error) {
 	switch {
 	case b.length == 0:
 		return IPCHandle{}, driverError(doing, invalid("an empty buffer has no IPC handle"))
-	case b.mem.pooled() != nil && b.mem.dev.beside.has(b.mem.pooled().pool):
+	case b.mem.pooled() != nil && b.mem.dev.persistentMemory.has(b.mem.pooled().pool):
 		return IPCHandle{}, driverError(doing, invalid("a buffer that was made while actors were running has no IPC handle; make it before the actors"))
 	case b.mem.pooled() != nil:
 		return IPCHandle{}, driverError(doing, invalid("a buffer of a pool has no IPC handle; use Alloc"))

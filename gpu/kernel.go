@@ -91,7 +91,7 @@ func newKernel(info kernelInfo) *Kernel {
 	}
 	n := len(info.Variants)
 	if n > maxVariants || len(info.Variants[n-1].Limits) > 0 {
-		k.err = invalid("the kernel has %d variants, of which the last must have no limits", n)
+		k.err = invalid("the kernel has %d variants, and the last one must have no limits", n)
 	}
 	for _, v := range info.Variants {
 		k.limited = k.limited || len(v.Limits) > 0

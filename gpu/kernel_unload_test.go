@@ -193,7 +193,7 @@ func TestFaultsAndMessagesOfAClosedKernelAreReported(t *testing.T) {
 	}
 }
 
-func TestClosingAKernelBesideOtherWork(t *testing.T) {
+func TestClosingAKernelDuringOtherWork(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
 	k := NewKernel(saxpyInfo)

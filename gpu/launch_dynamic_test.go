@@ -54,7 +54,7 @@ func TestDynamicLaunchesKnowTheirTypes(t *testing.T) {
 }
 
 // A type that embeds a buffer is not a buffer.
-func TestWhatHasABufferIsNoArgument(t *testing.T) {
+func TestTypesWithEmbeddedBuffersAreNotArguments(t *testing.T) {
 	type rows struct{ *Buffer[float32] }
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	defer closeAll(t, d)

@@ -93,8 +93,8 @@ const (
 )
 
 func (d *Device) alloc(doing string, size int64) (*memory, error) {
-	if size > 0 && d.besidePersistent() {
-		return d.allocBeside(doing, size)
+	if size > 0 && d.freeingPauses() {
+		return d.allocWithPersistent(doing, size)
 	}
 	if err := d.acquire(); err != nil {
 		return nil, driverError(doing, err)

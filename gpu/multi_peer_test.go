@@ -238,9 +238,9 @@ func TestWhenADeviceIsLostOthersGoOn(t *testing.T) {
 	checkLeft(t, lib)
 }
 
-// TestWhatALostDeviceHeldClosesWithoutErrors: the error was returned before, and
+// TestObjectsOfALostDeviceCloseWithoutErrors: the error was returned before, and
 // closing the device returns it once more.
-func TestWhatALostDeviceHeldClosesWithoutErrors(t *testing.T) {
+func TestObjectsOfALostDeviceCloseWithoutErrors(t *testing.T) {
 	lib := fakecuda.New(2)
 	a, b := openTwo(t, lib)
 	s := a.DefaultStream()

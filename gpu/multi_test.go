@@ -171,7 +171,7 @@ func TestBadDistributionsNameTheMistake(t *testing.T) {
 	do(t, cpu.Close()) // reports leaks
 }
 
-func TestOnEachCancelsTheOthersAndNamesWhoFailed(t *testing.T) {
+func TestOnEachCancelsTheOthersAndNamesTheFailedDevice(t *testing.T) {
 	cpu := must[*Device](t)(Open(Config{Device: "cpu"}))
 	devs := []*Device{cpu, cpu, cpu}
 	broken := errors.New("broken")
@@ -195,7 +195,7 @@ func TestOnEachCancelsTheOthersAndNamesWhoFailed(t *testing.T) {
 	do(t, cpu.Close())
 }
 
-func TestOnEachKeepsWhatSaysMoreThanCancelled(t *testing.T) {
+func TestOnEachKeepsErrorsThatSayMoreThanCancelled(t *testing.T) {
 	cpu := must[*Device](t)(Open(Config{Device: "cpu"}))
 	devs := []*Device{cpu, cpu}
 	full, bad := errors.New("disk full"), errors.New("bad row")

@@ -107,7 +107,7 @@ func TestErrorsNameTheOperation(t *testing.T) {
 		{"query event", func(_ context.Context, x *operationFixture) error { return second(x.event.Done()) }},
 		{"elapsed time", func(_ context.Context, x *operationFixture) error { return second(Elapsed(x.event, x.end)) }},
 		{"call", func(_ context.Context, x *operationFixture) error { return x.s.Call(func() error { return nil }) }},
-		{"look for a fault", func(_ context.Context, x *operationFixture) error { return second(x.s.Faulted()) }},
+		{"query fault", func(_ context.Context, x *operationFixture) error { return second(x.s.Faulted()) }},
 		{"launch saxpy", func(_ context.Context, x *operationFixture) error {
 			return launchSaxpy(x.fresh, x.s, Linear(64), 1, 64, x.a, x.b)
 		}},

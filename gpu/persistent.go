@@ -49,7 +49,7 @@ func (d *Device) AddPersistent(p Persistent) { d.able.persistent.AddPersistent(o
 func (d *Device) RemovePersistent(p Persistent) {
 	d.able.persistent.RemovePersistent(owner{p, d})
 	if !d.able.persistent.HasPersistent() {
-		d.beside.giveBack(d)
+		d.persistentMemory.giveBack(d)
 	}
 }
 

@@ -12,12 +12,13 @@ import (
 	"quern.dev/internal/freelist"
 )
 
-// beside holds memory that is allocated and freed while kernels stay on a GPU. These
+// persistentMemory holds memory that is allocated and freed while kernels stay on a
+// GPU. These
 // kernels must end when the driver frees memory, so it frees as little as possible
 // then. Device memory comes from a pool, which takes it back in the order of streams.
 // Page-locked memory is kept after Close for later allocations. The zero value is
 // empty.
-type beside struct {
+type persistentMemory struct {
 	mu     sync.Mutex
 	pool   *Pool   // nil until it is needed
 	stream *Stream // the pool takes memory from the driver in its order
@@ -25,15 +26,15 @@ type beside struct {
 	err    error // from releasing memory when there was no caller to return it to
 }
 
-// keptBeside is the number of bytes to keep, of each of the two kinds.
-const keptBeside = 64 << 20
+// maxKept is the number of bytes to keep, of each of the two kinds.
+const maxKept = 64 << 20
 
-// besidePersistent reports whether freeing memory makes persistent kernels end.
-func (d *Device) besidePersistent() bool { return d.info().Async && d.able.persistent.HasPersistent() }
+// freeingPauses reports whether freeing memory makes persistent kernels end.
+func (d *Device) freeingPauses() bool { return d.info().Async && d.able.persistent.HasPersistent() }
 
-// allocBeside replaces alloc while there are persistent kernels.
-func (d *Device) allocBeside(doing string, size int64) (*memory, error) {
-	p, s, err := d.beside.open(d)
+// allocWithPersistent replaces alloc while there are persistent kernels.
+func (d *Device) allocWithPersistent(doing string, size int64) (*memory, error) {
+	p, s, err := d.persistentMemory.open(d)
 	if err != nil {
 		return nil, driverError(doing, err)
 	}
@@ -49,14 +50,14 @@ func (d *Device) allocBeside(doing string, size int64) (*memory, error) {
 }
 
 // has reports whether p is the pool for memory beside persistent kernels.
-func (b *beside) has(p *Pool) bool {
+func (b *persistentMemory) has(p *Pool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return p == b.pool
 }
 
 // open returns the pool and its stream. Both are closed with the device.
-func (b *beside) open(d *Device) (*Pool, *Stream, error) {
+func (b *persistentMemory) open(d *Device) (*Pool, *Stream, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.pool != nil {
@@ -66,7 +67,7 @@ func (b *beside) open(d *Device) (*Pool, *Stream, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := d.NewPool(PoolConfig{ReleaseThreshold: keptBeside})
+	p, err := d.NewPool(PoolConfig{ReleaseThreshold: maxKept})
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
@@ -83,9 +84,9 @@ type pages struct {
 // lockPages returns page-locked memory of at least size bytes. Beside persistent
 // kernels it rounds the size up, so that the memory can be reused.
 func (d *Device) lockPages(size int64) (pages, error) {
-	if d.besidePersistent() {
+	if d.freeingPauses() {
 		size = pagesFor(size)
-		if p, ok := d.beside.take(size); ok {
+		if p, ok := d.persistentMemory.take(size); ok {
 			return p, nil
 		}
 	}
@@ -100,7 +101,7 @@ func (d *Device) pageLock(size int64) (unsafe.Pointer, error) {
 	if err == nil {
 		return at, nil
 	}
-	kept := d.beside.takeAll()
+	kept := d.persistentMemory.takeAll()
 	if len(kept) == 0 {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (d *Device) pageLock(size int64) (unsafe.Pointer, error) {
 
 // unlockPages frees memory of lockPages, or keeps it.
 func (d *Device) unlockPages(p pages) error {
-	if d.beside.keep(d, p) {
+	if d.persistentMemory.keep(d, p) {
 		return nil
 	}
 	return d.able.pages.FreeHost(p.at)
@@ -137,7 +138,7 @@ const (
 // reused.
 func pagesFor(size int64) int64 {
 	switch {
-	case size > keptBeside: // will not be kept
+	case size > maxKept: // will not be kept
 		return size
 	case size > largestPower:
 		return (size + largestPower - 1) &^ (largestPower - 1)
@@ -168,11 +169,11 @@ func pageClass(size int64) int {
 }
 
 // keep keeps p if there is space for it and persistent kernels are running.
-func (b *beside) keep(d *Device, p pages) bool {
+func (b *persistentMemory) keep(d *Device, p pages) bool {
 	size := pagesOf(p.size)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if size == 0 || b.pages.Bytes()+p.size > keptBeside || !d.besidePersistent() {
+	if size == 0 || b.pages.Bytes()+p.size > maxKept || !d.freeingPauses() {
 		return false
 	}
 	b.pages.Add(&freelist.Item[pages]{Value: p, Size: p.size, Class: pageClass(size)})
@@ -180,18 +181,18 @@ func (b *beside) keep(d *Device, p pages) bool {
 }
 
 // take returns memory of a size that pagesFor returned.
-func (b *beside) take(size int64) (pages, bool) {
+func (b *persistentMemory) take(size int64) (pages, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	class := pageClass(size)
 	n := len(b.pages.Class(class))
-	if n == 0 || size > keptBeside {
+	if n == 0 || size > maxKept {
 		return pages{}, false
 	}
 	return b.pages.Take(class, n-1).Value, true
 }
 
-func (b *beside) takeAll() []pages {
+func (b *persistentMemory) takeAll() []pages {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.pages.Evict(math.MaxInt64)
@@ -199,7 +200,7 @@ func (b *beside) takeAll() []pages {
 
 // giveBack frees the kept memory when the device is closed, so that only the
 // program's open memory is left.
-func (b *beside) giveBack(d *Device) {
+func (b *persistentMemory) giveBack(d *Device) {
 	b.mu.Lock()
 	p := b.pool
 	b.mu.Unlock()
@@ -216,6 +217,6 @@ func (b *beside) giveBack(d *Device) {
 
 // close frees the page-locked memory. The device must not be in use, and the pool
 // must be closed.
-func (b *beside) close(d *Device) error {
+func (b *persistentMemory) close(d *Device) error {
 	return errors.Join(b.err, d.freePages(b.takeAll()))
 }

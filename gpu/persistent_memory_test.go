@@ -41,7 +41,7 @@ func allocHost[T any](t testing.TB, d *Device, n int) *HostBuffer[T] {
 	return must[*HostBuffer[T]](t)(AllocHost[T](d, n))
 }
 
-func TestMemoryThatComesAndGoesBesideResidents(t *testing.T) {
+func TestMemoryIsAllocatedAndFreedWithPersistentKernels(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
 	before, s := alloc[float32](t, d, 1<<10), d.DefaultStream()
@@ -97,7 +97,7 @@ func TestMemoryThatComesAndGoesBesideResidents(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptBesideResidentsIsBounded(t *testing.T) {
+func TestMemoryKeptForPersistentKernelsIsBounded(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
 	empty, _ := d.Memory()
@@ -119,7 +119,7 @@ func TestWhatIsKeptBesideResidentsIsBounded(t *testing.T) {
 	if w.quiesced != 16 {
 		t.Errorf("80 MiB of page-locked memory were closed, and the resident made way %d times, want 16", w.quiesced)
 	}
-	if free, _ := d.Memory(); empty-free > 2*keptBeside+1<<10 {
+	if free, _ := d.Memory(); empty-free > 2*maxKept+1<<10 {
 		t.Errorf("%d MiB are kept", (empty-free)>>20)
 	}
 	d.RemovePersistent(w)
@@ -129,7 +129,7 @@ func TestWhatIsKeptBesideResidentsIsBounded(t *testing.T) {
 	nothingLeft(t, lib, d)
 }
 
-func TestWhatIsKeptBesideResidentsIsGivenBackWhenMemoryIsShort(t *testing.T) {
+func TestMemoryKeptForPersistentKernelsIsFreedWhenMemoryIsShort(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Memory = 8 << 20
 	d, w := withResident(t, lib)
@@ -179,7 +179,7 @@ func TestDroppedMemoryIsGivenBackWhenMemoryIsShort(t *testing.T) {
 	nothingLeft(t, lib, d)
 }
 
-func TestMemoryWithWorkBesideResidentsIsNotGivenOut(t *testing.T) {
+func TestMemoryWithWorkIsNotReusedWithPersistentKernels(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
 	s := d.DefaultStream()
@@ -217,7 +217,7 @@ func TestMemoryWithWorkBesideResidentsIsNotGivenOut(t *testing.T) {
 		closeAll(t, next)
 		do(t, s.Synchronize(t.Context()))
 	}
-	for d.beside.pool.Stats().Buffers > 0 { // a goroutine has waited for the other device
+	for d.persistentMemory.pool.Stats().Buffers > 0 { // a goroutine has waited for the other device
 		time.Sleep(time.Millisecond)
 	}
 	if w.quiesced > 0 {
@@ -227,7 +227,7 @@ func TestMemoryWithWorkBesideResidentsIsNotGivenOut(t *testing.T) {
 	nothingLeft(t, lib, d)
 }
 
-func TestMemoryBesideResidentsFollowsTheOrderOfStreams(t *testing.T) {
+func TestMemoryWithPersistentKernelsFollowsTheOrderOfStreams(t *testing.T) {
 	for seed := range uint64(20) {
 		lib := fakecuda.New(1)
 		lib.Lag = rand.New(rand.NewPCG(seed, 4))
@@ -259,7 +259,7 @@ func TestMemoryOfDetachedStreamsIsFreedOnceTheyAreDone(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
 	detached := must[*Stream](t)(d.NewStream(t.Context(), Detached()))
-	b := alloc[byte](t, d, keptBeside+1)
+	b := alloc[byte](t, d, maxKept+1)
 	do(t, Fill(detached, b, 1))
 	lib.Busy, lib.Waits = make(chan struct{}), make(chan string)
 	do(t, b.Close())
@@ -283,7 +283,7 @@ func TestMemoryOfDetachedStreamsIsFreedOnceTheyAreDone(t *testing.T) {
 	}
 }
 
-func TestResidentsThatGoInBetween(t *testing.T) {
+func TestPersistentKernelsRemovedInBetween(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
 	s := d.DefaultStream()
@@ -322,7 +322,7 @@ func TestMappedMemoryIsNotKept(t *testing.T) {
 	nothingLeft(t, lib, d)
 }
 
-func TestMemoryBesideResidentsAndOtherLibraries(t *testing.T) {
+func TestMemoryWithPersistentKernelsAndOtherLibraries(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, _ := withResident(t, lib)
 	b := upload[float32](t, d.DefaultStream(), 1, 2, 3)
@@ -351,7 +351,7 @@ func TestDevicesWithoutResidentKernelsKeepNothing(t *testing.T) {
 		d.AddPersistent(new(watcher))
 		b := alloc[byte](t, d, 1<<16)
 		closeAll(t, b, allocHost[byte](t, d, 1<<16))
-		if b.mem.pooled() != nil || d.beside.pages.Bytes() > 0 {
+		if b.mem.pooled() != nil || d.persistentMemory.pages.Bytes() > 0 {
 			t.Errorf("%s keeps memory", backend)
 		}
 		closeAll(t, d)
@@ -377,7 +377,7 @@ func TestSizesOfPagesThatAreKept(t *testing.T) {
 }
 
 // Streams are made and closed while memory stays.
-func TestMemoryBesideResidentsForgetsStreamsThatAreClosed(t *testing.T) {
+func TestMemoryWithPersistentKernelsForgetsClosedStreams(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, _ := withResident(t, lib)
 	b := alloc[byte](t, d, 100)
@@ -396,7 +396,7 @@ func TestMemoryBesideResidentsForgetsStreamsThatAreClosed(t *testing.T) {
 // Each size that is kept has its own class, so that kept memory is always large enough.
 func TestPagesAreKeptByTheirSize(t *testing.T) {
 	classes := map[int]int64{}
-	for size := int64(1); size <= keptBeside; size += max(1, size/64) {
+	for size := int64(1); size <= maxKept; size += max(1, size/64) {
 		rounded := pagesFor(size)
 		if rounded < size || pagesOf(rounded) != rounded {
 			t.Fatalf("%d bytes become %d, which are kept as %d", size, rounded, pagesOf(rounded))
@@ -406,9 +406,9 @@ func TestPagesAreKeptByTheirSize(t *testing.T) {
 		}
 		classes[pageClass(rounded)] = rounded
 	}
-	var b beside
-	b.pages.Add(&freelist.Item[pages]{Value: pages{size: keptBeside}, Size: keptBeside, Class: pageClass(keptBeside)})
-	if p, ok := b.take(keptBeside + 1); ok {
-		t.Errorf("%d bytes for %d", p.size, keptBeside+1)
+	var b persistentMemory
+	b.pages.Add(&freelist.Item[pages]{Value: pages{size: maxKept}, Size: maxKept, Class: pageClass(maxKept)})
+	if p, ok := b.take(maxKept + 1); ok {
+		t.Errorf("%d bytes for %d", p.size, maxKept+1)
 	}
 }

@@ -30,7 +30,7 @@ func (w *watcher) Resume() error {
 	return nil
 }
 
-func TestResidentsMakeWayForWhatWaitsForTheGPU(t *testing.T) {
+func TestPersistentKernelsPauseForOperationsThatWaitForTheGPU(t *testing.T) {
 	d := openFake(t, fakecuda.New(1))
 	s := d.DefaultStream()
 	x := must[*Buffer[float32]](t)(Upload(s, make([]float32, 8)))
@@ -77,7 +77,7 @@ func TestResidentsMakeWayForWhatWaitsForTheGPU(t *testing.T) {
 	}
 }
 
-func TestResidentsMakeWayAfterOtherWork(t *testing.T) {
+func TestPersistentKernelsPauseAfterOtherWork(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
 	b := must[*Buffer[float32]](t)(Alloc[float32](d, 8))
@@ -98,7 +98,7 @@ func TestResidentsMakeWayAfterOtherWork(t *testing.T) {
 	}
 }
 
-func TestResidentsMakeWayForOtherDevicesOfTheirGPU(t *testing.T) {
+func TestPersistentKernelsPauseForOtherDevicesOfTheirGPU(t *testing.T) {
 	lib := fakecuda.New(2)
 	t.Cleanup(cuda.Substitute(lib))
 	open := func(id string) *Device { return must[*Device](t)(Open(Config{Device: id})) }
@@ -145,7 +145,7 @@ func TestResidentsMakeWayForOtherDevicesOfTheirGPU(t *testing.T) {
 }
 
 // A driver before CUDA 12 has no libraries, and cannot compile while kernels run.
-func TestLoadingBesideResidents(t *testing.T) {
+func TestLoadingWithPersistentKernels(t *testing.T) {
 	for _, missing := range []string{"", "cuLibraryLoadData", "cuLinkCreate_v2"} {
 		lib := fakecuda.New(1)
 		lib.Missing = map[string]bool{missing: true}
@@ -173,7 +173,7 @@ func TestLoadingBesideResidents(t *testing.T) {
 }
 
 // The arguments of a launch determine which variant is loaded.
-func TestResidentsMakeWayForTheFirstLaunchOfAVariant(t *testing.T) {
+func TestPersistentKernelsPauseForTheFirstLaunchOfAVariant(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
 	s, k := d.DefaultStream(), NewKernel(saxpyInfo)

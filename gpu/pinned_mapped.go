@@ -53,7 +53,7 @@ func (h *hostMemory) unmap(d *Device) error {
 // wait. The next wait returns the fault.
 func (s *Stream) Faulted() (bool, error) {
 	if err := s.acquire(); err != nil {
-		return false, driverError("look for a fault", err)
+		return false, driverError("query fault", err)
 	}
 	defer s.release()
 	return s.drv.Faulted(), nil

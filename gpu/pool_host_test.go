@@ -41,9 +41,9 @@ func TestHostPoolsGiveMemoryAgain(t *testing.T) {
 	})
 }
 
-// TestHostMemoryIsGivenOutOnceCopiesHavePassed uses copies that do not end until the
+// TestHostMemoryIsReusedOnceCopiesHavePassed uses copies that do not end until the
 // test allows it.
-func TestHostMemoryIsGivenOutOnceCopiesHavePassed(t *testing.T) {
+func TestHostMemoryIsReusedOnceCopiesHavePassed(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
 	s, p := d.DefaultStream(), d.HostPool()

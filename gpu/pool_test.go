@@ -100,9 +100,9 @@ func TestAClosedBufferStaysClosed(t *testing.T) {
 	})
 }
 
-// TestMemoryIsGivenOutInTheOrderOfWork uses streams whose work does not end until the
+// TestMemoryIsReusedInTheOrderOfWork uses streams whose work does not end until the
 // test allows it.
-func TestMemoryIsGivenOutInTheOrderOfWork(t *testing.T) {
+func TestMemoryIsReusedInTheOrderOfWork(t *testing.T) {
 	tests := []struct {
 		name        string
 		use         func(b *Buffer[byte], s, other *Stream) error
@@ -233,7 +233,7 @@ func TestPoolsGiveBackWhatExceedsTheThreshold(t *testing.T) {
 	})
 }
 
-func TestFragmentationIsWhatIsNotInTheLargestPiece(t *testing.T) {
+func TestFragmentationExcludesTheLargestPiece(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s, p := d.DefaultStream(), d.Pool()
 		a, b, c := acquire[byte](t, p, s, 512), acquire[byte](t, p, s, 512), acquire[byte](t, p, s, 3072)
@@ -403,9 +403,9 @@ func TestStreamsMayBeClosedBeforeTheirBuffers(t *testing.T) {
 	})
 }
 
-// TestClosingAStreamDoesNotGiveItsWorkAway closes a stream and its buffer while a
+// TestClosingAStreamKeepsMemoryOfRunningWork closes a stream and its buffer while a
 // call is still using both.
-func TestClosingAStreamDoesNotGiveItsWorkAway(t *testing.T) {
+func TestClosingAStreamKeepsMemoryOfRunningWork(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
 	p, s := d.Pool(), d.DefaultStream()

@@ -206,7 +206,7 @@ func TestTuneWithoutAUsableCacheMeasures(t *testing.T) {
 	}
 }
 
-func TestTuneRefusesWhatIsNoTuning(t *testing.T) {
+func TestTuneRefusesInvalidTunings(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	tu := newTuner(t, d)
 	a := tu.works("a", 64)

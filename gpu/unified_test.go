@@ -103,7 +103,7 @@ func TestUnifiedThatTheDeviceWritesFirstNeedsNoMemoryOfTheHost(t *testing.T) {
 
 // A view may be used until another view conflicts with it. After that it is refused,
 // so that no write is missed.
-func TestUnifiedViewsEndWhenTheyAreContradicted(t *testing.T) {
+func TestUnifiedViewsEndWhenOthersConflict(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s, other := d.DefaultStream(), must[*Stream](t)(d.NewStream(t.Context()))
 		read, write := (*Unified[float32]).ReadDevice, (*Unified[float32]).WriteDevice
@@ -181,7 +181,7 @@ func TestUnifiedViewIsTheSameUntilItEnds(t *testing.T) {
 	closeAll(t, u, d)
 }
 
-func TestUnifiedRefusesViewsThatTheHostContradicts(t *testing.T) {
+func TestUnifiedRefusesViewsThatConflictWithTheHost(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	s := d.DefaultStream()
 	u := must[*Unified[int32]](t)(NewUnified[int32](d, 10))

@@ -57,7 +57,7 @@ func TestMoreElementsThanTheHostHasRoomFor(t *testing.T) {
 }
 
 // While a call waits for the device, other calls proceed or end with their contexts.
-func TestNobodyWaitsForWhoWaitsForTheDevice(t *testing.T) {
+func TestOthersDoNotWaitForACallThatWaitsForTheDevice(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		wait func(u *Unified[float32], other *Stream) error
@@ -110,7 +110,7 @@ func TestNobodyWaitsForWhoWaitsForTheDevice(t *testing.T) {
 
 // A copy to the host that waits for other work of its stream does not block the rest
 // of the array.
-func TestNobodyWaitsForACopyToTheHost(t *testing.T) {
+func TestOthersDoNotWaitForACopyToTheHost(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
 	s, other := d.DefaultStream(), must[*Stream](t)(d.NewStream(t.Context()))
@@ -148,7 +148,7 @@ func TestNobodyWaitsForACopyToTheHost(t *testing.T) {
 }
 
 // A large copy to the device waits for staging memory.
-func TestNobodyWaitsForACopyToTheDevice(t *testing.T) {
+func TestOthersDoNotWaitForACopyToTheDevice(t *testing.T) {
 	const size = 4 // bytes per element
 	n := (min(stagingWorkers, runtime.GOMAXPROCS(0))*stagingSlots + 1) * stagingChunk / size
 	lib := fakecuda.New(1)

@@ -156,7 +156,7 @@ func TestANilContextWaitsWithoutAnEnd(t *testing.T) {
 	})
 }
 
-func TestBuffersOfTwoOpenedDevicesAreToldApart(t *testing.T) {
+func TestBuffersOfTwoOpenedDevicesAreDistinguished(t *testing.T) {
 	open := func(id string) *Device { return must[*Device](t)(Open(Config{Device: id})) }
 	first, again, sim := open("cpu"), open("cpu"), open("sim")
 	b := upload(t, first.DefaultStream(), 1)

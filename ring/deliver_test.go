@@ -590,7 +590,7 @@ func TestReceiveSleepsUntilAMessageIsSent(t *testing.T) {
 	}
 }
 
-func TestReceiveMessageTellsWhatWasSent(t *testing.T) {
+func TestReceiveMessageReturnsTheMetadata(t *testing.T) {
 	a, d := newDouble[numbered](t, Options{Name: "first", Inactive: true})
 	ctx := context.Background()
 	for i := range 30 {

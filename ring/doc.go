@@ -16,12 +16,12 @@
 //
 // # Other work on the device
 //
-// Other work on the device runs beside resident actors. The driver does some operations
-// only when no kernel runs: loading a kernel, and freeing memory that was allocated before
-// there were actors, or that is registered, mapped or managed. For these, the launch ends
-// at a message boundary and begins again afterwards. No message is lost, and
-// [Runtime.Stats] counts the pauses by cause. Before a pause, the runtime waits for other
-// streams and compiles kernels, so that actors are absent only during the operation
+// Other work on the device runs at the same time as resident actors. The driver does some
+// operations only when no kernel runs: loading a kernel, and freeing memory that was
+// allocated before there were actors, or that is registered, mapped or managed. For these,
+// the launch ends at a message boundary and begins again afterwards. No message is lost,
+// and [Runtime.Stats] counts the pauses by cause. Before a pause, the runtime waits for
+// other streams and compiles kernels, so that actors are absent only during the operation
 // itself.
 //
 // Active actors occupy their multiprocessors. If there is no room for another actor, the
@@ -87,8 +87,8 @@
 // # Status
 //
 // All of this is tested on the CPU and on the simulator, with its checks for races. Pauses of
-// resident actors are tested with a double of the driver. Resident actors have run on one
-// GPU, an H200: with messages from and to the host and from actor to actor, beside other
-// work, and in processes that are killed. "quern ring bench" measures a machine. Other GPUs
+// resident actors are tested with a fake driver. Resident actors have run on one GPU, an
+// H200: with messages from and to the host and from actor to actor, while other work ran,
+// and in processes that were killed. "quern ring bench" measures a machine. Other GPUs
 // and Windows have not been tried.
 package ring

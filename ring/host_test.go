@@ -384,7 +384,7 @@ func TestMessagesOfHandlersThatDoNotReturnAreCountedOnce(t *testing.T) {
 }
 
 // A message that the handler failed on is a dead letter before its error is received.
-func TestFailuresThatNobodyReceivesAreDeadLetters(t *testing.T) {
+func TestUnreceivedFailuresAreDeadLetters(t *testing.T) {
 	rt, ctx := open(t, ring.Config{}), within(t)
 	failures := make(chan ring.Failure, 1)
 	a := spawn(t, rt, ring.Options{Supervisor: func(f ring.Failure) ring.Decision { failures <- f; return ring.Leave }},

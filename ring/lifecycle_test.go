@@ -434,7 +434,7 @@ func TestCloseSaysWhatIsLeft(t *testing.T) {
 	}
 }
 
-func TestCloseIsSafeBesideEverythingElse(t *testing.T) {
+func TestCloseIsSafeDuringAllOtherCalls(t *testing.T) {
 	for range 20 {
 		rt, ctx := openAlone(t, ring.Config{}), within(t)
 		var users sync.WaitGroup

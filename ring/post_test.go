@@ -7,7 +7,7 @@ import (
 	"quern.dev/gpu"
 )
 
-func TestListsOfRoutesAreGivenBack(t *testing.T) {
+func TestListsOfRoutesAreFreed(t *testing.T) {
 	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestNamesOfActorsThatEndedLongAgoAreForgotten(t *testing.T) {
 
 // If the mailbox of a host actor could not be taken back because some handler is
 // stuck, Info may still be called after the runtime was closed.
-func TestMemoryThatWasGivenBackIsNotLookedAt(t *testing.T) {
+func TestFreedMemoryIsNotRead(t *testing.T) {
 	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
 	if err != nil {
 		t.Fatal(err)

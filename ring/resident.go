@@ -259,7 +259,7 @@ type occupant struct {
 	asked bool // it was asked to leave, to show that it can
 }
 
-// abandoned is a launch that has stuck handlers. Later launches run beside it.
+// abandoned is a launch that has stuck handlers. Later launches run at the same time.
 type abandoned struct {
 	stream *gpu.Stream
 	end    *gpu.Event
@@ -584,8 +584,8 @@ func (e *StuckError) Error() string {
 	return fmt.Sprintf("ring: handlers of %q did not return within %v", e.Actors, e.After)
 }
 
-// ResidencyError means that there is no room for an actor on a GPU beside the active
-// ones: its block would not run before another one leaves.
+// ResidencyError means that there is no room for another actor on a GPU: its block
+// would not run before one of the active actors leaves.
 type ResidencyError struct {
 	Actor           string
 	Active          int // actors
@@ -595,7 +595,7 @@ type ResidencyError struct {
 
 // Error states how many actors would fit.
 func (e *ResidencyError) Error() string {
-	return fmt.Sprintf("ring: no room for actor %s beside %d active ones: each of the %[4]d multiprocessors for actors holds %[3]d like it; deactivate or terminate some",
+	return fmt.Sprintf("ring: no room for actor %s in addition to %d active ones: each of the %[4]d multiprocessors for actors holds %[3]d like it; deactivate or terminate some",
 		e.Actor, e.Active, e.PerProcessor, e.Multiprocessors)
 }
 

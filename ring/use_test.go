@@ -17,9 +17,9 @@ import (
 
 func done(_ context.Context, _ *ring.HostContext, _, _ *int) kernel.Action { return kernel.Done }
 
-// TestValuesThatNobodyHasMadeGiveErrors calls everything with nil values, zero values and
+// TestZeroValuesReturnErrors calls everything with nil values, zero values and
 // nil contexts.
-func TestValuesThatNobodyHasMadeGiveErrors(t *testing.T) {
+func TestZeroValuesReturnErrors(t *testing.T) {
 	rt := open(t, ring.Config{})
 	ctx := within(t)
 	a := spawn(t, rt, ring.Options{Name: "a"}, done)
@@ -261,8 +261,8 @@ func TestErrorsOfOptionsNameTheActor(t *testing.T) {
 	}
 }
 
-// TestADuplicateNameIsAnErrorOfItsOwn: for actors and for groups.
-func TestADuplicateNameIsAnErrorOfItsOwn(t *testing.T) {
+// TestDuplicateNamesHaveTheirOwnError: for actors and for groups.
+func TestDuplicateNamesHaveTheirOwnError(t *testing.T) {
 	rt := open(t, ring.Config{})
 	spawn(t, rt, ring.Options{Name: "a"}, done)
 	if _, err := ring.NewGroup[int](rt, "a"); err != nil {
@@ -314,8 +314,8 @@ func TestConvertedReferencesToPayloadsAreRefused(t *testing.T) {
 	}
 }
 
-// TestCloseSaysWhichRepliesNobodyReceived: the error lists them by actor.
-func TestCloseSaysWhichRepliesNobodyReceived(t *testing.T) {
+// TestCloseReportsUnreceivedReplies: the error lists them by actor.
+func TestCloseReportsUnreceivedReplies(t *testing.T) {
 	rt := openAlone(t, ring.Config{})
 	ctx := within(t)
 	reply := func(_ context.Context, _ *ring.HostContext, in, out *int) kernel.Action { return kernel.Reply }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestGoroutinesAreToldApart(t *testing.T) {
+func TestGoroutinesAreDistinguished(t *testing.T) {
 	var within Set
 	if within.Here() {
 		t.Error("a goroutine is there before any has entered")

@@ -33,7 +33,7 @@ func TestWaitsSpinThenYieldThenSleep(t *testing.T) {
 	})
 }
 
-func TestCrowdedWaitsDoNotSpin(t *testing.T) {
+func TestManyWaitsDoNotSpin(t *testing.T) {
 	processors := runtime.GOMAXPROCS(0)
 	for _, tt := range []struct {
 		name          string

@@ -21,7 +21,7 @@ import (
 // their positions. It is safe for concurrent use.
 type Memory struct {
 	dev      *gpu.Device
-	resident bool // the device runs beside the host
+	resident bool // the device works asynchronously
 	pauser   Pauser
 	stream   *gpu.Stream
 

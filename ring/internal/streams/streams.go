@@ -9,8 +9,8 @@ import (
 	"quern.dev/gpu"
 )
 
-// Reserve holds streams for launches that run beside stuck handlers. Making a stream may
-// wait for all launches, so the streams are made in advance.
+// Reserve holds streams for launches that run at the same time as stuck handlers. Making
+// a stream may wait for all launches, so the streams are made in advance.
 type Reserve struct {
 	mu   sync.Mutex
 	list []*gpu.Stream
@@ -40,7 +40,7 @@ func (s *Reserve) Take() (*gpu.Stream, error) {
 	defer s.mu.Unlock()
 	n := len(s.list)
 	if n == 0 {
-		return nil, errors.New("ring: no stream is left for launches beside stuck handlers")
+		return nil, errors.New("ring: no stream is left for launches while handlers are stuck")
 	}
 	stream := s.list[n-1]
 	s.list = s.list[:n-1]
