@@ -207,7 +207,7 @@ func TestClosingAKernelDuringOtherWork(t *testing.T) {
 	do(t, k.Prepare(d))
 	*w = watcher{refuses: errors.New("does not return")}
 	if err := k.Close(); !errors.Is(err, w.refuses) || !strings.HasPrefix(err.Error(), "gpu: close kernel saxpy: does not return") {
-		t.Errorf("while a resident does not make way: %v", err)
+		t.Errorf("while a persistent kernel does not end: %v", err)
 	}
 	*w = watcher{}
 	d.RemovePersistent(w)

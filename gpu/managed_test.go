@@ -138,7 +138,7 @@ func TestManagedMemoryIsNeverMoreThanFits(t *testing.T) {
 	closeAll(t, a, b)
 	big := must[*Buffer[[1024]uint8]](t)(Alloc[[1024]uint8](d, 900))
 	if _, err := alloc(200); !errors.Is(err, ErrOutOfMemory) {
-		t.Errorf("beside a buffer: %v", err)
+		t.Errorf("together with a buffer: %v", err)
 	}
 	closeAll(t, big, d)
 	checkLeft(t, lib)

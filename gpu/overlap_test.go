@@ -206,7 +206,7 @@ func TestCancellingAnOverlapLeavesNothingBehind(t *testing.T) {
 			do(t, launchSaxpy(a.k, other, Linear(64), 1, 64, x, y))
 		}
 		if got := download(t, other, y)[1]; got != 11 {
-			t.Errorf("a stream beside the pipelines reads %v, want 11", got)
+			t.Errorf("a stream next to the pipelines reads %v, want 11", got)
 		}
 		closeAll(t, other, x, y)
 		onlyDefault(t, d)

@@ -82,11 +82,11 @@ func TestMemoryIsAllocatedAndFreedWithPersistentKernels(t *testing.T) {
 		closeAll(t, h)
 	}
 	if w.quiesced > 0 {
-		t.Errorf("the resident made way %d times", w.quiesced)
+		t.Errorf("the persistent kernels paused %d times", w.quiesced)
 	}
 	closeAll(t, before)
 	if w.quiesced != 1 {
-		t.Errorf("memory of before was freed, and the resident made way %d times", w.quiesced)
+		t.Errorf("earlier memory was freed, and the persistent kernels paused %d times", w.quiesced)
 	}
 	var leak *LeakError
 	if err := d.Close(); !errors.As(err, &leak) || leak.Buffers != 10 || len(leak.Holders) != 1 || !strings.HasSuffix(leak.Holders[0].File, "persistent_memory_test.go") {
@@ -111,13 +111,13 @@ func TestMemoryKeptForPersistentKernelsIsBounded(t *testing.T) {
 		closeAll(t, b)
 	}
 	if w.quiesced > 0 {
-		t.Errorf("the resident made way %d times for memory of the device", w.quiesced)
+		t.Errorf("the persistent kernels paused %d times for memory of the device", w.quiesced)
 	}
 	for _, h := range hosts {
 		closeAll(t, h)
 	}
 	if w.quiesced != 16 {
-		t.Errorf("80 MiB of page-locked memory were closed, and the resident made way %d times, want 16", w.quiesced)
+		t.Errorf("80 MiB of page-locked memory were closed, and the persistent kernels paused %d times, want 16", w.quiesced)
 	}
 	if free, _ := d.Memory(); empty-free > 2*maxKept+1<<10 {
 		t.Errorf("%d MiB are kept", (empty-free)>>20)
@@ -136,7 +136,7 @@ func TestMemoryKeptForPersistentKernelsIsFreedWhenMemoryIsShort(t *testing.T) {
 	closeAll(t, alloc[byte](t, d, 5<<20))
 	b := alloc[byte](t, d, 6<<20)
 	if w.quiesced > 0 {
-		t.Errorf("the resident made way %d times", w.quiesced)
+		t.Errorf("the persistent kernels paused %d times", w.quiesced)
 	}
 	_, err := Alloc[byte](d, 3<<20)
 	e, ok := errors.AsType[*OutOfMemoryError](err)
@@ -150,7 +150,7 @@ func TestMemoryKeptForPersistentKernelsIsFreedWhenMemoryIsShort(t *testing.T) {
 	lib.Fail("cuMemHostAlloc", fakecuda.OutOfMemory)
 	closeAll(t, allocHost[byte](t, d, 1<<16))
 	if w.quiesced != 1 {
-		t.Errorf("no more memory could be locked, and the resident made way %d times for what was kept", w.quiesced)
+		t.Errorf("no more memory could be locked, and the persistent kernels paused %d times for what was kept", w.quiesced)
 	}
 	lib.Fail("cuMemHostAlloc", fakecuda.OutOfMemory)
 	h := allocHost[byte](t, d, 1<<17)
@@ -221,7 +221,7 @@ func TestMemoryWithWorkIsNotReusedWithPersistentKernels(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if w.quiesced > 0 {
-		t.Errorf("the resident made way %d times", w.quiesced)
+		t.Errorf("the persistent kernels paused %d times", w.quiesced)
 	}
 	closeAll(t, foreign, second)
 	nothingLeft(t, lib, d)
@@ -249,7 +249,7 @@ func TestMemoryWithPersistentKernelsFollowsTheOrderOfStreams(t *testing.T) {
 			}
 		}
 		if w.quiesced > 0 {
-			t.Errorf("seed %d: the resident made way %d times", seed, w.quiesced)
+			t.Errorf("seed %d: the persistent kernels paused %d times", seed, w.quiesced)
 		}
 	}
 }
@@ -304,7 +304,7 @@ func TestPersistentKernelsRemovedInBetween(t *testing.T) {
 	d.RemovePersistent(w)
 	closeAll(t, plain, again)
 	if w.quiesced > 0 {
-		t.Errorf("the resident made way %d times", w.quiesced)
+		t.Errorf("the persistent kernels paused %d times", w.quiesced)
 	}
 	nothingLeft(t, lib, d)
 }
@@ -317,7 +317,7 @@ func TestMappedMemoryIsNotKept(t *testing.T) {
 	must[*Buffer[float32]](t)(h.Mapped())
 	closeAll(t, h)
 	if w.quiesced != 1 {
-		t.Errorf("the resident made way %d times", w.quiesced)
+		t.Errorf("the persistent kernels paused %d times", w.quiesced)
 	}
 	nothingLeft(t, lib, d)
 }

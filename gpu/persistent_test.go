@@ -54,8 +54,8 @@ func TestPersistentKernelsPauseForOperationsThatWaitForTheGPU(t *testing.T) {
 		{"loading it again", func() error { return k.Prepare(d) }, false},
 		{"a launch", func() error { return launchSaxpy(k, s, Linear(8), 1, 8, x, x) }, false},
 		{"a wait", func() error { return s.Synchronize(context.Background()) }, false},
-		{"freeing memory of before", x.Close, true},
-		{"freeing a little memory of the host of before", host.Close, true},
+		{"freeing memory that was allocated before", x.Close, true},
+		{"freeing a little host memory that was allocated before", host.Close, true},
 		{"ending a registration", registered.Close, true},
 	} {
 		*w = watcher{}
@@ -68,7 +68,7 @@ func TestPersistentKernelsPauseForOperationsThatWaitForTheGPU(t *testing.T) {
 	}
 	*w = watcher{refuses: errors.New("does not return")}
 	if err := before.Close(); !errors.Is(err, w.refuses) {
-		t.Errorf("freeing memory while a resident does not make way: %v", err)
+		t.Errorf("freeing memory while a persistent kernel does not end: %v", err)
 	}
 	*w = watcher{}
 	d.RemovePersistent(w)
@@ -90,7 +90,7 @@ func TestPersistentKernelsPauseAfterOtherWork(t *testing.T) {
 		t.Errorf("waits in %s", name)
 	}
 	if w.quiesced > 0 {
-		t.Error("the resident made way while the device was at other work")
+		t.Error("the persistent kernels paused while the device had other work")
 	}
 	close(lib.Busy)
 	if err := <-closed; err != nil || w.quiesced != 1 {
@@ -194,7 +194,7 @@ func TestPersistentKernelsPauseForTheFirstLaunchOfAVariant(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, got[0], c.want)
 		}
 		if w.quiesced != c.pauses {
-			t.Errorf("%s: the resident has made way %d times, want %d", c.name, w.quiesced, c.pauses)
+			t.Errorf("%s: the persistent kernels paused %d times, want %d", c.name, w.quiesced, c.pauses)
 		}
 	}
 	closeAll(t, x)

@@ -549,7 +549,7 @@ func TestFullQueuesSayThatRepliesWait(t *testing.T) {
 		more = d.step(1000) > 0
 	}
 	if err := fill(); !errors.Is(err, ErrQueueFull) || !strings.Contains(err.Error(), unheard) {
-		t.Errorf("with replies that nobody receives: %v, want an ErrQueueFull that says so", err)
+		t.Errorf("with unreceived replies: %v, want an ErrQueueFull that says so", err)
 	}
 	if _, err := a.Receive(ctx); err != nil {
 		t.Fatal(err)

@@ -247,7 +247,7 @@ func TestActorsHoldPayloads(t *testing.T) {
 	}
 	post.add(r, -1)
 	if post.live(r) {
-		t.Error("nobody holds the payload, and an actor could open it")
+		t.Error("the payload has no holds, and an actor could open it")
 	}
 	if _, err := TakePayload(rt, p.Ref()); !errors.Is(err, ErrReleased) {
 		t.Errorf("taking it: %v, want ErrReleased", err)
@@ -338,7 +338,7 @@ func TestManyThreadsSharePayloads(t *testing.T) {
 				}
 				senders.Wait()
 				if post.live(refOf(p)) {
-					t.Error("a payload that nobody holds is not released")
+					t.Error("a payload without holds is not released")
 				}
 			}
 		})

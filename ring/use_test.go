@@ -57,7 +57,7 @@ func TestZeroValuesReturnErrors(t *testing.T) {
 		"Connect nil":                ring.Connect[int, int](nil, a),
 		"Gather of nil":              second(ring.Gather(ctx, []*ring.Actor[int, int]{nil}, []int{1})),
 		"Gather without context":     second(ring.Gather(none, []*ring.Actor[int, int]{a}, []int{1})),
-		"WritePrometheus to nobody":  ring.WritePrometheus(nil, rt),
+		"WritePrometheus to nil":     ring.WritePrometheus(nil, rt),
 		"Resume without Quiesce":     rt.Resume(),
 		"Publish without context":    second(group.Publish(none, 1)),
 		"Route without context":      group.Route(none, 1, 1),
