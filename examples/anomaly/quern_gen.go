@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: quern_gen_zip,
-	Sum:     "98df568fb4174eaba95e4644cb7b3ee2a704245ac38b665813c9fb57e7af88e4",
+	Sum:     "382be7ccdc4b8a6cbe9bbd165543ed3ee2c244cbf5b3eb2dc8baca1bec1e11a9",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

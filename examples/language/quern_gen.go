@@ -22,7 +22,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "e7b83b8d7a4125264af3158802ead10ab11016839fde748099f3c8c5935423a2",
+	Sum:     "61a7908ecd6585fd55b13ea709bac268e887aaf9370f0700568ede7134029385",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: quern_gen_zip,
-	Sum:     "ec5cafc03606f8db4671d7dca6d430f65bb8e540e5ed2d2afb213bb03b8ddb1b",
+	Sum:     "77c037f97fc755c208cda3c7c73c3fef89b5162772318ed053e99cf9123279c5",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

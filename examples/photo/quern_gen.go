@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/photo",
 	Archive: quern_gen_zip,
-	Sum:     "afc75804f88e18f9ee496d4711ed206635f026410cc835d45f1914d268bc0312",
+	Sum:     "026e4a84680e5b37d5f792b47a7026d329b313292101cea5eab0b9df815c4dff",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,6 +19,8 @@ func (k *kernelGenerator) block() {
 	f.add(&variable{name: "i", t: tInt, fixed: true})
 	f.add(&variable{name: "tid", t: tInt, fixed: true, limit: threads})
 	k.inputs(n, "i")
+	f.threads = threads
+	k.sources(n, "i")
 	k.results(n, "i")
 	k.atomicBuffers()
 
@@ -178,6 +180,12 @@ func (p *phases) swap(c *variable) {
 	p.line("%s[tid] = %s", c.name, p.value(c.t.elem))
 	p.line("t.Sync()")
 	p.plain(g.IntN(2))
+	// A faulty index must not be one of a cell that no thread has written.
+	if p.hasSources() && (!g.faulty || c.t.n == p.threads) && g.IntN(3) == 0 {
+		p.tile = &variable{name: c.name, t: c.t, length: p.threads}
+		p.reduction()
+		p.tile = nil
+	}
 	*p.fresh++
 	name := fmt.Sprintf("v%d", *p.fresh)
 	p.line("%s := %s[%s]", name, c.name, p.other())

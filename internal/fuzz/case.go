@@ -3,6 +3,7 @@ package fuzz
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -23,9 +24,31 @@ type Case struct {
 	Grid, Block kernel.Dim3
 
 	// Values holds, by name, the values of number parameters and the lengths of slices.
-	// Other parameters are random.
-	Values map[string]int64
+	// Contents describes slices of integers. Everything else is random.
+	Values   map[string]int64
+	Contents map[string]Contents
 }
+
+// Contents describes the elements of a slice of integers.
+type Contents struct {
+	Below int64 // they are at least 0 and less than this
+	Step  int64 // if positive, each is at least the one before and exceeds it by at most this
+	Wrong int   // the number of elements, at random, that are not so
+}
+
+func (d Contents) String() string {
+	text := fmt.Sprintf("<%d", d.Below)
+	if d.Step > 0 {
+		text += fmt.Sprintf("/%d", d.Step)
+	}
+	if d.Wrong > 0 {
+		text += fmt.Sprintf("!%d", d.Wrong)
+	}
+	return text
+}
+
+// parameter matches the value of a parameter in the header.
+var parameter = regexp.MustCompile(`^(-?\d+)(?:<(\d+)(?:/(\d+))?(?:!(\d+))?)?$`)
 
 const headerPrefix = "//fuzz:launch "
 
@@ -40,6 +63,9 @@ func (c *Case) header() string {
 	slices.Sort(names)
 	for _, name := range names {
 		fmt.Fprintf(&b, " %s=%d", name, c.Values[name])
+		if d, ok := c.Contents[name]; ok {
+			b.WriteString(d.String())
+		}
 	}
 	return b.String() + "\n\n"
 }
@@ -48,7 +74,7 @@ func extent(d kernel.Dim3) string { return fmt.Sprintf("%dx%dx%d", d.X, d.Y, d.Z
 
 // Parse parses the source text of a kept program.
 func Parse(source string) (*Case, error) {
-	c := &Case{Source: source, Values: map[string]int64{}}
+	c := &Case{Source: source, Values: map[string]int64{}, Contents: map[string]Contents{}}
 	line, _, _ := strings.Cut(source, "\n")
 	text, ok := strings.CutPrefix(line, headerPrefix)
 	if !ok {
@@ -65,13 +91,36 @@ func Parse(source string) (*Case, error) {
 		case "block":
 			_, err = fmt.Sscanf(value, "%dx%dx%d", &c.Block.X, &c.Block.Y, &c.Block.Z)
 		default:
-			c.Values[name], err = strconv.ParseInt(value, 10, 64)
+			err = c.parameter(name, value)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("fuzz: parse: launch: %s: %w", word, err)
 		}
 	}
 	return c, nil
+}
+
+// parameter sets what the header says about a parameter.
+func (c *Case) parameter(name, text string) error {
+	parts := parameter.FindStringSubmatch(text)
+	if parts == nil {
+		return fmt.Errorf("%q is no number, and no length with a description of the elements", text)
+	}
+	var numbers [4]int64
+	for i, part := range parts[1:] {
+		if part == "" {
+			continue
+		}
+		var err error
+		if numbers[i], err = strconv.ParseInt(part, 10, 64); err != nil {
+			return err
+		}
+	}
+	c.Values[name] = numbers[0]
+	if parts[2] != "" {
+		c.Contents[name] = Contents{Below: numbers[1], Step: numbers[2], Wrong: int(numbers[3])}
+	}
+	return nil
 }
 
 // names matches the names of package-level declarations in a program.
@@ -96,6 +145,11 @@ func lower(file, source string) (_ *ir.Kernel, err error) {
 	if len(prog.Kernels) != 1 {
 		return nil, fmt.Errorf("fuzz: the program has %d kernels; want 1", len(prog.Kernels))
 	}
+	for _, p := range prog.Kernels[0].Func.Params {
+		if p.Type.Kind == ir.Slice && p.Type.Elem.Size() == 0 {
+			return nil, fmt.Errorf("fuzz: the elements of %s have no size", p.Name)
+		}
+	}
 	return prog.Kernels[0], nil
 }
 
@@ -118,11 +172,49 @@ func (c *Case) arguments(k *ir.Kernel) [][]byte {
 		case strings.HasPrefix(p.Name, "atomic") && t.IsFloat():
 			continue // sums of small integers are exact
 		}
+		if d, ok := c.Contents[p.Name]; ok && t.IsInteger() {
+			d.fill(c.Seed, p.Name, t, args[i])
+			continue
+		}
 		for j := range n {
 			fill(r, t, args[i][j*t.Size():(j+1)*t.Size()])
 		}
 	}
 	return args
+}
+
+// fill writes the elements of a slice. They depend on its name, but not on the other
+// parameters, so that they stay when those are deleted.
+func (d Contents) fill(seed uint64, name string, t *ir.Type, b []byte) {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	r := rand.New(rand.NewPCG(seed, h.Sum64()))
+	n := int64(len(b)) / t.Size()
+	put := func(i, v int64) { putInteger(b[i*t.Size():][:t.Size()], uint64(v)) }
+	if d.Step == 0 {
+		for i := range n {
+			put(i, r.Int64N(max(d.Below, 1)))
+		}
+		for range d.Wrong {
+			put(r.Int64N(n), [...]int64{d.Below, d.Below + 1, d.Below + r.Int64N(100), -1, -1 - r.Int64N(9), r.Int64()}[r.IntN(6)])
+		}
+		return
+	}
+	rising := make([]int64, n)
+	last := r.Int64N(3)
+	for i := range rising {
+		rising[i] = last
+		if r.IntN(4) > 0 {
+			last = min(last+r.Int64N(d.Step+1), d.Below-1)
+		}
+		put(int64(i), rising[i])
+	}
+	for range d.Wrong {
+		// Near the right value, and not negative: the loop between two of them stays short,
+		// with an unsigned counter too.
+		i := r.Int64N(n)
+		put(i, max(rising[i]+r.Int64N(2*mostTrips)-mostTrips, 0))
+	}
 }
 
 func putInteger(b []byte, v uint64) {

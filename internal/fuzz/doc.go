@@ -18,6 +18,12 @@
 // kernel.ToInteger.) Some programs fail a check of an index, divisor or shift count in
 // some threads. Every device must then report one of these threads.
 //
+// A third of the programs consist mainly of what the compiler runs in batches and joins
+// into vector accesses: loops whose number of iterations depends on data and that gather
+// elements at indices that they have read, and reads and writes of neighbouring elements
+// and fields. The first line of a program says which slices hold indices. Where checks may
+// fail, a few of these are wrong, and slices are shorter than the program assumes.
+//
 // Integers and floats must be equal bit for bit, except for the payloads of NaNs. Every
 // product is rounded explicitly, which prevents fusing. Where a program lets products
 // fuse, it also computes the sum of the magnitudes of the terms. The result may differ

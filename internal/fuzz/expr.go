@@ -18,6 +18,8 @@ type variable struct {
 	base   string    // of a slice: the index of the thread's first own element
 	own    int       // of a slice: the number of the thread's own elements; 0 if the thread may use all
 	read   bool      // of a slice: shared between threads and not writable
+	below  int       // of a slice of integers: they are indices below it; 0 if they may be anything
+	rising bool      // of a slice of integers: each is at least the one before
 }
 
 // place returns an element, field or variable of basic type within v.

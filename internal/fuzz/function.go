@@ -40,6 +40,16 @@ type frame struct {
 	atomics  []*variable
 	closures []*callable
 	declared map[string]bool // short names declared in this block
+
+	// For reductions:
+	row     string      // the thread's own number below rows
+	rows    int         // 0 if there are no sources
+	counts  []*variable // numbers of iterations
+	ends    *variable   // where each row ends, in a slice of total elements; nil if there is none
+	total   int
+	width   int       // number of elements per row
+	threads int       // of a block along X, 0 if reductions do not depend on it
+	tile    *variable // shared memory that is not written now
 }
 
 // most is the approximate maximum number of statements that a thread executes.

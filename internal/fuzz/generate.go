@@ -24,6 +24,7 @@ type generator struct {
 	noFloats bool
 	large    bool // generate more and longer functions
 	thread   bool // functions may take the thread as a parameter
+	dense    bool // the kernel consists mainly of reductions and of neighbouring accesses
 }
 
 // amount returns a random number below small or, in large programs, below large.
@@ -77,7 +78,8 @@ func Generate(seed uint64) *Case {
 	g.faulty = g.IntN(4) == 0
 	g.noFloats = g.IntN(4) == 0
 	g.large = g.IntN(8) == 0
-	c := &Case{Seed: seed, Values: map[string]int64{}}
+	g.dense = g.IntN(3) == 0
+	c := &Case{Seed: seed, Values: map[string]int64{}, Contents: map[string]Contents{}}
 	k := &kernelGenerator{generator: g, c: c}
 	k.generate()
 
@@ -131,6 +133,9 @@ func (k *kernelGenerator) generate() {
 	}
 	k.thread = true
 	for range k.amount(3, 6) {
+		if k.dense && k.IntN(3) > 0 {
+			continue
+		}
 		k.function()
 	}
 	cost, fresh := 0, 0
@@ -190,7 +195,12 @@ func (k *kernelGenerator) results(threads int, index string) {
 		if k.IntN(5) == 0 && len(k.structs) > 0 {
 			t = pick(k.generator, k.structs)
 		}
-		own := pick(k.generator, []int{1, 1, 2, 3, 4})
+		if k.IntN(4) == 0 { // that of an input
+			if v := pick(k.generator, k.f.vars); v.t.form == slice {
+				t = v.t.elem
+			}
+		}
+		own := pick(k.generator, []int{1, 1, 2, 3, 4, 8})
 		base := index
 		if own > 1 {
 			base = fmt.Sprintf("(%s)*%d", index, own)
@@ -289,7 +299,13 @@ func (k *kernelGenerator) store(index string) {
 			}
 		}
 		value, bound := "", ""
-		f.noCalls(func() { value, bound = f.fusedExpr(t, 3) })
+		if f.hasSources() && k.IntN(2) == 0 {
+			f.noFaults = false
+			value, bound = f.fusedSum(t)
+			f.noFaults = true
+		} else {
+			f.noCalls(func() { value, bound = f.fusedExpr(t, 3) })
+		}
 		f.line("fused[%s], bound[%s] = %s, %s", index, index, value, bound)
 	}
 	f.line("sums[%s] = acc", index)
@@ -327,6 +343,8 @@ func (k *kernelGenerator) flat() {
 	k.f.add(&variable{name: "n", t: tInt, fixed: true})
 	k.f.add(&variable{name: "i", t: tInt, fixed: true})
 	k.inputs(n, "i")
+	k.f.threads = threads
+	k.sources(n, "i")
 	k.results(n, "i")
 	k.atomicBuffers()
 	var head, tail string
@@ -343,7 +361,7 @@ func (k *kernelGenerator) flat() {
 	if form > 0 {
 		k.f.depth = 1
 	}
-	k.main("i", 1+k.amount(5, 14))
+	k.main("i", k.statements(1+k.amount(5, 14)))
 	k.finish(k.options(fmt.Sprint(threads)), head, k.f.b.String(), tail)
 }
 
@@ -360,6 +378,7 @@ func (k *kernelGenerator) plane() {
 	}
 	index := "y*w + x"
 	k.inputs(w*h, pick(k.generator, []string{index, "min(y+1, h-1)*w + x", "y*w + max(x-1, 0)"}))
+	k.sources(w*h, index)
 	k.results(w*h, index)
 	k.atomicBuffers()
 	head := "x, y := t.Global2()\nif x >= w || y >= h {\nreturn\n}\n"
@@ -368,6 +387,15 @@ func (k *kernelGenerator) plane() {
 		head, tail = "x, y := t.Global2()\nif x < w && y < h {\n", "}\n"
 		k.f.depth = 1
 	}
-	k.main(index, 1+k.amount(4, 10))
+	k.main(index, k.statements(1+k.amount(4, 10)))
 	k.finish(k.options(fmt.Sprintf("%dx%d", block.X, block.Y)), head, k.f.b.String(), tail)
+}
+
+// statements returns the number of statements of a kernel that has n of them if it is not
+// dense.
+func (k *kernelGenerator) statements(n int) int {
+	if k.dense {
+		return 1 + k.IntN(3)
+	}
+	return n
 }

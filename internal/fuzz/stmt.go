@@ -101,7 +101,15 @@ func (f *frame) statement() {
 		f.assignment()
 		return
 	}
-	switch n := g.IntN(42); {
+	if g.dense && f.hasSources() && f.depth < 2 && g.IntN(4) > 0 {
+		if g.IntN(3) > 0 {
+			f.reduction()
+		} else {
+			f.records()
+		}
+		return
+	}
+	switch n := g.IntN(46); {
 	case n < 7:
 		f.declaration()
 	case n < 9:
@@ -148,6 +156,10 @@ func (f *frame) statement() {
 		f.closure()
 	case n == 38 || n == 39:
 		f.overlap()
+	case n == 40 || n == 41:
+		f.reduction()
+	case n == 42:
+		f.records()
 	default:
 		f.assignment()
 	}

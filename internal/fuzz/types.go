@@ -3,6 +3,7 @@ package fuzz
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -118,8 +119,24 @@ func (g *generator) declareStruct() {
 	t := &typ{form: structure, text: g.global("rec")}
 	var b strings.Builder
 	fmt.Fprintf(&b, "type %s struct {\n", t.text)
-	for i := range 2 + g.IntN(4) {
+	n, numbers := 2+g.IntN(4), []*typ(nil)
+	if g.IntN(2) == 0 { // numbers of the same size, which vector accesses move together
+		n = pick(g, []int{2, 3, 4, 4, 8})
+		bits := pick(g, []int{8, 16, 32, 32, 32, 64})
+		for _, t := range slices.Concat(integers, floats) {
+			if t.bits == bits && (t.form == integer || !g.noFloats) {
+				numbers = append(numbers, t)
+			}
+		}
+	}
+	for i := range n {
 		f := field{name: string(rune('a' + i)), t: g.basic()}
+		if numbers != nil {
+			f.t = pick(g, numbers)
+			t.fields = append(t.fields, f)
+			fmt.Fprintf(&b, "%s %s\n", f.name, f.t.text)
+			continue
+		}
 		switch g.IntN(6) {
 		case 0:
 			f.t = arrayOf(1+g.IntN(4), g.basic())

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: quern_gen_zip,
-	Sum:     "320629fbce531220bd018afebba4ff11c383097690b3462f04cf3e79f67a5ce3",
+	Sum:     "9d9d4b4eaad78a8c53e2519a825cc0f6ec67a9274acb43cd4c0f4d99ec146181",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -3,10 +3,9 @@ package devicemath
 import "math"
 
 const (
-	log2E  = 1.4426950408889634 // 1/ln(2)
-	ln2Hi  = 0x1.62e43p-1       // the float32 nearest to ln(2), and the rest
-	ln2Lo  = -0x1.05c61p-29
-	maxExp = 150 // beyond the exponent of every float32
+	log2E = 1.4426950408889634 // 1/ln(2)
+	ln2Hi = 0x1.62e43p-1       // the float32 nearest to ln(2), and the rest
+	ln2Lo = -0x1.05c61p-29
 )
 
 // roundingBias moves a number of magnitude below 2**22 to where the float32
@@ -16,19 +15,19 @@ const roundingBias = 0x1.8p23
 
 // Exp returns e**x.
 func Exp(x float32) float32 {
-	if Abs(x) > 87 || x != x {
-		return expScaled(x, 0)
-	}
-	// The result is a normal number: its exponent is that of e**r, and n.
-	r, t := expRemainder(x)
-	return math.Float32frombits(math.Float32bits(FMA(expTail(r), r*r, r)+1) + math.Float32bits(t)<<23)
+	t := normal(FMA(x, log2EHi, powerBias))
+	return expRest(x, t) * powerOf(t)
 }
 
-// expScaled returns e**x * 2**shift, for a small shift, without overflow or
-// underflow on the way.
-func expScaled(x float32, shift int32) float32 {
+// expRest returns e**x / 2**n for t = n + powerBias.
+func expRest(x, t float32) float32 {
+	return ApproxExp2Normal(FMA(x, log2ELo, FMA(x, log2EHi, powerBias-t)))
+}
+
+// halfExp returns e**x / 2, without overflow on the way and more exactly than Exp.
+func halfExp(x float32) float32 {
 	r, n := expReduce(x)
-	return scale(FMA(expTail(r), r*r, r)+1, n+shift)
+	return scale(FMA(expTail(r), r*r, r)+1, n-1)
 }
 
 // expReduce splits x into n*ln(2) + r with an integer n and |r| <= ln(2)/2. It
@@ -81,21 +80,29 @@ func power(n int32) float32 {
 
 // Exp2 returns 2**x.
 func Exp2(x float32) float32 {
-	if x > maxExp {
-		x = maxExp
-	}
-	if x < -maxExp-2 {
-		x = -maxExp - 2
-	}
-	t := x + roundingBias
-	r := x - (t - roundingBias)
-	p := FMA(0x1.416b52p-13, r, 0x1.5f082ep-10)
-	p = FMA(p, r, 0x1.3b2dep-07)
-	p = FMA(p, r, 0x1.c6af7cp-05)
-	p = FMA(p, r, 0x1.ebfbdcp-03)
-	p = FMA(p, r, 0x1.62e43p-01)
-	return scale(FMA(p, r, 1), integer(t))
+	t := normal(x + powerBias)
+	return ApproxExp2Normal(x-(t-powerBias)) * powerOf(t)
 }
+
+// powerBias moves the exponent of a float32 to where it rounds to an integer, like
+// roundingBias, and leaves in the low bits what they are in a power of two.
+const powerBias = roundingBias + 127
+
+// normal limits n + powerBias to exponents of normal numbers. What is beyond them remains for
+// the hardware's function: of 2**r * 2**n only the product overflows, or is rounded to a
+// subnormal number.
+func normal(t float32) float32 {
+	if t < powerBias-126 {
+		t = powerBias - 126
+	}
+	if t > powerBias+126 {
+		t = powerBias + 126
+	}
+	return t
+}
+
+// powerOf returns 2**n for t = n + powerBias.
+func powerOf(t float32) float32 { return math.Float32frombits(math.Float32bits(t) << 23) }
 
 // Expm1 returns e**x - 1.
 func Expm1(x float32) float32 {

@@ -9,13 +9,13 @@ func Sinh(x float32) float32 {
 		p = FMA(p, z, 0x1.555598p-03)
 		return Copysign(FMA(p, a*z, a), x)
 	}
-	e := expScaled(a, -1)
+	e := halfExp(a)
 	return Copysign(e-0.25/e, x)
 }
 
 // Cosh returns the hyperbolic cosine of x.
 func Cosh(x float32) float32 {
-	e := expScaled(Abs(x), -1)
+	e := halfExp(Abs(x))
 	return e + 0.25/e
 }
 

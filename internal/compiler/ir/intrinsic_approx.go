@@ -11,6 +11,13 @@ var (
 		PTX: "ex2.approx.f32", Go: "kernel.Exp2",
 	})
 
+	ApproxExp2Normal = declare(IntrinsicOp{
+		Name: "approxExp2Normal", Args: 1, Class: Float32s,
+		Calls: []string{"devicemath.ApproxExp2Normal"},
+		Fold:  ofFloat(math.Exp2), Approximate: true,
+		PTX: "ex2.approx.ftz.f32", Go: "kernel.Exp2",
+	})
+
 	ApproxLog2 = declare(IntrinsicOp{
 		Name: "approxLog2", Args: 1, Class: Float32s,
 		Calls: []string{"devicemath.ApproxLog2"},

@@ -11,7 +11,15 @@ import (
 // batch size whose copies stay within the node budget. The loads of a batch are in
 // flight together, which hides more of their latency than more threads could, and they
 // share cache lines while these are resident.
-var batchBudgets = []struct{ size, nodes int }{{mostTrips, 320}, {8, 320}, {4, 640}}
+//
+// ptxas unrolls a longer loop itself if the number of its iterations is constant. If it is
+// not, such a loop runs in batches of four.
+var batchBudgets = []batchBudget{{mostTrips, 320, true}, {8, 320, true}, {4, 640, true}, {4, 1024, false}}
+
+type batchBudget struct {
+	size, nodes int
+	constant    bool // also if the bound is constant
+}
 
 // batch makes loops over an int32 that counts up to a bound run several iterations at a
 // time, here four:
@@ -100,7 +108,7 @@ func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 	if w, ok := ir.Variable(sum.X); !ok || w != v {
 		return nil
 	}
-	c := &counting{v: v, cond: cond, step: sum.Y, fixed: asConst(sum.Y), start: initial(before, v), size: sizeOfBatch(s)}
+	c := &counting{v: v, cond: cond, step: sum.Y, fixed: asConst(sum.Y), start: initial(before, v), size: sizeOfBatch(s, asConst(cond.Y) != nil)}
 	switch {
 	case c.fixed != nil && (c.fixed.Int64() <= 0 || c.fixed.Int64() > math.MaxInt32/64):
 		return nil
@@ -146,8 +154,8 @@ func (b *batcher) constantIn(s *ir.Loop, e ir.Expr) bool {
 	return ok
 }
 
-// sizeOfBatch returns the number of iterations per batch, or 0.
-func sizeOfBatch(s *ir.Loop) int {
+// sizeOfBatch returns the number of iterations per batch, or 0. The bound is constant or not.
+func sizeOfBatch(s *ir.Loop, constant bool) int {
 	nodes := 0
 	v := ir.Visitor{
 		Stmt:  func(ir.Stmt) bool { nodes++; return true },
@@ -156,7 +164,7 @@ func sizeOfBatch(s *ir.Loop) int {
 	}
 	v.Body(s.Body)
 	for _, b := range batchBudgets {
-		if nodes*b.size <= b.nodes {
+		if nodes*b.size <= b.nodes && (b.constant || !constant) {
 			return b.size
 		}
 	}
@@ -174,7 +182,7 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 	if !c.isMultiple() {
 		var limit *ir.Local
 		out, limit = b.limit(c, s.Pos)
-		main.Cond = &ir.Binary{Op: c.cond.Op, X: ir.Get(c.v), Y: ir.Get(limit), Pos: c.cond.Pos}
+		main.Cond = &ir.Binary{Op: ir.Lt, X: ir.Get(c.v), Y: ir.Get(limit), Pos: c.cond.Pos}
 	}
 	outside := outerLabels(s.Body)
 	if plan != nil {
@@ -271,20 +279,27 @@ func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 	limit := &ir.Local{Name: c.v.Name + "Limit", Type: ir.TInt32, Hidden: true}
 	b.f.Locals = append(b.f.Locals, limit)
 	within := int64(c.size - 1)
+	more := int64(0)
+	if c.cond.Op == ir.Le {
+		more = 1 // v <= the smallest int32 may hold; v < it cannot
+	}
 	bound := ir.CloneExpr(c.cond.Y)
 	wide := func(e ir.Expr) ir.Expr { return &ir.Convert{T: ir.TInt64, X: e} }
 	var steps ir.Expr
 	if c.fixed != nil {
-		steps = ir.IntConst(ir.TInt64, within*c.fixed.Int64())
+		steps = ir.IntConst(ir.TInt64, within*c.fixed.Int64()-more)
 	} else {
 		steps = &ir.Binary{Op: ir.Mul, X: wide(ir.CloneExpr(c.step)), Y: ir.IntConst(ir.TInt64, within)}
+		if more > 0 {
+			steps = &ir.Binary{Op: ir.Sub, X: steps, Y: ir.IntConst(ir.TInt64, more)}
+		}
 	}
 	src := ir.Expr(&ir.Convert{T: ir.TInt32, X: &ir.Intrinsic{
 		Op: ir.Max, T: ir.TInt64,
 		Args: []ir.Expr{&ir.Binary{Op: ir.Sub, X: wide(bound), Y: steps}, ir.IntConst(ir.TInt64, math.MinInt32)},
 	}})
 	if k := asConst(bound); c.fixed != nil && (isLength(bound) || k != nil && k.Int64() >= 0) {
-		src = &ir.Binary{Op: ir.Sub, X: bound, Y: ir.IntConst(ir.TInt32, within*c.fixed.Int64())}
+		src = &ir.Binary{Op: ir.Sub, X: bound, Y: ir.IntConst(ir.TInt32, within*c.fixed.Int64()-more)}
 	}
 	return []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: limit}, Src: simplifyExpr(src), Pos: pos}}, limit
 }

@@ -8,8 +8,8 @@ import (
 )
 
 func TestLoopsGoOnInBatches(t *testing.T) {
-	defer func(saved []struct{ size, nodes int }) { batchBudgets = saved }(batchBudgets)
-	batchBudgets = batchBudgets[len(batchBudgets)-1:]
+	defer func(saved []batchBudget) { batchBudgets = saved }(batchBudgets)
+	batchBudgets = []batchBudget{{4, 640, true}}
 	i32 := func(v int64) ir.Expr { return ir.IntConst(ir.TInt32, v) }
 	counter := func() *ir.Local { return Local("i", ir.TInt32) }
 	n, out := Local("n", ir.TInt32), Local("out", ir.SliceOf(ir.TInt32))
@@ -39,6 +39,17 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 			"out[?i] = i", "out[?i + 1i32] = i + 1i32", "out[?i + 2i32] = i + 2i32", "out[?i + 3i32] = i + 3i32",
 			"} post {", "i = i + 4i32",
 			"for L1.i i < n {", "out[?i] = i", "} post {", "i = i + 1i32")},
+		{"a loop that includes its bound: no int32 is below the smallest one", func() *ir.Kernel {
+			i := counter()
+			list := For(i, ir.Get(n), ir.Get(n), SetPlace(Elem(out, ir.Get(i)), ir.Get(i)))
+			list[1].(*ir.Loop).Cond.(*ir.Binary).Op = ir.Le
+			return Kernel("k", locals(out, n), locals(i), list...)
+		}, lines("i = n",
+			"iLimit = int32(max(int64(n) - 2i64, -2147483648i64))",
+			"for L0.i.batch i < iLimit {",
+			"out[?i] = i", "out[?i + 1i32] = i + 1i32", "out[?i + 2i32] = i + 2i32", "out[?i + 3i32] = i + 3i32",
+			"} post {", "i = i + 4i32",
+			"for L1.i i <= n {", "out[?i] = i", "} post {", "i = i + 1i32")},
 		{"constants come last", func() *ir.Kernel {
 			i := counter()
 			return Kernel("k", locals(out, n), locals(i), For(i, i32(0), i32(400), SetPlace(Elem(out, Add(Op(ir.Get(n), ir.Mul, i32(9)), Op(ir.Get(i), ir.Mul, i32(2)))), i32(7)))...)
@@ -140,5 +151,29 @@ func TestBoundsInMemoryAreReadOnce(t *testing.T) {
 				For(i, Int(0), Load(Elem(ends, ir.Get(i))), Set(sum, Add(ir.Get(sum), Int(1)))),
 				SetPlace(Elem(out, Int(0)), ir.Get(sum)))...)
 		}, lines("sum = 0", "i = 0", "for L0.i i < ends[?i] {", "sum = sum + 1", "} post {", "i = i + 1", "out[?0] = sum")},
+	})
+}
+
+func TestLongOperationsOfInvariantsLeaveLoops(t *testing.T) {
+	f32 := ir.TFloat32
+	x, h, tile := Local("x", f32), Local("h", f32), Local("tile", ir.SliceOf(f32))
+	i, n, out := Local("i", ir.TInt), Local("n", ir.TInt), Local("out", ir.SliceOf(f32))
+	six := ir.FloatConst(f32, 6)
+	div := func(a, b ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Div, X: a, Y: b} }
+	root := func(a ir.Expr) ir.Expr { return &ir.Intrinsic{Op: ir.Sqrt, T: f32, Args: []ir.Expr{a}} }
+	kernel := func(body ...ir.Stmt) func() *ir.Kernel {
+		return func() *ir.Kernel {
+			return ir.CloneKernel(Kernel("k", locals(out, tile, h, n), locals(x, i), Body(Set(x, ir.FloatConst(f32, 0)), For(i, Int(0), ir.Get(n), body...), SetPlace(Elem(out, Int(0)), ir.Get(x)))...))
+		}
+	}
+	checkPass(t, "hoist", []passCase{
+		{"a division, and the root of it", kernel(Set(x, Add(ir.Get(x), root(div(ir.Get(h), six))))),
+			lines("x = 0.0f32", "i = 0", "steady = h / 6.0f32", "steady = sqrt(steady)", "for L0.i i < n {", "x = x + steady", "} post {", "i = i + 1", "out[?0] = x")},
+		{"not of what the loop changes", kernel(Set(x, div(ir.Get(x), six))),
+			lines("x = 0.0f32", "i = 0", "for L0.i i < n {", "x = x / 6.0f32", "} post {", "i = i + 1", "out[?0] = x")},
+		{"not of memory", kernel(Set(x, Add(ir.Get(x), root(Load(Elem(tile, Int(0))))))),
+			lines("x = 0.0f32", "i = 0", "for L0.i i < n {", "x = x + sqrt(tile[?0])", "} post {", "i = i + 1", "out[?0] = x")},
+		{"not what only some iterations compute", kernel(&ir.If{Cond: &ir.Binary{Op: ir.Lt, X: ir.Get(x), Y: six}, Then: []ir.Stmt{Set(x, div(ir.Get(h), six))}}),
+			lines("x = 0.0f32", "i = 0", "for L0.i i < n {", "if x < 6.0f32 {", "x = h / 6.0f32", "} post {", "i = i + 1", "out[?0] = x")},
 	})
 }

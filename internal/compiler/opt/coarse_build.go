@@ -133,7 +133,7 @@ func (b *coarseBuilder) strictest(cond ir.Expr, copies []*copier) []*copier {
 
 // isCommon reports whether an expression is the same for all threads: it consists of
 // constants and parameters.
-func (b *coarseBuilder) isCommon(e ir.Expr) bool {
+func (c *coarsener) isCommon(e ir.Expr) bool {
 	ok := true
 	v := ir.Visitor{
 		Expr: func(e ir.Expr) bool {
@@ -143,7 +143,7 @@ func (b *coarseBuilder) isCommon(e ir.Expr) bool {
 		},
 		Place: func(p ir.Place) bool {
 			v, isVar := p.(*ir.VarPlace)
-			ok = ok && isVar && slices.Contains(b.kernel.Func.Params, v.Var)
+			ok = ok && isVar && slices.Contains(c.kernel.Func.Params, v.Var)
 			return ok
 		},
 	}
@@ -152,7 +152,7 @@ func (b *coarseBuilder) isCommon(e ir.Expr) bool {
 }
 
 // isCommonLoad reports whether a statement loads the same elements for all threads.
-func (b *coarseBuilder) isCommonLoad(s ir.Stmt) bool {
+func (c *coarsener) isCommonLoad(s ir.Stmt) bool {
 	load, ok := s.(*ir.LoadVector)
 	if !ok {
 		return false
@@ -162,12 +162,12 @@ func (b *coarseBuilder) isCommonLoad(s ir.Stmt) bool {
 		case *ir.FieldPlace:
 			p = q.X
 		case *ir.IndexPlace:
-			if !b.isCommon(q.Index) {
+			if !c.isCommon(q.Index) {
 				return false
 			}
 			p = q.X
 		case *ir.ElemPlace:
-			return b.isCommon(q.Slice) && b.isCommon(q.Index)
+			return c.isCommon(q.Slice) && c.isCommon(q.Index)
 		default:
 			return false
 		}

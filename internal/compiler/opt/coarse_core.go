@@ -257,13 +257,13 @@ func (c *coarsener) chooseThreads() bool {
 	return c.threads > 1
 }
 
-// hasWide reports whether a thread already moves 16 bytes in one access. Such threads are not
-// too many for the memory.
+// hasWide reports whether a thread already moves 16 bytes of its own in one access. Such
+// threads are not too many for the memory.
 func (c *coarsener) hasWide() bool {
 	return slices.ContainsFunc(c.items, func(it item) bool {
 		switch s := it.stmt.(type) {
 		case *ir.LoadVector:
-			return int64(len(s.Dst))*s.Dst[0].Type.Size() == ir.VectorBytes
+			return !c.isCommonLoad(s) && int64(len(s.Dst))*s.Dst[0].Type.Size() == ir.VectorBytes
 		case *ir.StoreVector:
 			return int64(len(s.Src))*s.Src[0].Type().Size() == ir.VectorBytes
 		}

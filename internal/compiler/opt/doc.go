@@ -25,7 +25,7 @@
 //   - unroll: counted loops are unrolled if array indices then become constants;
 //   - scalarise: structs, and arrays with constant indices, become scalar variables;
 //   - late fold: fold once more;
-//   - hoist: a loop bound in memory that the loop does not change is read once before the loop;
+//   - hoist: a loop bound in memory, a division and a square root that a loop does not change are computed once before it;
 //   - trips: loops that run at most a few times become ifs;
 //
 // On each of the forms proven, narrow and wide:

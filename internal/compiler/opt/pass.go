@@ -98,7 +98,7 @@ var passes = []pass{
 		"fold once more",
 		[]after{{"scalarise", "leaves of aggregates are copied often, and not all are read"}}, onKernel(fold)},
 	{"hoist", once, ir.StageFinal,
-		"a loop bound in memory that the loop does not change is read once before the loop",
+		"a loop bound in memory, a division and a square root that a loop does not change are computed once before it",
 		[]after{{"late fold", "conditions are final"}}, onKernel(hoist)},
 	{"trips", once, ir.StageFinal,
 		"loops that run at most a few times become ifs",

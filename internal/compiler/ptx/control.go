@@ -11,12 +11,32 @@ type target struct {
 // body emits statements and reports whether their end is unreachable. Code after a
 // statement that leaves is dead.
 func (g *generator) body(list []ir.Stmt) (leaves bool) {
-	for _, s := range list {
-		if g.statement(s) {
+	for len(list) > 0 {
+		loops := leadingLoops(list)
+		done := g.keepSteady(loops)
+		for range max(1, len(loops)) {
+			leaves = leaves || g.statement(list[0])
+			list = list[1:]
+		}
+		done()
+		if leaves {
 			return true
 		}
 	}
 	return false
+}
+
+// leadingLoops returns the loops at the start of a list: a loop in batches, and the one over
+// the rest.
+func leadingLoops(list []ir.Stmt) (loops []*ir.Loop) {
+	for _, s := range list {
+		l, ok := s.(*ir.Loop)
+		if !ok {
+			break
+		}
+		loops = append(loops, l)
+	}
+	return loops
 }
 
 func (g *generator) statement(s ir.Stmt) (leaves bool) {

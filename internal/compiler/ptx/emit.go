@@ -82,6 +82,7 @@ type generator struct {
 	// of blocks in the grid.
 	arrivals, gridSize operand
 	loops              map[*ir.Label]*target
+	steady             steadies
 	faults             faults
 	lines              lines
 

@@ -102,26 +102,42 @@ func (g *generator) index(a address, index ir.Expr, check bool, pos ir.Pos, size
 	}
 	variable, constant := splitIndex(index, n.most)
 	variable = stripWidening(variable)
-	if !check && a.space.class() == b32Class {
-		a = g.scaled(a, g.low32(variable, operand{}), true, size)
-		return g.offset(a, constant*size)
+	if !check {
+		key, base, known := g.steadyBase(a, variable, size)
+		if !known {
+			base = g.scaledBy(a, variable, size)
+			if g.steady.keeping && key.size != 0 {
+				g.steady.known[key] = base
+			}
+		}
+		return g.offset(address{space: a.space, base: base, offset: a.offset, table: a.table}, constant*size)
 	}
 	x, signed := g.indexValue(variable)
-	if check {
-		g.at(pos)
-		full := x
-		if constant != 0 {
-			if full.class != classOf(index.Type()) {
-				full = g.widen(full, signed)
-			}
-			sum := g.register(full.class)
-			g.emit("add."+arithmeticType(index.Type().Kind), sum, full, intOperand(full.class, uint64(constant)))
-			full = sum
+	g.at(pos)
+	full := x
+	if constant != 0 {
+		if full.class != classOf(index.Type()) {
+			full = g.widen(full, signed)
 		}
-		g.checkIndex(full, signed, n, pos)
+		sum := g.register(full.class)
+		g.emit("add."+arithmeticType(index.Type().Kind), sum, full, intOperand(full.class, uint64(constant)))
+		full = sum
 	}
+	g.checkIndex(full, signed, n, pos)
 	a = g.scaled(a, x, signed, size)
 	return g.offset(a, constant*size)
+}
+
+// scaledBy returns the register with a + index*size, without a's offset.
+func (g *generator) scaledBy(a address, index ir.Expr, size int64) operand {
+	if size == 0 {
+		return g.base(a)
+	}
+	if a.space.class() == b32Class {
+		return g.scaled(a, g.low32(index, operand{}), true, size).base
+	}
+	x, signed := g.indexValue(index)
+	return g.scaled(a, x, signed, size).base
 }
 
 // indexValue evaluates an index. Thread coordinates need only 32 bits.

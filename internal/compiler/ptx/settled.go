@@ -1,6 +1,12 @@
 package ptx
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // settledFirst computes the address of an element of a shared variable with several
 // unchecked indices. It adds the indices that do not change first, and then the others.
@@ -44,6 +50,17 @@ func (g *generator) settledFirst(p *ir.IndexPlace) (address, bool) {
 	if !ok || len(settled) == 0 || len(changing) == 0 {
 		return address{}, false
 	}
+	a := g.sharedAddress(root.Var)
+	var text strings.Builder
+	steady := len(g.steady.known) > 0 || g.steady.keeping
+	for _, t := range slices.Concat(settled, changing) {
+		steady = steady && g.describe(&text, t.index, nil)
+		fmt.Fprintf(&text, "*%d", t.size)
+	}
+	key := steadyKey{symbol: a.symbol, index: text.String()}
+	if base, ok := g.steady.known[key]; ok && steady {
+		return g.offset(address{space: a.space, base: base, offset: a.offset}, offset), true
+	}
 	var sum operand
 	for _, t := range settled {
 		x, size := g.low32(t.index, operand{}), intOperand(b32Class, uint64(t.size))
@@ -55,11 +72,14 @@ func (g *generator) settledFirst(p *ir.IndexPlace) (address, bool) {
 		}
 		sum = next
 	}
-	a := g.sharedAddress(root.Var)
 	for _, t := range changing {
 		a = g.scaled(a, g.low32(t.index, operand{}), true, t.size)
 	}
-	return g.offset(g.scaled(a, sum, false, 1), offset), true
+	a = g.scaled(a, sum, false, 1)
+	if g.steady.keeping && steady {
+		g.steady.known[key] = a.base
+	}
+	return g.offset(a, offset), true
 }
 
 // settled reports whether an expression has a single value while the thread runs.

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: quern_gen_zip,
-	Sum:     "6c825584b3ef90a32067aa43914ab12153d03e571d0aa97fa0dee4d0df501b79",
+	Sum:     "c243014a86d4eed1008f43c2791f2ed8f95b8034f1cc4fe9e8c723afa1a9a444",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

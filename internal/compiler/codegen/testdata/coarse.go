@@ -84,12 +84,24 @@ func block(t kernel.Thread, x []float32) { // coarse:-""
 	x[t.Global()] = s[255-t.ThreadIdx.X&255]
 }
 
-// gatherStructs moves whole elements for each of its threads.
+// gatherStructs moves whole elements: its threads move 16 bytes at once, and need not run
+// others.
 //
-// coarse:"(ld.global.v4.f32 (?s:.*)){8}(st.global.v4.f32 (?s:.*)){8}" coarse:-"[ls][dt].global.f32"
+// ptx:"(ld.global.v4.f32 (?s:.*)){2}(st.global.v4.f32 (?s:.*)){2}" ptx:-"[ls][dt].global.f32" coarse:-""
 //
 //quern:kernel
 func gatherStructs(t kernel.Thread, at []int32, table, out []struct{ A, B, C, D, E, F, G, H float32 }) {
+	if i := t.Global(); i < len(out) {
+		out[i] = table[at[i]]
+	}
+}
+
+// gatherPairs does the same with elements of 8 bytes.
+//
+// coarse:"(ld.global.v2.f32 (?s:.*)){2}(st.global.v2.f32 (?s:.*)){2}" coarse:-"[ls][dt].global.f32"
+//
+//quern:kernel
+func gatherPairs(t kernel.Thread, at []int32, table, out []struct{ A, B float32 }) {
 	if i := t.Global(); i < len(out) {
 		out[i] = table[at[i]]
 	}

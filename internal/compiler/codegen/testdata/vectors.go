@@ -116,7 +116,7 @@ func half(t kernel.Thread, x, y []kernel.Float16) {
 // What is written at one constant offset is not what is read at another: all reads
 // come first, and then one write.
 //
-// ptx:"(ld.global.v4.f32 (?s:.*)){2}st.global.v4.f32" ptx:-"[ds]t?.global.f32" coarse:"(ld.global.v4.f32 (?s:.*)){8}(st.global.v4.f32 (?s:.*)){4}"
+// ptx:"(ld.global.v4.f32 (?s:.*)){2}st.global.v4.f32" ptx:-"[ds]t?.global.f32"
 //
 //quern:kernel
 func advance(t kernel.Thread, dt float32, bodies []struct{ X, Y, Z, M, VX, VY, VZ, W float32 }) {

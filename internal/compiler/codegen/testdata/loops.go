@@ -1,0 +1,62 @@
+package codegen
+
+import "quern.dev/kernel"
+
+type mote struct{ X, Y, Z, V, W, Age, Mass, Pad float32 }
+
+// What the thread has written is not read again, so that writes of neighbours are one access.
+//
+// ptx:-"ld.global[^$]*ld.global[^$]*ld.global" ptx:"st.global.v4.f32" coarse:-""
+//
+//quern:kernel
+func motes(t kernel.Thread, dt float32, p []mote) {
+	if i := t.Global(); i < len(p) {
+		p[i].V += dt * p[i].Mass
+		p[i].X += dt * p[i].V
+		p[i].W += dt * p[i].V
+		p[i].Y += dt * p[i].W
+		p[i].Z += dt * p[i].X
+	}
+}
+
+// A division of invariants stands in front of the loop.
+//
+//quern:kernel
+func relax(t kernel.Thread, n int, h float32, x []float32) {
+	if i := t.Global(); i < len(x) {
+		v := x[i]
+		for range n {
+			v += h / 6 * v // ptx:-"div" ptx:"fma"
+		}
+		x[i] = v
+	}
+}
+
+// Addresses that only some iterations use, but which do not change, are computed before the
+// loop.
+//
+//quern:kernel block=16x16 unchecked
+func diffuse(t kernel.Thread, n int, x, out []float32) {
+	tile := kernel.Shared[[16][16]float32](t)
+	tx, ty := t.ThreadIdx.X, t.ThreadIdx.Y
+	tile[ty][tx] = x[ty*16+tx]
+	t.Sync()
+	west := max(tx-1, 0)
+	v := float32(0)
+	for i := range n {
+		if tx > i {
+			v += tile[ty][west] // ptx:-"mad" ptx:-"mul" ptx:"ld.shared.f32"
+			v *= tile[west][ty] // ptx:-"mad" ptx:-"mul.lo" ptx:"ld.shared.f32"
+		}
+	}
+	out[ty*16+tx] = v
+}
+
+// The power of two is the hardware's, and nothing branches.
+//
+//quern:kernel
+func exponential(t kernel.Thread, x []float32) {
+	if i := t.Global(); i < len(x) {
+		x[i] = kernel.Exp(x[i]) // ptx:"ex2.approx.ftz.f32" ptx:-"bra"
+	}
+}
