@@ -8,7 +8,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// everyDeviceB runs a benchmark on each device but the simulator.
+// everyDeviceB runs a benchmark on each device except the simulator.
 func everyDeviceB(b *testing.B, run func(b *testing.B, d *Device)) {
 	for _, info := range Devices() {
 		if info.Err != nil || info.Backend == Sim {
@@ -22,12 +22,11 @@ func everyDeviceB(b *testing.B, run func(b *testing.B, d *Device)) {
 	}
 }
 
-// queueDepth is the number of launches that a GPU takes before submitting one
-// waits for another to end.
+// queueDepth is the number of launches that a GPU queues before a further one blocks.
 const queueDepth = 500
 
 // BenchmarkLaunch measures the submission of a kernel with 4 arguments.
-// BenchmarkBareLaunch of internal/driver/cuda is the driver call alone.
+// BenchmarkBareLaunch of internal/driver/cuda measures the driver call alone.
 func BenchmarkLaunch(b *testing.B) {
 	k := NewKernel(saxpyInfo)
 	everyDeviceB(b, func(b *testing.B, d *Device) {
@@ -100,8 +99,8 @@ func BenchmarkTransfer(b *testing.B) {
 	}
 }
 
-// BenchmarkLaunchOverhead is what the package adds to a driver call: it launches
-// through a driver that does nothing.
+// BenchmarkLaunchOverhead measures what the package adds to a driver call: the driver
+// here does nothing.
 func BenchmarkLaunchOverhead(b *testing.B) {
 	k := NewKernel(saxpyInfo)
 	lib := fakecuda.New(1)

@@ -128,9 +128,9 @@ func (b *Buffer[T]) check(d *Device) error {
 	}
 }
 
-// acquirePlain begins a use of the buffer for a launch on device d, and reports whether it
-// could: the buffer must be open, and its memory must come directly from the driver. For
-// other buffers, call [Buffer.check] and memory.acquireFor.
+// acquirePlain begins a use of the buffer for a launch on device d. It returns false if
+// the buffer is not open, or if its memory does not come directly from the driver; then
+// call [Buffer.check] and memory.acquireFor instead.
 func (b *Buffer[T]) acquirePlain(d *Device) bool {
 	if b == nil || b.mem == nil || b.mem.dev != d || b.err != nil || b.closed.Load() {
 		return false
@@ -139,14 +139,14 @@ func (b *Buffer[T]) acquirePlain(d *Device) bool {
 	return plain && b.mem.lease.Acquire()
 }
 
-// acquire begins a use of the buffer with device d on unknown streams, which views of a
-// Unified do not allow. The memory's release ends the use.
+// acquire begins a use of the buffer with device d when the streams are not known.
+// Views of a Unified do not allow that. The release of the memory ends the use.
 func (b *Buffer[T]) acquire(d *Device) error {
 	if err := b.check(d); err != nil {
 		return err
 	}
 	if b.mem.view() != nil {
-		return invalid("a view of a unified array ends when the host takes one; use a Buffer")
+		return invalid("a view of a unified array ends when the host takes a view; use a Buffer")
 	}
 	if err := b.mem.acquire(); err != nil {
 		return err
@@ -154,7 +154,8 @@ func (b *Buffer[T]) acquire(d *Device) error {
 	return b.mem.releaseIf(b.mem.visitAll())
 }
 
-// acquireOn begins a use of the buffer by work on s. The memory's release ends the use.
+// acquireOn begins a use of the buffer by work on s. The release of the memory ends the
+// use.
 func (b *Buffer[T]) acquireOn(s *Stream, a access) error { return b.acquireOf(s.dev, s, a) }
 
 // acquireOf is acquireOn for a buffer of device d and a stream of any device.

@@ -7,11 +7,11 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// capabilities are what a device can do beyond driver.Device, or what takes its place,
-// as far as it is asked for often. They are found when the device is opened.
+// capabilities are the optional interfaces of a driver.Device that are often needed,
+// or their replacements. They are looked up when the device is opened.
 type capabilities struct {
-	pages      driver.PageLocker        // Go's memory if the device locks none
-	persistent driver.PersistentKernels // a list if no function waits for kernels
+	pages      driver.PageLocker        // if the device locks no pages, an implementation on Go memory
+	persistent driver.PersistentKernels // if no function waits for kernels, a plain list
 	forgetter  driver.Forgetter         // nil if the device does not track what was written
 
 	direct bool // page-locked memory is no faster than other memory
@@ -31,7 +31,8 @@ func capabilitiesOf(drv driver.Device) capabilities {
 	return c
 }
 
-// newPool returns the device's stream-ordered pool, or one over Alloc and Free.
+// newDriverPool returns the device's stream-ordered pool, or a pool on top of Alloc
+// and Free.
 func newDriverPool(drv driver.Device, keep int64) (driver.Pool, error) {
 	if p, ok := drv.(driver.Pools); ok {
 		return p.NewPool(keep)
@@ -39,7 +40,7 @@ func newDriverPool(drv driver.Device, keep int64) (driver.Pool, error) {
 	return driver.PlainPool(drv), nil
 }
 
-// priorities returns the range of the device's priorities.
+// priorities returns the range of stream priorities of the device.
 func priorities(drv driver.Device) (least, greatest int) {
 	if p, ok := drv.(driver.Prioritizer); ok {
 		return p.Priorities()
@@ -47,7 +48,7 @@ func priorities(drv driver.Device) (least, greatest int) {
 	return 0, 0
 }
 
-// newTexture is that of driver.Textures.
+// newTexture calls driver.Textures.
 func newTexture(drv driver.Device, i driver.TextureInfo) (driver.Texture, error) {
 	if t, ok := drv.(driver.Textures); ok {
 		return t.NewTexture(i)
@@ -55,7 +56,7 @@ func newTexture(drv driver.Device, i driver.TextureInfo) (driver.Texture, error)
 	return nil, unsupported("textures")
 }
 
-// newGraphExec is that of driver.Graphs.
+// newGraphExec calls driver.Graphs.
 func newGraphExec(drv driver.Device, nodes []driver.GraphNode, failed func(error)) (driver.GraphExec, error) {
 	if g, ok := drv.(driver.Graphs); ok {
 		return g.NewGraphExec(nodes, failed)
@@ -63,18 +64,18 @@ func newGraphExec(drv driver.Device, nodes []driver.GraphNode, failed func(error
 	return nil, unsupported("graphs")
 }
 
-// mapHost is that of driver.HostMapper.
+// mapHost calls driver.HostMapper.
 func mapHost(drv driver.Device, p unsafe.Pointer, size int64) (driver.Memory, error) {
 	if m, ok := drv.(driver.HostMapper); ok {
 		return m.MapHost(p, size)
 	}
-	return driver.Memory{}, unsupported("mapped memory of the host")
+	return driver.Memory{}, unsupported("mapped host memory")
 }
 
-// unmapHost is that of driver.HostMapper, which has mapped the memory.
+// unmapHost calls driver.HostMapper, which must have mapped the memory.
 func unmapHost(drv driver.Device, m driver.Memory) error { return drv.(driver.HostMapper).UnmapHost(m) }
 
-// allocManaged is that of driver.ManagedMemory.
+// allocManaged calls driver.ManagedMemory.
 func allocManaged(drv driver.Device, size int64) (driver.Memory, unsafe.Pointer, error) {
 	if m, ok := drv.(driver.ManagedMemory); ok {
 		return m.AllocManaged(size)
@@ -98,7 +99,7 @@ func copyOutAsync(s driver.Stream, dst unsafe.Pointer, src driver.Memory, n int6
 	return s.CopyOut(dst, src, n)
 }
 
-// copyBox is that of driver.BoxCopier, or a copy piece by piece.
+// copyBox calls driver.BoxCopier, or copies piece by piece if the device has none.
 func copyBox(s driver.Stream, c *driver.BoxCopy) error {
 	if b, ok := s.(driver.BoxCopier); ok {
 		return b.CopyBox(c)
@@ -115,7 +116,7 @@ func copyBox(s driver.Stream, c *driver.BoxCopy) error {
 	})
 }
 
-// callHost is that of driver.HostCaller.
+// callHost calls driver.HostCaller.
 func callHost(s driver.Stream, f func()) error {
 	if h, ok := s.(driver.HostCaller); ok {
 		return h.CallHost(f)

@@ -9,7 +9,7 @@ import (
 	"quern.dev/internal/driver/cpu"
 )
 
-// bareDevice and bareStream have the methods that every device has, and no others.
+// bareDevice and bareStream have only the methods that every device has.
 type (
 	bareDevice struct{ driver.Device }
 	bareStream struct{ driver.Stream }

@@ -9,7 +9,7 @@ import (
 	"quern.dev/gputest"
 )
 
-// Kernels may choose among thousands of cases.
+// Kernels may contain switches with thousands of cases.
 func TestLongChains(t *testing.T) {
 	const cases = 1500
 	value := func(i int) int32 { return int32(i * 7919 % 100003) }

@@ -56,7 +56,7 @@ func TestCodeIsTiedToTheGoFile(t *testing.T) {
 	}
 }
 
-// A bit that has changed in what is compressed is noticed when the module is read.
+// A changed bit in the compressed data is detected when the module is read.
 func TestDamagedModulesAreErrors(t *testing.T) {
 	is := saxpyInfo.Code.Archive
 	at := strings.Index(is, "saxpy/narrow.ptx") + len("saxpy/narrow.ptx") + 40
@@ -87,8 +87,8 @@ func TestMissingCodeNamesFileKernelAndVariant(t *testing.T) {
 	}
 }
 
-// BenchmarkCodeOpen is what the first launch of a kernel costs on top: in a package
-// with 100 kernels, one of which is used.
+// BenchmarkCodeOpen measures the additional cost of the first launch of a kernel, in
+// a package with 100 kernels of which one is used.
 func BenchmarkCodeOpen(b *testing.B) {
 	var modules []archive.Module
 	for i := range 100 {

@@ -10,23 +10,22 @@ import (
 	"quern.dev/internal/compiler/ptx"
 )
 
-// Compile compiles the kernel with the given name in one file of Go source
-// text, for use on any device. If the file has one kernel only, name may be
-// empty. The name of an instance of a generic kernel has its type arguments, as in
-// "scale[float32]". The text is what quern gen would read: a package clause, imports of
-// package kernel and of the standard library, and functions. Its errors are
-// those of quern vet, all at once.
+// Compile compiles the named kernel of one Go source file, for use on any device. If
+// the file has only one kernel, name may be empty. The name of an instance of a generic
+// kernel includes its type arguments, as in "scale[float32]". The file has a package
+// clause, imports of package kernel and the standard library, and functions, just as
+// quern gen reads it. Compile returns all errors at once, in the form in which quern
+// vet prints them.
 //
-// A program that compiles ever new texts closes the kernels that it is done with
-// ([Kernel.Close]); others are unloaded with their devices.
+// A program that keeps compiling new texts should close the kernels that it no longer
+// needs ([Kernel.Close]). Other kernels are unloaded with their devices.
 //
-// Arguments are checked when the kernel is launched with [Kernel.Launch]. On the
-// CPU device a kernel compiled at run time is interpreted, which is slow.
-// Functions of package math that are not single instructions need the standard
-// library's source, that is, a Go installation.
+// [Kernel.Launch] checks the arguments. The CPU device interprets kernels that are
+// compiled at run time, which is slow. Functions of package math that are not single
+// instructions need the source of the standard library, that is, a Go installation.
 //
-// The text has at most 1 MiB, and a kernel that would take long to compile because
-// of its size is an error. When ctx ends, Compile returns its cause at once.
+// The text may have up to 1 MiB. A kernel that is so large that it would take long to
+// compile is an error. When ctx ends, Compile returns its cause at once.
 //
 // Compile may be called from several goroutines.
 func (d *Device) Compile(ctx context.Context, src, name string) (*Kernel, error) {
@@ -40,9 +39,8 @@ func (d *Device) Compile(ctx context.Context, src, name string) (*Kernel, error)
 	return NewKernel(textInfo(k)), nil
 }
 
-// compileText returns when the text is compiled or ctx has ended. What is left of
-// the work then goes on for a short time: the compiler looks at ctx between its
-// steps.
+// compileText returns when the text is compiled or ctx has ended. In the second case
+// the compiler continues for a short time: it checks ctx between its steps.
 func compileText(ctx context.Context, src, name string) (*compiler.Kernel, error) {
 	if ctx.Done() == nil {
 		return compiler.Text(ctx, "kernel.go", src, name)
@@ -95,8 +93,8 @@ func textInfo(k *compiler.Kernel) compiled.Kernel {
 		}
 		info.Formats = append(info.Formats, format)
 	}
-	// shown is the name of a type, with the name of the text's package in place of the
-	// path that the compiler knows it by.
+	// shown returns the name of a type, with the package name of the text in place of
+	// the path that the compiler uses.
 	own, _, _ := strings.Cut(k.IR.Func.Name, ".")
 	shown := func(t *ir.Type) string {
 		return strings.ReplaceAll(t.FullName(), k.IR.Func.Go.Package+".", own+".")
@@ -124,7 +122,7 @@ func textInfo(k *compiler.Kernel) compiled.Kernel {
 // compiledPackage is the package of kernels that are compiled at run time.
 const compiledPackage = "main"
 
-// textureName begins the name of the type of every texture.
+// textureName is the prefix of the type names of all textures.
 const textureName = "quern.dev/kernel.Texture2D["
 
 func variants(k *compiler.Kernel) []compiled.Variant {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A text may come from anybody: what would take long or much memory is an error.
+// A text may come from an untrusted source, so a text that would take much time or
+// memory is an error.
 func TestTextsThatWouldTakeLongAreErrors(t *testing.T) {
 	const head = "package p\nimport \"quern.dev/kernel\"\n"
 	body := func(s string) string {

@@ -48,9 +48,9 @@ func CopyIn[T any](s *Stream, dst *Buffer[T], src []T) error {
 	return driverError("copy in", err)
 }
 
-// Download waits for the work on s and copies src to dst, which has the same length. If a kernel on the stream failed, it returns the [*KernelError].
-// Cancelling ctx ends the wait and leaves dst as it was. After any other error
-// the contents of dst are undefined.
+// Download waits for the work on s and copies src to dst, which has the same length. If a
+// kernel on the stream failed, it returns the [*KernelError]. Cancelling ctx ends the wait
+// and leaves dst unchanged. After any other error the contents of dst are undefined.
 func Download[T any](ctx context.Context, s *Stream, dst []T, src *Buffer[T]) error {
 	if err := s.acquire(); err != nil {
 		return driverError("download", err)
@@ -64,7 +64,7 @@ func Download[T any](ctx context.Context, s *Stream, dst []T, src *Buffer[T]) er
 		return driverError("download", invalid("slice of %s for a buffer of %d", count(len(dst), "element"), src.length))
 	}
 	ctx = orBackground(ctx)
-	// The copy itself waits for the work, but could not be cancelled.
+	// The copy itself waits for the work too, but that wait cannot be cancelled.
 	if ctx.Done() != nil || len(dst) == 0 {
 		if err := s.await(ctx); err != nil {
 			return driverError("download", err)

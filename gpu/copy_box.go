@@ -12,23 +12,23 @@ import (
 	"quern.dev/internal/strided"
 )
 
-// Box is a part of a three-dimensional array: Depth planes of Height rows of
-// Width elements. The array's elements follow each other along X, then along Y,
-// then along Z. [Rect] makes one of a single plane.
+// Box is a part of a three-dimensional array: Depth planes of Height rows of Width
+// elements. The array is stored with X varying fastest, then Y, then Z. [Rect]
+// returns a Box of one plane.
 type Box struct {
 	X, Y, Z              int // the first element
-	Width, Height, Depth int // Depth is 1 for a part of one plane
+	Width, Height, Depth int // Depth is 1 for a part of a single plane
 
-	// Pitch is the number of elements from a row of the array to the next. Zero
-	// means that the box reaches to the end of the rows: X+Width.
+	// Pitch is the distance between rows of the array, in elements. Zero means
+	// X+Width: the box extends to the end of the rows.
 	Pitch int
-	// Rows is the number of rows from a plane of the array to the next. Zero means
-	// that the box reaches to the end of the planes: Y+Height.
+	// Rows is the distance between planes of the array, in rows. Zero means Y+Height:
+	// the box extends to the end of the planes.
 	Rows int
 }
 
-// Rect is the part of a two-dimensional array, whose rows are pitch elements
-// apart, that is height rows of width elements and begins in column x of row y.
+// Rect returns the box of height rows and width columns that begins at column x of
+// row y of a two-dimensional array whose rows are pitch elements apart.
 func Rect(x, y, width, height, pitch int) Box {
 	return Box{X: x, Y: y, Width: width, Height: height, Depth: 1, Pitch: pitch}
 }
@@ -38,14 +38,14 @@ func (b Box) String() string {
 	return fmt.Sprintf("%dx%dx%d at (%d,%d,%d), pitch %d, %s", b.Width, b.Height, b.Depth, b.X, b.Y, b.Z, b.Pitch, count(b.Rows, "row"))
 }
 
-// in returns b with its defaults filled in, or why it is not in an array of n
+// in returns b with its defaults filled in, or an error if it is not in an array of n
 // elements.
 func (b Box) in(n int) (Box, error) {
 	switch {
 	case min(b.X, b.Y, b.Z, b.Width, b.Height, b.Depth, b.Pitch, b.Rows) < 0:
 		return b, invalid("box %v has a negative extent", b)
 	case b.Depth == 0 && b.Width > 0 && b.Height > 0:
-		return b, invalid("box %v has no planes: its Depth is 1 if it is a part of one", b)
+		return b, invalid("box %v has no planes; set Depth to 1 for a part of one plane", b)
 	case b.Width > math.MaxInt-b.X || b.Height > math.MaxInt-b.Y:
 		return b, outside(b, n)
 	}
@@ -63,11 +63,11 @@ func (b Box) withDefaults() Box {
 	return b
 }
 
-// empty reports whether a box that was checked has no elements.
+// empty reports whether b, which was checked, has no elements.
 func (b Box) empty() bool { return b.Width == 0 || b.Height == 0 || b.Depth == 0 }
 
-// check reports why b, whose defaults are filled in and none of whose numbers is
-// negative, is not in an array of n elements.
+// check returns an error if b is not in an array of n elements. The defaults of b
+// must be filled in, and none of its numbers may be negative.
 func (b Box) check(n int) error {
 	switch {
 	case b.Width > b.Pitch-b.X:
@@ -97,10 +97,10 @@ func outside(b Box, n int) error {
 	return invalid("box %v lies outside of %s", b, count(n, "element"))
 }
 
-// first is the number of the first element.
+// first returns the index of the first element.
 func (b Box) first() int { return (b.Z*b.Rows+b.Y)*b.Pitch + b.X }
 
-// side is the box in memory that begins at m, or at p if that is host memory.
+// side describes the box in memory that begins at m, or at p if that is host memory.
 func (b Box) side(m driver.Memory, p unsafe.Pointer, element int64) driver.BoxSide {
 	at := int64(b.first()) * element
 	s := driver.BoxSide{Pitch: int64(b.Pitch) * element, Rows: int64(b.Rows)}
@@ -112,7 +112,7 @@ func (b Box) side(m driver.Memory, p unsafe.Pointer, element int64) driver.BoxSi
 	return s
 }
 
-// layout says where the elements of the box, which has some, are in a slice.
+// layout returns the layout of the elements of a non-empty box in a slice.
 func (b Box) layout() *strided.Layout {
 	l := strided.New(b.first())
 	l.Add(b.Depth, b.Rows*b.Pitch)
@@ -121,8 +121,8 @@ func (b Box) layout() *strided.Layout {
 	return l
 }
 
-// checkBoxes fills in the defaults of two boxes, in arrays of dst and src
-// elements, and reports why one cannot be copied to the other.
+// checkBoxes fills in the defaults of two boxes, in arrays of dst and src elements.
+// It returns an error if one cannot be copied to the other.
 func checkBoxes(to, from *Box, dst, src int) error {
 	var err error
 	if *to, err = to.in(dst); err != nil {
@@ -132,7 +132,7 @@ func checkBoxes(to, from *Box, dst, src int) error {
 		return fmt.Errorf("source: %w", err)
 	}
 	if to.Width != from.Width || to.Height != from.Height || to.Depth != from.Depth {
-		return invalid("box of %dx%dx%d for one of %dx%dx%d", from.Width, from.Height, from.Depth, to.Width, to.Height, to.Depth)
+		return invalid("source box of %dx%dx%d, destination box of %dx%dx%d", from.Width, from.Height, from.Depth, to.Width, to.Height, to.Depth)
 	}
 	return nil
 }
@@ -145,8 +145,8 @@ func newBoxCopy[T any](to Box, dst driver.BoxSide, src driver.BoxSide) *driver.B
 	}
 }
 
-// CopyInBox copies a box of src to a box of dst that is as wide, high and deep. It
-// returns when src may be changed again.
+// CopyInBox copies a box of src to a box of dst with the same width, height and
+// depth. When it returns, src may be changed.
 func CopyInBox[T any](s *Stream, dst *Buffer[T], to Box, src []T, from Box) error {
 	const doing = "copy box in"
 	var zero T
@@ -173,10 +173,10 @@ func CopyInBox[T any](s *Stream, dst *Buffer[T], to Box, src []T, from Box) erro
 	return driverError(doing, err)
 }
 
-// DownloadBox waits for the work on s and copies a box of src to a box of dst that
-// is as wide, high and deep. If a kernel on the stream failed, it returns the
-// [*KernelError]. Cancelling ctx ends the wait and leaves dst as it was. After any
-// other error the contents of the box are undefined.
+// DownloadBox waits for the work on s and copies a box of src to a box of dst with
+// the same width, height and depth. If a kernel on the stream failed, it returns the
+// [*KernelError]. Cancelling ctx ends the wait and leaves dst unchanged. After any
+// other error the contents of the destination box are undefined.
 func DownloadBox[T any](ctx context.Context, s *Stream, dst []T, to Box, src *Buffer[T], from Box) error {
 	const doing = "download box"
 	var zero T
@@ -208,8 +208,9 @@ func DownloadBox[T any](ctx context.Context, s *Stream, dst []T, to Box, src *Bu
 	return s.fault()
 }
 
-// boxIn copies a box of host memory, whose bytes fill writes one after the other:
-// staged, unless the device reads the memory itself or the other side has gaps.
+// boxIn copies a box from host memory. fill writes the bytes of the box to chunks.
+// The copy is staged, unless the device reads the memory itself or the other side has
+// gaps.
 func (s *Stream) boxIn(c *driver.BoxCopy, fill func(chunk []byte, at int64)) error {
 	if m := findHost(c.Src.Go, 1); m != nil {
 		defer m.release()
@@ -223,7 +224,7 @@ func (s *Stream) boxIn(c *driver.BoxCopy, fill func(chunk []byte, at int64)) err
 	return copyBox(s.drv, c)
 }
 
-// boxOut is boxIn the other way: take reads the bytes.
+// boxOut is boxIn in the other direction: take reads the bytes.
 func (s *Stream) boxOut(c *driver.BoxCopy, take func(chunk []byte, at int64)) error {
 	if m := findHost(c.Dst.Go, 1); m != nil {
 		defer m.release()
@@ -237,8 +238,8 @@ func (s *Stream) boxOut(c *driver.BoxCopy, take func(chunk []byte, at int64)) er
 	return copyBox(s.drv, c)
 }
 
-// CopyBox copies a box of src to a box of dst that is as wide, high and deep. Both
-// buffers are on the device of the stream. The boxes do not overlap.
+// CopyBox copies a box of src to a box of dst with the same width, height and depth.
+// Both buffers must be on the device of the stream. The boxes must not overlap.
 func CopyBox[T any](s *Stream, dst *Buffer[T], to Box, src *Buffer[T], from Box) error {
 	const doing = "copy box"
 	var zero T
@@ -273,14 +274,14 @@ func CopyBox[T any](s *Stream, dst *Buffer[T], to Box, src *Buffer[T], from Box)
 }
 
 // CopyInBoxAsync is [CopyInBox] from page-locked memory. It returns at once. The
-// elements of src must stay as they are until the stream was waited for.
+// elements of src must not change until the program has waited for the stream.
 func CopyInBoxAsync[T any](s *Stream, dst *Buffer[T], to Box, src *HostBuffer[T], from Box) error {
 	return copyBoxAsync("copy box in", s, dst, to, src, from, true)
 }
 
-// CopyOutBoxAsync copies a box of src to a box of dst that is as wide, high and
-// deep, in the order of the stream, and returns at once. The elements have
-// arrived when the stream was waited for.
+// CopyOutBoxAsync adds to the stream a copy of a box of src to a box of dst with the
+// same width, height and depth, and returns at once. The elements have arrived when a
+// wait for the stream returns.
 func CopyOutBoxAsync[T any](s *Stream, dst *HostBuffer[T], to Box, src *Buffer[T], from Box) error {
 	return copyBoxAsync("copy box out", s, src, from, dst, to, false)
 }
@@ -323,7 +324,7 @@ func copyBoxAsync[T any](doing string, s *Stream, b *Buffer[T], inB Box, h *Host
 // overlap reports whether the two sides of a copy within one allocation have bytes
 // in common.
 func overlap(c *driver.BoxCopy) bool {
-	first := int64(c.Dst.Memory.Addr - c.Src.Memory.Addr) // of the destination, from the source's on
+	first := int64(c.Dst.Memory.Addr - c.Src.Memory.Addr) // of the destination, relative to that of the source
 	plane := c.Dst.Rows * c.Dst.Pitch
 	if first >= c.Src.Rows*c.Src.Pitch*(c.Depth-1)+c.Src.Pitch*(c.Height-1)+c.Width || first+plane*(c.Depth-1)+c.Dst.Pitch*(c.Height-1)+c.Width <= 0 {
 		return false
@@ -338,9 +339,9 @@ func overlap(c *driver.BoxCopy) bool {
 	return false
 }
 
-// meetsRow reports whether a row of the destination that begins at byte at, counted
-// from the source's first, has bytes of the source: of its row that is the last to
-// begin before the end of this one.
+// meetsRow reports whether the row of the destination that begins at byte at,
+// relative to the first byte of the source, contains bytes of the source. It tests
+// the last row of the source that begins before the end of that row.
 func meetsRow(c *driver.BoxCopy, at int64) bool {
 	last := at + c.Width - 1
 	if last < 0 {

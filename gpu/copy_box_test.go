@@ -13,7 +13,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// moveBox is what a copy of a box does.
+// moveBox does in Go what a copy of a box does.
 func moveBox[T any](dst []T, to Box, src []T, from Box) {
 	to, from = to.withDefaults(), from.withDefaults()
 	for z := range to.Depth {
@@ -108,7 +108,7 @@ func TestBoxesOfStructsAndPartsOfBuffers(t *testing.T) {
 	})
 }
 
-// TestLargeBoxesAreStaged copies boxes that are large enough for it.
+// TestLargeBoxesAreStaged copies boxes that are large enough to be staged.
 func TestLargeBoxesAreStaged(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s := d.DefaultStream()
@@ -161,8 +161,8 @@ func TestBadBoxesNameTheMistake(t *testing.T) {
 			{"rows that overflow", CopyBox(s, b, Box{Width: 1, Height: big, Depth: 1, Pitch: big}, b, all), ErrInvalid, "outside of 100 elements"},
 			{"rows that overflow by default", CopyBox(s, b, Box{X: big, Width: 2, Height: 1, Depth: 1}, b, all), ErrInvalid, "gpu: copy box: destination: box 2x1x1 at (9223372036854775807,0,0), pitch 0, 0 rows lies outside of 100 elements"},
 			{"planes that overflow by default", CopyBox(s, b, Box{Y: big, Width: 1, Height: 2, Depth: 1}, b, all), ErrInvalid, "pitch 0, 0 rows lies outside of 100 elements"},
-			{"a box without planes", CopyInBox(s, b, Box{Width: 10, Height: 10}, host, Box{Width: 10, Height: 10}), ErrInvalid, "gpu: copy box in: destination: box 10x10x0 at (0,0,0), pitch 0, 0 rows has no planes: its Depth is 1 if it is a part of one"},
-			{"boxes of different sizes", CopyBox(s, b, Rect(0, 0, 3, 2, 10), b, Rect(0, 5, 2, 3, 10)), ErrInvalid, "gpu: copy box: box of 2x3x1 for one of 3x2x1"},
+			{"a box without planes", CopyInBox(s, b, Box{Width: 10, Height: 10}, host, Box{Width: 10, Height: 10}), ErrInvalid, "gpu: copy box in: destination: box 10x10x0 at (0,0,0), pitch 0, 0 rows has no planes; set Depth to 1 for a part of one plane"},
+			{"boxes of different sizes", CopyBox(s, b, Rect(0, 0, 3, 2, 10), b, Rect(0, 5, 2, 3, 10)), ErrInvalid, "gpu: copy box: source box of 2x3x1, destination box of 3x2x1"},
 			{"a closed source", CopyBox(s, b, all, closed, all), ErrClosed, "gpu: copy box: source: buffer is closed"},
 			{"a nil buffer", DownloadBox(ctx, s, host, all, nil, all), ErrInvalid, "gpu: download box: buffer is nil"},
 			{"a box beyond the host buffer", CopyOutBoxAsync(s, pinned, Rect(0, 1, 10, 10, 10), b, all), ErrInvalid, "gpu: copy box out: destination: box 10x10x1 at (0,1,0), pitch 10, 11 rows lies outside"},
@@ -184,8 +184,8 @@ func TestBadBoxesNameTheMistake(t *testing.T) {
 	})
 }
 
-// TestOverlappingBoxesAreRefused tries pairs of boxes in one small array: a copy
-// is refused if and only if they have an element in common.
+// TestOverlappingBoxesAreRefused tries pairs of boxes in one small array: a copy is
+// refused if and only if they have a common element.
 func TestOverlappingBoxesAreRefused(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	s := d.DefaultStream()
@@ -220,7 +220,7 @@ func TestOverlappingBoxesAreRefused(t *testing.T) {
 }
 
 // TestOverlappingBoxesOfPartsAreRefused does the same with boxes in views of one
-// buffer, whose rows and planes lie differently.
+// buffer that have different rows and planes.
 func TestOverlappingBoxesOfPartsAreRefused(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	s := d.DefaultStream()
@@ -266,7 +266,7 @@ func TestOverlappingBoxesOfPartsAreRefused(t *testing.T) {
 	if refused < 1000 || copied < 1000 {
 		t.Errorf("%d pairs overlap, %d do not", refused, copied)
 	}
-	// Rows and planes of any length where there is one only.
+	// Rows and planes may have any length if there is only one.
 	row := Box{Width: 2, Height: 1, Depth: 1, Pitch: math.MaxInt, Rows: math.MaxInt}
 	do(t, CopyBox(s, b.Slice(2, n), row, b, row))
 	closeAll(t, b, d)

@@ -12,29 +12,29 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Copies of Go memory are staged in page-locked memory: goroutines copy chunks of
-// it to or from slots there, while the device copies to or from others. One core
-// copies at a tenth of what the bus moves, which is why there are several; between
-// two chunks the device pauses for some microseconds, which is why they are large.
-// The numbers are the best of those that were measured on an H200.
+// Copies of Go memory are staged in page-locked memory: goroutines copy chunks
+// between Go memory and page-locked slots while the device copies other slots. One
+// core copies at a tenth of the speed of the bus, so there are several goroutines.
+// The device pauses for some microseconds between chunks, so the chunks are large.
+// The numbers are the best of those measured on an H200.
 const (
-	stagingWorkers = 10      // goroutines of a copy at most
-	stagingSlots   = 2       // of a goroutine
-	stagingChunk   = 2 << 20 // bytes of a slot
+	stagingWorkers = 10      // most goroutines per copy
+	stagingSlots   = 2       // per goroutine
+	stagingChunk   = 2 << 20 // bytes per slot
 
-	// stagingMinimum is the size in bytes from which it is worth it. The smallest
-	// copies have smaller chunks, to keep more goroutines at work.
+	// stagingMinimum is the smallest copy in bytes that is staged. The smallest
+	// copies use smaller chunks, so that more goroutines have work.
 	stagingMinimum = 4 << 20
 	smallestChunk  = 512 << 10
 
-	// maxStagers bounds the page-locked memory of a device, to 160 MiB.
+	// maxStagers limits the page-locked memory of a device to 160 MiB.
 	maxStagers = 4
 
-	// stagingPays is how many bytes are copied before it pays to page-lock memory
-	// for that. On an H200 a stager takes 13 to 25 ms to make, in which the driver
-	// copies some 150 MB in its own way. A program that copies less never pays for
-	// one; a program that copies more waits at most twice as long as with one from
-	// the start.
+	// stagingPays is the number of bytes after whose copying a stager is made. On an
+	// H200 that takes 13 to 25 ms, in which the driver's own pageable copy moves some
+	// 150 MB. A program that copies less never pays for a stager. A program that
+	// copies more waits at most twice as long as if it had had a stager from the
+	// start.
 	stagingPays = 128 << 20
 )
 
@@ -45,30 +45,31 @@ type staging struct {
 	made   int
 	failed bool // memory cannot be page-locked
 
-	// unstaged counts the bytes of large copies that found no memory since some
-	// was last made.
+	// unstaged counts the bytes of large copies that found no stager free since the
+	// last stager was made.
 	unstaged int64
 }
 
-// stager is the memory of one copy at a time.
+// stager is page-locked memory for one copy at a time.
 type stager struct {
 	dev    *Device
 	at     unsafe.Pointer
 	slots  []slot
-	stream *Stream // of the last copy
+	stream *Stream // that made the last copy
 }
 
-// slot holds one chunk.
+// slot holds one chunk of a copy.
 type slot struct {
 	at      unsafe.Pointer
-	passed  driver.Event // the stream has passed the slot's last copy
-	pending bool         // passed was recorded and may not have been reached
+	passed  driver.Event // marks the slot's last copy in the stream
+	pending bool         // passed was recorded and may not have been reached yet
 }
 
-// takeStager returns memory for a copy of n bytes. It is nil if the driver is to
-// copy in its own way: if that is as good, if too little has been copied so far, if
-// other streams have yet to pass their copies, or if memory cannot be page-locked.
-// Waiting for another stream could be waiting for work that waits for this one.
+// takeStager returns a stager for a copy of n bytes, or nil if the driver is to copy
+// from pageable memory: if that is as fast, if too little has been copied so far, if
+// all stagers are busy with copies of other streams, or if memory cannot be
+// page-locked. It does not wait for another stream, because the work there may be
+// waiting for this one.
 func (s *Stream) takeStager(n int64) *stager {
 	d := s.dev
 	if n < stagingMinimum || d.able.direct {
@@ -96,7 +97,7 @@ func (s *Stream) takeStager(n int64) *stager {
 	g.unstaged = 0
 	t, err := d.newStager(min(stagingWorkers, runtime.GOMAXPROCS(0)))
 	if err != nil {
-		g.failed = true // the driver's own way of copying is left
+		g.failed = true // from now on, the driver copies from pageable memory
 		return nil
 	}
 	g.made++
@@ -127,7 +128,7 @@ func (d *Device) newStager(workers int) (*stager, error) {
 	return t, nil
 }
 
-// close frees the memory. The streams' work is done.
+// close frees the memory. The streams must have finished their copies.
 func (t *stager) close() error {
 	var errs []error
 	for i := range t.slots {
@@ -136,7 +137,7 @@ func (t *stager) close() error {
 	return errors.Join(append(errs, t.dev.able.pages.FreeHost(t.at))...)
 }
 
-// closeStaging frees what staging has. The device is in no use.
+// closeStaging frees the device's stagers. The device must not be in use.
 func (d *Device) closeStaging() error {
 	var errs []error
 	for _, t := range d.staging.idle {
@@ -146,7 +147,7 @@ func (d *Device) closeStaging() error {
 	return errors.Join(errs...)
 }
 
-// done reports whether the streams have passed all copies.
+// done reports whether the streams have finished all copies.
 func (t *stager) done() bool {
 	for i := range t.slots {
 		if c := &t.slots[i]; c.pending {
@@ -160,7 +161,7 @@ func (t *stager) done() bool {
 	return true
 }
 
-// wait waits until the slot can be used again, or has its data.
+// wait waits until the slot can be reused, or has its data.
 func (c *slot) wait() error {
 	if !c.pending {
 		return nil
@@ -169,7 +170,7 @@ func (c *slot) wait() error {
 	return c.passed.Synchronize(context.Background())
 }
 
-// sent notes that a copy with the slot was asked for.
+// sent records that a copy with the slot was added to the stream.
 func (c *slot) sent(s *Stream) error {
 	c.pending = true
 	if err := s.drv.Record(c.passed); err != nil {
@@ -180,8 +181,8 @@ func (c *slot) sent(s *Stream) error {
 
 func (c *slot) bytes(n int64) []byte { return unsafe.Slice((*byte)(c.at), n) }
 
-// copyIn copies n > 0 bytes of Go memory, in the order of the stream. It returns
-// when src may be changed again.
+// copyIn copies n > 0 bytes of Go memory in the order of the stream. When it returns,
+// src may be changed.
 func (s *Stream) copyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {
 	if s.dev.able.direct {
 		return s.drv.CopyIn(dst, src, n)
@@ -210,9 +211,9 @@ func (s *Stream) copyOut(dst unsafe.Pointer, src driver.Memory, n int64) error {
 	return s.drv.CopyOut(dst, src, n)
 }
 
-// stageIn copies n bytes to dst, in the order of the stream. fill writes those
-// from at on to a chunk; it is called by several goroutines. stageIn returns when
-// all chunks are filled. If staged is false, nothing was done.
+// stageIn copies n bytes to dst in the order of the stream. fill writes the bytes
+// that begin at offset at to a chunk; several goroutines call it. stageIn returns
+// when all chunks are filled. If staged is false, it has done nothing.
 func (s *Stream) stageIn(dst driver.Memory, n int64, fill func(chunk []byte, at int64)) (staged bool, err error) {
 	t := s.takeStager(n)
 	if t == nil {
@@ -240,9 +241,9 @@ func (s *Stream) stageIn(dst driver.Memory, n int64, fill func(chunk []byte, at 
 	})
 }
 
-// stageOut copies n bytes from src, in the order of the stream. take reads those
-// from at on from a chunk; it is called by several goroutines. stageOut returns
-// when all chunks are taken. If staged is false, nothing was done.
+// stageOut copies n bytes from src in the order of the stream. take reads the bytes
+// that begin at offset at from a chunk; several goroutines call it. stageOut returns
+// when all chunks have been read. If staged is false, it has done nothing.
 func (s *Stream) stageOut(src driver.Memory, n int64, take func(chunk []byte, at int64)) (staged bool, err error) {
 	t := s.takeStager(n)
 	if t == nil {
@@ -295,8 +296,8 @@ func (s *Stream) stageOut(src driver.Memory, n int64, take func(chunk []byte, at
 	})
 }
 
-// each runs work on goroutines that share the chunks of n bytes; each has slots of
-// its own. After an error there are no more chunks.
+// each calls work on several goroutines, which share the chunks of n bytes; each has
+// its own slots. After an error, next returns no more chunks.
 func (t *stager) each(n int64, work func(slots []slot, next func() (at, size int64, ok bool)) error) error {
 	workers := len(t.slots) / stagingSlots
 	chunk := n / int64(workers) &^ (smallestChunk - 1)

@@ -11,7 +11,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// pattern returns n bytes that tell where they are from.
+// pattern returns n bytes from which their offset can be told.
 func pattern(n int) []byte {
 	p := make([]byte, n)
 	for i := range p {
@@ -20,7 +20,7 @@ func pattern(n int) []byte {
 	return p
 }
 
-// slotsFull is the size in bytes of a copy that uses slots again.
+// slotsFull is the size in bytes of a copy that reuses slots.
 var slotsFull = stagingChunk * stagingSlots * (min(stagingWorkers, runtime.GOMAXPROCS(0)) + 1)
 
 func TestLargeCopiesArriveWhole(t *testing.T) {
@@ -42,10 +42,10 @@ func TestLargeCopiesArriveWhole(t *testing.T) {
 	})
 }
 
-// copiesMuch makes the next large copy of a device be staged.
+// copiesMuch makes the device stage its next large copy.
 func copiesMuch(d *Device) { d.staging.unstaged = stagingPays }
 
-// Page-locked memory takes longer to make than the copies of a small program.
+// Allocating page-locked memory takes longer than the copies of a small program.
 func TestCopiesAreStagedOnceThatPays(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
@@ -133,7 +133,7 @@ func TestBusyStreamsDoNotHoldUpTheCopiesOfOthers(t *testing.T) {
 	host := pattern(stagingMinimum)
 	b := must[*Buffer[byte]](t)(Alloc[byte](d, len(host)))
 
-	lib.Busy = make(chan struct{}) // no stream gets any further
+	lib.Busy = make(chan struct{}) // no stream makes progress
 	for _, busy := range streams {
 		copiesMuch(d)
 		m := busy.takeStager(stagingMinimum)

@@ -11,20 +11,19 @@ import (
 	"quern.dev/internal/strided"
 )
 
-// Strided says which elements of a Go slice are those of an array of any number
-// of dimensions: element (i, j, ...) is at Offset + i*Stride[0] + j*Stride[1] +
-// ... A column of a row-major matrix with rows of w elements is
-// {Offset: column, Shape: {rows}, Stride: {w}}, its transpose {Shape: {w, rows},
-// Stride: {1, w}}.
+// Strided selects elements of a Go slice as an array of any number of dimensions:
+// element (i, j, ...) is at Offset + i*Stride[0] + j*Stride[1] + ... For a row-major
+// matrix with h rows of w elements, a column is {Offset: column, Shape: {h}, Stride:
+// {w}}, and the transpose is {Shape: {w, h}, Stride: {1, w}}.
 type Strided struct {
 	Offset int
-	Shape  []int // elements in each dimension
-	Stride []int // elements from one to the next in each dimension; may be negative
+	Shape  []int // elements per dimension
+	Stride []int // distance between elements of each dimension; may be negative
 }
 
-// CopyInStrided gathers the elements of v in src, the last dimension fastest, and
-// copies them to dst, which has as many elements. It returns when src may be
-// changed again.
+// CopyInStrided gathers the elements of src that v selects, the last dimension
+// varying fastest, and copies them to dst, which must have as many elements. When it
+// returns, src may be changed.
 func CopyInStrided[T any](s *Stream, dst *Buffer[T], src []T, v Strided) error {
 	const doing = "copy strided in"
 	if err := s.acquire(); err != nil {
@@ -44,11 +43,12 @@ func CopyInStrided[T any](s *Stream, dst *Buffer[T], src []T, v Strided) error {
 	return driverError(doing, err)
 }
 
-// DownloadStrided waits for the work on s and scatters the elements of src, which
-// has as many, to those of v in dst, the last dimension fastest. Each element of
-// dst is written at most once. If a kernel on the stream failed, it returns the
-// [*KernelError]. Cancelling ctx ends the wait and leaves dst as it was. After any
-// other error the contents of the elements are undefined.
+// DownloadStrided waits for the work on s and scatters the elements of src to the
+// elements of dst that v selects, the last dimension varying fastest. Both must have
+// the same number of elements, and v must not select an element twice. If a kernel on
+// the stream failed, DownloadStrided returns the [*KernelError]. Cancelling ctx ends
+// the wait and leaves dst unchanged. After any other error the contents of these
+// elements are undefined.
 func DownloadStrided[T any](ctx context.Context, s *Stream, dst []T, v Strided, src *Buffer[T]) error {
 	const doing = "download strided"
 	if err := s.acquire(); err != nil {
@@ -61,7 +61,7 @@ func DownloadStrided[T any](ctx context.Context, s *Stream, dst []T, v Strided, 
 	defer src.mem.release()
 	l, err := v.layout(len(dst), src.length)
 	if err == nil && !l.Distinct() {
-		err = invalid("elements of shape %v with strides %v are not all different", v.Shape, v.Stride)
+		err = invalid("shape %v with strides %v selects some elements more than once", v.Shape, v.Stride)
 	}
 	if err != nil {
 		return driverError(doing, err)
@@ -82,8 +82,8 @@ func DownloadStrided[T any](ctx context.Context, s *Stream, dst []T, v Strided, 
 // gatherPiece is the number of bytes that are gathered or scattered at a time.
 const gatherPiece = 1 << 20
 
-// fillIn copies n > 0 bytes that fill writes, those from at on, to dst. Several
-// goroutines may call fill.
+// fillIn copies n > 0 bytes to dst. fill writes the bytes that begin at offset at to
+// a chunk; several goroutines may call it.
 func (s *Stream) fillIn(dst driver.Memory, n int64, fill func(chunk []byte, at int64)) error {
 	if staged, err := s.stageIn(dst, n, fill); staged {
 		return err
@@ -99,8 +99,8 @@ func (s *Stream) fillIn(dst driver.Memory, n int64, fill func(chunk []byte, at i
 	return nil
 }
 
-// takeOut copies n > 0 bytes from src, which take reads, those from at on. Several
-// goroutines may call take.
+// takeOut copies n > 0 bytes from src. take reads the bytes that begin at offset at
+// from a chunk; several goroutines may call it.
 func (s *Stream) takeOut(src driver.Memory, n int64, take func(chunk []byte, at int64)) error {
 	if staged, err := s.stageOut(src, n, take); staged {
 		return err
@@ -116,11 +116,11 @@ func (s *Stream) takeOut(src driver.Memory, n int64, take func(chunk []byte, at 
 	return nil
 }
 
-// layout checks that the elements of v are in a slice of the given length, and
-// that they are as many as wanted.
+// layout returns an error if v selects elements outside a slice of the given length,
+// or not as many as wanted.
 func (v Strided) layout(length, wanted int) (*strided.Layout, error) {
 	if len(v.Shape) != len(v.Stride) {
-		return nil, invalid("shape %v with strides %v", v.Shape, v.Stride)
+		return nil, invalid("shape %v and strides %v have different numbers of dimensions", v.Shape, v.Stride)
 	}
 	total := uint64(1)
 	for _, n := range v.Shape {
@@ -149,13 +149,14 @@ func (v Strided) layout(length, wanted int) (*strided.Layout, error) {
 	return l, nil
 }
 
-// checkRange reports elements that are outside of a slice.
+// checkRange returns an error if v selects elements outside a slice of the given
+// length.
 func (v Strided) checkRange(length int) error {
-	outside := invalid("%v reach outside of %s", v, count(length, "element"))
+	outside := invalid("%v reaches outside of %s", v, count(length, "element"))
 	if v.Offset < 0 || v.Offset >= length {
 		return outside
 	}
-	below, above := uint64(v.Offset), uint64(length-1-v.Offset) // room
+	below, above := uint64(v.Offset), uint64(length-1-v.Offset) // space
 	for i, n := range v.Shape {
 		room, stride := &above, uint64(v.Stride[i])
 		if v.Stride[i] < 0 {

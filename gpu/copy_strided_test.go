@@ -12,7 +12,7 @@ import (
 	"quern.dev/internal/strided"
 )
 
-// elementsIn lists the places of the elements of v, by the definition.
+// elementsIn returns the indices of the elements of v, by the definition.
 func elementsIn(v Strided) []int {
 	places := []int{v.Offset}
 	for i, n := range v.Shape {
@@ -73,7 +73,7 @@ func TestStridedElementsAreGatheredAndScattered(t *testing.T) {
 			{Shape: []int{4, 0}, Stride: []int{1, 1}},
 			{Shape: []int{2, 3}, Stride: []int{3, 2}}, // 0 2 4, 3 5 7
 			{Offset: 7, Shape: []int{2, 3}, Stride: []int{-3, -2}},
-			{Offset: 4, Shape: []int{3, 40}, Stride: []int{-2, 3}}, // between each other
+			{Offset: 4, Shape: []int{3, 40}, Stride: []int{-2, 3}}, // interleaved
 			{Offset: 4},
 			{Shape: []int{700, 1100}, Stride: []int{1, 701}}, // several pieces
 		} {
@@ -94,15 +94,15 @@ func TestBadStridesNameTheMistake(t *testing.T) {
 			v    Strided
 			want string
 		}{
-			{"strides for another number of dimensions", Strided{Shape: []int{6}, Stride: []int{1, 1}}, "shape [6] with strides [1 1]"},
+			{"strides for another number of dimensions", Strided{Shape: []int{6}, Stride: []int{1, 1}}, "shape [6] and strides [1 1] have different numbers of dimensions"},
 			{"a negative shape", Strided{Shape: []int{-2, -3}, Stride: []int{1, 1}}, "negative shape [-2 -3]"},
 			{"a shape that overflows", Strided{Shape: []int{1 << 40, 1 << 40}, Stride: []int{0, 0}}, "is too large"},
 			{"too few elements", Strided{Shape: []int{5}, Stride: []int{1}}, "shape [5] for a buffer of 6 elements"},
-			{"elements behind the end", Strided{Offset: 1, Shape: []int{2, 3}, Stride: []int{5, 3}}, "offset 1, shape [2 3], strides [5 3] reach outside of 10 elements"},
-			{"elements before the start", Strided{Offset: 4, Shape: []int{6}, Stride: []int{-1}}, "reach outside of 10 elements"},
-			{"a negative offset", Strided{Offset: -1, Shape: []int{6}, Stride: []int{1}}, "reach outside of 10 elements"},
-			{"strides that overflow", Strided{Shape: []int{6}, Stride: []int{math.MaxInt}}, "reach outside of 10 elements"},
-			{"the least stride", Strided{Offset: 9, Shape: []int{6}, Stride: []int{math.MinInt}}, "reach outside of 10 elements"},
+			{"elements behind the end", Strided{Offset: 1, Shape: []int{2, 3}, Stride: []int{5, 3}}, "offset 1, shape [2 3], strides [5 3] reaches outside of 10 elements"},
+			{"elements before the start", Strided{Offset: 4, Shape: []int{6}, Stride: []int{-1}}, "reaches outside of 10 elements"},
+			{"a negative offset", Strided{Offset: -1, Shape: []int{6}, Stride: []int{1}}, "reaches outside of 10 elements"},
+			{"strides that overflow", Strided{Shape: []int{6}, Stride: []int{math.MaxInt}}, "reaches outside of 10 elements"},
+			{"the least stride", Strided{Offset: 9, Shape: []int{6}, Stride: []int{math.MinInt}}, "reaches outside of 10 elements"},
 		} {
 			for _, err := range []error{CopyInStrided(s, b, host, test.v), DownloadStrided(ctx, s, host, test.v, b)} {
 				if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), test.want) {
@@ -116,7 +116,7 @@ func TestBadStridesNameTheMistake(t *testing.T) {
 			t.Errorf("elements that are read twice: %v", got)
 		}
 		for _, v := range []Strided{same, {Shape: []int{3, 2}, Stride: []int{1, 2}}, {Offset: 9, Shape: []int{3, 2}, Stride: []int{-2, -4}}} {
-			if err := DownloadStrided(ctx, s, host, v, b); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "are not all different") {
+			if err := DownloadStrided(ctx, s, host, v, b); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "selects some elements more than once") {
 				t.Errorf("%v: %v", v, err)
 			}
 		}

@@ -28,7 +28,7 @@ type Device struct {
 
 	launchTimeout time.Duration // see Config.LaunchTimeout
 
-	beside beside
+	persistentMemory persistentMemory
 
 	// lease is held by each stream, event, buffer and loaded kernel, so that the driver's
 	// device is closed after them.
@@ -41,22 +41,22 @@ type Device struct {
 	graphs  map[*GraphExec]struct{}
 	pools   []devicePool
 
-	ownPool     func() *Pool // made by the first call; closed if the device is
+	ownPool     func() *Pool // made on first use; closed if the device is
 	ownHostPool func() *HostPool
 
 	managed managedTotal
 
 	kernels    sync.Map                 // *Kernel -> *loadedKernel
 	loaded     map[uint32]*loadedKernel // by ID, guarded by mu
-	lastLoaded uint32                   // the ID that was assigned last
+	lastLoaded uint32                   // the ID that was last assigned
 }
 
 // Attributes are the limits and properties of a device.
 type Attributes struct {
-	ThreadsPerBlock int  // most
+	ThreadsPerBlock int  // maximum
 	Block           Dim3 // largest extent in each dimension
 	Grid            Dim3 // largest extent in each dimension
-	SharedPerBlock  int  // most bytes, static and dynamic
+	SharedPerBlock  int  // maximum in bytes, static plus dynamic
 	WarpSize        int  // threads
 	Multiprocessors int  // or cores
 	L2Size          int  // bytes, 0 if unknown
@@ -85,7 +85,7 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string, c Co
 	d.launchTimeout = c.LaunchTimeout
 	d.ownPool = sync.OnceValue(func() *Pool {
 		p := newPool(d, PoolConfig{})
-		p.open(p) // if the device is closed, the pool is, and says so when it is used
+		p.open(p) // if the device is closed, so is the pool, and using it returns an error
 		return p
 	})
 	d.ownHostPool = sync.OnceValue(func() *HostPool {
@@ -189,7 +189,7 @@ func (d *Device) Synchronize(ctx context.Context) error {
 	var errs []error
 	for _, s := range d.workingStreams() {
 		if _, err := s.enter(); err != nil {
-			continue // it was closed meanwhile
+			continue // it was closed in the meantime
 		}
 		if err := s.drain(ctx); err != nil {
 			errs = append(errs, err)
@@ -221,9 +221,9 @@ func (d *Device) Close() error {
 		return nil
 	}
 	if err := d.able.persistent.EndPersistent(); err != nil {
-		return driverError("close", err) // waiting for their kernels would not end
+		return driverError("close", err) // a wait for their kernels would not end
 	}
-	d.beside.giveBack(d)
+	d.persistentMemory.giveBack(d)
 	var errs []error
 	for _, s := range d.openStreams() {
 		errs = append(errs, s.Close())
@@ -261,7 +261,7 @@ func (d *Device) Close() error {
 }
 
 func (d *Device) destroy() error {
-	return driverError("release", unlessLost(errors.Join(d.closeStaging(), d.beside.close(d), d.drv.Close())))
+	return driverError("release", unlessLost(errors.Join(d.closeStaging(), d.persistentMemory.close(d), d.drv.Close())))
 }
 
 // release ends a use of the device.

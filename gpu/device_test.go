@@ -9,8 +9,8 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// everyDevice runs a test on each device of the machine and on CUDA's code over
-// a driver library that computes on the CPU. The test must close what it makes.
+// everyDevice runs a test on each device of the machine, and on the CUDA back end
+// with a fake driver that computes on the CPU. The test must close what it opens.
 func everyDevice(t *testing.T, test func(t *testing.T, d *Device)) {
 	t.Helper()
 	for _, info := range Devices() {
@@ -89,7 +89,7 @@ func must[T any](t testing.TB) func(v T, err error) T {
 	}
 }
 
-// upload makes a buffer that is closed when the test ends.
+// upload makes a buffer, which is closed when the test ends.
 func upload[T any](t testing.TB, s *Stream, host ...T) *Buffer[T] {
 	t.Helper()
 	return must[*Buffer[T]](t)(Upload(s, host))

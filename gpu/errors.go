@@ -14,7 +14,7 @@ var (
 	// ErrNoDevice means that [Open] found no device; the message gives the reason.
 	ErrNoDevice = driver.ErrNoDevice
 
-	// ErrOutOfMemory means that a device has not enough free memory.
+	// ErrOutOfMemory means that a device does not have enough free memory.
 	ErrOutOfMemory = driver.ErrOutOfMemory
 
 	// ErrPinned means that host memory cannot be page-locked.
@@ -27,31 +27,31 @@ var (
 	// continue to work.
 	ErrDeviceLost = driver.ErrDeviceLost
 
-	// ErrClosed means that the object, or the one that it belongs to, was closed: a device, stream, event, buffer, host buffer, managed or unified array,
-	// texture, pool, scope, kernel, inline launch or executable graph.
+	// ErrClosed means that the object, or the object that it belongs to, was closed: a
+	// device, stream, event, buffer, host buffer, managed or unified array, texture, pool,
+	// scope, kernel, inline launch or executable graph.
 	ErrClosed = errors.New("closed")
 
-	// ErrReadOnly means that work would write a buffer for reading: a view of a unified
+	// ErrReadOnly means that work would write to a read-only buffer: a view of a unified
 	// array that [Unified.ReadDevice] returned.
-	ErrReadOnly = errors.New("for reading only")
+	ErrReadOnly = errors.New("read-only")
 
-	// ErrInvalid means that an argument is not acceptable: a nil buffer, one of
-	// another device, a range outside a buffer, an empty or oversized grid, a
-	// block that the kernel or the device does not allow, a wrong type or
-	// number of arguments.
+	// ErrInvalid means that an argument is invalid: a nil buffer, a buffer of another
+	// device, a range outside a buffer, an empty or oversized grid, a block that the
+	// kernel or the device does not allow, a wrong type or number of arguments.
 	ErrInvalid = driver.ErrInvalid
 )
 
 // Error is an error that a device's driver returned. Some match a sentinel
 // error, such as [ErrOutOfMemory].
 //
-// After one that matches [ErrDeviceLost], the process has no usable CUDA context for that
-// GPU: every later call returns it.
+// After an error that matches [ErrDeviceLost], the process has no usable CUDA context for
+// that GPU: every later call returns the same error.
 type Error struct {
 	Op   string // the driver's function, such as "cuMemAlloc"
 	Code int    // the driver's code, 0 if it has none
 	Name string // of the code, such as "CUDA_ERROR_OUT_OF_MEMORY"
-	Text string // what the driver says about it
+	Text string // the driver's description
 	Err  error  // the sentinel error that it matches, or nil
 }
 
@@ -106,8 +106,8 @@ func driverError(doing string, err error) error {
 	return &operationError{doing, public(err)}
 }
 
-// partOf returns an error of one operation as that of the operation which called it. It
-// leaves errors of kernels and of the program's functions, and leaks, as they are.
+// partOf adds an operation to an error of another operation that it called. It does not
+// change errors of kernels and of the program's functions, or leaks.
 func partOf(doing string, err error) error {
 	switch e := err.(type) {
 	case *operationError:
@@ -162,7 +162,7 @@ func unlessLost(err error) error {
 	return err
 }
 
-// joinLost joins errors, but of those of a lost device only the first one.
+// joinLost joins errors. Of the errors of a lost device it keeps only the first.
 func joinLost(errs []error) error {
 	var told []error
 	lost := false

@@ -16,10 +16,10 @@ type Event struct {
 	dev    *Device
 	drv    driver.Event
 	lease  lease.Lease
-	stream atomic.Pointer[Stream] // that recorded it last
-	mark   atomic.Pointer[mark]   // where it was recorded last, if in a graph
+	stream atomic.Pointer[Stream] // that last recorded it
+	mark   atomic.Pointer[mark]   // where it was last recorded, if in a graph
 
-	launches atomic.Uint64 // of the stream, before it was recorded
+	launches atomic.Uint64 // of the stream, when it was recorded
 }
 
 // NewEvent makes an event. The caller closes it.
@@ -149,6 +149,6 @@ func (e *Event) acquire(dev *Device) error {
 
 func (e *Event) release() {
 	if e.lease.Release() {
-		e.destroy() // the error is lost: Close has returned
+		e.destroy() // the error is dropped: Close has already returned
 	}
 }

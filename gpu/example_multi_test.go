@@ -69,7 +69,7 @@ func ExampleCopyPeer() {
 		log.Fatal(err)
 	}
 	defer y.Close()
-	// On the stream that made x, so that it is there.
+	// On the stream that wrote x, so that the copy comes after that.
 	if err := gpu.CopyPeer(a.DefaultStream(), y, x); err != nil {
 		log.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func ExampleCopyPeer() {
 	if err := a.DefaultStream().Record(copied); err != nil {
 		log.Fatal(err)
 	}
-	// What b does from here on begins after the copy.
+	// Later work of b begins after the copy.
 	if err := b.DefaultStream().Wait(copied); err != nil {
 		log.Fatal(err)
 	}

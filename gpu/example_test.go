@@ -85,7 +85,7 @@ func ExampleKernelError() {
 	}
 	defer x.Close()
 
-	// The launch is right; what the kernel does is not.
+	// The launch is valid, but the kernel has an error.
 	fmt.Println(LaunchScale(s, gpu.Linear(3), 10, x))
 	err = s.Synchronize(context.Background())
 	fmt.Println(err)

@@ -56,7 +56,7 @@ type faultyRow struct {
 	Pairs [3]faultyPair
 }
 
-// What only the simulator finds is told in terms of the kernel's parameters.
+// Faults that only the simulator detects name the kernel's parameters.
 func TestFaultsNameParameterAndElement(t *testing.T) {
 	d := must[*gpu.Device](t)(gpu.Open(gpu.Config{Device: "sim"}))
 	s := d.DefaultStream()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Kernels in which a thread fails a check, and others then do what they would not
-// have done with it.
+// Kernels in which a thread fails a check, and other threads then do something that
+// they would not have done otherwise.
 const consequencesSource = `package p
 
 import "quern.dev/kernel"

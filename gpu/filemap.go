@@ -10,12 +10,13 @@ import (
 	"quern.dev/gpu/internal/filemap"
 )
 
-// Mapped is a memory-mapped file to copy from. The file needs no memory of the process: several
-// cores read the elements when they are copied. A Mapped is safe for concurrent use.
+// Mapped is a memory-mapped file to copy from. The file takes no memory of the process:
+// several cores read the elements while they are copied. A Mapped is safe for concurrent
+// use.
 type Mapped[T any] struct {
 	mu    sync.Mutex
 	data  []T
-	bytes []byte // of the mapping, nil if the elements are Go memory
+	bytes []byte // of the mapping; nil if the elements are in Go memory
 }
 
 // OpenMapped maps a file. The caller closes it. The file contains only the elements, in the
@@ -46,9 +47,9 @@ func (m *Mapped[T]) open(path string) error {
 	size, each := info.Size(), int64(unsafe.Sizeof(zero))
 	switch {
 	case !info.Mode().IsRegular():
-		return invalid("%s is no regular file", path)
+		return invalid("%s is not a regular file", path)
 	case size%each != 0:
-		return invalid("%s has %d bytes, which is no multiple of the %d of an element", path, size, each)
+		return invalid("%s has %d bytes, which is not a multiple of the element size %d", path, size, each)
 	case size == 0:
 		return nil
 	}

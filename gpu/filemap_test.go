@@ -63,8 +63,8 @@ func TestFilesThatCannotBeMappedSayWhy(t *testing.T) {
 		want string
 	}{
 		{"a file that is not there", second(OpenMapped[byte](filepath.Join(dir, "none"))), fs.ErrNotExist, "gpu: open mapped file: open "},
-		{"a directory", second(OpenMapped[byte](dir)), ErrInvalid, "is no regular file"},
-		{"a size that is no multiple", second(OpenMapped[float32](path)), ErrInvalid, "has 10 bytes, which is no multiple of the 4 of an element"},
+		{"a directory", second(OpenMapped[byte](dir)), ErrInvalid, "is not a regular file"},
+		{"a size that is no multiple", second(OpenMapped[float32](path)), ErrInvalid, "has 10 bytes, which is not a multiple of the element size 4"},
 		{"pointers in elements", second(OpenMapped[*int](path)), ErrInvalid, "gpu: open mapped file: a device cannot hold elements of type *int"},
 	}
 	for _, test := range tests {

@@ -30,7 +30,7 @@ type NodeKind string
 
 // Kinds of nodes.
 const (
-	EmptyNode  NodeKind = "empty"  // nothing: it joins what it comes after
+	EmptyNode  NodeKind = "empty"  // nothing; it joins its predecessors
 	KernelNode NodeKind = "kernel" // a launch
 	CopyNode   NodeKind = "copy"   // between buffers, or from and to the host
 	FillNode   NodeKind = "fill"   // Fill or Zero
@@ -55,7 +55,7 @@ type Node struct {
 	holds []hold
 }
 
-// hold is what has to stay while work uses it, such as memory.
+// hold is an object that must stay alive while work uses it, such as memory.
 type hold interface {
 	acquire() error
 	release()
@@ -165,13 +165,13 @@ func (g *Graph) Add(record func(s *Stream) error, after ...*Node) (*Node, error)
 		first = append(first, n.index)
 	}
 	if g.adding.Here() {
-		return nil, driverError("add to graph", invalid("the function that Add records adds to the graph; add one after the other"))
+		return nil, driverError("add to graph", invalid("the function that Add records calls Add itself; call Add again after it returns"))
 	}
 	defer g.adding.Enter()()
 	return g.record("add to graph", first, record)
 }
 
-// has reports why n is no node of the graph.
+// has returns an error if n is not a node of the graph.
 func (g *Graph) has(n *Node) error {
 	switch {
 	case n == nil:
@@ -196,8 +196,8 @@ func (g *Graph) check() error {
 	}
 }
 
-// record adds what a function does after the nodes with the given numbers, and
-// returns the node that is reached at its end.
+// record adds the work of a function after the nodes with the given indices, and
+// returns the node that comes after all of this work.
 func (g *Graph) record(doing string, after []int, do func(s *Stream) error) (*Node, error) {
 	g.mu.Lock()
 	c := &capture{graph: g, base: len(g.nodes), after: after}
@@ -210,8 +210,8 @@ func (g *Graph) record(doing string, after []int, do func(s *Stream) error) (*No
 	return nodes[len(nodes)-1], nil
 }
 
-// append adds nodes that were recorded when the graph had base nodes. Others may
-// have been added since then.
+// append adds nodes that were recorded when the graph had base nodes. Other nodes may
+// have been added since.
 func (g *Graph) append(nodes []*Node, base int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -267,7 +267,7 @@ func (g *Graph) Instantiate() (*GraphExec, error) {
 	return e, nil
 }
 
-// acquire holds what the node uses.
+// acquire acquires the objects that the node uses.
 func (n *Node) acquire() error {
 	for i, h := range n.holds {
 		err := h.acquire()
@@ -290,7 +290,7 @@ func (n *Node) release() {
 	}
 }
 
-// worksOf returns what nodes do, for a driver to keep.
+// worksOf returns the work of nodes in a form that a driver may keep.
 func worksOf(nodes []*Node) []driver.GraphNode {
 	list := make([]driver.GraphNode, len(nodes))
 	for i, n := range nodes {

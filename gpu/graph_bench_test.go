@@ -7,7 +7,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// BenchmarkGraph measures a graph of 64 launches, each with the wait for it.
+// BenchmarkGraph measures a graph of 64 launches, including the wait.
 func BenchmarkGraph(b *testing.B) {
 	k := NewKernel(saxpyInfo)
 	everyDeviceB(b, func(b *testing.B, d *Device) {

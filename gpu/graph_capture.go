@@ -10,19 +10,19 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// capture is a graph that streams record.
+// capture is a graph that is being recorded on streams.
 type capture struct {
 	graph *Graph
-	base  int   // number of the first node that is recorded
-	after []int // nodes that the first ones come after
+	base  int   // index of the first recorded node
+	after []int // predecessors of the first recorded nodes
 
 	mu      sync.Mutex
 	nodes   []*Node
-	streams map[*Stream][]int // the nodes that the next of each stream comes after
-	paused  map[*Stream]bool  // record the body of a condition; see body
+	streams map[*Stream][]int // the predecessors of the next node of each stream
+	paused  map[*Stream]bool  // recording the body of a condition; see body
 	ended   bool
 
-	bodies goroutines.Set // that record the bodies
+	bodies goroutines.Set // that are recording the bodies
 }
 
 // mark is an event that was recorded on a stream of a capture.
@@ -31,8 +31,7 @@ type mark struct {
 	after   []int
 }
 
-// run records what a function does. The last node returned is reached when all
-// that was recorded is done.
+// run records the work of a function. The last node returned comes after all of it.
 func (c *capture) run(doing string, do func(s *Stream) error) ([]*Node, error) {
 	d := c.graph.dev
 	if err := d.acquire(); err != nil {
@@ -54,8 +53,8 @@ func (c *capture) run(doing string, do func(s *Stream) error) ([]*Node, error) {
 	return c.nodes, nil
 }
 
-// ends gives the recorded nodes that none comes after, or those that the first
-// would have come after if there are none.
+// ends returns the recorded nodes without successors. If nothing was recorded, it
+// returns the predecessors of the first node.
 func (c *capture) ends() []int {
 	if len(c.nodes) == 0 {
 		return c.after
@@ -75,22 +74,23 @@ func (c *capture) ends() []int {
 	return last
 }
 
-// last gives the nodes that the next of a stream comes after. The lock is held.
+// last returns the predecessors of the next node of a stream. The caller holds the
+// lock.
 func (c *capture) last(s *Stream) ([]int, error) {
 	after, ok := c.streams[s]
 	switch {
 	case c.ended || !ok:
 		return nil, errEnded
 	case c.paused[s] || c.bodies.Here():
-		return nil, invalid("the body of a condition is being recorded; use the stream that it gets, and those that join it")
+		return nil, invalid("the body of a condition is being recorded; use its stream, or streams that join it")
 	default:
 		return after, nil
 	}
 }
 
-// body records the body of a condition on a stream. Until it returns, the stream
-// records nothing else, and neither does the goroutine in this graph: work of the
-// body would be done unconditionally.
+// body records the body of a condition. Until it returns, the stream and the
+// goroutine can record nothing else in this graph, because that work would run
+// unconditionally.
 func (c *capture) body(doing string, s *Stream, record func(s *Stream) error) ([]*Node, error) {
 	pause := func() error {
 		c.mu.Lock()
@@ -118,7 +118,7 @@ func (c *capture) body(doing string, s *Stream, record func(s *Stream) error) ([
 	return inner.run(doing, record)
 }
 
-// end makes the streams that joined leave.
+// end removes the streams that joined.
 func (c *capture) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +134,7 @@ func (c *capture) append(w driver.GraphNode, what string, holds []hold) {
 	c.nodes = append(c.nodes, &Node{graph: c.graph, index: c.base + len(c.nodes), work: w, what: what, holds: holds})
 }
 
-// add records work of a stream.
+// add records work on a stream.
 func (c *capture) add(s *Stream, w driver.GraphNode, what string, holds ...hold) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,14 +176,14 @@ func (c *capture) copyBox(s *Stream, b *driver.BoxCopy, holds ...hold) error {
 	return c.add(s, w, fmt.Sprintf("copy of a box of %d bytes", b.Width*b.Height*b.Depth), holds...)
 }
 
-// write records a copy of what n bytes of Go memory hold now.
+// write records a copy of the current contents of n bytes of Go memory.
 func (c *capture) write(s *Stream, dst driver.Memory, src unsafe.Pointer, n int64, holds ...hold) error {
 	w := driver.GraphNode{Kind: driver.GraphWrite, Dst: dst, Data: slices.Clone(unsafe.Slice((*byte)(src), n))}
 	return c.add(s, w, fmt.Sprintf("write of %d bytes", n), holds...)
 }
 
-// hostCopy records a copy between the device and page-locked memory, whose
-// elements are read or written by each run.
+// hostCopy records a copy between the device and page-locked memory. Each run reads
+// or writes that memory.
 func (c *capture) hostCopy(s *Stream, kind driver.GraphKind, at driver.Memory, host unsafe.Pointer, n int64, holds ...hold) error {
 	w := driver.GraphNode{Kind: kind, Host: host, Size: n}
 	what := "copy of %d bytes from the host"
@@ -200,13 +200,13 @@ func (c *capture) fill(s *Stream, dst driver.Memory, pattern []byte, count int64
 	return c.add(s, w, fmt.Sprintf("fill of %d bytes", count*int64(len(pattern))), holds...)
 }
 
-// call records a call of a Go function. On a GPU the driver has one thread for
-// the calls of all graphs.
+// call records a call of a Go function. On a GPU one thread of the driver makes the
+// calls of all graphs.
 func (c *capture) call(s *Stream, f func() error) error {
 	return c.add(s, driver.GraphNode{Kind: driver.GraphCall, Call: f}, "call")
 }
 
-// record makes an event reached when what the stream recorded so far is done.
+// record makes e mark the end of what the stream has recorded so far.
 func (c *capture) record(s *Stream, e *Event) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,20 +218,20 @@ func (c *capture) record(s *Stream, e *Event) error {
 	return nil
 }
 
-// wait makes what the stream records later come after an event, and the stream a
-// stream of the capture. c is nil if the stream records nothing so far.
+// wait orders what the stream records later after an event, and adds the stream to
+// the capture. c is nil if the stream is not recording.
 func (m *mark) wait(s *Stream, c *capture) error {
 	t := m.capture
 	if t.graph.dev != s.dev {
 		return otherDevice("event", t.graph.dev, s.dev)
 	}
 	if c != nil && c != t {
-		return invalid("the event was recorded in another graph than the stream records")
+		return invalid("the event was recorded in a different graph from the one that the stream is recording")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {
-		return invalid("the event was recorded in a graph, which no stream can wait for; record it on a stream again")
+		return invalid("the event was recorded in a graph, so no stream can wait for it; record it on a stream again")
 	}
 	if c != nil {
 		if _, err := t.last(s); err != nil {
@@ -246,8 +246,8 @@ func (m *mark) wait(s *Stream, c *capture) error {
 	return nil
 }
 
-// outside reports that the event was recorded in a graph, where the host cannot
-// see it.
+// outside returns an error if the event was recorded in a graph, where the host
+// cannot see it.
 func (e *Event) outside() error {
 	if e.mark.Load() != nil {
 		return invalid("the event was recorded in a graph, where the host cannot see it; record it on a stream that runs the graph")

@@ -37,7 +37,7 @@ func conditional(s *Stream, kind driver.GraphKind, condition *Buffer[uint32], bo
 	defer condition.mem.release()
 	switch {
 	case c == nil:
-		return driverError(doing, invalid("the stream records no graph; call it within Device.Capture or Graph.Add"))
+		return driverError(doing, invalid("the stream is not recording a graph; call this function within Device.Capture or Graph.Add"))
 	case condition.length != 1:
 		return driverError(doing, invalid("a condition of %s, want 1", count(condition.length, "element")))
 	case body == nil:
@@ -48,14 +48,14 @@ func conditional(s *Stream, kind driver.GraphKind, condition *Buffer[uint32], bo
 		return err
 	}
 	if n := callIn(nodes); n != "" {
-		return driverError(doing, invalid("the body holds %s of a Go function, which conditional nodes cannot", n))
+		return driverError(doing, invalid("the body contains %s of a Go function, which is not possible in conditional nodes", n))
 	}
 	return driverError(doing, c.add(s, driver.GraphNode{Kind: kind, Cond: condition.at(), Body: worksOf(nodes)},
 		fmt.Sprintf("%v of %s", kind, count(len(nodes), "node")), append(holdsOf(nodes), condition.mem)...))
 }
 
-// callIn says that there is a call among the nodes and those within them, "" if
-// there is none.
+// callIn describes a Go function call among the nodes and the nodes within them. It
+// returns "" if there is none.
 func callIn(nodes []*Node) string {
 	var find func(works []driver.GraphNode) bool
 	find = func(works []driver.GraphNode) bool {

@@ -46,13 +46,13 @@ func TestWorkOutsideABodyIsNotRecordedWithinIt(t *testing.T) {
 						refused = test.use(s, in)
 						return Fill(in, x, 5)
 					}),
-					Fill(s, x, 3), // the stream goes on
+					Fill(s, x, 3), // the stream continues
 					Fill(side, x, 4))
 			}))
-			if !errors.Is(refused, ErrInvalid) || !strings.Contains(refused.Error(), "the body of a condition is being recorded; use the stream that it gets") {
+			if !errors.Is(refused, ErrInvalid) || !strings.Contains(refused.Error(), "the body of a condition is being recorded; use its stream") {
 				t.Errorf("%s: %v", test.name, refused)
 			}
-			if got := len(g.Nodes()); got != 4 { // and an empty one that joins both
+			if got := len(g.Nodes()); got != 4 { // and an empty node that joins both
 				t.Errorf("%s: nodes %v", test.name, g.Nodes())
 			}
 		}
@@ -102,7 +102,7 @@ func TestOtherStreamsJoinABody(t *testing.T) {
 }
 
 // TestAnotherGoroutineRecordsWhileABodyIs records on a stream that joined before,
-// from a goroutine that has nothing to do with the body.
+// from a goroutine that does not record the body.
 func TestAnotherGoroutineRecordsWhileABodyIs(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s, side := d.DefaultStream(), must[*Stream](t)(d.NewStream(context.Background()))

@@ -55,7 +55,7 @@ func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {
 		do(t, closed.Close())
 		var kept *Stream
 		other := must[*Graph](t)(d.Capture(func(s *Stream) error { kept = s; return zero(s) }))
-		// recorded returns the error of what is done on a stream that records.
+		// recorded returns the error of an operation on a stream that is recording.
 		recorded := func(f func(s *Stream) error) error { return second(d.Capture(f)) }
 		mistake := errors.New("mistake")
 		unified := must[*Unified[float32]](t)(NewUnified[float32](d, 8))
@@ -68,37 +68,37 @@ func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {
 			want string
 		}{
 			{"a view of a unified array", recorded(func(s *Stream) error { return Zero(s, view) }), ErrInvalid, "gpu: zero: a graph cannot hold a view of a unified array"},
-			{"a wait while a stream records", recorded(func(s *Stream) error { return s.Synchronize(ctx) }), ErrInvalid, "gpu: synchronize: the stream records a graph, of which this cannot be part"},
-			{"a download while a stream records", recorded(func(s *Stream) error { return Download(ctx, s, ramp(8), x) }), ErrInvalid, "gpu: download: the stream records a graph"},
+			{"a wait while a stream records", recorded(func(s *Stream) error { return s.Synchronize(ctx) }), ErrInvalid, "gpu: synchronize: the stream is recording a graph, and this operation cannot be part of a graph"},
+			{"a download while a stream records", recorded(func(s *Stream) error { return Download(ctx, s, ramp(8), x) }), ErrInvalid, "gpu: download: the stream is recording a graph"},
 			{"the error of the function", recorded(func(*Stream) error { return mistake }), mistake, "mistake"},
 			{"a launch with a bad argument", recorded(func(s *Stream) error { return launchSaxpy(k, s, Linear(0), 1, 8, x, y) }), ErrInvalid, "gpu: launch saxpy: grid Linear(0) is empty"},
 			{"a stream that recorded", Zero(kept, x), ErrClosed, "gpu: zero: stream is closed"},
-			{"an event from outside", recorded(func(s *Stream) error { return s.Wait(event) }), ErrInvalid, "gpu: wait for event: the event was not recorded in the graph that the stream records"},
+			{"an event from outside", recorded(func(s *Stream) error { return s.Wait(event) }), ErrInvalid, "gpu: wait for event: the event was not recorded in the graph that the stream is recording"},
 			{"an event that was never recorded", recorded(func(s *Stream) error { return s.Wait(unrecorded) }), nil, ""},
 			{"no function", recorded(nil), ErrInvalid, "gpu: capture: no function to record"},
 			{"Add without a function", second(g.Add(nil)), ErrInvalid, "gpu: add to graph: no function to record"},
 			{"Add after another graph's node", second(g.Add(zero, other.Nodes()[0])), ErrInvalid, "gpu: add to graph: after, number 0: fill of 32 bytes is a node of another graph"},
 			{"Add after no node", second(g.Add(zero, nil)), ErrInvalid, "gpu: add to graph: after, number 0: node is nil"},
 			{"Add after a node of no graph", second(g.Add(zero, g.Nodes()[0], new(Node))), ErrInvalid, "gpu: add to graph: after, number 1: node was not made by Capture or Add"},
-			{"Add within Add", second(g.Add(func(*Stream) error { return second(g.Add(zero)) })), ErrInvalid, "gpu: add to graph: the function that Add records adds to the graph; add one after the other"},
+			{"Add within Add", second(g.Add(func(*Stream) error { return second(g.Add(zero)) })), ErrInvalid, "gpu: add to graph: the function that Add records calls Add itself; call Add again after it returns"},
 			{"a run on a closed graph", closed.Launch(s), ErrClosed, "gpu: launch graph: executable graph is closed"},
 			{"a run on another device", e.Launch(foreign.DefaultStream()), ErrInvalid, "gpu: launch graph: executable graph is of another "},
-			{"update by two nodes", e.Update(g.Nodes()[0], func(s *Stream) error { return errors.Join(zero(s), zero(s)) }), ErrInvalid, "gpu: update graph: fill of 32 bytes can be replaced by one node of that kind only, not by [fill of 32 bytes fill of 32 bytes]"},
-			{"update by another kind", e.Update(g.Nodes()[0], func(s *Stream) error { return Copy(s, x, y) }), ErrInvalid, "by one node of that kind only, not by [copy of 32 bytes]"},
-			{"update of another graph's node", e.Update(other.Nodes()[0], zero), ErrInvalid, "gpu: update graph: fill of 32 bytes is no node of the executable graph"},
+			{"update by two nodes", e.Update(g.Nodes()[0], func(s *Stream) error { return errors.Join(zero(s), zero(s)) }), ErrInvalid, "gpu: update graph: fill of 32 bytes can only be replaced by one node of the same kind, not by [fill of 32 bytes fill of 32 bytes]"},
+			{"update by another kind", e.Update(g.Nodes()[0], func(s *Stream) error { return Copy(s, x, y) }), ErrInvalid, "by one node of the same kind, not by [copy of 32 bytes]"},
+			{"update of another graph's node", e.Update(other.Nodes()[0], zero), ErrInvalid, "gpu: update graph: fill of 32 bytes is not a node of the executable graph"},
 			{"update of no node", e.Update(nil, zero), ErrInvalid, "gpu: update graph: node is nil"},
 			{"update without a function", e.Update(g.Nodes()[0], nil), ErrInvalid, "gpu: update graph: no function to record"},
 			{"update of a closed graph", closed.Update(g.Nodes()[0], zero), ErrClosed, "gpu: update graph: executable graph is closed"},
 			{"update by a graph of more nodes", e.UpdateAll(must[*Graph](t)(d.Capture(func(s *Stream) error { return errors.Join(zero(s), zero(s)) }))), ErrInvalid, "gpu: update graph: the graph has 2 nodes, not 1"},
 			{"update by a graph of other nodes", e.UpdateAll(must[*Graph](t)(d.Capture(func(s *Stream) error { return Copy(s, x, y) }))), ErrInvalid, "gpu: update graph: node 0 is copy of 32 bytes after [], not fill of 32 bytes after []"},
 			{"update by another device's graph", e.UpdateAll(must[*Graph](t)(foreign.NewGraph())), ErrInvalid, "gpu: update graph: graph is of another "},
-			{"a condition outside of graphs", If(s, flag, zero), ErrInvalid, "gpu: record if: the stream records no graph"},
+			{"a condition outside of graphs", If(s, flag, zero), ErrInvalid, "gpu: record if: the stream is not recording a graph"},
 			{"a condition of two elements", recorded(func(s *Stream) error { return While(s, two, zero) }), ErrInvalid, "gpu: record while: a condition of 2 elements, want 1"},
 			{"a condition without a body", recorded(func(s *Stream) error { return If(s, flag, nil) }), ErrInvalid, "gpu: record if: no function to record"},
 			{"an event between a body and the rest", recorded(func(s *Stream) error {
 				return errors.Join(s.Record(event), If(s, flag, func(s *Stream) error { return s.Wait(event) }))
-			}), ErrInvalid, "gpu: wait for event: the event was recorded in another graph than the stream records"},
-			{"going on after a stream outside", recorded(func(s *Stream) error { return s.After(side) }), ErrInvalid, "gpu: wait for stream: the stream records a graph that the other one has not joined; call After of the other one with this one first"},
+			}), ErrInvalid, "gpu: wait for event: the event was recorded in a different graph from the one that the stream is recording"},
+			{"going on after a stream outside", recorded(func(s *Stream) error { return s.After(side) }), ErrInvalid, "gpu: wait for stream: the stream is recording a graph that the other stream has not joined; first call other.After with this stream"},
 			{"a body that goes on after the stream outside", recorded(func(s *Stream) error {
 				return If(s, flag, func(in *Stream) error { return in.After(s) })
 			}), ErrInvalid, "gpu: wait for stream: the other stream is recording a different graph; If and While bodies are separate graphs"},
@@ -200,7 +200,7 @@ func TestAnUpdateThatFailsChangesNothing(t *testing.T) {
 	g, e := captured(t, d, func(s *Stream) error {
 		return errors.Join(Fill(s, x, 1), Fill(s, y, 0), launchSaxpy(k, s, Linear(8), 2, 8, x, y))
 	})
-	// The change itself fails, and so does the graph that is made instead.
+	// Both the change and the replacement of the graph fail.
 	lib.Fail("cuGraphExecKernelNodeSetParams", fakecuda.InvalidValue)
 	lib.Fail("cuGraphInstantiateWithFlags", fakecuda.OutOfMemory)
 	err := e.Update(g.Nodes()[2], func(s *Stream) error { return launchSaxpy(k, s, Linear(8), 9, 8, x, y) })
@@ -211,7 +211,7 @@ func TestAnUpdateThatFailsChangesNothing(t *testing.T) {
 	if got := download(t, s, y)[0]; got != 2 {
 		t.Errorf("after the update that failed: %v, want 2", got)
 	}
-	// Where only the change fails, the graph is made again.
+	// If only the change fails, the graph is instantiated again.
 	lib.Fail("cuGraphExecKernelNodeSetParams", fakecuda.InvalidValue)
 	do(t, e.Update(g.Nodes()[2], func(s *Stream) error { return launchSaxpy(k, s, Linear(8), 9, 8, x, y) }))
 	do(t, e.Launch(s))
@@ -293,7 +293,7 @@ func TestUpdateAllLeavesAloneWhatIsTheSame(t *testing.T) {
 		}))
 	}
 	e := must[*GraphExec](t)(record(1).Instantiate())
-	// Whatever the driver is asked for now fails.
+	// All further driver calls fail.
 	for _, function := range []string{
 		"cuGraphExecKernelNodeSetParams", "cuGraphExecMemcpyNodeSetParams", "cuGraphExecMemsetNodeSetParams", "cuGraphCreate",
 	} {

@@ -22,7 +22,7 @@ func ExampleDevice_Capture() {
 	}
 	defer x.Close()
 
-	// Nothing is done now: the work is recorded.
+	// This only records the work.
 	g, err := dev.Capture(func(s *gpu.Stream) error {
 		for range 3 {
 			if err := LaunchScale(s, gpu.Linear(4), 2, x); err != nil {
@@ -51,7 +51,7 @@ func ExampleDevice_Capture() {
 		fmt.Println(host)
 	}
 
-	// The last launch of later runs has another factor.
+	// Later runs use a different factor in the last launch.
 	last := g.Nodes()[2]
 	err = exec.Update(last, func(s *gpu.Stream) error { return LaunchScale(s, gpu.Linear(4), 0.25, x) })
 	if err != nil {

@@ -20,18 +20,18 @@ type GraphExec struct {
 	drv   driver.GraphExec
 	lease lease.Lease
 	last  atomic.Pointer[Stream] // that ran the graph
-	stand *Kernel                // for the graph, in errors of waits
+	stand *Kernel                // stands for the graph in errors of waits
 
-	callers goroutines.Set // that run functions of the graph
+	callers goroutines.Set // that are running functions of the graph
 
-	mu    sync.Mutex // for what follows, and updates
-	graph *Graph     // whose nodes stand for those of the executable graph
-	nodes []*Node    // as they run now
-	past  []*Node    // that runs of before an update may still use
+	mu    sync.Mutex // guards the fields below, and updates
+	graph *Graph     // whose nodes identify those of the executable graph
+	nodes []*Node    // current nodes
+	past  []*Node    // nodes that runs from before an update may still use
 }
 
-// mostPast is how many nodes that updates have replaced keep their buffers: then
-// an update waits for the runs.
+// mostPast limits how many nodes that updates have replaced keep their buffers.
+// Beyond it an update waits for the runs.
 const mostPast = 256
 
 // Launch runs the graph in the order of the stream. On a GPU it returns when the run is
@@ -62,7 +62,7 @@ func (e *GraphExec) Launch(s *Stream) error {
 	return driverError("launch graph", s.launched(n, e.drv.Launch(s.drv)))
 }
 
-// bind makes the calls of nodes those of the executable graph.
+// bind makes calls of Go functions go through the executable graph.
 func (e *GraphExec) bind(works []driver.GraphNode) []driver.GraphNode {
 	for i := range works {
 		if f := works[i].Call; f != nil {
@@ -84,22 +84,23 @@ func (e *GraphExec) call(f func() error) error {
 	})
 }
 
-// notCalled is [Stream.notCalled] of the graph.
+// notCalled returns an error if a function of the graph is the caller; see
+// [Stream.notCalled].
 func (e *GraphExec) notCalled() error {
 	if e.callers.Here() {
-		return invalid("the graph waits for this function to return, which uses it; leave that to a goroutine that the function starts")
+		return invalid("the graph is waiting for the function that makes this call; make it on a goroutine that the function starts")
 	}
 	return nil
 }
 
-// failed takes the error of a call.
+// failed records the error of a call.
 func (e *GraphExec) failed(err error) {
 	if s := e.last.Load(); s != nil {
 		s.failed.CompareAndSwap(nil, &err)
 	}
 }
 
-// record makes the graph a node of another one.
+// record adds the graph as a node to another one.
 func (e *GraphExec) record(c *capture, s *Stream) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -115,10 +116,10 @@ func holdsOf(nodes []*Node) []hold {
 	return holds
 }
 
-// Update replaces the work of node n in later runs by what a function records: one operation
-// of the same kind, such as a launch with other arguments, another grid or another kernel. n
-// belongs to the graph that was instantiated, which does not change, or to the last one of
-// UpdateAll.
+// Update replaces the work of node n in later runs. The function records the new work, one
+// operation of the same kind, such as a launch with other arguments, another grid or
+// another kernel. n is a node of the graph that was instantiated, which does not change, or
+// of the graph last passed to UpdateAll.
 //
 // Updates of launches, copies between buffers and fills take a few microseconds. The driver
 // cannot update cooperative launches, copies of Go slices, calls, graphs and conditions: for
@@ -142,9 +143,9 @@ func (e *GraphExec) Update(n *Node, record func(s *Stream) error) error {
 	case n == nil:
 		return driverError("update graph", invalid("node is nil"))
 	case n.graph != e.graph || n.index >= len(e.nodes):
-		return driverError("update graph", invalid("%v is no node of the executable graph", n))
+		return driverError("update graph", invalid("%v is not a node of the executable graph", n))
 	case len(fresh) != 1 || fresh[0].Kind() != n.Kind():
-		return driverError("update graph", invalid("%v can be replaced by one node of that kind only, not by %v", n, fresh))
+		return driverError("update graph", invalid("%v can only be replaced by one node of the same kind, not by %v", n, fresh))
 	}
 	fresh[0].work.After = n.work.After
 	return driverError("update graph", e.replace(map[int]*Node{n.index: fresh[0]}))
@@ -187,7 +188,7 @@ func (e *GraphExec) UpdateAll(g *Graph) error {
 	return nil
 }
 
-// replace exchanges nodes, and what they hold.
+// replace replaces nodes, and acquires and releases the objects that they use.
 func (e *GraphExec) replace(changes map[int]*Node) error {
 	works := make(map[int]driver.GraphNode, len(changes))
 	var held []*Node
@@ -223,7 +224,7 @@ func (e *GraphExec) replace(changes map[int]*Node) error {
 	return err
 }
 
-// sameWork reports whether two nodes of the same kind do the same.
+// sameWork reports whether two nodes of the same kind do the same work.
 func sameWork(a, b *driver.GraphNode) bool {
 	switch a.Kind {
 	case driver.GraphCall, driver.GraphBody, driver.GraphIf, driver.GraphWhile:
@@ -273,7 +274,7 @@ func (e *GraphExec) destroy() error {
 	return errors.Join(err, e.dev.release())
 }
 
-// drop ends the holds of the nodes.
+// drop releases the objects that the nodes use.
 func (e *GraphExec) drop() {
 	for _, n := range e.nodes {
 		n.release()
@@ -285,7 +286,7 @@ func (e *GraphExec) drop() {
 }
 
 // acquire begins a use of the executable graph, which release ends. If dev is not
-// nil, it must be of that device.
+// nil, the graph must be of that device.
 func (e *GraphExec) acquire(dev *Device) error {
 	switch {
 	case e == nil:
@@ -305,11 +306,11 @@ func (e *GraphExec) acquire(dev *Device) error {
 
 func (e *GraphExec) release() {
 	if e.lease.Release() {
-		e.destroy() // the error is lost: Close has returned
+		e.destroy() // the error is dropped: Close has already returned
 	}
 }
 
-// closeGraphs closes what is left when a device is closed.
+// closeGraphs closes the remaining graphs when the device is closed.
 func (d *Device) closeGraphs() error {
 	d.mu.Lock()
 	graphs := d.graphs

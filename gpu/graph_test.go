@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// captured captures a graph and makes it ready to run.
+// captured captures and instantiates a graph.
 func captured(t testing.TB, d *Device, record func(s *Stream) error) (*Graph, *GraphExec) {
 	t.Helper()
 	g := must[*Graph](t)(d.Capture(record))
@@ -38,7 +38,7 @@ func TestACapturedGraphReplaysItsWork(t *testing.T) {
 		if got := download(t, s, z)[1]; got != 0 {
 			t.Errorf("recording did the work: %v", got)
 		}
-		clear(host) // the graph has the elements of then
+		clear(host) // the graph has the elements of that time
 		for _, stream := range []*Stream{s, other, s} {
 			do(t, Zero(stream, z))
 			do(t, Zero(stream, x))
@@ -207,7 +207,7 @@ func TestAGraphHoldsTheBuffersThatItUses(t *testing.T) {
 	})
 }
 
-func TestAGraphThatWasNotClosedGoesWithItsDevice(t *testing.T) {
+func TestAnOpenGraphIsClosedWithItsDevice(t *testing.T) {
 	k := NewKernel(saxpyInfo)
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s := d.DefaultStream()
@@ -286,7 +286,7 @@ func TestConditionsAreReadWhenTheGraphRuns(t *testing.T) {
 		if nodes := g.Nodes(); nodes[0].Kind() != IfNode || nodes[1].Kind() != WhileNode || nodes[1].String() != "while of 1 node" {
 			t.Errorf("nodes: %v", nodes)
 		}
-		// A kernel that fails ends the loop that it would have ended.
+		// A failing kernel ends the loop that it would have ended otherwise.
 		empty := y.Slice(0, 0)
 		_, failing := captured(t, d, func(s *Stream) error {
 			return While(s, rounds, func(s *Stream) error { return down.Launch(s, one, x, empty) })
@@ -381,15 +381,15 @@ func TestStreamsJoinAGraphByGoingOnAfterAnother(t *testing.T) {
 	})
 }
 
-// TestRandomWorkIsTheSameInAGraph does random work on streams that are forked and
-// joined, and the same work in a graph.
+// TestRandomWorkIsTheSameInAGraph does random work on streams that fork and join, and
+// the same work in a graph.
 func TestRandomWorkIsTheSameInAGraph(t *testing.T) {
 	k := NewKernel(saxpyInfo)
 	everyDevice(t, func(t *testing.T, d *Device) {
 		const n = 64
 		main := d.DefaultStream()
 		side := must[*Stream](t)(d.NewStream(context.Background()))
-		// Each stream has buffers of its own between a fork and a join.
+		// Between a fork and a join, each stream has its own buffers.
 		var buffers [6]*Buffer[float32]
 		for i := range buffers {
 			buffers[i] = upload(t, main, ramp(n)...)
@@ -485,8 +485,8 @@ func TestADeviceIsWaitedForWhileAStreamRecords(t *testing.T) {
 	})
 }
 
-// TestNodesAreAddedConcurrently adds from goroutines that wait for each other
-// while they record, each of them two nodes, after one that all come after.
+// TestNodesAreAddedConcurrently adds nodes from goroutines that wait for each other
+// while they record. Each adds two nodes, after one common node.
 func TestNodesAreAddedConcurrently(t *testing.T) {
 	k := NewKernel(saxpyInfo)
 	everyDevice(t, func(t *testing.T, d *Device) {
@@ -507,7 +507,7 @@ func TestNodesAreAddedConcurrently(t *testing.T) {
 				var err error
 				nodes[i], err = g.Add(func(s *Stream) error {
 					recording.Done()
-					recording.Wait() // all record now
+					recording.Wait() // all are recording now
 					return errors.Join(Fill(s, sums[i], float32(i)), launchSaxpy(k, s, Linear(n), 10, n, ones, sums[i]))
 				}, first)
 				if err != nil {

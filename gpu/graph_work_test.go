@@ -26,7 +26,7 @@ func TestGraphsCopyFromAndToTheHost(t *testing.T) {
 		})
 		for run := range 3 {
 			for i := range in.Data() {
-				in.Data()[i] = float32(i + run) // read by the run, not by the recording
+				in.Data()[i] = float32(i + run) // the run reads it, not the recording
 			}
 			do(t, e.Launch(s))
 			do(t, s.Synchronize(context.Background()))
@@ -87,7 +87,7 @@ func TestBlocksThatWaitForEachOtherInAGraph(t *testing.T) {
 			return errors.Join(
 				turn.Launch(s, four, x),
 				s.Record(fork), side.Wait(fork),
-				turn.Launch(s, four, x), turn.Launch(side, four, y), // side by side, if they could be
+				turn.Launch(s, four, x), turn.Launch(side, four, y), // concurrently, if that were possible
 				turn.Launch(s, four, x),
 			)
 		})
@@ -104,7 +104,7 @@ func TestBlocksThatWaitForEachOtherInAGraph(t *testing.T) {
 		err := second(must[*Graph](t)(d.Capture(func(s *Stream) error {
 			return turn.Launch(s, Blocks(Dim3{X: 1 << 20}, Dim3{X: 32}), x)
 		})).Instantiate())
-		if err == nil { // devices that do their work at once find it then
+		if err == nil { // synchronous devices have detected it by then
 			_, huge := captured(t, d, func(s *Stream) error { return turn.Launch(s, Blocks(Dim3{X: 1 << 20}, Dim3{X: 32}), x) })
 			err = huge.Launch(s)
 			do(t, huge.Close())
@@ -190,7 +190,7 @@ func TestGraphsCallGoFunctions(t *testing.T) {
 		err := second(d.Capture(func(s *Stream) error {
 			return While(s, flag, func(s *Stream) error { return s.Call(func() error { return nil }) })
 		}))
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "gpu: record while: the body holds a call of a Go function, which conditional nodes cannot") {
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "gpu: record while: the body contains a call of a Go function, which is not possible in conditional nodes") {
 			t.Errorf("a call within a loop: %v", err)
 		}
 		closeAll(t, e, other, in, out, x, flag)
@@ -223,7 +223,7 @@ func TestAnUploadWhileAStreamRecordsIsDoneByEachRun(t *testing.T) {
 			x, err = Upload(s, values)
 			return err
 		})
-		values[0] = 9 // the elements of before are recorded
+		values[0] = 9 // the earlier elements are recorded
 		for range 2 {
 			do(t, Zero(s, x))
 			do(t, e.Launch(s))

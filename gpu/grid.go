@@ -11,16 +11,17 @@ import (
 // threads and leave the block size to the kernel; [Blocks] sets both. The zero value is an
 // empty grid, which cannot be launched.
 type Grid struct {
-	threads Dim3 // at least; if rank > 0
-	rank    int  // dimensions that blocks may extend in, 0 if made by Blocks
+	threads Dim3 // minimum; if rank > 0
+	rank    int  // dimensions that blocks may extend in; 0 if Blocks made the grid
 
 	blocks Dim3 // if rank is 0
-	block  Dim3 // if rank is 0, or the caller's
+	block  Dim3 // if rank is 0 or the caller has set it
 	shared int  // dynamic shared memory in bytes
 }
 
-// Linear returns a grid of at least n threads along X. The last block, or cluster of blocks, is
-// complete, so the index of some of its threads may be n or more. Kernels skip these threads:
+// Linear returns a grid of at least n threads along X. Blocks, and clusters of blocks, are
+// always complete, so some threads may have an index of n or more. Kernels skip these
+// threads:
 //
 //	if i := t.Global(); i < n { ... }
 func Linear(n int) Grid {
@@ -52,8 +53,7 @@ func (g Grid) Block(block Dim3) Grid {
 	return g
 }
 
-// Shared returns g with the given number of bytes of dynamic shared memory for
-// each block.
+// Shared returns g with the given number of bytes of dynamic shared memory per block.
 func (g Grid) Shared(bytes int) Grid {
 	g.shared = bytes
 	return g
@@ -88,13 +88,12 @@ func filled(d Dim3) Dim3 {
 	return d
 }
 
-// blockSizes are the blocks that a kernel gets on grids of one to three
-// dimensions.
+// blockSizes are a kernel's default block sizes on grids of one to three dimensions.
 type blockSizes [3]Dim3
 
-// chooseBlocks picks the block sizes for a kernel that declares the given block,
-// zero if it declares none. resident is the number of blocks of a size that a
-// multiprocessor holds.
+// chooseBlocks picks the block sizes for a kernel that declares the given block size,
+// zero if it declares none. resident returns the number of blocks of a size that are
+// resident on a multiprocessor.
 func chooseBlocks(declared Dim3, p driver.Properties, resident func(threads int) int) blockSizes {
 	if declared.X > 0 {
 		b := filled(declared)
@@ -111,11 +110,11 @@ func chooseBlocks(declared Dim3, p driver.Properties, resident func(threads int)
 	}
 }
 
-// statesBlock reports whether the grid says how many threads a block has.
+// statesBlock reports whether the grid sets the block size.
 func (g Grid) statesBlock() bool { return g.rank == 0 || g.block != (Dim3{}) }
 
-// blocksOf returns the blocks of the grid, each of the given threads, for a kernel with
-// the given clusters, zero if it has none.
+// blocksOf returns the number of blocks of the grid, for the given block size and the
+// kernel's cluster size, zero if it has none.
 func (g Grid) blocksOf(block, cluster Dim3) (blocks Dim3, err error) {
 	if g.rank == 0 {
 		return g.blocks, g.checkExtents(g.blocks, block)
@@ -142,7 +141,7 @@ func (g Grid) blocksOf(block, cluster Dim3) (blocks Dim3, err error) {
 	return Dim3{X: roundUp(blocks.X, c.X), Y: roundUp(blocks.Y, c.Y), Z: roundUp(blocks.Z, c.Z)}, nil
 }
 
-// gridOf names the function for grids that have the dimensions of d.
+// gridOf names the function that makes grids with the dimensions of d.
 func gridOf(d Dim3) string {
 	if d.Z > 1 {
 		return "gpu.Volume"
@@ -153,7 +152,7 @@ func gridOf(d Dim3) string {
 // isFlatterThan reports whether d extends in a dimension that g does not have.
 func (g Grid) isFlatterThan(d Dim3) bool { return g.rank < 3 && d.Z > 1 || g.rank < 2 && d.Y > 1 }
 
-// checkExtents reports extents of g that are zero or less.
+// checkExtents returns an error if an extent of g is zero or negative.
 func (g Grid) checkExtents(extents ...Dim3) error {
 	for _, d := range extents {
 		switch least := min(d.X, d.Y, d.Z); {
@@ -174,8 +173,8 @@ func divideUp(n, by int) int {
 	return q
 }
 
-// roundUp returns the least multiple of to that is not below n, or n if that is
-// beyond int.
+// roundUp returns the smallest multiple of to that is at least n, or n if that
+// exceeds int.
 func roundUp(n, to int) int {
 	if over := n % to; over != 0 && n <= math.MaxInt-to {
 		n += to - over
@@ -186,7 +185,7 @@ func roundUp(n, to int) int {
 // within reports whether no dimension of d exceeds that of most.
 func within(d, most Dim3) bool { return d.X <= most.X && d.Y <= most.Y && d.Z <= most.Z }
 
-// checkSize reports why a device cannot run the grid.
+// checkSize returns an error if the device cannot run the grid.
 func checkSize(g Grid, blocks, block Dim3, staticShared int, p *driver.Properties, a *driver.Limits) error {
 	switch {
 	case !within(blocks, a.Grid):
@@ -194,16 +193,16 @@ func checkSize(g Grid, blocks, block Dim3, staticShared int, p *driver.Propertie
 	case !within(block, a.Block):
 		return invalid("block %v is too large, the device allows %v", block, a.Block)
 	}
-	// The extents are a device's now, so that their product does not overflow.
+	// The extents are within the device's limits, so their product does not overflow.
 	switch n := block.X * block.Y * block.Z; {
 	case n > a.ThreadsPerBlock:
 		return invalid("block %v has %d threads, the device allows %d", block, n, a.ThreadsPerBlock)
 	case n > p.MaxThreads:
-		return invalid("block %v has %d threads, the kernel's %d registers a thread allow %d", block, n, p.Registers, p.MaxThreads)
+		return invalid("block %v has %d threads, the kernel's %d registers per thread allow %d", block, n, p.Registers, p.MaxThreads)
 	case g.shared < 0:
 		return invalid("negative size of dynamic shared memory: %d bytes", g.shared)
 	case g.shared > a.SharedPerBlock-staticShared:
-		return invalid("%d bytes of dynamic shared memory beside %d static ones, the device allows %d in all", g.shared, staticShared, a.SharedPerBlock)
+		return invalid("%d bytes of dynamic and %d bytes of static shared memory, the device allows %d in all", g.shared, staticShared, a.SharedPerBlock)
 	default:
 		return nil
 	}

@@ -102,8 +102,8 @@ func TestBlocksBeyondTheDeviceAreNamedWithTheirExtents(t *testing.T) {
 		{"a long block", Dim3{X: 1 << 31, Y: 1, Z: 1}, 0, "block 2147483648x1x1 is too large, the device allows 1024x1024x64"},
 		{"a block whose threads overflow", Dim3{X: 1 << 32, Y: 1 << 32, Z: 1}, 0, "block 4294967296x4294967296x1 is too large, the device allows 1024x1024x64"},
 		{"a block of too many threads", Dim3{X: 64, Y: 32, Z: 1}, 0, "block 64x32x1 has 2048 threads, the device allows 1024"},
-		{"a block of too many registers", Dim3{X: 1024, Y: 1, Z: 1}, 0, "block 1024x1x1 has 1024 threads, the kernel's 128 registers a thread allow 512"},
-		{"shared memory that overflows", one, math.MaxInt, "9223372036854775807 bytes of dynamic shared memory beside 1024 static ones, the device allows 232448 in all"},
+		{"a block of too many registers", Dim3{X: 1024, Y: 1, Z: 1}, 0, "block 1024x1x1 has 1024 threads, the kernel's 128 registers per thread allow 512"},
+		{"shared memory that overflows", one, math.MaxInt, "9223372036854775807 bytes of dynamic and 1024 bytes of static shared memory, the device allows 232448 in all"},
 		{"negative shared memory", one, -1, "negative size of dynamic shared memory: -1 bytes"},
 	} {
 		g := Blocks(one, test.block).Shared(test.shared)

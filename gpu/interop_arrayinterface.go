@@ -11,13 +11,14 @@ import (
 	"quern.dev/internal/typestr"
 )
 
-// CUDAArrayInterface describes a buffer of a GPU as an array of the given shape
-// in the order of rows; without a shape, of one dimension. It is the JSON text of
-// the dictionary that Python libraries expect as __cuda_array_interface__ (version
-// 3), for Python in the same process; another one takes an [IPCHandle] and puts the
-// address that it opens in the place of this one.
+// CUDAArrayInterface describes a GPU buffer as a row-major array of the given shape,
+// or as one-dimensional if there is no shape. It returns the JSON text of the
+// dictionary that Python libraries expect as __cuda_array_interface__ (version 3),
+// for Python in the same process. Another process opens an [IPCHandle] and replaces
+// the address in the dictionary by its own.
 //
-// If s is not nil, the reader makes its work follow what s was asked for.
+// If s is not nil, the consumer orders its work after the work that s has so far.
+// Otherwise wait for that work first. Keep the buffer open while it is used.
 // Otherwise wait for the work before. The buffer stays open while it is used.
 func (b *Buffer[T]) CUDAArrayInterface(s *Stream, shape ...int) ([]byte, error) {
 	const doing = "array interface"
@@ -36,7 +37,7 @@ func (b *Buffer[T]) CUDAArrayInterface(s *Stream, shape ...int) ([]byte, error) 
 	dictionary := struct {
 		Shape   []int    `json:"shape"`
 		Type    string   `json:"typestr"`
-		Data    [2]any   `json:"data"` // address, whether it is read-only
+		Data    [2]any   `json:"data"` // address; whether it is read-only
 		Strides *[]int   `json:"strides"`
 		Stream  *uintptr `json:"stream"`
 		Version int      `json:"version"`
@@ -54,14 +55,13 @@ func (b *Buffer[T]) CUDAArrayInterface(s *Stream, shape ...int) ([]byte, error) 
 	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // "<f4" as it is
+	encoder.SetEscapeHTML(false) // keeps "<f4" unescaped
 	err = encoder.Encode(dictionary)
 	return bytes.TrimSpace(text.Bytes()), driverError(doing, err)
 }
 
-// Handle returns the stream of a GPU as the CUstream that other libraries know,
-// so that they can put work into it or wait for it. It is 0 for other devices,
-// and after Close.
+// Handle returns the stream of a GPU as a CUstream, so that other libraries can add
+// work to it or wait for it. It is 0 for other devices and after Close.
 func (s *Stream) Handle() uintptr {
 	if s.acquire() != nil {
 		return 0

@@ -15,17 +15,17 @@ import (
 	"quern.dev/kernel"
 )
 
-// DLPackFormat is one of the C structures of DLPack, by which libraries of one
-// process hand each other arrays without copying them.
+// DLPackFormat is one of the C structures of DLPack. Libraries in the same process
+// use them to share arrays without copying.
 type DLPackFormat int
 
-// The structures.
+// The structures of DLPack.
 const (
 	DLManagedTensorVersioned DLPackFormat = iota // DLPack 1.0 and later
-	DLManagedTensor                              // before
+	DLManagedTensor                              // earlier versions
 )
 
-// Capsule returns the name of a Python capsule that holds the structure.
+// Capsule returns the name of a Python capsule that contains the structure.
 func (f DLPackFormat) Capsule() string {
 	if f == DLManagedTensor {
 		return "dltensor"
@@ -40,17 +40,17 @@ func (f DLPackFormat) check() error {
 	return nil
 }
 
-// ExportDLPack returns the address of a C structure that describes b as an array
-// of the given shape in the order of rows; without a shape, of one dimension. It
-// is for a library of the same process that consumes DLPack tensors, and that
-// calls the structure's deleter once, on any thread. Until then the memory stays,
-// also if b is closed.
+// ExportDLPack returns the address of a C structure that describes b as a row-major
+// array of the given shape, or as one-dimensional if there is no shape. The address is
+// for a library in the same process that consumes DLPack tensors. The library calls the
+// structure's deleter once, on any thread. Until then the memory stays allocated, even
+// if b is closed.
 //
-// The two libraries order their work themselves: wait for the stream before, or
-// make the other's work follow it (see [Stream.Handle]). The other library's work has
-// to be done when it calls the deleter: memory of a pool, and such that was made beside
-// actors, may be given out again at once if b is closed. Buffers of the simulator
-// and views of a [Unified] cannot be exported.
+// The two libraries order their work themselves: either wait for the stream first, or
+// make the other library's work follow it (see [Stream.Handle]). The other library must
+// have finished its work when it calls the deleter. If b is closed by then, the memory
+// may be reused at once if it comes from a pool or was allocated while actors were
+// running. Buffers of the simulator and views of a [Unified] cannot be exported.
 func ExportDLPack[T any](b *Buffer[T], f DLPackFormat, shape ...int) (unsafe.Pointer, error) {
 	const doing = "export dlpack"
 	if err := f.check(); err != nil {
@@ -93,7 +93,7 @@ func exportDLPack[T any](b *Buffer[T], f DLPackFormat, shape []int) (unsafe.Poin
 	return dlpack.New(t, lengths, strides, f == DLManagedTensorVersioned, b.mem.release)
 }
 
-// shapeOf checks that a shape has as many elements as a buffer.
+// shapeOf checks that a shape has the same number of elements as a buffer.
 func shapeOf[T any](b *Buffer[T], shape []int) ([]int, error) {
 	if len(shape) == 0 {
 		return []int{b.length}, nil
@@ -111,10 +111,10 @@ func shapeOf[T any](b *Buffer[T], shape []int) ([]int, error) {
 	return shape, nil
 }
 
-// ImportDLPack makes a buffer of a C structure that another library of the
-// process has exported, in the order of rows and in memory of the device, and
-// returns its shape. Closing the buffer waits for the device's work and calls the
-// structure's deleter. If there is an error, the structure is still the caller's.
+// ImportDLPack returns a buffer for a C structure that another library of the process
+// has exported, and its shape. The tensor must be row-major and in memory of the
+// device. Closing the buffer waits for the device's work and calls the structure's
+// deleter. After an error the structure still belongs to the caller.
 func ImportDLPack[T any](d *Device, f DLPackFormat, tensor unsafe.Pointer) (*Buffer[T], []int, error) {
 	const doing = "import dlpack"
 	if err := errors.Join(f.check(), d.check()); err != nil {
@@ -146,15 +146,15 @@ func ImportDLPack[T any](d *Device, f DLPackFormat, tensor unsafe.Pointer) (*Buf
 	return &Buffer[T]{mem: m, length: n}, shape, nil
 }
 
-// importDLPack returns where the elements of a tensor are and its shape.
+// importDLPack returns the memory of a tensor's elements, and its shape.
 func importDLPack[T any](d *Device, v *dlpack.Versioned) (driver.Memory, []int, error) {
 	var none driver.Memory
 	t := &v.Tensor
 	if v.Major != dlpack.Major {
-		return none, nil, invalid("DLPack version %d.%d, known is %d", v.Major, v.Minor, dlpack.Major)
+		return none, nil, invalid("unsupported DLPack version %d.%d, want %d", v.Major, v.Minor, dlpack.Major)
 	}
 	if v.Flags&dlpack.ReadOnly != 0 {
-		return none, nil, invalid("the tensor must not be written; copy it in its library")
+		return none, nil, invalid("the tensor is read-only; copy it in its library first")
 	}
 	device, err := d.dlDevice()
 	if err != nil {
@@ -181,13 +181,13 @@ func importDLPack[T any](d *Device, v *dlpack.Versioned) (driver.Memory, []int, 
 	}
 	m := driver.Memory{Addr: uint64(address)}
 	if device.Type == dlpack.CPU {
-		m.Host = *(*unsafe.Pointer)(unsafe.Pointer(&address)) // the producer's memory, not Go's: it stays until its deleter is called
+		m.Host = *(*unsafe.Pointer)(unsafe.Pointer(&address)) // memory of the producer, not of Go: it stays until the deleter is called
 	}
 	return m, shape, nil
 }
 
-// rowsOf returns the shape of a tensor whose elements follow each other in the
-// order of rows.
+// rowsOf returns the shape of a tensor. It returns an error if the tensor is not
+// contiguous and row-major.
 func rowsOf(t *dlpack.Tensor) ([]int, error) {
 	lengths, strides := t.Lengths(t.Shape), t.Lengths(t.Strides)
 	if len(lengths) != int(t.Dims) {
@@ -208,7 +208,7 @@ func rowsOf(t *dlpack.Tensor) ([]int, error) {
 	return shape, nil
 }
 
-// dlDevice returns DLPack's name of the device.
+// dlDevice returns the device in DLPack's terms.
 func (d *Device) dlDevice() (dlpack.Device, error) {
 	switch d.backend {
 	case CPU:
@@ -222,7 +222,7 @@ func (d *Device) dlDevice() (dlpack.Device, error) {
 	}
 }
 
-// dlType returns DLPack's name of a type.
+// dlType returns a type in DLPack's terms.
 func dlType(t reflect.Type) (dlpack.DataType, error) {
 	kind := dlpack.DataType{Bits: uint8(8 * min(t.Size(), 16)), Lanes: 1}
 	switch k := t.Kind(); {

@@ -8,8 +8,8 @@ import (
 	"quern.dev/gpu"
 )
 
-// The address that ExportDLPack returns is what a library of the process takes;
-// here it is this package itself.
+// Another library of the process would take the address that ExportDLPack returns;
+// here this package does.
 func ExampleExportDLPack() {
 	dev, err := gpu.Open(gpu.Config{Device: "cpu"})
 	if err != nil {

@@ -54,7 +54,7 @@ func roundTrip[T comparable](t *testing.T, d *Device, values ...T) {
 	}
 }
 
-func TestTensorsThatAreNoBuffers(t *testing.T) {
+func TestTensorsThatCannotBeBuffers(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	data := []float32{1, 2, 3, 4}
 	of := func(change func(*dlpack.Versioned)) unsafe.Pointer {
@@ -74,8 +74,8 @@ func TestTensorsThatAreNoBuffers(t *testing.T) {
 		{"<nil>", func(v *dlpack.Versioned) { v.Tensor.Strides = nil }},
 		{"<nil>", func(v *dlpack.Versioned) { v.Tensor.Dims = 0 }},
 		{"<nil>", func(v *dlpack.Versioned) { v.Tensor.Shape, v.Tensor.Strides = &[]int64{0, 7}[0], &[]int64{9, 9}[0] }},
-		{"DLPack version 2.0, known is 1", func(v *dlpack.Versioned) { v.Major = 2 }},
-		{"the tensor must not be written", func(v *dlpack.Versioned) { v.Flags = dlpack.ReadOnly }},
+		{"unsupported DLPack version 2.0, want 1", func(v *dlpack.Versioned) { v.Major = 2 }},
+		{"the tensor is read-only", func(v *dlpack.Versioned) { v.Flags = dlpack.ReadOnly }},
 		{"the tensor is on device {2 0}, not {1 0}", func(v *dlpack.Versioned) { v.Tensor.Device.Type = dlpack.CUDA }},
 		{"type {2 64 1} (code, bits, lanes), not {2 32 1} of float32", func(v *dlpack.Versioned) { v.Tensor.Type.Bits = 64 }},
 		{"type {2 32 4}", func(v *dlpack.Versioned) { v.Tensor.Type.Lanes = 4 }},
@@ -139,7 +139,7 @@ func TestArrayInterface(t *testing.T) {
 	closeAll(t, b, host, d, cpu)
 }
 
-// BenchmarkDLPack measures handing a buffer over and its end.
+// BenchmarkDLPack measures exporting a buffer and calling the deleter.
 func BenchmarkDLPack(b *testing.B) {
 	d := must[*Device](b)(Open(Config{Device: "cpu"}))
 	x := upload(b, d.DefaultStream(), ramp(8)...)

@@ -57,13 +57,13 @@ func TestHandlesThatCannotBeOpened(t *testing.T) {
 		want string
 	}{
 		{"no handle", second(OpenIPC[int32](d, IPCHandle{})), ErrInvalid, "gpu: open ipc handle: the handle names memory with 0 bytes, want 64"},
-		{"elements that do not fit", second(OpenIPC[int64](d, good)), ErrInvalid, "the handle's size of 12 bytes is not that of elements of 8"},
+		{"elements that do not fit", second(OpenIPC[int64](d, good)), ErrInvalid, "the handle's size of 12 bytes is not a multiple of the element size 8"},
 		{"elements that a device has not", second(OpenIPC[*int](d, good)), ErrInvalid, "cannot hold elements of type *int"},
-		{"a device without names", second(OpenIPC[int32](cpu, good)), errors.ErrUnsupported, "memory of cpu has no name in other processes"},
-		{"memory without a name", second(host.IPCHandle()), errors.ErrUnsupported, "memory of cpu has no name in other processes"},
-		{"no memory", second(empty.IPCHandle()), ErrInvalid, "gpu: ipc handle: an empty buffer has no name"},
-		{"memory of a pool", second(pooled.IPCHandle()), ErrInvalid, "gpu: ipc handle: a buffer of a pool has no name in other processes; use Alloc"},
-		{"an offset between elements", second(OpenIPC[int32](d, IPCHandle{Memory: good.Memory, Offset: 2, Size: 4})), ErrInvalid, "the handle's offset of 2 bytes is not that of an element, a multiple of 4"},
+		{"a device without handles", second(OpenIPC[int32](cpu, good)), errors.ErrUnsupported, "memory of cpu has no IPC handle"},
+		{"memory without a handle", second(host.IPCHandle()), errors.ErrUnsupported, "memory of cpu has no IPC handle"},
+		{"no memory", second(empty.IPCHandle()), ErrInvalid, "gpu: ipc handle: an empty buffer has no IPC handle"},
+		{"memory of a pool", second(pooled.IPCHandle()), ErrInvalid, "gpu: ipc handle: a buffer of a pool has no IPC handle; use Alloc"},
+		{"an offset between elements", second(OpenIPC[int32](d, IPCHandle{Memory: good.Memory, Offset: 2, Size: 4})), ErrInvalid, "the handle's offset of 2 bytes is not a multiple of 4, the alignment of an element"},
 		{"a closed buffer", second(closed.IPCHandle()), ErrClosed, "buffer is closed"},
 		{"nil", second((*Buffer[int32])(nil).IPCHandle()), ErrInvalid, "buffer is nil"},
 	} {
@@ -91,10 +91,10 @@ func TestHandlesOnASystemWithoutThem(t *testing.T) {
 	closeAll(t, b, d)
 }
 
-// ipcVariable makes the test a process that opens the handle which it holds.
+// ipcVariable makes the test process open the handle in this variable.
 const ipcVariable = "QUERN_TEST_IPC"
 
-// Two processes see the same memory of a GPU.
+// Two processes share memory of a GPU.
 func TestProcessesShareMemory(t *testing.T) {
 	if text := os.Getenv(ipcVariable); text != "" {
 		openAndFill(t, text)

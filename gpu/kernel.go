@@ -26,7 +26,7 @@ import (
 // last one.
 const VariantVariable = "QUERN_VARIANT"
 
-// maxVariants is how many variants a kernel can have.
+// maxVariants is the maximum number of variants per kernel.
 const maxVariants = 4
 
 func faultKind(k compiled.SiteKind) FaultKind {
@@ -49,14 +49,14 @@ func faultKind(k compiled.SiteKind) FaultKind {
 type Kernel struct {
 	launches sync.Pool   // of *Launch
 	lease    lease.Lease // held by launches, and by graphs and inline launches
-	err      error       // why it cannot be launched
+	err      error       // why the kernel cannot be launched
 	limited  bool        // some variant has limits
 
 	info    kernelInfo
 	params  []driver.Param
 	special []specialForm
-	first   int // variant that launches may use; see VariantVariable
-	base    int // the first of these with a thread for each of the kernel's
+	first   int // first variant that launches may use; see VariantVariable
+	base    int // first of these that has one thread per thread of the kernel
 
 	mu     sync.Mutex
 	places map[*loadedKernel]struct{}
@@ -65,7 +65,7 @@ type Kernel struct {
 // kernelInfo describes a kernel.
 type kernelInfo struct {
 	compiled.Kernel
-	modules string // name of the modules in Code, if not Name
+	modules string // name of the modules in Code, if it differs from Name
 }
 
 // param returns parameter i.
@@ -91,7 +91,7 @@ func newKernel(info kernelInfo) *Kernel {
 	}
 	n := len(info.Variants)
 	if n > maxVariants || len(info.Variants[n-1].Limits) > 0 {
-		k.err = invalid("the kernel has %d variants, of which the last must have no limits", n)
+		k.err = invalid("the kernel has %d variants, and the last one must have no limits", n)
 	}
 	for _, v := range info.Variants {
 		k.limited = k.limited || len(v.Limits) > 0
@@ -122,7 +122,7 @@ func (k *Kernel) Name() string {
 	return k.info.Name
 }
 
-// Params returns the kernel's parameters without the first one, the thread.
+// Params returns the kernel's parameters, except for the first one, the thread.
 func (k *Kernel) Params() []compiled.Param {
 	if k == nil {
 		return nil
@@ -152,7 +152,7 @@ func (k *Kernel) check() error {
 	}
 }
 
-// Prepare loads the kernel on d. Otherwise its first launch does.
+// Prepare loads the kernel on d. Otherwise the first launch on d loads it.
 func (k *Kernel) Prepare(d *Device) error {
 	if err := k.acquire(); err != nil {
 		return k.failed("prepare", err)
@@ -161,7 +161,7 @@ func (k *Kernel) Prepare(d *Device) error {
 	return k.failed("prepare", k.prepare(d))
 }
 
-// prepare is Prepare of a kernel in use.
+// prepare is Prepare for a kernel that is in use.
 func (k *Kernel) prepare(d *Device) error {
 	if err := d.check(); err != nil {
 		return err
@@ -226,7 +226,7 @@ func targetOf(ptx string) int {
 	return n
 }
 
-// placed returns the bytes of the kernel's shared variables if they are in
+// placed returns the size in bytes of the kernel's shared variables if they are in
 // dynamic shared memory; see [driver.Kernel].
 func (k *kernelInfo) placed() int {
 	if k.Shared <= driver.MaxStaticShared {
@@ -235,8 +235,8 @@ func (k *kernelInfo) placed() int {
 	return k.Shared
 }
 
-// hostForm returns the function that the CPU device runs: the kernel's own function if its
-// package is built with -cover, because that one has the counters.
+// hostForm returns the function that the CPU device runs. If the kernel's package was
+// built with -cover, that is the kernel's own function, because only it has the counters.
 func (k *kernelInfo) hostForm() host.Func {
 	if k.Plain != nil && k.Host != nil && coverage.Counts(k.Package) {
 		return k.Plain

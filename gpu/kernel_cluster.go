@@ -12,7 +12,7 @@ import (
 // elements in steps of t.Stride().
 type CooperativeLaunchError struct {
 	Blocks int // of the grid
-	Limit  int // most blocks with the block size and shared memory of the launch
+	Limit  int // maximum number of blocks with the block size and shared memory of the launch
 }
 
 // Error states the number of blocks and the limit.
@@ -57,7 +57,7 @@ func checkClusters(cluster, grid Dim3) error {
 	}
 	c := filled(cluster)
 	if grid.X%c.X != 0 || grid.Y%c.Y != 0 || grid.Z%c.Z != 0 {
-		return invalid("%v blocks are not a multiple of the kernel's clusters of %v; state a multiple, or use gpu.Linear, Plane or Volume, which round up", grid, c)
+		return invalid("%v blocks are not a multiple of the kernel's clusters of %v; use a multiple, or gpu.Linear, Plane or Volume, which round up", grid, c)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func TestKernelsCompiledAtRunTimeWaitForOtherBlocks(t *testing.T) {
 			}{
 				{"turn", Blocks(Dim3{X: 4}, Dim3{X: 32}), turned},
 				{"swap", Blocks(Dim3{X: 4}, Dim3{X: 32}), swapped},
-				{"swap", Linear(70), swapped}, // half of a cluster is beyond
+				{"swap", Linear(70), swapped}, // half of a cluster is beyond the data
 			} {
 				k, err := d.Compile(t.Context(), togetherSource, c.kernel)
 				if err != nil {
@@ -66,7 +66,7 @@ func TestKernelsCompiledAtRunTimeWaitForOtherBlocks(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := make([]int32, len(x))
-				for range 2 { // the counter starts anew
+				for range 2 { // the counter starts again
 					if err := errors.Join(CopyIn(s, b, x), k.Launch(s, c.grid, b)); err != nil {
 						t.Fatal(err)
 					}

@@ -7,14 +7,14 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Occupancy describes how a kernel fills a multiprocessor of a device. Many resident threads
-// hide the latency of memory.
+// Occupancy describes how many blocks of a kernel are resident on a multiprocessor. Many
+// resident threads hide the latency of memory.
 type Occupancy struct {
-	Blocks  int // resident on a multiprocessor at once
-	Threads int // of these blocks, in whole warps
-	Most    int // threads that can be resident
-	// Limit is what keeps more blocks out: "threads", "blocks", "registers" or
-	// "shared memory".
+	Blocks  int // resident blocks
+	Threads int // threads of these blocks, in whole warps
+	Most    int // maximum number of resident threads
+	// Limit is the resource that limits the number of blocks: "threads", "blocks",
+	// "registers" or "shared memory".
 	Limit string
 }
 
@@ -26,18 +26,17 @@ func (o Occupancy) Ratio() float64 {
 	return float64(o.Threads) / float64(o.Most)
 }
 
-// Occupancy returns how blocks of a size, each with the given bytes of dynamic shared memory,
-// fill a multiprocessor of d. It loads the kernel. If d or the kernel does not allow the
-// block, the error matches [ErrInvalid].
+// Occupancy returns the occupancy of a multiprocessor of d for the given block size and
+// bytes of dynamic shared memory per block. It loads the kernel. If d or the kernel does
+// not allow the block, the error matches [ErrInvalid].
 //
-// On a GPU the driver computes it. The CPU and the simulator have the limits of a GPU of
-// compute capability 9.0, except for registers.
+// On a GPU the driver computes the result. The CPU and the simulator have the limits of
+// a GPU of compute capability 9.0, except for registers.
 //
 //	o, err := k.Occupancy(dev, gpu.Dim3{X: 256}, 0)
 //	grid := gpu.Blocks(gpu.Dim3{X: o.Blocks * dev.Attributes().Multiprocessors}, gpu.Dim3{X: 256})
 //
-// is a grid that fills the device once, for kernels that go over their data with
-// a grid-stride loop.
+// is a grid that fills the device exactly once, for kernels with a grid-stride loop.
 func (k *Kernel) Occupancy(d *Device, block Dim3, shared int) (Occupancy, error) {
 	block = filled(block)
 	if err := k.acquire(); err != nil {
@@ -65,8 +64,8 @@ func (k *Kernel) Occupancy(d *Device, block Dim3, shared int) (Occupancy, error)
 	return o, nil
 }
 
-// Layout returns the blocks of a launch of the kernel on d with grid g, and the
-// threads of a block. It loads the kernel.
+// Layout returns the number of blocks and the block size of a launch of the kernel on
+// d with grid g. It loads the kernel.
 func (k *Kernel) Layout(d *Device, g Grid) (blocks, block Dim3, err error) {
 	if err := k.acquire(); err != nil {
 		return blocks, block, k.failed("layout of", err)
@@ -85,8 +84,8 @@ func (k *Kernel) Layout(d *Device, g Grid) (blocks, block Dim3, err error) {
 	return blocks, block, nil
 }
 
-// baseOn returns the variant from which launches on d take the blocks, of a kernel in
-// use.
+// baseOn returns the variant that determines the blocks of launches on d. The kernel
+// must be in use.
 func (k *Kernel) baseOn(d *Device) (*variant, error) {
 	if err := d.check(); err != nil {
 		return nil, err
@@ -98,30 +97,30 @@ func (k *Kernel) baseOn(d *Device) (*variant, error) {
 	return r.variant(k.base)
 }
 
-// checkBlock reports why d cannot run blocks of the kernel.
+// checkBlock returns an error if d cannot run such blocks of the kernel.
 func (k *Kernel) checkBlock(d *Device, v *variant, g Grid, blocks, block Dim3) error {
 	if err := g.checkExtents(blocks, block); err != nil {
 		return err
 	}
 	if want := k.info.Block; want.X > 0 && block != filled(want) {
-		return invalid("block %v, but the kernel is declared with block %v", block, filled(want))
+		return invalid("block %v, but the kernel declares block %v", block, filled(want))
 	}
 	return checkSize(g, blocks, block, k.info.Shared, &v.props, &d.drv.Info().Limits)
 }
 
-// defaultThreads is the size of a block that neither the kernel nor the caller
-// states. It is the same on every device, unless the kernel's registers do not
-// allow it or leave a GPU emptier than it needs to be, so that kernels whose
-// result depends on the block size mostly agree between devices.
+// defaultThreads is the block size if neither the kernel nor the caller sets one. It
+// is the same on every device, so that kernels whose result depends on the block size
+// mostly agree between devices. Another size is used if the kernel's registers do not
+// allow this one or if it lowers the occupancy.
 const defaultThreads = 256
 
-// blockCandidates are the sizes of blocks that a kernel may get: powers of two,
-// because reductions in shared memory often need that. Smaller and larger ones
-// cost a GPU more to schedule or leave it emptier at the end.
+// blockCandidates are the block sizes to choose from. They are powers of two, because
+// reductions in shared memory often need that. Much smaller or larger blocks take
+// longer to schedule or leave a GPU partly idle at the end.
 var blockCandidates = [...]int{defaultThreads, 128, 512, 64, 1024}
 
-// preferredThreads returns the first candidate of at most the given size that
-// keeps as many threads resident as the best one, or nearly so.
+// preferredThreads returns the first candidate, not larger than most, that keeps
+// nearly as many threads resident as the best one.
 func preferredThreads(most int, resident func(threads int) int) int {
 	var kept [len(blockCandidates)]int
 	best := 0
@@ -143,7 +142,7 @@ func preferredThreads(most int, resident func(threads int) int) int {
 	return n
 }
 
-// residentBlocks returns the number of resident blocks, 0 if there can be none.
+// residentBlocks returns the number of resident blocks, 0 if the block does not fit.
 func (v *variant) residentBlocks(threads, shared int) (int, error) {
 	a := v.attributes
 	if shared < 0 || shared > a.SharedPerBlock-v.info.Shared {
@@ -156,8 +155,7 @@ func (v *variant) residentBlocks(threads, shared int) (int, error) {
 	return n, nil
 }
 
-// registers returns the registers of a thread, 0 on devices on which they limit
-// nothing.
+// registers returns the registers per thread, 0 on devices that do not limit them.
 func (v *variant) registers() int {
 	if _, ok := v.function.(driver.Occupier); !ok {
 		return 0
@@ -171,11 +169,11 @@ type sharedSizes struct {
 	sizes  blockSizes
 }
 
-// mostSharedSizes is how many of them a variant keeps, so that launches need not
-// calculate.
+// mostSharedSizes is the number of results that a variant caches, so that launches
+// need not compute them.
 const mostSharedSizes = 16
 
-// sizesWith returns the block sizes for launches with so many bytes of dynamic
+// sizesWith returns the block sizes for launches with the given bytes of dynamic
 // shared memory.
 func (v *variant) sizesWith(shared int) (*blockSizes, error) {
 	if shared == 0 || v.info.Block.X > 0 {
@@ -208,7 +206,7 @@ func (v *variant) chooseSizes(shared int) (sizes blockSizes, err error) {
 	return sizes, err
 }
 
-// block returns the threads of a block of a launch of the variant.
+// block returns the block size of a launch of the variant.
 func (v *variant) block(g Grid) (Dim3, error) {
 	if g.statesBlock() {
 		return g.block, nil
@@ -220,7 +218,7 @@ func (v *variant) block(g Grid) (Dim3, error) {
 	return sizes[g.rank-1], nil
 }
 
-// resolve returns the blocks of a grid of the variant and the threads of a block.
+// resolve returns the number of blocks of a grid of the variant, and the block size.
 func (v *variant) resolve(g Grid) (blocks, block Dim3, err error) {
 	if block, err = v.block(g); err != nil {
 		return blocks, block, err

@@ -19,7 +19,7 @@ func ExampleKernel_Layout() {
 	fmt.Println(err)
 	// Output:
 	// 3x1x1 4x1x1 <nil>
-	// gpu: layout of scale: block 8x1x1, but the kernel is declared with block 4x1x1
+	// gpu: layout of scale: block 8x1x1, but the kernel declares block 4x1x1
 }
 
 func ExampleKernel_Occupancy() {

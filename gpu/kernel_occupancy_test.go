@@ -124,9 +124,9 @@ func TestBadLaunchConfigurationsNameTheMistake(t *testing.T) {
 		}{
 			{"an empty block", second(k.Occupancy(d, Dim3{}, 0)), ErrInvalid, "gpu: occupancy of saxpy: grid Blocks(1x1x1, 0x1x1) is empty"},
 			{"a block of too many threads", second(k.Occupancy(d, Dim3{X: 64, Y: 64}, 0)), ErrInvalid, "has 4096 threads, the device allows 1024"},
-			{"too much shared memory", second(k.Occupancy(d, Dim3{X: 64}, 1<<40)), ErrInvalid, "bytes of dynamic shared memory"},
+			{"too much shared memory", second(k.Occupancy(d, Dim3{X: 64}, 1<<40)), ErrInvalid, "bytes of dynamic and 0 bytes of static shared memory"},
 			{"negative shared memory", second(k.Occupancy(d, Dim3{X: 64}, -1)), ErrInvalid, "negative size of dynamic shared memory"},
-			{"another block than the declared one", second(declared.Occupancy(d, Dim3{X: 32}, 0)), ErrInvalid, "block 32x1x1, but the kernel is declared with block 64x1x1"},
+			{"another block than the declared one", second(declared.Occupancy(d, Dim3{X: 32}, 0)), ErrInvalid, "block 32x1x1, but the kernel declares block 64x1x1"},
 			{"no kernel", second((*Kernel)(nil).Occupancy(d, Dim3{X: 32}, 0)), ErrInvalid, "kernel is nil"},
 			{"no device", second(k.Occupancy(nil, Dim3{X: 32}, 0)), ErrInvalid, "device is nil"},
 			{"a closed device", second(k.Occupancy(closed, Dim3{X: 32}, 0)), ErrClosed, "device cpu is closed"},
@@ -134,7 +134,7 @@ func TestBadLaunchConfigurationsNameTheMistake(t *testing.T) {
 			{"the layout on no device", layout(k, nil, Linear(1)), ErrInvalid, "device is nil"},
 			{"a negative block", layout(k, d, Linear(1).Block(Dim3{X: -1})), ErrInvalid, "grid Linear(1).Block(-1x1x1) has a negative extent"},
 			{"a block of more dimensions", layout(k, d, Linear(1).Block(Dim3{X: 8, Y: 8})), ErrInvalid, "grid Linear(1).Block(8x8x1) has fewer dimensions"},
-			{"a stated block that is not the declared one", layout(declared, d, Linear(1).Block(Dim3{X: 32})), ErrInvalid, "declared with block 64x1x1"},
+			{"a stated block that is not the declared one", layout(declared, d, Linear(1).Block(Dim3{X: 32})), ErrInvalid, "declares block 64x1x1"},
 			{"a launch with a block of too many threads", launchSaxpy(k, d.DefaultStream(), Linear(64).Block(Dim3{X: 4096}), 1, 64, x, x), ErrInvalid, "block 4096x1x1 is too large"},
 		} {
 			if !errors.Is(test.err, test.is) || !strings.Contains(test.err.Error(), test.want) {

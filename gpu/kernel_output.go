@@ -12,7 +12,8 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// output is where a device's kernels print. Several streams may write to it.
+// output is the destination of what a device's kernels print. Several streams may
+// write to it.
 type output struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -25,7 +26,7 @@ func newOutput(w io.Writer) *output {
 	return &output{w: w}
 }
 
-// deliver writes what kernels of the stream have printed in work that is done.
+// deliver writes what kernels have printed in the stream's finished work.
 func (s *Stream) deliver() error {
 	messages, dropped, err := s.drv.Output()
 	if len(messages) == 0 && dropped == 0 {
@@ -48,7 +49,7 @@ func (s *Stream) deliver() error {
 	return driverError("read output", err)
 }
 
-// message returns the text of a message.
+// message returns the text of a message of kernel.Printf.
 func (d *Device) message(m driver.Message) string {
 	if m.Text != "" {
 		return m.Text
@@ -72,7 +73,7 @@ func (d *Device) message(m driver.Message) string {
 	return fmt.Sprintf(f.Text, args...)
 }
 
-// printed returns the value of a Go type that a message holds as 64 bits.
+// printed returns the value of the given Go type that a message stores in 64 bits.
 func printed(typ string, bits uint64) any {
 	switch typ {
 	case "bool":

@@ -43,7 +43,7 @@ func TestKernelsPrintToTheDevicesOutput(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The second fault must not cost the first one's messages, nor the
+			// The second fault must not lose the messages of the first one, nor the
 			// other way round.
 			for range 2 {
 				printed.Reset()
@@ -57,7 +57,7 @@ func TestKernelsPrintToTheDevicesOutput(t *testing.T) {
 					t.Errorf("printed %q, want %q", printed.String(), want)
 				}
 			}
-			// What nobody has waited for is delivered by Close.
+			// Close delivers messages that no wait has delivered.
 			printed.Reset()
 			if err := k.Launch(s, Blocks(Dim3{X: 1}, Dim3{X: 1}), 1, x); err != nil {
 				t.Fatal(err)

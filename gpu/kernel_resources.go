@@ -1,14 +1,14 @@
 package gpu
 
-// Resources are what a variant of a kernel uses on a device.
+// Resources are the resources that a variant of a kernel uses on a device.
 type Resources struct {
-	Variant   string // "proven", "narrow" or "wide"; of a special form after its name: "radius=1 narrow"
-	Registers int    // of a thread, 0 if unknown
-	Local     int    // bytes of memory of a thread: arrays that are indexed at run time, and spilled registers
-	Shared    int    // bytes of static shared memory of a block
+	Variant   string // "proven", "narrow" or "wide"; for a special form with its name first: "radius=1 narrow"
+	Registers int    // per thread, 0 if unknown
+	Local     int    // bytes of local memory per thread: arrays that are indexed at run time, and spilled registers
+	Shared    int    // bytes of static shared memory per block
 }
 
-// Resources returns what each variant of the kernel uses on d, in the order in
+// Resources returns the resources of each variant of the kernel on d, in the order in
 // which launches try them. It loads the kernel.
 func (k *Kernel) Resources(d *Device) ([]Resources, error) {
 	if err := k.acquire(); err != nil {
@@ -19,7 +19,7 @@ func (k *Kernel) Resources(d *Device) ([]Resources, error) {
 	return all, k.failed("resources of", err)
 }
 
-// resources is Resources of a kernel in use.
+// resources is Resources for a kernel that is in use.
 func (k *Kernel) resources(d *Device) ([]Resources, error) {
 	if err := k.prepare(d); err != nil {
 		return nil, err

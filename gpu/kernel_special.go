@@ -4,10 +4,10 @@ import (
 	"quern.dev/internal/limits"
 )
 
-// maxSpecial is how many special forms a kernel can have.
+// maxSpecial is the maximum number of special forms per kernel.
 const maxSpecial = 16
 
-// specialForm is a special form as a kernel of its own.
+// specialForm is a special form, represented as a separate kernel.
 type specialForm struct {
 	name   string
 	limits limits.Program
@@ -35,8 +35,7 @@ func (k *Kernel) specialise() {
 	}
 }
 
-// form returns the special form of the kernel for a launch's arguments, or the
-// kernel itself.
+// form returns the special form for the arguments of a launch, or the kernel itself.
 func (l *Launch) form() *Kernel {
 	if l.wide {
 		return l.kernel

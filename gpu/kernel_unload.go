@@ -41,7 +41,7 @@ func (k *Kernel) acquire() error {
 
 func (k *Kernel) release() {
 	if k.lease.Release() {
-		k.unload() // the error is lost: Close has returned
+		k.unload() // the error is dropped: Close has already returned
 	}
 }
 
@@ -68,9 +68,9 @@ func (k *Kernel) unload() error {
 	return errors.Join(errs...)
 }
 
-// unload unloads a kernel from a device that stays open. Streams may still run the kernel: the
-// driver unloads a module when they are done. The description stays if a fault or a message
-// of the kernel may still have to be reported.
+// unload unloads a kernel from a device that stays open. Streams may still be running the
+// kernel: the driver unloads a module when they are done. The description stays while a
+// fault or a message of the kernel may still have to be reported.
 func (r *loadedKernel) unload() error {
 	d := r.dev
 	needed := false
@@ -78,7 +78,7 @@ func (r *loadedKernel) unload() error {
 		if _, err := s.enter(); err != nil {
 			continue // closing it waits, and delivers
 		}
-		if s.detached { // its kernels make way when the module is unloaded
+		if s.detached { // its kernels end temporarily when the module is unloaded
 			needed = true
 		} else if err := s.drv.Synchronize(context.Background()); err == nil && len(r.kernel.info.Formats) > 0 {
 			needed = s.deliver() != nil || needed

@@ -80,7 +80,7 @@ func TestClosingAKernelUnloadsItFromAllDevices(t *testing.T) {
 		}
 		d.kernels.Range(func(any, any) bool { t.Error(d.ID() + " keeps a kernel"); return false })
 	}
-	kept := NewKernel(saxpyInfo) // as a variable of a package, which outlives its devices
+	kept := NewKernel(saxpyInfo) // like a package-level variable, which outlives its devices
 	do(t, errors.Join(kept.Prepare(a), kept.Prepare(c)))
 	closeAll(t, a, b, c)
 	if left := lib.Left(); left != "" {
@@ -193,7 +193,7 @@ func TestFaultsAndMessagesOfAClosedKernelAreReported(t *testing.T) {
 	}
 }
 
-func TestClosingAKernelBesideOtherWork(t *testing.T) {
+func TestClosingAKernelDuringOtherWork(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
 	k := NewKernel(saxpyInfo)
@@ -207,7 +207,7 @@ func TestClosingAKernelBesideOtherWork(t *testing.T) {
 	do(t, k.Prepare(d))
 	*w = watcher{refuses: errors.New("does not return")}
 	if err := k.Close(); !errors.Is(err, w.refuses) || !strings.HasPrefix(err.Error(), "gpu: close kernel saxpy: does not return") {
-		t.Errorf("while a resident does not make way: %v", err)
+		t.Errorf("while a persistent kernel does not end: %v", err)
 	}
 	*w = watcher{}
 	d.RemovePersistent(w)
@@ -220,7 +220,7 @@ func TestAFunctionOfAStreamCannotCloseAKernelOfItsDevice(t *testing.T) {
 	do(t, k.Prepare(d))
 	var err error
 	do(t, s.Call(func() error { err = k.Close(); return nil }))
-	if !errors.Is(err, ErrInvalid) || !strings.HasPrefix(fmt.Sprint(err), "gpu: close kernel saxpy: the stream waits for this function") {
+	if !errors.Is(err, ErrInvalid) || !strings.HasPrefix(fmt.Sprint(err), "gpu: close kernel saxpy: the stream is waiting for the function") {
 		t.Errorf("got %v", err)
 	}
 	closeAll(t, k, d)

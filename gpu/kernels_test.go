@@ -8,7 +8,7 @@ import (
 	"quern.dev/kernel/host"
 )
 
-// The kernels of the tests, as quern gen would write them but by hand, so that
+// The kernels of the tests, written by hand as quern gen would write them, so that
 // the package is tested without the compiler.
 
 // saxpy checks x[i] and y[i] for i < n, so that n beyond a length is a fault.
@@ -29,7 +29,7 @@ var saxpyInfo = compiled.Kernel{
 	},
 	Code: codeOf(module("other", "narrow", ""), module("saxpy", "narrow", saxpyPTX("")),
 		module("saxpy", "wide", saxpyPTX("add.rn.f32 %f4, %f4, 0f42C80000;")), module("other", "wide", "")),
-	// n <= 1<<20: the wide module, which adds 100 more, is for more.
+	// For n <= 1<<20. Above that the wide module is used, which adds 100 more.
 	Variants: []compiled.Variant{
 		{
 			Name:   "narrow",
@@ -48,7 +48,7 @@ func module(kernel, variant, text string) archive.Module {
 	return archive.Module{Kernel: kernel, Variant: variant, Text: text}
 }
 
-// codeOf is the code of a package as quern gen writes it.
+// codeOf returns the code of a package as quern gen writes it.
 func codeOf(modules ...archive.Module) *compiled.Code {
 	data, err := archive.Write(modules)
 	if err != nil {
@@ -61,7 +61,7 @@ func codeOf(modules ...archive.Module) *compiled.Code {
 	return &compiled.Code{Package: "example.com/vectors", Archive: string(data), Sum: a.Sum()}
 }
 
-// onlyCode is a module for every variant.
+// onlyCode returns code with one module for all variants.
 func onlyCode(ptx string) *compiled.Code {
 	return &compiled.Code{Modules: []archive.Module{{Text: ptx}}}
 }
@@ -119,7 +119,7 @@ func saxpyHost(r *host.Run) {
 	}
 }
 
-// outcome ends in every way in which a kernel's own checks can end it.
+// outcome ends in each of the ways in which a kernel's own checks can end it.
 //
 //	func outcome(t kernel.Thread, p params, out []int64)
 var outcomeInfo = compiled.Kernel{
@@ -153,15 +153,15 @@ var outcomeInfo = compiled.Kernel{
 	}}},
 }
 
-// params is outcome's parameter: fail at a site with index and length, or, from
-// 100, store their sum.
+// params is the parameter of outcome: below 100, the site to fail at with index and
+// length; from 100 on, outcome stores their sum.
 type params struct {
 	Site          uint32
 	Index, Length int64
 }
 
-// block64 must be launched with blocks of 64; each thread stores the size of the
-// grid along X at its place.
+// block64 must be launched with blocks of 64. Each thread stores the size of the grid
+// along X at its index.
 var block64Info = compiled.Kernel{
 	Name:   "block64",
 	Params: []compiled.Param{{Name: "out", Kind: compiled.Slice, Type: "int32", Size: 4}},

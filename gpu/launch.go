@@ -29,7 +29,7 @@ type Launch struct {
 	special bool          // an argument's memory does not come directly from the driver
 	placed  placement     // of the last launch
 
-	// For the limits, when a launch is placed anew.
+	// For the limits, when a launch is not placed as the last one was.
 	values []int64  // by parameter: the integer or the length; then the bytes of dynamic shared memory
 	places []uint64 // by parameter: the address of a slice
 	dims   [6]int64 // grid and block
@@ -49,7 +49,7 @@ type launchParam struct {
 	value  int64   // the integer or the length
 	place  uint64  // the address of a slice
 
-	// Of the last launch that was placed.
+	// From the last launch that was placed.
 	placedValue int64
 	placedPlace uint64 // modulo placeAlignment
 }
@@ -173,7 +173,7 @@ func (l *Launch) pass(a *driver.Arg, b *Buffer[byte]) {
 	s.memory, s.value, s.place = b.mem, a.Length, a.Addr
 }
 
-// describe returns the Go type of the argument for p.
+// describe returns the Go type of an argument for p.
 func (p *param) describe() string {
 	if p.Kind == compiled.Slice {
 		return "*gpu.Buffer[" + p.Type + "]"
@@ -305,7 +305,7 @@ func (l *Launch) decide(r *loadedKernel) (number int, v *variant, err error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		if block != f.Block { // few variants want other blocks than the base
+		if block != f.Block { // few variants use a different block size from the base
 			if f.Grid, err = l.grid.blocksOf(block, k.info.Cluster); err != nil {
 				return 0, nil, err
 			}
@@ -316,7 +316,7 @@ func (l *Launch) decide(r *loadedKernel) (number int, v *variant, err error) {
 	form := &k.info.Variants[chosen]
 	f.Threads, f.Adjacent = max(1, form.Threads), form.Adjacent
 	if want := k.info.Block; want.X > 0 && f.Block != filled(want) {
-		return 0, nil, invalid("block %v, but the kernel is declared with block %v", f.Block, filled(want))
+		return 0, nil, invalid("block %v, but the kernel declares block %v", f.Block, filled(want))
 	}
 	if err := checkClusters(k.info.Cluster, f.Grid); err != nil {
 		return 0, nil, err

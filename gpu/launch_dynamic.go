@@ -11,14 +11,14 @@ import (
 	"quern.dev/gpu/internal/layout"
 )
 
-// bufferArgument is a *Buffer[T] of any T.
+// bufferArgument is a *Buffer[T] for any T.
 type bufferArgument interface {
 	element() reflect.Type
 }
 
 func (b *Buffer[T]) element() reflect.Type { return reflect.TypeFor[T]() }
 
-// bufferType reports whether t is *Buffer[T], and not of something that has one.
+// bufferType reports whether t is *Buffer[T], and not a type that embeds one.
 func bufferType(t reflect.Type) bool {
 	if t.Kind() != reflect.Pointer || t.Elem().PkgPath() != reflect.TypeFor[Device]().PkgPath() {
 		return false
@@ -26,11 +26,11 @@ func bufferType(t reflect.Type) bool {
 	return strings.HasPrefix(t.Elem().Name(), "Buffer[")
 }
 
-// bytesOf returns the buffer itself for those who need not know what it is of. A
-// Buffer is the same for all types.
+// bytesOf returns the buffer as a Buffer[byte], for code that does not depend on the
+// element type. All Buffers have the same layout.
 func (b *Buffer[T]) bytesOf() *Buffer[byte] { return (*Buffer[byte])(unsafe.Pointer(b)) }
 
-// textureArgument is a *Texture2D[T] of any T.
+// textureArgument is a *Texture2D[T] for any T.
 type textureArgument interface {
 	texel() reflect.Type
 	pass(l *Launch)
@@ -39,12 +39,12 @@ type textureArgument interface {
 func (x *Texture2D[T]) texel() reflect.Type { return reflect.TypeFor[T]() }
 func (x *Texture2D[T]) pass(l *Launch)      { TextureArg(l, x) }
 
-// Launch runs the kernel on the grid g with arguments whose number and types are
-// checked now rather than by the Go compiler. A number must have the parameter's
-// very type, as in float32(2). A struct or array may have another type of the same
-// layout: numbers of the same types at the same offsets, and fields that both have by
-// the same name in the same places. The argument for a slice is a *Buffer, of elements
-// of which the same holds, for a texture a *Texture2D.
+// Launch runs the kernel on the grid g. The number and types of the arguments are
+// checked at run time, not by the Go compiler. A number must have exactly the type of
+// the parameter, as in float32(2). A struct or array may have a different type with
+// the same layout: numbers of the same types at the same offsets, and fields that have
+// the same name in both types at the same offset. The argument for a slice is a
+// *Buffer whose elements follow the same rule, and for a texture a *Texture2D.
 func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 	l, err := k.Begin(s, g)
 	if err != nil {
@@ -60,9 +60,9 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 	return l.End()
 }
 
-// passAny sets the next argument, the one for p.
+// passAny sets the next argument, for parameter p.
 func (l *Launch) passAny(arg any, p *param) {
-	// An interface holds its type and the address of its value, or the pointer.
+	// An interface holds its type, and the pointer or the address of the value.
 	words := (*[2]unsafe.Pointer)(unsafe.Pointer(&arg))
 	s := &l.params[l.next]
 	if t := words[0]; t == nil || t != s.accepted {
@@ -86,8 +86,8 @@ func (l *Launch) passAny(arg any, p *param) {
 	}
 }
 
-// passValue sets the next argument to the value at an address, which is of the
-// parameter's type.
+// passValue sets the next argument to the value at an address. The value has the type
+// of the parameter.
 func (l *Launch) passValue(at unsafe.Pointer) {
 	a := l.argument()
 	if a == nil {
@@ -104,7 +104,7 @@ func (l *Launch) passValue(at unsafe.Pointer) {
 	l.setInteger(a.Value)
 }
 
-// accepts returns an error if arg is no argument for p.
+// accepts returns an error if arg is not a valid argument for p.
 func (p *param) accepts(arg any) error {
 	t, have := reflect.TypeOf(arg), "%s" // the type of the elements, or of the value
 	sameKind := arg != nil && p.Kind != compiled.Slice && p.Kind != compiled.Texture
@@ -123,8 +123,9 @@ func (p *param) accepts(arg any) error {
 	return nil
 }
 
-// mistyped is the error for an argument of type have, which has values or elements of
-// type t. sameKind: it is a value, a buffer or a texture as the parameter wants it.
+// mistyped returns the error for an argument of type have, whose value or elements
+// have type t. sameKind means that the argument is a value, a buffer or a texture, as
+// the parameter requires.
 func (p *param) mistyped(have string, t reflect.Type, sameKind bool) error {
 	want := p.describe()
 	if have == want {
@@ -138,12 +139,12 @@ func (p *param) mistyped(have string, t reflect.Type, sameKind bool) error {
 	return invalid("have %s, want %s: %s", have, want, p.mismatch(t))
 }
 
-// layout is the layout of the parameter's value or elements, or their type if that is
-// all that is known.
+// layout returns the layout of the parameter's value or elements, or their type if
+// the layout is unknown.
 func (p *param) layout() string { return cmp.Or(p.Layout, p.Type) }
 
-// mismatch says what about t is not as in the values or elements of p, "" if nothing
-// is.
+// mismatch describes how t differs from the type of the values or elements of p. It
+// returns "" if it does not.
 func (p *param) mismatch(t reflect.Type) string {
 	if p.Kind == compiled.Texture {
 		if layout.FullName(t) == p.Type {

@@ -16,7 +16,7 @@ func TestAnIntegerThatLimitsCannotJudgeTakesTheWideModule(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "sim"}))
 	s := d.DefaultStream()
 	x, y := upload(t, s, 1, float32(2)), upload(t, s, 1, float32(2))
-	// As a signed number this is less than 0, so that no thread does anything.
+	// As a signed number this is negative, so no thread does anything.
 	do(t, k.Launch(s, Blocks(Dim3{X: 1}, Dim3{X: 2}), float32(1), uint(math.MaxUint64), x, y))
 	if d.loaded[1].variants[1].Load() == nil {
 		t.Error("the narrow module ran")
@@ -24,7 +24,7 @@ func TestAnIntegerThatLimitsCannotJudgeTakesTheWideModule(t *testing.T) {
 	closeAll(t, x, y, d)
 }
 
-// The layout of a type is compared once for each parameter, not in every launch.
+// The layout of a type is compared once per parameter, not at every launch.
 func TestDynamicLaunchesKnowTheirTypes(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -53,8 +53,8 @@ func TestDynamicLaunchesKnowTheirTypes(t *testing.T) {
 	do(t, d.Close())
 }
 
-// What has a buffer is none.
-func TestWhatHasABufferIsNoArgument(t *testing.T) {
+// A type that embeds a buffer is not a buffer.
+func TestTypesWithEmbeddedBuffersAreNotArguments(t *testing.T) {
 	type rows struct{ *Buffer[float32] }
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	defer closeAll(t, d)

@@ -8,9 +8,10 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// InlineLaunch is a launch of one block that is run again and again, in the goroutine
-// that calls [InlineLaunch.Run] and beside the work of the stream. Devices that work
-// while the host does something else have none. One goroutine at a time may run it.
+// InlineLaunch is a launch of one block that can be run many times.
+// [InlineLaunch.Run] runs it on the calling goroutine, outside the order of the
+// stream. Devices that work asynchronously do not support it. Only one goroutine at a
+// time may run it.
 type InlineLaunch struct {
 	launch *Launch
 	stream *Stream
@@ -18,9 +19,10 @@ type InlineLaunch struct {
 	prints bool
 }
 
-// Inline completes a launch as [Launch.End] does, but returns it instead of handing it
-// to the device. The grid is one block. The buffers are in use until the InlineLaunch
-// is closed. If the device has none, the error matches [errors.ErrUnsupported].
+// Inline completes a launch as [Launch.End] does, but returns it instead of submitting
+// it. The grid must have one block. The buffers are in use until the InlineLaunch is
+// closed. If the device does not support inline launches, the error matches
+// [errors.ErrUnsupported].
 func (l *Launch) Inline() (*InlineLaunch, error) {
 	if l == nil || l.stream == nil {
 		return nil, driverError("prepare inline launch", invalid("launch was not made by Begin, or has ended"))
@@ -56,7 +58,7 @@ func (l *Launch) inline() (driver.Inline, error) {
 		}
 		err := m.visit(l.stream)
 		if m.view() != nil {
-			err = invalid("an inline launch cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
+			err = invalid("an inline launch cannot hold a view of a unified array, because the view ends when the host takes one; use a Buffer")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
@@ -67,12 +69,12 @@ func (l *Launch) inline() (driver.Inline, error) {
 		return nil, err
 	}
 	if n := l.frame.Grid.Count(); n != 1 {
-		return nil, invalid("an inline launch of %d blocks; it has one", n)
+		return nil, invalid("an inline launch has one block, not %d", n)
 	}
 	return caller.NewInline(v.function, l.frame)
 }
 
-// drop ends the use of the buffers and of the kernel.
+// drop ends the use of the buffers and the kernel.
 func (l *Launch) drop() {
 	for i := range l.params {
 		m := l.params[i].memory
@@ -86,7 +88,7 @@ func (l *Launch) drop() {
 		}
 		l.params[i].memory = nil
 	}
-	if !l.stream.dev.async { // a GPU's arguments are no memory of Go
+	if !l.stream.dev.async { // a GPU's arguments are not Go memory
 		l.frame.Release()
 	}
 	l.stream = nil
@@ -95,8 +97,8 @@ func (l *Launch) drop() {
 	k.release()
 }
 
-// InlineArg returns argument number i of the launch, a value of type T, which may be
-// changed between runs.
+// InlineArg returns a pointer to argument i of the launch, a value of type T. The
+// value may be changed between runs.
 func InlineArg[T any](c *InlineLaunch, i int) (*T, error) {
 	const doing = "change argument of inline launch"
 	var zero T
@@ -113,7 +115,7 @@ func InlineArg[T any](c *InlineLaunch, i int) (*T, error) {
 	return (*T)(a.Value), nil
 }
 
-// Run runs the block and returns when it is done. A fault is returned at once, as
+// Run runs the block and returns when it is done. It returns a fault of the kernel as
 // [*KernelError].
 func (c *InlineLaunch) Run() error {
 	if err := c.check(); err != nil {
@@ -126,7 +128,7 @@ func (c *InlineLaunch) Run() error {
 	return c.report(err)
 }
 
-// check reports why the launch cannot be used.
+// check returns an error if the launch cannot be used.
 func (c *InlineLaunch) check() error {
 	switch {
 	case c == nil:
@@ -150,13 +152,12 @@ func (c *InlineLaunch) report(err error) error {
 	return err
 }
 
-// Running reports whether the block runs at the moment. It may be called from any
-// goroutine, as Cancel may.
+// Running reports whether the block is running. Running and Cancel may be called from
+// any goroutine.
 func (c *InlineLaunch) Running() bool { return c.drv.Running() }
 
-// Cancel ends the run soon, if the device can: the simulator between any two
-// instructions, the CPU at the next ordered load of memory. Run then returns the
-// cause.
+// Cancel ends the run soon: on the simulator before the next instruction, on the CPU
+// at the next ordered load of memory. Run then returns the cause.
 func (c *InlineLaunch) Cancel(cause error) { c.drv.Cancel(cause) }
 
 // Close ends the use of the buffers. Closing again does nothing.

@@ -5,11 +5,11 @@ package gpu
 // limits takes longer than the rest of a launch in this package. So each Launch keeps its
 // last placement.
 type placement struct {
-	loaded  *loadedKernel // of the form that was launched; nil: nothing is remembered
+	loaded  *loadedKernel // of the form that was launched; nil if nothing is remembered
 	number  int           // of the variant
 	variant *variant
 
-	// What the decision depended on, besides the kernel.
+	// Inputs of the decision besides the kernel.
 	dev  *Device
 	grid Grid
 	wide bool // the values are in the launch

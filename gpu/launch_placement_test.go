@@ -3,11 +3,11 @@ package gpu
 import "quern.dev/gpu/compiled"
 import "testing"
 
-// What a launch remembers of the one before must not decide about another one.
+// What a launch remembers of the previous one must not affect a different one.
 func TestEveryLaunchTakesTheVariantForItsArguments(t *testing.T) {
 	info := saxpyInfo
 	info.Variants = append([]compiled.Variant(nil), info.Variants...)
-	// n is 1, x begins at a multiple of 16, there is one block along X.
+	// n is 1, x is aligned to 16 bytes, and there is one block along X.
 	info.Variants[0].Limits = []int64{1, 1, 9, 1, 10, 2, 9, 0, 2, 0, 9, 1}
 	k := NewKernel(info)
 	d, other := must[*Device](t)(Open(Config{Device: "sim"})), must[*Device](t)(Open(Config{Device: "sim"}))

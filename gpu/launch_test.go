@@ -64,7 +64,7 @@ func TestLaunchBeyondTheLimitsUsesTheWideModule(t *testing.T) {
 		if got := download(t, s, y.Slice(0, 1)); got[0] != 101 {
 			t.Errorf("got %v, want 101 of the wide module", got[0])
 		}
-		// Its checks have their own table of sites.
+		// Its checks have a separate table of sites.
 		do(t, launchSaxpy(k, s, block(3), 0, 1<<20+1, x, y))
 		fault, ok := errors.AsType[*KernelError](s.Synchronize(context.Background()))
 		if !ok {
@@ -224,7 +224,7 @@ func TestBadLaunchesNameKernelAndArgument(t *testing.T) {
 			{"block whose size overflows", launch(s, Blocks(one, Dim3{X: 1 << 40, Y: 1 << 40, Z: 1 << 40}), x, y), ErrInvalid, "the device allows 1024"},
 			{"block too deep", launch(s, Blocks(one, Dim3{X: 1, Y: 1, Z: 128}), x, y), ErrInvalid, "block 1x1x128 is too large, the device allows 1024x1024x64"},
 			{"block of too many threads", launch(s, Blocks(one, Dim3{X: 64, Y: 32}), x, y), ErrInvalid, "block 64x32x1 has 2048 threads, the device allows 1024"},
-			{"too much shared memory", launch(s, Linear(4).Shared(1<<20), x, y), ErrInvalid, "bytes of dynamic shared memory"},
+			{"too much shared memory", launch(s, Linear(4).Shared(1<<20), x, y), ErrInvalid, "bytes of dynamic and 0 bytes of static shared memory"},
 			{"negative shared memory", launch(s, Linear(4).Shared(-1), x, y), ErrInvalid, "negative size of dynamic shared memory"},
 			{"a single argument", dynamic(float32(1)), ErrInvalid, "1 argument, want 4"},
 			{"too few arguments", dynamic(float32(1), 4, x), ErrInvalid, "3 arguments, want 4"},
@@ -239,7 +239,7 @@ func TestBadLaunchesNameKernelAndArgument(t *testing.T) {
 			{"buffer of another element type", dynamic(float32(1), 4, words, y), ErrInvalid, "argument x: have *gpu.Buffer[int32], want *gpu.Buffer[float32]"},
 			{"block that the kernel does not declare", func() error {
 				return block64.Launch(s, Blocks(one, Dim3{X: 32}), words)
-			}, ErrInvalid, "block 32x1x1, but the kernel is declared with block 64x1x1"},
+			}, ErrInvalid, "block 32x1x1, but the kernel declares block 64x1x1"},
 		}
 		for _, test := range tests {
 			err := test.run()
@@ -354,8 +354,8 @@ func TestConcurrentLaunchesAndCloses(t *testing.T) {
 				}
 			})
 		}
-		// A buffer that is closed while others launch with it is an error there,
-		// never a bad access.
+		// Closing a buffer while other goroutines launch with it results in an error
+		// there, never in a bad access.
 		s := d.DefaultStream()
 		x, y := upload(t, s, ramp(64)...), upload(t, s, ramp(64)...)
 		for range 2 {

@@ -46,7 +46,7 @@ func complexes(t kernel.Thread, c complex64) {}
 func elements(t kernel.Thread, x []P, c []complex64, h []kernel.Float16, l []Level) {}
 `
 
-// Types of the same and of other layouts than those of the source.
+// Types with the same layouts as those of the source, and with different ones.
 type (
 	sameNames  struct{ X, Y float32 }
 	lowerNames struct{ x, y float32 }
@@ -143,7 +143,7 @@ func TestDynamicArgumentsHaveTheLayoutOfTheirParameters(t *testing.T) {
 		if name == "" {
 			name = "p"
 		}
-		for range 2 { // also once the types are known
+		for range 2 { // also when the types are already known
 			err := kernels[c.kernel].Launch(s, gpu.Linear(1), args...)
 			want := "gpu: launch " + c.kernel + ": argument " + name + ": " + c.want
 			if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != want || !errors.Is(err, gpu.ErrInvalid)) {
@@ -216,7 +216,7 @@ func must[T any](t *testing.T) func(v T, err error) T {
 	}
 }
 
-// Two types may have the same name, in two main packages for example.
+// Two types may have the same name, for example in two main packages.
 func TestAnotherTypeOfTheSameNameIsCalledAnother(t *testing.T) {
 	d := must[*gpu.Device](t)(gpu.Open(gpu.Config{Device: "cpu"}))
 	defer d.Close()
@@ -230,7 +230,7 @@ func TestAnotherTypeOfTheSameNameIsCalledAnother(t *testing.T) {
 	}
 }
 
-// A layout that is damaged is as good as none: sizes are compared.
+// A damaged layout is ignored: only sizes are compared.
 func TestDamagedLayouts(t *testing.T) {
 	d := must[*gpu.Device](t)(gpu.Open(gpu.Config{Device: "cpu"}))
 	defer d.Close()

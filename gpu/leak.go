@@ -32,7 +32,7 @@ func (h Holder) String() string {
 // memory has been freed nevertheless.
 type LeakError struct {
 	Device  string // ID
-	Pool    string // "pool" or "host pool" if one of the device's was closed, "" if the device was
+	Pool    string // "pool" or "host pool" if a pool of the device was closed, "" if the device was
 	Buffers int
 	Bytes   int64
 	Holders []Holder // by size, largest first
@@ -140,8 +140,8 @@ func caller(pcs []uintptr) (function, file string, line int) {
 	}
 }
 
-// allocations returns what is allocated and not closed of the device's own memory,
-// with what it takes there.
+// allocations returns the open allocations of the device's own memory, with their
+// sizes there.
 func (d *Device) allocations() []allocation {
 	d.mu.Lock()
 	var all []allocation

@@ -27,25 +27,25 @@ type Advice uint8
 
 // Kinds of advice.
 const (
-	// AdviseNone takes back what was advised before.
+	// AdviseNone withdraws earlier advice.
 	AdviseNone = Advice(driver.AdviceNone)
-	// AdviseReadMostly lets each side have a copy, as long as nobody writes.
+	// AdviseReadMostly lets each side keep a copy, as long as nobody writes.
 	AdviseReadMostly = Advice(driver.AdviceReadMostly)
-	// AdvisePreferDevice leaves it on the device when the host uses it.
+	// AdvisePreferDevice keeps the memory on the device when the host uses it.
 	AdvisePreferDevice = Advice(driver.AdvicePreferDevice)
-	// AdvisePreferHost leaves it on the host when the device uses it.
+	// AdvisePreferHost keeps the memory on the host when the device uses it.
 	AdvisePreferHost = Advice(driver.AdvicePreferHost)
-	// AdviseAccessedByHost lets the host reach it where it is.
+	// AdviseAccessedByHost lets the host access the memory without moving it.
 	AdviseAccessedByHost = Advice(driver.AdviceAccessedByHost)
 )
 
-// managedMemory is what a managed memory has beside the driver's.
+// managedMemory is the storage of managed memory.
 type managedMemory struct {
-	onDevice bool // all of it, as far as is known; guarded by the device's managedTotal
+	onDevice bool // all of it, as far as known; guarded by the device's managedTotal
 }
 
-// managedTotal counts the managed memory of a device, which takes none of the
-// device's own before it is there.
+// managedTotal counts the managed memory of a device. Managed memory takes no device
+// memory until it is used there.
 type managedTotal struct {
 	mu       sync.Mutex
 	reserved int64 // bytes
@@ -56,8 +56,8 @@ type managedTotal struct {
 // closes it.
 //
 // All managed arrays together must fit the device's free memory, although a GPU could move
-// pages back and forth. Otherwise the error matches [ErrOutOfMemory]. On devices without
-// managed memory it is [errors.ErrUnsupported].
+// pages back and forth. If they do not, the error matches [ErrOutOfMemory]. On devices
+// without managed memory it matches [errors.ErrUnsupported].
 func AllocManaged[T any](d *Device, n int) (*Managed[T], error) {
 	size, err := sizeOf[T](n)
 	if err != nil {
@@ -90,7 +90,7 @@ func (d *Device) allocManaged(size int64) (*memory, unsafe.Pointer, error) {
 	return m, p, err
 }
 
-// reserveManaged allocates managed memory if the device has room for it.
+// reserveManaged allocates managed memory if the device has space for it.
 func (d *Device) reserveManaged(size int64) (driver.Memory, unsafe.Pointer, error) {
 	t := &d.managed
 	t.mu.Lock()
@@ -103,7 +103,7 @@ func (d *Device) reserveManaged(size int64) (driver.Memory, unsafe.Pointer, erro
 	if total > 0 && size > free-promised {
 		return driver.Memory{}, nil, &driver.Error{
 			Op: "allocate", Name: "out of memory", Err: driver.ErrOutOfMemory,
-			Text: fmt.Sprintf("%d bytes of %d are free, and managed arrays that are not there yet need %d of them", free, total, promised),
+			Text: fmt.Sprintf("%d bytes of %d are free, and managed arrays that are not on the device yet need %d of them", free, total, promised),
 		}
 	}
 	m, p, err := allocManaged(d.drv, size)
@@ -119,7 +119,7 @@ func (d *Device) reserveManaged(size int64) (driver.Memory, unsafe.Pointer, erro
 func (g *managedMemory) noun() string { return "managed array" }
 func (g *managedMemory) lent() bool   { return false }
 
-// free takes the memory from the device's count, too.
+// free also removes the memory from the device's count.
 func (g *managedMemory) free(m *memory) error {
 	t := &m.dev.managed
 	t.mu.Lock()
@@ -131,7 +131,7 @@ func (g *managedMemory) free(m *memory) error {
 	return deviceMemory{}.free(m)
 }
 
-// moved notes where the memory is.
+// moved records the current location of the memory.
 func (g *managedMemory) moved(m *memory, onDevice bool) {
 	t := &m.dev.managed
 	t.mu.Lock()
@@ -167,7 +167,7 @@ func (x *Managed[T]) buffer() *Buffer[T] {
 	return x.own
 }
 
-// check reports why there is no array.
+// check returns an error if the array cannot be used.
 func (x *Managed[T]) check() error {
 	switch {
 	case x == nil:
@@ -200,8 +200,8 @@ func (x *Managed[T]) Host(ctx context.Context) ([]T, error) {
 	return x.data, err
 }
 
-// Prefetch moves the array to the device in the order of the stream, which must be of the same
-// device.
+// Prefetch moves the array to the device in the order of the stream. The stream must be of
+// the same device.
 func (x *Managed[T]) Prefetch(s *Stream) error { return x.prefetch("prefetch", s, false) }
 
 // PrefetchHost moves the array to the host, in the order of the stream.

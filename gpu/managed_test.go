@@ -113,7 +113,7 @@ func TestBadUsesOfManagedMemoryNameTheMistake(t *testing.T) {
 	})
 }
 
-// TestManagedMemoryIsNeverMoreThanFits: the driver would take more, and thrash.
+// TestManagedMemoryIsNeverMoreThanFits: the driver would allow more, and thrash.
 func TestManagedMemoryIsNeverMoreThanFits(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Memory = 1 << 20
@@ -122,11 +122,11 @@ func TestManagedMemoryIsNeverMoreThanFits(t *testing.T) {
 	alloc := func(kibibytes int) (*Managed[[1024]uint8], error) { return AllocManaged[[1024]uint8](d, kibibytes) }
 	a := must[*Managed[[1024]uint8]](t)(alloc(600))
 	_, err := alloc(600)
-	if !errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), "managed arrays that are not there yet need 614400 of them") {
+	if !errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), "managed arrays that are not on the device yet need 614400 of them") {
 		t.Errorf("two arrays that do not fit together: %v", err)
 	}
 	b := must[*Managed[[1024]uint8]](t)(alloc(300))
-	// What is on the device is not counted twice.
+	// Memory on the device is not counted twice.
 	do(t, a.Prefetch(s))
 	do(t, a.Prefetch(s))
 	c := must[*Managed[[1024]uint8]](t)(alloc(50))
@@ -138,7 +138,7 @@ func TestManagedMemoryIsNeverMoreThanFits(t *testing.T) {
 	closeAll(t, a, b)
 	big := must[*Buffer[[1024]uint8]](t)(Alloc[[1024]uint8](d, 900))
 	if _, err := alloc(200); !errors.Is(err, ErrOutOfMemory) {
-		t.Errorf("beside a buffer: %v", err)
+		t.Errorf("together with a buffer: %v", err)
 	}
 	closeAll(t, big, d)
 	checkLeft(t, lib)

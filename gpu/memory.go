@@ -12,10 +12,10 @@ import (
 type memory struct {
 	lease   lease.Lease
 	dev     *Device
-	drv     driver.Memory // where kernels find it; zero if size is 0, or they do not reach it
+	drv     driver.Memory // address for kernels; zero if size is 0 or kernels cannot access the memory
 	size    int64         // bytes
 	storage storage
-	site    *site   // of the allocation; nil: call
+	site    *site   // of the allocation; if nil, see call
 	call    uintptr // of the acquisition from a pool
 }
 
@@ -83,8 +83,8 @@ func (m *memory) host() *hostMemory {
 
 func (m *memory) noun() string { return m.storage.noun() }
 
-// access is what work does with the elements of a buffer. Each use states it, so that no
-// operation can write a view for reading.
+// access tells whether work may write the elements of a buffer. Each use states it, so
+// that no operation can write to a read-only view.
 type access bool
 
 const (
@@ -93,8 +93,8 @@ const (
 )
 
 func (d *Device) alloc(doing string, size int64) (*memory, error) {
-	if size > 0 && d.besidePersistent() {
-		return d.allocBeside(doing, size)
+	if size > 0 && d.freeingPauses() {
+		return d.allocWithPersistent(doing, size)
 	}
 	if err := d.acquire(); err != nil {
 		return nil, driverError(doing, err)
@@ -149,7 +149,7 @@ func (m *memory) acquire() error {
 
 func (m *memory) closedError() error {
 	if m.view() != nil {
-		return &failure{"the view of the unified array has ended: a later view contradicts it, or the array is closed", ErrClosed}
+		return &failure{"the view of the unified array has ended: a later view conflicts with it, or the array is closed", ErrClosed}
 	}
 	return closedError(m.noun())
 }
@@ -173,13 +173,13 @@ func (m *memory) admits(s *Stream, a access) error {
 	case v == nil:
 		return nil
 	case s.capture.Load() != nil:
-		return invalid("a graph cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
+		return invalid("a graph cannot hold a view of a unified array, because the view ends when the host takes one; use a Buffer")
 	case s.dev != m.dev:
-		return invalid("the view of the unified array is for work on a stream of its own device; use the one that it was taken for")
+		return invalid("the view of the unified array is for a stream of its own device; use the stream that it was taken for")
 	case v.stream != s && !s.listsKernels():
 		return invalid("the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice")
 	case a == writes && v.readOnly:
-		return &failure{"the buffer is a view of a unified array for reading; use WriteDevice", ErrReadOnly}
+		return &failure{"the buffer is a read-only view of a unified array; use WriteDevice", ErrReadOnly}
 	default:
 		return nil
 	}
@@ -202,7 +202,7 @@ func (m *memory) release() {
 
 func (m *memory) leave() {
 	if m.lease.Release() {
-		m.free() // the error is lost: Close has returned
+		m.free() // the error is dropped: Close has already returned
 	}
 }
 

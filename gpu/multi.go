@@ -31,7 +31,7 @@ func OpenAll(config Config) ([]*Device, error) {
 			}
 			drv, err := open(candidate)
 			if err != nil {
-				continue // as Open passes over what cannot be used
+				continue // Open also skips devices that cannot be used
 			}
 			d, err := newDevice(b.name, candidate.ID, drv, nil, c)
 			if err != nil {
@@ -67,7 +67,8 @@ func OnEach(ctx context.Context, devs []*Device, f func(ctx context.Context, i i
 	})
 }
 
-// onEach is OnEach for an operation of this package, if doing names one.
+// onEach is OnEach for the operation doing of this package, or for the program if
+// doing is empty.
 func onEach(doing string, parent context.Context, n int, device func(i int) *Device, f func(ctx context.Context, i int) error) error {
 	parent = orBackground(parent)
 	ctx, cancel := context.WithCancel(parent)
@@ -99,8 +100,8 @@ func onEach(doing string, parent context.Context, n int, device func(i int) *Dev
 	return errors.Join(told...)
 }
 
-// onlyCanceled reports whether an error is context.Canceled and nothing that the
-// program has added to it.
+// onlyCanceled reports whether an error is context.Canceled itself, without anything
+// that the program has added to it.
 func onlyCanceled(err error) bool {
 	for {
 		e, ok := err.(*operationError)
@@ -111,8 +112,8 @@ func onlyCanceled(err error) bool {
 	}
 }
 
-// deviceError says on which of several devices an operation failed. What a function of
-// the program says has no operation.
+// deviceError adds the device to an error. Errors of a function of the program get no
+// operation.
 func deviceError(doing string, i int, d *Device, err error) error {
 	if doing == "" {
 		return fmt.Errorf("device %d (%s): %w", i, d.ID(), err)
@@ -121,24 +122,25 @@ func deviceError(doing string, i int, d *Device, err error) error {
 }
 
 // Distributed is a matrix whose rows are spread over devices. It is safe for
-// concurrent use, as its buffers are.
+// concurrent use, and so are its buffers.
 type Distributed[T any] struct {
 	rows, rowLen int
 	parts        []Part[T]
 }
 
-// Part is the rows of a [Distributed] that are on one device.
+// Part contains the rows of a [Distributed] that are on one device.
 type Part[T any] struct {
 	Device *Device
-	First  int        // number of the first row
-	Rows   int        // how many there are, maybe none
-	Data   *Buffer[T] // the rows' elements
+	First  int        // index of the first row
+	Rows   int        // number of rows, possibly 0
+	Data   *Buffer[T] // elements of the rows
 }
 
 // AllocDistributed allocates a matrix with the given number of rows. Its contents are
-// undefined. The caller closes it. Each device has rows/len(devs) rows, rounded down, and the
-// last one also the rest: 14 rows on 3 devices are 4, 4 and 6. With fewer rows than devices,
-// the last device has all rows; with only a few more, it has most of the work.
+// undefined. The caller closes it. Each device gets rows/len(devs) rows, rounded down, and
+// the last device also gets the remainder: 14 rows on 3 devices are 4, 4 and 6. With fewer
+// rows than devices, the last device gets all rows; with only a few more, it gets most of
+// them.
 func AllocDistributed[T any](devs []*Device, rows, rowLen int) (*Distributed[T], error) {
 	return allocDistributed[T]("alloc distributed", devs, rows, rowLen)
 }
@@ -189,8 +191,8 @@ func Distribute[T any](devs []*Device, rows, rowLen int, host []T) (*Distributed
 	return x, nil
 }
 
-// Gather copies the rows to host, which has room for all. It waits for the work
-// on the devices' default streams, and returns the faults of their kernels.
+// Gather copies the rows to host, whose length must be rows*rowLen. It waits for the
+// work on the devices' default streams, and returns the faults of their kernels.
 // After an error the contents of host are undefined.
 func (x *Distributed[T]) Gather(ctx context.Context, host []T) error {
 	const doing = "gather"
@@ -215,8 +217,8 @@ func (x *Distributed[T]) OnEach(ctx context.Context, f func(ctx context.Context,
 	return x.onEach("", ctx, f)
 }
 
-// onEach is OnEach of a matrix that was checked, for an operation of this package, if
-// doing names one.
+// onEach is OnEach for a matrix that was checked, for the operation doing of this
+// package, or for the program if doing is empty.
 func (x *Distributed[T]) onEach(doing string, ctx context.Context, f func(ctx context.Context, p Part[T]) error) error {
 	device := func(i int) *Device { return x.parts[i].Device }
 	return onEach(doing, ctx, len(x.parts), device, func(ctx context.Context, i int) error { return f(ctx, x.parts[i]) })
@@ -259,12 +261,12 @@ func (x *Distributed[T]) Close() error {
 	return partOf("close distributed matrix", errors.Join(errs...))
 }
 
-// of returns the elements of host that are a part's.
+// of returns the elements of host that belong to a part.
 func (x *Distributed[T]) of(p Part[T], host []T) []T {
 	return host[p.First*x.rowLen:][:p.Rows*x.rowLen]
 }
 
-// check reports why the matrix cannot be used.
+// check returns an error if the matrix cannot be used.
 func (x *Distributed[T]) check() error {
 	switch {
 	case x == nil:

@@ -49,7 +49,7 @@ func (s *Stream) ofNeither(to, from *Device) error {
 	case to == from:
 		return otherDevice("stream", s.dev, to)
 	case s.dev.id == to.id || s.dev.id == from.id:
-		return invalid("stream is of neither the destination's device nor the source's, but of another opened one (%s was opened more than once)", s.dev.id)
+		return invalid("stream is of neither the destination's device nor the source's (%s was opened more than once)", s.dev.id)
 	default:
 		return invalid("stream is of neither the destination's device nor the source's (%s, not %s or %s)", s.dev.id, to.id, from.id)
 	}
@@ -64,8 +64,8 @@ func (s *Stream) copyPeer(to *Device, dst driver.Memory, from *Device, src drive
 	if dst.Host != nil && src.Host != nil {
 		return s.drv.Copy(dst, src, n)
 	}
-	// The other device's part is done on its own stream, between what s did
-	// before and what it does later.
+	// The other device does its part on its own stream, between the earlier and the
+	// later work of s.
 	other := to.def
 	if s.dev == to {
 		other = from.def
@@ -86,12 +86,12 @@ func (s *Stream) copyPeer(to *Device, dst driver.Memory, from *Device, src drive
 	return other.drv.Synchronize(context.Background())
 }
 
-// peerPiece is the number of bytes of a copy between devices that are in host
-// memory at a time.
+// peerPiece is the number of bytes that a copy between devices keeps in host memory
+// at a time.
 const peerPiece = 4 << 20
 
-// copyThroughHost copies from one device to another, each on a stream of its
-// own. The memory of a device may itself be host memory.
+// copyThroughHost copies from one device to another, each on its own stream. The
+// memory of a device may itself be host memory.
 func copyThroughHost(in *Stream, dst driver.Memory, out *Stream, src driver.Memory, n int64) error {
 	switch {
 	case dst.Host != nil:
@@ -133,9 +133,9 @@ func (d *Device) Linked(o *Device) bool {
 	return ok && p.Linked(d.drv, o.drv)
 }
 
-// waitPeer makes later work wait for an event of another device: on the device
-// if both are GPUs. Otherwise one of the two does its work at once, so that
-// waiting here changes nothing in the order.
+// waitPeer makes later work wait for an event of another device, on the device if
+// both are GPUs. Otherwise one of the two devices works synchronously, so waiting
+// here does not change the order.
 func (s *Stream) waitPeer(e *Event) error {
 	if p, ok := s.drv.(driver.Peers); ok {
 		if done, err := p.WaitPeer(e.drv); done {

@@ -119,7 +119,7 @@ func TestBadPeerCopiesNameTheMistake(t *testing.T) {
 		want string
 	}{
 		{"a stream of a third device", CopyPeer(cpu.DefaultStream(), x, y), ErrInvalid, "gpu: copy between devices: stream is of neither the destination's device nor the source's (cpu, not cuda:0 or cuda:1)"},
-		{"a stream of a third device of the same name", CopyPeer(cpu.DefaultStream(), x, z), ErrInvalid, "gpu: copy between devices: stream is of neither the destination's device nor the source's, but of another opened one (cpu was opened more than once)"},
+		{"a stream of a third device of the same name", CopyPeer(cpu.DefaultStream(), x, z), ErrInvalid, "gpu: copy between devices: stream is of neither the destination's device nor the source's (cpu was opened more than once)"},
 		{"a stream of another device for buffers of one", CopyPeer(s, z, z), ErrInvalid, "gpu: copy between devices: stream is of another device (cuda:0, not cpu)"},
 		{"a stream of another opened device for buffers of one", CopyPeer(third.DefaultStream(), z, z), ErrInvalid, "gpu: copy between devices: stream is of another opened device (cpu was opened more than once)"},
 		{"different lengths", CopyPeer(s, x, y.Slice(0, 2)), ErrInvalid, "2 elements to a buffer of 3"},
@@ -164,8 +164,8 @@ func TestStreamsWaitForEventsOfOtherDevices(t *testing.T) {
 	checkLeft(t, lib)
 }
 
-// TestFreeingWaitsForCopiesOfOtherDevices closes a buffer from which another
-// device's stream copies: the driver's free waits for its own device only.
+// TestFreeingWaitsForCopiesOfOtherDevices closes a buffer that another device's
+// stream is copying from: the driver's free waits only for its own device.
 func TestFreeingWaitsForCopiesOfOtherDevices(t *testing.T) {
 	lib := fakecuda.New(2)
 	a, b := openTwo(t, lib)
@@ -177,7 +177,7 @@ func TestFreeingWaitsForCopiesOfOtherDevices(t *testing.T) {
 	}
 	z := upload(t, b.DefaultStream(), 3)
 	lib.Fail("cuEventSynchronize", fakecuda.InvalidValue)
-	do(t, z.Close()) // nothing was copied since
+	do(t, z.Close()) // no copies since
 	do(t, a.Synchronize(context.Background()))
 	if e := must[*Event](t)(a.NewEvent()); e.Synchronize(context.Background()) == nil {
 		t.Error("freeing waited again")
@@ -226,7 +226,7 @@ func TestWhenADeviceIsLostOthersGoOn(t *testing.T) {
 	if got := download(t, b.DefaultStream(), y); got[7] != 28 {
 		t.Errorf("the other device computes %v", got)
 	}
-	closeAll(t, x, event) // what they held is gone with the device
+	closeAll(t, x, event) // their memory is gone with the device
 	if err := second1.Close(); !errors.Is(err, ErrDeviceLost) {
 		t.Errorf("closing a stream whose work is lost: %v", err)
 	}
@@ -238,9 +238,9 @@ func TestWhenADeviceIsLostOthersGoOn(t *testing.T) {
 	checkLeft(t, lib)
 }
 
-// TestWhatALostDeviceHeldClosesWithoutErrors: the error has been told before, and
-// the device tells it once more.
-func TestWhatALostDeviceHeldClosesWithoutErrors(t *testing.T) {
+// TestObjectsOfALostDeviceCloseWithoutErrors: the error was returned before, and
+// closing the device returns it once more.
+func TestObjectsOfALostDeviceCloseWithoutErrors(t *testing.T) {
 	lib := fakecuda.New(2)
 	a, b := openTwo(t, lib)
 	s := a.DefaultStream()
@@ -253,7 +253,7 @@ func TestWhatALostDeviceHeldClosesWithoutErrors(t *testing.T) {
 		must[*Event](t)(a.NewEvent()),
 	}
 	large := make([]int, stagingMinimum)
-	x := upload(t, s, large...) // leaves memory for staging behind
+	x := upload(t, s, large...) // leaves staging memory
 	do(t, x.Close())
 	lib.Lose(0, fakecuda.LaunchFailed)
 	if err := a.Synchronize(context.Background()); !errors.Is(err, ErrDeviceLost) {

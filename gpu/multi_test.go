@@ -122,7 +122,7 @@ func TestEachDeviceWorksOnItsPart(t *testing.T) {
 				t.Fatalf("element %d is %v", i, v)
 			}
 		}
-		// A fault on one device comes back from Gather with the device's number.
+		// Gather returns a fault on one device with the device's number.
 		p := x.Parts()[1]
 		do(t, launchSaxpy(k, p.Device.DefaultStream(), Blocks(Dim3{X: 1}, Dim3{X: p.Data.Len() + 1}), 1, p.Data.Len()+1, p.Data, p.Data))
 		err := x.Gather(context.Background(), got)
@@ -168,10 +168,10 @@ func TestBadDistributionsNameTheMistake(t *testing.T) {
 		}
 	}
 	do(t, x.Close())
-	do(t, cpu.Close()) // tells of leaks
+	do(t, cpu.Close()) // reports leaks
 }
 
-func TestOnEachCancelsTheOthersAndNamesWhoFailed(t *testing.T) {
+func TestOnEachCancelsTheOthersAndNamesTheFailedDevice(t *testing.T) {
 	cpu := must[*Device](t)(Open(Config{Device: "cpu"}))
 	devs := []*Device{cpu, cpu, cpu}
 	broken := errors.New("broken")
@@ -195,7 +195,7 @@ func TestOnEachCancelsTheOthersAndNamesWhoFailed(t *testing.T) {
 	do(t, cpu.Close())
 }
 
-func TestOnEachKeepsWhatSaysMoreThanCancelled(t *testing.T) {
+func TestOnEachKeepsErrorsThatSayMoreThanCancelled(t *testing.T) {
 	cpu := must[*Device](t)(Open(Config{Device: "cpu"}))
 	devs := []*Device{cpu, cpu}
 	full, bad := errors.New("disk full"), errors.New("bad row")

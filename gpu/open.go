@@ -21,77 +21,80 @@ type Backend string
 // The back ends.
 const (
 	CUDA Backend = "cuda" // NVIDIA GPUs, through the driver library
-	CPU  Backend = "cpu"  // all cores of the processor; always there
-	Sim  Backend = "sim"  // interprets and checks the code for GPUs; always there
+	CPU  Backend = "cpu"  // all cores of the processor; always available
+	Sim  Backend = "sim"  // interprets and checks GPU code; always available
 )
 
-// DeviceVariable is the environment variable that chooses the device which
-// [Open] opens if Config.Device is empty.
+// DeviceVariable is the environment variable that names the device to open if
+// Config.Device is empty.
 const DeviceVariable = "QUERN_DEVICE"
 
-// Config says which device to open. The zero value is the best one there is.
+// Config selects the device to open. The zero value selects the best available
+// device.
 type Config struct {
-	// Device is "cuda", "cuda:1", "cpu" or "sim"; the last two have one device
-	// each, number 0. If it is empty, the environment variable QUERN_DEVICE takes
-	// its place; if that is empty too, Open takes the first usable device of
+	// Device is "cuda", "cuda:1", "cpu" or "sim"; the CPU and the simulator have one
+	// device each, number 0. If it is empty, Open uses the environment variable
+	// QUERN_DEVICE. If that is empty too, Open takes the first usable device of
 	// [Devices] that is not a simulator.
 	Device string
 
-	// Require is the back end that the device must have. If there is no such
-	// device, Open fails instead of falling back to the CPU.
+	// Require is the required back end. If it has no usable device, Open fails
+	// instead of falling back to the CPU.
 	Require Backend
 
-	// Output is where the kernels of the device print with kernel.Printf; nil is
-	// standard output. Their messages are written by the waits that also return
-	// faults, those of one thread in order.
+	// Output receives what the kernels of the device print with kernel.Printf; nil
+	// means standard output. Waits that return faults also write these messages. The
+	// messages of one thread are in order.
 	Output io.Writer
 
-	// LaunchTimeout ends a launch, or a run of a graph, that takes longer, on devices
-	// that run kernels in the caller: the CPU and the simulator. The launch returns a
-	// [*KernelError] of kind [GivenUp] that matches [context.DeadlineExceeded]. Zero
-	// is no limit. On a GPU nothing ends a kernel; there the contexts of waits say
-	// how long to wait.
+	// LaunchTimeout limits the time of a launch, or of a run of a graph, on devices
+	// that run kernels in the caller: the CPU and the simulator. A launch that takes
+	// longer is stopped and returns a [*KernelError] of kind [GivenUp] that matches
+	// [context.DeadlineExceeded]. Zero means no limit. On a GPU nothing stops a
+	// kernel; use the contexts of waits to limit the wait.
 	LaunchTimeout time.Duration
 
-	// Sim applies if the device is the simulator.
+	// Sim are the options for the simulator.
 	Sim SimOptions
 }
 
-// SimOptions are options of the simulator.
+// SimOptions configure the simulator.
 type SimOptions struct {
-	// Steps is the number of PTX instructions, over all threads, after which a
-	// launch is stopped with a StepBudget fault. Zero means 1<<32, which takes some
-	// minutes; the environment variable QUERN_SIM_STEPS overrides it.
+	// Steps limits the PTX instructions of a launch, over all threads. A launch that
+	// exceeds it is stopped with a StepBudget fault. Zero means 1<<32, which takes
+	// some minutes. The environment variable QUERN_SIM_STEPS overrides it.
 	Steps int64
 
-	// NoChecks turns off all checks but the kernels' own, and uses all cores.
+	// NoChecks turns off all checks except those of the kernels, and uses all cores.
 	NoChecks bool
 }
 
-// DeviceInfo describes a device, or says why one cannot be used.
+// DeviceInfo describes a device, or gives the reason why a device cannot be used.
 type DeviceInfo struct {
-	ID            string // "cuda:0"; the name of the back end if it has no device
+	ID            string // "cuda:0", or the name of the back end if it has no device
 	Backend       Backend
 	Name          string
 	Memory        int64 // total in bytes, 0 if unknown
 	DriverVersion string
-	// ComputeMajor and ComputeMinor are the compute capability, 0 if it has none.
+	// ComputeMajor and ComputeMinor are the compute capability, 0 if the device has
+	// none.
 	ComputeMajor, ComputeMinor int
 
-	// Err says why the device cannot be used, nil if it can.
+	// Err is the reason why the device cannot be used, or nil.
 	Err error
 }
 
-// backend is a line of the table of back ends.
+// backend is a row of the table of back ends.
 type backend struct {
 	name Backend
-	// list returns the devices, at least one: without a device its Err says why.
+	// list returns at least one device. Without a usable device, Err of that one is
+	// the reason.
 	list func(Config) []driver.Candidate
-	// explicit means that a device is opened only if it is asked for by name.
+	// explicit means that a device is opened only if it is named.
 	explicit bool
 }
 
-// backends in order of preference. Tests replace it.
+// backends are the back ends in order of preference. Tests replace it.
 var backends = []backend{
 	{name: CUDA, list: listCUDA},
 	{name: CPU, list: listCPU},
@@ -106,8 +109,8 @@ func listSim(c Config) []driver.Candidate {
 	return []driver.Candidate{sim.Candidate(sim.Options(c.Sim))}
 }
 
-// Devices returns all devices of the machine, best first. A back end that has no
-// usable device is there too, with the reason in Err.
+// Devices returns all devices of the machine, best first. A back end without a usable
+// device is included, with the reason in Err.
 func Devices() []DeviceInfo {
 	var infos []DeviceInfo
 	for _, b := range backends {
@@ -127,9 +130,9 @@ func Devices() []DeviceInfo {
 	return infos
 }
 
-// Open opens a device. Devices that were asked for and cannot be used, and a
-// back end that is required and has no device, are errors that match
-// [ErrNoDevice] and give the reason.
+// Open opens a device. If the device that the configuration names cannot be used, or
+// the required back end has no usable device, the error matches [ErrNoDevice] and
+// gives the reason.
 func Open(config Config) (*Device, error) {
 	c, err := config.normalize()
 	if err != nil {
@@ -169,7 +172,7 @@ func open(c driver.Candidate) (driver.Device, error) {
 	return c.Open()
 }
 
-// normalize fills in the environment's choice and checks the names.
+// normalize fills in the environment's choice and checks the configuration.
 func (c Config) normalize() (Config, error) {
 	source := "Config.Device"
 	if c.Device == "" {
@@ -179,7 +182,7 @@ func (c Config) normalize() (Config, error) {
 		return slices.ContainsFunc(backends, func(b backend) bool { return b.name == name })
 	}
 	if c.Device != "" && !known(c.backend()) {
-		return c, fmt.Errorf("gpu: open: %w: %s=%s names no back end; write cuda, cuda:1, cpu or sim", ErrNoDevice, source, c.Device)
+		return c, fmt.Errorf("gpu: open: %w: %s=%s names no back end; use cuda, cuda:1, cpu or sim", ErrNoDevice, source, c.Device)
 	}
 	if name, number, ok := strings.Cut(c.Device, ":"); ok {
 		n, err := strconv.ParseUint(number, 10, 31)
@@ -203,9 +206,9 @@ func (c Config) backend() Backend {
 	return Backend(name)
 }
 
-// selects reports whether Device, whose back end is the candidate's, means the
-// candidate. Where a back end has one device, that is number 0; one that says
-// why its back end has none stands for all numbers.
+// selects reports whether Device selects the candidate, which is of the same back
+// end. If a back end has one device, that is number 0. A candidate that explains why
+// its back end has no device stands for all numbers.
 func (c Config) selects(candidate driver.Candidate) bool {
 	_, number, ok := strings.Cut(c.Device, ":")
 	if !ok || candidate.ID == c.Device {
@@ -215,7 +218,7 @@ func (c Config) selects(candidate driver.Candidate) bool {
 	return alone && (number == "0" || candidate.Err != nil)
 }
 
-// onlyDevice says that the back end has one device, if so.
+// onlyDevice returns a note that the back end has only one device, if so.
 func (c Config) onlyDevice() string {
 	switch b := c.backend(); b {
 	case CPU, Sim:
@@ -225,7 +228,7 @@ func (c Config) onlyDevice() string {
 	}
 }
 
-// wants reports whether devices of b are to be considered.
+// wants reports whether to consider devices of b.
 func (c Config) wants(b backend) bool {
 	switch {
 	case c.Device != "":
@@ -237,7 +240,7 @@ func (c Config) wants(b backend) bool {
 	}
 }
 
-// wanted names what was asked for, for messages.
+// wanted names the requested device in messages.
 func (c Config) wanted() string {
 	switch {
 	case c.Device != "":

@@ -74,7 +74,7 @@ func TestOpenSaysWhyThereIsNoDevice(t *testing.T) {
 		{"a negative number", fakecuda.New(0), "cuda:-1", Config{}, `"-1" is not a device number`},
 		{"no number", fakecuda.New(0), "", Config{Device: "cuda:"}, `Config.Device=cuda:: "" is not a device number`},
 		{"a number beyond all devices", fakecuda.New(1), "cuda:99999999999999999999", Config{}, "is not a device number"},
-		{"an unknown back end", fakecuda.New(1), "tpu", Config{}, "gpu: open: no usable device: QUERN_DEVICE=tpu names no back end; write cuda, cuda:1, cpu or sim"},
+		{"an unknown back end", fakecuda.New(1), "tpu", Config{}, "gpu: open: no usable device: QUERN_DEVICE=tpu names no back end; use cuda, cuda:1, cpu or sim"},
 		{"an unknown device in the configuration", fakecuda.New(1), "", Config{Device: "gpu0"}, "Config.Device=gpu0 names no back end"},
 		{"an unknown required back end", fakecuda.New(1), "", Config{Require: "tpu"}, `Config.Require: there is no back end "tpu"`},
 		{"a device of another back end than required", fakecuda.New(1), "cpu", Config{Require: CUDA}, "cpu: the cuda back end is required"},
@@ -147,11 +147,11 @@ func TestDeviceDescribesItself(t *testing.T) {
 	})
 }
 
-// TestDriverErrorsAreValues makes each driver function fail once and asks that
-// the error says which, that later calls work, and that nothing is left behind.
+// TestDriverErrorsAreValues makes each driver function fail once. The error must name
+// the function, later calls must work, and nothing may leak.
 func TestDriverErrorsAreValues(t *testing.T) {
 	k := NewKernel(saxpyInfo)
-	// use does all there is to do with a device, and returns the first error.
+	// use exercises a device, and returns the first error.
 	use := func(d *Device) error {
 		s, err := d.NewStream(context.Background())
 		if err != nil {

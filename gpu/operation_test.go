@@ -10,7 +10,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// operationFixture is what the operations of TestErrorsNameTheOperation work on.
+// operationFixture contains the objects that TestErrorsNameTheOperation uses.
 type operationFixture struct {
 	d, other     *Device
 	s, side      *Stream
@@ -49,7 +49,8 @@ func newOperationFixture(t *testing.T, lib *fakecuda.Library) *operationFixture 
 	return x
 }
 
-// Whatever goes wrong below, the message begins with what the program asked for.
+// Whatever fails below, the message begins with the operation that the program
+// called.
 func TestErrorsNameTheOperation(t *testing.T) {
 	box, line := Rect(0, 0, 8, 8, 8), Strided{Shape: []int{64}, Stride: []int{1}}
 	take := func(*Stream) error { return nil }
@@ -106,7 +107,7 @@ func TestErrorsNameTheOperation(t *testing.T) {
 		{"query event", func(_ context.Context, x *operationFixture) error { return second(x.event.Done()) }},
 		{"elapsed time", func(_ context.Context, x *operationFixture) error { return second(Elapsed(x.event, x.end)) }},
 		{"call", func(_ context.Context, x *operationFixture) error { return x.s.Call(func() error { return nil }) }},
-		{"look for a fault", func(_ context.Context, x *operationFixture) error { return second(x.s.Faulted()) }},
+		{"query fault", func(_ context.Context, x *operationFixture) error { return second(x.s.Faulted()) }},
 		{"launch saxpy", func(_ context.Context, x *operationFixture) error {
 			return launchSaxpy(x.fresh, x.s, Linear(64), 1, 64, x.a, x.b)
 		}},
@@ -199,7 +200,8 @@ func TestErrorsNameTheOperation(t *testing.T) {
 		{"close host pool", func(_ context.Context, x *operationFixture) error { return x.hostPool.Close() }},
 		{"close cuda:0", func(_ context.Context, x *operationFixture) error { return x.d.Close() }},
 	}
-	// check reports a message that begins otherwise, of errors that were joined any.
+	// check reports messages that begin differently, including those of joined
+	// errors.
 	check := func(name, when string, err error) {
 		if err == nil {
 			return

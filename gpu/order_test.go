@@ -9,8 +9,8 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// lagging opens a device whose streams do their work as late as they are allowed
-// to, so that what is missing in their order shows.
+// lagging opens a device whose streams do their work as late as allowed, so that
+// missing ordering is detected.
 func lagging(t *testing.T, seed uint64, test func(d *Device)) {
 	t.Helper()
 	lib := fakecuda.New(1)

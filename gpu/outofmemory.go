@@ -14,16 +14,16 @@ type OutOfMemoryError struct {
 	Device string // ID
 	Bytes  int64  // requested, as rounded by a pool
 
-	// Limit is that of the pool, zero if the device has no more memory.
+	// Limit is the pool's limit, or zero if the device has no more memory.
 	Limit int64
 	// Free and Total are the device's memory, zero if unknown.
 	Free, Total int64
 
-	// Holders are the lines of this program that made the buffers in use of the pool or
+	// Holders are the lines of the program that made the open buffers of the pool or
 	// the device, largest first. Sizes are as rounded by pools.
 	Holders []Holder
 
-	Err error // the driver's, or nil
+	Err error // the driver's error, or nil
 }
 
 // Error states how much was requested, how much is free, and the largest holders.
@@ -75,7 +75,7 @@ func (d *Device) allocating(size int64, alloc func() (driver.Memory, error)) (dr
 	return m, e
 }
 
-// trimPools trims all pools of the device, and reports whether they gave anything back.
+// trimPools trims all pools of the device, and reports whether they released memory.
 func (d *Device) trimPools() bool {
 	trimmed := false
 	for _, p := range d.openPools() {
@@ -83,7 +83,7 @@ func (d *Device) trimPools() bool {
 		if !ok {
 			continue
 		}
-		mayKeep := p.config.ReleaseThreshold > 0 // its driver, of what was dropped
+		mayKeep := p.config.ReleaseThreshold > 0 // its driver may keep what was released
 		if s := p.Stats(); s.Reserved > s.Used || mayKeep {
 			trimmed = p.Trim() == nil || trimmed
 		}

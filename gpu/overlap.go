@@ -7,23 +7,24 @@ import (
 	"iter"
 )
 
-// defaultLanes is enough for a copy in each direction, a kernel, and an item that
-// waits its turn while the host gets to the next.
+// defaultLanes is enough for a copy in each direction, a kernel, and one item that is
+// waiting while the host prepares the next.
 const defaultLanes = 4
 
-// Overlap passes items through the device on several streams, so that the upload
-// of one, the kernels of another and the download of a third go on at the same
-// time, and yields the results in the order of the items. The throughput is that
-// of the slowest of the three, or of in, if the copies are asynchronous
-// ([CopyInAsync], [CopyOutAsync]).
+// Overlap processes items on several streams of the device, so that the upload of one
+// item, the kernels of another and the download of a third run at the same time. It
+// yields the results in the order of the items. If the copies are asynchronous
+// ([CopyInAsync], [CopyOutAsync]), the throughput is that of the slowest of the three
+// stages, or of in.
 //
-// work asks s for all that is to be done with an item: copies to the device,
-// launches, copies back. It does not wait, and the copies use page-locked memory.
-// What it returns is called when all of that is done, and returns the result; nil
-// stands for the zero value. Items with the same lane, from 0 to lanes-1, have the
-// same stream and follow each other: the result of one has been yielded, and the
-// loop's body has ended, before work is called with the next. So each lane needs
-// its own buffers, and a result may lie in them, valid until the next iteration:
+// work adds all work for an item to s: copies to the device, launches, and copies
+// back. It must not wait, and its copies should use page-locked memory. It returns a
+// function that Overlap calls when this work is done, and which returns the result; a
+// nil function means the zero value. lane is a number from 0 to lanes-1. Items with
+// the same lane share a stream and do not overlap: before work is called for the next
+// one, the result of the previous one has been yielded and the loop body has ended.
+// So each lane needs its own buffers, and a result may be in these buffers; it is
+// valid until the next iteration:
 //
 //	for sum, err := range gpu.Overlap(ctx, dev, 4, blocks, func(s *gpu.Stream, lane int, block *gpu.HostBuffer[float32]) (func() (float32, error), error) {
 //		b := &buffers[lane]
@@ -34,13 +35,13 @@ const defaultLanes = 4
 //		return func() (float32, error) { return b.host.Data()[0], nil }, err
 //	}) { ... }
 //
-// Zero lanes are 4. More of them help where items take different times.
+// Zero lanes means 4. More lanes help if items take different times.
 //
-// The first error is yielded after the results of the items before, and ends the
-// sequence: that of a kernel, of work, of a result, or of ctx. Cancelling ctx ends
-// the waits. However the loop ends, what was asked for is done before it does, and
-// the streams are closed. Nothing runs on other goroutines: on the CPU and the
-// simulator the steps follow each other.
+// The first error ends the sequence. It is yielded after the results of the items
+// before it, and comes from a kernel, from work, from the function of a result, or
+// from ctx. Cancelling ctx ends the waits. However the loop ends, Overlap first waits
+// for all work that was added, and closes the streams. Nothing runs on other
+// goroutines. On the CPU and the simulator the steps run one after another.
 func Overlap[In, Out any](ctx context.Context, d *Device, lanes int, in iter.Seq[In], work func(s *Stream, lane int, item In) (result func() (Out, error), err error)) iter.Seq2[Out, error] {
 	return overlapped("overlap", ctx, d, lanes, in, work)
 }
@@ -88,17 +89,18 @@ func overlapped[In, Out any](doing string, ctx context.Context, d *Device, lanes
 	}
 }
 
-// pipeline is the work of an Overlap. Item i is on lane i modulo their number.
+// pipeline is the state of an Overlap. Item i is on lane i modulo the number of
+// lanes.
 type pipeline[Out any] struct {
 	doing     string
 	ctx       context.Context
 	yield     func(Out, error) bool
 	lanes     []lane[Out]
-	begun     int // items so far
-	delivered int // results so far
+	begun     int // items added so far
+	delivered int // results yielded so far
 }
 
-// lane is a stream with the result of the item that is on it.
+// lane is a stream with the result of its current item.
 type lane[Out any] struct {
 	stream *Stream
 	result func() (Out, error)
@@ -125,7 +127,7 @@ func (p *pipeline[Out]) open(d *Device, lanes int) error {
 func (p *pipeline[Out]) full() bool { return p.begun-p.delivered == len(p.lanes) }
 
 // deliver waits for the oldest item and yields its result. It reports whether the
-// sequence goes on.
+// sequence continues.
 func (p *pipeline[Out]) deliver() bool {
 	l := &p.lanes[p.delivered%len(p.lanes)]
 	if err := l.stream.Synchronize(p.ctx); err != nil {
@@ -142,7 +144,7 @@ func (p *pipeline[Out]) deliver() bool {
 	return p.yield(out, nil)
 }
 
-// drain delivers what was begun.
+// drain delivers all items that were begun.
 func (p *pipeline[Out]) drain() bool {
 	for p.delivered < p.begun {
 		if !p.deliver() {
@@ -159,7 +161,7 @@ func (p *pipeline[Out]) fail(err error) bool {
 	return false
 }
 
-// close waits for what was begun, and closes the streams.
+// close waits for the work that was begun, and closes the streams.
 func (p *pipeline[Out]) close() error {
 	var errs []error
 	for _, l := range p.lanes {
@@ -169,13 +171,14 @@ func (p *pipeline[Out]) close() error {
 	return partOf(p.doing, errors.Join(errs...))
 }
 
-// OverlapSlices is [Overlap] for items that are Go slices of at most n elements,
-// whose results are slices of at most m: for each it copies the slice to the
-// device, calls kernel to launch what is to be done with it, and copies the
-// buffer that kernel returns back, which is out or a part of it, or in or a part
-// of it where the kernel works in place.
+// OverlapSlices is [Overlap] for items that are Go slices of at most n elements, with
+// results of at most m elements. For each item it copies the slice to the device, calls
+// kernel to launch the work, and copies back the buffer that kernel returns. That buffer is
+// out or a part of it, or in or a part of it if the kernel works in place.
 //
-// The buffers are of the device's pools, [Device.Pool] and [Device.HostPool]. A slice that was yielded is valid until the next
+// The buffers come from the device's pools, [Device.Pool] and [Device.HostPool]. A yielded
+// slice is valid until the next iteration. An item may be changed when the next one is
+// requested.
 // iteration. An item may be changed when the next one is asked for.
 //
 //	for y, err := range gpu.OverlapSlices(ctx, dev, 0, 1<<20, 1<<20, chunks, func(s *gpu.Stream, out, in *gpu.Buffer[float32]) (*gpu.Buffer[float32], error) {
@@ -236,10 +239,10 @@ type sliceLane[A, B any] struct {
 	in   *Buffer[A]
 	out  *Buffer[B]
 	host *HostBuffer[B]
-	data []B // instead of host, where memory cannot be page-locked
+	data []B // instead of host, if memory cannot be page-locked
 }
 
-// lane returns the buffers of lane i, all lanes before which have been used.
+// lane returns the buffers of lane i. All lower lanes must have been used.
 func (b *sliceLanes[A, B]) lane(s *Stream, i int) (*sliceLane[A, B], error) {
 	if i < len(b.lanes) {
 		return &b.lanes[i], nil
@@ -259,7 +262,8 @@ func (b *sliceLanes[A, B]) lane(s *Stream, i int) (*sliceLane[A, B], error) {
 	return l, err
 }
 
-// close frees the buffers. What could go wrong there, the device keeps reporting.
+// close frees the buffers. It drops errors, because the device reports them again
+// later.
 func (b *sliceLanes[A, B]) close() {
 	for _, l := range b.lanes {
 		l.in.Close()
@@ -274,7 +278,7 @@ func (l *sliceLane[A, B]) download(doing string, ctx context.Context, s *Stream,
 		return nil, invalid("the result is nil")
 	}
 	if y.mem != l.out.mem && y.mem != l.in.mem {
-		return nil, invalid("the result is neither of the buffers out and in nor a part of one")
+		return nil, invalid("the result is not out, in, or a part of one of them")
 	}
 	if y.Len() > l.out.Len() {
 		return nil, invalid("result of %s, at most %d are allowed", count(y.Len(), "element"), l.out.Len())

@@ -17,7 +17,7 @@ func ExampleOverlap() {
 	}
 	defer dev.Close()
 
-	// Each lane has buffers of its own; those of the host are page-locked.
+	// Each lane has its own buffers; those on the host are page-locked.
 	type lane struct {
 		host *gpu.HostBuffer[float32]
 		x    *gpu.Buffer[float32]
@@ -114,7 +114,7 @@ func ExamplePriority() {
 		log.Fatal(err)
 	}
 	defer dev.Close()
-	_, greatest := dev.Priorities() // 0 on a CPU, whose streams are all alike
+	_, greatest := dev.Priorities() // 0 on a CPU, whose streams have no priorities
 	s, err := dev.NewStream(context.Background(), gpu.Priority(greatest))
 	if err != nil {
 		log.Fatal(err)

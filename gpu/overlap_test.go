@@ -15,8 +15,8 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// adder is what the lanes of a test work with: it adds 100 to each element
-// through saxpy, in chunks of 4.
+// adder is the work of the lanes in a test: it adds 100 to each element with saxpy,
+// in chunks of 4.
 type adder struct {
 	k     *Kernel
 	ones  *Buffer[float32]
@@ -44,7 +44,7 @@ func newAdder(t *testing.T, d *Device, lanes int) *adder {
 	return a
 }
 
-// work asks for n = adderSize elements, or more, which is a fault.
+// work launches with n = adderSize elements, or with more, which is a fault.
 func (a *adder) work(n func(item int) int) func(*Stream, int, int) (func() (float32, error), error) {
 	return func(s *Stream, lane, item int) (func() (float32, error), error) {
 		l := a.lanes[lane]
@@ -80,7 +80,7 @@ func upTo(n int) iter.Seq[int] {
 	}
 }
 
-// onlyDefault checks that the streams of the pipeline are closed.
+// onlyDefault checks that the pipeline's streams are closed.
 func onlyDefault(t *testing.T, d *Device) {
 	t.Helper()
 	if n := len(d.openStreams()); n != 1 {
@@ -132,7 +132,7 @@ func TestOverlapEndsWithTheFirstErrorAfterTheResultsBefore(t *testing.T) {
 	mistake := errors.New("no such file")
 	tests := []struct {
 		name string
-		n    func(int) int // elements that the kernel is told to add to
+		n    func(int) int // elements that the kernel adds to
 		work error         // of item 5
 		end  error         // of the result of item 5
 		is   func(error) bool
@@ -206,7 +206,7 @@ func TestCancellingAnOverlapLeavesNothingBehind(t *testing.T) {
 			do(t, launchSaxpy(a.k, other, Linear(64), 1, 64, x, y))
 		}
 		if got := download(t, other, y)[1]; got != 11 {
-			t.Errorf("a stream beside the pipelines reads %v, want 11", got)
+			t.Errorf("a stream next to the pipelines reads %v, want 11", got)
 		}
 		closeAll(t, other, x, y)
 		onlyDefault(t, d)
@@ -334,7 +334,7 @@ func TestOverlapOnADriverThatFails(t *testing.T) {
 					lib.Fail(function, fakecuda.OutOfMemory)
 				}
 			}
-			if function == "cuStreamCreate" { // there are no more to fail
+			if function == "cuStreamCreate" { // there are none left to fail
 				do(t, failed)
 				for _, failed = range Overlap(context.Background(), d, 2, upTo(9), a.work(whole)) {
 				}
@@ -395,7 +395,7 @@ func TestADeviceIsLostInTheMiddleOfAnOverlap(t *testing.T) {
 	}
 }
 
-// chunks yields n slices of 1 to 4 elements, in memory that is used again.
+// chunks yields n slices of 1 to 4 elements, in memory that is reused.
 func chunks(n int) iter.Seq[[]float32] {
 	return func(yield func([]float32) bool) {
 		chunk := make([]float32, adderSize)
@@ -478,13 +478,13 @@ func TestOverlapSlicesGoesOnWithoutPageLockedMemory(t *testing.T) {
 		}
 		n++
 	}
-	closeAll(t, must[*HostBuffer[float32]](t)(AllocHost[float32](d, 1)), d) // the failure was used up
+	closeAll(t, must[*HostBuffer[float32]](t)(AllocHost[float32](d, 1)), d) // the failure has been consumed
 	if left := lib.Left(); left != "" {
 		t.Errorf("left in the driver: %s", left)
 	}
 }
 
-// BenchmarkOverlap measures what a pipeline adds to the work of an item.
+// BenchmarkOverlap measures the overhead of a pipeline per item.
 func BenchmarkOverlap(b *testing.B) {
 	everyDeviceB(b, func(b *testing.B, d *Device) {
 		nothing := func(*Stream, int, int) (func() (int, error), error) { return nil, nil }
@@ -516,10 +516,10 @@ func TestOverlapSlicesRefusesWhatItCannotCopy(t *testing.T) {
 				return out.Slice(1, 3).Slice(0, 1), Zero(s, out)
 			}, ""},
 			{"another buffer", 4, 4, func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error) { return foreign, nil },
-				"gpu: overlap slices: the result is neither of the buffers out and in nor a part of one"},
+				"gpu: overlap slices: the result is not out, in, or a part of one of them"},
 			{"a buffer that was not made", 4, 4, func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error) {
 				return new(Buffer[float32]), nil
-			}, "gpu: overlap slices: the result is neither"},
+			}, "gpu: overlap slices: the result is not out"},
 			{"results of less than nothing", 4, -1, in, "gpu: overlap slices: results of at most -1 elements; want 0 or more"},
 		}
 		for _, test := range tests {

@@ -12,28 +12,29 @@ import (
 	"quern.dev/internal/freelist"
 )
 
-// beside is memory that comes and goes while kernels stay on a GPU. They have to
-// make way when the driver frees memory, so that it frees as little as possible
-// then: memory of the device is a pool's, which takes it back in the order of
-// streams, and page-locked memory that is closed is kept for what is allocated
-// next. The zero value is empty.
-type beside struct {
+// persistentMemory holds memory that is allocated and freed while kernels stay on a
+// GPU. These
+// kernels must end when the driver frees memory, so it frees as little as possible
+// then. Device memory comes from a pool, which takes it back in the order of streams.
+// Page-locked memory is kept after Close for later allocations. The zero value is
+// empty.
+type persistentMemory struct {
 	mu     sync.Mutex
 	pool   *Pool   // nil until it is needed
-	stream *Stream // in whose order the pool takes memory from the driver
+	stream *Stream // the pool takes memory from the driver in its order
 	pages  freelist.List[pages]
-	err    error // of giving memory back where nobody could be told
+	err    error // from releasing memory when there was no caller to return it to
 }
 
-// keptBeside is how much memory is kept, in bytes, of each of the two kinds.
-const keptBeside = 64 << 20
+// maxKept is the number of bytes to keep, of each of the two kinds.
+const maxKept = 64 << 20
 
-// besidePersistent reports whether freeing memory has persistent kernels end.
-func (d *Device) besidePersistent() bool { return d.info().Async && d.able.persistent.HasPersistent() }
+// freeingPauses reports whether freeing memory makes persistent kernels end.
+func (d *Device) freeingPauses() bool { return d.info().Async && d.able.persistent.HasPersistent() }
 
-// allocBeside is alloc while there are persistent kernels.
-func (d *Device) allocBeside(doing string, size int64) (*memory, error) {
-	p, s, err := d.beside.open(d)
+// allocWithPersistent replaces alloc while there are persistent kernels.
+func (d *Device) allocWithPersistent(doing string, size int64) (*memory, error) {
+	p, s, err := d.persistentMemory.open(d)
 	if err != nil {
 		return nil, driverError(doing, err)
 	}
@@ -48,15 +49,15 @@ func (d *Device) allocBeside(doing string, size int64) (*memory, error) {
 	return m, nil
 }
 
-// has reports whether a pool is the one of memory beside persistent kernels.
-func (b *beside) has(p *Pool) bool {
+// has reports whether p is the pool for memory beside persistent kernels.
+func (b *persistentMemory) has(p *Pool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return p == b.pool
 }
 
-// open returns the pool and its stream, which are closed with the device.
-func (b *beside) open(d *Device) (*Pool, *Stream, error) {
+// open returns the pool and its stream. Both are closed with the device.
+func (b *persistentMemory) open(d *Device) (*Pool, *Stream, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.pool != nil {
@@ -66,7 +67,7 @@ func (b *beside) open(d *Device) (*Pool, *Stream, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := d.NewPool(PoolConfig{ReleaseThreshold: keptBeside})
+	p, err := d.NewPool(PoolConfig{ReleaseThreshold: maxKept})
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
@@ -81,11 +82,11 @@ type pages struct {
 }
 
 // lockPages returns page-locked memory of at least size bytes. Beside persistent
-// kernels it is of a size that others will ask for.
+// kernels it rounds the size up, so that the memory can be reused.
 func (d *Device) lockPages(size int64) (pages, error) {
-	if d.besidePersistent() {
+	if d.freeingPauses() {
 		size = pagesFor(size)
-		if p, ok := d.beside.take(size); ok {
+		if p, ok := d.persistentMemory.take(size); ok {
 			return p, nil
 		}
 	}
@@ -93,14 +94,14 @@ func (d *Device) lockPages(size int64) (pages, error) {
 	return pages{at, size}, err
 }
 
-// pageLock is the driver's AllocHost. If that fails, what is kept is given back and
-// it is called again.
+// pageLock calls the driver's AllocHost. If that fails, it frees the kept memory and
+// tries again.
 func (d *Device) pageLock(size int64) (unsafe.Pointer, error) {
 	at, err := d.able.pages.AllocHost(size)
 	if err == nil {
 		return at, nil
 	}
-	kept := d.beside.takeAll()
+	kept := d.persistentMemory.takeAll()
 	if len(kept) == 0 {
 		return nil, err
 	}
@@ -110,9 +111,9 @@ func (d *Device) pageLock(size int64) (unsafe.Pointer, error) {
 	return d.able.pages.AllocHost(size)
 }
 
-// unlockPages gives back what lockPages returned, or keeps it.
+// unlockPages frees memory of lockPages, or keeps it.
 func (d *Device) unlockPages(p pages) error {
-	if d.beside.keep(d, p) {
+	if d.persistentMemory.keep(d, p) {
 		return nil
 	}
 	return d.able.pages.FreeHost(p.at)
@@ -126,18 +127,18 @@ func (d *Device) freePages(list []pages) error {
 	return errors.Join(errs...)
 }
 
-// Page-locked memory is kept by sizes that are powers of two up to largestPower, and
-// multiples of that.
+// Page-locked memory is kept in sizes that are powers of two up to largestPower, and
+// in multiples of that.
 const (
 	smallestPages = 4 << 10
 	largestPower  = 1 << 20
 )
 
-// pagesFor returns what is allocated for size > 0 bytes, so that it is of use for
-// others too.
+// pagesFor returns the size to allocate for size > 0 bytes, so that the memory can be
+// reused.
 func pagesFor(size int64) int64 {
 	switch {
-	case size > keptBeside: // is not kept
+	case size > maxKept: // will not be kept
 		return size
 	case size > largestPower:
 		return (size + largestPower - 1) &^ (largestPower - 1)
@@ -146,8 +147,7 @@ func pagesFor(size int64) int64 {
 	}
 }
 
-// pagesOf returns the largest size that memory of so many bytes has room for, 0 if
-// it is too small for all.
+// pagesOf returns the largest class size that fits in size bytes, 0 if none does.
 func pagesOf(size int64) int64 {
 	switch {
 	case size < smallestPages:
@@ -159,7 +159,7 @@ func pagesOf(size int64) int64 {
 	}
 }
 
-// pageClass numbers the sizes that pagesFor and pagesOf return.
+// pageClass returns the index of a size that pagesFor or pagesOf returned.
 func pageClass(size int64) int {
 	const powers = 8 // from smallestPages to largestPower
 	if size <= largestPower {
@@ -168,39 +168,39 @@ func pageClass(size int64) int {
 	return powers + int(size/largestPower) - 1
 }
 
-// keep keeps p if there is room and somebody to keep it for.
-func (b *beside) keep(d *Device, p pages) bool {
+// keep keeps p if there is space for it and persistent kernels are running.
+func (b *persistentMemory) keep(d *Device, p pages) bool {
 	size := pagesOf(p.size)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if size == 0 || b.pages.Bytes()+p.size > keptBeside || !d.besidePersistent() {
+	if size == 0 || b.pages.Bytes()+p.size > maxKept || !d.freeingPauses() {
 		return false
 	}
 	b.pages.Add(&freelist.Item[pages]{Value: p, Size: p.size, Class: pageClass(size)})
 	return true
 }
 
-// take returns memory of a size that pagesFor has returned.
-func (b *beside) take(size int64) (pages, bool) {
+// take returns memory of a size that pagesFor returned.
+func (b *persistentMemory) take(size int64) (pages, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	class := pageClass(size)
 	n := len(b.pages.Class(class))
-	if n == 0 || size > keptBeside {
+	if n == 0 || size > maxKept {
 		return pages{}, false
 	}
 	return b.pages.Take(class, n-1).Value, true
 }
 
-func (b *beside) takeAll() []pages {
+func (b *persistentMemory) takeAll() []pages {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.pages.Evict(math.MaxInt64)
 }
 
-// giveBack gives back what is kept, for the device to be closed with no more than
-// the program has left open.
-func (b *beside) giveBack(d *Device) {
+// giveBack frees the kept memory when the device is closed, so that only the
+// program's open memory is left.
+func (b *persistentMemory) giveBack(d *Device) {
 	b.mu.Lock()
 	p := b.pool
 	b.mu.Unlock()
@@ -215,8 +215,8 @@ func (b *beside) giveBack(d *Device) {
 	b.err = errors.Join(b.err, err)
 }
 
-// close gives back the page-locked memory. The device is in no use, and the pool
-// closed.
-func (b *beside) close(d *Device) error {
+// close frees the page-locked memory. The device must not be in use, and the pool
+// must be closed.
+func (b *persistentMemory) close(d *Device) error {
 	return errors.Join(b.err, d.freePages(b.takeAll()))
 }

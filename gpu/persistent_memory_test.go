@@ -14,7 +14,7 @@ import (
 	"quern.dev/internal/freelist"
 )
 
-// withResident opens a device that has a resident.
+// withResident opens a device with persistent kernels.
 func withResident(t *testing.T, lib *fakecuda.Library) (*Device, *watcher) {
 	t.Helper()
 	d, w := openFake(t, lib), new(watcher)
@@ -22,7 +22,7 @@ func withResident(t *testing.T, lib *fakecuda.Library) (*Device, *watcher) {
 	return d, w
 }
 
-// nothingLeft closes the device.
+// nothingLeft closes the device and checks that nothing leaks.
 func nothingLeft(t *testing.T, lib *fakecuda.Library, d *Device) {
 	t.Helper()
 	do(t, d.Close())
@@ -41,7 +41,7 @@ func allocHost[T any](t testing.TB, d *Device, n int) *HostBuffer[T] {
 	return must[*HostBuffer[T]](t)(AllocHost[T](d, n))
 }
 
-func TestMemoryThatComesAndGoesBesideResidents(t *testing.T) {
+func TestMemoryIsAllocatedAndFreedWithPersistentKernels(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
 	before, s := alloc[float32](t, d, 1<<10), d.DefaultStream()
@@ -82,11 +82,11 @@ func TestMemoryThatComesAndGoesBesideResidents(t *testing.T) {
 		closeAll(t, h)
 	}
 	if w.quiesced > 0 {
-		t.Errorf("the resident made way %d times", w.quiesced)
+		t.Errorf("the persistent kernels paused %d times", w.quiesced)
 	}
 	closeAll(t, before)
 	if w.quiesced != 1 {
-		t.Errorf("memory of before was freed, and the resident made way %d times", w.quiesced)
+		t.Errorf("earlier memory was freed, and the persistent kernels paused %d times", w.quiesced)
 	}
 	var leak *LeakError
 	if err := d.Close(); !errors.As(err, &leak) || leak.Buffers != 10 || len(leak.Holders) != 1 || !strings.HasSuffix(leak.Holders[0].File, "persistent_memory_test.go") {
@@ -97,7 +97,7 @@ func TestMemoryThatComesAndGoesBesideResidents(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptBesideResidentsIsBounded(t *testing.T) {
+func TestMemoryKeptForPersistentKernelsIsBounded(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
 	empty, _ := d.Memory()
@@ -111,15 +111,15 @@ func TestWhatIsKeptBesideResidentsIsBounded(t *testing.T) {
 		closeAll(t, b)
 	}
 	if w.quiesced > 0 {
-		t.Errorf("the resident made way %d times for memory of the device", w.quiesced)
+		t.Errorf("the persistent kernels paused %d times for memory of the device", w.quiesced)
 	}
 	for _, h := range hosts {
 		closeAll(t, h)
 	}
 	if w.quiesced != 16 {
-		t.Errorf("80 MiB of page-locked memory were closed, and the resident made way %d times, want 16", w.quiesced)
+		t.Errorf("80 MiB of page-locked memory were closed, and the persistent kernels paused %d times, want 16", w.quiesced)
 	}
-	if free, _ := d.Memory(); empty-free > 2*keptBeside+1<<10 {
+	if free, _ := d.Memory(); empty-free > 2*maxKept+1<<10 {
 		t.Errorf("%d MiB are kept", (empty-free)>>20)
 	}
 	d.RemovePersistent(w)
@@ -129,14 +129,14 @@ func TestWhatIsKeptBesideResidentsIsBounded(t *testing.T) {
 	nothingLeft(t, lib, d)
 }
 
-func TestWhatIsKeptBesideResidentsIsGivenBackWhenMemoryIsShort(t *testing.T) {
+func TestMemoryKeptForPersistentKernelsIsFreedWhenMemoryIsShort(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Memory = 8 << 20
 	d, w := withResident(t, lib)
 	closeAll(t, alloc[byte](t, d, 5<<20))
 	b := alloc[byte](t, d, 6<<20)
 	if w.quiesced > 0 {
-		t.Errorf("the resident made way %d times", w.quiesced)
+		t.Errorf("the persistent kernels paused %d times", w.quiesced)
 	}
 	_, err := Alloc[byte](d, 3<<20)
 	e, ok := errors.AsType[*OutOfMemoryError](err)
@@ -150,7 +150,7 @@ func TestWhatIsKeptBesideResidentsIsGivenBackWhenMemoryIsShort(t *testing.T) {
 	lib.Fail("cuMemHostAlloc", fakecuda.OutOfMemory)
 	closeAll(t, allocHost[byte](t, d, 1<<16))
 	if w.quiesced != 1 {
-		t.Errorf("no more memory could be locked, and the resident made way %d times for what was kept", w.quiesced)
+		t.Errorf("no more memory could be locked, and the persistent kernels paused %d times for what was kept", w.quiesced)
 	}
 	lib.Fail("cuMemHostAlloc", fakecuda.OutOfMemory)
 	h := allocHost[byte](t, d, 1<<17)
@@ -162,8 +162,8 @@ func TestWhatIsKeptBesideResidentsIsGivenBackWhenMemoryIsShort(t *testing.T) {
 	nothingLeft(t, lib, d)
 }
 
-// TestDroppedMemoryIsGivenBackWhenMemoryIsShort has the driver's pool keep what the
-// device's has dropped, and the device allocate elsewhere.
+// TestDroppedMemoryIsGivenBackWhenMemoryIsShort makes the driver's pool keep what the
+// device's pool has dropped, and allocates elsewhere on the device.
 func TestDroppedMemoryIsGivenBackWhenMemoryIsShort(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Memory = 100 << 20
@@ -173,13 +173,13 @@ func TestDroppedMemoryIsGivenBackWhenMemoryIsShort(t *testing.T) {
 	if free, _ := d.Memory(); free > 50<<20 {
 		t.Fatalf("%d MiB are free: the driver has kept nothing", free>>20)
 	}
-	d.able.persistent.RemovePersistent(owner{w, d}) // as that of another device of the GPU
+	d.able.persistent.RemovePersistent(owner{w, d}) // like a different device of the GPU
 	b := alloc[byte](t, d, 90<<20)
 	closeAll(t, b, small)
 	nothingLeft(t, lib, d)
 }
 
-func TestMemoryWithWorkBesideResidentsIsNotGivenOut(t *testing.T) {
+func TestMemoryWithWorkIsNotReusedWithPersistentKernels(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
 	s := d.DefaultStream()
@@ -217,17 +217,17 @@ func TestMemoryWithWorkBesideResidentsIsNotGivenOut(t *testing.T) {
 		closeAll(t, next)
 		do(t, s.Synchronize(t.Context()))
 	}
-	for d.beside.pool.Stats().Buffers > 0 { // a goroutine has waited for the other device
+	for d.persistentMemory.pool.Stats().Buffers > 0 { // a goroutine has waited for the other device
 		time.Sleep(time.Millisecond)
 	}
 	if w.quiesced > 0 {
-		t.Errorf("the resident made way %d times", w.quiesced)
+		t.Errorf("the persistent kernels paused %d times", w.quiesced)
 	}
 	closeAll(t, foreign, second)
 	nothingLeft(t, lib, d)
 }
 
-func TestMemoryBesideResidentsFollowsTheOrderOfStreams(t *testing.T) {
+func TestMemoryWithPersistentKernelsFollowsTheOrderOfStreams(t *testing.T) {
 	for seed := range uint64(20) {
 		lib := fakecuda.New(1)
 		lib.Lag = rand.New(rand.NewPCG(seed, 4))
@@ -249,17 +249,17 @@ func TestMemoryBesideResidentsFollowsTheOrderOfStreams(t *testing.T) {
 			}
 		}
 		if w.quiesced > 0 {
-			t.Errorf("seed %d: the resident made way %d times", seed, w.quiesced)
+			t.Errorf("seed %d: the persistent kernels paused %d times", seed, w.quiesced)
 		}
 	}
 }
 
-// A kernel on a detached stream may stay for long: nothing else waits for it.
+// A kernel on a detached stream may run for long; nothing else waits for it.
 func TestMemoryOfDetachedStreamsIsFreedOnceTheyAreDone(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
 	detached := must[*Stream](t)(d.NewStream(t.Context(), Detached()))
-	b := alloc[byte](t, d, keptBeside+1)
+	b := alloc[byte](t, d, maxKept+1)
 	do(t, Fill(detached, b, 1))
 	lib.Busy, lib.Waits = make(chan struct{}), make(chan string)
 	do(t, b.Close())
@@ -278,12 +278,12 @@ func TestMemoryOfDetachedStreamsIsFreedOnceTheyAreDone(t *testing.T) {
 	}()
 	d.RemovePersistent(w)
 	do(t, d.Close())
-	for lib.Left() != "" { // the goroutine that has waited frees the memory, and then the device
+	for lib.Left() != "" { // the waiting goroutine frees the memory, and then the device
 		time.Sleep(time.Millisecond)
 	}
 }
 
-func TestResidentsThatGoInBetween(t *testing.T) {
+func TestPersistentKernelsRemovedInBetween(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
 	s := d.DefaultStream()
@@ -304,12 +304,12 @@ func TestResidentsThatGoInBetween(t *testing.T) {
 	d.RemovePersistent(w)
 	closeAll(t, plain, again)
 	if w.quiesced > 0 {
-		t.Errorf("the resident made way %d times", w.quiesced)
+		t.Errorf("the persistent kernels paused %d times", w.quiesced)
 	}
 	nothingLeft(t, lib, d)
 }
 
-// Kernels that read memory of the host are waited for when it is freed.
+// Freeing host memory waits for the kernels that read it.
 func TestMappedMemoryIsNotKept(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
@@ -317,16 +317,16 @@ func TestMappedMemoryIsNotKept(t *testing.T) {
 	must[*Buffer[float32]](t)(h.Mapped())
 	closeAll(t, h)
 	if w.quiesced != 1 {
-		t.Errorf("the resident made way %d times", w.quiesced)
+		t.Errorf("the persistent kernels paused %d times", w.quiesced)
 	}
 	nothingLeft(t, lib, d)
 }
 
-func TestMemoryBesideResidentsAndOtherLibraries(t *testing.T) {
+func TestMemoryWithPersistentKernelsAndOtherLibraries(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, _ := withResident(t, lib)
 	b := upload[float32](t, d.DefaultStream(), 1, 2, 3)
-	if _, err := b.IPCHandle(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "beside actors") {
+	if _, err := b.IPCHandle(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "while actors were running") {
 		t.Errorf("a handle for other processes: %v", err)
 	}
 	tensor := must[unsafe.Pointer](t)(ExportDLPack(b, DLManagedTensorVersioned))
@@ -351,7 +351,7 @@ func TestDevicesWithoutResidentKernelsKeepNothing(t *testing.T) {
 		d.AddPersistent(new(watcher))
 		b := alloc[byte](t, d, 1<<16)
 		closeAll(t, b, allocHost[byte](t, d, 1<<16))
-		if b.mem.pooled() != nil || d.beside.pages.Bytes() > 0 {
+		if b.mem.pooled() != nil || d.persistentMemory.pages.Bytes() > 0 {
 			t.Errorf("%s keeps memory", backend)
 		}
 		closeAll(t, d)
@@ -376,8 +376,8 @@ func TestSizesOfPagesThatAreKept(t *testing.T) {
 	}
 }
 
-// Streams come and go while memory stays.
-func TestMemoryBesideResidentsForgetsStreamsThatAreClosed(t *testing.T) {
+// Streams are made and closed while memory stays.
+func TestMemoryWithPersistentKernelsForgetsClosedStreams(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, _ := withResident(t, lib)
 	b := alloc[byte](t, d, 100)
@@ -393,10 +393,10 @@ func TestMemoryBesideResidentsForgetsStreamsThatAreClosed(t *testing.T) {
 	nothingLeft(t, lib, d)
 }
 
-// Each size that is kept has a class of its own, so that what is taken is large enough.
+// Each size that is kept has its own class, so that kept memory is always large enough.
 func TestPagesAreKeptByTheirSize(t *testing.T) {
 	classes := map[int]int64{}
-	for size := int64(1); size <= keptBeside; size += max(1, size/64) {
+	for size := int64(1); size <= maxKept; size += max(1, size/64) {
 		rounded := pagesFor(size)
 		if rounded < size || pagesOf(rounded) != rounded {
 			t.Fatalf("%d bytes become %d, which are kept as %d", size, rounded, pagesOf(rounded))
@@ -406,9 +406,9 @@ func TestPagesAreKeptByTheirSize(t *testing.T) {
 		}
 		classes[pageClass(rounded)] = rounded
 	}
-	var b beside
-	b.pages.Add(&freelist.Item[pages]{Value: pages{size: keptBeside}, Size: keptBeside, Class: pageClass(keptBeside)})
-	if p, ok := b.take(keptBeside + 1); ok {
-		t.Errorf("%d bytes for %d", p.size, keptBeside+1)
+	var b persistentMemory
+	b.pages.Add(&freelist.Item[pages]{Value: pages{size: maxKept}, Size: maxKept, Class: pageClass(maxKept)})
+	if p, ok := b.take(maxKept + 1); ok {
+		t.Errorf("%d bytes for %d", p.size, maxKept+1)
 	}
 }

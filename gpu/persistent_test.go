@@ -11,7 +11,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// watcher is a resident that counts, and may refuse to make way.
+// watcher is an owner of persistent kernels that counts pauses, and may refuse them.
 type watcher struct {
 	quiesced, resumed int
 	refuses           error
@@ -30,7 +30,7 @@ func (w *watcher) Resume() error {
 	return nil
 }
 
-func TestResidentsMakeWayForWhatWaitsForTheGPU(t *testing.T) {
+func TestPersistentKernelsPauseForOperationsThatWaitForTheGPU(t *testing.T) {
 	d := openFake(t, fakecuda.New(1))
 	s := d.DefaultStream()
 	x := must[*Buffer[float32]](t)(Upload(s, make([]float32, 8)))
@@ -54,8 +54,8 @@ func TestResidentsMakeWayForWhatWaitsForTheGPU(t *testing.T) {
 		{"loading it again", func() error { return k.Prepare(d) }, false},
 		{"a launch", func() error { return launchSaxpy(k, s, Linear(8), 1, 8, x, x) }, false},
 		{"a wait", func() error { return s.Synchronize(context.Background()) }, false},
-		{"freeing memory of before", x.Close, true},
-		{"freeing a little memory of the host of before", host.Close, true},
+		{"freeing memory that was allocated before", x.Close, true},
+		{"freeing a little host memory that was allocated before", host.Close, true},
 		{"ending a registration", registered.Close, true},
 	} {
 		*w = watcher{}
@@ -68,7 +68,7 @@ func TestResidentsMakeWayForWhatWaitsForTheGPU(t *testing.T) {
 	}
 	*w = watcher{refuses: errors.New("does not return")}
 	if err := before.Close(); !errors.Is(err, w.refuses) {
-		t.Errorf("freeing memory while a resident does not make way: %v", err)
+		t.Errorf("freeing memory while a persistent kernel does not end: %v", err)
 	}
 	*w = watcher{}
 	d.RemovePersistent(w)
@@ -77,7 +77,7 @@ func TestResidentsMakeWayForWhatWaitsForTheGPU(t *testing.T) {
 	}
 }
 
-func TestResidentsMakeWayAfterOtherWork(t *testing.T) {
+func TestPersistentKernelsPauseAfterOtherWork(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
 	b := must[*Buffer[float32]](t)(Alloc[float32](d, 8))
@@ -90,7 +90,7 @@ func TestResidentsMakeWayAfterOtherWork(t *testing.T) {
 		t.Errorf("waits in %s", name)
 	}
 	if w.quiesced > 0 {
-		t.Error("the resident made way while the device was at other work")
+		t.Error("the persistent kernels paused while the device had other work")
 	}
 	close(lib.Busy)
 	if err := <-closed; err != nil || w.quiesced != 1 {
@@ -98,7 +98,7 @@ func TestResidentsMakeWayAfterOtherWork(t *testing.T) {
 	}
 }
 
-func TestResidentsMakeWayForOtherDevicesOfTheirGPU(t *testing.T) {
+func TestPersistentKernelsPauseForOtherDevicesOfTheirGPU(t *testing.T) {
 	lib := fakecuda.New(2)
 	t.Cleanup(cuda.Substitute(lib))
 	open := func(id string) *Device { return must[*Device](t)(Open(Config{Device: id})) }
@@ -144,8 +144,8 @@ func TestResidentsMakeWayForOtherDevicesOfTheirGPU(t *testing.T) {
 	}
 }
 
-// A driver of before CUDA 12 has no libraries, and cannot compile beside.
-func TestLoadingBesideResidents(t *testing.T) {
+// A driver before CUDA 12 has no libraries, and cannot compile while kernels run.
+func TestLoadingWithPersistentKernels(t *testing.T) {
 	for _, missing := range []string{"", "cuLibraryLoadData", "cuLinkCreate_v2"} {
 		lib := fakecuda.New(1)
 		lib.Missing = map[string]bool{missing: true}
@@ -172,8 +172,8 @@ func TestLoadingBesideResidents(t *testing.T) {
 	}
 }
 
-// What a kernel is launched with decides which of its variants is loaded.
-func TestResidentsMakeWayForTheFirstLaunchOfAVariant(t *testing.T) {
+// The arguments of a launch determine which variant is loaded.
+func TestPersistentKernelsPauseForTheFirstLaunchOfAVariant(t *testing.T) {
 	lib := fakecuda.New(1)
 	d, w := withResident(t, lib)
 	s, k := d.DefaultStream(), NewKernel(saxpyInfo)
@@ -194,7 +194,7 @@ func TestResidentsMakeWayForTheFirstLaunchOfAVariant(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, got[0], c.want)
 		}
 		if w.quiesced != c.pauses {
-			t.Errorf("%s: the resident has made way %d times, want %d", c.name, w.quiesced, c.pauses)
+			t.Errorf("%s: the persistent kernels paused %d times, want %d", c.name, w.quiesced, c.pauses)
 		}
 	}
 	closeAll(t, x)

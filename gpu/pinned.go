@@ -28,15 +28,15 @@ type HostBuffer[T any] struct {
 // hostMemory is an allocation of host memory.
 type hostMemory struct {
 	at   unsafe.Pointer // nil if the size is 0
-	size int64          // of the pages from lockPages, 0 for other memory
+	size int64          // of the pages from lockPages; 0 for other memory
 
 	device     driver.Memory  // address of mappedSize bytes for kernels
 	mappedSize int64          // 0 if the memory is not mapped
 	registered bool           // the program's own memory
-	pins       runtime.Pinner // keeps it, if it is Go's
+	pins       runtime.Pinner // keeps the memory in place, if it is Go's
 
 	mu     sync.Mutex
-	passed map[*Stream]fence // by streams that have used the memory
+	passed map[*Stream]fence // by stream: the last use of the memory
 }
 
 // hostRanges is the page-locked memory of the process.
@@ -114,7 +114,7 @@ func RegisterHost[T any](d *Device, data []T) (*HostBuffer[T], error) {
 	return &HostBuffer[T]{&Buffer[T]{mem: m, length: len(data)}}, nil
 }
 
-// hostMemory makes a memory of host memory, which get allocates.
+// hostMemory makes a memory for host memory, which get allocates.
 func (d *Device) hostMemory(doing string, size int64, get func(*hostMemory) error) (*memory, error) {
 	if err := d.acquire(); err != nil {
 		return nil, driverError(doing, err)
@@ -130,8 +130,8 @@ func (d *Device) hostMemory(doing string, size int64, get func(*hostMemory) erro
 	return d.adopt(doing, m)
 }
 
-// pinnedError makes an error of the driver one that matches ErrPinned and says what to do
-// about size bytes, if the device page-locks memory.
+// pinnedError makes a driver's error match ErrPinned and adds advice for size bytes, if
+// the device page-locks memory.
 func (d *Device) pinnedError(size int64, err error) error {
 	if _, ok := errors.AsType[*Error](err); !ok || d.able.direct {
 		return err
@@ -148,7 +148,7 @@ func (h *hostMemory) release(d *Device) error {
 	if h.at == nil {
 		return nil
 	}
-	reached := h.device != driver.Memory{} // by kernels, which freeing waits for
+	reached := h.device != driver.Memory{} // mapped for kernels; unmapping waits for them
 	err := errors.Join(h.wait(), h.unmap(d))
 	hostRanges.Remove(h.at)
 	switch {

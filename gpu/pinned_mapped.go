@@ -20,11 +20,11 @@ func (h *HostBuffer[T]) Mapped() (*Buffer[T], error) {
 	return b.Slice(0, b.length), nil
 }
 
-// mapped gives the memory an address on the device of m, which is made of it.
+// mapped maps the host memory of m for kernels on the device of m.
 func (h *hostMemory) mapped(m *memory) (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.mappedSize < m.size { // the first time, or memory of a pool in its next use
+	if h.mappedSize < m.size { // the first time, or a later use of memory of a pool
 		err = h.unmap(m.dev)
 		if err == nil {
 			h.device, err = mapHost(m.dev.drv, h.at, m.size)
@@ -39,7 +39,7 @@ func (h *hostMemory) mapped(m *memory) (err error) {
 	return err
 }
 
-// unmap ends the address. Nobody uses the memory any more.
+// unmap removes the mapping. The memory must not be in use.
 func (h *hostMemory) unmap(d *Device) error {
 	if h.device == (driver.Memory{}) {
 		return nil
@@ -53,7 +53,7 @@ func (h *hostMemory) unmap(d *Device) error {
 // wait. The next wait returns the fault.
 func (s *Stream) Faulted() (bool, error) {
 	if err := s.acquire(); err != nil {
-		return false, driverError("look for a fault", err)
+		return false, driverError("query fault", err)
 	}
 	defer s.release()
 	return s.drv.Faulted(), nil

@@ -154,7 +154,8 @@ func TestMemoryThatCannotBePinnedSaysWhatToDo(t *testing.T) {
 		!strings.Contains(err.Error(), "close host buffers that are not in use") {
 		t.Errorf("got %v", err)
 	}
-	// No limit that one could raise is the reason if the host has less memory.
+	// If the host has less memory, the reason is not a limit that the user could
+	// raise.
 	total, known := memlock.HostMemory()
 	pool := must[*HostPool](t)(d.NewHostPool(PoolConfig{}))
 	for _, err := range []error{second(AllocHost[byte](d, 1<<56)), second(AcquireHost[byte](pool, 1<<56))} {
@@ -273,8 +274,8 @@ func TestErrorsOfAsynchronousCopiesAreValues(t *testing.T) {
 	}
 }
 
-// BenchmarkAsynchronousCopy is what asking for a copy costs, on a driver that does
-// nothing.
+// BenchmarkAsynchronousCopy measures adding a copy to a stream, with a driver that
+// does nothing.
 func BenchmarkAsynchronousCopy(b *testing.B) {
 	lib := fakecuda.New(1)
 	d := openFake(b, lib)

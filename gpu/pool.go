@@ -29,7 +29,7 @@ import (
 // A Pool is safe for concurrent use.
 type Pool struct {
 	memoryPool[*block]
-	async  bool        // work goes on after the calls that asked for it
+	async  bool        // work continues after the calls that added it
 	drv    driver.Pool // nil until the first block is made
 	events order.Events
 }
@@ -58,7 +58,7 @@ type PoolStats struct {
 	Misses uint64 // acquisitions that took memory from the device
 
 	LargestFree int64 // largest block that is kept
-	// Fragmentation is 1 - LargestFree/kept, 0 if nothing is kept.
+	// Fragmentation is 1 - LargestFree/kept, or 0 if nothing is kept.
 	Fragmentation float64
 }
 
@@ -201,8 +201,8 @@ func (p *Pool) Stats() PoolStats {
 	return PoolStats(p.blocks.Stats())
 }
 
-// Trim gives all unused memory back to the device. It waits for the work that used it
-// last.
+// Trim gives all unused memory back to the device. It waits for the last work that
+// used it.
 func (p *Pool) Trim() error {
 	if err := p.check(); err != nil {
 		return driverError("trim pool", err)
@@ -230,7 +230,7 @@ func (p *Pool) Close() error {
 // close closes the pool and returns the buffers that were not closed.
 func (p *Pool) close() ([]allocation, error) { return p.closeBlocks(p, p.settle) }
 
-// destroy closes what the blocks came from.
+// destroy closes the source of the blocks.
 func (p *Pool) destroy() error {
 	err := p.events.Close()
 	if p.drv != nil {

@@ -137,7 +137,7 @@ func (p *HostPool) Stats() PoolStats {
 }
 
 // Trim gives all unused memory back to the system. It waits for copies that still use
-// some.
+// it.
 func (p *HostPool) Trim() error {
 	if err := p.check(); err != nil {
 		return driverError("trim pool", err)

@@ -41,9 +41,9 @@ func TestHostPoolsGiveMemoryAgain(t *testing.T) {
 	})
 }
 
-// TestHostMemoryIsGivenOutOnceCopiesHavePassed has copies that do not end until
-// the test says so.
-func TestHostMemoryIsGivenOutOnceCopiesHavePassed(t *testing.T) {
+// TestHostMemoryIsReusedOnceCopiesHavePassed uses copies that do not end until the
+// test allows it.
+func TestHostMemoryIsReusedOnceCopiesHavePassed(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
 	s, p := d.DefaultStream(), d.HostPool()
@@ -98,7 +98,7 @@ func TestHostPoolsKeepToTheirLimit(t *testing.T) {
 	})
 }
 
-// TestHostPoolsGiveBackMemoryThatCannotBeLocked has a driver that refuses to lock
+// TestHostPoolsGiveBackMemoryThatCannotBeLocked uses a driver that refuses to lock
 // more memory once.
 func TestHostPoolsGiveBackMemoryThatCannotBeLocked(t *testing.T) {
 	lib := fakecuda.New(1)

@@ -10,15 +10,15 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// memoryPool is what [Pool] and [HostPool] share: buffers whose memory is blocks of
-// package pool.
+// memoryPool is the common part of [Pool] and [HostPool]: buffers whose memory is
+// blocks of package pool.
 type memoryPool[B pooledStorage] struct {
 	dev    *Device
 	config PoolConfig
 	blocks pool.Pool[B]
 
 	mu      sync.Mutex
-	handles []handle // not given out yet
+	handles []handle // not handed out yet
 }
 
 // pooledStorage is a block as the storage of a memory.
@@ -28,7 +28,7 @@ type pooledStorage interface {
 	size() int64 // in bytes, as rounded by the pool
 }
 
-// occupant is the memory that a block is in use as.
+// occupant is the memory that currently uses a block.
 type occupant struct{ user atomic.Pointer[memory] }
 
 func (o *occupant) occupiedBy() *memory { return o.user.Load() }
@@ -51,7 +51,7 @@ type handle struct {
 // handlesAtATime is the size of a group, about 20 KiB.
 const handlesAtATime = 128
 
-// check returns an error if there cannot be such a pool of device d.
+// check returns an error if the configuration is invalid or d cannot be used.
 func (c *PoolConfig) check(d *Device) error {
 	switch {
 	case d.check() != nil:
@@ -70,8 +70,8 @@ func (p *memoryPool[B]) init(d *Device, config PoolConfig, free func(B) error, d
 	p.blocks.Init(pool.Config[B]{Limit: config.Limit, Threshold: config.ReleaseThreshold, Free: free, Close: destroy})
 }
 
-// open registers the pool, which is self, with the device, which closes it if the program
-// does not.
+// open registers the pool with the device, which closes it if the program does not. self
+// is the pool.
 func (p *memoryPool[B]) open(self devicePool) error {
 	d := p.dev
 	if err := d.acquire(); err != nil {
@@ -102,7 +102,7 @@ func (p *memoryPool[B]) check() error {
 	return nil
 }
 
-// hand makes the buffer of a block.
+// hand makes the buffer for a block.
 func (p *memoryPool[B]) hand(b B, o *occupant, at driver.Memory, size int64, call uintptr, calls *site) *handle {
 	p.mu.Lock()
 	if len(p.handles) == 0 {
@@ -118,7 +118,7 @@ func (p *memoryPool[B]) hand(b B, o *occupant, at driver.Memory, size int64, cal
 	return h
 }
 
-// takeError makes an error of the blocks one of this package.
+// takeError turns an error of package pool into one of this package.
 func (p *memoryPool[B]) takeError(err error) error {
 	if err == pool.ErrClosed {
 		return closedError("pool")
@@ -144,7 +144,7 @@ func (p *memoryPool[B]) allocations() []allocation {
 	return all
 }
 
-// trim frees the blocks that are not in use, and calls settle with them.
+// trim frees the blocks that are not in use, and calls settle with these blocks.
 func (p *memoryPool[B]) trim(settle func([]B) error) error {
 	if !p.blocks.Acquire() {
 		return driverError("trim pool", closedError("pool"))
@@ -153,8 +153,9 @@ func (p *memoryPool[B]) trim(settle func([]B) error) error {
 	return errors.Join(driverError("trim pool", errors.Join(err, settle(blocks))), p.blocks.Release())
 }
 
-// closeBlocks closes the pool, which is self, and its buffers, and returns those that
-// were not closed. settle is called with the blocks that were not in use.
+// closeBlocks closes the pool and its buffers, and returns those that the program had
+// not closed. self is the pool. settle is called with the blocks that were not in
+// use.
 func (p *memoryPool[B]) closeBlocks(self devicePool, settle func([]B) error) ([]allocation, error) {
 	if !p.blocks.Close() {
 		return nil, nil

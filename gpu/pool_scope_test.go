@@ -21,7 +21,7 @@ func TestScopesCloseWhatTheyAcquired(t *testing.T) {
 				}
 				kept = b
 			}
-			do(t, kept.Close()) // early: allowed
+			do(t, kept.Close()) // closing early is allowed
 			if n := p.Stats().Buffers; n != 2 {
 				t.Errorf("%d buffers in use", n)
 			}

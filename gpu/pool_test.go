@@ -92,7 +92,7 @@ func TestAClosedBufferStaysClosed(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		closeAll(t, old, view, old) // closes nothing of b
+		closeAll(t, old, view, old) // does not close b
 		if got := download(t, s, b); !slices.Equal(got, []int{1, 2, 3}) {
 			t.Errorf("the new buffer holds %v", got)
 		}
@@ -100,13 +100,13 @@ func TestAClosedBufferStaysClosed(t *testing.T) {
 	})
 }
 
-// TestMemoryIsGivenOutInTheOrderOfWork has streams whose work does not end until
-// the test says so.
-func TestMemoryIsGivenOutInTheOrderOfWork(t *testing.T) {
+// TestMemoryIsReusedInTheOrderOfWork uses streams whose work does not end until the
+// test allows it.
+func TestMemoryIsReusedInTheOrderOfWork(t *testing.T) {
 	tests := []struct {
 		name        string
 		use         func(b *Buffer[byte], s, other *Stream) error
-		same, other bool // whether a stream gets the memory while the work goes on
+		same, other bool // whether a stream gets the memory while the work is running
 	}{
 		{"used on its stream", func(b *Buffer[byte], s, other *Stream) error { return Zero(s, b) }, true, false},
 		{"launched with on its stream", func(b *Buffer[byte], s, other *Stream) error { return launchOn(s, b) }, true, false},
@@ -159,8 +159,8 @@ func launchOn(s *Stream, b *Buffer[byte]) error {
 	return k.Launch(s, Linear(1), b)
 }
 
-// A launch is queued behind the work that its memory may have had, and does not
-// wait for it on the host.
+// A launch is queued after earlier work on its memory, and does not wait for that
+// work on the host.
 func TestLaunchesDoNotWaitForMemoryOfPools(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
@@ -191,7 +191,7 @@ func TestPoolsKeepToTheirLimit(t *testing.T) {
 		p := must[*Pool](t)(d.NewPool(PoolConfig{Limit: 10000}))
 		small := acquire[byte](t, p, s, 4096)
 		closeAll(t, acquire[byte](t, p, s, 512), acquire[byte](t, p, s, 1024))
-		// 1536 bytes are kept, which have to go.
+		// 1536 bytes are kept, and must be freed first.
 		large, err := Acquire[byte](p, s, 5000)
 		do(t, err)
 		if st := p.Stats(); st.Reserved != 4096+5120 || st.Used != st.Reserved {
@@ -223,7 +223,7 @@ func TestPoolsGiveBackWhatExceedsTheThreshold(t *testing.T) {
 		for _, n := range []int{512, 1024, 1536} {
 			buffers = append(buffers, acquire[byte](t, p, s, n))
 		}
-		for i, want := range []int64{512, 1536, 1536} { // the last drives out the others
+		for i, want := range []int64{512, 1536, 1536} { // the last one evicts the others
 			closeAll(t, buffers[i])
 			if st := p.Stats(); st.Reserved-st.Used != want {
 				t.Errorf("%d closed: keeps %d bytes, want %d", i+1, st.Reserved-st.Used, want)
@@ -233,7 +233,7 @@ func TestPoolsGiveBackWhatExceedsTheThreshold(t *testing.T) {
 	})
 }
 
-func TestFragmentationIsWhatIsNotInTheLargestPiece(t *testing.T) {
+func TestFragmentationExcludesTheLargestPiece(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s, p := d.DefaultStream(), d.Pool()
 		a, b, c := acquire[byte](t, p, s, 512), acquire[byte](t, p, s, 512), acquire[byte](t, p, s, 3072)
@@ -403,9 +403,9 @@ func TestStreamsMayBeClosedBeforeTheirBuffers(t *testing.T) {
 	})
 }
 
-// TestClosingAStreamDoesNotGiveItsWorkAway closes a stream and its buffer while a
-// call still uses both.
-func TestClosingAStreamDoesNotGiveItsWorkAway(t *testing.T) {
+// TestClosingAStreamKeepsMemoryOfRunningWork closes a stream and its buffer while a
+// call is still using both.
+func TestClosingAStreamKeepsMemoryOfRunningWork(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
 	p, s := d.Pool(), d.DefaultStream()
@@ -418,7 +418,7 @@ func TestClosingAStreamDoesNotGiveItsWorkAway(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	other.release()
-	for p.Stats().Buffers > 0 { // the goroutine that waited for the stream gives a back
+	for p.Stats().Buffers > 0 { // the goroutine that waited for the stream releases a
 		runtime.Gosched()
 	}
 	do(t, d.Close())
@@ -596,8 +596,8 @@ func TestAcquiringAllocatesNothing(t *testing.T) {
 	do(t, d.Close())
 }
 
-// TestPoolsKeepTheOrderOfStreams has streams that do their work late and in any
-// order that their waits allow.
+// TestPoolsKeepTheOrderOfStreams uses streams that do their work late, in any order
+// that their waits allow.
 func TestPoolsKeepTheOrderOfStreams(t *testing.T) {
 	k := NewKernel(saxpyInfo)
 	ctx := context.Background()
@@ -649,7 +649,7 @@ func TestPoolsKeepTheOrderOfStreams(t *testing.T) {
 	}
 }
 
-// BenchmarkPool measures taking a buffer from a pool and closing it.
+// BenchmarkPool measures acquiring a buffer from a pool and closing it.
 func BenchmarkPool(b *testing.B) {
 	everyDeviceB(b, func(b *testing.B, d *Device) {
 		p, s := d.Pool(), d.DefaultStream()
@@ -664,8 +664,8 @@ func BenchmarkPool(b *testing.B) {
 	})
 }
 
-// Acquire gives out memory whose last user is still at work on the same stream. A
-// launch with it comes after that on the device, and not on the host.
+// Acquire returns memory whose last user is still running on the same stream. A
+// launch with it is ordered after that on the device, not on the host.
 func TestALaunchWithMemoryOfAPoolDoesNotWait(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)

@@ -27,11 +27,11 @@ type Stream struct {
 	drv   driver.Stream
 	lease lease.Lease
 
-	capture atomic.Pointer[capture] // if set, work is recorded there and not done
+	capture atomic.Pointer[capture] // if set, work is recorded there instead of being done
 	drained chan struct{}           // closed when the stream is closed and its work is done
 
 	gate   gate   // nil admits all launches
-	unbind func() // ends what a context does to the driver's stream; nil if it does nothing
+	unbind func() // undoes what bind did to the driver's stream; nil if that was nothing
 
 	priority int
 	detached bool                  // see Detached
@@ -85,7 +85,7 @@ func (d *Device) newStream(ctx context.Context, options ...StreamOption) (*Strea
 	return s, nil
 }
 
-// bind makes a context bound the launches.
+// bind limits the launches of the stream by a context.
 func (s *Stream) bind(ctx context.Context) {
 	i, interrupts := s.drv.(driver.Interrupter)
 	if limit := s.dev.launchTimeout; interrupts && limit > 0 {
@@ -216,7 +216,7 @@ func (s *Stream) wait(e *Event, c *capture) error {
 	case c != nil && e.stream.Load() == nil:
 		return nil
 	case c != nil:
-		return invalid("the event was not recorded in the graph that the stream records")
+		return invalid("the event was not recorded in the graph that the stream is recording")
 	case e.dev != s.dev:
 		return s.waitPeer(e)
 	default:
@@ -299,14 +299,14 @@ func (s *Stream) acquire() error {
 	c, err := s.enter()
 	if c != nil {
 		s.release()
-		return invalid("the stream records a graph, of which this cannot be part")
+		return invalid("the stream is recording a graph, and this operation cannot be part of a graph")
 	}
 	return err
 }
 
 func (s *Stream) release() {
 	if s.lease.Release() {
-		s.destroy() // the error is lost: Close has returned
+		s.destroy() // the error is dropped: Close has already returned
 	}
 }
 

@@ -64,7 +64,7 @@ func onGoroutine(f func() error) error {
 // The operation that follows would wait for that function.
 func (s *Stream) notCalled() error {
 	if s.callers.Here() {
-		return invalid("the stream waits for this function to return, which uses it; leave that to a goroutine that the function starts")
+		return invalid("the stream is waiting for the function that makes this call; make it on a goroutine that the function starts")
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (d *Device) notCalled() error {
 // callError returns the error of a function in the stream, once.
 func (s *Stream) callError() error {
 	// The functions return before the wait does. The device enforces that order, but Go's
-	// memory model needs this load to know it.
+	// memory model needs this load for it.
 	s.called.Load()
 	if s.failed.Load() == nil {
 		return nil

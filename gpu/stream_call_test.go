@@ -162,8 +162,8 @@ func TestBadCallsNameTheMistake(t *testing.T) {
 	})
 }
 
-// TestAFunctionThatUsesItsStreamGetsAnError does in functions of a stream what
-// would wait for the function.
+// TestAFunctionThatUsesItsStreamGetsAnError makes calls in functions of a stream that
+// would wait for the function itself.
 func TestAFunctionThatUsesItsStreamGetsAnError(t *testing.T) {
 	k := NewKernel(saxpyInfo)
 	everyDevice(t, func(t *testing.T, d *Device) {
@@ -194,7 +194,7 @@ func TestAFunctionThatUsesItsStreamGetsAnError(t *testing.T) {
 			var got error
 			do(t, s.Call(func() error { got = use(); return nil }))
 			do(t, s.Synchronize(ctx))
-			if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "the stream waits for this function to return, which uses it") {
+			if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "the stream is waiting for the function that makes this call") {
 				t.Errorf("%s in a function of the stream: %v", name, got)
 			}
 			_, calling := captured(t, d, func(s *Stream) error {
@@ -208,7 +208,7 @@ func TestAFunctionThatUsesItsStreamGetsAnError(t *testing.T) {
 			}
 			closeAll(t, calling)
 		}
-		do(t, Fill(s, x, 3)) // the stream goes on
+		do(t, Fill(s, x, 3)) // the stream continues
 		if got := download(t, s, x)[0]; got != 3 {
 			t.Errorf("after all of that the stream reads %v, want 3", got)
 		}
@@ -235,7 +235,7 @@ func TestAFunctionThatUsesItsGraphGetsAnError(t *testing.T) {
 			got = nil
 			do(t, e.Launch(s))
 			do(t, s.Synchronize(ctx))
-			if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "the graph waits for this function to return, which uses it") {
+			if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "the graph is waiting for the function that makes this call") {
 				t.Errorf("%s: %v", name, got)
 			}
 		}
@@ -264,15 +264,15 @@ func TestAFunctionOfAClosedStreamsGraphDoesNotCloseTheDevice(t *testing.T) {
 		do(t, s.Close())
 		close(release)
 		do(t, <-launched)
-		if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "gpu: close: the graph waits for this function") {
+		if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "gpu: close: the graph is waiting for the function") {
 			t.Errorf("%s: %v", id, got)
 		}
 		closeAll(t, e, d)
 	}
 }
 
-// TestAStreamIsUsedBySomeoneElseWhileItsFunctionRuns has other goroutines wait for
-// a function, which one that it started does too.
+// TestAStreamIsUsedBySomeoneElseWhileItsFunctionRuns makes other goroutines wait for
+// a function, including one that it started.
 func TestAStreamIsUsedBySomeoneElseWhileItsFunctionRuns(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		ctx := context.Background()

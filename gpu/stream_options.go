@@ -53,7 +53,7 @@ func (s *Stream) After(other *Stream) error {
 	case s.dev != other.dev:
 		return driverError(doing, otherDevice("stream", other.dev, s.dev))
 	case c != nil && from == nil:
-		return driverError(doing, invalid("the stream records a graph that the other one has not joined; call After of the other one with this one first"))
+		return driverError(doing, invalid("the stream is recording a graph that the other stream has not joined; first call other.After with this stream"))
 	case c != nil && from != c:
 		return driverError(doing, invalid("the other stream is recording a different graph; If and While bodies are separate graphs"))
 	}
@@ -61,7 +61,7 @@ func (s *Stream) After(other *Stream) error {
 	if err != nil {
 		return partOf(doing, err)
 	}
-	defer e.Close() // a stream waits for what was recorded, not for the event
+	defer e.Close() // the device waits for the recorded point, not for the event
 	if err := other.record(e, from); err != nil {
 		return driverError(doing, err)
 	}

@@ -34,7 +34,7 @@ func (e *RunningError) Error() string {
 	case n == 0:
 		return fmt.Sprintf("%v; one of the last %d launches is still running", e.Err, e.Launches)
 	default:
-		return fmt.Sprintf("%v; still running is %s, or one of those that were launched after it: %s", e.Err, e.Kernels[0], strings.Join(e.Kernels[1:], ", "))
+		return fmt.Sprintf("%v; %s is still running, or a kernel that was launched after it: %s", e.Err, e.Kernels[0], strings.Join(e.Kernels[1:], ", "))
 	}
 }
 

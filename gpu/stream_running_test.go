@@ -38,7 +38,7 @@ func TestAWaitThatEndsSaysWhatIsRunning(t *testing.T) {
 		{"several launches of one kernel", func(d *Device, s *Stream) { launch(s, spin, spin) }, []string{"kernel spin (spin.go:12)"}, 2,
 			"gpu: synchronize: context deadline exceeded; kernel spin (spin.go:12) is still running (the last 2 launches)"},
 		{"two kernels", func(d *Device, s *Stream) { launch(s, spin, scale, spin) }, []string{"kernel spin (spin.go:12)", "kernel scale (scale.go:7)"}, 3,
-			"gpu: synchronize: context deadline exceeded; still running is kernel spin (spin.go:12), or one of those that were launched after it: kernel scale (scale.go:7)"},
+			"gpu: synchronize: context deadline exceeded; kernel spin (spin.go:12) is still running, or a kernel that was launched after it: kernel scale (scale.go:7)"},
 		{"more launches than are remembered", func(d *Device, s *Stream) { launch(s, slices.Repeat([]*Kernel{spin}, 2*historySize)...) }, nil, 2 * historySize,
 			"gpu: synchronize: context deadline exceeded; one of the last 32 launches is still running"},
 		{"a graph", func(d *Device, s *Stream) {
@@ -52,7 +52,7 @@ func TestAWaitThatEndsSaysWhatIsRunning(t *testing.T) {
 			d := openFake(t, lib)
 			s := d.DefaultStream()
 			launch(s, scale)
-			do(t, s.Synchronize(t.Context())) // what is done is not named
+			do(t, s.Synchronize(t.Context())) // finished kernels are not named
 			c.work(d, s)
 			lib.Busy = make(chan struct{})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -68,7 +68,7 @@ func TestAWaitThatEndsSaysWhatIsRunning(t *testing.T) {
 	}
 }
 
-// An event stands for the launches before it.
+// An event covers the launches before it.
 func TestAWaitForAnEventSaysWhatIsRunning(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)

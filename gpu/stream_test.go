@@ -121,7 +121,7 @@ func TestCancellingAWaitLeavesTheWorkAlone(t *testing.T) {
 	}
 }
 
-func TestClosingAStreamReturnsAFaultThatNobodyWaitedFor(t *testing.T) {
+func TestClosingAStreamReturnsAPendingFault(t *testing.T) {
 	k := NewKernel(saxpyInfo)
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s := must[*Stream](t)(d.NewStream(context.Background()))

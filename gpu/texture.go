@@ -12,9 +12,9 @@ import (
 	"quern.dev/kernel"
 )
 
-// Texture2D is an image on a device that kernels read as a [kernel.Texture2D]. It
-// is safe for concurrent use; what kernels see while its contents are replaced
-// is the program's business.
+// Texture2D is an image on a device that kernels read as a [kernel.Texture2D]. It is
+// safe for concurrent use, but the program must keep kernels from reading it while
+// [Store] replaces its contents.
 type Texture2D[T kernel.Texel] struct {
 	mem    *memory
 	value  kernel.Texture2D[T]
@@ -22,39 +22,39 @@ type Texture2D[T kernel.Texel] struct {
 	closed atomic.Bool
 }
 
-// TextureOptions say how a texture is read.
+// TextureOptions configure how kernels read a texture.
 type TextureOptions struct {
-	// Filter is how values between the middles of elements are found.
+	// Filter selects the value between the centers of elements.
 	Filter TextureFilter
-	// AddressX and AddressY say what the texture is outside of its image.
+	// AddressX and AddressY select the value outside the image.
 	AddressX, AddressY AddressMode
-	// Normalized makes coordinates run from 0 to 1 over the image, rather than
-	// to its width and height.
+	// Normalized makes coordinates run from 0 to 1 over the image instead of 0 to its
+	// width and height.
 	Normalized bool
 }
 
-// TextureFilter says how a texture's values are found.
+// TextureFilter selects how the value at a coordinate is computed.
 type TextureFilter uint8
 
 // Filters.
 const (
-	FilterPoint  TextureFilter = iota // the element that the coordinates lie in
-	FilterLinear                      // the four elements around, by distance
+	FilterPoint  TextureFilter = iota // the element that contains the coordinate
+	FilterLinear                      // bilinear interpolation of the four nearest elements
 )
 
-// AddressMode says what a texture is outside of its image.
+// AddressMode selects the value of a texture outside the image.
 type AddressMode = kernel.AddressMode
 
 // Address modes.
 const (
-	AddressClamp  = kernel.AddressClamp  // the nearest element of the border
+	AddressClamp  = kernel.AddressClamp  // the nearest element of the image
 	AddressBorder = kernel.AddressBorder // zero
-	AddressWrap   = kernel.AddressWrap   // the image again; with Normalized
-	AddressMirror = kernel.AddressMirror // the image mirrored; with Normalized
+	AddressWrap   = kernel.AddressWrap   // the image repeated; needs Normalized
+	AddressMirror = kernel.AddressMirror // the image mirrored; needs Normalized
 )
 
-// Stored is the types of the numbers that textures are made of. Integers become
-// numbers from 0 to 1: kernels see v/255 and v/65535.
+// Stored is a type of the numbers in a texture. Kernels see an integer v as a number
+// from 0 to 1: v/255 or v/65535.
 type Stored interface{ uint8 | uint16 | float32 }
 
 // Limits of a two-dimensional texture, on every device (CUDA C Programming Guide,
@@ -64,9 +64,9 @@ const (
 	maxTextureHeight = 65536
 )
 
-// NewTexture2D makes a texture of height rows of width elements, which is to be
-// closed. The numbers of an element, of which T has 1, 2 or 4, follow each other
-// in texels. It returns when texels may be changed again.
+// NewTexture2D makes a texture of height rows of width elements. The caller closes
+// it. An element of type T has 1, 2 or 4 numbers, which are adjacent in texels. When
+// NewTexture2D returns, texels may be changed.
 func NewTexture2D[T kernel.Texel, S Stored](s *Stream, width, height int, texels []S, o TextureOptions) (*Texture2D[T], error) {
 	const doing = "new texture"
 	var zero T
@@ -122,14 +122,14 @@ func checkTexture(i driver.TextureInfo, texels int, o TextureOptions) error {
 	}
 }
 
-// textureMemory is an image.
+// textureMemory is the storage of a texture.
 type textureMemory struct{ driver.Texture }
 
 func (textureMemory) noun() string           { return "texture" }
 func (textureMemory) lent() bool             { return false }
 func (t textureMemory) free(m *memory) error { return t.Close() }
 
-// newTexture makes an image, held as memory is: by the launches that use it.
+// newTexture makes a texture as a memory, so that launches can hold it.
 func (d *Device) newTexture(doing string, i driver.TextureInfo) (*memory, error) {
 	if err := d.acquire(); err != nil {
 		return nil, driverError(doing, err)
@@ -141,7 +141,7 @@ func (d *Device) newTexture(doing string, i driver.TextureInfo) (*memory, error)
 	return d.adopt(doing, &memory{dev: d, size: int64(i.Width) * int64(i.Height) * int64(i.Channels*i.Texels.Size()), storage: textureMemory{t}})
 }
 
-// Store replaces all elements. It returns when texels may be changed again.
+// Store replaces all elements. When it returns, texels may be changed.
 func Store[T kernel.Texel, S Stored](s *Stream, dst *Texture2D[T], texels []S) error {
 	return driverError("store texture", store(s, dst, texels))
 }
@@ -161,7 +161,7 @@ func store[T kernel.Texel, S Stored](s *Stream, dst *Texture2D[T], texels []S) e
 	var stored S
 	i := dst.info
 	if want := i.Width * i.Height * i.Channels; len(texels) != want || int(unsafe.Sizeof(stored)) != i.Texels.Size() {
-		return invalid("slice of %s of %d bytes for a texture of %d of %d", count(len(texels), "number"), unsafe.Sizeof(stored), want, i.Texels.Size())
+		return invalid("slice of %s of %d bytes each for a texture of %d numbers of %d bytes each", count(len(texels), "number"), unsafe.Sizeof(stored), want, i.Texels.Size())
 	}
 	err := dst.mem.storage.(textureMemory).Store(s.drv, unsafe.Pointer(unsafe.SliceData(texels)))
 	runtime.KeepAlive(texels)
@@ -184,8 +184,8 @@ func (x *Texture2D[T]) Height() int {
 	return x.info.Height
 }
 
-// Close releases the texture once the work that uses it is done. Closing again
-// does nothing.
+// Close releases the texture once the work that uses it is done. Closing again does
+// nothing.
 func (x *Texture2D[T]) Close() error {
 	if x == nil || x.mem == nil || x.closed.Swap(true) {
 		return nil
@@ -193,7 +193,7 @@ func (x *Texture2D[T]) Close() error {
 	return x.mem.close()
 }
 
-// check reports why the texture cannot be used with device d.
+// check returns an error if the texture cannot be used with device d.
 func (x *Texture2D[T]) check(d *Device) error {
 	switch {
 	case x == nil:

@@ -88,8 +88,8 @@ func TestTexturesThatCannotBeSayWhy(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer image.Close()
-		checkText(t, "other numbers", Store(s, image, []uint16{1, 2}), "slice of 2 numbers of 2 bytes for a texture of 2 of 1")
-		checkText(t, "too many numbers", Store(s, image, []uint8{1, 2, 3}), "slice of 3 numbers of 1 bytes for a texture of 2 of 1")
+		checkText(t, "other numbers", Store(s, image, []uint16{1, 2}), "slice of 2 numbers of 2 bytes each for a texture of 2 numbers of 1 bytes each")
+		checkText(t, "too many numbers", Store(s, image, []uint8{1, 2, 3}), "slice of 3 numbers of 1 bytes each for a texture of 2 numbers of 1 bytes each")
 		checkText(t, "no texture", Store(s, (*Texture2D[float32])(nil), []uint8{1}), "texture is nil")
 		if image.Width() != 2 || image.Height() != 1 {
 			t.Errorf("the texture has %d x %d elements", image.Width(), image.Height())

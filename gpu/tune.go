@@ -44,7 +44,7 @@ type Tuned struct {
 	Device, Driver string
 	Winner         string    // name of the fastest candidate
 	Trials         []Trial   // of all candidates, in their order
-	Measured       time.Time // when
+	Measured       time.Time // time of the measurement
 	Cached         bool      // the result comes from the cache
 
 	// NotKept is the error of writing the result to the cache, or nil.
@@ -110,7 +110,7 @@ type TuneError struct {
 // Error lists the error of each candidate.
 func (e *TuneError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "gpu: tune %s: no candidate can be used", e.Name)
+	fmt.Fprintf(&b, "gpu: tune %s: all candidates failed", e.Name)
 	for _, t := range e.Trials {
 		fmt.Fprintf(&b, "\n\t%s: %v", t.Name, t.Err)
 	}

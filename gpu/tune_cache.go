@@ -14,7 +14,7 @@ import (
 	"quern.dev/internal/diskcache"
 )
 
-// tuneEntries is the number of results on disk.
+// tuneEntries is the maximum number of results on disk.
 const tuneEntries = 512
 
 func (t *Tuning) cache() *diskcache.Cache {
@@ -63,19 +63,20 @@ func (t *Tuning) key(s *Stream) diskcache.Key {
 	return diskcache.Key(h.Sum(nil))
 }
 
-// fields writes texts such that different lists of texts result in different bytes.
+// fields writes texts in a form that differs for different lists of texts.
 func fields(w io.Writer, texts ...string) {
 	for _, s := range texts {
 		fmt.Fprintf(w, "%d:%s", len(s), s)
 	}
 }
 
-// fingerprint writes the compiled code of the kernel. The CPU's form has the same source.
+// fingerprint writes the compiled code of the kernel. The CPU's form is compiled from the
+// same source.
 func (k *Kernel) fingerprint(h hash.Hash) {
 	fields(h, "kernel", k.String(), fmt.Sprint(k.info.Block))
 	for i := range k.info.Variants {
 		v := &k.info.Variants[i]
-		text, _ := k.info.module(v.Name, 0) // what is missing cannot be launched
+		text, _ := k.info.module(v.Name, 0) // a variant whose module is missing cannot be launched
 		fields(h, v.Name, fmt.Sprint(v.Limits), text)
 	}
 	for _, f := range k.special {

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// tuner tunes how many elements saxpy works on, of which fewer take less time.
+// tuner tunes the number of elements that saxpy works on; fewer take less time.
 type tuner struct {
 	s     *Stream
 	x, y  *Buffer[float32]
 	k     *Kernel
-	calls int // of candidates
+	calls int // calls of candidates
 }
 
 const tunedLength = 1 << 18
@@ -41,7 +41,8 @@ func (tu *tuner) tuning(dir string, candidates ...Candidate) Tuning {
 	return Tuning{Name: "saxpy", Problem: "256 Ki", Candidates: candidates, Dir: dir}
 }
 
-// onHosts runs a test on the devices that every machine has.
+// onHosts runs a test on the devices that every machine has: the CPU and the
+// simulator.
 func onHosts(t *testing.T, run func(t *testing.T, d *Device)) {
 	for _, id := range []string{"cpu", "sim"} {
 		t.Run(id, func(t *testing.T) {
@@ -55,7 +56,7 @@ func onHosts(t *testing.T, run func(t *testing.T, d *Device)) {
 func TestTuneFindsTheFastestCandidate(t *testing.T) {
 	onHosts(t, func(t *testing.T, d *Device) {
 		tu := newTuner(t, d)
-		work := 64 // the interpreter takes its time
+		work := 64 // the interpreter is slow
 		if d.Backend() == CPU {
 			work = tunedLength / 64
 		}
@@ -148,7 +149,7 @@ func TestCandidatesThatFailAreLeftOut(t *testing.T) {
 
 		_, err := Tune(context.Background(), tu.s, tu.tuning(dir, candidates...))
 		e, ok := errors.AsType[*TuneError](err)
-		if !ok || len(e.Trials) != 3 || !errors.Is(err, broken) || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "gpu: tune saxpy: no candidate can be used\n\tits own error: broken\n\ta block") {
+		if !ok || len(e.Trials) != 3 || !errors.Is(err, broken) || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "gpu: tune saxpy: all candidates failed\n\tits own error: broken\n\ta block") {
 			t.Errorf("all fail: %v", err)
 		}
 		if _, ok := errors.AsType[*KernelError](err); !ok {
@@ -163,7 +164,7 @@ func TestCancellingEndsTheMeasurement(t *testing.T) {
 	t.Cleanup(func() { do(t, d.Close()) })
 	tu := newTuner(t, d)
 	dir := t.TempDir()
-	for after := range 6 { // calls, of which the first only tells the kernel
+	for after := range 6 { // calls, of which the first only lists the kernels
 		ctx, cancel := context.WithCancel(context.Background())
 		calls := 0
 		c := tu.works("a", 64)
@@ -205,7 +206,7 @@ func TestTuneWithoutAUsableCacheMeasures(t *testing.T) {
 	}
 }
 
-func TestTuneRefusesWhatIsNoTuning(t *testing.T) {
+func TestTuneRefusesInvalidTunings(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	tu := newTuner(t, d)
 	a := tu.works("a", 64)

@@ -11,8 +11,8 @@ import (
 	"quern.dev/internal/lease"
 )
 
-// Unified is an array that host and device share. Each side has its own memory. What one side
-// has changed is copied once, when the other side asks for it.
+// Unified is an array that the host and a device share. Each side has its own memory. The
+// package copies what one side has changed when the other side needs it, once.
 //
 // A program uses a side through views for reading or for writing. [Unified.WriteHost] and
 // [Unified.ReadHost] lend a slice to a function; [Unified.WriteDevice] and
@@ -43,7 +43,7 @@ type Unified[T any] struct {
 
 // Errors of views of a Unified, which are matched with errors.Is.
 var (
-	// ErrInUse means that the host uses the same elements at this moment.
+	// ErrInUse means that the host is using the same elements.
 	ErrInUse = errors.New("in use on the host")
 
 	// ErrUninitialised means that the elements were never written.
@@ -58,7 +58,7 @@ const (
 	StateUninitialised UnifiedState = iota // no element has a value
 	StateHostOnly                          // the device has no memory yet
 	StateDeviceOnly                        // the host has no memory yet
-	StateSynchronised                      // both sides have the same
+	StateSynchronised                      // both sides have the same values
 	StateHostDirty                         // the host has newer values
 	StateDeviceDirty                       // the device has newer values
 	StateBothDirty                         // each side has newer values of some elements
@@ -74,13 +74,13 @@ func (s UnifiedState) String() string {
 	return stateNames[s]
 }
 
-// UnifiedStats counts what was copied for a Unified since it was made.
+// UnifiedStats counts the copies of a Unified since it was made.
 type UnifiedStats struct {
-	Uploads, Downloads             int   // copies, one for each run of neighbouring elements
-	UploadedBytes, DownloadedBytes int64 // in them
+	Uploads, Downloads             int   // copies, one per run of adjacent elements
+	UploadedBytes, DownloadedBytes int64 // bytes copied
 }
 
-// unified is what a Unified and its slices share.
+// unified is the state that a Unified and its slices share.
 type unified[T any] struct {
 	dev    *Device
 	length int
@@ -94,8 +94,8 @@ type unified[T any] struct {
 	buffer *Buffer[T]     // nil before the device is first used
 
 	known       spans.Set // elements that have a value
-	hostNewer   spans.Set // elements whose value the device has not
-	deviceNewer spans.Set // elements whose value the host has not
+	hostNewer   spans.Set // elements whose current value the device does not have
+	deviceNewer spans.Set // elements whose current value the host does not have
 
 	readers, writers []spans.Span // open views of the host
 	views            deviceViews[T]
@@ -108,12 +108,12 @@ type unified[T any] struct {
 // UnifiedOption is an option of [NewUnified].
 type UnifiedOption int
 
-// Pinned makes the memory of the host page-locked, as that of a [HostBuffer]:
-// copies are faster, and taking a view of the device does not wait for them.
+// Pinned page-locks the host memory, as for a [HostBuffer]. Copies are then faster,
+// and taking a device view does not wait for them.
 const Pinned UnifiedOption = 1
 
-// NewUnified makes an array of n elements, which is to be closed. They have no
-// value yet.
+// NewUnified makes an array of n elements, which are uninitialised. The caller closes
+// it.
 func NewUnified[T any](d *Device, n int, options ...UnifiedOption) (*Unified[T], error) {
 	if err := d.check(); err != nil {
 		return nil, driverError("new unified", err)
@@ -137,7 +137,7 @@ func (u *Unified[T]) Len() int {
 	return u.part.Hi - u.part.Lo
 }
 
-// Device returns the device whose memory is the other side.
+// Device returns the device of the array.
 func (u *Unified[T]) Device() *Device {
 	if u == nil || u.core == nil {
 		return nil
@@ -145,9 +145,9 @@ func (u *Unified[T]) Device() *Device {
 	return u.core.dev
 }
 
-// Slice returns the elements lo to hi-1, which share u's memory. It need not be
-// closed, and lives as long as u. If the range does not lie in u, every use of
-// what is returned is an error that says so.
+// Slice returns the elements lo to hi-1, which share the memory of u. The result is
+// valid until u is closed, and need not be closed itself. If the range is not in u,
+// each use of the result returns an error.
 func (u *Unified[T]) Slice(lo, hi int) *Unified[T] {
 	if u == nil {
 		return nil
@@ -163,8 +163,8 @@ func (u *Unified[T]) Slice(lo, hi int) *Unified[T] {
 	return v
 }
 
-// Close frees the memory of both sides once the work that uses it is done.
-// Closing a slice ends the use of that slice only. Closing again does nothing.
+// Close frees the memory of both sides once the work that uses it is done. Closing a
+// slice invalidates only that slice. Closing again does nothing.
 func (u *Unified[T]) Close() error {
 	if u == nil || u.core == nil || u.closed.Swap(true) || u.view {
 		return nil
@@ -177,8 +177,8 @@ func (u *Unified[T]) Close() error {
 	return nil
 }
 
-// destroy frees the memory, which launches under way with views keep until they
-// are made. Nobody else uses the array any more.
+// destroy frees the memory. Launches in progress with views keep it until they are
+// done. The array must not be in use otherwise.
 func (c *unified[T]) destroy() error {
 	c.views.end(spans.Span{Lo: 0, Hi: c.length}, nil, true)
 	c.host = nil
@@ -207,11 +207,11 @@ func (u *Unified[T]) acquire() (*unified[T], error) {
 
 func (c *unified[T]) release() {
 	if c.lease.Release() {
-		c.destroy() // the error is lost: Close has returned
+		c.destroy() // the error is dropped: Close has already returned
 	}
 }
 
-// State says where the values are. A Unified that was closed is uninitialised.
+// State returns which side has the current values. A closed Unified is uninitialised.
 func (u *Unified[T]) State() UnifiedState {
 	c, err := u.acquire()
 	if err != nil {
@@ -239,7 +239,7 @@ func (u *Unified[T]) State() UnifiedState {
 	}
 }
 
-// Stats returns what was copied so far, for all elements also if u is a slice.
+// Stats returns the statistics of the whole array, even if u is a slice.
 func (u *Unified[T]) Stats() UnifiedStats {
 	if u == nil || u.core == nil {
 		return UnifiedStats{}
@@ -249,8 +249,8 @@ func (u *Unified[T]) Stats() UnifiedStats {
 	return u.core.stats
 }
 
-// Discard makes the elements uninitialised, so that none of them is copied
-// before it is written again.
+// Discard makes the elements uninitialised, so that they are not copied until they
+// are written again.
 func (u *Unified[T]) Discard() error {
 	c, err := u.acquire()
 	if err != nil {
@@ -271,13 +271,14 @@ func (u *Unified[T]) Discard() error {
 	}))
 }
 
-// busy is the error for what would have to wait with the lock held: it is to be
-// tried again when the channel is closed.
+// busy is the error of an operation that would have to wait while holding the lock.
+// The operation is retried when the channel is closed.
 type busy struct{ until <-chan struct{} }
 
 func (*busy) Error() string { return "busy" }
 
-// locked calls f with the lock held, and again after what f has to wait for.
+// locked calls f with the lock held. If f returns a busy error, it waits without the
+// lock and calls f again.
 func (c *unified[T]) locked(ctx context.Context, f func() error) error {
 	for {
 		c.mu.Lock()
@@ -303,15 +304,15 @@ func wait(ctx context.Context, until <-chan struct{}) error {
 	}
 }
 
-// move is elements that one call copies from one side to the other without the
-// lock. No other call uses them until it is done.
+// move is a range of elements that one call is copying from one side to the other
+// without the lock. No other call uses them until it is done.
 type move struct {
 	part spans.Span
 	done chan struct{}
 }
 
-// unlocked calls f, which copies elements of r, without the lock that the caller
-// holds.
+// unlocked releases the lock that the caller holds while it calls f, which copies
+// elements of r.
 func (c *unified[T]) unlocked(r spans.Span, f func() error) error {
 	m := &move{r, make(chan struct{})}
 	c.moves = append(c.moves, m)
@@ -324,7 +325,8 @@ func (c *unified[T]) unlocked(r spans.Span, f func() error) error {
 	return f()
 }
 
-// moving returns what is closed when no other call copies elements of r any more.
+// moving returns channels that are closed when no other call is copying elements of
+// r.
 func (c *unified[T]) moving(r spans.Span) (done []<-chan struct{}) {
 	for _, m := range c.moves {
 		if m.part.Overlaps(r) {
@@ -334,15 +336,15 @@ func (c *unified[T]) moving(r spans.Span) (done []<-chan struct{}) {
 	return done
 }
 
-// contradicting ends the views of the device that a new one of r contradicts, but
-// for those of a stream. It returns what is closed when nothing is under way with
-// them or copies elements of r.
+// contradicting ends the device views that conflict with a new view of r, except for
+// those of the stream but. It returns channels that are closed when no call uses
+// these views or copies elements of r.
 func (c *unified[T]) contradicting(r spans.Span, but *Stream, write bool) []<-chan struct{} {
 	return append(c.views.end(r, but, write), c.moving(r)...)
 }
 
-// allows reports why elements cannot be read or written: the host uses them, or
-// they have no value.
+// allows returns an error if elements cannot be read or written because the host is
+// using them or they have no value.
 func (c *unified[T]) allows(r spans.Span, write bool) error {
 	if err := c.inUse(r, write); err != nil || write {
 		return err
@@ -353,7 +355,8 @@ func (c *unified[T]) allows(r spans.Span, write bool) error {
 	return nil
 }
 
-// inUse reports why elements cannot be read or written: the host uses them.
+// inUse returns an error if elements cannot be read or written because the host is
+// using them.
 func (c *unified[T]) inUse(r spans.Span, write bool) error {
 	for _, open := range c.writers {
 		if open.Overlaps(r) {

@@ -10,7 +10,7 @@ import (
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
-// saxpyReading is saxpy with what the compiler knows of it: that it only reads x.
+// saxpyReading is saxpy with the compiler's knowledge that it only reads x.
 func saxpyReading() *Kernel {
 	info := saxpyInfo
 	info.Params = slices.Clone(info.Params)
@@ -18,8 +18,8 @@ func saxpyReading() *Kernel {
 	return NewKernel(info)
 }
 
-// A write through a view for reading would be lost: the host would go on with what it
-// has.
+// A write through a read view would be lost, because the host would continue with its
+// own values.
 func TestViewsForReadingAreNotWritten(t *testing.T) {
 	const n = 16
 	unknown, k := NewKernel(saxpyInfo), saxpyReading()
@@ -90,11 +90,11 @@ func TestErrorsOfViewsSayWhatToDo(t *testing.T) {
 		err  error
 		want string
 	}{
-		{Fill(s, view, 1), "gpu: fill: the buffer is a view of a unified array for reading; use WriteDevice"},
-		{Copy(s, view, b), "gpu: copy: destination: the buffer is a view of a unified array for reading; use WriteDevice"},
-		{launchSaxpy(saxpyReading(), s, Linear(8), 1, 8, b, view), "gpu: launch saxpy: argument y: the kernel may write it: the buffer is a view of a unified array for reading; use WriteDevice"},
+		{Fill(s, view, 1), "gpu: fill: the buffer is a read-only view of a unified array; use WriteDevice"},
+		{Copy(s, view, b), "gpu: copy: destination: the buffer is a read-only view of a unified array; use WriteDevice"},
+		{launchSaxpy(saxpyReading(), s, Linear(8), 1, 8, b, view), "gpu: launch saxpy: argument y: the kernel may write it: the buffer is a read-only view of a unified array; use WriteDevice"},
 		{launchSaxpy(saxpyReading(), other, Linear(8), 1, 8, view, b), "gpu: launch saxpy: argument x: the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice"},
-		{CopyPeer(foreign.DefaultStream(), far, view), "gpu: copy between devices: source: the view of the unified array is for work on a stream of its own device; use the one that it was taken for"},
+		{CopyPeer(foreign.DefaultStream(), far, view), "gpu: copy between devices: source: the view of the unified array is for a stream of its own device; use the stream that it was taken for"},
 		{Download(t.Context(), other, ramp(8), view), "gpu: download: the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice"},
 	} {
 		if got := fmt.Sprint(c.err); got != c.want {
@@ -104,7 +104,7 @@ func TestErrorsOfViewsSayWhatToDo(t *testing.T) {
 	closeAll(t, u, b, other, d, far, foreign)
 }
 
-// Work on another stream than the view was taken for is ordered with nothing.
+// Work on a stream other than the view's is not ordered with anything.
 func TestViewsAreForOneStream(t *testing.T) {
 	const n = 16
 	k := saxpyReading()
@@ -142,8 +142,8 @@ func TestViewsAreForOneStream(t *testing.T) {
 	})
 }
 
-// A candidate of Tune may hold a view for the stream that is tuned on: to know the
-// kernels, Tune passes another one, on which nothing is done.
+// A candidate of Tune may hold a view for the stream that is being tuned. To list the
+// kernels, Tune passes another stream, on which launches do nothing.
 func TestTuneTakesViews(t *testing.T) {
 	k := saxpyReading()
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
@@ -160,7 +160,8 @@ func TestTuneTakesViews(t *testing.T) {
 	closeAll(t, u, d)
 }
 
-// A call would hold the view for as long as it lives, and the host would wait for it.
+// An inline launch would hold the view until it is closed, and the host would wait
+// for it.
 func TestACallHoldsNoView(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	s := d.DefaultStream()
@@ -173,7 +174,7 @@ func TestACallHoldsNoView(t *testing.T) {
 	SliceArg(l, view)
 	SliceArg(l, view)
 	_, err := l.Inline()
-	if want := "gpu: prepare inline launch of saxpy: argument x: an inline launch cannot hold a view of a unified array, which ends when the host takes one; use a Buffer"; !errors.Is(err, ErrInvalid) || err.Error() != want {
+	if want := "gpu: prepare inline launch of saxpy: argument x: an inline launch cannot hold a view of a unified array, because the view ends when the host takes one; use a Buffer"; !errors.Is(err, ErrInvalid) || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	readHost(t, u) // does not wait

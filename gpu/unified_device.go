@@ -8,31 +8,30 @@ import (
 	"quern.dev/gpu/internal/spans"
 )
 
-// ReadDevice returns the elements as a buffer for work on s that reads them,
-// after copying what the host has changed. It does not wait for the device, but
-// for that copy unless the array is [Pinned], and for calls under way, such as
-// a [Download], with views that it ends. The buffer need not be closed. It ends
-// when the host or another stream takes a view of the elements for writing.
+// ReadDevice copies what the host has changed and returns the elements as a buffer
+// that work on s may read. It does not wait for the device, except for that copy if
+// the array is not [Pinned]. It also waits for running calls, such as a [Download],
+// with views that it ends. The buffer need not be closed. It ends when the host or
+// another stream takes a view of the elements for writing.
 //
-// Work that would write the buffer is refused with [ErrReadOnly]: fills, copies to it,
-// and launches of kernels that may write the parameter. Work on another stream than s
-// is refused too: take a view for that stream.
+// Work that would write the buffer fails with [ErrReadOnly]: fills, copies to it, and
+// launches of kernels that may write the parameter. Work on a stream other than s
+// fails too; take a view for that stream.
 func (u *Unified[T]) ReadDevice(s *Stream) (*Buffer[T], error) {
 	b, err := u.onDevice(s, false)
 	return b, driverError("read on the device", err)
 }
 
-// WriteDevice is ReadDevice for work on s that also writes the elements, all of which
-// count as changed. Those that were never written have any value. The buffer
-// also ends when the host or another stream takes a view for reading.
+// WriteDevice is ReadDevice for work on s that also writes the elements. All elements
+// count as changed. Elements that were never written have undefined values. The
+// buffer also ends when the host or another stream takes a view for reading.
 func (u *Unified[T]) WriteDevice(s *Stream) (*Buffer[T], error) {
 	b, err := u.onDevice(s, true)
 	return b, driverError("write on the device", err)
 }
 
-// SyncToDevice copies what the host has changed. Work that is asked for later on
-// s, or on a stream that takes a view, sees it. Elements without a value are left
-// alone.
+// SyncToDevice copies what the host has changed. Later work on s, or on a stream that
+// takes a view, sees it. Uninitialised elements are not copied.
 func (u *Unified[T]) SyncToDevice(s *Stream) error {
 	const doing = "sync to device"
 	c, err := u.acquire()
@@ -66,8 +65,8 @@ func (u *Unified[T]) onDevice(s *Stream, write bool) (*Buffer[T], error) {
 	return b, err
 }
 
-// onStream calls f with the lock and a use of the stream. Neither is held while f
-// has to wait: what f waits for may be that the stream is closed.
+// onStream calls f with the lock held and the stream acquired. It releases both while
+// f has to wait, because f may wait for the stream to be closed.
 func (c *unified[T]) onStream(s *Stream, f func() error) error {
 	if err := s.check(); err != nil {
 		return err
@@ -91,7 +90,7 @@ func (c *unified[T]) onStream(s *Stream, f func() error) error {
 	}
 }
 
-// openDevice begins a view of the device.
+// openDevice opens a device view.
 func (c *unified[T]) openDevice(s *Stream, r spans.Span, write bool) (*Buffer[T], error) {
 	if err := c.allows(r, write); err != nil {
 		return nil, err
@@ -116,7 +115,7 @@ func (c *unified[T]) openDevice(s *Stream, r spans.Span, write bool) (*Buffer[T]
 	return &v.buffer, nil
 }
 
-// allocate makes the memory of the device.
+// allocate allocates the device memory.
 func (c *unified[T]) allocate() error {
 	if c.buffer != nil {
 		return nil
@@ -129,8 +128,8 @@ func (c *unified[T]) allocate() error {
 	return nil
 }
 
-// upload copies what is newer on the host. It lets go of the lock where the copy
-// may wait for the device.
+// upload copies what is newer on the host. It releases the lock while the copy may
+// wait for the device.
 func (c *unified[T]) upload(s *Stream, r spans.Span) error {
 	if err := c.allocate(); err != nil {
 		return err
@@ -168,12 +167,12 @@ func (c *unified[T]) upload(s *Stream, r spans.Span) error {
 	return err
 }
 
-// unifiedView is memory that a view of the device shares with the array.
+// unifiedView is memory of the array that a device view shares.
 type unifiedView struct {
 	of       *memory
-	ended    chan struct{} // closed when the view has ended and is in use no more
-	stream   *Stream       // that the view is for
-	readOnly bool          // work there may only read it
+	ended    chan struct{} // closed when the view has ended and is no longer in use
+	stream   *Stream       // that the view was taken for
+	readOnly bool          // the view is for reading
 }
 
 func (v *unifiedView) noun() string { return "buffer" }
@@ -184,9 +183,9 @@ func (v *unifiedView) free(*memory) error {
 	return nil
 }
 
-// deviceView is a view of the device. Its memory is that of the array, with a
-// lease of its own, so that ending the view waits for launches that are under
-// way and refuses later ones.
+// deviceView is a device view. Its memory is that of the array, but with its own
+// lease, so that ending the view waits for launches in progress and refuses later
+// ones.
 type deviceView[T any] struct {
 	memory memory
 	state  unifiedView
@@ -196,11 +195,12 @@ type deviceView[T any] struct {
 	write  bool
 }
 
-// deviceViews are the views that have not ended and that the program still has:
-// it may take views of ever other ranges and forget them.
+// deviceViews are the views that have not ended. The pointers are weak, because a
+// program may take views of ever different ranges and drop them.
 type deviceViews[T any] []weak.Pointer[deviceView[T]]
 
-// take returns an open view, the one that was taken before if there is one.
+// take returns an open view: the previous one for the same range and stream if there
+// is one, otherwise a new one.
 func (l *deviceViews[T]) take(c *unified[T], s *Stream, r spans.Span, write bool) (*deviceView[T], error) {
 	for _, p := range *l {
 		v := p.Value()
@@ -222,9 +222,9 @@ func (l *deviceViews[T]) take(c *unified[T], s *Stream, r spans.Span, write bool
 	return v, nil
 }
 
-// end ends the views of elements of r that a new one contradicts, but for those of
-// a stream. It returns what is closed when the last launch with one is queued,
-// and forgets the views with which none is under way.
+// end ends the views of elements of r that conflict with a new view, except for those
+// of the stream but. It returns channels that are closed when the last launch with
+// one of them is queued, and forgets views without launches in progress.
 func (l *deviceViews[T]) end(r spans.Span, but *Stream, write bool) (ended []<-chan struct{}) {
 	*l = slices.DeleteFunc(*l, func(p weak.Pointer[deviceView[T]]) bool {
 		v := p.Value()
@@ -246,23 +246,23 @@ func (l *deviceViews[T]) end(r spans.Span, but *Stream, write bool) (ended []<-c
 	return ended
 }
 
-// streamWork is what streams may have been asked to do with the elements and the
-// host does not know to be done.
+// streamWork is the work of streams with the elements that the host does not know to
+// be done.
 type streamWork struct {
 	uses []*streamUse
-	last *Stream // that had a view
+	last *Stream // that last had a view
 }
 
-// streamUse is the elements that a stream reads or writes.
+// streamUse is a set of elements that a stream reads or writes.
 type streamUse struct {
 	stream  *Stream
 	write   bool
 	parts   spans.Set
-	waiters int // calls that wait for it: later work is another use
+	waiters int // calls that wait for it; if there are any, later work is a separate use
 }
 
-// order makes work of s come after that of other streams on the same elements
-// with which it must not overlap, and adds it.
+// order adds work of s, and orders it after the work of other streams with the same
+// elements that it conflicts with.
 func (w *streamWork) order(s *Stream, r spans.Span, write bool) error {
 	w.last = s
 	var after []*Stream
@@ -280,7 +280,7 @@ func (w *streamWork) order(s *Stream, r spans.Span, write bool) error {
 		w.uses = append(w.uses, &streamUse{stream: s, write: write})
 	}
 	w.uses[own].parts.Add(r)
-	if write { // who follows it follows the others too
+	if write { // work that follows this work follows the other work too
 		w.remove(r, w.uses[:own])
 		w.remove(r, w.uses[own+1:])
 	}
@@ -288,8 +288,7 @@ func (w *streamWork) order(s *Stream, r spans.Span, write bool) error {
 	return nil
 }
 
-// follow makes later work of s come after the work that the other stream was
-// asked for.
+// follow makes later work of s wait for the current work of the other stream.
 func follow(s, other *Stream) error {
 	e, err := s.dev.NewEvent()
 	if err != nil {
@@ -301,7 +300,7 @@ func follow(s, other *Stream) error {
 		err = s.Wait(e)
 	case errors.Is(err, ErrClosed):
 		select {
-		case <-other.drained: // by whoever closes it
+		case <-other.drained: // by its Close
 			err = nil
 		default:
 			err = &busy{other.drained}
@@ -310,8 +309,8 @@ func follow(s, other *Stream) error {
 	return errors.Join(err, e.Close())
 }
 
-// pending returns the uses that write some of the elements. A call of waited
-// follows.
+// pending returns the uses that write any of the elements. The caller then calls
+// waited.
 func (w *streamWork) pending(parts spans.Set) []*streamUse {
 	var found []*streamUse
 	for _, u := range w.uses {
@@ -323,8 +322,8 @@ func (w *streamWork) pending(parts spans.Set) []*streamUse {
 	return found
 }
 
-// waited ends the wait for what pending returned. If done, the uses have ended
-// for the elements of r.
+// waited ends the wait for the uses that pending returned. If done, the uses have
+// ended for the elements of r.
 func (w *streamWork) waited(uses []*streamUse, r spans.Span, done bool) {
 	for _, u := range uses {
 		u.waiters--
@@ -341,7 +340,7 @@ func (w *streamWork) remove(r spans.Span, uses []*streamUse) {
 	}
 }
 
-// forget drops the uses of no elements and those of streams that are closed.
+// forget drops uses without elements and uses of closed streams.
 func (w *streamWork) forget() {
 	w.uses = slices.DeleteFunc(w.uses, func(u *streamUse) bool {
 		select {

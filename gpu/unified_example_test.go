@@ -45,11 +45,12 @@ func ExampleUnified() {
 	fmt.Println(u.State())
 	fmt.Printf("%+v\n", u.Stats())
 
-	// The host has taken its part of x: a launch that may write to it is refused.
+	// The host has taken a view of its part of x, so a launch that may write to it is
+	// refused.
 	fmt.Println(LaunchScale(s, gpu.Linear(8), 10, x))
 	// Output:
 	// [20 30 40]
 	// device dirty
 	// {Uploads:1 Downloads:1 UploadedBytes:32 DownloadedBytes:12}
-	// gpu: launch scale: argument x: the view of the unified array has ended: a later view contradicts it, or the array is closed
+	// gpu: launch scale: argument x: the view of the unified array has ended: a later view conflicts with it, or the array is closed
 }

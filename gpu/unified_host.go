@@ -10,23 +10,23 @@ import (
 	"quern.dev/internal/driver/cpu"
 )
 
-// ReadHost calls f with the elements, which f must not change or keep. Before
-// that it waits for the work that writes them, and copies from the device what
-// the device has changed. A kernel on a stream it waits for that failed is
-// returned as [*KernelError], and f is not called. Cancelling ctx ends the wait.
+// ReadHost waits for the work that writes the elements, copies what the device has
+// changed, and calls f with the elements. f must not change or keep them. If a kernel
+// on a stream that ReadHost waits for has failed, it returns the [*KernelError] and
+// does not call f. Cancelling ctx ends the wait.
 func (u *Unified[T]) ReadHost(ctx context.Context, f func(x []T)) error {
 	return driverError("read on the host", u.onHost(ctx, false, f))
 }
 
-// WriteHost is ReadHost for an f that changes the elements, which it must not
-// keep. All of them count as changed, also if f panics. Elements that were never
+// WriteHost is ReadHost for a function that changes the elements. f must not keep
+// them. All elements count as changed, even if f panics. Elements that were never
 // written are zero.
 func (u *Unified[T]) WriteHost(ctx context.Context, f func(x []T)) error {
 	return driverError("write on the host", u.onHost(ctx, true, f))
 }
 
-// SyncToHost copies from the device what the device has changed, as
-// [Unified.ReadHost] does. Elements without a value are left alone.
+// SyncToHost copies what the device has changed, as [Unified.ReadHost] does.
+// Uninitialised elements are not copied.
 func (u *Unified[T]) SyncToHost(ctx context.Context) error {
 	c, err := u.acquire()
 	if err != nil {
@@ -61,7 +61,7 @@ func (u *Unified[T]) onHost(ctx context.Context, write bool, f func([]T)) error 
 	return nil
 }
 
-// openHost begins a view of the host.
+// openHost begins a host view.
 func (c *unified[T]) openHost(ctx context.Context, r spans.Span, write bool) ([]T, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,9 +81,9 @@ func (c *unified[T]) openHost(ctx context.Context, r spans.Span, write bool) ([]
 	return c.host[r.Lo:r.Hi:r.Hi], nil
 }
 
-// acquireHost begins a use of the host's memory, which it makes if there is none.
-// releaseHost ends the use: page-locked memory is freed with the device, but not
-// before.
+// acquireHost begins a use of the host memory, and allocates it if necessary.
+// releaseHost ends the use. Page-locked memory is freed at the latest with the
+// device, but not during a use.
 func (c *unified[T]) acquireHost() error {
 	if c.host == nil && c.page == nil {
 		if err := c.allocateHost(); err != nil {
@@ -102,7 +102,7 @@ func (c *unified[T]) releaseHost() {
 	}
 }
 
-// allocateHost makes the memory of the host.
+// allocateHost allocates the host memory.
 func (c *unified[T]) allocateHost() error {
 	if c.pinned {
 		h, err := AllocHost[T](c.dev, c.length)
@@ -137,9 +137,9 @@ func (c *unified[T]) closeHost(r spans.Span, write bool) {
 	*open = slices.Delete(*open, i, i+1)
 }
 
-// fetch ends the views of the device that a view of the host contradicts and
-// brings the elements up to date on the host. It lets go of the lock while it
-// waits for the device; when it returns nil, nothing contradicts the view.
+// fetch ends the device views that conflict with a host view, and updates the
+// elements on the host. It releases the lock while it waits for the device. When it
+// returns nil, nothing conflicts with the view.
 func (c *unified[T]) fetch(ctx context.Context, r spans.Span, write bool) error {
 	for {
 		if err := c.allows(r, write); err != nil {
@@ -167,8 +167,8 @@ func (c *unified[T]) fetch(ctx context.Context, r spans.Span, write bool) error 
 	}
 }
 
-// waitFor waits for calls that were under way with views that have ended, for what
-// streams were asked for, and for copies from the memory of the host.
+// waitFor waits for calls in progress with views that have ended, for work of
+// streams, and for copies from the host memory.
 func waitFor(ctx context.Context, ended []<-chan struct{}, pending []*streamUse, uploads []*hostUpload) error {
 	for _, end := range ended {
 		if err := wait(ctx, end); err != nil {
@@ -192,15 +192,15 @@ func waitFor(ctx context.Context, ended []<-chan struct{}, pending []*streamUse,
 	return nil
 }
 
-// hostUpload is the elements that a stream may still be copying from page-locked
-// memory, which the host must not change before the event.
+// hostUpload is a set of elements that a stream may still be copying from page-locked
+// memory. The host must not change them before the event.
 type hostUpload struct {
 	stream *Stream
 	event  *Event
 	parts  spans.Set
 }
 
-// uploading returns the copies from elements of r.
+// uploading returns the running copies from elements of r.
 func (c *unified[T]) uploading(r spans.Span) []*hostUpload {
 	var found []*hostUpload
 	for _, u := range c.uploads {
@@ -211,8 +211,8 @@ func (c *unified[T]) uploading(r spans.Span) []*hostUpload {
 	return found
 }
 
-// copyIn copies elements to the device. It returns before they are copied if
-// their memory is page-locked.
+// copyIn copies elements to the device. If their memory is page-locked, it returns
+// before they are copied.
 func (c *unified[T]) copyIn(s *Stream, p spans.Span) error {
 	b := c.buffer.Slice(p.Lo, p.Hi)
 	if c.page == nil {
@@ -239,8 +239,8 @@ func (c *unified[T]) copyIn(s *Stream, p spans.Span) error {
 	return s.Record(u.event)
 }
 
-// download copies what is newer on the device, where no work is left that writes
-// it. It lets go of the lock meanwhile.
+// download copies what is newer on the device. No work there may be writing it.
+// download releases the lock during the copy.
 func (c *unified[T]) download(ctx context.Context, r spans.Span) error {
 	stale := c.deviceNewer.Within(r)
 	if len(stale) == 0 {
@@ -252,7 +252,7 @@ func (c *unified[T]) download(ctx context.Context, r spans.Span) error {
 	s, copied := c.work.last, 0
 	err := c.unlocked(r, func() error {
 		defer c.releaseHost()
-		if s.acquire() == nil { // so that it stays open
+		if s.acquire() == nil { // keeps it open
 			defer s.release()
 		} else {
 			s = c.dev.def

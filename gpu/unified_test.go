@@ -101,9 +101,9 @@ func TestUnifiedThatTheDeviceWritesFirstNeedsNoMemoryOfTheHost(t *testing.T) {
 	})
 }
 
-// A view may be used until another contradicts it; from then on it is refused,
+// A view may be used until another view conflicts with it. After that it is refused,
 // so that no write is missed.
-func TestUnifiedViewsEndWhenTheyAreContradicted(t *testing.T) {
+func TestUnifiedViewsEndWhenOthersConflict(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s, other := d.DefaultStream(), must[*Stream](t)(d.NewStream(t.Context()))
 		read, write := (*Unified[float32]).ReadDevice, (*Unified[float32]).WriteDevice
@@ -137,7 +137,7 @@ func TestUnifiedViewsEndWhenTheyAreContradicted(t *testing.T) {
 			part := must[*Buffer[float32]](t)(c.take(u.Slice(0, 5), s))
 			rest := must[*Buffer[float32]](t)(c.take(u.Slice(5, 10), s))
 			do(t, c.then(u.Slice(0, 5)))
-			// use does with a view what it was taken for.
+			// use does what a view was taken for.
 			use := func(b *Buffer[float32]) error {
 				return Download(t.Context(), s, make([]float32, b.Len()), b)
 			}
@@ -181,7 +181,7 @@ func TestUnifiedViewIsTheSameUntilItEnds(t *testing.T) {
 	closeAll(t, u, d)
 }
 
-func TestUnifiedRefusesViewsThatTheHostContradicts(t *testing.T) {
+func TestUnifiedRefusesViewsThatConflictWithTheHost(t *testing.T) {
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	s := d.DefaultStream()
 	u := must[*Unified[int32]](t)(NewUnified[int32](d, 10))
@@ -298,7 +298,7 @@ func TestCancelledWaitForTheDeviceLeavesTheArrayUsable(t *testing.T) {
 	if err := u.ReadHost(ctx, func([]float32) { t.Error("read while the device writes") }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	// What the device does not write can be used meanwhile.
+	// Elements that the device does not write can be used in the meantime.
 	do(t, u.Slice(0, 2).ReadHost(ctx, func([]float32) {}))
 	close(lib.Busy)
 	if got := readHost(t, u); !slices.Equal(got, []float32{3, 3, 3, 3}) {
@@ -372,8 +372,8 @@ func TestFailedCopiesLoseNothing(t *testing.T) {
 	}
 }
 
-// Random views on both sides and three streams agree with an array, and copy as
-// often as a model of what is stale says.
+// Random views on both sides and three streams behave like an array, and copy as
+// often as a model of stale elements predicts.
 func TestUnifiedAgreesWithAnArray(t *testing.T) {
 	t.Run("pageable", func(t *testing.T) { unifiedAgreesWithAnArray(t) })
 	t.Run("pinned", func(t *testing.T) { unifiedAgreesWithAnArray(t, Pinned) })
@@ -446,7 +446,7 @@ func unifiedAgreesWithAnArray(t *testing.T, options ...UnifiedOption) {
 	})
 }
 
-// A program may use a stream for each of its requests and close it.
+// A program may make a stream per request and close it.
 func TestUnifiedForgetsStreamsThatAreClosed(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		u := must[*Unified[float32]](t)(NewUnified[float32](d, 8))
@@ -466,8 +466,8 @@ func TestUnifiedForgetsStreamsThatAreClosed(t *testing.T) {
 	})
 }
 
-// Goroutines that share an array, each with elements of its own and a stream of
-// its own, do not disturb each other; those that close it meanwhile get errors.
+// Goroutines that share an array, each with its own elements and stream, do not
+// interfere. Goroutines that use it while it is closed get errors.
 func TestUnifiedIsSafeForConcurrentUse(t *testing.T) {
 	const workers, each, rounds = 4, 16, 30
 	k := NewKernel(saxpyInfo)
@@ -529,7 +529,7 @@ func TestUnifiedIsSafeForConcurrentUse(t *testing.T) {
 	})
 }
 
-// BenchmarkUnified measures taking a view of what is not stale.
+// BenchmarkUnified measures taking a view of elements that are up to date.
 func BenchmarkUnified(b *testing.B) {
 	everyDeviceB(b, func(b *testing.B, d *Device) {
 		s := d.DefaultStream()

@@ -56,9 +56,8 @@ func TestMoreElementsThanTheHostHasRoomFor(t *testing.T) {
 	})
 }
 
-// While a call waits for the device, others are answered or end with their
-// contexts.
-func TestNobodyWaitsForWhoWaitsForTheDevice(t *testing.T) {
+// While a call waits for the device, other calls proceed or end with their contexts.
+func TestOthersDoNotWaitForACallThatWaitsForTheDevice(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		wait func(u *Unified[float32], other *Stream) error
@@ -80,7 +79,7 @@ func TestNobodyWaitsForWhoWaitsForTheDevice(t *testing.T) {
 			go func() { downloaded <- Download(t.Context(), s, make([]float32, 4), view) }()
 			<-waits
 			go func() { waited <- c.wait(u, other) }()
-			for view.check(d) == nil { // until the view is ended, which must wait for the download
+			for view.check(d) == nil { // until the view has ended, which must wait for the download
 				runtime.Gosched()
 			}
 
@@ -109,9 +108,9 @@ func TestNobodyWaitsForWhoWaitsForTheDevice(t *testing.T) {
 	}
 }
 
-// A copy to the host that waits for other work of its stream keeps nobody from
-// the rest of the array.
-func TestNobodyWaitsForACopyToTheHost(t *testing.T) {
+// A copy to the host that waits for other work of its stream does not block the rest
+// of the array.
+func TestOthersDoNotWaitForACopyToTheHost(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
 	s, other := d.DefaultStream(), must[*Stream](t)(d.NewStream(t.Context()))
@@ -122,7 +121,7 @@ func TestNobodyWaitsForACopyToTheHost(t *testing.T) {
 	if err := u.Slice(0, 4).SyncToHost(t.Context()); err == nil {
 		t.Fatal("a copy that failed is not reported")
 	}
-	// The work that writes is known to be done: only the copy is left.
+	// The work that writes is known to be done, so only the copy is left.
 	busy, waits := make(chan struct{}), make(chan string, 100)
 	lib.Busy, lib.Waits = busy, waits
 	synced, written := make(chan error, 1), make(chan error, 1)
@@ -148,9 +147,9 @@ func TestNobodyWaitsForACopyToTheHost(t *testing.T) {
 	closeAll(t, u, other, d)
 }
 
-// A copy to the device waits for room in page-locked memory when it is large.
-func TestNobodyWaitsForACopyToTheDevice(t *testing.T) {
-	const size = 4 // bytes of an element
+// A large copy to the device waits for staging memory.
+func TestOthersDoNotWaitForACopyToTheDevice(t *testing.T) {
+	const size = 4 // bytes per element
 	n := (min(stagingWorkers, runtime.GOMAXPROCS(0))*stagingSlots + 1) * stagingChunk / size
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
@@ -179,8 +178,8 @@ func TestNobodyWaitsForACopyToTheDevice(t *testing.T) {
 	closeAll(t, u, d)
 }
 
-// A view that must come after the work of a stream which is being closed waits for
-// that without the lock.
+// A view that must come after the work of a stream that is being closed waits for it
+// without the lock.
 func TestAViewAfterAStreamThatIsBeingClosed(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNilAndZeroValuesAreErrors calls all functions and methods with nil and
-// with what no constructor made, for receivers and for arguments.
+// TestNilAndZeroValuesAreErrors calls all functions and methods with nil and with
+// zero values, as receivers and as arguments.
 func TestNilAndZeroValuesAreErrors(t *testing.T) {
 	ctx := context.Background()
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
@@ -156,7 +156,7 @@ func TestANilContextWaitsWithoutAnEnd(t *testing.T) {
 	})
 }
 
-func TestBuffersOfTwoOpenedDevicesAreToldApart(t *testing.T) {
+func TestBuffersOfTwoOpenedDevicesAreDistinguished(t *testing.T) {
 	open := func(id string) *Device { return must[*Device](t)(Open(Config{Device: id})) }
 	first, again, sim := open("cpu"), open("cpu"), open("sim")
 	b := upload(t, first.DefaultStream(), 1)

@@ -13,18 +13,18 @@ import (
 	"quern.dev/ring/internal/queue"
 )
 
-// Actor is an actor that takes messages of type In and replies with Out. It is
-// safe for concurrent use. Messages of one sender are handled in the order in
-// which they were sent, if they have the same priority.
+// Actor is an actor that takes messages of type In and replies with Out. It is safe
+// for concurrent use. Messages of one sender with the same priority are handled in
+// the order in which they were sent.
 type Actor[In, Out any] struct{ core *core }
 
 // core is an actor without its types.
 type core struct {
 	rt      *Runtime
-	box     post.Box // for messages of actors on the device
+	box     post.Box // receives messages from actors on the device
 	routing routing  // of its replies
 
-	initial         any // state
+	initial         any // state that the actor was spawned with
 	inSize, outSize uintptr
 
 	server server
@@ -33,11 +33,11 @@ type core struct {
 	meter meter
 }
 
-// identity is what distinguishes an actor, and its messages, from others of a runtime.
+// identity distinguishes an actor, and its messages, from others of a runtime.
 type identity struct {
 	name   string
 	number uint32        // from 1
-	given  atomic.Uint64 // IDs of messages whose senders have asked for them
+	given  atomic.Uint64 // number of message IDs that senders have requested
 }
 
 func newCore[In, Out any](rt *Runtime, o Options) *core {
@@ -50,11 +50,12 @@ func newCore[In, Out any](rt *Runtime, o Options) *core {
 	return c
 }
 
-// newActor returns the actor of a core that has these types.
+// newActor returns the actor with core c. In and Out must be the types of c.
 func newActor[In, Out any](c *core) *Actor[In, Out] { return &Actor[In, Out]{core: c} }
 
-// Ref names the actor to actors on the device. That of a host actor names nobody if
-// its messages are no plain data, or are larger than actor.MaxMessage.
+// Ref returns a reference to the actor for actors on the device. The reference of a
+// host actor is zero if its messages are not plain data or are larger than
+// actor.MaxMessage.
 func (a *Actor[In, Out]) Ref() actor.Ref[In] {
 	c, err := a.made("ref")
 	if err != nil {
@@ -74,7 +75,7 @@ func ref[M any](box uint32, c *core) actor.Ref[M] {
 	return actor.Ref[M]{Mailbox: box, Actor: c.number}
 }
 
-// refWord is a Ref in a word of the post memory.
+// refWord returns a Ref in the form of a word of the post memory.
 func refWord[M any](r actor.Ref[M]) uint64 { return uint64(r.Actor)<<32 | uint64(r.Mailbox) }
 
 // Name returns the actor's name.
@@ -93,7 +94,7 @@ func (a *Actor[In, Out]) State() State {
 	return Terminated
 }
 
-// Info returns what is known of the actor.
+// Info returns the current status of the actor.
 func (a *Actor[In, Out]) Info() Info {
 	c, err := a.made("info")
 	if err != nil {
@@ -102,12 +103,12 @@ func (a *Actor[In, Out]) Info() Info {
 	return c.info()
 }
 
-// Ask sends a message and waits for the reply to it. Cancelling ctx ends the wait;
-// the message may still be handled. Without a reply the error is [ErrNoReply], a
-// [*HandlerError] if the handler failed, [ErrExpired] or [ErrDropped] if the message
-// did not come to the handler, or a [*StateError] if the actor has failed or ended
-// first. If ctx cannot be cancelled, the caller may run a handler on the CPU itself, and
-// returns when that does.
+// Ask sends a message and waits for the reply. Cancelling ctx ends the wait; the message
+// may still be handled. The error is [ErrNoReply] if the handler did not reply, a
+// [*HandlerError] if it failed, [ErrExpired] or [ErrDropped] if the message did not
+// reach the handler, and a [*StateError] if the actor failed or ended first. If ctx
+// cannot be cancelled, the caller may run a handler on the CPU itself, and Ask returns
+// when that handler does.
 func (a *Actor[In, Out]) Ask(ctx context.Context, msg In, opts ...MessageOption) (reply Out, err error) {
 	p, err := a.post(ctx, "ask", asked, &msg, opts)
 	if err != nil {
@@ -123,10 +124,10 @@ func (a *Actor[In, Out]) post(ctx context.Context, op string, use uint64, msg *I
 		return pending{}, err
 	}
 	escapes(msg)
-	return c.post(ctx, op, use, unsafe.Pointer(msg), opts) // an In, as c's types say
+	return c.post(ctx, op, use, unsafe.Pointer(msg), opts) // *msg is an In, the type of c's messages
 }
 
-// collect waits for the reply to a message that was asked.
+// collect waits for the reply to a message of Ask.
 func (a *Actor[In, Out]) collect(ctx context.Context, p pending) (reply Out, err error) {
 	if err := a.core.collect(ctx, "ask", p, unsafe.Pointer(&reply)); err != nil {
 		var none Out
@@ -135,16 +136,16 @@ func (a *Actor[In, Out]) collect(ctx context.Context, p pending) (reply Out, err
 	return reply, nil
 }
 
-// Send sends a message. The reply, if there is one, waits for [Actor.Receive] and
-// is kept until then: an actor for which Capacity replies wait handles no more
-// messages once its rings are full of replies, too.
+// Send sends a message. A reply is kept until [Actor.Receive] takes it. An actor
+// handles no more messages while its rings are full of replies and Capacity more
+// replies are waiting.
 func (a *Actor[In, Out]) Send(ctx context.Context, msg In, opts ...MessageOption) error {
 	_, err := a.post(ctx, "send", sent, &msg, opts)
 	return err
 }
 
-// SendBatch sends messages, all with the same options, and returns how many: all,
-// or those before the first that could not be sent.
+// SendBatch sends messages with the same options. It returns the number of messages
+// sent: all of them, or those before the first that could not be sent.
 func (a *Actor[In, Out]) SendBatch(ctx context.Context, msgs []In, opts ...MessageOption) (int, error) {
 	c, err := a.usable(ctx, "send")
 	if err != nil || len(msgs) == 0 {
@@ -158,28 +159,28 @@ func (a *Actor[In, Out]) SendBatch(ctx context.Context, msgs []In, opts ...Messa
 		return 0, err
 	}
 	e.signFrom(ctx, c.rt)
-	escapes(&msgs[0])                                                                       // for escape analysis all elements are one
-	return c.send(ctx, "send", &e, sent, unsafe.Pointer(unsafe.SliceData(msgs)), len(msgs)) // steps of inSize: the elements
+	escapes(&msgs[0])                                                                       // escape analysis does not distinguish elements
+	return c.send(ctx, "send", &e, sent, unsafe.Pointer(unsafe.SliceData(msgs)), len(msgs)) // the elements are inSize bytes apart
 }
 
-// Tell sends a message whose reply nobody needs.
+// Tell sends a message and discards the reply.
 func (a *Actor[In, Out]) Tell(ctx context.Context, msg In, opts ...MessageOption) error {
 	_, err := a.post(ctx, "tell", unheard, &msg, opts)
 	return err
 }
 
-// Receive returns the next reply to a message that was sent with [Actor.Send]: for
-// messages of one priority in the order in which they were. If the handler failed
-// on a message that is the error, once, a [*HandlerError]. Messages without a reply
-// are passed over; those that expired or were dropped are dead letters. A reply that is
-// there is returned even if ctx is cancelled, so that such a context is a look without
-// a wait.
+// Receive returns the next reply to a message that was sent with [Actor.Send]. Replies
+// to messages of one priority come in the order of these messages. If the handler
+// failed on a message, Receive returns a [*HandlerError] for it, once. It skips
+// messages without a reply; those that expired or were dropped are dead letters. If a
+// reply is available, Receive returns it even if ctx is cancelled, so a cancelled
+// context makes it a poll.
 func (a *Actor[In, Out]) Receive(ctx context.Context) (reply Out, err error) {
 	_, err = a.receive(ctx, unsafe.Pointer(&reply), 1, nil)
 	return reply, err
 }
 
-// ReceiveMessage is [Actor.Receive] with what belongs to the message.
+// ReceiveMessage is [Actor.Receive] with the metadata of the message.
 func (a *Actor[In, Out]) ReceiveMessage(ctx context.Context) (Message[Out], error) {
 	var m Message[Out]
 	var head heading
@@ -190,8 +191,8 @@ func (a *Actor[In, Out]) ReceiveMessage(ctx context.Context) (Message[Out], erro
 	return m, nil
 }
 
-// ReceiveBatch waits for one reply, as [Actor.Receive] does, and takes with it as
-// many as are there and replies has room for. It returns how many; those before an
+// ReceiveBatch waits for one reply, as [Actor.Receive] does, and also takes all other
+// available replies that fit. It returns the number of replies. Replies before an
 // error are valid.
 func (a *Actor[In, Out]) ReceiveBatch(ctx context.Context, replies []Out) (int, error) {
 	return a.receive(ctx, unsafe.Pointer(unsafe.SliceData(replies)), len(replies), nil)
@@ -208,14 +209,14 @@ func (a *Actor[In, Out]) receive(ctx context.Context, replies unsafe.Pointer, n 
 	return c.receive(ctx, replies, n, head)
 }
 
-// Replies returns the replies that Receive does, until ctx is cancelled or the
-// caller stops; an error is the last.
+// Replies yields the replies that Receive returns, until ctx is cancelled or the
+// caller stops. An error is the last element.
 func (a *Actor[In, Out]) Replies(ctx context.Context) iter.Seq2[Out, error] {
 	return sequence(ctx, a.Receive)
 }
 
-// Messages returns the messages that ReceiveMessage does, until ctx is cancelled or
-// the caller stops; an error is the last.
+// Messages yields the messages that ReceiveMessage returns, until ctx is cancelled or
+// the caller stops. An error is the last element.
 func (a *Actor[In, Out]) Messages(ctx context.Context) iter.Seq2[Message[Out], error] {
 	return sequence(ctx, a.ReceiveMessage)
 }
@@ -246,7 +247,7 @@ func (c *core) post(ctx context.Context, op string, use uint64, msg unsafe.Point
 	}
 	defer c.endVisit()
 	p, err := c.enter(ctx, op, &e, use, msg)
-	if op != "ask" { // who asks waits, and sees to it that the message is handled
+	if op != "ask" { // the caller of Ask makes sure itself that the message is handled
 		c.server.kick()
 	}
 	return p, err
@@ -260,7 +261,7 @@ func (l *life) setState(s State) {
 	}
 }
 
-// move changes the state if it is the first of two.
+// move changes the state to to if it is from.
 func (l *life) move(from, to State) bool {
 	moved := l.state.CompareAndSwap(uint32(from), uint32(to))
 	if moved {
@@ -269,7 +270,7 @@ func (l *life) move(from, to State) bool {
 	return moved
 }
 
-// State is where an actor is in its life:
+// State is the state of an actor:
 //
 //	created -> launched -> active <-> deactivated -> terminating -> terminated
 //	                          \-> failed -> active (restarted) or terminated
@@ -277,13 +278,13 @@ type State uint32
 
 // States.
 const (
-	Created     State = iota // it has a mailbox
-	Launched                 // and a place on the device
+	Created     State = iota // the actor has a mailbox
+	Launched                 // it also has a place on the device
 	Active                   // it handles messages
-	Deactivated              // it keeps messages, and handles none
-	Terminating              // it handles the messages that it has, and takes none
-	Terminated               // it handles and takes none
-	Failed                   // its handler has failed; it keeps messages, and handles and takes none
+	Deactivated              // it keeps messages, but handles none
+	Terminating              // it handles the messages that it has, but accepts none
+	Terminated               // it handles and accepts none
+	Failed                   // its handler has failed; it keeps its messages, but handles and accepts none
 )
 
 var stateNames = [...]string{"created", "launched", "active", "deactivated", "terminating", "terminated", "failed"}
@@ -296,11 +297,11 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// open reports whether an actor in state s takes messages.
+// open reports whether an actor in state s accepts messages.
 func (s State) open() bool { return s == Active || s == Deactivated || s == Launched }
 
-// Values that nobody has made (nil, or zero values of the package's types) give errors,
-// or zeros where there are none.
+// Methods of nil pointers and zero values of the package's types return errors, or zero
+// values if they have no error result.
 
 // made returns the actor's core, or an error if there is none.
 func (a *Actor[In, Out]) made(op string) (*core, error) {
@@ -310,7 +311,7 @@ func (a *Actor[In, Out]) made(op string) (*core, error) {
 	return a.core, nil
 }
 
-// usable is made, for an operation with a context.
+// usable is made for an operation with a context.
 func (a *Actor[In, Out]) usable(ctx context.Context, op string) (*core, error) {
 	c, err := a.made(op)
 	if err != nil {
@@ -319,7 +320,7 @@ func (a *Actor[In, Out]) usable(ctx context.Context, op string) (*core, error) {
 	return c, c.usable(ctx, op)
 }
 
-// usable reports, as an error, why an operation with a context does not begin.
+// usable returns an error if an operation with a context cannot begin.
 func (c *core) usable(ctx context.Context, op string) error {
 	if ctx == nil {
 		return c.about(op, errNilContext)
@@ -333,7 +334,7 @@ func (c *core) usable(ctx context.Context, op string) error {
 // made reports whether the runtime is not the zero value.
 func (rt *Runtime) made() bool { return rt != nil && (rt.dev != nil || rt.actors != nil) }
 
-// usable reports, as an error, why an operation does not begin.
+// usable returns an error if an operation cannot begin.
 func (rt *Runtime) usable(op string) error {
 	if !rt.made() {
 		return notMade(op, "runtime")
@@ -341,7 +342,7 @@ func (rt *Runtime) usable(op string) error {
 	return nil
 }
 
-// usable reports, as an error, why an operation does not begin.
+// usable returns an error if an operation cannot begin.
 func (g *Group[M]) usable(op string) error {
 	if g == nil || g.rt == nil {
 		return notMade(op, "group")
@@ -350,5 +351,5 @@ func (g *Group[M]) usable(op string) error {
 }
 
 func notMade(op, what string) error {
-	return fmt.Errorf("ring: %s: %w: the %s is nil, or no function of the package has made it", op, ErrInvalid, what)
+	return fmt.Errorf("ring: %s: %w: the %s is nil or a zero value; use the functions of package ring that make one", op, ErrInvalid, what)
 }

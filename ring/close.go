@@ -13,24 +13,24 @@ import (
 	"quern.dev/ring/internal/watchdog"
 )
 
-// LeftError is what a runtime had left when it was closed, of actors that nobody had
-// terminated: messages that were not handled, which are dead letters now, and replies
-// that nobody had received, which can still be. What actors on the device had sent to
-// each other is not among them.
+// LeftError reports what a runtime still had when it was closed, for actors that were
+// not terminated: unhandled messages, which became dead letters, and unreceived
+// replies, which can still be received. It does not include messages between actors
+// on the device.
 type LeftError struct {
 	Actors   []string // with messages or replies
 	Messages int
 	Replies  int
 }
 
-// Error says how many messages and replies which actors had.
+// Error states how many messages and replies are left, and of which actors.
 func (e *LeftError) Error() string {
 	var what []string
 	if e.Messages > 0 || e.Replies == 0 {
-		what = append(what, fmt.Sprintf("%d messages that were not handled", e.Messages))
+		what = append(what, fmt.Sprintf("%d unhandled messages", e.Messages))
 	}
 	if e.Replies > 0 {
-		what = append(what, fmt.Sprintf("%d replies that nobody received", e.Replies))
+		what = append(what, fmt.Sprintf("%d unreceived replies", e.Replies))
 	}
 	names := e.Actors[:min(len(e.Actors), listed)]
 	text := strings.Join(names, ", ")
@@ -41,12 +41,11 @@ func (e *LeftError) Error() string {
 }
 
 // Close ends all actors at a message boundary, and returns the errors that no call
-// has returned. Messages that are left are dead letters, and a [*LeftError], as are
-// replies that nobody has received; those
-// of actors on the device to each other are dead letters alone, for some may always
-// be under way. A
-// handler that does not return is a [*StuckError] after the runtime's patience; what
-// it uses stays in use. Closing again does nothing.
+// has returned yet. Unhandled messages become dead letters. They and unreceived
+// replies result in a [*LeftError]. Messages between actors on the device become dead
+// letters only, because some of them may always be in transit. If a handler does not
+// return within Config.HandlerTimeout, the error is a [*StuckError], and what the
+// handler uses stays in use. Closing again does nothing.
 func (rt *Runtime) Close() (err error) {
 	if !rt.made() {
 		return nil
@@ -58,7 +57,7 @@ func (rt *Runtime) Close() (err error) {
 	return err
 }
 
-// shutDown closes the runtime, for Close to say what was wrong.
+// shutDown closes the runtime and records the error for Close.
 func (rt *Runtime) shutDown() {
 	rt.closing.Do(func() {
 		err := rt.close()
@@ -68,22 +67,22 @@ func (rt *Runtime) shutDown() {
 	})
 }
 
-// vanish closes the runtime, since its device is being closed. It fails if handlers
-// do not return. If they have returned after the runtime was closed, what they used is
-// freed now.
-func (rt *Runtime) vanish() error {
+// closeWithDevice closes the runtime because its device is being closed. It fails if
+// handlers do not return. If they returned after the runtime was closed, it frees what
+// they used.
+func (rt *Runtime) closeWithDevice() error {
 	rt.shutDown()
 	var errs []error
-	for _, c := range rt.lingering {
-		errs = append(errs, c.executor.linger())
+	for _, c := range rt.unfinished {
+		errs = append(errs, c.executor.finishClose())
 	}
-	if len(rt.lingering) == 0 || errors.Join(errs...) != nil {
+	if len(rt.unfinished) == 0 || errors.Join(errs...) != nil {
 		return errors.Join(errs...)
 	}
-	for _, c := range rt.lingering {
+	for _, c := range rt.unfinished {
 		errs = append(errs, c.free())
 	}
-	rt.lingering = nil
+	rt.unfinished = nil
 	return errors.Join(append(errs, rt.payloads.close(), rt.post.Close(), rt.streams.Close())...)
 }
 
@@ -109,7 +108,7 @@ func (rt *Runtime) close() error {
 	rt.workers.Close()
 	rt.pumps.Wait()
 	if !rt.supervised() {
-		rt.record(fmt.Errorf("ring: a supervisor did not return within %v", rt.config.Patience))
+		rt.record(fmt.Errorf("ring: a supervisor did not return within %v", rt.config.HandlerTimeout))
 	}
 	left := &LeftError{}
 	for _, c := range living {
@@ -118,7 +117,7 @@ func (rt *Runtime) close() error {
 			continue
 		}
 		c.finish(c.queued(), 0)
-		messages, replies := c.farewell.DeadLettered+c.farewell.Dropped, c.unread()
+		messages, replies := c.termination.DeadLettered+c.termination.Dropped, c.unread()
 		if messages+replies > 0 {
 			left.Actors, left.Messages, left.Replies = append(left.Actors, c.name), left.Messages+messages, left.Replies+replies
 		}
@@ -131,22 +130,22 @@ func (rt *Runtime) close() error {
 		errs = append(errs, c.returnMail())
 	}
 	rt.recountInboxes()
-	if !slices.ContainsFunc(errs[:len(cohorts)], isStuck) { // else the device has to know
+	if !slices.ContainsFunc(errs[:len(cohorts)], isStuck) { // otherwise the device must know
 		rt.dev.RemovePersistent(rt)
 	}
 	v := rt.watchdog()
 	for i, c := range cohorts {
 		if isStuck(errs[i]) {
-			rt.lingering = append(rt.lingering, c) // its memory, and the mailboxes, are in use
+			rt.unfinished = append(rt.unfinished, c) // its memory and its mailboxes are in use
 			continue
 		}
 		if n := c.visitors(v); n > 0 {
 			errs = append(errs, fmt.Errorf("ring: %d calls are still waiting for actors of %s; its memory stays in use", n, c.program.Name))
 			continue
 		}
-		errs = append(errs, c.free()) // not under c.mu: other residents make way for it
+		errs = append(errs, c.free()) // not under c.mu: other residents pause for it
 	}
-	if len(rt.lingering) == 0 {
+	if len(rt.unfinished) == 0 {
 		errs = append(errs, rt.payloads.close(), rt.post.Close(), rt.streams.Close())
 	}
 	if len(left.Actors) > 0 {
@@ -157,8 +156,8 @@ func (rt *Runtime) close() error {
 	return errors.Join(append(errs, rt.errs...)...)
 }
 
-// supervised waits for the supervisors' calls, as long as the runtime has patience,
-// and reports whether all have returned.
+// supervised waits for the calls of supervisors, at most for the handler timeout, and
+// reports whether all have returned.
 func (rt *Runtime) supervised() bool {
 	done := make(chan struct{})
 	go func() {
@@ -168,8 +167,9 @@ func (rt *Runtime) supervised() bool {
 	return rt.watchdog().Await(done)
 }
 
-// visitors waits until nobody looks at the rings of the cohort's actors any more,
-// all of which have ended, as long as there is patience. It returns how many still do.
+// visitors waits until no caller reads the rings of the cohort's actors any more, at
+// most until v runs out. All actors must have ended. It returns the number of actors
+// whose rings are still in use.
 func (c *cohort) visitors(v *watchdog.Timer) (n int) {
 	for _, a := range c.actors {
 		a.detach()
@@ -186,12 +186,11 @@ func (c *cohort) visitors(v *watchdog.Timer) (n int) {
 	return n
 }
 
-// inUse reports whether somebody may look at what the actor shares with the device, which
-// was detached.
+// inUse reports whether a caller may still read what the actor shares with the device.
+// The actor must be detached.
 func (d *delivery) inUse() bool { return d.asking() || d.visited() }
 
-// asking reports whether a caller of Ask has not yet seen what became of its
-// message.
+// asking reports whether a caller of Ask has not yet seen the outcome of its message.
 func (d *delivery) asking() bool {
 	for _, m := range d.mailboxes {
 		for i := range m.state {
@@ -216,15 +215,15 @@ func (rt *Runtime) ending() bool {
 	}
 }
 
-// background runs f beside the caller, and Close waits for it. Once the runtime is
-// closed there is nothing left to do.
+// background runs f on another goroutine, which Close waits for. After the runtime is
+// closed, it does nothing.
 func (rt *Runtime) background(f func()) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	rt.begin(f)
 }
 
-// begin is background with rt.mu held.
+// begin is background for callers that hold rt.mu.
 func (rt *Runtime) begin(f func()) {
 	if !rt.closed {
 		rt.supervisors.Go(f)

@@ -17,32 +17,33 @@ import (
 	"quern.dev/ring/internal/rings"
 )
 
-// server has an actor's handler called: a block of a resident launch, a block that
-// whoever waits runs, or a goroutine.
+// server runs the handler of an actor: in a block of a resident launch, in a block
+// that a waiting caller or a worker runs, or on a goroutine.
 type server interface {
 	holder
-	// handled reports whether a ticket is handled. It may wait for that, and handle
-	// messages itself, until ctx is cancelled.
+	// handled reports whether a ticket is handled. It may wait for that, and run the
+	// handler itself, until ctx is cancelled.
 	handled(ctx context.Context, m *mailbox, ticket uint64) (bool, error)
-	// kick makes sure that messages are handled that nobody waits for. Whoever calls it
+	// kick makes sure that messages without a waiting caller are handled. The caller
 	// visits the actor, as core.kick does.
 	kick()
-	// renew gives the actor, which is held, the state that it was spawned with.
+	// renew gives the actor the state that it was spawned with. The actor must be
+	// held.
 	renew(initial any) error
-	// room reports whether the actor can become active.
+	// room returns an error if the actor cannot become active.
 	room() error
 }
 
-// holder is what can be stopped between messages.
+// holder is something that can be stopped between messages.
 type holder interface {
-	// hold waits for the end of the message that the handler is at, if it is at one,
-	// and has it not called again until resume. Messages wait in the mailboxes.
+	// hold waits until the handler has finished its current message, and prevents
+	// further calls until resume. Messages wait in the mailboxes.
 	hold() error
-	// resume ends a hold, and takes note of what the actor's state is now.
+	// resume ends a hold, and adapts to the current state of the actor.
 	resume() error
 }
 
-// restart has the server take note of the actor's state.
+// restart makes the server adapt to the state of the actor.
 func restart(s holder) error {
 	if err := s.hold(); err != nil {
 		return err
@@ -50,7 +51,7 @@ func restart(s holder) error {
 	return s.resume()
 }
 
-// place is an actor's block in a cohort.
+// place is the block of an actor in a cohort.
 type place struct {
 	*resident
 	actor *core
@@ -77,17 +78,18 @@ func (p *place) renew(initial any) error {
 
 func (p *place) room() error { return p.resident.room(p.actor.name) }
 
-// cohort is actors with one handler that share a launch, a block each. Its memory
-// is made for a number of actors; those that come later start a new cohort.
+// cohort is a group of actors that share a handler and a launch, with one block per
+// actor. Its memory is allocated for a fixed number of actors; further actors start a
+// new cohort.
 //
-// Where the device runs beside the host (on a GPU) the launch is resident: it ends
-// when the cohort is held, and begins again after that. Elsewhere blocks run one
-// by one; see local.
+// Where the device runs asynchronously (on a GPU), the launch is resident: it ends
+// when the cohort is held, and begins again after that. Elsewhere blocks run one by
+// one; see local.
 type cohort struct {
 	rt       *Runtime
 	program  *Program
 	shape    loop.Shape
-	size     int // actors that there is room for
+	size     int // maximum number of actors
 	executor executor
 
 	stream           *gpu.Stream
@@ -98,43 +100,45 @@ type cohort struct {
 	words            []uint64 // of control
 
 	mu     sync.Mutex   // held while launches begin, end and are checked
-	holds  atomic.Int32 // that keep launches from beginning; changes while mu is held
+	holds  atomic.Int32 // holds that keep launches from beginning; changes while mu is held
 	closed bool
 	actors []*core // by block
 }
 
 // executor runs the blocks of a cohort. There are two: resident, with one launch that
-// stays on the device, and locals, with a launch per batch of messages, which whoever
-// waits for them runs.
+// stays on the device, and locals, with one launch per batch of messages, which
+// waiting callers or workers run.
 type executor interface {
 	holder // of all blocks
 
-	// prepare makes what the executor needs, before the cohort's memory is made.
+	// prepare allocates what the executor needs, before the cohort's memory is
+	// allocated.
 	prepare() error
-	// stateStep is the distance of two states of a size, in states.
+	// stateStep returns the distance between the states of two actors, in states of
+	// the given size.
 	stateStep(size int) int
 	newCursors() (*gpu.Buffer[uint32], error)
-	// free closes what prepare, newCursors and launches have made.
+	// free releases the resources of prepare, newCursors and launches.
 	free() error
 
-	// room reports, as an error, that an actor cannot become active.
+	// room returns an error if an actor cannot become active.
 	room(name string) error
 	// beforeAdd and afterAdd surround the addition of an actor.
 	beforeAdd() error
 	afterAdd() error
-	// serve gives block i to an actor. The cohort's mutex is held.
+	// serve assigns block i to an actor. The caller holds the cohort's mutex.
 	serve(i int, a *core) server
-	// occupied reports whether a handler of an actor that has ended is still at work in
-	// block i. The cohort's mutex is held.
+	// occupied reports whether a handler of an actor that has ended is still running in
+	// block i. The caller holds the cohort's mutex.
 	occupied(i int) bool
 
-	// close ends the blocks for good, but for handlers that do not return: those are an
-	// error, which linger returns until they do.
+	// close ends the blocks for good. Handlers that do not return result in an error,
+	// which linger returns until they do.
 	close() error
-	linger() error
+	finishClose() error
 }
 
-// newExecutor returns the one for the runtime's device.
+// newExecutor returns the executor for the runtime's device.
 func (rt *Runtime) newExecutor(c *cohort) executor {
 	if rt.resident {
 		return &resident{cohort: c}
@@ -142,24 +146,24 @@ func (rt *Runtime) newExecutor(c *cohort) executor {
 	return &locals{cohort: c}
 }
 
-// states is the buffer of states, whose type the cohort does not know.
+// states is the buffer of states. The cohort does not know their type.
 type states interface {
 	arg(l *gpu.Launch, from, to int)
 	set(s *gpu.Stream, i int, v any) error
 	close() error
 }
 
-// stateBuffer is states of type S, one in so many elements.
+// stateBuffer contains states of type S, every step elements.
 type stateBuffer[S any] struct {
 	b    *gpu.Buffer[S]
 	step int
 }
 
-// cacheLine is bytes that processors have in common.
+// cacheLine is the size of a cache line in bytes.
 const cacheLine = 64
 
-// newStates makes zero states of so many actors. Those of local actors, which run on
-// different processors, are in different cache lines.
+// newStates allocates zero states for the actors of a cohort. States of local actors,
+// which run on different processors, are in different cache lines.
 func newStates[S any](c *cohort) (stateBuffer[S], error) {
 	s := stateBuffer[S]{step: c.executor.stateStep(int(unsafe.Sizeof(*new(S))))}
 	var err error
@@ -178,7 +182,7 @@ func (s stateBuffer[S]) set(on *gpu.Stream, i int, v any) error {
 	return gpu.CopyIn(on, s.b.Slice(i*s.step, i*s.step+1), []S{state})
 }
 
-// newCohort makes one for size actors.
+// newCohort makes a cohort for size actors.
 func newCohort[State, In, Out any](rt *Runtime, p *Program, shape loop.Shape, size int) (_ *cohort, err error) {
 	c := &cohort{rt: rt, program: p, shape: shape, size: size}
 	c.executor = rt.newExecutor(c)
@@ -201,7 +205,7 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape loop.Shape, si
 		if *b.to, err = gpu.AllocHost[uint64](rt.dev, b.words); err != nil {
 			return nil, err
 		}
-		if rt.resident { // Go's is zero, and without pages until it is used
+		if rt.resident { // Go's memory is zero, and takes no pages until it is used
 			clear((*b.to).Data())
 		}
 		if c.mapped[i], err = (*b.to).Mapped(); err != nil {
@@ -223,7 +227,7 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape loop.Shape, si
 	return c, nil
 }
 
-// free gives back the memory. No launch is there.
+// free frees the memory. No launch may be running.
 func (c *cohort) free() error {
 	var errs []error
 	if c.stream != nil {
@@ -239,13 +243,13 @@ func (c *cohort) free() error {
 	return errors.Join(errs...)
 }
 
-// control words of an actor.
+// Control words of an actor.
 func (c *cohort) command(i int) *uint64 { return &c.words[i*mail.ControlWords+mail.Command] }
 func (c *cohort) left(i int) *uint64    { return &c.words[i*mail.ControlWords+mail.Left] }
 
-// add gives an actor a block. The mailbox is that block's.
+// add gives an actor a block, and a mailbox in the memory of that block.
 func (c *cohort) add(a *core, active bool) (err error) {
-	// Before c.mu is held: it may have to quiesce everything.
+	// Before c.mu is locked, because it may have to quiesce all launches.
 	i, err := c.assign(a)
 	if err != nil {
 		return err
@@ -277,7 +281,7 @@ func (c *cohort) add(a *core, active bool) (err error) {
 	}
 	if err == nil {
 		c.rt.owners.Store(a.box.Number, a)
-		c.settleIn(i, a)
+		c.occupy(i, a)
 		a.setState(Launched)
 		if active {
 			a.setState(Active)
@@ -287,7 +291,7 @@ func (c *cohort) add(a *core, active bool) (err error) {
 	return errors.Join(err, c.executor.afterAdd())
 }
 
-// arguments sets those of the loops of some blocks.
+// arguments sets the arguments of the loops of some blocks.
 func (c *cohort) arguments(l *gpu.Launch, shape loop.Shape, from, to int) {
 	gpu.Arg(l, shape)
 	slots := slotsOf(shape)
@@ -304,8 +308,9 @@ func (c *cohort) arguments(l *gpu.Launch, shape loop.Shape, from, to int) {
 	}
 }
 
-// span is elements from to to of a buffer, each of so many. All of them, which resident
-// launches get, are the buffer itself: nothing is allocated while actors wait.
+// span returns the elements of blocks from to to-1 of a buffer with the given number
+// per block. For all blocks, as in resident launches, it returns the buffer itself, so
+// that it allocates nothing while actors wait.
 func span[T any](b *gpu.Buffer[T], from, to, each int) *gpu.Buffer[T] {
 	if from == 0 && to*each == b.Len() {
 		return b
@@ -313,8 +318,8 @@ func span[T any](b *gpu.Buffer[T], from, to, each int) *gpu.Buffer[T] {
 	return b.Slice(from*each, to*each)
 }
 
-// failedBefore notes why the handler has failed on the message before the cursor of the
-// source that the loop was at, and reports whether that is of another actor.
+// failedBefore records why the handler failed on the message before the cursor of the
+// loop's current source. It reports whether that message came from another actor.
 func (c *core) failedBefore(cursors []uint32, why error) (byActor bool) {
 	source := cursors[mail.AtSource]
 	if source == mail.Post {
@@ -325,12 +330,12 @@ func (c *core) failedBefore(cursors []uint32, why error) (byActor bool) {
 	return false
 }
 
-// statesParam is the number of the loop's parameter that has the states, an element
-// for each actor.
+// statesParam is the index of the loop's parameter for the states, which has one
+// element per actor.
 const statesParam = 3
 
-// explain returns what stopped a loop, in the words of the handler: it has a pointer to
-// the state, and knows nothing of the slice.
+// explain returns the fault of a loop in terms of the handler, which has a pointer to
+// its state and not a slice.
 func (c *cohort) explain(fault *gpu.KernelError) *gpu.KernelError {
 	params := c.program.Kernel.Params()
 	if len(params) <= statesParam || fault.Param != params[statesParam].Name {
@@ -342,7 +347,7 @@ func (c *cohort) explain(fault *gpu.KernelError) *gpu.KernelError {
 	return &told
 }
 
-// address tells an actor its number and its mailbox for messages of other actors.
+// address writes an actor's number and mailbox to its cursors.
 func (c *cohort) address(i int, a *core) error {
 	cursors := make([]uint32, mail.CursorWords)
 	for level, m := range a.mailboxes {
@@ -352,11 +357,11 @@ func (c *cohort) address(i int, a *core) error {
 	return gpu.CopyIn(c.stream, c.cursors.Slice(i*mail.CursorWords, (i+1)*mail.CursorWords), cursors)
 }
 
-// slotsOf is the number of slots of an actor's rings together.
+// slotsOf returns the total number of slots in an actor's rings.
 func slotsOf(s loop.Shape) int { return int(s.Slots + (mail.Levels-1)*s.SideSlots) }
 
-// ringAt is where the ring of a level begins among those of an actor, in slots, and
-// how many it has.
+// ringAt returns the first slot and the number of slots of a level's ring among the
+// rings of an actor.
 func ringAt(s loop.Shape, level int) (from, slots int) {
 	switch {
 	case level == mail.MiddleLevel:
@@ -367,23 +372,23 @@ func ringAt(s loop.Shape, level int) (from, slots int) {
 	return int(s.Slots) + (level-1)*int(s.SideSlots), int(s.SideSlots)
 }
 
-// away reports whether the loop of a block has left by itself.
+// away reports whether the loop of a block has left on its own.
 func (c *cohort) away(i int) bool { return atomic.LoadUint64(c.left(i)) != 0 }
 
-// hold keeps the blocks from running, from a message boundary on, until resume. Messages
-// wait in their mailboxes.
+// hold stops the blocks at a message boundary until resume. Messages wait in their
+// mailboxes.
 func (c *cohort) hold() error { return c.executor.hold() }
 
 // resume ends a hold.
 func (c *cohort) resume() error { return c.executor.resume() }
 
-// Blocks of actors that have terminated are given to others. The new actor goes on
-// with the tickets of the one before, so that nothing in the rings or the cursors
-// has to be cleared, and no reader ever finds there what it looks for by mistake.
+// Blocks of terminated actors are reused. The new actor continues with the tickets of
+// the previous one, so neither the rings nor the cursors have to be cleared, and no
+// reader can mistake an old entry for a new one.
 
-// freeBlock returns the block for the next actor: one whose actor has terminated and
-// whose askers have their replies, or the first that nobody has had. It is the size
-// of the cohort if there is none. c.mu is held.
+// freeBlock returns the block for the next actor: a block whose actor has terminated
+// and whose callers of Ask have their replies, or the first unused block. It returns
+// the size of the cohort if there is none. The caller holds c.mu.
 func (c *cohort) freeBlock() int {
 	for i, a := range c.actors {
 		if a.ended() && !c.executor.occupied(i) && a.vacate() {
@@ -393,14 +398,14 @@ func (c *cohort) freeBlock() int {
 	return len(c.actors)
 }
 
-// hasFreeBlock reports whether there is a block for one more actor.
+// hasFreeBlock reports whether there is a block for another actor.
 func (c *cohort) hasFreeBlock() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.freeBlock() < c.size
 }
 
-// ended reports whether the actor has terminated and nothing is left to be done.
+// ended reports whether the actor has terminated and its cleanup is complete.
 func (l *life) ended() bool {
 	select {
 	case <-l.over:
@@ -411,8 +416,8 @@ func (l *life) ended() bool {
 	}
 }
 
-// assign returns the block for the next actor, which the caller keeps from others, and
-// gives the actor its mailbox in the post memory: what the one before had.
+// assign returns the block for the next actor and reserves it. It gives the actor the
+// mailbox in the post memory that the previous actor of the block had, if any.
 func (c *cohort) assign(a *core) (i int, err error) {
 	c.mu.Lock()
 	i = c.freeBlock()
@@ -429,11 +434,11 @@ func (c *cohort) assign(a *core) (i int, err error) {
 	return i, err
 }
 
-// handOver gives the heir the mailbox in the post memory of an actor that has ended.
-// What others on the device had put there are dead letters.
-func (c *core) handOver(heir *core) (b post.Box, err error) {
+// handOver gives next the mailbox in the post memory of an actor that has ended.
+// Messages in the mailbox become dead letters.
+func (c *core) handOver(successor *core) (b post.Box, err error) {
 	if c.rt.referred.Load() {
-		// Senders keep in mind whose mailbox it was, until their launch ends.
+		// Senders remember the owner of the mailbox until their launch ends.
 		if err := c.rt.Quiesce("hand a mailbox on"); err != nil {
 			return b, err
 		}
@@ -446,11 +451,11 @@ func (c *core) handOver(heir *core) (b post.Box, err error) {
 	p, at := c.rt.post, c.box.At()
 	b = c.box
 	b.First = next
-	return b, errors.Join(p.Write(at+mail.BoxRefused, 0, 0), p.Write(at+mail.BoxHead, uint64(uint32(next)), 1, uint64(heir.number))) // asleep
+	return b, errors.Join(p.Write(at+mail.BoxRefused, 0, 0), p.Write(at+mail.BoxHead, uint64(uint32(next)), 1, uint64(successor.number))) // asleep
 }
 
-// vacate gives the rings of an actor that has ended up, if no caller has a use for them
-// any more, and reports whether that is so.
+// vacate frees the rings of an actor that has ended, if no caller needs them any more.
+// It reports whether it did.
 func (c *core) vacate() bool {
 	if !c.receiving.tryLock() {
 		return false
@@ -472,7 +477,7 @@ func (c *core) vacate() bool {
 	return c.detached
 }
 
-// atRest reports whether all slots are vacant. The mailbox is closed.
+// atRest reports whether all slots are vacant. The mailbox must be closed.
 func (m *mailbox) atRest() bool {
 	for i := range m.state {
 		if m.state[i].Load()&useMask != vacant {
@@ -482,7 +487,8 @@ func (m *mailbox) atRest() bool {
 	return true
 }
 
-// firstTicket is that of the next actor in a block. c.mu is held.
+// firstTicket returns the first ticket of the next actor in a block. The caller holds
+// c.mu.
 func (c *cohort) firstTicket(i, level int) uint64 {
 	if i == len(c.actors) {
 		return 0
@@ -490,20 +496,20 @@ func (c *cohort) firstTicket(i, level int) uint64 {
 	return c.actors[i].mailboxes[level].next()
 }
 
-// settleIn puts an actor into a block. c.mu is held.
-func (c *cohort) settleIn(i int, a *core) {
+// occupy puts an actor into a block. The caller holds c.mu.
+func (c *cohort) occupy(i int, a *core) {
 	if i < len(c.actors) {
 		c.actors[i].routing.free(c.rt.post)
-		c.actors = slices.Clone(c.actors) // others are at work on the list
+		c.actors = slices.Clone(c.actors) // other goroutines read the old list
 		c.actors[i] = a
 		return
 	}
 	c.actors = append(c.actors, a)
 }
 
-// place finds a cohort with room, nil if there is none.
+// place returns a cohort with a free block, or nil.
 func (rt *Runtime) place(p *Program, shape loop.Shape) *cohort {
-	for _, c := range rt.all() { // not under rt.mu, which who holds a cohort may want
+	for _, c := range rt.all() { // not under rt.mu, which the holder of a cohort may need
 		if c.program == p && c.shape == shape && c.hasFreeBlock() {
 			return c
 		}
@@ -511,15 +517,15 @@ func (rt *Runtime) place(p *Program, shape loop.Shape) *cohort {
 	return nil
 }
 
-// Sizes of cohorts: each of a handler has twice the actors of the last, as long as
-// its rings are not larger than maxRings.
+// Sizes of cohorts. Each cohort of a handler has twice as many actors as the previous
+// one, as long as its rings do not exceed maxRings.
 const (
 	firstCohort = 4
 	maxCohort   = 256
 	maxRings    = 64 << 20
 )
 
-// sizeOf is the size of the next cohort of a handler.
+// sizeOf returns the size of the next cohort of a handler.
 func (rt *Runtime) sizeOf(p *Program, shape loop.Shape) int {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()

@@ -12,17 +12,18 @@ import (
 	"quern.dev/ring/internal/rings"
 )
 
-// Connect has the replies of an actor go on to others as messages, each to all of
-// them, without the host: a pipeline, or a fan-out. It replaces what the actor was
-// connected to; without others it ends that. Askers and Receive get the replies as
-// before. While a mailbox is full the actor waits for room in it and handles
-// nothing: connections that form a circle can come to a halt. An actor that takes no
-// more messages is left out, which its mailbox counts.
+// Connect makes the replies of an actor go on to other actors as messages, without
+// the host. Each reply goes to all of them, so actors can form a pipeline or a
+// fan-out. Connect replaces earlier connections of the actor; without targets it
+// removes them. Ask and Receive return the replies as before. While the mailbox of a
+// target is full, the actor waits and handles no messages, so connections that form a
+// cycle can deadlock. A target that accepts no more messages is skipped, and its
+// mailbox counts that.
 //
-// A reply for which there is no room yet when the actor ends, or is connected to
-// others, is delivered by the host, and may be handled before replies that went on
-// before it. It is a dead letter of an actor that takes no messages, has no room for
-// it in its queue either, or is being closed.
+// If a reply is waiting for room when the actor ends or is connected to other actors,
+// the host delivers it. It may then be handled before earlier replies. It becomes a
+// dead letter if the target accepts no messages, has no room in its queue either, or
+// is being closed.
 func Connect[In, Mid, Out any](from *Actor[In, Mid], to ...*Actor[Mid, Out]) error {
 	source, err := from.made("connect")
 	if err != nil {
@@ -44,20 +45,20 @@ func Connect[In, Mid, Out any](from *Actor[In, Mid], to ...*Actor[Mid, Out]) err
 	return source.connect(routes, targets)
 }
 
-// router is a server whose replies can go on.
+// router is a server that can forward replies.
 type router interface {
-	// route sets the routes of the actor, which is held.
+	// route sets the routes of the actor, which must be held.
 	route(routes, saved uint32) error
-	// unsent is one more than the position of the first route that the reply has not
-	// gone to which the loop has kept, 0 if there is none. The loop, which does not
-	// run, forgets it.
+	// unsent returns 1 plus the index of the first route that the kept reply has not
+	// reached, or 0 if the loop keeps no reply. The loop, which must not run, forgets
+	// the reply.
 	unsent() (uint32, error)
 }
 
 func (c *core) connect(routes []uint64, targets []*core) error {
 	at, ok := c.server.(router)
 	if !ok {
-		return invalid("actor %s is not on the device; its handler can send", c.name)
+		return invalid("actor %s is not on the device; send from its handler instead", c.name)
 	}
 	if s := c.current(); s == Terminating || s == Terminated {
 		return c.denied("connect", false)
@@ -79,8 +80,9 @@ func (c *core) connect(routes []uint64, targets []*core) error {
 	return errors.Join(err, c.server.resume())
 }
 
-// passOnLast is passOn for an actor that has ended. Somebody who connects it does it
-// first, and may wait for the caller.
+// passOnLast is passOn for an actor that has ended. If another goroutine is
+// connecting the actor, passOnLast leaves it to that goroutine, which may be waiting
+// for the caller.
 func (c *core) passOnLast() error {
 	at, ok := c.server.(router)
 	if !ok || !c.routing.mu.TryLock() {
@@ -90,8 +92,8 @@ func (c *core) passOnLast() error {
 	return c.passOn(at)
 }
 
-// passOn delivers the reply that the actor's loop, which does not run, has kept for
-// lack of room. routing.mu is held.
+// passOn delivers the reply that the actor's loop has kept because a target had no
+// room. The loop must not be running. The caller holds routing.mu.
 func (c *core) passOn(at router) error {
 	r := &c.routing
 	if r.list == 0 {
@@ -107,7 +109,8 @@ func (c *core) passOn(at router) error {
 	}
 	e := envelope{priority: DefaultPriority, sender: c.number, correlation: words[len(words)-1]}
 	for _, to := range r.targets[unsent-1:] {
-		// The types of Connect see to it that to.inSize bytes are what the reply has.
+		// The type parameters of Connect guarantee that the reply has to.inSize
+		// bytes.
 		slot, msg := rings.Inbox{At: unsafe.Pointer(&words[0]), Size: to.inSize}, to.queue.Bodies.Blank()
 		slot.Message(0, msg)
 		if c.rt.ending() || !to.acceptFromDevice(&e, msg) {
@@ -121,19 +124,20 @@ func (c *core) passOn(at router) error {
 	return nil
 }
 
-// routing is what an actor's cursors say of its routes.
+// routing is the routing part of an actor's cursors.
 type routing struct {
 	mu     sync.Mutex
-	list   uint32 // in the post memory, 0 if there is none
+	list   uint32 // position in the post memory, 0 if there is none
 	words  int    // of list
 	saved  uint32
-	values int // of saved: words of a reply, and its correlation
+	values int // words of saved: a reply and its correlation
 
-	targets []*core // that list names
+	targets []*core // the actors in list
 }
 
-// set makes a list of routes for replies of some words and returns what goes into
-// the cursors. The actor is held; that the memory grows has all make way.
+// set makes a list of routes for replies of the given number of words, and returns
+// the values for the cursors. The actor must be held. If the memory has to grow, all
+// actors pause.
 func (r *routing) set(p *post.Memory, to []uint64, words int) (routes, saved uint32, err error) {
 	if r.list != 0 {
 		p.Release(r.list, r.words)
@@ -155,8 +159,9 @@ func (r *routing) set(p *post.Memory, to []uint64, words int) (routes, saved uin
 	return r.list, r.saved, p.Write(r.list, append([]uint64{uint64(len(to))}, to...)...)
 }
 
-// free gives back the memory, once the cursors are another actor's. It waits for
-// nobody who connects the actor, which may wait for the caller.
+// free frees the memory, once the cursors belong to another actor. It does not wait
+// for a goroutine that is connecting the actor, because that goroutine may be waiting
+// for the caller.
 func (r *routing) free(p *post.Memory) {
 	if !r.mu.TryLock() {
 		return
@@ -207,21 +212,21 @@ func (l *local) unsent() (uint32, error) {
 	return unsent, nil
 }
 
-// letterbox is a copy of an actor's mailbox in the post memory, for messages of other
-// actors on the device that the actor does not handle.
-type letterbox struct {
+// mailCopy is a copy of an actor's mailbox in the post memory, with messages of other
+// actors on the device that the actor will not handle.
+type mailCopy struct {
 	owner *core
 	words [mail.BoxWords]uint64
 	slots rings.Inbox
 }
 
-func (c *core) letterbox() (*letterbox, error) {
-	b := &letterbox{owner: c}
+func (c *core) mailCopy() (*mailCopy, error) {
+	b := &mailCopy{owner: c}
 	return b, c.rt.post.Read(c.box.At(), b.words[:])
 }
 
 // open copies the messages.
-func (b *letterbox) open() error {
+func (b *mailCopy) open() error {
 	c := b.owner
 	ring := make([]uint64, c.box.Slots*c.box.Step)
 	// A copy that b.slots keeps, with BoxSlots slots of BoxStep words.
@@ -229,17 +234,17 @@ func (b *letterbox) open() error {
 	return c.rt.post.Read(uint32(b.words[mail.BoxRing]), ring)
 }
 
-// head is the ticket of the first message that is not handled, tail that of the next
-// one to come. The mailbox has the lower half of head.
-func (b *letterbox) head() uint64 {
+// head returns the ticket of the first unhandled message, and tail the ticket of the
+// next message to come. The mailbox stores the lower half of head.
+func (b *mailCopy) head() uint64 {
 	return b.tail() - uint64(uint32(b.tail())-uint32(b.words[mail.BoxHead]))
 }
 
-func (b *letterbox) tail() uint64 { return b.words[mail.BoxTail] }
+func (b *mailCopy) tail() uint64 { return b.words[mail.BoxTail] }
 
-// fail makes a dead letter of a message that the handler failed on. The next one may
-// be in its place already.
-func (b *letterbox) fail(ticket uint64, why error) {
+// fail makes a dead letter of a message that the handler failed on. The next message
+// may already be in its slot.
+func (b *mailCopy) fail(ticket uint64, why error) {
 	c, e, body := b.owner, envelope{priority: DefaultPriority}, any(nil)
 	if b.slots.Arrived(ticket) {
 		e, body = envelopeOf(b.slots.Header(ticket)), b.body(ticket)
@@ -247,33 +252,33 @@ func (b *letterbox) fail(ticket uint64, why error) {
 	c.letter(e, c.id(mail.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.First, Err: why}, 0, body)
 }
 
-// end makes a dead letter of a message that the actor ended before. A sender that was
-// ended in the middle of one leaves none.
-func (b *letterbox) end(ticket uint64) {
+// end makes a dead letter of a message that the actor did not handle before it ended.
+// A message whose sender stopped in the middle of writing it is skipped.
+func (b *mailCopy) end(ticket uint64) {
 	if c := b.owner; b.slots.Arrived(ticket) {
 		c.letter(envelopeOf(b.slots.Header(ticket)), c.id(mail.Post, ticket), ReasonTerminated, c.endedFor(), 0, b.body(ticket))
 	}
 }
 
-func (b *letterbox) body(ticket uint64) any {
+func (b *mailCopy) body(ticket uint64) any {
 	bodies := b.owner.queue.Bodies
 	msg := bodies.Blank()
 	b.slots.Message(ticket, msg)
 	return bodies.Value(msg)
 }
 
-// shutBox has messages of actors on the device refused.
+// shutBox makes the mailbox refuse messages of actors on the device.
 func (c *core) shutBox() error {
 	if h, ok := c.server.(*hostActor); ok {
 		return h.shutInbox()
 	}
 	if c.box.Number == 0 || !c.rt.referred.Load() {
-		return nil // nobody can send one
+		return nil // no actor can send to it
 	}
 	return c.rt.post.SetOwner(c.box, 0)
 }
 
-// answerBells has the actors served whose bells have rung.
+// answerBells kicks the actors whose bells have rung.
 func (rt *Runtime) answerBells() {
 	if !rt.post.Rung(mail.AnyBell) {
 		return
@@ -286,8 +291,7 @@ func (rt *Runtime) answerBells() {
 	})
 }
 
-// mailed returns how many messages of other actors on the device the actor has not
-// handled.
+// mailed returns the number of unhandled messages from other actors on the device.
 func (c *core) mailed() (int, error) {
 	if h, ok := c.server.(*hostActor); ok {
 		return h.inInbox(), nil
@@ -295,18 +299,18 @@ func (c *core) mailed() (int, error) {
 	if c.box.Number == 0 || !c.rt.referred.Load() {
 		return 0, nil
 	}
-	b, err := c.letterbox()
+	b, err := c.mailCopy()
 	if err != nil {
 		return 0, err
 	}
 	return int(b.tail() - b.head()), nil
 }
 
-// failedMail makes a dead letter of the message that the handler failed on. Its loop
-// has left and has taken it out of the mailbox, or has left no word; then it is taken
-// out here.
+// failedMail makes a dead letter of the message that the handler failed on. If taken
+// is set, the loop has removed the message from the mailbox before it left; otherwise
+// failedMail removes it.
 func (c *core) failedMail(taken bool, why error) error {
-	b, err := c.letterbox()
+	b, err := c.mailCopy()
 	if err == nil {
 		err = b.open()
 	}
@@ -321,10 +325,10 @@ func (c *core) failedMail(taken bool, why error) error {
 	return c.rt.post.Write(c.box.At()+mail.BoxHead, uint64(uint32(b.head())+1))
 }
 
-// returnMail makes dead letters of what is in the mailbox of an actor that has ended,
-// and returns the ticket of the next message. No sender is at work.
+// returnMail makes dead letters of the mailbox content of an actor that has ended,
+// and returns the ticket of the next message. No sender may be running.
 func (c *core) returnMail() (next uint64, err error) {
-	b, err := c.letterbox()
+	b, err := c.mailCopy()
 	if err == nil && b.head() != b.tail() {
 		err = b.open()
 	}
@@ -334,7 +338,7 @@ func (c *core) returnMail() (next uint64, err error) {
 	for t := b.head(); t != b.tail(); t++ {
 		b.end(t)
 	}
-	// From now on the mailbox says nothing of this actor.
+	// After this the mailbox no longer describes this actor.
 	last := &posted{taken: b.tail() - c.box.First, waiting: b.tail() - b.head(), refused: b.words[mail.BoxRefused], expired: b.words[mail.BoxExpired], last: true}
 	if before := c.meter.posted.Load(); before != nil && before.last {
 		last.waiting += before.waiting
@@ -344,11 +348,11 @@ func (c *core) returnMail() (next uint64, err error) {
 	return b.tail(), nil
 }
 
-// returnMail makes dead letters of the mail of all actors of the cohort, which have
-// ended. No launch is there.
+// returnMail makes dead letters of the mail of all actors of the cohort. They must
+// have ended, and no launch may be running.
 func (c *cohort) returnMail() error {
 	if !c.rt.referred.Load() {
-		return nil // nobody could send any
+		return nil // no actor could send any
 	}
 	c.mu.Lock()
 	list := c.actors

@@ -13,36 +13,37 @@ import (
 	"quern.dev/ring/internal/mail"
 )
 
-// DeadLetter is a message that its actor did not handle to the end.
+// DeadLetter is a message that its actor did not handle completely.
 type DeadLetter struct {
 	Actor       string
 	ID          uint64 // of the message, unique in the runtime
 	Correlation uint64
 	Priority    int
-	Sender      string // name of the actor that it was from, "" for the program
+	Sender      string // name of the sending actor, "" for the program
 	Reason      Reason
-	Err         error // the same as an error: ErrDropped, ErrExpired, ErrTerminated, a *HandlerError, ErrRefused or ErrWithdrawn, perhaps wrapped
+	Err         error // the reason as an error: ErrDropped, ErrExpired, ErrTerminated, a *HandlerError, ErrRefused or ErrWithdrawn, possibly wrapped
 	// Body is the message, of the actor's type In. It is nil in one case: the handler
-	// failed on a message of another actor on the device, whose mailbox was full, and
-	// the next message took the slot before the host looked. Correlation, Priority and
-	// Sender are not known then either.
+	// failed on a message from another actor on the device while the mailbox was full,
+	// and the next message reused the slot before the host read it. Then Correlation,
+	// Priority and Sender are unknown too.
 	Body any
-	// Time is the deadline of a message that expired. For one that the handler failed on
-	// it is when the runtime noticed that, and otherwise when the message was given up.
+	// Time is the deadline of an expired message. For a message that the handler failed
+	// on, it is when the runtime detected the failure, and otherwise when the message
+	// was given up.
 	Time time.Time
 }
 
-// Reason is why a message is a dead letter.
+// Reason is the reason why a message became a dead letter.
 type Reason uint8
 
 // Reasons.
 const (
-	ReasonDropped    Reason = iota // for others, by the policy DropOldest
+	ReasonDropped    Reason = iota // to make room for others, by the policy DropOldest
 	ReasonExpired                  // its deadline had passed
 	ReasonTerminated               // the actor ended first
 	ReasonFailed                   // the handler failed on it
-	ReasonRefused                  // the actor that it was to go on to did not take it
-	ReasonWithdrawn                // it was asked, the actor failed first, and its caller got a *StateError
+	ReasonRefused                  // the actor that the reply was to go on to did not accept it
+	ReasonWithdrawn                // the actor failed first, and the caller of Ask got a *StateError
 
 	reasons
 )
@@ -59,13 +60,12 @@ func (r Reason) String() string {
 
 var reasonErrors = [reasons]error{ErrDropped, ErrExpired, ErrTerminated, nil, ErrRefused, ErrWithdrawn}
 
-// DefaultDeadLetters is how many dead letters a runtime keeps if its Config does
-// not say.
+// DefaultDeadLetters is the number of dead letters that a runtime keeps by default.
 const DefaultDeadLetters = 1024
 
-// DeadLetters are messages of a runtime's actors that were not handled to the end.
-// A number of them is kept, the newest ones; all are counted. It is safe for
-// concurrent use.
+// DeadLetters are the messages of a runtime's actors that were not handled
+// completely. The newest ones are kept, up to a limit; all are counted. It is safe
+// for concurrent use.
 type DeadLetters struct {
 	rt      *Runtime
 	limit   int
@@ -73,13 +73,13 @@ type DeadLetters struct {
 	arrived chan struct{}
 
 	mu     sync.Mutex
-	kept   []DeadLetter // a ring
-	first  int          // the oldest
+	kept   []DeadLetter // ring buffer
+	first  int          // index of the oldest
 	number int
 	lost   uint64
 }
 
-// DeadLetters returns the runtime's dead letters, also after Close.
+// DeadLetters returns the runtime's dead letters. It also works after Close.
 func (rt *Runtime) DeadLetters() *DeadLetters {
 	if !rt.made() {
 		return nil
@@ -87,10 +87,10 @@ func (rt *Runtime) DeadLetters() *DeadLetters {
 	return &rt.messages.letters
 }
 
-// made reports whether a runtime has made the dead letters. Others are none.
+// made reports whether d belongs to a runtime.
 func (d *DeadLetters) made() bool { return d != nil && d.rt != nil }
 
-// Len returns how many letters are there to be taken.
+// Len returns the number of letters that are kept.
 func (d *DeadLetters) Len() int {
 	if !d.collect() {
 		return 0
@@ -100,7 +100,7 @@ func (d *DeadLetters) Len() int {
 	return d.number
 }
 
-// Count returns how many letters there were for a reason.
+// Count returns the total number of letters with a reason.
 func (d *DeadLetters) Count(r Reason) uint64 {
 	if !d.collect() || r >= reasons {
 		return 0
@@ -108,7 +108,7 @@ func (d *DeadLetters) Count(r Reason) uint64 {
 	return d.counts[r].Load()
 }
 
-// Total returns how many letters there were.
+// Total returns the total number of letters.
 func (d *DeadLetters) Total() uint64 {
 	if !d.collect() {
 		return 0
@@ -120,8 +120,8 @@ func (d *DeadLetters) Total() uint64 {
 	return n
 }
 
-// Overflow returns how many letters were not kept, since newer ones came before
-// anybody had taken them.
+// Overflow returns the number of letters that were discarded because newer ones came
+// before they were taken.
 func (d *DeadLetters) Overflow() uint64 {
 	if !d.collect() {
 		return 0
@@ -131,7 +131,7 @@ func (d *DeadLetters) Overflow() uint64 {
 	return d.lost
 }
 
-// All takes the letters that are there, the oldest first.
+// All takes the kept letters, oldest first.
 func (d *DeadLetters) All() iter.Seq[DeadLetter] {
 	return func(yield func(DeadLetter) bool) {
 		if !d.collect() {
@@ -146,11 +146,11 @@ func (d *DeadLetters) All() iter.Seq[DeadLetter] {
 	}
 }
 
-// collectEvery is how often a reader that waits looks for messages that have
-// expired while nobody else looked.
+// collectEvery is how often a waiting reader searches for expired messages that no
+// one else has noticed.
 const collectEvery = 5 * time.Millisecond
 
-// Receive takes the oldest letter, and waits for one if there is none.
+// Receive takes the oldest letter. It waits for one if there is none.
 func (d *DeadLetters) Receive(ctx context.Context) (DeadLetter, error) {
 	const doing = "receive a dead letter"
 	if !d.made() {
@@ -163,7 +163,7 @@ func (d *DeadLetters) Receive(ctx context.Context) (DeadLetter, error) {
 		return DeadLetter{}, fmt.Errorf("ring: %s: %w", doing, err)
 	}
 	if l, ok := d.take(); ok {
-		return l, nil // without a look into all mailboxes
+		return l, nil // without searching all mailboxes
 	}
 	d.collect()
 	if l, ok := d.take(); ok {
@@ -195,7 +195,7 @@ func (d *DeadLetters) take() (DeadLetter, bool) {
 	d.kept[d.first] = DeadLetter{}
 	d.first = (d.first + 1) % d.limit
 	if d.number--; d.number > 0 {
-		d.signal() // to the next reader
+		d.signal() // wakes the next reader
 	}
 	return l, true
 }
@@ -224,8 +224,8 @@ func (d *DeadLetters) add(l DeadLetter) {
 	d.signal()
 }
 
-// collect makes letters of messages that nobody has looked at yet. It reports whether the
-// dead letters are those of a runtime.
+// collect makes letters of failed and expired messages that were not noticed yet. It
+// returns false if d does not belong to a runtime.
 func (d *DeadLetters) collect() bool {
 	if !d.made() {
 		return false
@@ -236,8 +236,8 @@ func (d *DeadLetters) collect() bool {
 	return true
 }
 
-// letter makes a dead letter of a message. err is why, if the reason does not say, and
-// at when, 0 for now.
+// letter makes a dead letter of a message. err is the cause, if the reason does not
+// imply it. at is the time, 0 for now.
 func (c *core) letter(e envelope, id uint64, reason Reason, err error, at int64, body any) {
 	c.meter.deadLetters.Add(1)
 	if at == 0 {
@@ -250,21 +250,21 @@ func (c *core) letter(e envelope, id uint64, reason Reason, err error, at int64,
 		Reason: reason, Err: cmp.Or(err, reasonErrors[reason]), Body: body, Time: c.rt.messages.born.Add(time.Duration(at))})
 }
 
-// messages is what a runtime knows of messages.
+// messages is the state of a runtime that concerns messages.
 type messages struct {
 	born    time.Time
 	letters DeadLetters
 
-	waiting atomic.Int32 // goroutines that wait for replies or room
+	waiting atomic.Int32 // goroutines that are waiting for replies or room
 
 	mu    sync.RWMutex
 	names map[uint32]string // of actors, by number
-	gone  []uint32          // numbers of actors that have ended and are still in names, a ring
-	next  int               // place in gone of the one that is forgotten next
+	gone  []uint32          // ring buffer of the numbers of ended actors that are still in names
+	next  int               // index in gone of the number to forget next
 }
 
-// keptNames is how many actors that have ended are known by name: messages of theirs
-// may still be on their way.
+// keptNames is the number of ended actors whose names are kept, because their
+// messages may still be in transit.
 const keptNames = 1024
 
 func (m *messages) open(rt *Runtime, letters int) {
@@ -272,14 +272,14 @@ func (m *messages) open(rt *Runtime, letters int) {
 	m.letters.rt, m.letters.limit, m.letters.arrived = rt, letters, make(chan struct{}, 1)
 }
 
-// name says which actor has a number.
+// name records the name of the actor with a number.
 func (m *messages) name(number uint32, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.names[number] = name
 }
 
-// forget notes that the actor with a number has ended.
+// forget records that the actor with a number has ended.
 func (m *messages) forget(number uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -292,8 +292,8 @@ func (m *messages) forget(number uint32) {
 	m.next = (m.next + 1) % keptNames
 }
 
-// nameOf is the name of the actor with a number, "" for the program and for an actor
-// that ended long ago.
+// nameOf returns the name of the actor with a number. It returns "" for the program
+// and for actors that ended long ago.
 func (m *messages) nameOf(number uint32) string {
 	if number == 0 {
 		return ""
@@ -303,13 +303,14 @@ func (m *messages) nameOf(number uint32) string {
 	return m.names[number]
 }
 
-// clock is the time since the runtime was made in nanoseconds.
+// clock returns the time since the runtime was made, in nanoseconds.
 func (rt *Runtime) clock() int64 { return int64(time.Since(rt.messages.born)) }
 
-// letterRoom is how many dead letters are kept.
+// letterRoom returns the maximum number of kept dead letters.
 func (rt *Runtime) letterRoom() int { return rt.messages.letters.limit }
 
-// remove gives up a message in the queue. The queue's lock is held.
+// remove removes a message from the queue as a dead letter. The caller holds the
+// queue's lock.
 func (c *core) remove(n *entry, reason Reason, err error) {
 	q := &c.queue
 	msg := q.Body(n)
@@ -327,7 +328,8 @@ func (c *core) remove(n *entry, reason Reason, err error) {
 
 func (c *core) expire(n *entry) { c.remove(n, ReasonExpired, nil) }
 
-// bounce drops a message instead of those in the queue. The queue's lock is held.
+// bounce drops a new message instead of those in the queue. The caller holds the
+// queue's lock.
 func (c *core) bounce(e *envelope, msg unsafe.Pointer) {
 	q := &c.queue
 	c.letter(*e, c.idOf(e, idQueue, q.removed), ReasonDropped, nil, 0, q.Bodies.Value(noescape(msg))) // a copy
@@ -335,7 +337,7 @@ func (c *core) bounce(e *envelope, msg unsafe.Pointer) {
 	q.removed++
 }
 
-// lost counts a message in a ring that the handler did not handle to its end.
+// lost counts a message in a ring that the handler did not handle completely.
 func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
 	reason, err, at := ReasonFailed, error(nil), int64(0)
 	switch outcome {
@@ -360,7 +362,7 @@ func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
 	c.letter(e, c.idOf(&e, m.source, ticket), reason, err, at, c.queue.Bodies.Value(msg))
 }
 
-// handlerError is the error of a message that the handler has failed on.
+// handlerError returns the error of a message that the handler failed on.
 func (c *core) handlerError(m *mailbox, ticket uint64) *HandlerError {
 	why, known := m.failure(ticket)
 	if !known {
@@ -369,7 +371,7 @@ func (c *core) handlerError(m *mailbox, ticket uint64) *HandlerError {
 	return &HandlerError{Actor: c.name, Ticket: ticket - m.first, Err: why.err}
 }
 
-// endedFor is the error of messages that the actor has ended before.
+// endedFor returns the error of messages that were unhandled when the actor ended.
 func (l *life) endedFor() error {
 	if why := l.failure(); why != nil {
 		return fmt.Errorf("%w: %w", ErrTerminated, why)
@@ -377,14 +379,14 @@ func (l *life) endedFor() error {
 	return ErrTerminated
 }
 
-// queued counts the messages that are not handled.
+// queued returns the number of unhandled messages.
 func (d *delivery) queued() int {
 	d.queue.mu.Lock()
 	defer d.queue.mu.Unlock()
 	return d.left()
 }
 
-// left is queued with the queue's lock held.
+// left is queued for callers that hold the queue's lock.
 func (d *delivery) left() int {
 	n := d.queue.Len()
 	if !d.detached {
@@ -393,11 +395,11 @@ func (d *delivery) left() int {
 	return n
 }
 
-// traffic returns the messages that were accepted, and those of them that are not
-// done with.
+// traffic returns the number of accepted messages, and how many of them are not
+// settled.
 func (c *core) traffic() (accepted, waiting uint64) {
 	if h, ok := c.server.(*hostActor); ok && h.inbox.Load() != nil {
-		c.rt.inboxes.mu.Lock() // nothing goes from there to the queue meanwhile
+		c.rt.inboxes.mu.Lock() // prevents moves from there to the queue
 		defer c.rt.inboxes.mu.Unlock()
 		n := uint64(h.inbox.Load().waiting(c.rt))
 		defer func() { accepted, waiting = accepted+n, waiting+n }()
@@ -411,15 +413,14 @@ func (c *core) traffic() (accepted, waiting uint64) {
 			accepted += m.accepted()
 			continue
 		}
-		first, tail := m.unhandled() // of one moment, so that what is done never becomes less
+		first, tail := m.unhandled() // read together, so that the number of settled messages never decreases
 		accepted += tail - m.first
 		waiting += tail - first
 	}
 	return accepted, waiting
 }
 
-// sweep counts messages that have expired or failed and that nobody has looked at
-// yet.
+// sweep counts expired and failed messages that were not noticed yet.
 func (c *core) sweep() {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
@@ -432,8 +433,8 @@ func (c *core) sweep() {
 	}
 }
 
-// shut ends the way in of an actor whose state is not open any more, and returns how
-// many messages are not handled: nobody adds to them after that.
+// shut makes an actor whose state is not open accept no more messages, and returns
+// the number of unhandled messages. That number does not grow after that.
 func (c *core) shut() int {
 	for _, m := range c.mailboxes {
 		m.close()
@@ -446,9 +447,9 @@ func (c *core) shut() int {
 	return c.left()
 }
 
-// discard makes dead letters of all messages that are not handled, and has their
-// callers of Ask return. The actor has ended: nobody is at work on its rings. It
-// returns how many there were.
+// discard makes dead letters of all unhandled messages, and makes their callers of
+// Ask return. The actor must have ended, so that nothing uses its rings. It returns
+// the number of messages.
 func (c *core) discard() int {
 	q := &c.queue
 	c.shut()
@@ -467,7 +468,7 @@ func (c *core) discard() int {
 	return n
 }
 
-// detach is called before the memory of the rings is given back. Receive still has the
+// detach is called before the memory of the rings is freed. Receive can still take the
 // replies.
 func (c *core) detach() {
 	c.wakeReceiver()

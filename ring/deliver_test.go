@@ -19,7 +19,7 @@ import (
 
 type numbered struct{ Number, Priority uint32 }
 
-// adds is what the double adds to each word of a reply.
+// adds is the number that the fake device adds to each word of a reply.
 const adds = 1
 
 func TestCapacityIsExact(t *testing.T) {
@@ -84,7 +84,7 @@ func TestQueuesKeepExactOrder(t *testing.T) {
 			got = append(got, numbered{in[0], in[1]})
 			return uint32(kernel.Done)
 		}
-		// Nobody else moves messages, so that the test is the same each time.
+		// No other goroutine moves messages, so the test is deterministic.
 		a.core.moving.Store(true)
 		a.core.setState(Active)
 		for len(got) < len(want) {
@@ -222,7 +222,7 @@ func TestAskOfAMessageThatIsDropped(t *testing.T) {
 	}
 }
 
-// Errors say which call to which actor they are of.
+// Errors name the call and the actor.
 func TestErrorsNameTheCallAndTheActor(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -375,7 +375,7 @@ func TestCancelledAsksLeaveTheirMessages(t *testing.T) {
 	}
 }
 
-// Whatever happens, each message is either handled or a dead letter, once.
+// In every case a message is either handled or a dead letter, exactly once.
 func TestNothingIsLost(t *testing.T) {
 	for _, policy := range []Policy{Block, Reject, DropOldest} {
 		for _, capacity := range []int{1, 7, 100, 2000} {
@@ -505,7 +505,7 @@ func TestRepliesDoNotHoldUpMessages(t *testing.T) {
 		d.run(t)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		const n = 2500 // more than the rings take
+		const n = 2500 // more than the rings hold
 		for i := range uint32(n) {
 			if err := a.Send(ctx, numbered{Number: i, Priority: 7}, Priority(priority)); err != nil {
 				t.Fatal(err)
@@ -530,7 +530,7 @@ func TestRepliesDoNotHoldUpMessages(t *testing.T) {
 func TestFullQueuesSayThatRepliesWait(t *testing.T) {
 	a, d := newDouble[numbered](t, Options{Capacity: 10, Full: Reject})
 	ctx := context.Background()
-	const unheard = "10 replies or more wait to be received"
+	const unheard = "at least 10 replies were not received"
 	fill := func() (err error) {
 		for range 1000 {
 			if err = a.Send(ctx, numbered{}); err != nil {
@@ -549,7 +549,7 @@ func TestFullQueuesSayThatRepliesWait(t *testing.T) {
 		more = d.step(1000) > 0
 	}
 	if err := fill(); !errors.Is(err, ErrQueueFull) || !strings.Contains(err.Error(), unheard) {
-		t.Errorf("with replies that nobody receives: %v, want an ErrQueueFull that says so", err)
+		t.Errorf("with unreceived replies: %v, want an ErrQueueFull that says so", err)
 	}
 	if _, err := a.Receive(ctx); err != nil {
 		t.Fatal(err)
@@ -590,7 +590,7 @@ func TestReceiveSleepsUntilAMessageIsSent(t *testing.T) {
 	}
 }
 
-func TestReceiveMessageTellsWhatWasSent(t *testing.T) {
+func TestReceiveMessageReturnsTheMetadata(t *testing.T) {
 	a, d := newDouble[numbered](t, Options{Name: "first", Inactive: true})
 	ctx := context.Background()
 	for i := range 30 {

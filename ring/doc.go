@@ -16,17 +16,18 @@
 //
 // # Other work on the device
 //
-// Other work on the device runs beside resident actors. The driver does some operations
-// only when no kernel runs: loading a kernel, and freeing memory that was allocated before
-// there were actors, or that is registered, mapped or managed. For these, the launch ends
-// at a message boundary and begins again afterwards. No message is lost, and
-// [Runtime.Stats] counts the pauses by cause. Before a pause, the runtime waits for other
-// streams and compiles kernels, so actors are away for the operation itself only.
+// Other work on the device runs at the same time as resident actors. The driver does some
+// operations only when no kernel runs: loading a kernel, and freeing memory that was
+// allocated before there were actors, or that is registered, mapped or managed. For these,
+// the launch ends at a message boundary and begins again afterwards. No message is lost,
+// and [Runtime.Stats] counts the pauses by cause. Before a pause, the runtime waits for
+// other streams and compiles kernels, so that actors are absent only during the operation
+// itself.
 //
-// Active actors occupy their multiprocessors. If there is no room for another one, that is
-// a [*ResidencyError]; with Config.Bounded, actors take turns of two milliseconds instead.
-// Bounded launches leave the GPU when there are no messages, and come back with the next
-// message.
+// Active actors occupy their multiprocessors. If there is no room for another actor, the
+// error is a [*ResidencyError]. With Config.Bounded, actors take turns of two milliseconds
+// instead: bounded launches leave the GPU when there are no messages, and come back with
+// the next message.
 //
 // # Large data
 //
@@ -63,17 +64,15 @@
 //
 // # Handlers that do not return
 //
-// A handler that has not returned within Config.Patience is stuck. Its actor fails with a
-// [*StuckError], which waiting callers and the supervisor get. Time in which goroutines wait
-// for a processor, or in which the process is stopped, does not count. Nothing but the end
-// of the process stops a handler on a GPU. Until it returns, other actors run in launches
-// beside it. Freeing memory, loading kernels, and closing the runtime and the device then
-// fail with a StuckError instead of waiting; memory is freed once that is possible. When the
-// handler returns, its actor can be restarted, with its state or a new one; if the
-// supervisor has decided so, it is. A killed process takes its actors with it; if a process
-// only hangs, they leave after Config.Life.
-//
-// # Queues
+// A handler that has not returned within Config.HandlerTimeout is stuck. Its actor fails
+// with a [*StuckError], which waiting callers and the supervisor get. Time in which
+// goroutines wait for a processor, or in which the process is stopped, does not count. On a
+// GPU only the end of the process stops a handler. Until it returns, other actors run in
+// separate launches. Freeing memory, loading kernels, and closing the runtime and the
+// device then fail with a StuckError instead of waiting; memory is freed once that is
+// possible. When the handler returns, its actor can be restarted, with its state or a new
+// one. If the supervisor has already decided to restart it, that happens then. A killed
+// process takes its actors with it. If a process hangs, its actors leave after Config.Life.
 //
 // Up to Options.Capacity messages wait for an actor. The first of them are in rings that the
 // device reads, the others in a queue of the program, in exact order: higher priority first,
@@ -88,8 +87,8 @@
 // # Status
 //
 // All of this is tested on the CPU and on the simulator, with its checks for races. Pauses of
-// resident actors are tested with a double of the driver. Resident actors have run on one
-// GPU, an H200: with messages from and to the host and from actor to actor, beside other
-// work, and in processes that are killed. "quern ring bench" measures a machine. Other GPUs
+// resident actors are tested with a fake driver. Resident actors have run on one GPU, an
+// H200: with messages from and to the host and from actor to actor, while other work ran,
+// and in processes that were killed. "quern ring bench" measures a machine. Other GPUs
 // and Windows have not been tried.
 package ring

@@ -15,42 +15,43 @@ var (
 	ErrQueueFull = errors.New("queue full")
 	// ErrClosed means that the runtime, or the group, was closed.
 	ErrClosed = errs.ErrClosed
-	// ErrExpired means that the deadline of a message had passed before it was handled.
+	// ErrExpired means that the deadline of a message passed before it was handled.
 	ErrExpired = errors.New("the message has expired")
-	// ErrDropped means that a message was given up for others, by the policy [DropOldest].
+	// ErrDropped means that a message was dropped to make room for others, by the policy
+	// [DropOldest].
 	ErrDropped = errors.New("the message was dropped from a full queue")
 	// ErrTerminated means that an actor ended before it handled a message.
 	ErrTerminated = errors.New("the actor has terminated")
-	// ErrRefused means that the actor that a message was to go on to did not take it.
+	// ErrRefused means that the actor that a reply was to go on to did not accept it.
 	ErrRefused = errors.New("the message was refused")
-	// ErrWithdrawn means that the caller of Ask got a [*StateError], since the actor had
-	// failed, before the actor handled the message. It is not handled any more.
+	// ErrWithdrawn means that the actor failed before it handled the message, and the
+	// caller of Ask got a [*StateError]. The message will not be handled.
 	ErrWithdrawn = errors.New("the message was withdrawn")
 	errHandler   = errors.New("the handler failed")
 
-	// ErrNoReply means that the handler did not reply to a message that was asked.
+	// ErrNoReply means that the handler did not reply to a message of Ask.
 	ErrNoReply = errors.New("the handler did not reply")
-	// ErrInvalid means that an option or another argument is not acceptable.
+	// ErrInvalid means that an option or another argument is invalid.
 	ErrInvalid = errs.ErrInvalid
-	// ErrNameTaken means that an actor or a group has the name already. It matches
-	// ErrInvalid, too.
+	// ErrNameTaken means that another actor or group has the name. It also matches
+	// ErrInvalid.
 	ErrNameTaken = fmt.Errorf("%w: the name is taken", ErrInvalid)
 
 	errNilContext = fmt.Errorf("%w: the context is nil", ErrInvalid)
 )
 
-// StateError is the error of an operation that the state of the actor does not
-// allow. The actor does not handle the message of a call that returns it, unless Uncertain
-// is set, so the call can be made again.
+// StateError means that the state of the actor does not allow an operation. The actor does
+// not handle the message of a call that returns it, unless Uncertain is set. So the call
+// can be repeated.
 type StateError struct {
 	Actor string
 	State State
 	Op    string // "ask", "activate", ...
-	Err   error  // why the actor is in that state, or nil
+	Err   error  // the cause of that state, or nil
 
 	// Uncertain is set for a message that the actor had before its handler got stuck (see
-	// [StuckError]): it may have been handled, or be handled once the handler returns.
-	// Whoever sends it again may have it handled twice.
+	// [StuckError]): the message may have been handled, or may be handled once the
+	// handler returns. If it is sent again, it may be handled twice.
 	Uncertain bool
 }
 
@@ -66,14 +67,14 @@ func (e *StateError) Error() string {
 	return text
 }
 
-// Unwrap returns why the actor is in its state.
+// Unwrap returns the cause of the actor's state.
 func (e *StateError) Unwrap() error { return e.Err }
 
 // HandlerError means that the handler of an actor failed on a message.
 type HandlerError struct {
 	Actor  string
 	Ticket uint64 // number of the message in the actor's mailbox, from 0
-	Err    error  // a *gpu.KernelError if it is known where and how
+	Err    error  // a *gpu.KernelError if position and cause are known
 }
 
 // Error names the actor and the message.
@@ -84,21 +85,21 @@ func (e *HandlerError) Error() string {
 // Unwrap returns the cause.
 func (e *HandlerError) Unwrap() error { return e.Err }
 
-// about says which call to which actor an error is of.
+// about adds an operation and an actor to an error.
 func (i *identity) about(op string, err error) error {
 	return fmt.Errorf("ring: %s: actor %s: %w", op, i.name, err)
 }
 
-// closedFor is the error of what a runtime that is closed does not do any more.
+// closedFor returns the error of an operation on a closed runtime.
 func closedFor(what string) error { return during(what, errs.ErrRuntimeClosed) }
 
-// operationError is an error and the operation that the program called.
+// operationError is an error of an operation of this package.
 type operationError struct {
 	doing string
 	err   error
 }
 
-// during says which operation of the program an error is of, nil if err is nil.
+// during adds an operation of the program to an error. It returns nil if err is nil.
 func during(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -106,7 +107,7 @@ func during(doing string, err error) error {
 	return &operationError{doing, err}
 }
 
-// Error names this package once, also if err is one of its errors.
+// Error names the package once, even if err is an error of this package.
 func (e *operationError) Error() string {
 	return "ring: " + e.doing + ": " + strings.TrimPrefix(e.err.Error(), "ring: ")
 }
@@ -117,19 +118,20 @@ func invalid(format string, args ...any) error {
 	return errs.Invalidf(format, args...)
 }
 
-// PanicError means that a function of the program has panicked, or that it has
-// ended its goroutine with runtime.Goexit.
+// PanicError means that a function of the program panicked, or ended its goroutine
+// with runtime.Goexit.
 type PanicError struct {
 	Value any    // of the panic
 	Stack []byte // of the goroutine
 }
 
-// newPanicError is called by the function that has recovered.
+// newPanicError makes an error of a recovered value. The function that recovers calls
+// it.
 func newPanicError(value any) *PanicError {
 	return &PanicError{Value: value, Stack: debug.Stack()}
 }
 
-// Error says what the value is, not the stack.
+// Error states the value of the panic, but not the stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
 // Unwrap returns the value if it is an error.

@@ -13,7 +13,7 @@ import (
 	"quern.dev/ring"
 )
 
-// parcel has one field of each kind of type that holds pointers.
+// parcel has one field of each kind of type that contains pointers.
 type parcel struct {
 	Text    string
 	Bytes   []byte
@@ -26,7 +26,7 @@ type parcel struct {
 	Done    chan struct{}
 }
 
-// newParcel is inlined into its callers, which may keep what it makes on their stacks.
+// newParcel is inlined into its callers, so its values may be on their stacks.
 func newParcel(n int, next *parcel) parcel {
 	return parcel{
 		Text:  "number " + fmt.Sprint(n),
@@ -36,7 +36,7 @@ func newParcel(n int, next *parcel) parcel {
 	}
 }
 
-// wrong returns what of a parcel is not as newParcel made it.
+// wrong describes how a parcel differs from newParcel's.
 func (p *parcel) wrong(n int) error {
 	switch {
 	case p.Text != fmt.Sprint("number ", n):

@@ -10,7 +10,7 @@ import (
 	"quern.dev/ring"
 )
 
-// A host actor is an ordinary function, and its state what the function captures.
+// A host actor is an ordinary function. Its state is what the function captures.
 func ExampleSpawnHost() {
 	dev, err := gpu.Open(gpu.Config{})
 	if err != nil {
@@ -42,13 +42,13 @@ func ExampleSpawnHost() {
 		seen, err := register.Ask(ctx, "Ada")
 		fmt.Println(seen, err)
 	}
-	farewell, err := register.Terminate(ctx)
-	fmt.Printf("%+v %v\n", farewell, err)
+	termination, err := register.Terminate(ctx)
+	fmt.Printf("%+v %v\n", termination, err)
 	_, err = rt.Lookup("register")
 	fmt.Println(err)
 	// Output:
 	// 1 <nil>
 	// 2 <nil>
 	// {Drained:0 DeadLettered:0 Dropped:0} <nil>
-	// ring: there is no actor "register"; there are none
+	// ring: there is no actor "register"; the runtime has no actors
 }

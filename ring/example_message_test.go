@@ -10,7 +10,8 @@ import (
 	"quern.dev/ring"
 )
 
-// The oldest of the least urgent messages make room for others, and are dead letters.
+// The oldest messages of the lowest priority make room for others, and become dead
+// letters.
 func ExampleRuntime_DeadLetters() {
 	ctx := context.Background()
 	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})

@@ -14,7 +14,7 @@ import (
 	"quern.dev/ring"
 )
 
-// twice is the handler of an actor in Go.
+// twice is the handler of a host actor.
 func twice(_ context.Context, _ *ring.HostContext, in, out *int) kernel.Action {
 	*out = 2 * *in
 	return kernel.Reply
@@ -69,7 +69,7 @@ func ExampleRuntime_WritePrometheus() {
 	number := fmt.Sprintf("runtime=%q", fmt.Sprint(rt.Number()))
 	for line := range strings.Lines(text.String()) {
 		if strings.Contains(line, "quern_ring_messages_total") && strings.Contains(line, "twice") {
-			fmt.Print(strings.Replace(line, number, `runtime="1"`, 1)) // the first of a program
+			fmt.Print(strings.Replace(line, number, `runtime="1"`, 1)) // the first runtime of a program
 		}
 	}
 	// Output:

@@ -14,36 +14,35 @@ import (
 	"quern.dev/ring/internal/mail"
 )
 
-// ErrNoMembers means that a group has nobody to send to.
+// ErrNoMembers means that a group has no members to send to.
 var ErrNoMembers = errors.New("the group has no members")
 
-// Member is an actor that takes messages of type M: an [Actor] with any type of
-// replies.
+// Member is an actor that takes messages of type M: an [Actor] with any reply type.
 type Member[M any] interface {
 	Sender
 	Ref() actor.Ref[M]
 	Tell(ctx context.Context, msg M, opts ...MessageOption) error
 }
 
-// Group is actors that take messages of type M, under a name: a topic that messages
-// are published to, or the workers among which messages are routed by key or
-// scattered. Actors on the device send to a group without the host, through its
-// [Group.Ref], as far as they could send to the members one by one. Replies to what is
-// sent to a group go nowhere, or where [Connect] says.
+// Group is a named set of actors that take messages of type M: the subscribers of a
+// topic, or workers among which messages are routed by key or scattered. Actors on the
+// device use the [Group.Ref] of a group to send to it without the host, if they could
+// send to the members one by one. Replies to messages of a group are discarded, or go
+// where [Connect] sends them.
 //
-// A Group is safe for concurrent use, and members come and go while messages are sent:
-// each message goes to the members of one moment. A member that has terminated stays
-// one until it is removed; what is sent to it is an error.
+// A Group is safe for concurrent use. Members may change while messages are sent; each
+// message goes to the members at one point in time. A terminated member stays in the
+// group until it is removed, and sending to it is an error.
 type Group[M any] struct {
 	rt   *Runtime
 	name string
-	at   uint32 // its word in the post memory
+	at   uint32 // position of its word in the post memory
 
-	members atomic.Pointer[[]Member[M]] // a list is never changed
+	members atomic.Pointer[[]Member[M]] // the list is replaced, never changed
 
 	mu     sync.Mutex // held while the list is replaced
 	list   uint32     // in the post memory
-	room   int        // of the list
+	room   int        // capacity of the list
 	closed bool
 }
 
@@ -53,14 +52,15 @@ type groups struct {
 	byName map[string]anyGroup
 }
 
-// anyGroup is a group of whatever type.
+// anyGroup is a group of any message type.
 type anyGroup interface {
 	message() reflect.Type
 	vacate(c *core) error
 }
 
-// NewGroup makes a group without members. A name that another group has, or none,
-// gives [ErrInvalid], a runtime that is closed [ErrClosed].
+// NewGroup makes a group without members. The error matches [ErrNameTaken] if another
+// group has the name, [ErrInvalid] if the name is empty, and [ErrClosed] if the
+// runtime is closed.
 func NewGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 	if err := rt.usable("new group"); err != nil {
 		return nil, err
@@ -90,9 +90,9 @@ func NewGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 	return g, nil
 }
 
-// FindGroup returns the group with a name. It is a [*NameError] if there is none,
-// [ErrClosed] if the runtime has been closed, and [ErrInvalid] if the group's messages
-// are not of type M.
+// FindGroup returns the group with a name. The error is a [*NameError] if there is
+// none, and matches [ErrClosed] if the runtime is closed, and [ErrInvalid] if the
+// group's messages are not of type M.
 func FindGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 	if err := rt.usable("find group"); err != nil {
 		return nil, err
@@ -113,7 +113,8 @@ func FindGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 	}
 }
 
-// Groups returns the names of the groups, in order. A runtime that is closed has none.
+// Groups returns the names of the groups in alphabetical order. A closed runtime has
+// none.
 func (rt *Runtime) Groups() []string {
 	if !rt.made() || rt.ending() {
 		return nil
@@ -133,8 +134,8 @@ func (g *Group[M]) Name() string {
 	return g.name
 }
 
-// Ref returns what actors on the device know the group by, for fields of messages and
-// states.
+// Ref returns a reference to the group, which actors on the device use in messages
+// and states.
 func (g *Group[M]) Ref() actor.Group[M] {
 	if g == nil {
 		return actor.Group[M]{}
@@ -142,8 +143,8 @@ func (g *Group[M]) Ref() actor.Group[M] {
 	return actor.Group[M]{Place: g.at}
 }
 
-// Members returns the members, in the order in which they were added but for those
-// that have taken the place of one that was removed.
+// Members returns the members in the order in which they were added, except that
+// Remove puts the last member in the place of the removed one.
 func (g *Group[M]) Members() []Member[M] {
 	if g.usable("members") != nil {
 		return nil
@@ -151,9 +152,9 @@ func (g *Group[M]) Members() []Member[M] {
 	return slices.Clone(*g.members.Load())
 }
 
-// Add makes actors members. One that is a member already, or is of another runtime,
-// gives [ErrInvalid], and none is added. Actors on the device make way for the change
-// at the end of a message.
+// Add adds actors to the group. If an actor is already a member or belongs to another
+// runtime, the error matches [ErrInvalid], and no actor is added. Actors on the
+// device pause for the change at a message boundary.
 func (g *Group[M]) Add(members ...Member[M]) error {
 	if err := g.usable("add"); err != nil {
 		return err
@@ -168,16 +169,16 @@ func (g *Group[M]) Add(members ...Member[M]) error {
 		case m.sender().rt != g.rt:
 			return invalid("group %q: actor %s is of another runtime", g.name, m.Name())
 		case slices.ContainsFunc(list, same(m)):
-			return invalid("group %q: actor %s is a member already", g.name, m.Name())
+			return invalid("group %q: actor %s is already a member", g.name, m.Name())
 		}
 		list = append(list, m)
 	}
 	return g.replace(list)
 }
 
-// Remove ends the membership of actors. One that is no member gives [ErrInvalid], and
-// none is removed. The last member takes the place of one that is removed: of the
-// keys that are routed, those of these two may change their member.
+// Remove removes actors from the group. If an actor is not a member, the error
+// matches [ErrInvalid], and none is removed. The last member takes the place of a
+// removed one, so routing changes only for keys of these two members.
 func (g *Group[M]) Remove(members ...Member[M]) error {
 	if err := g.usable("remove"); err != nil {
 		return err
@@ -200,12 +201,12 @@ func (g *Group[M]) Remove(members ...Member[M]) error {
 	return g.replace(list)
 }
 
-// same reports whether a member is the actor that m is.
+// same returns a function that reports whether a member is the same actor as m.
 func same[M any](m Member[M]) func(Member[M]) bool {
 	return func(other Member[M]) bool { return other.sender() == m.sender() }
 }
 
-// replace sets the members. g.mu is held.
+// replace replaces the list of members. The caller holds g.mu.
 func (g *Group[M]) replace(members []Member[M]) error {
 	if g.rt.ending() {
 		return closedFor(fmt.Sprintf("group %q", g.name))
@@ -250,8 +251,8 @@ func (g *Group[M]) replace(members []Member[M]) error {
 	return nil
 }
 
-// vacate has actors on the device send nothing more to a member that has terminated:
-// its mailbox may become another's.
+// vacate stops actors on the device from sending to a terminated member, because its
+// mailbox may be reused.
 func (g *Group[M]) vacate(c *core) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -262,7 +263,7 @@ func (g *Group[M]) vacate(c *core) error {
 	return g.rt.post.Write(g.list+uint32(i), 0)
 }
 
-// vacate takes an actor that has terminated out of what groups are on the device.
+// vacate removes a terminated actor from the groups on the device.
 func (all *groups) vacate(c *core) error {
 	all.mu.Lock()
 	list := make([]anyGroup, 0, len(all.byName))
@@ -277,8 +278,8 @@ func (all *groups) vacate(c *core) error {
 	return errors.Join(errs...)
 }
 
-// Close ends the group: its name is free, and it has no members. Closing it again, or
-// after the runtime, which ends its groups, gives no error.
+// Close closes the group. Its name becomes free, and it has no members. Closing it
+// again, or after the runtime was closed, does nothing.
 func (g *Group[M]) Close() error {
 	if g.usable("close") != nil {
 		return nil
@@ -302,9 +303,9 @@ func (g *Group[M]) Close() error {
 	return nil
 }
 
-// Publish sends a message to each member, as [Actor.Tell] does, and returns how many
-// have taken it. The error joins those of the others, which name the member; a group
-// without members gives none.
+// Publish sends a message to each member, as [Actor.Tell] does, and returns the
+// number of members that accepted it. The error joins the errors of the others, which
+// name the member. For a group without members it returns 0 and no error.
 func (g *Group[M]) Publish(ctx context.Context, msg M, opts ...MessageOption) (n int, err error) {
 	if err := g.ready(ctx, "publish"); err != nil {
 		return 0, err
@@ -320,10 +321,10 @@ func (g *Group[M]) Publish(ctx context.Context, msg M, opts ...MessageOption) (n
 	return n, errors.Join(errs...)
 }
 
-// Route sends a message, as [Actor.Tell] does, to the member that a key has: always the
-// same as long as the members are, and for few keys another when they change. Actors
-// on the device route to the same members. A group without members gives
-// [ErrNoMembers].
+// Route sends a message, as [Actor.Tell] does, to the member that is responsible for a
+// key. That is always the same member while the group does not change, and a change
+// affects few keys. Actors on the device route to the same members. For a group without
+// members the error matches [ErrNoMembers].
 func (g *Group[M]) Route(ctx context.Context, key uint64, msg M, opts ...MessageOption) error {
 	if err := g.ready(ctx, "route"); err != nil {
 		return err
@@ -339,9 +340,10 @@ func (g *Group[M]) Route(ctx context.Context, key uint64, msg M, opts ...Message
 	return nil
 }
 
-// Scatter deals messages out, as [Actor.Tell] sends them: message i to member i modulo
-// their number. It returns how many were taken: all, or those before the first that was
-// not. A group without members gives [ErrNoMembers].
+// Scatter sends messages to the members in turn, as [Actor.Tell] does: message i goes
+// to member i modulo their number. It returns the number of accepted messages: all of
+// them, or those before the first that was not accepted. For a group without members
+// the error matches [ErrNoMembers].
 func (g *Group[M]) Scatter(ctx context.Context, msgs []M, opts ...MessageOption) (int, error) {
 	if err := g.ready(ctx, "scatter"); err != nil {
 		return 0, err
@@ -359,7 +361,7 @@ func (g *Group[M]) Scatter(ctx context.Context, msgs []M, opts ...MessageOption)
 	return len(msgs), nil
 }
 
-// ready reports, as an error, why a group does not send.
+// ready returns an error if a group cannot send.
 func (g *Group[M]) ready(ctx context.Context, op string) error {
 	if err := g.usable(op); err != nil {
 		return err
@@ -375,9 +377,9 @@ func (g *Group[M]) ready(ctx context.Context, op string) error {
 
 func (g *Group[M]) failed(err error) error { return fmt.Errorf("ring: group %q: %w", g.name, err) }
 
-// Gather asks actors, all at the same time: message i goes to actor i, and reply i is
-// the answer to it. There are as many messages as actors. The error joins those of the
-// actors that gave no reply, and names them; the other replies are valid.
+// Gather asks several actors at the same time: message i goes to actor i, and result i
+// is its reply. The slices must have the same length. The error joins the errors of
+// the actors without a reply, and names them; the other replies are valid.
 func Gather[In, Out any](ctx context.Context, actors []*Actor[In, Out], msgs []In) ([]Out, error) {
 	if len(actors) != len(msgs) {
 		return nil, invalid("%d messages for %d actors", len(msgs), len(actors))
@@ -394,7 +396,7 @@ func Gather[In, Out any](ctx context.Context, actors []*Actor[In, Out], msgs []I
 	for i, a := range actors {
 		waits[i], errs[i] = a.post(ctx, "ask", asked, &msgs[i], nil)
 		if errs[i] == nil {
-			a.core.kick() // they are waited for one by one
+			a.core.kick() // Gather then waits for them one by one
 		}
 	}
 	for i, a := range actors {

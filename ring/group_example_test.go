@@ -33,7 +33,7 @@ func ExampleGroup() {
 		log.Fatal(err)
 	}
 	fmt.Println("published to", n)
-	// The message with key 1 and all later ones of that key go to one of the two.
+	// All messages with key 1 go to the same one of the two.
 	if err := topic.Route(ctx, 1, routing.Item{Key: 1, Value: 3}); err != nil {
 		log.Fatal(err)
 	}

@@ -23,21 +23,22 @@ import (
 	"quern.dev/ring/internal/watchdog"
 )
 
-// SpawnHost makes an actor whose handler is an ordinary Go function. It is used as
-// those on the device are, which it can send messages to, and they to it. Messages
-// and replies may be of any type, but for an actor that those on the device send
-// to: see [Actor.Ref].
+// SpawnHost makes an actor whose handler is an ordinary Go function. It is used like
+// an actor on the device, and the two kinds can send messages to each other. Messages
+// and replies may be of any type, except for messages from actors on the device: see
+// [Actor.Ref].
 //
-// The handler has one message at a time, on a goroutine of the runtime's. Its state
-// is what it captures; Options.State, Batch, Spin and Nap are not used, and what
-// actors on the device send waits as Options.Capacity says. in and out,
-// which is zero, are the handler's until it returns. ctx has the values of the one
-// that SpawnHost was called with, and is cancelled when the handler is to return
-// because the actor ends; messages that are sent with it are from the actor.
+// The handler is called with one message at a time, on a goroutine of the runtime. It
+// keeps its state in captured variables; Options.State, Batch, Spin and MaxPause are
+// not used. Options.Capacity limits the messages from actors on the device too. in
+// and out belong to the handler until it returns; out is zero at the call. ctx has
+// the values of the context that was passed to SpawnHost, and is cancelled when the
+// handler must return because the actor ends. Messages that are sent with ctx have
+// the actor as their sender.
 //
-// A handler that panics, or ends its goroutine, has failed with a [*PanicError].
-// One that does not return for Options.Patience has failed with a [*StuckError];
-// the actor can be restarted once it does return.
+// A handler that panics, or ends its goroutine, fails with a [*PanicError]. A handler
+// that does not return within Options.HandlerTimeout fails with a [*StuckError]; the
+// actor can be restarted once the handler does return.
 func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx context.Context, c *HostContext, in *In, out *Out) kernel.Action, o Options) (*Actor[In, Out], error) {
 	name := cmp.Or(o.Name, "host")
 	if err := spawns(ctx, rt, name); err != nil {
@@ -70,8 +71,8 @@ func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx c
 	return newActor[In, Out](c), nil
 }
 
-// HostContext is what the handler of a host actor learns of the message that it
-// has, until it returns. It is a [Sender].
+// HostContext describes the message that a host actor is handling. It is valid until
+// the handler returns. It is a [Sender].
 type HostContext struct {
 	core *core
 	envelope
@@ -86,16 +87,16 @@ func (c *HostContext) get() HostContext {
 	return *c
 }
 
-// ID returns the message's number, unique in the runtime.
+// ID returns the ID of the message, which is unique in the runtime.
 func (c *HostContext) ID() uint64 { return c.get().id }
 
-// Correlation returns the number that the sender gave the message, or 0.
+// Correlation returns the correlation ID that the sender gave the message, or 0.
 func (c *HostContext) Correlation() uint64 { return c.get().correlation }
 
 // Priority returns the message's priority.
 func (c *HostContext) Priority() int { return int(c.get().priority) }
 
-// Sender returns the name of the actor that the message is from, "" for the program.
+// Sender returns the name of the actor that sent the message, "" for the program.
 func (c *HostContext) Sender() string {
 	if c == nil || c.core == nil {
 		return ""
@@ -103,7 +104,7 @@ func (c *HostContext) Sender() string {
 	return c.core.rt.messages.nameOf(c.envelope.sender)
 }
 
-// Deadline returns when the message expires, if it does.
+// Deadline returns the time at which the message expires, if it has a deadline.
 func (c *HostContext) Deadline() (time.Time, bool) {
 	if c == nil || c.core == nil || c.deadline == 0 {
 		return time.Time{}, false
@@ -129,63 +130,63 @@ func (c *HostContext) Runtime() *Runtime {
 
 func (c *HostContext) sender() *core { return c.get().core }
 
-// hostSlots is how many replies of a host actor wait for Receive, at most: it
-// handles no more messages before they are taken.
+// hostSlots is the maximum number of replies of a host actor that wait for Receive.
+// At that number the actor handles no more messages.
 const hostSlots = 256
 
-// host is the server of a host actor. A goroutine calls the handler as long as there
-// are messages. They stay in the queue until it comes to them.
+// hostActor is the server of a host actor. A goroutine calls the handler as long as
+// there are messages. Messages stay in the queue until the goroutine takes them.
 type hostActor struct {
 	actor   *core
 	mailbox *mailbox
-	handle  func(again bool) (kernel.Action, error) // the message in the slot of the ticket
+	handle  func(again bool) (kernel.Action, error) // handles the message in the slot of the ticket
 	work    func()
 
-	turn atomic.Int32 // of the goroutine: resting, working or recalled
+	turn atomic.Int32 // state of the goroutine: resting, working or recalled
 
 	mu      sync.Mutex
 	holds   int
 	closed  bool
-	calling bool          // the handler is called, or about to be
-	given   bool          // the message of the call was given up
-	stuck   bool          // the call takes longer than patience
-	idle    chan struct{} // closed when the call is over; nil if nobody waits
+	calling bool          // the handler is running, or about to be called
+	given   bool          // the message of the running call was given up
+	stuck   bool          // the call has exceeded the handler timeout
+	idle    chan struct{} // closed when the call is over; nil if there is no waiter
 	base    context.Context
 	ctx     context.Context
 	cancel  context.CancelFunc
 
-	// The goroutine's, while it calls.
+	// Used only by the goroutine, during a call.
 	context HostContext
 	ticket  uint64
 	slot    int
-	kept    bool         // the message stays: the handler wants to have it again
-	again   backoff.Wait // between calls with one message
+	kept    bool         // the handler has postponed the message
+	again   backoff.Wait // pause between calls with the same message
 
 	inboxMu sync.Mutex
-	inbox   atomic.Pointer[inbox] // for messages from actors on the device; made with inboxMu held
+	inbox   atomic.Pointer[inbox] // for messages from actors on the device; created with inboxMu held
 
-	began atomic.Int64 // when the handler was called, by the runtime's clock; 0 while it is not
-	armed atomic.Bool  // the watchdog, whose timer is
+	began atomic.Int64 // when the handler was called, by the runtime's clock; 0 if it is not running
+	armed atomic.Bool  // the watchdog timer is running
 	timer watchdog.Timer
 	alarm alarm
 }
 
-// Turns of the goroutine.
+// States of the goroutine.
 const (
 	resting  = iota
-	working  // it is there
-	recalled // and is to look for messages once more before it ends
+	working  // it is running
+	recalled // it is running, and must check for messages once more before it ends
 )
 
 func newHost(ctx context.Context, c *core, o *Options) *hostActor {
-	h := &hostActor{actor: c, timer: *watchdog.New(o.Patience), base: context.WithoutCancel(ctx)}
+	h := &hostActor{actor: c, timer: *watchdog.New(o.HandlerTimeout), base: context.WithoutCancel(ctx)}
 	h.work = h.run
 	h.alarm.host = new(atomic.Pointer[hostActor])
 	h.context.core = c
 	h.refresh()
 	slots := min(o.slots(), hostSlots)
 	const inStep, outStep = 8 * mail.InHeader, 8 * mail.OutHeader
-	// Pointers to where the messages would begin are made for the last slots, too.
+	// The last slots also need a valid pointer to where the message would begin.
 	in, out := make([]uint64, slots*mail.InHeader+1), make([]uint64, slots*mail.OutHeader+1)
 	m := newMailbox(c, rings.Inbox{At: unsafe.Pointer(unsafe.SliceData(in)), Step: inStep, Mask: uint64(slots - 1), Shared: true},
 		rings.Outbox{At: unsafe.Pointer(unsafe.SliceData(out)), Step: outStep, Mask: uint64(slots - 1)}, 0)
@@ -195,16 +196,17 @@ func newHost(ctx context.Context, c *core, o *Options) *hostActor {
 	return h
 }
 
-// refresh makes the context of the handler. h.mu is held, or nobody else is there.
+// refresh makes a new context for the handler. The caller holds h.mu, or h is not
+// shared yet.
 func (h *hostActor) refresh() {
 	h.ctx, h.cancel = context.WithCancel(context.WithValue(h.base, senderKey{}, h.actor))
 }
 
-// senderKey is the key of the actor whose handler has a context.
+// senderKey is the context key for the actor whose handler got the context.
 type senderKey struct{}
 
-// signFrom makes a message without a sender that of the host actor whose handler
-// has the context, if there is one.
+// signFrom makes a message without a sender come from the host actor whose handler
+// got ctx, if there is one.
 func (e *envelope) signFrom(ctx context.Context, rt *Runtime) {
 	if e.sender != 0 || !rt.hosts.Load() {
 		return
@@ -214,15 +216,15 @@ func (e *envelope) signFrom(ctx context.Context, rt *Runtime) {
 	}
 }
 
-// slots are messages and replies, by slot of the mailbox.
+// slots are the messages and replies in the slots of the mailbox.
 type slots[In, Out any] struct {
 	in   []In
 	out  []Out
 	refs *payload.References
 }
 
-// The pointers are to values of the slots' own types; see noescape. Assignments, other
-// than copies of bytes, tell the garbage collector.
+// The pointers point to values of the slots' own types; see noescape. The copies are
+// assignments of these types, so that the garbage collector sees them.
 func (s *slots[In, Out]) put(slot int, msg unsafe.Pointer)     { s.in[slot] = *(*In)(msg) }
 func (s *slots[In, Out]) message(slot int, msg unsafe.Pointer) { *(*In)(msg) = s.in[slot] }
 func (s *slots[In, Out]) take(slot int, reply unsafe.Pointer)  { *(*Out)(reply) = s.out[slot] }
@@ -234,9 +236,9 @@ func (s *slots[In, Out]) clear(slot int) {
 	s.in[slot], s.out[slot] = *new(In), *new(Out)
 }
 
-// handling returns a function that calls a handler with the message of the host's
-// ticket. The handler has copies of its own, for it may still have them when the
-// message was given up.
+// handling returns a function that calls a handler with the message at the host's
+// ticket. The handler gets copies, because it may still use them after the message
+// was given up.
 func handling[In, Out any](h *hostActor, handler func(context.Context, *HostContext, *In, *Out) kernel.Action) func(again bool) (kernel.Action, error) {
 	n := int(h.mailbox.mask) + 1
 	s := &slots[In, Out]{in: make([]In, n), out: make([]Out, n), refs: h.actor.refs}
@@ -258,7 +260,7 @@ func handling[In, Out any](h *hostActor, handler func(context.Context, *HostCont
 				err = newPanicError(v)
 				return
 			}
-			h.done(0, newPanicError(errGoexit)) // the goroutine does not come back from here
+			h.done(0, newPanicError(errGoexit)) // runtime.Goexit: this goroutine runs no further code
 		}()
 		action = handler(h.ctx, &h.context, in, out)
 		returned = true
@@ -277,9 +279,9 @@ func handling[In, Out any](h *hostActor, handler func(context.Context, *HostCont
 	}
 }
 
-var errGoexit = errors.New("the handler has called runtime.Goexit")
+var errGoexit = errors.New("the handler called runtime.Goexit")
 
-// kick has the goroutine look for messages.
+// kick makes the goroutine check for messages.
 func (h *hostActor) kick() {
 	for {
 		switch turn := h.turn.Load(); {
@@ -298,7 +300,7 @@ func (h *hostActor) kick() {
 func (h *hostActor) run() {
 	regular := false
 	defer func() {
-		if !regular { // the handler has ended the goroutine
+		if !regular { // the handler ended the goroutine
 			h.turn.Store(resting)
 			h.kick()
 		}
@@ -314,7 +316,7 @@ func (h *hostActor) run() {
 	}
 }
 
-// step handles a message, if there is one and the actor is to handle it.
+// step handles one message, if there is one and the actor may handle it.
 func (h *hostActor) step() bool {
 	c := h.actor
 	h.mu.Lock()
@@ -349,7 +351,7 @@ func (h *hostActor) step() bool {
 	return true
 }
 
-// done notes what became of the message.
+// done records the outcome of the message.
 func (h *hostActor) done(action kernel.Action, err error) {
 	c := h.actor
 	took := c.rt.clock() - h.began.Swap(0)
@@ -375,8 +377,9 @@ func (h *hostActor) done(action kernel.Action, err error) {
 	h.over()
 }
 
-// answer writes what became of the message, unless it was given up when the actor
-// ended, and reports whether it did. err is why the handler has failed, if it has.
+// answer writes the outcome of the message, unless the message was given up when the
+// actor ended. It reports whether it did. err is the error of the handler, if it
+// failed.
 func (h *hostActor) answer(outcome uint32, err error, took int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -401,7 +404,7 @@ func (h *hostActor) over() {
 	}
 }
 
-// watch sees to it that a handler is noticed that does not return.
+// watch starts the watchdog of a handler.
 func (h *hostActor) watch() {
 	if !h.armed.Load() && h.armed.CompareAndSwap(false, true) {
 		h.timer.Stop()
@@ -410,8 +413,9 @@ func (h *hostActor) watch() {
 	}
 }
 
-// alarm is the time of the watchdog's next check. Go's timers keep what they call for a
-// while, also once they were stopped, so that this is not the host itself.
+// alarm is the time of the watchdog's next check. Go's timers keep a reference to their
+// function for a while, even after they are stopped, so the timer refers to the alarm
+// and not to the host.
 type alarm struct{ host *atomic.Pointer[hostActor] }
 
 func (a *alarm) set(after time.Duration, h *hostActor) {
@@ -424,14 +428,14 @@ func (a *alarm) set(after time.Duration, h *hostActor) {
 	})
 }
 
-// unwatch ends the watchdog of a host that calls its handler no more.
+// unwatch stops the watchdog of a host that no longer calls its handler.
 func (h *hostActor) unwatch() {
 	if h.began.Load() == 0 {
 		h.alarm.host.Store(nil)
 	}
 }
 
-// check finds out whether the handler has been called for too long.
+// check checks whether the handler has been running for too long.
 func (h *hostActor) check() {
 	runtime.Gosched()
 	h.mu.Lock()
@@ -463,8 +467,9 @@ func (h *hostActor) handled(_ context.Context, m *mailbox, ticket uint64) (bool,
 	return m.handled(ticket), nil
 }
 
-// hold holds the actor, and waits for the end of the call as long as the runtime has
-// patience. The context of the handler is cancelled if the actor has ended.
+// hold holds the actor, and waits for the end of the call, at most for the handler
+// timeout of the runtime. If the actor has ended, it cancels the context of the
+// handler.
 func (h *hostActor) hold() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -493,7 +498,7 @@ func (h *hostActor) hold() error {
 		if h.stuck {
 			return h.overdue(h.timer.Timeout)
 		}
-		return h.overdue(h.actor.rt.config.Patience)
+		return h.overdue(h.actor.rt.config.HandlerTimeout)
 	}
 	return nil
 }
@@ -512,7 +517,7 @@ func (h *hostActor) resume() error {
 func (h *hostActor) renew(any) error { return nil }
 func (h *hostActor) room() error     { return nil }
 
-// quit ends the host for good.
+// quit stops the host for good.
 func (h *hostActor) quit() error {
 	h.mu.Lock()
 	h.cancel()
@@ -525,31 +530,31 @@ func (h *hostActor) quit() error {
 	return err
 }
 
-// inbox is the mailbox of a host actor that actors on the device put messages into: a
-// ring in memory of the host, from which they go to the actor's queue. A message
-// for which there is no room there stays; when the ring is full senders are told so.
+// inbox is the mailbox of a host actor for messages from actors on the device: a ring
+// in host memory, from which messages move to the actor's queue. Messages stay in the
+// ring while the queue is full. When the ring is full too, sends fail.
 type inbox struct {
 	host *hostActor
 	box  post.Box
 
 	head uint32
 	mail rings.Inbox    // reads messages of the ring
-	msg  unsafe.Pointer // the one that is read
+	msg  unsafe.Pointer // the message that is being read
 
-	full atomic.Bool // a message waits for room in the queue
+	full atomic.Bool // a message is waiting for room in the queue
 }
 
-// inboxes are those of a runtime.
+// inboxes are the inboxes of a runtime.
 type inboxes struct {
 	mu   sync.Mutex // held while messages are collected
 	list []*inbox
-	gone []*refusals // of host actors that have ended; actors on the device may have Refs of them
+	gone []*refusals // of host actors that have ended; actors on the device may still have Refs to them
 	some atomic.Bool
 	poll sync.Once
 }
 
-// makeInbox makes a mailbox for the actors on the device. It is an error if the
-// messages cannot come from there.
+// makeInbox makes a mailbox for messages from actors on the device. It returns an
+// error if such messages are not possible.
 func (h *hostActor) makeInbox() (*inbox, error) {
 	c := h.actor
 	if err := plain(c.in); err != nil {
@@ -579,8 +584,8 @@ func (h *hostActor) makeInbox() (*inbox, error) {
 	return b, nil
 }
 
-// box returns the number of the actor's mailbox for actors on the device, which is
-// made when it is asked for first; 0 if there can be none.
+// box returns the number of the actor's mailbox for messages from actors on the
+// device, which it makes on the first call. It returns 0 if there cannot be one.
 func (h *hostActor) box() uint32 {
 	h.inboxMu.Lock()
 	defer h.inboxMu.Unlock()
@@ -597,7 +602,7 @@ func (h *hostActor) box() uint32 {
 }
 
 // collectInboxes moves messages from actors on the device to the queues of host actors,
-// and returns how many.
+// and returns the number of messages moved.
 func (rt *Runtime) collectInboxes() (n int) {
 	all := &rt.inboxes
 	if !all.some.Load() {
@@ -613,10 +618,10 @@ func (rt *Runtime) collectInboxes() (n int) {
 	return n
 }
 
-// collect moves messages to the queue. words is the host's region.
+// collect moves messages to the queue. words is the host region.
 func (b *inbox) collect(words []uint64) (n int) {
 	c := b.host.actor
-	b.mail.At = unsafe.Pointer(&words[b.box.Ring()]) // valid as long as words is; Slots*Step words follow
+	b.mail.At = unsafe.Pointer(&words[b.box.Ring()]) // valid while words is; Slots*Step words follow
 	for ; n < b.box.Slots && b.mail.Arrived(uint64(b.head)); n++ {
 		h := b.mail.Header(uint64(b.head))
 		e := envelopeOf(h)
@@ -634,8 +639,9 @@ func (b *inbox) collect(words []uint64) (n int) {
 	return n
 }
 
-// acceptFromDevice accepts a message if there is room. One for an actor that has
-// terminated is a dead letter; one that has failed may yet go on.
+// acceptFromDevice accepts a message if there is room. A message for a terminated
+// actor becomes a dead letter. A failed actor keeps its messages, because it may be
+// restarted.
 func (c *core) acceptFromDevice(e *envelope, msg unsafe.Pointer) bool {
 	var err error
 	if c.refs != nil {
@@ -652,9 +658,9 @@ func (c *core) acceptFromDevice(e *envelope, msg unsafe.Pointer) bool {
 	}
 	state, _ := errors.AsType[*StateError](err)
 	switch {
-	case errors.Is(err, ErrDropped): // a letter already
+	case errors.Is(err, ErrDropped): // it is already a dead letter
 		return true
-	case state != nil && state.State == Failed: // then, and perhaps not any more
+	case state != nil && state.State == Failed: // the state may have changed since
 		return false
 	}
 	c.queue.mu.Lock()
@@ -663,8 +669,8 @@ func (c *core) acceptFromDevice(e *envelope, msg unsafe.Pointer) bool {
 	return true
 }
 
-// refuse makes a dead letter of a message that was not accepted. The queue's lock is
-// held.
+// refuse makes a dead letter of a message that was not accepted. The caller holds the
+// queue's lock.
 func (c *core) refuse(e *envelope, msg unsafe.Pointer) {
 	q := &c.queue
 	c.letter(*e, c.id(idQueue, q.removed), ReasonRefused, nil, 0, q.Bodies.Value(msg))
@@ -672,7 +678,7 @@ func (c *core) refuse(e *envelope, msg unsafe.Pointer) {
 	q.removed++
 }
 
-// pollInboxes collects messages as long as the runtime is open.
+// pollInboxes collects messages until the runtime is closed.
 func (rt *Runtime) pollInboxes() {
 	wait := backoff.Yielding()
 	for !rt.ending() {
@@ -684,7 +690,7 @@ func (rt *Runtime) pollInboxes() {
 	}
 }
 
-// collectInbox moves messages to the queue that have waited for room there.
+// collectInbox moves messages to the queue that were waiting for room there.
 func (h *hostActor) collectInbox() {
 	if b := h.inbox.Load(); b != nil && b.full.Load() {
 		b.full.Store(false)
@@ -692,7 +698,7 @@ func (h *hostActor) collectInbox() {
 	}
 }
 
-// shutInbox has messages from actors on the device refused.
+// shutInbox makes the inbox refuse messages from actors on the device.
 func (h *hostActor) shutInbox() error {
 	h.inboxMu.Lock()
 	defer h.inboxMu.Unlock()
@@ -703,8 +709,8 @@ func (h *hostActor) shutInbox() error {
 	return h.actor.rt.post.SetOwner(b.box, 0)
 }
 
-// inInbox moves what has come from actors on the device to the queue, as far as there
-// is room, and returns how many messages wait for that.
+// inInbox moves messages from actors on the device to the queue while there is room,
+// and returns the number of messages that are left.
 func (h *hostActor) inInbox() int {
 	b, rt := h.inbox.Load(), h.actor.rt
 	if b == nil {
@@ -716,7 +722,8 @@ func (h *hostActor) inInbox() int {
 	return b.waiting(rt)
 }
 
-// waiting counts the messages that have not gone to the queue. rt.inboxes.mu is held.
+// waiting returns the number of messages that are not in the queue yet. The caller
+// holds rt.inboxes.mu.
 func (b *inbox) waiting(rt *Runtime) (n int) {
 	if !slices.Contains(rt.inboxes.list, b) {
 		return 0 // the actor has ended
@@ -730,8 +737,8 @@ func (b *inbox) waiting(rt *Runtime) (n int) {
 	return n
 }
 
-// dropInbox ends the way from actors on the device to one that has terminated. What is
-// in its mailbox are dead letters.
+// dropInbox removes the inbox of a terminated actor. Messages in it become dead
+// letters.
 func (h *hostActor) dropInbox() (err error) {
 	h.inboxMu.Lock()
 	defer h.inboxMu.Unlock()
@@ -739,7 +746,7 @@ func (h *hostActor) dropInbox() (err error) {
 	if b == nil {
 		return nil
 	}
-	// Between messages no handler is about to send one.
+	// At a message boundary no handler is about to send a message.
 	if err := rt.Quiesce("end a mailbox"); err != nil {
 		return err
 	}
@@ -757,14 +764,14 @@ func (h *hostActor) dropInbox() (err error) {
 	return nil
 }
 
-// refusals is what is known of a host actor that has ended: senders may still have Refs of
-// it, and count in its mailbox what it refuses.
+// refusals counts the messages that the mailbox of an ended host actor refuses: senders
+// may still have Refs to it.
 type refusals struct {
 	at      uint32        // position of the count in the post memory
-	counted atomic.Uint64 // in the sums of the runtime
+	counted atomic.Uint64 // already included in the sums of the runtime
 }
 
-// recountInboxes counts what host actors that have ended have refused.
+// recountInboxes adds up what the mailboxes of ended host actors have refused.
 func (rt *Runtime) recountInboxes() {
 	rt.inboxes.mu.Lock()
 	gone := rt.inboxes.gone[:len(rt.inboxes.gone):len(rt.inboxes.gone)]
@@ -772,13 +779,13 @@ func (rt *Runtime) recountInboxes() {
 	for _, r := range gone {
 		var refused [1]uint64
 		if err := rt.post.Read(r.at, refused[:]); err != nil {
-			return // the memory has been given back
+			return // the memory has been freed
 		}
 		rt.departed.add(Info{Refused: refused[0] - r.counted.Swap(refused[0])})
 	}
 }
 
-// depart has what the actor refuses from now on counted without it.
+// depart makes the runtime count later refusals of the actor.
 func (h *hostActor) depart() {
 	b, all := h.inbox.Load(), &h.actor.rt.inboxes
 	if b == nil {
@@ -789,7 +796,7 @@ func (h *hostActor) depart() {
 	all.gone = append(all.gone, &refusals{at: b.box.At() + mail.BoxRefused})
 }
 
-// plain reports, as an error, what of a type is no plain data.
+// plain returns an error if a type is not plain data.
 func plain(t reflect.Type) error {
 	switch t.Kind() {
 	case reflect.Array:
@@ -802,7 +809,7 @@ func plain(t reflect.Type) error {
 		}
 		return nil
 	case reflect.Chan, reflect.Func, reflect.Interface, reflect.Map, reflect.Pointer, reflect.Slice, reflect.String, reflect.Uintptr, reflect.UnsafePointer:
-		return invalid("actors on the device have no values of type %v", t)
+		return invalid("type %v is not plain data, so actors on the device cannot use it", t)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"quern.dev/ring"
 )
 
-// open makes a runtime that is closed when the test ends, when nothing may be left.
+// open makes a runtime, which is closed when the test ends. Nothing may be left then.
 func open(t testing.TB, config ring.Config) *ring.Runtime {
 	t.Helper()
 	rt := openAlone(t, config)
@@ -63,7 +63,7 @@ func spawn[In, Out any](t testing.TB, rt *ring.Runtime, o ring.Options, handler 
 	return a
 }
 
-// double replies with twice the number.
+// double replies with twice the number that it gets.
 func double(_ context.Context, _ *ring.HostContext, in, out *int) kernel.Action {
 	*out = 2 * *in
 	return kernel.Reply
@@ -199,7 +199,7 @@ func TestPanickingHostActorsFailAlone(t *testing.T) {
 		{"a panic with a string", func() { panic("on purpose") }, "panic: on purpose", nil},
 		{"a panic with an error", func() { panic(cause) }, "panic: the cause", cause},
 		{"a run-time error", func() { _ = []int{}[len(os.Args)] }, fmt.Sprintf("panic: runtime error: index out of range [%d] with length 0", len(os.Args)), nil},
-		{"the end of its goroutine", runtime.Goexit, "panic: the handler has called runtime.Goexit", nil},
+		{"the end of its goroutine", runtime.Goexit, "panic: the handler called runtime.Goexit", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			failures := make(chan ring.Failure, 1)
@@ -240,10 +240,10 @@ func TestPanickingHostActorsFailAlone(t *testing.T) {
 }
 
 func TestHandlersThatDoNotReturnAreNamed(t *testing.T) {
-	rt, ctx := openAlone(t, ring.Config{Patience: 20 * time.Millisecond}), within(t)
+	rt, ctx := openAlone(t, ring.Config{HandlerTimeout: 20 * time.Millisecond}), within(t)
 	release := make(chan bool)
 	failures := make(chan ring.Failure, 1)
-	a := spawn(t, rt, ring.Options{Name: "deaf", Patience: 10 * time.Millisecond, Supervisor: func(f ring.Failure) ring.Decision { failures <- f; return ring.Leave }},
+	a := spawn(t, rt, ring.Options{Name: "deaf", HandlerTimeout: 10 * time.Millisecond, Supervisor: func(f ring.Failure) ring.Decision { failures <- f; return ring.Leave }},
 		func(_ context.Context, _ *ring.HostContext, _, _ *int) kernel.Action { <-release; return kernel.Done })
 	if err := a.Tell(ctx, 1); err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestHandlersThatDoNotReturnAreNamed(t *testing.T) {
 		t.Errorf("the supervisor got %v; the actor is %v", f.Err, a.State())
 	}
 	if err := a.Restart(false); !errors.As(err, &stuck) || stuck.After != 10*time.Millisecond {
-		t.Errorf("restarted while it has not returned: %v, want a StuckError after the actor's own patience", err)
+		t.Errorf("restarted while it has not returned: %v, want a StuckError after the actor's own timeout", err)
 	}
 	if err := rt.Close(); !errors.As(err, &stuck) || !strings.Contains(err.Error(), "deaf") {
 		t.Errorf("closed: %v, want a StuckError", err)
@@ -264,9 +264,9 @@ func TestHandlersThatDoNotReturnAreNamed(t *testing.T) {
 
 func TestSupervisorsRestartHandlersOnceTheyReturn(t *testing.T) {
 	for _, decision := range []ring.Decision{ring.Resume, ring.Renew} {
-		rt, ctx := open(t, ring.Config{Patience: 20 * time.Millisecond}), within(t)
+		rt, ctx := open(t, ring.Config{HandlerTimeout: 20 * time.Millisecond}), within(t)
 		release, failed := make(chan bool), make(chan bool, 1)
-		a := spawn(t, rt, ring.Options{Patience: 10 * time.Millisecond, Supervisor: func(ring.Failure) ring.Decision { failed <- true; return decision }},
+		a := spawn(t, rt, ring.Options{HandlerTimeout: 10 * time.Millisecond, Supervisor: func(ring.Failure) ring.Decision { failed <- true; return decision }},
 			func(_ context.Context, _ *ring.HostContext, in, out *int) kernel.Action {
 				if *in == 1 {
 					<-release
@@ -295,8 +295,8 @@ func TestSupervisorsRestartHandlersOnceTheyReturn(t *testing.T) {
 	}
 }
 
-// A message is in one count at any time, and becomes one dead letter if it is not
-// handled.
+// A message is in exactly one count at any time, and becomes exactly one dead letter
+// if it is not handled.
 func TestMessagesOfHandlersThatDoNotReturnAreCountedOnce(t *testing.T) {
 	type account struct{ queued, handled, failed, dropped, letters uint64 }
 	of := func(i ring.Info) account {
@@ -316,10 +316,10 @@ func TestMessagesOfHandlersThatDoNotReturnAreCountedOnce(t *testing.T) {
 	} {
 		for _, how := range []string{"told", "sent", "asked"} {
 			t.Run(tt.name+", "+how, func(t *testing.T) {
-				rt, ctx := openAlone(t, ring.Config{Patience: 20 * time.Millisecond}), within(t)
+				rt, ctx := openAlone(t, ring.Config{HandlerTimeout: 20 * time.Millisecond}), within(t)
 				panics, returned := make(chan bool), make(chan bool)
 				failures := make(chan ring.Failure, 2)
-				a := spawn(t, rt, ring.Options{Patience: 10 * time.Millisecond, Supervisor: func(f ring.Failure) ring.Decision { failures <- f; return ring.Leave }},
+				a := spawn(t, rt, ring.Options{HandlerTimeout: 10 * time.Millisecond, Supervisor: func(f ring.Failure) ring.Decision { failures <- f; return ring.Leave }},
 					func(context.Context, *ring.HostContext, *int, *int) kernel.Action {
 						defer close(returned)
 						if <-panics {
@@ -370,7 +370,7 @@ func TestMessagesOfHandlersThatDoNotReturnAreCountedOnce(t *testing.T) {
 				var left *ring.LeftError
 				err := rt.Close()
 				if errors.As(err, &left) && how == "sent" && left.Messages == 0 {
-					err = nil // the reply that nobody has received
+					err = nil // the reply that was not received
 				}
 				if tt.terminate == false && err != nil {
 					t.Error(err)
@@ -383,8 +383,8 @@ func TestMessagesOfHandlersThatDoNotReturnAreCountedOnce(t *testing.T) {
 	}
 }
 
-// What a handler failed on is a dead letter before anybody receives its error.
-func TestFailuresThatNobodyReceivesAreDeadLetters(t *testing.T) {
+// A message that the handler failed on is a dead letter before its error is received.
+func TestUnreceivedFailuresAreDeadLetters(t *testing.T) {
 	rt, ctx := open(t, ring.Config{}), within(t)
 	failures := make(chan ring.Failure, 1)
 	a := spawn(t, rt, ring.Options{Supervisor: func(f ring.Failure) ring.Decision { failures <- f; return ring.Leave }},
@@ -487,9 +487,9 @@ func TestOptionsOfHostActors(t *testing.T) {
 		want string
 	}{
 		{"a state", ring.Options{State: 1}, "the state of a handler in Go is what it captures"},
-		{"a negative patience", ring.Options{Patience: -1}, "Patience is -1ns"},
+		{"a negative timeout", ring.Options{HandlerTimeout: -1}, "HandlerTimeout is -1ns"},
 		{"a negative number of restarts", ring.Options{MaxRestarts: -1}, "MaxRestarts is -1"},
-		{"a capacity of -1", ring.Options{Capacity: -1}, "a capacity of -1"},
+		{"a capacity of -1", ring.Options{Capacity: -1}, "Capacity is -1"},
 	} {
 		if _, err := ring.SpawnHost(ctx, rt, double, tt.o); !errors.Is(err, ring.ErrInvalid) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)

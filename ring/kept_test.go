@@ -15,7 +15,7 @@ import (
 	"quern.dev/ring"
 )
 
-// heap is how many bytes are in use after a collection.
+// heap returns the number of bytes in use after a collection.
 func heap() uint64 {
 	runtime.GC()
 	runtime.GC()
@@ -81,8 +81,8 @@ func TestClosedRuntimesAreCollected(t *testing.T) {
 	t.Error("the runtime is kept after it was closed")
 }
 
-// TestPayloadsMadeWhileTheRuntimeIsClosed: the memory is given back whoever is first; that
-// it is not would be an error of closing the device.
+// TestPayloadsMadeWhileTheRuntimeIsClosed: the memory is freed in either order. If it were
+// not, closing the device would return an error.
 func TestPayloadsMadeWhileTheRuntimeIsClosed(t *testing.T) {
 	for range 200 {
 		dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
@@ -120,7 +120,7 @@ func TestPayloadsMadeWhileTheRuntimeIsClosed(t *testing.T) {
 	}
 }
 
-// TestTracesAreWrittenWhileTheyAreRecorded is for the race detector.
+// TestTracesAreWrittenWhileTheyAreRecorded is a test for the race detector.
 func TestTracesAreWrittenWhileTheyAreRecorded(t *testing.T) {
 	rt, ctx := open(t, ring.Config{}), within(t)
 	trace, err := rt.StartTrace(64)

@@ -15,25 +15,25 @@ import (
 	"quern.dev/ring/internal/trace"
 )
 
-// life is the state of an actor, from its beginning to its end.
+// life is the lifecycle state of an actor.
 type life struct {
 	identity
 	traces *trace.Tracer
 
 	state  atomic.Uint32
-	reason atomic.Pointer[error] // why it has failed
+	reason atomic.Pointer[error] // why the actor has failed
 
 	in, out     reflect.Type
 	supervision supervision
 
-	ending   atomic.Bool   // somebody ends the actor, or has done so
-	over     chan struct{} // closed when it is ended; after that:
-	farewell Farewell
-	err      error
+	ending      atomic.Bool   // a goroutine is ending the actor, or has ended it
+	over        chan struct{} // closed when the actor has ended; the fields below are valid after that
+	termination Termination
+	err         error
 
 	departure sync.Mutex
 	departed  bool
-	counted   Info // of it in the sums of actors that are gone
+	counted   Info // already included in the runtime's sums of ended actors
 }
 
 func newLife[In, Out any](rt *Runtime, o *Options) life {
@@ -44,7 +44,8 @@ func newLife[In, Out any](rt *Runtime, o *Options) life {
 	}
 }
 
-// Activate lets an actor handle messages that was spawned inactive or deactivated.
+// Activate lets an actor handle messages that was spawned inactive or was
+// deactivated.
 func (a *Actor[In, Out]) Activate() error {
 	c, err := a.made("activate")
 	if err != nil {
@@ -72,8 +73,8 @@ func (c *core) activate(op string) error {
 	return err
 }
 
-// Deactivate stops an actor at a message boundary. It keeps the messages that it
-// has, takes more as long as there is room, and handles them once it is activated.
+// Deactivate stops an actor at a message boundary. The actor keeps its messages,
+// accepts more while there is room, and handles them once it is activated.
 func (a *Actor[In, Out]) Deactivate() error {
 	c, err := a.made("deactivate")
 	if err != nil {
@@ -85,9 +86,9 @@ func (a *Actor[In, Out]) Deactivate() error {
 	return restart(c.server)
 }
 
-// Restart lets an actor go on that has failed, with the message after the one that
-// it failed on. Its state is what the handler left, or, if fresh is set, the one
-// that it was spawned with; that of an actor in Go is its handler's own.
+// Restart lets a failed actor continue with the message after the one that it failed
+// on. Its state is what the handler left, or, if fresh is set, the state that the
+// actor was spawned with. A host actor keeps its own state in either case.
 func (a *Actor[In, Out]) Restart(fresh bool) error {
 	c, err := a.made("restart")
 	if err != nil {
@@ -120,15 +121,15 @@ func (c *core) restart(fresh bool) error {
 	return err
 }
 
-// goOn makes an actor active that has failed, and is held. It reports false if somebody
-// ends it.
+// goOn makes a failed actor active again. The actor must be held. goOn returns false if
+// the actor is being ended.
 func (c *core) goOn() bool {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
 	for _, m := range c.mailboxes {
-		m.passOver()
+		m.expireWithdrawn()
 	}
-	why := c.reason.Swap(nil) // what it does from now on has nothing to do with that
+	why := c.reason.Swap(nil) // later work has nothing to do with that failure
 	if c.move(Failed, Active) {
 		return true
 	}
@@ -136,40 +137,41 @@ func (c *core) goOn() bool {
 	return false
 }
 
-// Farewell is what became of the messages that an actor had when it was
-// terminated: each is counted once. What other actors on the device had sent, and it has
-// not handled, becomes dead letters later, and is not in here.
-type Farewell struct {
-	Drained      int // handled after that
-	DeadLettered int // not handled; they are among the runtime's dead letters
-	Dropped      int // not handled, and more than the dead letters have room for
+// Termination accounts for the messages that an actor had when it was terminated; each is
+// counted once. Messages of other actors on the device are not included: those that were
+// not handled become dead letters later.
+type Termination struct {
+	Drained      int // handled during termination
+	DeadLettered int // not handled; they are in the runtime's dead letters
+	Dropped      int // not handled, and discarded because the dead letters were full
 }
 
-// Terminate ends an actor. It takes no more messages, handles those that it has if
-// it is active, until ctx is cancelled, and says what became of them. If the
-// handler does not return that is a [*StuckError] after the runtime's patience.
+// Terminate ends an actor. The actor accepts no more messages. If it is active, it
+// handles those that it has, until ctx is cancelled. Terminate reports what became of
+// them. If the handler does not return within Config.HandlerTimeout, the error is a
+// [*StuckError].
 //
-// An actor that has terminated is unknown to the runtime, and its name can be given
-// to another. Replies that it has made can still be received. Terminating an actor
-// again waits for the end of the first call and returns the same.
-func (a *Actor[In, Out]) Terminate(ctx context.Context) (Farewell, error) {
+// The runtime forgets a terminated actor, and its name can be reused. Its replies can
+// still be received. Terminating an actor again waits for the end of the first call
+// and returns the same result.
+func (a *Actor[In, Out]) Terminate(ctx context.Context) (Termination, error) {
 	c, err := a.made("terminate")
 	if err != nil {
-		return Farewell{}, err
+		return Termination{}, err
 	}
 	if ctx == nil {
-		return Farewell{}, c.about("terminate", errNilContext)
+		return Termination{}, c.about("terminate", errNilContext)
 	}
 	return c.terminate(ctx)
 }
 
-func (c *core) terminate(ctx context.Context) (Farewell, error) {
+func (c *core) terminate(ctx context.Context) (Termination, error) {
 	if !c.ending.CompareAndSwap(false, true) {
 		select {
 		case <-c.over:
-			return c.farewell, c.err
+			return c.termination, c.err
 		case <-ctx.Done():
-			return Farewell{}, c.about("terminate", ctx.Err())
+			return Termination{}, c.about("terminate", ctx.Err())
 		}
 	}
 	if !c.move(Active, Terminating) {
@@ -180,12 +182,12 @@ func (c *core) terminate(ctx context.Context) (Farewell, error) {
 	mail, err := c.drain(ctx)
 	c.err = errors.Join(c.err, err)
 	c.finish(before, mail)
-	return c.farewell, c.err
+	return c.termination, c.err
 }
 
-// drain waits until the actor has handled its messages, ctx is cancelled, or it
-// handles none any more. It returns how many it has handled of those that other actors
-// had sent on the device.
+// drain waits until the actor has handled its messages, can handle no more, or ctx is
+// cancelled. It returns the number of messages from other actors on the device that
+// were handled meanwhile.
 func (c *core) drain(ctx context.Context) (handled int, err error) {
 	if !c.runs() {
 		return 0, nil
@@ -210,8 +212,9 @@ func (c *core) drain(ctx context.Context) (handled int, err error) {
 	return max(begin-mail, 0), err
 }
 
-// finish ends an actor that takes no more messages and had so many, and has handled
-// so many of other actors since. Whoever has set ending calls it.
+// finish ends an actor that accepts no more messages. before is the number of
+// messages that it had, mail the number of messages from other actors that it has
+// handled since. Only the caller that has set ending calls it.
 func (c *core) finish(before, mail int) {
 	c.setState(Terminated)
 	c.err = errors.Join(c.err, c.leave(), c.shutBox(), c.rt.groups.vacate(c))
@@ -223,13 +226,13 @@ func (c *core) finish(before, mail int) {
 	}
 	left := c.discard()
 	kept := min(left, c.rt.letterRoom())
-	c.farewell = Farewell{Drained: max(before, left) - left + mail, DeadLettered: kept, Dropped: left - kept}
+	c.termination = Termination{Drained: max(before, left) - left + mail, DeadLettered: kept, Dropped: left - kept}
 	c.rt.unregister(c)
 	c.depart()
 	close(c.over)
 }
 
-// leave has the server take note that the actor has ended, and does what its loop has
+// leave tells the server that the actor has ended, and completes what its loop has
 // left undone.
 func (c *core) leave() error {
 	err := c.server.hold()
@@ -251,16 +254,15 @@ func (c *core) end() error {
 	return err
 }
 
-// fail notes that the handler has failed on a message. It may be called while the
-// actor is held.
-func (c *core) fail(err error) { c.falter(err, 1) }
+// fail records that the handler failed on a message. The actor may be held.
+func (c *core) fail(err error) { c.failOn(err, 1) }
 
-// stall notes that the handler does not return. The message is not handled until it
-// does, or the actor ends: what becomes of it is counted then.
-func (c *core) stall(err error) { c.falter(err, 0) }
+// stall records that the handler does not return. Its message is counted when the
+// handler returns or the actor ends.
+func (c *core) stall(err error) { c.failOn(err, 0) }
 
-// falter is fail on so many messages.
-func (c *core) falter(err error, messages uint64) {
+// failOn is fail for a number of messages.
+func (c *core) failOn(err error, messages uint64) {
 	c.reason.Store(&err)
 	c.rt.traces.Mark(c.name, "failure", 0, err.Error())
 	for {
@@ -270,7 +272,7 @@ func (c *core) falter(err error, messages uint64) {
 		case Terminated:
 			c.meter.failed.Add(messages)
 			return
-		case Terminating: // there is nobody to restart it for
+		case Terminating: // nothing is left to restart the actor for
 			to = Terminated
 		}
 		if c.move(s, to) {
@@ -279,22 +281,22 @@ func (c *core) falter(err error, messages uint64) {
 	}
 	c.rt.mu.Lock()
 	defer c.rt.mu.Unlock()
-	c.meter.failed.Add(messages) // whoever sees it and closes the runtime waits for the supervisors
+	c.meter.failed.Add(messages) // a goroutine that sees this count and closes the runtime waits for the supervisors
 	n := c.meter.failures.Add(1)
 	c.rt.begin(func() { c.supervise(Failure{Actor: c.name, Err: err, Count: n}) })
 }
 
-// stopped notes that the handler has stopped the actor.
+// stopped records that the handler has stopped the actor.
 func (c *core) stopped() {
 	c.setState(Terminated)
-	c.rt.background(func() { // Close, once it has begun, does it itself
+	c.rt.background(func() { // once Close has begun, it does this itself
 		if c.ending.CompareAndSwap(false, true) {
 			c.finish(0, 0)
 		}
 	})
 }
 
-// runs reports whether the actor's loop is to run.
+// runs reports whether the actor's loop should run.
 func (l *life) runs() bool {
 	s := l.current()
 	return s == Active || s == Terminating
@@ -308,7 +310,7 @@ func (l *life) cause() error {
 	return l.failure()
 }
 
-// failure is the last one of the handler, or nil.
+// failure returns the last failure of the handler, or nil.
 func (l *life) failure() error {
 	if e := l.reason.Load(); e != nil {
 		return *e
@@ -316,61 +318,60 @@ func (l *life) failure() error {
 	return nil
 }
 
-// denied is the error of an operation that the state does not allow.
+// denied returns the error of an operation that the state does not allow.
 func (l *life) denied(op string, uncertain bool) error { return l.deniedIn(l.current(), op, uncertain) }
 
-// deniedIn is denied for a state that the actor was in.
+// deniedIn is denied for a state that the actor was in before.
 func (l *life) deniedIn(s State, op string, uncertain bool) error {
 	return &StateError{Actor: l.name, State: s, Op: op, Err: l.cause(), Uncertain: uncertain}
 }
 
-// Failure is a handler's failure, as its supervisor learns of it.
+// Failure describes a handler's failure for a supervisor.
 type Failure struct {
 	Actor string
-	Err   error  // a *gpu.KernelError or a *PanicError if it is known where and how
-	Count uint64 // failures of this actor so far, with this one
-	// Escalated is set if the actor's own supervisor has passed the failure on, or
-	// has had the actor restarted too often.
+	Err   error  // a *gpu.KernelError or a *PanicError if position and cause are known
+	Count uint64 // failures of this actor so far, including this one
+	// Escalated is set if the actor's own supervisor has escalated the failure, or
+	// has restarted the actor too often.
 	Escalated bool
 }
 
-// Decision is what happens to an actor whose handler has failed. One whose handler does
-// not return goes on once it does.
+// Decision is what to do with an actor whose handler has failed. If the handler has not
+// returned, the decision takes effect once it does.
 type Decision uint8
 
 // Decisions.
 const (
-	Leave    Decision = iota // it stays failed and keeps its messages
-	Resume                   // it goes on with its state and the next message
-	Renew                    // it goes on with the state that it was spawned with
+	Leave    Decision = iota // the actor stays failed and keeps its messages
+	Resume                   // it continues with its state and the next message
+	Renew                    // it continues with the state that it was spawned with
 	End                      // it terminates
 	Escalate                 // the runtime's supervisor decides
 )
 
-// EscalationError is a failure that was passed on and that no supervisor has dealt
-// with. The actor stays failed. [Runtime.Close] returns it.
+// EscalationError is a failure that was escalated and that no supervisor has handled.
+// The actor stays failed. [Runtime.Close] returns it.
 type EscalationError struct{ Failure Failure }
 
 // Error names the actor.
 func (e *EscalationError) Error() string {
-	return fmt.Sprintf("ring: actor %s stays failed after %d failures, no supervisor has dealt with the last: %v", e.Failure.Actor, e.Failure.Count, e.Failure.Err)
+	return fmt.Sprintf("ring: actor %s stays failed after %d failures; no supervisor handled the last one: %v", e.Failure.Actor, e.Failure.Count, e.Failure.Err)
 }
 
 // Unwrap returns why the handler failed.
 func (e *EscalationError) Unwrap() error { return e.Failure.Err }
 
-// supervision is who decides about an actor's failures, and how often it has been
-// restarted.
+// supervision contains the supervisor of an actor and the history of its restarts.
 type supervision struct {
 	own    func(Failure) Decision
-	most   int           // restarts
-	within time.Duration // of this time
+	most   int           // maximum number of restarts
+	within time.Duration // within this time
 
 	mu       sync.Mutex
-	restarts []time.Time // the latest, most of them at most
+	restarts []time.Time // the latest restarts, at most that many
 }
 
-// allows reports whether there may be one more restart, and notes it.
+// allows reports whether another restart is allowed, and records it.
 func (s *supervision) allows(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -383,9 +384,9 @@ func (s *supervision) allows(now time.Time) bool {
 	return true
 }
 
-// supervise asks the supervisors about a failure, and does as they say. One call at
-// a time is under way, but for a handler that was stuck and fails when it returns: else
-// the actor fails again only after it has been restarted.
+// supervise asks the supervisors about a failure, and carries out the decision. There
+// is one call at a time per actor, because an actor fails again only after a restart.
+// The exception is a stuck handler that returns and fails.
 func (c *core) supervise(f Failure) {
 	d := Escalate
 	if own := c.supervision.own; own != nil {
@@ -419,15 +420,15 @@ func (c *core) supervise(f Failure) {
 	}
 }
 
-// Pauses between looks whether a handler that was stuck has returned.
+// Pauses between checks whether a stuck handler has returned.
 const (
 	shortLook = time.Millisecond
 	longLook  = 50 * time.Millisecond
 )
 
-// restartOnceReturned restarts an actor. If its handler is stuck it waits until that
-// returns, somebody else has restarted or ended the actor, or the runtime is closed,
-// which says what is stuck then.
+// restartOnceReturned restarts an actor. If its handler is stuck, it waits until the
+// handler returns, another goroutine has restarted or ended the actor, or the runtime
+// is closed, which then reports stuck actors.
 func (c *core) restartOnceReturned(fresh bool) error {
 	for pause := shortLook; ; pause = min(2*pause, longLook) {
 		err := c.restart(fresh)
@@ -442,7 +443,7 @@ func (c *core) restartOnceReturned(fresh bool) error {
 	}
 }
 
-// ask calls a supervisor. One that panics has not dealt with the failure.
+// ask calls a supervisor. A supervisor that panics has not handled the failure.
 func (rt *Runtime) ask(supervisor func(Failure) Decision, f Failure) (d Decision) {
 	d = Escalate
 	defer func() {

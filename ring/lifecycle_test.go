@@ -19,12 +19,12 @@ import (
 type command int
 
 const (
-	count command = iota // reply with how many it has counted
+	count command = iota // reply with the count so far
 	crash
 	wait // for the gate
 )
 
-// subject is an actor and the gate that its handler waits for.
+// subject is an actor, and the gate that its handler waits for.
 type subject struct {
 	*ring.Actor[command, int]
 	begun, gate chan bool
@@ -50,7 +50,7 @@ func newSubject(t *testing.T, rt *ring.Runtime, o ring.Options) *subject {
 	return s
 }
 
-// in brings a new actor into a state.
+// in puts a new actor into a state.
 func (s place) in(t *testing.T, ctx context.Context, rt *ring.Runtime) *subject {
 	a := newSubject(t, rt, ring.Options{Inactive: s.state == ring.Launched, MaxRestarts: 1})
 	do := func(err error) {
@@ -165,17 +165,17 @@ func TestOperationsInEveryState(t *testing.T) {
 
 func TestTerminateAccountsForEveryMessage(t *testing.T) {
 	for _, tt := range []struct {
-		name    string
-		state   ring.State
-		letters int // room for them
-		patient bool
-		want    ring.Farewell
+		name        string
+		state       ring.State
+		letters     int // capacity for dead letters
+		giveUpIfDue bool
+		want        ring.Termination
 	}{
-		{"an active actor handles its messages", ring.Active, 100, true, ring.Farewell{Drained: 20}},
-		{"one that may not take its time has handled some", ring.Active, 100, false, ring.Farewell{Drained: 1, DeadLettered: 19}},
-		{"an inactive one handles none", ring.Launched, 100, true, ring.Farewell{DeadLettered: 20}},
-		{"nor does a deactivated one", ring.Deactivated, 100, true, ring.Farewell{DeadLettered: 20}},
-		{"there may be too little room for dead letters", ring.Deactivated, 8, true, ring.Farewell{DeadLettered: 8, Dropped: 12}},
+		{"an active actor handles its messages", ring.Active, 100, true, ring.Termination{Drained: 20}},
+		{"one that may not take its time has handled some", ring.Active, 100, false, ring.Termination{Drained: 1, DeadLettered: 19}},
+		{"an inactive one handles none", ring.Launched, 100, true, ring.Termination{DeadLettered: 20}},
+		{"nor does a deactivated one", ring.Deactivated, 100, true, ring.Termination{DeadLettered: 20}},
+		{"there may be too little room for dead letters", ring.Deactivated, 8, true, ring.Termination{DeadLettered: 8, Dropped: 12}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rt, ctx := open(t, ring.Config{DeadLetters: tt.letters}), within(t)
@@ -191,7 +191,7 @@ func TestTerminateAccountsForEveryMessage(t *testing.T) {
 				}
 			}
 			limited := ctx
-			if tt.patient {
+			if tt.giveUpIfDue {
 				a.open()
 				go func() {
 					for range a.begun {
@@ -214,32 +214,32 @@ func TestTerminateAccountsForEveryMessage(t *testing.T) {
 				}()
 				defer close(a.begun)
 			}
-			var farewells [3]ring.Farewell
+			var terminations [3]ring.Termination
 			var callers sync.WaitGroup
-			for i := range farewells {
+			for i := range terminations {
 				callers.Go(func() {
 					f, err := a.Terminate(limited)
-					for errors.Is(err, context.Canceled) { // another ends it
+					for errors.Is(err, context.Canceled) { // another call ends it
 						f, err = a.Terminate(ctx)
 					}
 					if err != nil {
 						t.Error(err)
 					}
-					farewells[i] = f
+					terminations[i] = f
 				})
 			}
 			callers.Wait()
-			for _, f := range farewells {
+			for _, f := range terminations {
 				switch {
 				case f == tt.want:
-				case tt.state == ring.Active && tt.patient && f.Drained <= 20 && f.DeadLettered+f.Dropped == 0:
-				case tt.state == ring.Active && !tt.patient && f.Drained >= 1 && f.Drained < 20 && f.Drained+f.DeadLettered == 20:
+				case tt.state == ring.Active && tt.giveUpIfDue && f.Drained <= 20 && f.DeadLettered+f.Dropped == 0:
+				case tt.state == ring.Active && !tt.giveUpIfDue && f.Drained >= 1 && f.Drained < 20 && f.Drained+f.DeadLettered == 20:
 				default:
 					t.Errorf("%+v, want %+v", f, tt.want)
 				}
 			}
-			if n := rt.DeadLetters().Len(); n != farewells[0].DeadLettered {
-				t.Errorf("%d dead letters, want %d", n, farewells[0].DeadLettered)
+			if n := rt.DeadLetters().Len(); n != terminations[0].DeadLettered {
+				t.Errorf("%d dead letters, want %d", n, terminations[0].DeadLettered)
 			}
 		})
 	}
@@ -321,7 +321,7 @@ func TestDeadLettersSayWhenItHappened(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	failed := time.Now()
-	time.Sleep(50 * time.Millisecond) // before anybody looks
+	time.Sleep(50 * time.Millisecond) // before any check
 	n := 0
 	for l := range rt.DeadLetters().All() {
 		n++
@@ -434,7 +434,7 @@ func TestCloseSaysWhatIsLeft(t *testing.T) {
 	}
 }
 
-func TestCloseIsSafeBesideEverythingElse(t *testing.T) {
+func TestCloseIsSafeDuringAllOtherCalls(t *testing.T) {
 	for range 20 {
 		rt, ctx := openAlone(t, ring.Config{}), within(t)
 		var users sync.WaitGroup
@@ -581,8 +581,8 @@ func TestActorsThatStopWhileTheRuntimeIsClosed(t *testing.T) {
 	}
 }
 
-// TestHostActorsSpawnedDuringCloseEnd spawns host actors while their runtime is closed.
-// Those that are spawned in time end with it.
+// TestHostActorsSpawnedDuringCloseEnd spawns host actors while their runtime is being
+// closed. Those that are spawned in time end with it.
 func TestHostActorsSpawnedDuringCloseEnd(t *testing.T) {
 	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
 	if err != nil {

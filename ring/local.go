@@ -18,9 +18,9 @@ import (
 	"quern.dev/ring/internal/workers"
 )
 
-// local is an actor's block on a device whose kernels run in their caller: the
-// loop is not resident, but handles what is in the mailboxes and ends. Whoever
-// waits for a reply and cannot be cancelled runs it; for all others the worker pool does.
+// local is an actor's block on a device that runs kernels in the calling goroutine. The
+// loop is not resident: it handles the messages in the mailboxes and returns. A caller
+// that waits for a reply and cannot be cancelled runs it; otherwise the worker pool does.
 type local struct {
 	_      [cacheLine]byte // blocks run on different processors
 	cohort *cohort
@@ -28,19 +28,19 @@ type local struct {
 	block  int
 
 	turn    sync.Mutex   // held while the block runs
-	halting atomic.Int32 // callers that wait for the turn to hold the block; nobody else takes it meanwhile
+	halting atomic.Int32 // callers that wait for the turn in order to hold the block; others do not take it then
 
 	// Guarded by turn. The watchdog reads call.
 	call    atomic.Pointer[gpu.InlineLaunch]
-	grown   uint64      // of the post memory when call was made
+	grown   uint64      // post.Memory.Grown when call was made
 	shape   *loop.Shape // argument of call
 	cursors []uint32
-	holds   int // that keep it from running
+	holds   int // holds that keep the block from running
 	closed  bool
 
-	kicked   atomic.Bool  // it is in a queue of the pool, or a worker runs it
+	kicked   atomic.Bool  // the task is in a queue of the pool, or a worker runs it
 	missed   atomic.Bool  // a worker wanted to run the block while another goroutine had the turn
-	byWorker atomic.Bool  // a worker runs the block
+	byWorker atomic.Bool  // a worker is running the block
 	task     workers.Task // runs the block
 
 	door    sync.Mutex
@@ -48,22 +48,23 @@ type local struct {
 	waiting atomic.Int32
 
 	epoch atomic.Uint32  // of the run
-	stuck atomic.Bool    // a message has taken longer than the runtime's patience
-	timer watchdog.Timer // the watchdog's
+	stuck atomic.Bool    // the current message has exceeded the handler timeout
+	timer watchdog.Timer // used by the watchdog
 	_     [cacheLine]byte
 }
 
-// locals runs the blocks of a cohort where kernels run in their caller.
+// locals runs the blocks of a cohort on a device that runs kernels in the calling
+// goroutine.
 type locals struct {
 	*cohort
-	halts       sync.Mutex               // held by whoever takes the turns of several blocks
+	halts       sync.Mutex               // held to take the turns of several blocks
 	list        atomic.Pointer[[]*local] // by block; the cohort's mutex is held to change it
-	cursorWords *gpu.HostBuffer[uint32]  // in memory of the host, which reads them between runs
+	cursorWords *gpu.HostBuffer[uint32]  // in host memory; the host reads them between runs
 }
 
 func (c *locals) prepare() error { return nil }
 
-// stateStep keeps states apart that run on different processors: in different cache lines.
+// stateStep places states in different cache lines, because different processors use them.
 func (c *locals) stateStep(size int) int {
 	switch {
 	case size == 0:
@@ -91,7 +92,7 @@ func (c *locals) occupied(int) bool { return false }
 
 func (c *locals) resume() error { return c.resumeAmong(func(int) bool { return true }) }
 
-// waiter is who waits until a ticket is handled.
+// waiter waits until a ticket is handled.
 type waiter struct {
 	m      *mailbox
 	ticket uint64
@@ -101,20 +102,21 @@ type waiter struct {
 
 var waiters = sync.Pool{New: func() any { return &waiter{wake: make(chan struct{}, 1)} }}
 
-// How many messages a block handles before others get a turn, on the CPU and on
-// the simulator, which is a thousand times as slow.
+// The maximum number of messages that a block handles before others get a turn, on
+// the CPU and on the simulator, which is a thousand times as slow.
 const (
 	turnMessages      = 256
 	simulatedMessages = 64
 )
 
-// handled waits until a ticket is handled, or cannot be, or ctx is cancelled, and
-// reports whether it is.
+// handled waits until a ticket is handled or cannot be handled, or ctx is cancelled.
+// It reports whether the ticket is handled.
 func (l *local) handled(ctx context.Context, m *mailbox, ticket uint64) (bool, error) {
 	if m.handled(ticket) {
 		return true, nil
 	}
-	// A caller that can be cancelled must be able to go while the handler goes on.
+	// A caller that can be cancelled must be able to return while the handler is
+	// running.
 	if ctx.Done() == nil && l.take() {
 		err := l.run(nil)
 		l.turn.Unlock()
@@ -126,7 +128,7 @@ func (l *local) handled(ctx context.Context, m *mailbox, ticket uint64) (bool, e
 	return l.wait(ctx, m, ticket)
 }
 
-// wait has another goroutine run the block.
+// wait makes another goroutine run the block.
 func (l *local) wait(ctx context.Context, m *mailbox, ticket uint64) (bool, error) {
 	if ctx.Err() != nil {
 		return false, nil
@@ -154,7 +156,7 @@ func (l *local) wait(ctx context.Context, m *mailbox, ticket uint64) (bool, erro
 	return m.handled(ticket), err
 }
 
-// leave ends a wait that nobody has ended.
+// leave ends a wait that has not been ended yet.
 func (l *local) leave(w *waiter) {
 	l.door.Lock()
 	defer l.door.Unlock()
@@ -165,8 +167,8 @@ func (l *local) leave(w *waiter) {
 	<-w.wake
 }
 
-// over reports whether there is nothing to wait for. The slot of a message whose
-// reply nobody waits for may be another one's by now.
+// over reports whether there is nothing left to wait for. The slot of a message
+// without a waiting caller may already be reused.
 func (l *local) over(w *waiter) bool {
 	s := l.actor.current()
 	return s == Failed || s == Terminated || w.m.handled(w.ticket) || w.m.slot(w.ticket).Load()>>useBits > w.ticket
@@ -186,7 +188,8 @@ func (l *local) wake(err error) {
 	})
 }
 
-// after does what is due after a run of the block, without the turn.
+// after does the work that follows a run of the block. The caller does not hold the
+// turn.
 func (l *local) after(err error) {
 	if l.waiting.Load() > 0 {
 		l.wake(err)
@@ -202,20 +205,20 @@ func (l *local) take() bool { return l.halting.Load() == 0 && l.turn.TryLock() }
 
 func (l *local) kick() { l.kickBy(nil) }
 
-// kickBy is kick by a worker, nil for other goroutines.
+// kickBy is kick for worker w, or for another goroutine if w is nil.
 func (l *local) kickBy(w *workers.Worker) {
 	if !l.kicked.Load() && !l.kicked.Swap(true) {
 		l.cohort.rt.workers.Add(&l.task, w)
 	}
 }
 
-// serve runs the block, if nobody else does, for a worker.
+// serve runs the block for a worker, unless another goroutine does.
 func (l *local) serve(w *workers.Worker) {
 	if !l.take() {
 		l.kicked.Store(false)
 		l.missed.Store(true)
-		// Either whoever has the turn, or waits for it, sees this after it, or it is free
-		// by now.
+		// Either the goroutine that has the turn, or waits for it, sees this when it is
+		// done, or the turn is free.
 		if !l.take() {
 			return
 		}
@@ -225,7 +228,7 @@ func (l *local) serve(w *workers.Worker) {
 	l.byWorker.Store(false)
 	l.kicked.Store(false)
 	l.actor.refill()
-	more := err == nil && l.ready() // these may have come before that, and have kicked nobody
+	more := err == nil && l.ready() // these may have arrived before, without a kick
 	l.turn.Unlock()
 	if err != nil && l.waiting.Load() == 0 {
 		l.cohort.rt.record(err)
@@ -236,12 +239,13 @@ func (l *local) serve(w *workers.Worker) {
 	}
 }
 
-// ready reports whether the block can run and has messages. The turn is held.
+// ready reports whether the block can run and has messages. The caller holds the
+// turn.
 func (l *local) ready() bool {
 	return l.holds == 0 && !l.closed && l.actor.runs() && l.pending() > 0
 }
 
-// pending counts the messages in the mailboxes. The turn is held.
+// pending returns the number of messages in the mailboxes. The caller holds the turn.
 func (l *local) pending() uint32 {
 	n := uint32(0)
 	for level, m := range l.actor.mailboxes {
@@ -253,8 +257,8 @@ func (l *local) pending() uint32 {
 	return n + l.cohort.rt.post.Waiting(l.actor.box)
 }
 
-// run handles messages, if it can. The turn is held. w is the worker that runs the
-// block, nil for other goroutines.
+// run handles messages, if the block can run. The caller holds the turn. w is the
+// worker that runs the block, nil for other goroutines.
 func (l *local) run(w *workers.Worker) error {
 	if !l.ready() {
 		return nil
@@ -293,11 +297,11 @@ func (l *local) run(w *workers.Worker) error {
 	return l.end(err)
 }
 
-// wakeReceivers has the actors served that the block has sent messages to, and whose own
-// blocks did not run. w is the worker that has run the block.
+// wakeReceivers kicks the actors that the block has sent messages to and whose own
+// blocks are not running. w is the worker that has run the block.
 func (l *local) wakeReceivers(w *workers.Worker) {
 	rt := l.cohort.rt
-	if rt.dev.Backend() == gpu.Sim { // its loop is that of GPUs, which rings bells
+	if rt.dev.Backend() == gpu.Sim { // its loop is the GPU form, which rings bells
 		rt.answerBells()
 		rt.collectInboxes()
 		return
@@ -327,7 +331,7 @@ func (l *local) wakeReceivers(w *workers.Worker) {
 	}
 }
 
-// most is how many messages the block handles at a time.
+// most returns the maximum number of messages that the block handles per run.
 func (l *local) most() uint32 {
 	if l.cohort.rt.dev.Backend() == gpu.Sim {
 		return simulatedMessages
@@ -335,7 +339,7 @@ func (l *local) most() uint32 {
 	return turnMessages
 }
 
-// prepare makes the call.
+// prepare makes the inline launch.
 func (l *local) prepare() error {
 	c := l.cohort
 	launch, err := c.program.Kernel.Begin(c.stream, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: c.program.Threads}).Shared(c.sharedBytes()))
@@ -357,10 +361,10 @@ func (l *local) prepare() error {
 	return nil
 }
 
-// end looks at how the loop has left. The turn is held.
+// end evaluates how the loop has left. The caller holds the turn.
 func (l *local) end(err error) error {
 	fault, failed := errors.AsType[*gpu.KernelError](err)
-	_, cancelled := errors.AsType[*StuckError](err) // by the watchdog, which has told
+	_, cancelled := errors.AsType[*StuckError](err) // by the watchdog, which has reported it
 	if err != nil && !failed && !cancelled {
 		return err
 	}
@@ -369,10 +373,10 @@ func (l *local) end(err error) error {
 	case failed:
 		why = l.cohort.explain(fault)
 	case err == nil:
-		why = errors.New("the handler has ended its threads")
+		why = errors.New("all threads of the handler have exited")
 	}
 	left := atomic.LoadUint64(l.cohort.left(l.block))
-	silent := left>>32 != uint64(l.shape.Epoch) // none of its threads was left to say so
+	silent := left>>32 != uint64(l.shape.Epoch) // no thread was left to report why
 	switch {
 	case !silent && uint32(left) == mail.Stopped:
 		l.actor.stopped()
@@ -382,8 +386,8 @@ func (l *local) end(err error) error {
 	case !silent:
 		l.actor.failedBefore(l.cursors, why)
 	}
-	// The loop has not said that it sleeps. Actors that send to it after a restart are to
-	// ring.
+	// The loop has not marked itself as asleep. Actors that send to it after a restart
+	// must ring the bell.
 	if err := l.cohort.rt.post.Write(l.actor.box.At()+mail.BoxAsleep, 1); err != nil {
 		return err
 	}
@@ -401,9 +405,9 @@ func (l *local) end(err error) error {
 	return nil
 }
 
-// settle leaves in place of a loop that has ended without a word, and answers the
-// message that it was at. It reports whether there was one: that of a handler which
-// did not return is given up when the actor ends.
+// settle does the work of a loop that has ended without a report, and answers its
+// current message. It reports whether there was one. The message of a stuck handler
+// is given up when the actor ends.
 func (l *local) settle(why error) (found bool) {
 	atomic.StoreUint64(l.cohort.left(l.block), uint64(l.shape.Epoch)<<32|mail.Failed)
 	source := l.cursors[mail.AtSource]
@@ -427,14 +431,14 @@ func (l *local) hold() error {
 	return nil
 }
 
-// halt takes the turns of blocks, each at the end of the message that its handler is at.
-// All are asked to leave before it waits for any. It returns those whose handlers
-// do not return within the runtime's patience, and gives them up: their turns it does not
-// have. A block that waits for the device, as those of the simulator do, has not begun;
-// the handler that is given up may be what it waits for.
+// halt takes the turns of blocks, each at the next message boundary. It asks all blocks
+// to leave before it waits for any. Blocks whose handlers do not return within the
+// handler timeout are given up and returned; halt does not hold their turns. A block that
+// is waiting for the device, as on the simulator, has not begun; it may be waiting for a
+// handler that is given up.
 //
-// Of several callers with several blocks each would have turns that the others wait for:
-// they hold locals.halts.
+// The caller holds locals.halts. Otherwise two callers could each hold turns that the
+// other waits for.
 func halt(list []*local) (stuck []*local) {
 	for _, l := range list {
 		l.halting.Add(1)
@@ -459,7 +463,7 @@ func halt(list []*local) (stuck []*local) {
 				continue
 			}
 			t, call := &timers[k], l.call.Load()
-			t.Timeout = l.cohort.rt.config.Patience
+			t.Timeout = l.cohort.rt.config.HandlerTimeout
 			switch {
 			case l.stuck.Load(), call != nil && call.Running() && t.Check(time.Now(), l.far()):
 				l.giveUp(call)
@@ -478,9 +482,9 @@ func halt(list []*local) (stuck []*local) {
 	return stuck
 }
 
-// release ends a wait for the turn, with or without having got it. Others who wait ask
-// the block to leave again. Workers that could not run the block meanwhile need not be
-// told: whoever has the turn looks for messages after it.
+// release ends a wait for the turn, successful or not. Other waiting callers ask the
+// block to leave again. Workers that could not run the block meanwhile need no
+// notification: the goroutine that has the turn checks for messages after it.
 func (l *local) release() {
 	atomic.AndUint64(l.cohort.command(l.block), ^uint64(leave))
 	l.halting.Add(-1)
@@ -494,7 +498,7 @@ func (l *local) resume() error {
 	if more {
 		l.kick()
 	}
-	l.wake(nil) // if the actor has ended
+	l.wake(nil) // in case the actor has ended
 	return nil
 }
 
@@ -514,7 +518,7 @@ func (c *locals) serve(i int, a *core) server {
 	for _, m := range a.mailboxes {
 		m.arrivals = newArrivals(int(m.mask) + 1)
 	}
-	list := slices.Clone(c.blocks()) // others are at work on that
+	list := slices.Clone(c.blocks()) // other goroutines read the old list
 	if i < len(list) {
 		list[i].retire()
 		list[i] = l
@@ -525,21 +529,21 @@ func (c *locals) serve(i int, a *core) server {
 	return l
 }
 
-// retire ends the server of an actor that has terminated.
+// retire ends the server of a terminated actor.
 func (l *local) retire() {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	l.shut()
 }
 
-// shut ends the block. The turn is held.
+// shut ends the block. The caller holds the turn.
 func (l *local) shut() {
 	l.closed = true
 	l.call.Swap(nil).Close()
 }
 
-// blocks returns the local actors there are. It does not wait for one that is being made:
-// that may wait for a handler, which the watchdog has to find.
+// blocks returns the existing blocks. It does not wait for one that is being made: that
+// may be waiting for a handler, which the watchdog must detect.
 func (c *locals) blocks() []*local {
 	if list := c.list.Load(); list != nil {
 		return *list
@@ -547,8 +551,8 @@ func (c *locals) blocks() []*local {
 	return nil
 }
 
-// hold holds all local actors, and those that are made until they are
-// resumed, or none.
+// hold holds all local actors, including those that are made before resume. If it
+// fails, it holds none.
 func (c *locals) hold() error {
 	c.mu.Lock()
 	c.holds.Add(1)
@@ -569,16 +573,16 @@ func (c *locals) hold() error {
 	return nil
 }
 
-// stuckOf is the error of handlers that do not return, of at least one block.
+// stuckOf returns the error for the stuck handlers of one or more blocks.
 func stuckOf(list []*local) error {
-	e := &StuckError{After: list[0].cohort.rt.config.Patience}
+	e := &StuckError{After: list[0].cohort.rt.config.HandlerTimeout}
 	for _, l := range list {
 		e.Actors = append(e.Actors, l.actor.name)
 	}
 	return e
 }
 
-// resumeAmong ends a hold of the blocks whose number is among them.
+// resumeAmong ends a hold of the blocks that among selects.
 func (c *locals) resumeAmong(among func(int) bool) error {
 	c.mu.Lock()
 	c.holds.Add(-1)
@@ -613,9 +617,9 @@ func (c *locals) close() error {
 	return nil
 }
 
-// linger ends the local actors whose handlers did not return for close and
-// have returned since. It is an error if some have not.
-func (c *locals) linger() error {
+// linger ends the local actors whose handlers have returned since close. It returns
+// an error if some have not.
+func (c *locals) finishClose() error {
 	var stuck []*local
 	for _, l := range c.blocks() {
 		if !l.turn.TryLock() {
@@ -631,10 +635,10 @@ func (c *locals) linger() error {
 	return nil
 }
 
-// overdue is the error of a handler that does not return.
+// overdue returns the error of a stuck handler.
 func (l *local) overdue() error { return stuckOf([]*local{l}) }
 
-// watchLocal looks for handlers that do not return.
+// watchLocal detects stuck handlers.
 func (rt *Runtime) watchLocal() {
 	ticker := time.NewTicker(max(rt.watchdog().Interval(), time.Millisecond))
 	defer ticker.Stop()
@@ -653,7 +657,7 @@ func (rt *Runtime) watchLocal() {
 	}
 }
 
-// check finds out whether the block has been at one message for too long.
+// check detects that the block has been at the same message for too long.
 func (l *local) check(now time.Time) {
 	call := l.call.Load()
 	running := call != nil && l.epoch.Load() != 0 && atomic.LoadUint64(l.cohort.left(l.block)) == 0 && call.Running()
@@ -665,8 +669,7 @@ func (l *local) check(now time.Time) {
 	}
 }
 
-// giveUp ends a handler that does not return, where that is possible, and has nobody wait
-// for it.
+// giveUp stops a stuck handler if that is possible, and ends the waits for it.
 func (l *local) giveUp(call *gpu.InlineLaunch) {
 	if l.stuck.Swap(true) {
 		return
@@ -680,8 +683,8 @@ func (l *local) giveUp(call *gpu.InlineLaunch) {
 	l.wake(nil)
 }
 
-// far is how far the block is: it becomes more with each run, and with each message
-// of a run.
+// far returns a number that grows with each run of the block and with each message of
+// a run.
 func (l *local) far() uint64 {
 	n := uint64(l.epoch.Load()) + uint64(l.cohort.rt.post.Head(l.actor.box))
 	for _, m := range l.actor.mailboxes {

@@ -11,67 +11,68 @@ import (
 	"quern.dev/ring/internal/rings"
 )
 
-// What a slot of a mailbox is in use for: the lower bits of its state.
+// Uses of a slot of a mailbox: the lower bits of its state.
 const (
-	vacant    = iota // by nobody: the next ticket for it may be taken
+	vacant    = iota // free: the next ticket for it may be taken
 	asked            // the reply goes to the caller of Ask that has the ticket
 	sent             // the reply goes to Receive
-	lost             // as sent, but the handler failed, which is counted
-	unheard          // nobody waits for the reply
-	withdrawn        // its caller of Ask was told that it is not handled
-	closing          // whoever set this looks at what became of the message, and frees the slot
+	lost             // like sent, but the handler failed, and that is counted
+	unheard          // the reply is discarded
+	withdrawn        // the caller of Ask was told that the message is not handled
+	closing          // the goroutine that set this reads the outcome of the message, and frees the slot
 
 	useBits = 3
 	useMask = 1<<useBits - 1
 )
 
-// closed is the bit of a tail that says that there will be no more messages.
+// closed is the bit of a tail which means that no more messages are accepted.
 const closed = 1 << 63
 
-// discarded is the outcome of a message of an actor that has ended before it
-// handled it, beside those of package mail. The host writes it.
+// discarded is the outcome of a message that was unhandled when its actor ended. The
+// host writes it. The other outcomes are in package mail.
 const discarded = 0x1ff
 
-// gaveUp is what became of a message whose caller of Ask was told that the actor does not
-// handle it, as lost sees it.
+// gaveUp is passed to lost for a message whose caller of Ask was told that the actor does
+// not handle it.
 const gaveUp = 0x1fe
 
-// mailbox is the host's half of a mailbox; package mail describes the rings. It
-// is safe for concurrent use. Tickets count in 64 bits, of which the rings know 32.
+// mailbox is the host's half of a mailbox; package mail describes the rings. It is
+// safe for concurrent use. Tickets have 64 bits, of which the rings store the lower
+// 32.
 //
-// The state of a slot is a ticket and what it is used for. A slot goes from
-// (n, vacant) through (n, asked), (n, sent) or (n, unheard), once the message has
-// been put, to (n+slots, vacant): at any time one ticket owns it.
+// The state of a slot consists of a ticket and a use. When its message has been
+// written, a slot goes from (n, vacant) through (n, asked), (n, sent) or (n, unheard)
+// to (n+slots, vacant). At any time exactly one ticket owns it.
 type mailbox struct {
 	owner    *core
-	in       rings.Inbox // of Go's memory, or of a device's, which outlives the mailbox unless the core is detached
+	in       rings.Inbox // in Go memory or device memory that outlives the mailbox, unless the core is detached
 	out      rings.Outbox
 	mask     uint64
 	hint     *uint64  // if not nil, its upper half counts the messages
-	values   values   // if not nil, messages and replies are there instead of in the rings
+	values   values   // if not nil, messages and replies are there and not in the rings
 	arrivals arrivals // if not nil, the host measures how long messages wait
-	source   int      // which mailbox of the owner
-	first    uint64   // ticket
+	source   int      // index of the mailbox in its owner
+	first    uint64   // first ticket
 
 	failures
 
 	state []atomic.Uint64                 // by slot
-	ids   atomic.Pointer[[]atomic.Uint64] // by slot: the IDs that senders have asked for; nil if none has
+	ids   atomic.Pointer[[]atomic.Uint64] // by slot: the IDs that senders have requested; nil if there are none
 
 	_        [64]byte
-	tail     atomic.Uint64 // the next ticket, and closed
+	tail     atomic.Uint64 // next ticket, and the bit closed
 	_        [64]byte
-	received uint64 // tickets below it are not for Receive any more; core.receiving is held
-	stash    stash  // replies to tickets below it; core.receiving is held
+	received uint64 // Receive is done with lower tickets; guarded by core.receiving
+	stash    stash  // replies to lower tickets; guarded by core.receiving
 }
 
-// values are messages and replies of any type, by slot, where both sides are Go
-// code of this process. The headers in the rings say when they are there.
+// values are messages and replies of any type, by slot, for Go code in this process.
+// The headers in the rings tell when they are valid.
 type values interface {
 	put(slot int, msg unsafe.Pointer)
 	message(slot int, msg unsafe.Pointer) // copies the message
 	take(slot int, reply unsafe.Pointer)  // copies the reply
-	clear(slot int)                       // forgets both
+	clear(slot int)                       // zeroes both
 }
 
 // newMailbox makes a mailbox whose next ticket is first.
@@ -87,20 +88,20 @@ func newMailbox(owner *core, in rings.Inbox, out rings.Outbox, first uint64) *ma
 	return m
 }
 
-// next is the next ticket.
+// next returns the next ticket.
 func (m *mailbox) next() uint64 { return m.tail.Load() &^ closed }
 
-// accepted is how many messages there were.
+// accepted returns the number of accepted messages.
 func (m *mailbox) accepted() uint64 { return m.next() - m.first }
 
-// close has no more tickets claimed.
+// close prevents further claims.
 func (m *mailbox) close() { m.tail.Or(closed) }
 
 func (m *mailbox) slot(ticket uint64) *atomic.Uint64 { return &m.state[ticket&m.mask] }
 
-// claim takes the next tickets whose slots are vacant, at most so many. Whoever
-// gets them puts the messages and marks them. Only late claims are possible once
-// the mailbox is closed: of messages that were accepted before.
+// claim takes the next tickets whose slots are vacant, at most most. The caller
+// writes the messages and marks the slots. After the mailbox is closed, only late
+// claims succeed: for messages that were accepted before.
 func (m *mailbox) claim(most int, late bool) (ticket uint64, n int) {
 	for {
 		tail := m.tail.Load()
@@ -119,17 +120,17 @@ func (m *mailbox) claim(most int, late bool) (ticket uint64, n int) {
 	}
 }
 
-// mark says what a ticket's slot is used for, once the message has been put.
+// mark sets the use of a ticket's slot, once the message has been written.
 func (m *mailbox) mark(ticket, use uint64) { m.slot(ticket).Store(ticket<<useBits | use) }
 
-// vacate reports whether the slot of a ticket is vacant, after it has freed the
-// slot of a message that is handled and whose reply nobody waits for.
+// vacate reports whether the slot of a ticket is vacant. It first frees the slot if
+// the previous message is handled and its reply is not needed.
 func (m *mailbox) vacate(ticket uint64) bool {
 	s := m.slot(ticket)
 	switch v := s.Load(); {
 	case v == ticket<<useBits:
 		return true
-	case v>>useBits > ticket: // others have taken the ticket
+	case v>>useBits > ticket: // another goroutine has taken the ticket
 		return false
 	case v&useMask == unheard, v&useMask == withdrawn:
 		return m.retire(v, false)
@@ -139,8 +140,8 @@ func (m *mailbox) vacate(ticket uint64) bool {
 	return false
 }
 
-// retire frees the slot whose state was v if its message is handled and, if Receive
-// waits for what becomes of it, if that is neither a reply nor a failure.
+// retire frees the slot whose state was v if its message is handled. If Receive waits
+// for the outcome, it frees the slot only if there is neither a reply nor a failure.
 func (m *mailbox) retire(v uint64, heard bool) bool {
 	ticket := v >> useBits
 	outcome, done := m.out.Outcome(ticket)
@@ -162,11 +163,11 @@ func (m *mailbox) retire(v uint64, heard bool) bool {
 	return true
 }
 
-// pass frees the slot of a message that Receive has looked at and that has no reply.
+// pass frees the slot of a message without a reply, after Receive has seen it.
 func (m *mailbox) pass(ticket uint64, outcome uint32) {
 	for v := m.slot(ticket).Load(); v>>useBits == ticket; v = m.slot(ticket).Load() {
 		if v&useMask == closing || !m.slot(ticket).CompareAndSwap(v, ticket<<useBits|closing) {
-			runtime.Gosched() // sweep is at it
+			runtime.Gosched() // sweep is using it
 			continue
 		}
 		if v&useMask != lost {
@@ -177,7 +178,7 @@ func (m *mailbox) pass(ticket uint64, outcome uint32) {
 	}
 }
 
-// forReceive reports whether a slot's state says that Receive waits for what becomes of
+// forReceive reports whether a slot's state says that Receive waits for the outcome of
 // a ticket, and whether that is about to be known.
 func forReceive(v, ticket uint64) (waits, soon bool) {
 	if v>>useBits != ticket {
@@ -187,21 +188,20 @@ func forReceive(v, ticket uint64) (waits, soon bool) {
 	return use == sent || use == lost, use == vacant || use == closing
 }
 
-// settled ends the use of the slot of a message that is handled, and has what
-// became of it counted.
+// settled frees the slot of a message that is handled, and counts the outcome.
 func (m *mailbox) settled(ticket uint64, outcome uint32) {
 	m.count(ticket, outcome)
 	m.free(ticket)
 }
 
-// count counts a message that the handler did not handle to its end.
+// count counts a message that the handler did not handle completely.
 func (m *mailbox) count(ticket uint64, outcome uint32) {
 	if outcome >= mail.HandlerFailed {
 		m.owner.lost(m, ticket, outcome)
 	}
 }
 
-// free ends the use of a ticket's slot.
+// free frees a ticket's slot.
 func (m *mailbox) free(ticket uint64) {
 	switch {
 	case m.values != nil:
@@ -217,20 +217,20 @@ func (m *mailbox) free(ticket uint64) {
 	m.owner.pullNext()
 }
 
-// abandon leaves the reply to whoever needs the slot next.
+// abandon discards the reply when the slot is needed next.
 func (m *mailbox) abandon(ticket uint64) {
 	m.mark(ticket, unheard)
 	m.owner.pullNext()
 }
 
-// oldest is the least ticket whose slot may be in use.
+// oldest returns the smallest ticket whose slot may be in use.
 func (m *mailbox) oldest() uint64 {
 	tail := m.next()
 	return tail - min(tail-m.first, m.mask+1)
 }
 
-// sweep frees the slots of messages that are handled and that nobody waits for.
-// What the handler failed on is counted and left for Receive.
+// sweep frees the slots of messages that are handled and whose replies are not
+// needed. Failed messages are counted and kept for Receive.
 func (m *mailbox) sweep() {
 	for t, tail := m.oldest(), m.next(); t < tail; t++ {
 		v := m.slot(t).Load()
@@ -253,8 +253,8 @@ func (m *mailbox) sweep() {
 	}
 }
 
-// stash is replies that have left a ring before Receive took them, to make room for
-// messages.
+// stash contains replies that were moved out of a ring before Receive took them, to
+// make room for messages.
 type stash struct {
 	heads  queue.FIFO[stashed]
 	bodies queue.Untyped
@@ -263,11 +263,11 @@ type stash struct {
 type stashed struct {
 	heading
 	result
-	failed *HandlerError // of a message that the handler has failed on
+	failed *HandlerError // for a message that the handler failed on
 }
 
-// outstanding reports whether there are messages that Receive has not looked at.
-// core.receiving is held.
+// outstanding reports whether there are messages that Receive has not seen. The
+// caller holds core.receiving.
 func (m *mailbox) outstanding() bool { return m.received != m.next() || len(m.stash.heads.All()) > 0 }
 
 // put writes the message with a ticket.
@@ -288,7 +288,7 @@ func (m *mailbox) put(ticket uint64, e *envelope, msg unsafe.Pointer) {
 	}
 }
 
-// keepID notes the ID of a message as long as its slot is in use.
+// keepID stores the ID of a message while its slot is in use.
 func (m *mailbox) keepID(ticket, id uint64) {
 	if m.ids.Load() == nil {
 		ids := make([]atomic.Uint64, m.mask+1)
@@ -297,10 +297,10 @@ func (m *mailbox) keepID(ticket, id uint64) {
 	(*m.ids.Load())[ticket&m.mask].Store(id)
 }
 
-// handled reports whether all words of what became of a ticket have arrived.
+// handled reports whether the whole reply to a ticket has arrived.
 func (m *mailbox) handled(ticket uint64) bool { return m.out.Handled(ticket) }
 
-// result is what became of a message.
+// result is the outcome of a message.
 type result struct {
 	rings.Result
 	timed bool // Waited is known
@@ -312,7 +312,7 @@ func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (r result, ok bool) 
 		return result{}, false
 	}
 	if m.values != nil && replies(r.Outcome) {
-		m.values.take(int(ticket&m.mask), noescape(reply)) // assigns an Out, and does not keep where
+		m.values.take(int(ticket&m.mask), noescape(reply)) // assigns an Out, and does not keep the pointer
 	}
 	if !m.unmeasured(ticket) {
 		r.Waited, r.timed = m.waited(ticket, r.Waited)
@@ -320,26 +320,26 @@ func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (r result, ok bool) 
 	return r, true
 }
 
-// envelopeOf is the envelope of a message in a ring, without its deadline.
+// envelopeOf returns the envelope of a message in a ring, without its deadline.
 func envelopeOf(h rings.Header) envelope {
 	return envelope{priority: h.Priority, sender: h.Sender, correlation: h.Correlation}
 }
 
-// envelope is that of a ticket whose slot is in use.
+// envelope returns the envelope of a ticket whose slot is in use.
 func (m *mailbox) envelope(ticket uint64) envelope {
 	e := envelopeOf(m.in.Header(ticket))
 	e.id = m.knownID(ticket)
 	return e
 }
 
-// heading fills in what is known of the message of a ticket whose slot is in use.
+// heading fills in the metadata of a ticket whose slot is in use.
 func (m *mailbox) heading(ticket uint64, to *heading) {
 	h := m.in.Header(ticket)
 	to.correlation, to.sender, to.priority = h.Correlation, h.Sender, h.Priority
 	to.id = m.idOf(ticket)
 }
 
-// idOf is the ID of the message of a ticket whose slot is in use.
+// idOf returns the message ID of a ticket whose slot is in use.
 func (m *mailbox) idOf(ticket uint64) uint64 {
 	if known := m.knownID(ticket); known != 0 {
 		return known
@@ -347,7 +347,7 @@ func (m *mailbox) idOf(ticket uint64) uint64 {
 	return m.owner.id(m.source, ticket)
 }
 
-// knownID is the ID that the sender of a message knows, 0 if it has asked for none.
+// knownID returns the ID that the sender of a message has requested, or 0.
 func (m *mailbox) knownID(ticket uint64) uint64 {
 	if ids := m.ids.Load(); ids != nil {
 		return (*ids)[ticket&m.mask].Load()
@@ -364,23 +364,23 @@ func (m *mailbox) message(ticket uint64, msg unsafe.Pointer) {
 	m.in.Message(ticket, msg)
 }
 
-// pending reports whether the last ticket is not handled.
+// pending reports whether the last ticket is unhandled.
 func (m *mailbox) pending() bool {
 	tail := m.next()
 	return tail > m.first && m.slot(tail-1).Load()>>useBits == tail-1 && !m.handled(tail-1)
 }
 
-// queued counts the messages that are not handled.
+// queued returns the number of unhandled messages.
 func (m *mailbox) queued() int {
 	first, tail := m.unhandled()
 	return int(tail - first)
 }
 
-// unhandled is the first ticket that is not handled, and the next one.
+// unhandled returns the first unhandled ticket, and the next ticket.
 func (m *mailbox) unhandled() (first, tail uint64) {
-	// Messages are handled in order: the first that is not is between these.
+	// Messages are handled in order, so the first unhandled one is between these.
 	low := m.oldest()
-	high := m.next() // after that: while messages come and go oldest passes any earlier tail
+	high := m.next() // must be read second: otherwise oldest could be larger
 	tail = high
 	for low < high {
 		mid := low + (high-low)/2
@@ -397,7 +397,8 @@ func (m *mailbox) unhandled() (first, tail uint64) {
 	return low, tail
 }
 
-// marked waits until all messages that were put are marked. The mailbox is closed.
+// marked waits until all messages that were written are marked. The mailbox must be
+// closed.
 func (m *mailbox) marked() {
 	for t, tail := m.oldest(), m.next(); t < tail; t++ {
 		for m.slot(t).Load() == t<<useBits {
@@ -406,8 +407,8 @@ func (m *mailbox) marked() {
 	}
 }
 
-// discard settles the messages that are not handled, and returns how many. The
-// mailbox is closed, and nobody handles messages.
+// discard settles the unhandled messages, and returns their number. The mailbox must
+// be closed, and no handler may be running.
 func (m *mailbox) discard() (n int) {
 	for t, tail := m.oldest(), m.next(); t < tail; t++ {
 		if m.slot(t).Load()>>useBits != t || m.handled(t) {
@@ -419,13 +420,13 @@ func (m *mailbox) discard() (n int) {
 	return n
 }
 
-// settleNext settles the message at which a handler failed that has not said so, the
-// first that is not handled, and returns the cursor behind it, and whether there is
-// one. The loop's own cursor may be older than the ring: it is stored only when the
-// loop leaves the mailbox.
+// settleNext settles the message that a handler failed on without reporting it, which
+// is the first unhandled one. It returns the cursor after that message, and whether
+// there was one. The loop's own cursor may be out of date: the loop stores it only
+// when it leaves the mailbox.
 func (m *mailbox) settleNext(why error) (cursor uint32, found bool) {
 	tail := m.next()
-	ticket := max(m.first, tail-min(tail, m.mask+1)) // those before have lost their slots to others
+	ticket := max(m.first, tail-min(tail, m.mask+1)) // slots of earlier tickets have been reused
 	for ticket < tail && m.handled(ticket) {
 		ticket++
 	}
@@ -437,20 +438,20 @@ func (m *mailbox) settleNext(why error) (cursor uint32, found bool) {
 	return uint32(ticket + 1), true
 }
 
-// arrivals says of messages in a ring how long they waited before their handler ran,
-// where that does not look for messages all the time: of every 64th message, since
-// clocks and words that processors share cost as much as handing a message over. What
-// a device measures itself begins when its run does, so the host notes when that was.
+// arrivals measure how long messages in a ring waited before their handler ran, where
+// the handler's loop does not poll all the time. They measure every 64th message,
+// because clocks and shared words cost as much as handing over a message. The
+// device's own measurement begins with its run, so the host records when that was.
 //
-// One message in each group of 64 slots is measured; the index is the group's.
+// One message in each group of 64 slots is measured; the index is that of the group.
 type arrivals []arrival
 
-// waitEvery is the share of messages of which it is measured.
+// Every waitEvery-th message is measured.
 const waitEvery = 64
 
-// arrival is when a message came and when the run began that it was in, by the
-// runtime's clock. The ticket is 2 more than the message's: 0 is none, 1 one that is
-// about to be written.
+// arrival contains the time when a message arrived and the time when its run began,
+// by the runtime's clock. The ticket is that of the message plus 2: 0 means none, and
+// 1 means that the arrival is being written.
 type arrival struct {
 	ticket      atomic.Uint64
 	came, begun atomic.Int64
@@ -460,8 +461,8 @@ func newArrivals(slots int) arrivals { return make(arrivals, (slots+waitEvery-1)
 
 func (m *mailbox) arrival(ticket uint64) *arrival { return &m.arrivals[ticket&m.mask/waitEvery] }
 
-// arrive notes that messages come now that did not wait in the queue, n from a ticket
-// on.
+// arrive records that n messages, from a ticket on, arrive now. They did not wait in
+// the queue.
 func (m *mailbox) arrive(ticket uint64, n int) {
 	if m.arrivals == nil {
 		return
@@ -471,14 +472,14 @@ func (m *mailbox) arrive(ticket uint64, n int) {
 	}
 }
 
-// came notes when a message came; 0 is not known.
+// came records when a message arrived; 0 means unknown.
 func (m *mailbox) came(ticket uint64, at int64) {
 	if at == 0 || m.arrivals == nil {
 		return
 	}
 	a := m.arrival(ticket)
 	if old := a.ticket.Load(); old == 1 || !a.ticket.CompareAndSwap(old, 1) {
-		return // others have a message of these slots to measure
+		return // another message of these slots is being measured
 	}
 	a.came.Store(at)
 	a.begun.Store(0)
@@ -488,7 +489,7 @@ func (m *mailbox) came(ticket uint64, at int64) {
 	}
 }
 
-// begin notes that the messages from a ticket on, so many, are about to be handled.
+// begin records that n messages, from a ticket on, are about to be handled.
 func (m *mailbox) begin(ticket, n uint64, now int64) {
 	for t := ticket; t < ticket+n; t = (t/waitEvery + 1) * waitEvery {
 		a := m.arrival(t)
@@ -498,13 +499,13 @@ func (m *mailbox) begin(ticket, n uint64, now int64) {
 	}
 }
 
-// unmeasured reports whether it is not known how long a message waited.
+// unmeasured reports whether the waiting time of a message is unknown.
 func (m *mailbox) unmeasured(ticket uint64) bool {
 	return m.arrivals != nil && m.arrival(ticket).ticket.Load() != ticket+2
 }
 
-// waited completes the time that the device has measured of a message, and reports
-// whether it is known.
+// waited adds the time before the run to the time that the device has measured for a
+// message. It reports whether the result is known.
 func (m *mailbox) waited(ticket uint64, measured uint32) (uint32, bool) {
 	if m.arrivals == nil {
 		return measured, true
@@ -517,12 +518,12 @@ func (m *mailbox) waited(ticket uint64, measured uint32) (uint32, bool) {
 	return uint32(min(max(begun-a.came.Load(), 0)+int64(measured), 1<<32-1)), true
 }
 
-// begin notes that a run is about to handle messages.
+// begin records that a run is about to handle messages.
 func (l *local) begin(now int64) {
 	if !l.actor.arrived.Load() {
 		return
 	}
-	l.actor.arrived.Store(l.shape.Messages == l.most()) // others may be left for the next run
+	l.actor.arrived.Store(l.shape.Messages == l.most()) // some may be left for the next run
 	for level, m := range l.actor.mailboxes {
 		next := m.next()
 		if n := uint32(next) - l.cursors[level]; n > 0 {
@@ -531,23 +532,24 @@ func (l *local) begin(now int64) {
 	}
 }
 
-// failure is why a handler has failed on a message, and when by the runtime's clock.
+// failure is the error of a message that the handler failed on, and the time by the
+// runtime's clock.
 type failure struct {
 	err error
 	at  int64
 }
 
-// failures are those of the messages in a mailbox whose slots are in use, so that each
-// caller and each dead letter gets the error of its own message: the actor may have
-// failed again by then.
+// failures are the errors of failed messages whose slots are in use. Each caller and
+// each dead letter gets the error of its own message, even if the actor has failed
+// again since.
 type failures struct {
 	mu    sync.Mutex
 	of    map[uint64]failure // by ticket
 	known atomic.Int32       // len(of)
 }
 
-// failedOn records why the handler has failed on a message. It is called before the
-// actor's state says that it has failed.
+// failedOn records the error of a message that the handler failed on. It is called
+// before the actor's state becomes Failed.
 func (m *mailbox) failedOn(ticket uint64, err error) {
 	f := &m.failures
 	f.mu.Lock()
@@ -559,7 +561,7 @@ func (m *mailbox) failedOn(ticket uint64, err error) {
 	f.known.Store(int32(len(f.of)))
 }
 
-// failure returns why the handler has failed on a message, if that is known yet.
+// failure returns the error of a message, if it is known yet.
 func (f *failures) failure(ticket uint64) (failure, bool) {
 	if f.known.Load() == 0 {
 		return failure{}, false
@@ -570,7 +572,7 @@ func (f *failures) failure(ticket uint64) (failure, bool) {
 	return why, ok
 }
 
-// forget ends what failedOn began, when the message's slot is freed.
+// forget removes the error of a message when its slot is freed.
 func (f *failures) forget(ticket uint64) {
 	if f.known.Load() == 0 {
 		return
@@ -581,14 +583,14 @@ func (f *failures) forget(ticket uint64) {
 	f.known.Store(int32(len(f.of)))
 }
 
-// explained reports whether it is known why the handler has failed on a message, or is
-// not going to be. A loop on a GPU says that it has failed before the host knows why.
+// explained reports whether the error of a failed message is known, or will never be.
+// On a GPU the host learns of a failure before it knows the error.
 func (m *mailbox) explained(ticket uint64) bool {
 	_, known := m.failure(ticket)
 	return known || m.owner.handlesNoMore()
 }
 
-// ticketOf is the latest ticket with these lower bits.
+// ticketOf returns the latest ticket with the given lower bits.
 func (m *mailbox) ticketOf(low uint32) uint64 {
 	next := m.next()
 	return next - uint64(uint32(next)-low)

@@ -13,7 +13,7 @@ import (
 	"quern.dev/ring/internal/rings"
 )
 
-// double stands for a device: it is the other half of an actor's mailboxes.
+// double is a fake device: it is the device's half of an actor's mailboxes.
 type double struct {
 	core    *core
 	cursors []uint64
@@ -32,7 +32,7 @@ func (d *double) handled(_ context.Context, m *mailbox, ticket uint64) (bool, er
 	return m.handled(ticket), nil
 }
 
-// newDouble makes an actor that takes and replies with messages of type M.
+// newDouble makes an actor with messages and replies of type M.
 func newDouble[M any](t testing.TB, o Options) (*Actor[M, M], *double) {
 	if err := o.normalise(); err != nil {
 		t.Fatal(err)
@@ -73,8 +73,8 @@ func newDouble[M any](t testing.TB, o Options) (*Actor[M, M], *double) {
 	return newActor[M, M](c), d
 }
 
-// step handles messages of the highest level that has any, at most n, and returns
-// how many.
+// step handles at most n messages of the highest level that has any, and returns
+// their number.
 func (d *double) step(n int) int {
 	d.busy.Store(true)
 	defer d.busy.Store(false)
@@ -126,7 +126,7 @@ func (d *double) serve(level, n int) (done int) {
 	return done
 }
 
-// run serves until the test is over.
+// run handles messages until the test ends.
 func (d *double) run(t testing.TB) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -153,7 +153,7 @@ func (d *double) run(t testing.TB) {
 
 type line [16]uint32
 
-// The host's part of a message: it is sent and its reply received, in batches.
+// The host's part of a message, in batches: sending it and receiving the reply.
 func BenchmarkHostBatch(b *testing.B) {
 	for _, bench := range []struct {
 		name  string
@@ -187,7 +187,7 @@ func BenchmarkHostBatch(b *testing.B) {
 	}
 }
 
-// The same with more messages at a time than the rings take.
+// The same with batches larger than the rings.
 func BenchmarkHostOverflow(b *testing.B) {
 	a, d := newDouble[line](b, Options{})
 	a.core.moving.Store(true)
@@ -217,7 +217,7 @@ func BenchmarkHostOverflow(b *testing.B) {
 	b.ReportMetric(float64(host.Nanoseconds())/float64(n), "host-ns/msg")
 }
 
-// The same with a device that works beside the host.
+// The same with a device that works asynchronously.
 func BenchmarkPipeline(b *testing.B) {
 	a, d := newDouble[line](b, Options{})
 	d.run(b)

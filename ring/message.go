@@ -8,23 +8,24 @@ import (
 	"quern.dev/ring/internal/mail"
 )
 
-// Priorities: higher ones come first.
+// Priorities of messages. Higher priorities come first.
 const (
 	DefaultPriority = 128
 	MaxPriority     = 255
 )
 
-// Message is a reply with what belongs to the message that it answers.
+// Message is a reply with the metadata of the message that it answers.
 type Message[T any] struct {
 	ID          uint64 // of the message, unique in the runtime
-	Correlation uint64 // that its sender gave it, or 0
+	Correlation uint64 // set by the sender, or 0
 	Priority    int
-	Sender      string // name of the actor that the message was from, "" for the program and one that ended long ago
+	Sender      string // name of the actor that sent the message, "" for the program and for an actor that ended long ago
 	Body        T      // the reply
 }
 
-// MessageOption says something of a message: see [Priority], [TTL], [Deadline],
-// [Correlation], [From] and [ID]. Of options of a kind the last one counts.
+// MessageOption is an option of a message: see [Priority], [TTL], [Deadline],
+// [Correlation], [From] and [ID]. If there are several of one kind, the last one
+// counts.
 type MessageOption struct {
 	kind  optionKind
 	value int64
@@ -44,19 +45,19 @@ const (
 	idOption
 )
 
-// Priority is how urgent a message is, from 0 to [MaxPriority]; [DefaultPriority]
-// without it. An actor handles messages of a higher priority first, and those of
-// one priority in the order in which they came. Messages that are already in the
-// actor's rings are kept apart by 8 levels of 32 priorities each; those of a level
-// are handled in the order in which they went there.
+// Priority sets the priority of a message, from 0 to [MaxPriority]. The default is
+// [DefaultPriority]. An actor handles messages of a higher priority first, and
+// messages of one priority in the order of their arrival. Messages that are already
+// in the actor's rings are ordered only by 8 levels of 32 priorities each; messages
+// of one level are handled in the order in which they entered the ring.
 func Priority(p int) MessageOption { return MessageOption{kind: priorityOption, value: int64(p)} }
 
-// TTL is how long a message is valid after it was sent. An actor does not handle
-// messages that have expired: they are dead letters, and Ask returns [ErrExpired].
+// TTL sets how long a message is valid after it was sent. An actor does not handle
+// expired messages: they become dead letters, and Ask returns [ErrExpired].
 func TTL(d time.Duration) MessageOption { return MessageOption{kind: ttlOption, value: int64(d)} }
 
-// Deadline is [TTL] with the time at which the message expires. A time that has
-// passed is ErrExpired at once.
+// Deadline sets the time at which a message expires; see [TTL]. If the time has
+// already passed, the error is ErrExpired at once.
 func Deadline(t time.Time) MessageOption {
 	switch {
 	case t.Year() > 2200:
@@ -67,19 +68,19 @@ func Deadline(t time.Time) MessageOption {
 	return MessageOption{kind: deadlineOption, value: t.UnixNano()}
 }
 
-// Correlation is a number for the message that handlers, replies and dead letters
-// have, too: for instance the ID of the message that caused it.
+// Correlation sets a number that handlers, replies and dead letters see, for example
+// the ID of the message that caused this one.
 func Correlation(id uint64) MessageOption {
 	return MessageOption{kind: correlationOption, value: int64(id)}
 }
 
-// Sender is an actor that a message can be from.
+// Sender is an actor that can be the sender of a message.
 type Sender interface {
 	Name() string
 	sender() *core
 }
 
-// senderOf is the core of a sender, nil if nobody has made it.
+// senderOf returns the core of a sender, or nil for nil and zero values.
 func senderOf(s Sender) *core {
 	if s == nil || reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil() {
 		return nil
@@ -87,13 +88,13 @@ func senderOf(s Sender) *core {
 	return s.sender()
 }
 
-// From is who a message is from; without it that is the program.
+// From sets the sender of a message. The default is the program.
 func From(sender Sender) MessageOption { return MessageOption{kind: fromOption, from: sender} }
 
-// ID sets *id to the number of the message, before it is sent: that of [Message.ID],
-// [HostContext.ID] and [DeadLetter.ID], unique in the runtime. A message that is not
-// accepted has taken its number with it. It is for one message: SendBatch refuses it, and
-// after Publish *id is the number of the last.
+// ID stores the ID of the message in *id before it is sent: the same number as
+// [Message.ID], [HostContext.ID] and [DeadLetter.ID], unique in the runtime. A message
+// that is not accepted uses up its number. ID is for a single message: SendBatch returns
+// an error, and after Publish *id is the ID of the last one.
 func ID(id *uint64) MessageOption { return MessageOption{kind: idOption, id: id} }
 
 func (a *Actor[In, Out]) sender() *core {
@@ -103,28 +104,28 @@ func (a *Actor[In, Out]) sender() *core {
 	return a.core
 }
 
-// envelope is what an actor learns of a message beside its body.
+// envelope is the metadata of a message.
 type envelope struct {
 	correlation uint64
 	deadline    int64  // by the runtime's clock, 0 for none
 	sender      uint32 // number of the actor, 0 for the program
 	priority    uint8
-	id          uint64 // that its sender knows, 0 if it has asked for none
+	id          uint64 // that the sender has requested; 0 for none
 }
 
-// address makes an envelope.
+// address makes the envelope of a message.
 func (c *core) address(op string, opts []MessageOption) (envelope, error) {
 	e := envelope{priority: DefaultPriority}
 	for i := range opts {
 		switch o := &opts[i]; o.kind {
 		case priorityOption:
 			if o.value < 0 || o.value > MaxPriority {
-				return e, invalid("a priority of %d; it is 0 to %d", o.value, MaxPriority)
+				return e, invalid("priority is %d; want 0 to %d", o.value, MaxPriority)
 			}
 			e.priority = uint8(o.value)
 		case ttlOption:
 			if o.value <= 0 {
-				return e, invalid("a TTL of %v; it is more than 0", time.Duration(o.value))
+				return e, invalid("TTL is %v; want more than 0", time.Duration(o.value))
 			}
 			e.deadline = c.rt.clock() + min(o.value, math.MaxInt64/2)
 		case deadlineOption:
@@ -138,20 +139,20 @@ func (c *core) address(op string, opts []MessageOption) (envelope, error) {
 		case fromOption:
 			s := senderOf(o.from)
 			if s == nil {
-				return e, invalid("From without a sender")
+				return e, invalid("From needs a sender")
 			}
 			if s.rt != c.rt {
-				return e, invalid("a message from actor %s of another runtime", s.name)
+				return e, invalid("the sender %s is an actor of another runtime", s.name)
 			}
 			e.sender = s.number
 		case idOption:
 			if o.id == nil {
-				return e, invalid("ID without a place for the number")
+				return e, invalid("ID needs a pointer that is not nil")
 			}
 			e.id = c.id(idGiven, c.given.Add(1))
 			*o.id = e.id
 		default:
-			return e, invalid("a MessageOption that no function of the package has made")
+			return e, invalid("zero MessageOption; use the functions of package ring that make one")
 		}
 	}
 	return e, nil
@@ -160,7 +161,7 @@ func (c *core) address(op string, opts []MessageOption) (envelope, error) {
 // expired reports whether the deadline has passed.
 func (e *envelope) expired(now int64) bool { return e.deadline != 0 && now >= e.deadline }
 
-// word is the deadline as the rings have it.
+// word returns the deadline in the form of the rings.
 func (e *envelope) word(now int64) uint32 {
 	if e.deadline == 0 || e.deadline-now > mail.FarAhead {
 		return 0
@@ -168,7 +169,7 @@ func (e *envelope) word(now int64) uint32 {
 	return max(1, uint32(e.deadline>>mail.DeadlineShift))
 }
 
-// deadlineOf is the deadline of a word in a ring, 0 if there is none.
+// deadlineOf returns the deadline of a word in a ring, 0 if there is none.
 func deadlineOf(word uint32, now int64) int64 {
 	if word == 0 {
 		return 0
@@ -177,17 +178,18 @@ func deadlineOf(word uint32, now int64) int64 {
 	return (now>>mail.DeadlineShift + int64(ahead)) << mail.DeadlineShift
 }
 
-// An id is the number of the actor that the message is for, the number of the
-// message in one of its rings or among those that never came to a ring, and which
-// of these: they stay unique for 1<<42 messages of an actor.
+// An ID consists of the number of the receiving actor, the number of the message in
+// one of its rings or among the messages that never entered a ring, and the index of
+// that ring. IDs are unique for the first 1<<42 messages of an actor.
 const (
 	idSourceBits = 4
 	idTicketBits = 42
-	idQueue      = 1<<idSourceBits - 1 // the source of those that came to no ring
-	idGiven      = idQueue - 1         // the source of those whose senders have asked for the ID
+	idQueue      = 1<<idSourceBits - 1 // source of messages that entered no ring
+	idGiven      = idQueue - 1         // source of messages whose senders requested the ID
 )
 
-// idOf is the ID of a message: the one that its sender knows, or where it is.
+// idOf returns the ID of a message: the one that its sender requested, or one from
+// its position.
 func (i *identity) idOf(e *envelope, source int, ticket uint64) uint64 {
 	if e.id != 0 {
 		return e.id

@@ -17,20 +17,21 @@ import (
 )
 
 // ErrReleased means that a payload was used after it was released, or that a
-// reference names none.
+// reference does not refer to a payload.
 var ErrReleased = errs.ErrReleased
 
-// Payload is n elements of type T in the payload memory of a runtime, which
-// messages name by [Payload.Ref] instead of carrying them: neither host nor device
-// copies them.
+// Payload is an array of n elements of type T in the payload memory of a runtime.
+// Messages refer to it by [Payload.Ref] instead of carrying the data, so neither the
+// host nor the device copies it.
 //
 // A payload is reference-counted. The program holds it from [NewPayload] to
-// [Payload.Release], each message with a reference from when it is sent until it is
-// dropped, or handled and its reply taken if there is one for [Actor.Receive], and actors on the device as long as they say (see
-// [quern.dev/ring/actor.Payload]). Its memory is reused when nobody holds it.
+// [Payload.Release]. A message with a reference holds it from when it is sent until it is
+// dropped or handled, and if there is a reply for [Actor.Receive], until that is taken.
+// Actors on the device hold it as long as they say (see [quern.dev/ring/actor.Payload]).
+// Its memory is reused when there are no holds left.
 //
-// A Payload is safe for concurrent use; what its elements hold while host and
-// actors write them is the program's business.
+// A Payload is safe for concurrent use. The program must order writes of its elements
+// by the host and by actors.
 type Payload[T any] struct {
 	hold *payload.Hold
 	ref  actor.Payload[T]
@@ -43,11 +44,11 @@ const (
 	MaxPayloadBytes     = payload.MaxBytes
 )
 
-// PayloadMemory is the payload memory of a runtime. Code that quern gen writes passes it
-// to [PayloadOf].
+// PayloadMemory is the payload memory of a runtime. Generated code passes it to
+// [PayloadOf].
 type PayloadMemory struct{ m *payload.Memory }
 
-// payloadBytes checks the size of a configuration.
+// payloadBytes checks the configured size.
 func payloadBytes(bytes int64) (int64, error) {
 	if bytes < 0 || bytes > MaxPayloadBytes || bytes > 0 && bytes < payload.Align {
 		return 0, invalid("PayloadBytes is %d; it is %d to %d", bytes, payload.Align, int64(MaxPayloadBytes))
@@ -55,8 +56,8 @@ func payloadBytes(bytes int64) (int64, error) {
 	return cmp.Or(bytes, DefaultPayloadBytes), nil
 }
 
-// PayloadOf passes the payload memory to a launch as elements of type P. Code that quern
-// gen writes calls it.
+// PayloadOf passes the payload memory to a launch as elements of type P. Generated code
+// calls it.
 func PayloadOf[P any](l *gpu.Launch, m *PayloadMemory) { gpu.SliceArg(l, elements[P](m.m)) }
 
 // elements returns the memory as elements of type T, as many as fit.
@@ -65,10 +66,10 @@ func elements[T any](m *payload.Memory) *gpu.Buffer[T] {
 	return gpu.Reinterpret[T](b.Slice(0, b.Len()/size*size))
 }
 
-// NewPayload makes a payload of n elements, which is to be released. Its contents
-// are undefined. Elements are plain data, others give [ErrInvalid]. The payload memory
-// has [Config.PayloadBytes] bytes and is made with the first payload; if there is no
-// room the error is a [*PayloadMemoryError].
+// NewPayload makes a payload of n elements. The caller releases it. Its contents are
+// undefined. Elements must be plain data, otherwise the error matches [ErrInvalid].
+// The payload memory has [Config.PayloadBytes] bytes and is allocated with the first
+// payload. If there is no room, the error is a [*PayloadMemoryError].
 func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	const doing = "new payload"
 	if err := rt.usable(doing); err != nil {
@@ -82,7 +83,7 @@ func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	t := reflect.TypeFor[T]()
 	size := int64(t.Size())
 	if n < 1 || size == 0 {
-		return nil, invalid("a payload of %d elements of type %v; it has a byte at least", n, t)
+		return nil, invalid("a payload of %d elements of type %v; it needs at least one byte", n, t)
 	}
 	if err := plain(t); err != nil {
 		return nil, fmt.Errorf("elements of %v: %w", t, err)
@@ -100,7 +101,7 @@ func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	p := &Payload[T]{}
 	h, err := m.Allocate(int64(n), t, p.show(m))
 	if _, full := errors.AsType[*payload.FullError](err); full {
-		// Messages that were handled hold their payloads until their slots are needed.
+		// Messages that were handled hold their payloads until their slots are reused.
 		for _, c := range rt.living() {
 			if c.refs != nil {
 				c.sweep()
@@ -118,7 +119,7 @@ func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	return p, nil
 }
 
-// show has p be the payload that a reference names.
+// show returns a function that makes p the payload of a reference.
 func (p *Payload[T]) show(m *payload.Memory) func(r payload.Ref) {
 	return func(r payload.Ref) {
 		p.ref = actor.Payload[T]{Entry: r.Entry, Generation: r.Generation, Offset: r.Offset, Length: r.Length}
@@ -126,16 +127,15 @@ func (p *Payload[T]) show(m *payload.Memory) func(r payload.Ref) {
 	}
 }
 
-// OpenPayload gives the program a hold of its own on the payload of a reference, which
-// is to be released: a host actor does so to read the payload of the message that it
-// handles. A payload that nobody holds gives [ErrReleased].
+// OpenPayload gives the program its own hold on the payload of a reference. The caller
+// releases it. A host actor uses it to read the payload of the message that it is
+// handling. If the payload has no holds, the error matches [ErrReleased].
 func OpenPayload[T any](rt *Runtime, ref actor.Payload[T]) (*Payload[T], error) {
 	return openPayload("open payload", rt, ref, false)
 }
 
-// TakePayload is [OpenPayload] for a reference that an actor on the device has sent
-// or replied with, after it has retained the payload: the program takes over that
-// hold.
+// TakePayload is [OpenPayload] for a reference that an actor on the device has sent,
+// or replied with, after retaining the payload: the program takes over that hold.
 func TakePayload[T any](rt *Runtime, ref actor.Payload[T]) (*Payload[T], error) {
 	return openPayload("take payload", rt, ref, true)
 }
@@ -158,9 +158,9 @@ func openPayload[T any](doing string, rt *Runtime, ref actor.Payload[T], take bo
 	return p, nil
 }
 
-// Buffer returns the payload's elements for copies and launches. It lives as long as
-// p; what is queued with it is to be done when p is released. Work that fills it is
-// to be done before the message is sent that names it.
+// Buffer returns the payload's elements as a buffer for copies and launches. It is
+// valid until p is released, and work with it must be done before that. Work that
+// fills it must be done before a message with the reference is sent.
 func (p *Payload[T]) Buffer() *gpu.Buffer[T] {
 	if p.made("buffer") != nil {
 		return nil
@@ -168,7 +168,7 @@ func (p *Payload[T]) Buffer() *gpu.Buffer[T] {
 	return p.view
 }
 
-// made reports, as an error, if no function of the package has made the payload.
+// made returns an error if p is nil or a zero value.
 func (p *Payload[T]) made(op string) error {
 	if p == nil || p.hold == nil {
 		return notMade(op, "payload")
@@ -184,8 +184,8 @@ func (p *Payload[T]) Len() int {
 	return p.view.Len()
 }
 
-// Ref returns the reference to the payload, for fields of messages and states.
-// Sending it after p was released is an error.
+// Ref returns a reference to the payload, for fields of messages and states. Sending
+// the reference after p was released is an error.
 func (p *Payload[T]) Ref() actor.Payload[T] {
 	if p == nil {
 		return actor.Payload[T]{}
@@ -193,8 +193,7 @@ func (p *Payload[T]) Ref() actor.Payload[T] {
 	return p.ref
 }
 
-// Write copies elements to the payload, from its first on, and waits for the end of
-// the copy.
+// Write copies elements to the start of the payload, and waits for the copy.
 func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
 	if err := p.ready(ctx, "write payload"); err != nil {
 		return err
@@ -202,7 +201,7 @@ func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
 	s := p.hold.Device().DefaultStream()
 	err := p.holds(len(elements))
 	if err == nil && ctx.Err() != nil {
-		err = s.Synchronize(ctx) // which tells of it
+		err = s.Synchronize(ctx) // returns the error of the copy
 	}
 	if err == nil {
 		err = gpu.CopyIn(s, p.view.Slice(0, len(elements)), elements)
@@ -213,7 +212,7 @@ func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
 	return during("write payload", p.explain(err))
 }
 
-// Read copies elements of the payload, from its first on.
+// Read copies elements from the start of the payload.
 func (p *Payload[T]) Read(ctx context.Context, elements []T) error {
 	if err := p.ready(ctx, "read payload"); err != nil {
 		return err
@@ -225,7 +224,7 @@ func (p *Payload[T]) Read(ctx context.Context, elements []T) error {
 	return during("read payload", p.explain(err))
 }
 
-// holds reports a number of elements that the payload does not have.
+// holds returns an error if the payload has fewer than n elements.
 func (p *Payload[T]) holds(n int) error {
 	if n > p.Len() {
 		return invalid("%d elements, the payload has %d", n, p.Len())
@@ -233,7 +232,7 @@ func (p *Payload[T]) holds(n int) error {
 	return nil
 }
 
-// ready reports, as an error, why an operation with a context does not begin.
+// ready returns an error if an operation with a context cannot begin.
 func (p *Payload[T]) ready(ctx context.Context, op string) error {
 	if err := p.made(op); err != nil {
 		return err
@@ -244,7 +243,7 @@ func (p *Payload[T]) ready(ctx context.Context, op string) error {
 	return nil
 }
 
-// explain is err, or ErrReleased if that is why.
+// explain returns err, or ErrReleased if that is the cause.
 func (p *Payload[T]) explain(err error) error {
 	if err != nil && p.hold.Released.Load() {
 		return ErrReleased
@@ -252,8 +251,8 @@ func (p *Payload[T]) explain(err error) error {
 	return err
 }
 
-// Release ends the program's hold. Neither p nor its buffer may be used then.
-// Releasing again gives [ErrReleased].
+// Release ends the program's hold. After that, neither p nor its buffer may be used.
+// Releasing again returns an error that matches [ErrReleased].
 func (p *Payload[T]) Release() error {
 	const doing = "release payload"
 	if err := p.made(doing); err != nil {
@@ -271,10 +270,10 @@ type PayloadMemoryError struct {
 	Want    int64 // bytes
 	Size    int64 // of the memory: Config.PayloadBytes
 	Free    int64
-	Largest int64 // piece that is free
+	Largest int64 // largest free piece
 }
 
-// Error says how much room there is, and where to change that.
+// Error states how much memory is free, and which option to change.
 func (e *PayloadMemoryError) Error() string {
 	return fmt.Sprintf("ring: no room for a payload of %d bytes: the payload memory has %d, of which %d are free, %d in one piece; release payloads, or set a larger PayloadBytes in ring.Config", e.Want, e.Size, e.Free, e.Largest)
 }
@@ -286,7 +285,7 @@ func satMul(x, y int64) int64 {
 	return x * y
 }
 
-// PayloadHolder is a line of the program that has payloads it did not release.
+// PayloadHolder is a line of the program that made payloads which were not released.
 type PayloadHolder struct {
 	Function string // "main.load"
 	File     string
@@ -296,15 +295,15 @@ type PayloadHolder struct {
 	Bytes    int64
 }
 
-// PayloadLeakError is what closing a runtime returns if the program has not released
-// all payloads. Their memory has been freed all the same.
+// PayloadLeakError is returned by Close of a runtime if the program has not released
+// all payloads. Their memory has been freed nevertheless.
 type PayloadLeakError struct {
 	Payloads int
 	Bytes    int64
 	Holders  []PayloadHolder // most bytes first
 }
 
-// Error names the lines that hold most bytes.
+// Error names the lines that hold the most bytes.
 func (e *PayloadLeakError) Error() string {
 	const shown = 5
 	var b strings.Builder
@@ -313,12 +312,12 @@ func (e *PayloadLeakError) Error() string {
 		fmt.Fprintf(&b, "%c %s (%s:%d): %d, %d bytes", ":;"[min(i, 1)], h.Function, filepath.Base(h.File), h.Line, h.Payloads, h.Bytes)
 	}
 	if more := len(e.Holders) - shown; more > 0 {
-		fmt.Fprintf(&b, "; and %d more places", more)
+		fmt.Fprintf(&b, "; and %d more lines", more)
 	}
 	return b.String()
 }
 
-// close frees the memory. No actor runs.
+// close frees the memory. No actor may be running.
 func (m *PayloadMemory) close() error {
 	leaks, err := m.m.Close()
 	if len(leaks) == 0 {

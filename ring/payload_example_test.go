@@ -27,7 +27,7 @@ func onCPU(config ring.Config) (rt *ring.Runtime, end func()) {
 	}
 }
 
-// A message names a thousand values, which stay where they are. The handler is
+// A message refers to a thousand values, which are not copied. The handler is
 //
 //	//quern:actor
 //	func work(t kernel.Thread, c *actor.Context, data []float32, state *Desk, in *Batch, out *Result) kernel.Action {

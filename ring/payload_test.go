@@ -16,7 +16,7 @@ import (
 	"quern.dev/ring/internal/payload"
 )
 
-// wordsOfTheHost is a post memory that no device shares.
+// wordsOfTheHost is a post memory that is not shared with a device.
 type wordsOfTheHost struct {
 	mu    sync.Mutex
 	words []uint64
@@ -44,14 +44,14 @@ func (w *wordsOfTheHost) Read(at uint32, words []uint64) error {
 	return nil
 }
 
-// add counts as an actor does.
+// add counts a hold as an actor does.
 func (w *wordsOfTheHost) add(r payload.Ref, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.words[r.Entry+mail.PayloadActors] += uint64(n)
 }
 
-// live is what an actor checks before it opens a payload.
+// live makes the check that an actor makes before it opens a payload.
 func (w *wordsOfTheHost) live(r payload.Ref) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -247,7 +247,7 @@ func TestActorsHoldPayloads(t *testing.T) {
 	}
 	post.add(r, -1)
 	if post.live(r) {
-		t.Error("nobody holds the payload, and an actor could open it")
+		t.Error("the payload has no holds, and an actor could open it")
 	}
 	if _, err := TakePayload(rt, p.Ref()); !errors.Is(err, ErrReleased) {
 		t.Errorf("taking it: %v, want ErrReleased", err)
@@ -338,7 +338,7 @@ func TestManyThreadsSharePayloads(t *testing.T) {
 				}
 				senders.Wait()
 				if post.live(refOf(p)) {
-					t.Error("a payload that nobody holds is not released")
+					t.Error("a payload without holds is not released")
 				}
 			}
 		})

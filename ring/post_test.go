@@ -7,7 +7,7 @@ import (
 	"quern.dev/gpu"
 )
 
-func TestListsOfRoutesAreGivenBack(t *testing.T) {
+func TestListsOfRoutesAreFreed(t *testing.T) {
 	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestListsOfRoutesAreGivenBack(t *testing.T) {
 		if r.list != 0 || r.saved != 0 {
 			t.Fatalf("list %d and saved reply %d are left", r.list, r.saved)
 		}
-		size := 1024 + 16*i // no released words have this size, so these are behind all others
+		size := 1024 + 16*i // no released words have this size, so these come after all others
 		at, err := rt.post.Reserve(size)
 		if err != nil {
 			t.Fatal(err)
@@ -60,9 +60,9 @@ func TestNamesOfActorsThatEndedLongAgoAreForgotten(t *testing.T) {
 	}
 }
 
-// A host actor whose mailbox could not be taken back, since some handler does not
-// return, may be asked for its Info after the runtime has been closed.
-func TestMemoryThatWasGivenBackIsNotLookedAt(t *testing.T) {
+// If the mailbox of a host actor could not be taken back because some handler is
+// stuck, Info may still be called after the runtime was closed.
+func TestFreedMemoryIsNotRead(t *testing.T) {
 	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
 	if err != nil {
 		t.Fatal(err)

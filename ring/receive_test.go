@@ -71,8 +71,8 @@ func TestRepliesAreReceivedAfterClose(t *testing.T) {
 	}
 }
 
-// A receiver that counts gets as many results as messages were sent.
-func TestNoFailureIsPassedOver(t *testing.T) {
+// A receiver that counts gets as many results as there were messages.
+func TestNoFailureIsSkipped(t *testing.T) {
 	for _, capacity := range []int{1, 8, 4096} {
 		rt, ctx := open(t, ring.Config{}), within(t)
 		a := spawn(t, rt, ring.Options{Capacity: capacity, MaxRestarts: math.MaxInt, Supervisor: func(ring.Failure) ring.Decision { return ring.Resume }},
@@ -119,7 +119,7 @@ func TestNoFailureIsPassedOver(t *testing.T) {
 	}
 }
 
-func TestReceiveKeepsItsDeadlineBesideAnother(t *testing.T) {
+func TestReceiveKeepsItsDeadlineWhileAnotherWaits(t *testing.T) {
 	rt, ctx := open(t, ring.Config{}), within(t)
 	a := spawn(t, rt, ring.Options{}, double)
 	long, cancel := context.WithCancel(ctx)

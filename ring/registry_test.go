@@ -23,7 +23,7 @@ func TestDistancesOfNames(t *testing.T) {
 
 func TestUnknownNamesListTheMostSimilar(t *testing.T) {
 	rt := &Runtime{actors: map[string]*core{"being made": nil}}
-	if _, err := rt.find("x"); err == nil || !strings.HasSuffix(err.Error(), `no actor "x"; there are none`) {
+	if _, err := rt.find("x"); err == nil || !strings.HasSuffix(err.Error(), `no actor "x"; the runtime has no actors`) {
 		t.Errorf("an empty runtime: %v", err)
 	}
 	for i := range 30 {

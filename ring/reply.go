@@ -10,8 +10,8 @@ import (
 	"quern.dev/ring/internal/mail"
 )
 
-// collect waits for what becomes of a message that is asked for. It is an error if
-// there is no reply.
+// collect waits for the outcome of a message of Ask. It returns an error if there is
+// no reply.
 func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.Pointer) error {
 	begin := c.meter.begin(p.ticket)
 	wait, among := c.backoff(), false
@@ -26,7 +26,7 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 				if !replies(r.Outcome) {
 					err := c.unanswered(op, p.m, p.ticket, r.Outcome)
 					p.m.settled(p.ticket, r.Outcome)
-					c.recount() // the actor may have gone before
+					c.recount() // the actor may have ended before
 					return err
 				}
 				p.m.free(p.ticket)
@@ -55,14 +55,15 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 		if wait.Pause() {
 			c.refill()
 			c.kick()
-			if err := c.patient(ctx, op, &p); err != nil {
+			if err := c.giveUpIfDue(ctx, op, &p); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// backoff is how to wait for the actor. A handler in Go runs once the processor is free.
+// backoff returns the backoff for waiting for the actor. A handler in Go runs once the
+// processor is free.
 func (d *delivery) backoff() backoff.Wait {
 	if d.pulls {
 		return backoff.Yielding()
@@ -70,8 +71,8 @@ func (d *delivery) backoff() backoff.Wait {
 	return backoff.Wait{}
 }
 
-// locate looks whether a message has left the queue, and reports whether it is in
-// a ring now.
+// locate checks whether a message has left the queue, and reports whether it is now
+// in a ring.
 func (c *core) locate(op string, p *pending) (bool, error) {
 	at := p.entry.Value.place.Load()
 	if at == queued {
@@ -92,8 +93,8 @@ func (c *core) locate(op string, p *pending) (bool, error) {
 	return false, c.about(op, reasonErrors[at-gone])
 }
 
-// handlesNoMore reports whether messages that are not handled now are not going to
-// be, unless the actor is restarted. One that is about to end may still be at one.
+// handlesNoMore reports whether unhandled messages will not be handled unless the
+// actor is restarted. A handler may still be running.
 func (l *life) handlesNoMore() bool {
 	switch l.current() {
 	case Failed:
@@ -108,24 +109,24 @@ func (l *life) handlesNoMore() bool {
 	return false
 }
 
-// overtime is how long after its deadline a message is given up that is in a ring
-// whose actor does not look at it.
-const overtime = time.Millisecond
+// overtime is the time after its deadline at which a message in a ring is given up,
+// if the actor does not read it.
+const giveUpDelay = time.Millisecond
 
-// patient gives a message up, with an error, if its caller has to.
-func (c *core) patient(ctx context.Context, op string, p *pending) error {
+// giveUpIfDue gives a message up, with an error, if its caller has to stop waiting.
+func (c *core) giveUpIfDue(ctx context.Context, op string, p *pending) error {
 	var err error
 	if why := ctx.Err(); why != nil {
 		err = c.about(op, why)
 	}
 	late := p.deadline != 0 && c.rt.clock() >= p.deadline
 	if late && err == nil && p.entry == nil && c.mayBeAt(p) {
-		late = false // the handler's end tells
+		late = false // the end of the handler decides
 	}
 	if err == nil && !late && !c.handlesNoMore() {
 		return nil
 	}
-	// A restart takes the queue's lock, too: either it is over, or it sees what is
+	// A restart takes the queue's lock too: either it is over, or it sees what is
 	// withdrawn here.
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
@@ -141,16 +142,16 @@ func (c *core) patient(ctx context.Context, op string, p *pending) error {
 			p.entry.Value.use = unheard
 			c.remove(p.entry, ReasonWithdrawn, nil)
 		case err != nil:
-			p.entry.Value.use = unheard // it may be handled yet
+			p.entry.Value.use = unheard // it may still be handled
 		}
 		return err
 	}
 	switch {
 	case p.entry != nil || p.m.handled(p.ticket):
-		return nil // the next look tells
+		return nil // the next check sees it
 	case denied:
 		return c.withdraw(op, p)
-	case err == nil && (!late || c.rt.clock() < p.deadline+int64(overtime)):
+	case err == nil && (!late || c.rt.clock() < p.deadline+int64(giveUpDelay)):
 		return nil
 	case err == nil:
 		err = c.about(op, ErrExpired)
@@ -159,21 +160,21 @@ func (c *core) patient(ctx context.Context, op string, p *pending) error {
 	return err
 }
 
-// mayBeAt reports whether the handler may be at a message in a ring, whose deadline has
-// passed. If it is not it never will be.
+// mayBeAt reports whether the handler may be at a message in a ring whose deadline has
+// passed. If it is not, it never will be.
 func (c *core) mayBeAt(p *pending) bool {
 	if first, _ := p.m.unhandled(); first != p.ticket {
-		return false // it is at one before
+		return false // it is at an earlier one
 	}
 	if c.pulls || c.runs() {
-		return true // pulled messages go to the handler at once; loops find that others have expired
+		return true // pulled messages go to the handler at once; loops detect that others have expired
 	}
-	return restart(c.server) != nil // else it has come to the end of its message
+	return restart(c.server) != nil // otherwise the handler has finished its message
 }
 
-// withdraw gives up a message in a ring of an actor that has failed. A restart sees to
-// it that the loop passes the message over, unless a handler that does not return may
-// have it already. The queue's lock is held.
+// withdraw gives up a message in a ring of a failed actor. A restart makes the loop
+// skip the message, unless a stuck handler may already have it. The caller holds the
+// queue's lock.
 func (c *core) withdraw(op string, p *pending) error {
 	_, stuck := errors.AsType[*StuckError](c.failure())
 	err := c.denied(op, stuck)
@@ -185,9 +186,9 @@ func (c *core) withdraw(op string, p *pending) error {
 	return err
 }
 
-// passOver has the loop, which does not run, take messages that were withdrawn for
-// expired. The queue's lock is held.
-func (m *mailbox) passOver() {
+// expireWithdrawn makes the loop, which must not run, treat withdrawn messages as
+// expired. The caller holds the queue's lock.
+func (m *mailbox) expireWithdrawn() {
 	for t, tail := m.oldest(), m.next(); t < tail; t++ {
 		if m.slot(t).Load() == t<<useBits|withdrawn && !m.handled(t) {
 			past := max(1, uint32(m.owner.rt.clock()>>mail.DeadlineShift)-2)
@@ -196,11 +197,11 @@ func (m *mailbox) passOver() {
 	}
 }
 
-// unanswered is the error of a message that has no reply.
+// unanswered returns the error of a message that has no reply.
 func (c *core) unanswered(op string, m *mailbox, ticket uint64, outcome uint32) error {
 	switch outcome {
 	case mail.HandlerFailed:
-		if c.runs() || !m.explained(ticket) { // perhaps nobody has taken note of the failure yet
+		if c.runs() || !m.explained(ticket) { // the failure may not have been recorded yet
 			if err := restart(c.server); err != nil && !m.explained(ticket) {
 				return err
 			}
@@ -215,14 +216,14 @@ func (c *core) unanswered(op string, m *mailbox, ticket uint64, outcome uint32) 
 	}
 }
 
-// heading is what is known of a message that is handled.
+// heading is the metadata of a handled message.
 type heading struct {
 	correlation, id uint64
 	sender          uint32
 	priority        uint8
 }
 
-// gate is a lock for which callers wait as long as their contexts allow.
+// gate is a lock that callers can wait for with a context.
 type gate chan struct{}
 
 func (g gate) lock()   { g <- struct{}{} }
@@ -237,7 +238,8 @@ func (g gate) tryLock() bool {
 	}
 }
 
-// lockWith is lock, or the error of ctx if that is cancelled first.
+// lockWith is lock, except that it returns the error of ctx if that is cancelled
+// first.
 func (g gate) lockWith(ctx context.Context) error {
 	if g.tryLock() {
 		return nil
@@ -250,19 +252,19 @@ func (g gate) lockWith(ctx context.Context) error {
 	}
 }
 
-// receive waits for a reply to a message that was sent, and takes with it as many
-// as are there, at most n. Replies lie one after the other. If head is not nil it
-// gets that of the last message.
+// receive waits for a reply to a message that was sent, and also takes all other
+// available replies, at most n in total. It stores replies one after another. If head
+// is not nil, it gets the metadata of the last message.
 func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head *heading) (int, error) {
 	if err := c.receiving.lockWith(ctx); err != nil {
 		return 0, c.about("receive", err)
 	}
 	defer c.receiving.unlock()
 	wait, over := c.backoff(), false
-	handled := 0 // turns in which there was something
+	handled := 0 // rounds in which there was a reply
 	for {
 		got, err := 0, error(nil)
-		var first *mailbox // with messages that are not handled
+		var first *mailbox // with unhandled messages
 		for i := len(c.mailboxes) - 1; i >= 0 && got < n && err == nil; i-- {
 			m := c.mailboxes[i]
 			if !m.outstanding() {
@@ -301,15 +303,15 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 		if err := ctx.Err(); err != nil {
 			return 0, c.about("receive", err)
 		}
-		over = c.handlesNoMore() // before the next look, which finds all that it has done
+		over = c.handlesNoMore() // before the next check, which then sees all its replies
 		if first == nil && !over && wait.Sleeps() && c.queue.Len() == 0 {
 			c.park(ctx)
 		}
 	}
 }
 
-// gather takes replies out of a ring. If it has some, or others have, it leaves a
-// failure for the next call.
+// gather takes replies out of a ring. If it has taken some, or other replies are
+// waiting, it leaves a failure for the next call.
 func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *heading) (got int, err error) {
 	var counts tally
 	defer counts.flush(&c.meter)
@@ -363,7 +365,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 			}
 			err = c.unanswered("receive", m, t, r.Outcome)
 			if _, ok := errors.AsType[*HandlerError](err); !ok {
-				break // it is not known yet
+				break // not known yet
 			}
 		}
 		m.pass(t, r.Outcome)
@@ -379,7 +381,8 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 	return got, err
 }
 
-// unread counts the replies that wait for Receive. The actor has ended.
+// unread returns the number of replies that wait for Receive. The actor must have
+// ended.
 func (d *delivery) unread() (n int) {
 	d.receiving.lock()
 	defer d.receiving.unlock()
@@ -402,8 +405,8 @@ func (d *delivery) unread() (n int) {
 	return n
 }
 
-// parkedFor is the longest time that Receive sleeps without a look.
-const parkedFor = 100 * time.Millisecond
+// parkedFor is the longest time that Receive sleeps without a check.
+const maxPark = 100 * time.Millisecond
 
 // park sleeps until a message is sent.
 func (d *delivery) park(ctx context.Context) {
@@ -417,7 +420,7 @@ func (d *delivery) park(ctx context.Context) {
 			return
 		}
 	}
-	timer := time.NewTimer(parkedFor)
+	timer := time.NewTimer(maxPark)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

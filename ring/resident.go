@@ -16,30 +16,31 @@ import (
 	"quern.dev/ring/internal/watchdog"
 )
 
-// resident runs the blocks of a cohort in one launch that stays on the device. It ends
-// when the cohort is held, and begins again when it is resumed.
+// resident runs the blocks of a cohort in one launch that stays on the device. The
+// launch ends when the cohort is held, and begins again when it is resumed.
 type resident struct {
 	*cohort
-	perProcessor int // actors that a multiprocessor holds
+	perProcessor int // actors per multiprocessor
 
 	// Guarded by the cohort's mutex.
-	epoch     uint32
-	running   bool // a launch is there
-	began     time.Time
-	occupants []occupant // by block, of those that a launch has had
-	stuck     int        // occupants that are
-	abandoned []*abandoned
-	crowded   bool // more actors are active than can be resident
+	epoch          uint32
+	running        bool // a launch is running
+	began          time.Time
+	occupants      []occupant // by block, for blocks that have been in a launch
+	stuck          int        // number of stuck occupants
+	abandoned      []*abandoned
+	oversubscribed bool // more actors are active than can be resident
 }
 
-// prepare finds how many actors a multiprocessor holds, and keeps streams in reserve.
+// prepare computes the number of actors per multiprocessor, and fills the reserve of
+// streams.
 func (c *resident) prepare() error {
 	o, err := c.program.Kernel.Occupancy(c.rt.dev, gpu.Dim3{X: c.program.Threads}, c.sharedBytes())
 	switch {
 	case err != nil:
 		return err
 	case o.Blocks == 0:
-		return invalid("a block of %d threads with %d bytes of shared memory fits on no multiprocessor; take a smaller Batch", c.program.Threads, c.sharedBytes())
+		return invalid("a block of %d threads with %d bytes of shared memory does not fit on a multiprocessor; use a smaller Batch", c.program.Threads, c.sharedBytes())
 	}
 	c.perProcessor = o.Blocks
 	return c.rt.streams.Fill(c.rt.dev)
@@ -60,7 +61,7 @@ func (c *resident) free() error {
 	return errors.Join(errs...)
 }
 
-// beforeAdd ends the launch, which takes no more actors.
+// beforeAdd ends the launch, because a running launch cannot get new actors.
 func (c *resident) beforeAdd() error { return c.hold() }
 func (c *resident) afterAdd() error  { return c.resume() }
 
@@ -71,16 +72,16 @@ func (c *resident) serve(i int, a *core) server {
 	return &place{c, a, i}
 }
 
-// occupied is also false for a block that no launch has had.
+// occupied returns false for a block that has not been in a launch.
 func (c *resident) occupied(i int) bool { return i < len(c.occupants) && c.occupants[i].stuck }
 
-func (c *resident) linger() error {
+func (c *resident) finishClose() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.overdue()
 }
 
-// begin launches the loops. c.mu is held.
+// begin launches the loops. The caller holds c.mu.
 func (c *resident) begin() error {
 	c.epoch++
 	c.occupants = append(c.occupants, make([]occupant, len(c.actors)-len(c.occupants))...)
@@ -94,7 +95,7 @@ func (c *resident) begin() error {
 			atomic.OrUint64(c.command(i), leave)
 		}
 		if t.stuck {
-			c.reckon(i)
+			c.countFailure(i)
 		}
 		atomic.StoreUint64(c.left(i), 0)
 	}
@@ -104,8 +105,8 @@ func (c *resident) begin() error {
 	if c.rt.config.Bounded {
 		shape.Leaves, shape.Wakes, shape.Idle, shape.Messages = 1, 1, int64(c.rt.config.Idle), uint32(c.rt.config.Messages)
 	}
-	if c.crowded = c.rt.crowded.Load(); c.crowded {
-		shape.Idle, shape.Life = min(shape.Idle, int64(crowdedIdle)), int64(crowdedLife)
+	if c.oversubscribed = c.rt.oversubscribed.Load(); c.oversubscribed {
+		shape.Idle, shape.Life = min(shape.Idle, int64(oversubscribedIdle)), int64(oversubscribedLife)
 	}
 	grid := gpu.Blocks(gpu.Dim3{X: len(c.actors)}, gpu.Dim3{X: c.program.Threads}).Shared(c.sharedBytes())
 	l, err := c.program.Kernel.Begin(c.stream, grid)
@@ -116,8 +117,8 @@ func (c *resident) begin() error {
 	return l.End()
 }
 
-// end waits for the end of a launch and looks at how each loop has left. c.mu is
-// held.
+// end waits for the end of a launch and evaluates how each loop has left. The caller
+// holds c.mu.
 func (c *resident) end(ctx context.Context) error {
 	err := c.stream.Synchronize(ctx)
 	fault, _ := errors.AsType[*gpu.KernelError](err)
@@ -134,12 +135,12 @@ func (c *resident) end(ctx context.Context) error {
 	return nil
 }
 
-// account looks at how the loop of a block has left. c.mu is held.
+// account evaluates how the loop of a block has left. The caller holds c.mu.
 func (c *resident) account(i int, fault *gpu.KernelError) error {
 	a := c.actors[i]
 	switch left := atomic.LoadUint64(c.left(i)); {
 	case left>>32 != uint64(c.epoch):
-		// None of its threads was left to say so.
+		// No thread was left to report why.
 		return c.settle(i, fault)
 	case uint32(left) == mail.Stopped:
 		a.stopped()
@@ -149,8 +150,8 @@ func (c *resident) account(i int, fault *gpu.KernelError) error {
 	return nil
 }
 
-// failed notes that the handler of a block has failed, whose loop has left. c.mu is
-// held.
+// failed records that the handler of a block has failed. The loop has left. The
+// caller holds c.mu.
 func (c *resident) failed(i int, why error) error {
 	a := c.actors[i]
 	byActor, err := c.failedOn(i, why)
@@ -161,19 +162,20 @@ func (c *resident) failed(i int, why error) error {
 	return err
 }
 
-// failedOn notes why the handler of a block has failed on the message before the
-// cursor, and reports whether that is of another actor. c.mu is held.
+// failedOn records why the handler of a block failed on the message before the
+// cursor, and reports whether that message came from another actor. The caller holds
+// c.mu.
 func (c *resident) failedOn(i int, why error) (byActor bool, err error) {
 	cursors := make([]uint32, mail.CursorWords)
 	at := c.cursors.Slice(i*mail.CursorWords, (i+1)*mail.CursorWords)
-	// Not behind a launch that goes on for actors that are stuck.
+	// Not in the order of a launch that continues because of stuck actors.
 	if err := c.rt.post.Download(cursors, at); err != nil {
 		return false, err
 	}
 	return c.actors[i].failedBefore(cursors, why), nil
 }
 
-// cause is why block i failed.
+// cause returns why block i failed.
 func (c *resident) cause(i int, fault *gpu.KernelError) error {
 	if fault != nil && fault.Block.X == i {
 		return c.explain(fault)
@@ -181,8 +183,8 @@ func (c *resident) cause(i int, fault *gpu.KernelError) error {
 	return errors.New("threads of the handler stopped at a failed check or a panic; another actor's was recorded first")
 }
 
-// settle answers, in place of a loop that has ended without a word, the message
-// that it was at.
+// settle does the work of a loop that has ended without a report: it answers the
+// loop's current message.
 func (c *resident) settle(i int, fault *gpu.KernelError) error {
 	cursors := make([]uint32, mail.CursorWords)
 	at := c.cursors.Slice(i*mail.CursorWords, (i+1)*mail.CursorWords)
@@ -195,13 +197,13 @@ func (c *resident) settle(i int, fault *gpu.KernelError) error {
 		a.fail(why)
 		return a.failedMail(false, why)
 	}
-	defer a.fail(why) // who asked learns of the failure by the answer
+	defer a.fail(why) // the caller of Ask learns of the failure by the answer
 	cursors[source], _ = a.mailboxes[source].settleNext(why)
 	return gpu.CopyIn(c.stream, at, cursors)
 }
 
-// hold ends the launch at a message boundary and keeps it from beginning again
-// until resume. Messages wait in their mailboxes.
+// hold ends the launch at a message boundary, and prevents a new one until resume.
+// Messages wait in their mailboxes.
 func (c *resident) hold() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,83 +245,84 @@ func (c *resident) close() error {
 	return err
 }
 
-// leave is the command to a loop to leave.
+// leave is the command that asks a loop to leave.
 const leave = 1
 
-// occupant is what a cohort knows of a block of its resident launch.
+// occupant is the state of a block of the resident launch.
 type occupant struct {
-	runs  bool // it does in this launch
+	runs  bool // it is in the current launch
 	stuck bool // its handler does not return; no launch waits for it
 	left  *abandoned
 
-	// The watchdog's.
+	// Used by the watchdog.
 	timer watchdog.Timer
-	asked bool // it is to leave, to show that it can
+	asked bool // it was asked to leave, to show that it can
 }
 
-// abandoned is a launch that others were begun beside, since some of its loops do not
-// leave.
+// abandoned is a launch that has stuck handlers. Later launches run at the same time.
 type abandoned struct {
 	stream *gpu.Stream
 	end    *gpu.Event
 }
 
-// ask has the loops leave that run. c.mu is held.
+// ask asks the running loops to leave. The caller holds c.mu.
 func (c *resident) ask() {
 	for i := range c.actors {
 		atomic.OrUint64(c.command(i), leave)
 	}
 }
 
-// left reports whether the loop of a block has left this launch. c.mu is held.
+// hasLeft reports whether the loop of a block has left this launch. The caller holds
+// c.mu.
 func (c *resident) hasLeft(i int) bool {
 	return atomic.LoadUint64(c.left(i))>>32 == uint64(c.epoch)
 }
 
-// mostSpin is how long whoever waits for loops looks without giving the processor
-// away, which may take longer to come back than loops take to leave, unless a handler
-// is at work for long.
+// mostSpin is how long a goroutine that waits for loops polls without yielding the
+// processor. Getting the processor back may take longer than the loops take to leave,
+// unless a handler runs for long.
 const mostSpin = 300 * time.Microsecond
 
-// seeOut waits until the loops of cohorts have left that were asked to, or for
-// mostSpin. What becomes of the others their hold finds out.
-func seeOut(list []*resident) {
+// waitForLeaving waits until all loops of cohorts that were asked to leave have left,
+// at most for mostSpin. The hold deals with the others.
+func waitForLeaving(list []*resident) {
 	until := time.Now().Add(mostSpin)
 	for _, c := range list {
 		c.mu.Lock()
-		c.seeOut(until)
+		c.waitForLeaving(until)
 		c.mu.Unlock()
 	}
 }
 
-// seeOut waits until the loops of the launch have left, or until then. c.mu is held.
-func (c *resident) seeOut(until time.Time) {
+// waitForLeaving waits until the loops of the launch have left, at most until a given
+// time. The caller holds c.mu.
+func (c *resident) waitForLeaving(until time.Time) {
 	if !c.running {
 		return
 	}
-	looks := 0
+	polls := 0
 	for i, t := range c.occupants {
 		for t.runs && !t.stuck && !c.hasLeft(i) {
-			if looks++; looks%64 == 0 && time.Now().After(until) {
+			if polls++; polls%64 == 0 && time.Now().After(until) {
 				return
 			}
 		}
 	}
 }
 
-// halt ends the launch at a message boundary. Loops that have not left when the
-// runtime's patience ends are stuck: they keep their launch, which later ones run
-// beside. c.mu is held.
+// halt ends the launch at a message boundary. Loops that have not left within the
+// handler timeout are stuck. They keep their launch, and later launches run beside
+// it. The caller holds c.mu.
 func (c *resident) halt() error {
 	if !c.running {
 		return nil
 	}
 	c.ask()
-	c.seeOut(time.Now().Add(mostSpin))
+	c.waitForLeaving(time.Now().Add(mostSpin))
 	if c.stuck > 0 {
 		return c.haltOthers()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.rt.config.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), c.rt.config.HandlerTimeout)
 	defer cancel()
 	err := c.end(ctx)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -330,13 +333,13 @@ func (c *resident) halt() error {
 	return err
 }
 
-// haltOthers is halt of a launch that does not end. c.mu is held.
+// haltOthers is halt for a launch that does not end. The caller holds c.mu.
 func (c *resident) haltOthers() error {
 	v := c.rt.watchdog()
 	for i := range c.occupants {
 		var wait backoff.Wait
 		for t := &c.occupants[i]; t.runs && !t.stuck && !c.hasLeft(i); wait.Pause() {
-			if c.stuck == 0 || v.Check(time.Now(), 0) { // those of end have had their time
+			if c.stuck == 0 || v.Check(time.Now(), 0) { // the wait in end counts
 				c.mark(i)
 			}
 		}
@@ -349,16 +352,16 @@ func (c *resident) haltOthers() error {
 	return c.leaveBehind()
 }
 
-// mark records that the handler of a block does not return. c.mu is held.
+// mark records that the handler of a block is stuck. The caller holds c.mu.
 func (c *resident) mark(i int) {
 	c.occupants[i].stuck = true
 	c.stuck++
 	if a := c.actors[i]; a.runs() {
-		a.stall(&StuckError{Actors: []string{a.name}, After: c.rt.config.Patience})
+		a.stall(&StuckError{Actors: []string{a.name}, After: c.rt.config.HandlerTimeout})
 	}
 }
 
-// leaveBehind gives the cohort a new stream. c.mu is held.
+// leaveBehind gives the cohort a new stream. The caller holds c.mu.
 func (c *resident) leaveBehind() error {
 	end, err := c.rt.dev.NewEvent()
 	if err != nil {
@@ -383,7 +386,7 @@ func (c *resident) leaveBehind() error {
 	return nil
 }
 
-// returned looks whether handlers that were stuck have returned. c.mu is held.
+// returned checks whether stuck handlers have returned. The caller holds c.mu.
 func (c *resident) returned() {
 	if c.stuck == 0 {
 		return
@@ -399,7 +402,7 @@ func (c *resident) returned() {
 		}
 		if done {
 			if t.left != nil {
-				c.reckon(i)
+				c.countFailure(i)
 			}
 			t.stuck, t.left = false, nil
 			c.stuck--
@@ -415,9 +418,9 @@ func (c *resident) returned() {
 	})
 }
 
-// reckon counts the message of a handler that was stuck and has failed after all, in a
-// launch that others were begun beside. c.mu is held.
-func (c *resident) reckon(i int) {
+// countFailure counts the message of a handler that was stuck and then failed, in an
+// abandoned launch. The caller holds c.mu.
+func (c *resident) countFailure(i int) {
 	if uint32(atomic.LoadUint64(c.left(i))) == mail.Failed {
 		a := c.actors[i]
 		if _, err := c.failedOn(i, cmp.Or(a.failure(), errHandler)); err != nil {
@@ -427,14 +430,14 @@ func (c *resident) reckon(i int) {
 	}
 }
 
-// overdue is the error of actors whose handlers do not return, nil if there are
-// none. c.mu is held.
+// overdue returns the error for actors with stuck handlers, or nil if there are none.
+// The caller holds c.mu.
 func (c *resident) overdue() error {
 	c.returned()
 	if c.stuck == 0 {
 		return nil
 	}
-	e := &StuckError{After: c.rt.config.Patience}
+	e := &StuckError{After: c.rt.config.HandlerTimeout}
 	for i, t := range c.occupants {
 		if t.stuck {
 			e.Actors = append(e.Actors, c.actors[i].name)
@@ -443,8 +446,8 @@ func (c *resident) overdue() error {
 	return e
 }
 
-// request is the first half of a hold: it has the loops leave. The second one is
-// clear. It does nothing and reports false if the cohort is closed.
+// request is the first half of a hold: it asks the loops to leave. The second half is
+// clear. It returns false, and does nothing, if the cohort is closed.
 func (c *resident) request() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -458,8 +461,8 @@ func (c *resident) request() bool {
 	return true
 }
 
-// clear is the second half: it waits for the end of the launch. That some handler does
-// not return is an error. With or without one the cohort is to be resumed.
+// clear is the second half of a hold: it waits for the end of the launch. Stuck
+// handlers result in an error. In either case the cohort must be resumed.
 func (c *resident) clear() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -469,25 +472,25 @@ func (c *resident) clear() error {
 	return c.overdue()
 }
 
-// hold keeps the block's launch from running. It fails if the block's own handler
-// does not return.
+// hold keeps the block's launch from running. It fails if the block's own handler is
+// stuck.
 func (p *place) hold() error {
 	p.mu.Lock()
 	p.returned()
 	stuck := p.occupied(p.block)
 	p.mu.Unlock()
 	if stuck {
-		return &StuckError{Actors: []string{p.actor.name}, After: p.rt.config.Patience}
+		return &StuckError{Actors: []string{p.actor.name}, After: p.rt.config.HandlerTimeout}
 	}
 	return p.resident.hold()
 }
 
-// watch looks, without waiting, whether actors of a resident launch have failed or
-// stopped, or have left by themselves and have messages, and restarts it then. It
-// reports whether it did.
+// watch checks, without waiting, whether actors of a resident launch have failed or
+// stopped, or have left on their own and have messages. If so, it restarts the launch
+// and returns true.
 func (c *resident) watch() (bool, error) {
-	// Those who wait for replies come here again and again while the cohort is held,
-	// and would keep the mutex from whoever holds it.
+	// Waiting callers come here again and again while the cohort is held, and would
+	// keep the mutex from the goroutine that holds it.
 	if c.holds.Load() > 0 || !c.mu.TryLock() {
 		return false, nil
 	}
@@ -498,7 +501,7 @@ func (c *resident) watch() (bool, error) {
 	case c.running:
 		faulted, err = c.stream.Faulted()
 		need = faulted || c.anyAbsent()
-	default: // an error has kept the launch from beginning again
+	default: // an error kept the launch from beginning again
 		need = slices.ContainsFunc(c.actors, (*core).runs)
 	}
 	c.mu.Unlock()
@@ -508,38 +511,38 @@ func (c *resident) watch() (bool, error) {
 	return true, restart(c)
 }
 
-// anyAbsent reports whether any actor is. Where more actors are active than can be
-// resident, all have to have had their turn. c.mu is held.
+// anyAbsent reports whether any actor is absent. If more actors are active than can
+// be resident, all must have had their turn first. The caller holds c.mu.
 func (c *resident) anyAbsent() bool {
 	absent := false
 	for i, t := range c.occupants {
 		switch {
 		case c.absent(i):
 			absent = true
-		case c.crowded && t.runs && !t.stuck && !c.hasLeft(i):
+		case c.oversubscribed && t.runs && !t.stuck && !c.hasLeft(i):
 			return false
 		}
 	}
 	return absent
 }
 
-// absent reports whether an actor that is to run has left, and would have
-// something to do. c.mu is held.
+// absent reports whether an actor that should run has left, and has work to do. The
+// caller holds c.mu.
 func (c *resident) absent(i int) bool {
 	a := c.actors[i]
 	if !c.hasLeft(i) || !a.runs() {
 		return false
 	}
 	why := uint32(atomic.LoadUint64(c.left(i)))
-	if why == mail.Bounded || why == mail.Aged && c.crowded {
+	if why == mail.Bounded || why == mail.Aged && c.oversubscribed {
 		return slices.ContainsFunc(a.mailboxes, (*mailbox).pending) || c.rt.post.Rung(a.box.Bell)
 	}
 	return true
 }
 
-// guard looks for handlers that do not return: their actors have messages, and
-// have handled none for the runtime's patience. Halfway they are asked to leave,
-// since an actor may have other reasons to handle none. The look is without a wait.
+// guard detects stuck handlers: their actors have messages, and have handled none for
+// the handler timeout. Halfway through, actors are asked to leave, because there are
+// other reasons for handling none. guard does not wait.
 func (c *resident) guard(now time.Time) {
 	if !c.mu.TryLock() {
 		return
@@ -566,11 +569,11 @@ func (c *resident) guard(now time.Time) {
 	}
 }
 
-// StuckError means that handlers have not returned in time. On a GPU nothing but
-// the end of the process ends them: until they return, what waits for everything
-// on the device, such as freeing memory and closing it, fails with this error.
-// Other actors are served, but for those that share a multiprocessor's room with
-// it. An actor whose handler has returned can be restarted.
+// StuckError means that handlers have not returned in time. On a GPU only the end of
+// the process stops them. Until they return, operations that wait for everything on
+// the device, such as freeing memory and closing the device, fail with this error.
+// Other actors are served, except those that would need the place of a stuck actor on
+// a multiprocessor. An actor whose handler has returned can be restarted.
 type StuckError struct {
 	Actors []string
 	After  time.Duration
@@ -581,33 +584,33 @@ func (e *StuckError) Error() string {
 	return fmt.Sprintf("ring: handlers of %q did not return within %v", e.Actors, e.After)
 }
 
-// ResidencyError means that an actor has no room on a GPU beside those that are
-// active: a block that does not fit would not run before another one leaves.
+// ResidencyError means that there is no room for another actor on a GPU: its block
+// would not run before one of the active actors leaves.
 type ResidencyError struct {
 	Actor           string
 	Active          int // actors
-	PerProcessor    int // actors like this one that a multiprocessor holds
-	Multiprocessors int // for actors: one less than the GPU has, which is left to other kernels
+	PerProcessor    int // actors like this one per multiprocessor
+	Multiprocessors int // available to actors: all but one, which is left to other kernels
 }
 
-// Error says how many would fit.
+// Error states how many actors would fit.
 func (e *ResidencyError) Error() string {
-	return fmt.Sprintf("ring: no room for actor %s beside %d active ones: of actors like it, %d fit on each of the %d multiprocessors for actors; deactivate or terminate some",
+	return fmt.Sprintf("ring: no room for actor %s in addition to %d active ones: each of the %[4]d multiprocessors for actors holds %[3]d like it; deactivate or terminate some",
 		e.Actor, e.Active, e.PerProcessor, e.Multiprocessors)
 }
 
-// Where more actors are active than can be resident, each leaves after crowdedLife,
-// or when it has had no message for crowdedIdle, so that others get their turn.
+// If more actors are active than can be resident, each leaves after oversubscribedLife, or
+// after oversubscribedIdle without a message, so that others get their turn.
 const (
-	crowdedLife = 2 * time.Millisecond
-	crowdedIdle = 20 * time.Microsecond
+	oversubscribedLife = 2 * time.Millisecond
+	oversubscribedIdle = 20 * time.Microsecond
 )
 
-// fewCells is the bytes of messages in shared memory that always fit.
+// fewCells is the size in bytes of messages in shared memory that always fit.
 const fewCells = 4 << 10
 
-// fitBatch lowers the number of messages that an actor takes at once to what its
-// block has shared memory for.
+// fitBatch lowers the number of messages that an actor takes at once to what fits
+// into the shared memory of its block.
 func (rt *Runtime) fitBatch(p *Program, s *loop.Shape) error {
 	cell := cellBytes(s)
 	if int(s.Batch)*cell <= fewCells {
@@ -622,19 +625,19 @@ func (rt *Runtime) fitBatch(p *Program, s *loop.Shape) error {
 		room = min(room, rt.dev.Attributes().SharedPerBlock-u.Shared)
 	}
 	if cell > room-16 {
-		return invalid("a message of %s and its reply take %d bytes of shared memory, a block has %d for them; leave the data in buffers and send payloads", p.Name, cell, room)
+		return invalid("a message of %s and its reply take %d bytes of shared memory, and a block has %d for them; send large data in payloads", p.Name, cell, room)
 	}
 	s.Batch = min(s.Batch, uint32((room-16)/cell))
 	s.RawAt = rawAt(s)
 	return nil
 }
 
-// sharedBytes is the dynamic shared memory of a block.
+// sharedBytes returns the dynamic shared memory of a block in bytes.
 func (c *cohort) sharedBytes() int {
 	return 16*int(c.shape.RawAt) + 8*int(c.shape.Batch*c.shape.InStep)
 }
 
-// room reports whether one more actor of the cohort can be resident.
+// room returns an error if one more actor of the cohort cannot be resident.
 func (c *resident) room(name string) error {
 	rt := c.rt
 	parts, active := []part{{1, c.perProcessor}}, 0
@@ -652,14 +655,14 @@ func (c *resident) room(name string) error {
 	processors := max(1, rt.dev.Attributes().Multiprocessors-1)
 	fit := fits(parts, processors)
 	if fit || rt.config.Bounded {
-		return rt.crowd(!fit)
+		return rt.setOversubscribed(!fit)
 	}
 	return &ResidencyError{Actor: name, Active: active, PerProcessor: c.perProcessor, Multiprocessors: processors}
 }
 
-// crowd notes whether more actors are active than can be resident.
-func (rt *Runtime) crowd(crowded bool) error {
-	if rt.crowded.Swap(crowded) == crowded {
+// crowd records whether more actors are active than can be resident.
+func (rt *Runtime) setOversubscribed(oversubscribed bool) error {
+	if rt.oversubscribed.Swap(oversubscribed) == oversubscribed {
 		return nil
 	}
 	var errs []error
@@ -669,11 +672,11 @@ func (rt *Runtime) crowd(crowded bool) error {
 	return errors.Join(errs...)
 }
 
-// part is actors of which each takes an equal part of a multiprocessor.
+// part is a number of actors that each take an equal part of a multiprocessor.
 type part struct{ actors, perProcessor int }
 
-// fits reports whether actors take no more than so many multiprocessors, in parts
-// of 64.
+// fits reports whether the actors need at most the given number of multiprocessors.
+// It computes in 64ths.
 func fits(parts []part, processors int) bool {
 	taken := 0
 	for _, p := range parts {

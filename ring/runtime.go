@@ -23,43 +23,45 @@ import (
 	"quern.dev/ring/internal/workers"
 )
 
-// Config says how a runtime works. The zero value has the defaults.
+// Config configures a runtime. The zero value selects the defaults.
 type Config struct {
-	// Patience is how long actors may take for a message, 0 for 2 seconds. Those that
-	// take longer are found within an eighth more, later where goroutines wait for
-	// processors: that does not count.
-	Patience time.Duration
-	// Watch is how often the runtime looks after actors on a GPU, 0 for 5
+	// HandlerTimeout is how long a handler may take for a message; 0 means 2 seconds.
+	// A handler that takes longer is detected after at most an eighth more. Time in
+	// which goroutines wait for processors does not count.
+	HandlerTimeout time.Duration
+	// Watch is the interval at which the runtime checks actors on a GPU; 0 means 5
 	// milliseconds.
 	Watch time.Duration
-	// Life is how long a launch stays on a GPU before it is begun anew, 0 for 10
-	// seconds: if the process hangs, the GPU is free after that time.
+	// Life is how long a launch stays on a GPU before it is restarted; 0 means 10
+	// seconds. If the process hangs, the GPU is free after that time.
 	Life time.Duration
-	// Bounded launches leave the GPU when their actors have had no message for
-	// Idle, or have handled Messages since they began, 0 for any number, and begin
-	// anew when there are messages: for GPUs that others need too. It is set where
-	// the driver ends kernels that run long, as it does on GPUs with a display.
+	// Bounded launches leave the GPU when their actors have had no message for Idle,
+	// or have handled Messages messages (0 means any number), and restart when there
+	// are messages. This is for GPUs that other programs need too. It is always set
+	// if the driver stops kernels that run long, as on GPUs with a display.
 	Bounded  bool
-	Idle     time.Duration // 0 is a millisecond
+	Idle     time.Duration // 0 means a millisecond
 	Messages int
 
-	// Supervisor, if not nil, decides about actors whose own supervisor escalates, or
-	// that have none, on a goroutine of its own. A failure that it escalates, or that
-	// an actor's supervisor escalates if there is none, is an error of Close.
+	// Supervisor, if not nil, decides about actors that have no supervisor, or whose
+	// own supervisor escalates. It is called on its own goroutine. A failure that it
+	// escalates is an error of Close, and so is one that an actor's supervisor
+	// escalates if this is nil.
 	Supervisor func(Failure) Decision
 
-	// DeadLetters is how many dead letters are kept, 0 for DefaultDeadLetters.
+	// DeadLetters is the maximum number of dead letters to keep; 0 means
+	// DefaultDeadLetters.
 	DeadLetters int
-	// PayloadBytes is the size of the memory for payloads, which the device gets
-	// with the first of them, up to MaxPayloadBytes; 0 for DefaultPayloadBytes.
+	// PayloadBytes is the size of the payload memory, at most MaxPayloadBytes; 0
+	// means DefaultPayloadBytes. The memory is allocated with the first payload.
 	PayloadBytes int64
 }
 
-// limitedLife is how long a launch stays on a GPU whose driver ends kernels after
+// limitedLife is how long a launch stays on a GPU whose driver stops kernels after
 // some seconds.
 const limitedLife = time.Second
 
-// Runtime is the actors of a device. It is safe for concurrent use.
+// Runtime contains the actors of a device. It is safe for concurrent use.
 type Runtime struct {
 	number   uint64
 	dev      *gpu.Device
@@ -67,26 +69,26 @@ type Runtime struct {
 	resident bool
 
 	mu      sync.Mutex
-	actors  map[string]*core // nil while an actor is being made
+	actors  map[string]*core // the value is nil while an actor is being made
 	cohorts []*cohort
 	spawned int
-	errs    []error // that nobody could be told
+	errs    []error // errors for Close, because no call could return them
 	closed  bool
 	closing sync.Once
-	ended   error // of closing, until Close returns it
+	ended   error // error of closing, until Close returns it
 
-	lingering []*cohort // closed, but for handlers that did not return; closing has set it
+	unfinished []*cohort // closed except for stuck handlers; set when closing
 
 	post   *post.Memory
 	owners sync.Map // mailbox number -> *core
 
-	quiescing sync.Mutex  // from Quiesce to Resume
-	quiesced  atomic.Bool // between them
-	pausedFor gpu.Operation
-	pausing   pausing
-	quiet     bool // between them; guarded by mu, as held is
-	held      []*cohort
-	crowded   atomic.Bool // more actors are active than can be resident
+	quiescing      sync.Mutex  // from Quiesce to Resume
+	quiesced       atomic.Bool // between them
+	pausedFor      gpu.Operation
+	pausing        pausing
+	quiet          bool // from Quiesce to Resume; guarded by mu, like held
+	held           []*cohort
+	oversubscribed atomic.Bool // more actors are active than can be resident
 
 	payloads PayloadMemory
 	messages messages
@@ -100,28 +102,27 @@ type Runtime struct {
 	workers  workers.Pool
 	done     chan struct{}
 
-	supervisors sync.WaitGroup // calls
-	perCycle    float64        // nanoseconds of a cycle of the device's clock
-	departed    departed       // what actors had counted that are gone
+	supervisors sync.WaitGroup // running calls
+	perCycle    float64        // nanoseconds per cycle of the device's clock
+	departed    departed       // counts of ended actors
 	pauses      pauses
 	launches    atomic.Uint64 // of resident loops
 	traces      trace.Tracer
-	referred    atomic.Bool // actors on the device may know others
+	referred    atomic.Bool // actors on the device may have Refs to others
 }
 
-// New makes a runtime for the actors of a device, which is to be closed before
-// the device is.
+// New makes a runtime for actors on a device. The caller closes it before the device.
 func New(dev *gpu.Device, config Config) (*Runtime, error) {
 	if dev == nil || dev.Backend() == "" {
 		return nil, invalid("new runtime: the device is nil, or was not made by gpu.Open")
 	}
-	config.Patience = cmp.Or(config.Patience, 2*time.Second)
+	config.HandlerTimeout = cmp.Or(config.HandlerTimeout, 2*time.Second)
 	config.Watch = cmp.Or(config.Watch, 5*time.Millisecond)
 	config.Life = cmp.Or(config.Life, 10*time.Second)
 	config.Idle = cmp.Or(config.Idle, time.Millisecond)
 	config.DeadLetters = cmp.Or(config.DeadLetters, DefaultDeadLetters)
-	if config.Patience < 0 || config.Watch < 0 || config.Life < 0 || config.Idle < 0 {
-		return nil, invalid("Patience is %v, Watch %v, Life %v and Idle %v; none may be negative", config.Patience, config.Watch, config.Life, config.Idle)
+	if config.HandlerTimeout < 0 || config.Watch < 0 || config.Life < 0 || config.Idle < 0 {
+		return nil, invalid("HandlerTimeout is %v, Watch %v, Life %v and Idle %v; none may be negative", config.HandlerTimeout, config.Watch, config.Life, config.Idle)
 	}
 	if config.DeadLetters < 0 || config.DeadLetters > MaxCapacity {
 		return nil, invalid("DeadLetters is %d; it is 0 to %d", config.DeadLetters, MaxCapacity)
@@ -161,11 +162,11 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 	return rt, nil
 }
 
-// runtimes is how many the process has made.
+// runtimes is the number of runtimes that the process has made.
 var runtimes atomic.Uint64
 
-// Number tells the runtimes of a process apart: they count from 1, as they are made.
-// [WritePrometheus] has it.
+// Number distinguishes the runtimes of a process: they are numbered from 1.
+// [WritePrometheus] uses it as a label.
 func (rt *Runtime) Number() uint64 {
 	if !rt.made() {
 		return 0
@@ -173,8 +174,8 @@ func (rt *Runtime) Number() uint64 {
 	return rt.number
 }
 
-// watchdog returns a timer of Config.Patience.
-func (rt *Runtime) watchdog() *watchdog.Timer { return watchdog.New(rt.config.Patience) }
+// watchdog returns a timer for the handler timeout.
+func (rt *Runtime) watchdog() *watchdog.Timer { return watchdog.New(rt.config.HandlerTimeout) }
 
 // Device returns the device of the actors.
 func (rt *Runtime) Device() *gpu.Device {
@@ -202,21 +203,21 @@ func residentsOf(list []*cohort) []*resident {
 	return out
 }
 
-// Quiesce ends all launches at a message boundary, until Resume. Messages wait.
-// The device calls it around what waits for everything that runs on a GPU, such as
-// freeing memory; programs need not. It fails, and stops no actor, while some
-// handler does not return. If the device is being closed, the runtime is closed first.
+// Quiesce ends all launches at a message boundary, until Resume. Messages wait. The
+// device calls it before operations that wait for everything on a GPU, such as freeing
+// memory; programs need not. If a handler is stuck, it returns an error and stops no
+// actor. If the device is being closed, it closes the runtime first.
 func (rt *Runtime) Quiesce(op gpu.Operation) error {
 	if err := rt.usable("quiesce"); err != nil {
 		return err
 	}
 	if op == gpu.CloseDevice {
-		return rt.vanish()
+		return rt.closeWithDevice()
 	}
 	rt.quiescing.Lock()
 	rt.quiesced.Store(true)
 	rt.mu.Lock()
-	rt.quiet = true // cohorts that are made now are held
+	rt.quiet = true // cohorts that are made from now on are held
 	list := slices.Clone(rt.cohorts)
 	rt.mu.Unlock()
 	rt.pausedFor, rt.pausing = op, pausing{asked: time.Now()}
@@ -231,13 +232,13 @@ func (rt *Runtime) Quiesce(op gpu.Operation) error {
 	return nil
 }
 
-// stop ends the launches of cohorts. All are asked before any is waited for, and
-// held from then on: those who wait for replies would begin them again.
+// stop ends the launches of cohorts. It asks all of them before it waits for any, and
+// holds them, because waiting callers would start them again.
 func (rt *Runtime) stop(list []*cohort) error {
 	residents := residentsOf(list)
 	var errs []error
 	for _, c := range residents {
-		errs = append(errs, c.linger())
+		errs = append(errs, c.finishClose())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -249,7 +250,7 @@ func (rt *Runtime) stop(list []*cohort) error {
 			rt.keep(c.cohort)
 		}
 	}
-	seeOut(asked)
+	waitForLeaving(asked)
 	rt.pausing.left = time.Now()
 	for _, c := range asked {
 		if err := c.clear(); err != nil {
@@ -260,7 +261,7 @@ func (rt *Runtime) stop(list []*cohort) error {
 	return nil
 }
 
-// stopLocals has the actors of cohorts handle nothing.
+// stopLocals stops the actors of cohorts that run in their caller.
 func (rt *Runtime) stopLocals(list []*cohort) error {
 	for _, c := range list {
 		switch err := c.hold(); {
@@ -271,18 +272,18 @@ func (rt *Runtime) stopLocals(list []*cohort) error {
 		}
 	}
 	rt.pausing.left = time.Now()
-	rt.pausing.ended = rt.pausing.left // nothing else is to end
+	rt.pausing.ended = rt.pausing.left // there are no launches to wait for
 	return nil
 }
 
-// keep has a cohort resumed by Resume.
+// keep makes Resume resume a cohort.
 func (rt *Runtime) keep(c *cohort) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	rt.held = append(rt.held, c)
 }
 
-// Resume ends what Quiesce began.
+// Resume ends the effect of Quiesce.
 func (rt *Runtime) Resume() error {
 	if err := rt.usable("resume"); err != nil {
 		return err
@@ -307,17 +308,17 @@ func (rt *Runtime) Resume() error {
 	return err
 }
 
-// maxWatch is how many times Config.Watch the runtime waits until it looks after
-// actors, if it had nothing to do for long.
+// maxWatch limits the interval between checks of actors, in multiples of
+// Config.Watch, when there has been nothing to do for long.
 const maxWatch = 10
 
-// watch looks after resident launches.
+// watch checks resident launches.
 func (rt *Runtime) watch() {
 	wait := rt.config.Watch
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	var guarded time.Time
-	often := rt.watchdog().Interval() / 2 // so that looks come on time in spite of the other work
+	often := rt.watchdog().Interval() / 2 // so that checks are on time despite the other work
 	for {
 		select {
 		case <-rt.done:
@@ -346,7 +347,7 @@ func (rt *Runtime) watch() {
 	}
 }
 
-// record keeps an error for Close.
+// record stores an error for Close.
 func (rt *Runtime) record(err error) {
 	if err == nil {
 		return
@@ -358,20 +359,20 @@ func (rt *Runtime) record(err error) {
 	}
 }
 
-// NameError means that a runtime has no actor or group with a name.
+// NameError means that a runtime has no actor or group with a given name.
 type NameError struct {
 	Kind  string // "actor" or "group"
 	Name  string
-	Names []string // of those that there are, the most similar ones first
+	Names []string // existing names, the most similar ones first
 }
 
-// listed is how many names an error tells.
+// listed is the maximum number of names in an error.
 const listed = 10
 
-// Error lists the names that there are, of many the most similar.
+// Error lists existing names, the most similar ones if there are many.
 func (e *NameError) Error() string {
 	if len(e.Names) == 0 {
-		return fmt.Sprintf("ring: there is no %s %q; there are none", e.Kind, e.Name)
+		return fmt.Sprintf("ring: there is no %s %q; the runtime has no %[1]ss", e.Kind, e.Name)
 	}
 	names := e.Names[:min(len(e.Names), listed)]
 	text := fmt.Sprintf("ring: there is no %s %q; there are %s", e.Kind, e.Name, strings.Join(names, ", "))
@@ -381,11 +382,11 @@ func (e *NameError) Error() string {
 	return text
 }
 
-// TypeError means that an actor has other messages or replies than it was asked
-// for with.
+// TypeError means that an actor has other message or reply types than the caller of
+// Find expected.
 type TypeError struct {
 	Actor               string
-	In, Out             reflect.Type // of the actor
+	In, Out             reflect.Type // the types of the actor
 	WantedIn, WantedOut reflect.Type
 }
 
@@ -395,9 +396,9 @@ func (e *TypeError) Error() string {
 		e.Actor, e.In, e.Out, e.WantedIn, e.WantedOut)
 }
 
-// Find returns the actor with a name. It is a [*NameError] if there is none, also
-// if it has terminated, [ErrClosed] if the runtime has been closed, and a
-// [*TypeError] if the actor has messages of another type.
+// Find returns the actor with a name. The error is a [*NameError] if there is none or
+// it has terminated, a [*TypeError] if its message or reply types are different, and
+// matches [ErrClosed] if the runtime is closed.
 func Find[In, Out any](rt *Runtime, name string) (*Actor[In, Out], error) {
 	c, err := rt.find(name)
 	if err != nil {
@@ -410,8 +411,8 @@ func Find[In, Out any](rt *Runtime, name string) (*Actor[In, Out], error) {
 	return newActor[In, Out](c), nil
 }
 
-// Lookup returns what is known of the actor with a name. It is a [*NameError] if
-// there is none, and [ErrClosed] if the runtime has been closed.
+// Lookup returns the status of the actor with a name. The error is a [*NameError] if
+// there is none, and matches [ErrClosed] if the runtime is closed.
 func (rt *Runtime) Lookup(name string) (Info, error) {
 	c, err := rt.find(name)
 	if err != nil {
@@ -441,7 +442,7 @@ func (rt *Runtime) find(name string) (*core, error) {
 	return nil, newNameError("actor", name, names)
 }
 
-// newNameError sorts the names that there are.
+// newNameError sorts the existing names by similarity.
 func newNameError(kind, name string, names []string) *NameError {
 	distances := make(map[string]int, len(names))
 	for _, n := range names {
@@ -453,8 +454,8 @@ func newNameError(kind, name string, names []string) *NameError {
 	return &NameError{Kind: kind, Name: name, Names: names}
 }
 
-// distance is the number of letters to insert, remove or replace to make one name
-// of another (Levenshtein, 1966).
+// distance returns the number of letters to insert, remove or replace in order to
+// turn one name into another (Levenshtein, 1966).
 func distance(x, y string) int {
 	row := make([]int, len(y)+1)
 	for j := range row {
@@ -475,8 +476,8 @@ func distance(x, y string) int {
 	return row[len(y)]
 }
 
-// Actors returns what is known of each actor that has not terminated, by name. It
-// visits the actors that there are when it is called.
+// Actors yields the status of each actor that has not terminated, by name. It
+// includes the actors that exist when the iteration begins.
 func (rt *Runtime) Actors() iter.Seq[Info] {
 	return func(yield func(Info) bool) {
 		for _, c := range rt.living() {
@@ -503,7 +504,8 @@ func (rt *Runtime) living() []*core {
 	return list
 }
 
-// reserve takes a name for an actor, made from that of its handler if it has none.
+// reserve reserves a name for an actor. If the actor has none, the name is derived
+// from that of the handler.
 func (rt *Runtime) reserve(c *core, handler string) error {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -522,7 +524,7 @@ func (rt *Runtime) reserve(c *core, handler string) error {
 }
 
 // enrol registers an actor that has reserved its name. It fails if the runtime was closed
-// meanwhile: Close ends only actors that are registered.
+// in the meantime, because Close ends only registered actors.
 func (rt *Runtime) enrol(c *core) error {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -534,7 +536,7 @@ func (rt *Runtime) enrol(c *core) error {
 	return nil
 }
 
-// unregister gives back the name of an actor that has terminated, or was not made.
+// unregister frees the name of an actor that has terminated or could not be made.
 func (rt *Runtime) unregister(c *core) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()

@@ -15,36 +15,36 @@ import (
 	"quern.dev/ring/internal/queue"
 )
 
-// delivery is how messages come to an actor and replies from it: through rings
-// that the actor takes them from, and a queue behind them.
+// delivery is the path of messages to an actor and of replies from it: rings, from
+// which the actor takes messages, and a queue in front of them.
 //
-// As long as nothing is in the queue, and the actor runs, a message goes into the
-// ring of its level, if there is a vacant slot. Otherwise it goes to the queue;
-// those who wait for replies and a goroutine that lives as long as the queue is
-// not empty move messages from there.
+// While the queue is empty and the actor runs, a message goes directly into the ring
+// of its level, if there is a vacant slot. Otherwise it goes to the queue. Callers
+// that wait for replies move messages from the queue to the rings, and so does a
+// goroutine that lives while the queue is not empty.
 type delivery struct {
-	mailboxes []*mailbox // by level, or one for all
+	mailboxes []*mailbox // one per level, or one for all
 	queue     backlog
 	capacity  int
-	roomy     bool // what is in the rings alone is within the capacity
+	roomy     bool // the rings never contain more messages than the capacity allows
 	full      Policy
 	saysFull  sync.Once
-	isFull    error               // once saysFull, as isUnheard
-	isUnheard error               // the same, because of replies that nobody receives
-	refs      *payload.References // nil if messages have none
-	pulls     bool                // the server takes messages out of the queue, one at a time
+	isFull    error               // the error for a full queue, made once
+	isUnheard error               // the same, if unreceived replies are the cause
+	refs      *payload.References // nil if messages contain no references
+	pulls     bool                // the server takes messages from the queue itself, one at a time
 
-	arrived  atomic.Bool  // perhaps there are messages whose arrival was noted and that no run has begun with
-	moving   atomic.Bool  // a goroutine moves messages from the queue to the rings
-	detached bool         // the rings are gone; queue.mu is held, and receiving to change it
+	arrived  atomic.Bool  // there may be messages whose arrival was recorded and that no run has begun with
+	moving   atomic.Bool  // a goroutine is moving messages from the queue to the rings
+	detached bool         // the rings are gone; guarded by queue.mu, and changed only while receiving is held too
 	visitors atomic.Int64 // see visit
 
 	receiving gate // one Receive at a time
-	stashed   int  // replies in stashes; receiving is held
+	stashed   int  // replies in stashes; guarded by receiving
 	newStash  func() (queue.Untyped, unsafe.Pointer)
 	scratch   unsafe.Pointer // a reply on its way to a stash
 	parked    atomic.Int32
-	arrival   chan struct{} // wakes it
+	arrival   chan struct{} // wakes the sleeping Receive
 }
 
 func (d *delivery) open(o *Options, bodies queue.Bodies, newStash func() (queue.Untyped, unsafe.Pointer)) {
@@ -53,38 +53,38 @@ func (d *delivery) open(o *Options, bodies queue.Bodies, newStash func() (queue.
 	d.arrival, d.receiving = make(chan struct{}, 1), make(gate, 1)
 }
 
-// backlog keeps the messages of an actor that its rings have no room for, and all of an
-// actor that does not run. Its methods are called with mu held, except Len.
+// backlog contains the messages for which the rings have no room, and all messages of
+// an actor that does not run. All methods except Len require mu.
 type backlog struct {
 	queue.Queue[queuedMessage]
 
 	mu      sync.Mutex
-	removed uint64 // messages that have left the queue, but not for a ring
-	pushed  uint64 // messages, where their waiting time is measured
+	removed uint64 // messages that left the queue, but not for a ring
+	pushed  uint64 // messages added, if waiting times are measured
 }
 
 type entry = queue.Entry[queuedMessage]
 
-// queuedMessage is a message in the queue, or one that has left it and whose caller of
-// Ask does not know yet.
+// queuedMessage is a message in the queue, or a message that has left it, if its
+// caller of Ask does not know that yet.
 type queuedMessage struct {
 	envelope
 	use   uint8
-	came  int64 // by the runtime's clock; 0 if it is not measured how long the message waits
+	came  int64 // by the runtime's clock; 0 if the waiting time is not measured
 	place atomic.Uint64
-	ring  *mailbox // that it is in, once it is placed
+	ring  *mailbox // the ring that the message is in, once it is placed
 }
 
-// Places of the message of an entry: in the queue, gone for a reason, or in a ring
+// Places of the message of an entry: in the queue, removed for a reason, or in a ring
 // with a ticket.
 const (
 	queued = iota
-	gone   // one more for each Reason
+	gone   // plus the Reason
 	placed = gone + uint64(reasons)
 )
 
-// leave removes a message, which goes to a place. The caller of Ask, or without one the
-// queue, ends the use of the entry.
+// leave removes a message from the queue, and records its new place. The caller of Ask
+// releases the entry, or the queue does if there is none.
 func (q *backlog) leave(n *entry, place uint64) {
 	q.Remove(n)
 	if place < placed {
@@ -97,13 +97,13 @@ func (q *backlog) leave(n *entry, place uint64) {
 	q.Release(n)
 }
 
-// noMoreVisits is what detach adds to the visitors.
+// noMoreVisits is the number that detach adds to the visitors.
 const noMoreVisits = math.MinInt64 / 2
 
-// visit keeps the memory that the actor shares with the device until endVisit. It is false
-// if that memory is given back, or about to be. Those who hold queue.mu or receiving and
-// see that the rings are not detached need no visit, nor do those who have claimed a
-// ticket and not yet marked or freed it.
+// visit keeps the memory that the actor shares with the device allocated until endVisit.
+// It returns false if that memory is freed or about to be. No visit is necessary for
+// callers that hold queue.mu or receiving and see that the rings are not detached, or that
+// have claimed a ticket and not yet marked or freed it.
 func (d *delivery) visit() bool {
 	if d.visitors.Add(1) > 0 {
 		return true
@@ -114,10 +114,11 @@ func (d *delivery) visit() bool {
 
 func (d *delivery) endVisit() { d.visitors.Add(-1) }
 
-// visited reports whether there are visitors, of whom no more come. detach was called.
+// visited reports whether there are visitors. detach must have been called, so that
+// there are no new ones.
 func (d *delivery) visited() bool { return d.visitors.Load() != noMoreVisits }
 
-// kick has the server look for messages, unless the actor has no memory any more.
+// kick makes the server check for messages, unless the memory of the actor is gone.
 func (c *core) kick() {
 	if c.visit() {
 		c.server.kick()
@@ -125,7 +126,7 @@ func (c *core) kick() {
 	}
 }
 
-// mailbox is that of a priority.
+// mailbox returns the mailbox for a priority.
 func (d *delivery) mailbox(priority uint8) *mailbox {
 	if len(d.mailboxes) == 1 {
 		return d.mailboxes[0]
@@ -133,16 +134,16 @@ func (d *delivery) mailbox(priority uint8) *mailbox {
 	return d.mailboxes[priority>>levelBits]
 }
 
-// levelBits are those of a priority that its level leaves out.
+// levelBits is the number of low bits of a priority that do not affect its level.
 const levelBits = 5
 
-// replies reports whether a handler that ended with an outcome has replied.
+// replies reports whether a handler with the given outcome has replied.
 func replies(outcome uint32) bool {
 	return outcome == uint32(kernel.Reply) || outcome == uint32(kernel.ReplyAndStop)
 }
 
-// pending is a message that is asked for: in the queue as long as it has an entry,
-// then in a ring.
+// pending is a message of Ask. It is in the queue while it has an entry, and then in
+// a ring.
 type pending struct {
 	m        *mailbox
 	ticket   uint64
@@ -150,7 +151,7 @@ type pending struct {
 	deadline int64
 }
 
-// enter accepts a message, and waits for room if that is the policy.
+// enter accepts a message. It waits for room if the policy says so.
 func (c *core) enter(ctx context.Context, op string, e *envelope, use uint64, msg unsafe.Pointer) (pending, error) {
 	if c.refs != nil {
 		if err := c.refs.Retain(noescape(msg)); err != nil {
@@ -159,7 +160,7 @@ func (c *core) enter(ctx context.Context, op string, e *envelope, use uint64, ms
 	}
 	p, err := c.admit(ctx, op, e, use, msg)
 	if err != nil && c.refs != nil {
-		c.refs.Release(noescape(msg)) // reads numbers, as retain does
+		c.refs.Release(noescape(msg)) // reads plain numbers, like Retain
 	}
 	if c.parked.Load() != 0 {
 		c.wakeReceiver()
@@ -199,11 +200,12 @@ func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, ms
 	}
 }
 
-// queueFull is the error of messages that are rejected, which may be many.
+// queueFull returns the error of rejected messages. It is made once, because there
+// may be many.
 func (c *core) queueFull() error {
 	c.saysFull.Do(func() {
-		c.isFull = fmt.Errorf("ring: actor %s: %w: %d messages wait; send later, or spawn it with a larger Capacity or another policy", c.name, ErrQueueFull, c.capacity)
-		c.isUnheard = fmt.Errorf("ring: actor %s: %w: %d messages wait for room, for %d replies or more wait to be received; receive them, or send with Tell what needs no reply", c.name, ErrQueueFull, c.capacity, c.capacity)
+		c.isFull = fmt.Errorf("ring: actor %s: %w: %d messages wait; send later, or spawn the actor with a larger Capacity or another policy", c.name, ErrQueueFull, c.capacity)
+		c.isUnheard = fmt.Errorf("ring: actor %s: %w: %d messages wait for room because at least %d replies were not received; receive them, or use Tell for messages that need no reply", c.name, ErrQueueFull, c.capacity, c.capacity)
 	})
 	if c.unheard() {
 		return c.isUnheard
@@ -211,17 +213,16 @@ func (c *core) queueFull() error {
 	return c.isFull
 }
 
-// unheard reports whether nobody receives replies, and no more can be stored.
+// unheard reports whether replies are not received, and no more can be stored.
 func (d *delivery) unheard() bool {
 	if !d.receiving.tryLock() {
-		return false // somebody does
+		return false // a goroutine is receiving
 	}
 	defer d.receiving.unlock()
 	return d.stashed >= d.capacity
 }
 
-// direct reports whether messages may go into the rings without a look at the
-// queue.
+// direct reports whether messages may go into the rings without checking the queue.
 func (c *core) direct() bool {
 	return c.roomy && c.queue.Len() == 0 && c.current() == Active
 }
@@ -239,9 +240,9 @@ func (c *core) offer(e *envelope, use uint64, msg unsafe.Pointer) (pending, bool
 	return pending{m: m, ticket: t, deadline: e.deadline}, true
 }
 
-// enqueue puts a message into the queue, or into its ring if all that were before
-// it are there. It reports whether there was room. An actor that is terminating has
-// room for messages only that its mailbox on the device has taken.
+// enqueue puts a message into the queue, or into its ring if all earlier messages are
+// there. It reports whether there was room. An actor that is terminating only has
+// room for messages that its mailbox on the device has accepted.
 func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer, taken bool) (pending, bool, error) {
 	q := &c.queue
 	q.mu.Lock()
@@ -276,7 +277,7 @@ func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer, t
 	return pending{entry: n, deadline: e.deadline}, true, nil
 }
 
-// push puts a message into the queue, whose lock is held.
+// push puts a message into the queue. The caller holds the queue's lock.
 func (c *core) push(e *envelope, use uint64, msg unsafe.Pointer) *entry {
 	q := &c.queue
 	n := q.Push(e.priority, e.deadline, msg)
@@ -291,8 +292,8 @@ func (c *core) push(e *envelope, use uint64, msg unsafe.Pointer) *entry {
 	return n
 }
 
-// enqueueMany puts messages into the queue as long as there is room, and returns
-// how many. It is not for actors that drop messages, or messages with references.
+// enqueueMany puts messages into the queue while there is room, and returns their
+// number. It does not support actors that drop messages, or messages with references.
 func (c *core) enqueueMany(e *envelope, use uint64, msgs unsafe.Pointer, n int) int {
 	q := &c.queue
 	q.mu.Lock()
@@ -310,7 +311,8 @@ func (c *core) enqueueMany(e *envelope, use uint64, msgs unsafe.Pointer, n int) 
 	return n
 }
 
-// send accepts messages that lie one after the other, and returns how many.
+// send accepts n messages that are stored one after another, and returns the number
+// of accepted messages.
 func (c *core) send(ctx context.Context, op string, e *envelope, use uint64, msgs unsafe.Pointer, n int) (int, error) {
 	if !c.visit() {
 		return 0, c.denied(op, false)
@@ -326,8 +328,8 @@ func (c *core) send(ctx context.Context, op string, e *envelope, use uint64, msg
 				for k := range got {
 					m.put(t+uint64(k), e, unsafe.Add(msg, uintptr(k)*c.inSize))
 				}
-				// An atomic store waits for those before it: the messages' lines come
-				// from the device, which has looked at them.
+				// An atomic store waits for the earlier stores, and the cache lines
+				// of the messages come from the device, which has read them.
 				for k := range got {
 					m.mark(t+uint64(k), use)
 				}
@@ -351,8 +353,8 @@ func (c *core) send(ctx context.Context, op string, e *envelope, use uint64, msg
 	return n, nil
 }
 
-// waiting counts the messages that count for the capacity. The queue's lock is
-// held.
+// waiting returns the number of messages that count toward the capacity. The caller
+// holds the queue's lock.
 func (d *delivery) waiting() int {
 	n := d.queue.Len()
 	if d.full != DropOldest {
@@ -361,7 +363,7 @@ func (d *delivery) waiting() int {
 	return n
 }
 
-// inRings counts the messages in the rings that are not handled.
+// inRings returns the number of unhandled messages in the rings.
 func (d *delivery) inRings() (n int) {
 	for _, m := range d.mailboxes {
 		n += m.queued()
@@ -370,7 +372,7 @@ func (d *delivery) inRings() (n int) {
 }
 
 // advance moves messages from the queue to the rings, in order, while there is room. The
-// queue's lock is held.
+// caller holds the queue's lock.
 func (c *core) advance() {
 	if c.queue.Len() == 0 || c.pulls || !c.runs() {
 		return
@@ -382,8 +384,8 @@ func (c *core) advance() {
 	}
 }
 
-// pull moves the first message of the queue to the only ring, if there is one and the ring
-// has room.
+// pull moves the first message of the queue to the only ring, if there is a message and
+// the ring has room.
 func (c *core) pull() (e envelope, ticket uint64, ok bool) {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
@@ -391,7 +393,7 @@ func (c *core) pull() (e envelope, ticket uint64, ok bool) {
 }
 
 // moveFirst moves the first message of the queue that has not expired to its ring, if the
-// ring has room. The queue's lock is held.
+// ring has room. The caller holds the queue's lock.
 func (c *core) moveFirst() (e envelope, ticket uint64, ok bool) {
 	q, now := &c.queue, int64(0)
 	if q.HasDeadlines() {
@@ -421,8 +423,9 @@ func (c *core) moveFirst() (e envelope, ticket uint64, ok bool) {
 	return e, 0, false
 }
 
-// makeRoom stashes replies that are in the way of messages, and reports whether
-// there were any. If somebody receives they go without that. The queue's lock is held.
+// makeRoom stashes replies that occupy slots which messages need, and reports whether
+// there were any. It does nothing while a goroutine is receiving. The caller holds the
+// queue's lock.
 func (c *core) makeRoom(m *mailbox) (made bool) {
 	if !c.receiving.tryLock() {
 		return false
@@ -431,16 +434,17 @@ func (c *core) makeRoom(m *mailbox) (made bool) {
 	return c.stash(m, c.capacity)
 }
 
-// keepReplies stashes all replies, of an actor that has ended. The queue's lock is held,
-// and receiving.
+// keepReplies stashes all replies of an actor that has ended. The caller holds the
+// queue's lock and receiving.
 func (c *core) keepReplies() {
 	for _, m := range c.mailboxes {
 		c.stash(m, math.MaxInt)
 	}
 }
 
-// stash moves replies that Receive has not looked at out of a ring, until there are so
-// many, and reports whether there were any. The queue's lock is held, and receiving.
+// stash moves replies that Receive has not seen out of a ring, until it has moved most
+// of them, and reports whether there were any. The caller holds the queue's lock and
+// receiving.
 func (c *core) stash(m *mailbox, most int) (made bool) {
 	t, tail := max(m.received, m.oldest()), m.next()
 	for ; t < tail && c.stashed < most; t++ {
@@ -484,30 +488,31 @@ func (c *core) stash(m *mailbox, most int) (made bool) {
 	return made
 }
 
-// refill moves messages from the queue to the rings if there are any, and sees to
-// it that those for which there is no room follow.
+// refill moves messages from the queue to the rings, and makes sure that those
+// without room follow.
 func (c *core) refill() {
 	if c.pulls {
 		c.pullNext()
 		return
 	}
 	if c.queue.Len() == 0 || !c.queue.mu.TryLock() {
-		return // or another does it
+		return // or another goroutine does it
 	}
 	defer c.queue.mu.Unlock()
 	c.advance()
 	c.keepMoving()
 }
 
-// pullNext has a server that pulls look for messages in the queue, after a slot has
-// become free: it may have found none, and then it waits to be told.
+// pullNext makes a server that pulls check for messages in the queue, after a slot
+// has become free. The server may have found none earlier, and then waits for a kick.
 func (c *core) pullNext() {
 	if c.pulls && c.queue.Len() != 0 {
 		c.server.kick()
 	}
 }
 
-// keepMoving has a goroutine move what is in the queue. The queue's lock is held.
+// keepMoving makes a goroutine move the messages in the queue. The caller holds the
+// queue's lock.
 func (c *core) keepMoving() {
 	if c.pulls {
 		c.server.kick()
@@ -540,21 +545,21 @@ func (c *core) moveAll() {
 	}
 }
 
-// Messages and replies pass through the methods of a core as unsafe.Pointer, since a
+// Messages and replies pass through the methods of a core as unsafe.Pointer, because a
 // core does not know their types. These methods call others through interfaces, which
-// would make every message and every reply escape: an allocation for each. The two
-// functions here avoid that without hiding what a message points to. An actor and its core
-// have the same types In and Out, since nothing but newActor and the constructors join
-// them: so whoever converts such a pointer back converts it to what it was.
+// would make every message and every reply escape: one allocation each. The two functions
+// here avoid that without hiding what a message points to. Only newActor and the
+// constructors join an actor and a core, with the same types In and Out. So code that
+// converts such a pointer back converts it to the original type.
 //
 // The rule: a method that gets a pointer from noescape copies the value in its own
 // type, with assignments that the garbage collector sees, and does not keep the
-// pointer. Whatever the copy points to is then reachable from the heap, so it must not
-// live on the sender's stack: who sends calls escapes first. Replies need no such call:
+// pointer. What the copy points to is then reachable from the heap, so it must not be
+// on the sender's stack: senders call escapes first. Replies need no such call, because
 // they come from the heap.
 
 // noescape hides p from escape analysis. The callee must not keep p; see above. p may
-// point into a stack: that moves only where a function is called, and then every
+// point into a stack. A stack moves only during a function call, and then every
 // unsafe.Pointer into it is adjusted.
 //
 //go:nocheckptr
@@ -568,7 +573,8 @@ func escapes[T any](v *T) {
 	}
 }
 
-// sink is where escapes assigns to. It never does, but the compiler cannot know.
+// sink is the target of the assignment in escapes. That assignment never happens, but
+// the compiler cannot know it.
 var sink struct {
 	taken bool
 	value any

@@ -12,7 +12,7 @@ import (
 	"quern.dev/ring"
 )
 
-// full is a host actor whose slots all hold replies that nobody has taken yet.
+// full is a host actor whose slots all contain replies that have not been taken.
 type full struct {
 	actor   *ring.Actor[int, int]
 	handled atomic.Int64
@@ -33,7 +33,7 @@ func fullActor(t *testing.T, rt *ring.Runtime, capacity int) *full {
 		return kernel.Reply
 	})
 	slots := min(capacity, 256)
-	// Gather takes the replies in order, so the blocker keeps it from taking any.
+	// Gather takes the replies in order, so blocker stops it from taking any.
 	list, msgs := []*ring.Actor[int, int]{blocker}, []int{0}
 	for i := range slots {
 		list, msgs = append(list, f.actor), append(msgs, i)
@@ -47,7 +47,7 @@ func fullActor(t *testing.T, rt *ring.Runtime, capacity int) *full {
 	return f
 }
 
-// wait waits until so many messages have been handled.
+// wait waits until the given number of messages have been handled.
 func (f *full) wait(t *testing.T, messages int64) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); f.handled.Load() < messages; time.Sleep(time.Millisecond) {
@@ -64,7 +64,7 @@ func TestHostActorsHandleWhatWaitedForASlot(t *testing.T) {
 			if err := f.actor.Tell(t.Context(), 1); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(20 * time.Millisecond) // so that the actor finds no slot
+			time.Sleep(20 * time.Millisecond) // so that the actor finds no free slot
 			close(f.release)
 			if err := <-f.taken; err != nil {
 				t.Fatal(err)

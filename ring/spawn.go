@@ -15,22 +15,22 @@ import (
 	"quern.dev/ring/internal/mail"
 )
 
-// Program is a compiled handler. Those that quern gen writes for functions marked
-// //quern:actor are used by the constructors beside them.
+// Program is a compiled handler. quern gen writes one, and a constructor that uses
+// it, for each function marked //quern:actor.
 type Program struct {
 	Name    string      // of the handler
 	Kernel  *gpu.Kernel // the loop around it
-	Threads int         // of a block
+	Threads int         // per block
 
 	// Payload adds the payload memory to the arguments of a launch, as elements of
-	// the type that the handler sees; nil for handlers without.
+	// the handler's type. It is nil for handlers without payload memory.
 	Payload func(*gpu.Launch, *PayloadMemory)
 }
 
-// sectorWords is how many words fill a sector, the least that a GPU reads at once.
+// sectorWords is the number of words in a sector, the smallest unit that a GPU reads.
 const sectorWords = 4
 
-// shapeOf is what launches of actors with these types have in common.
+// shapeOf returns the common shape of launches of actors with these types.
 func shapeOf[In, Out any](o *Options) loop.Shape {
 	var cell loop.Cell[In, Out]
 	words := func(bytes uintptr) uint32 { return uint32((bytes + 3) / 4) }
@@ -38,7 +38,7 @@ func shapeOf[In, Out any](o *Options) loop.Shape {
 		Slots: uint32(o.slots()), SideSlots: uint32(o.sideSlots()),
 		In: mail.InHeader + words(unsafe.Sizeof(cell.In)), Out: mail.OutHeader + words(unsafe.Sizeof(cell.Out)),
 		Stride: words(unsafe.Sizeof(cell)), OutAt: words(unsafe.Offsetof(cell.Out)),
-		Spin: int64(o.Spin), Nap: uint32(o.Nap.Nanoseconds()),
+		Spin: int64(o.Spin), MaxPause: uint32(o.MaxPause.Nanoseconds()),
 	}
 	s.InStep = (s.In + sectorWords - 1) / sectorWords * sectorWords
 	s.Reciprocal = uint32((1<<32 + uint64(s.In) - 1) / uint64(s.In))
@@ -48,14 +48,14 @@ func shapeOf[In, Out any](o *Options) loop.Shape {
 	return s
 }
 
-// The shared memory that messages taken at once have, if Options.Batch does not say how
-// many they are, and the least number of them.
+// The shared memory for messages that are taken at once if Options.Batch does not set
+// their number, and the minimum number.
 const (
 	batchBytes = 16 << 10
 	leastBatch = 8
 )
 
-// batchOf is how many messages an actor takes at once.
+// batchOf returns the number of messages that an actor takes at once.
 func batchOf(asked int, s *loop.Shape) int {
 	if asked != 0 {
 		return asked
@@ -63,27 +63,28 @@ func batchOf(asked int, s *loop.Shape) int {
 	return min(max(batchBytes/cellBytes(s), leastBatch), loop.MaxBatch)
 }
 
-// cellBytes is the shared memory for a message: its cell, which includes the reply, and
-// the copy of its slot.
+// cellBytes returns the shared memory for a message: its cell, which includes the
+// reply, and the copy of its slot.
 func cellBytes(s *loop.Shape) int { return 4*int(s.Stride) + 8*int(s.InStep) }
 
-// rawAt is where messages are copied to in the shared memory of a block, behind the
+// rawAt returns where slots are copied to in the shared memory of a block, behind the
 // cells, in units of 16 bytes.
 func rawAt(s *loop.Shape) uint32 { return (s.Batch*s.Stride + 3) / 4 }
 
-// Policy is what happens to a message for a mailbox that is full.
+// Policy decides what happens to a message for a full mailbox.
 type Policy uint8
 
 // Policies.
 const (
-	Block  Policy = iota // its sender waits
-	Reject               // its sender gets ErrQueueFull
+	Block  Policy = iota // the sender waits
+	Reject               // the sender gets ErrQueueFull
 
-	// The oldest message of the lowest priority is dropped, or the new one if its
-	// priority is lower than all: it is a dead letter, and its sender or the caller of
-	// Ask who waits for the reply gets ErrDropped. Messages that an active actor is
-	// about to handle, up to 64 of them and 16 of each other level of priority, are not
-	// dropped any more and do not count for the capacity.
+	// The oldest message of the lowest priority is dropped, or the new message if its
+	// priority is lower than all others. It becomes a dead letter, and its sender, or
+	// the caller of Ask that waits for the reply, gets ErrDropped. Messages that an
+	// active actor is about to handle are no longer dropped, and do not count toward
+	// the capacity: up to 64 of the default level of priority and 16 of each other
+	// level.
 	DropOldest
 )
 
@@ -94,68 +95,71 @@ const (
 
 	defaultRestarts = 10
 	defaultWindow   = 10 * time.Second
-	defaultPatience = time.Minute
+	defaultTimeout  = time.Minute
 	defaultSpin     = 200 * time.Microsecond
-	defaultNap      = 20 * time.Microsecond
+	defaultMaxPause = 20 * time.Microsecond
 )
 
-// Options say how an actor is made. The zero value is an actor with a generated
-// name, a zero state and the defaults that the fields name.
+// Options configure an actor. The zero value means a generated name, a zero state and
+// the defaults that the fields name.
 type Options struct {
-	Name  string // unique in the runtime; "handler-1" and so on if empty
-	State any    // of the handler's type, or nil for zero
+	Name  string // unique in the runtime; if empty, the name is "handler-1" and so on
+	State any    // of the handler's type; nil means zero
 
-	// Capacity is how many messages of the program wait to be handled, from 1 to
-	// MaxCapacity, 0 for DefaultCapacity, and Full what happens to one more.
+	// Capacity is the maximum number of messages from the program that wait to be
+	// handled, from 1 to MaxCapacity; 0 means DefaultCapacity. Full decides what
+	// happens beyond that.
 	//
-	// Messages of actors on the device wait in a mailbox beside these, which has 8 to
-	// 256 slots, as many as fit into 64 KiB. When it is full, actor.Send returns
-	// false, whatever Full says, and the message is counted as refused. A host actor's
-	// messages go on from there to those of the program as long as these are fewer
-	// than Capacity, and with [DropOldest] always: then Full holds for them, too. With
-	// [Block] and [Reject] the rest stay where they are, and none is rejected.
+	// Messages from actors on the device wait in a separate mailbox with 8 to 256
+	// slots, as many as fit into 64 KiB. When that is full, actor.Send returns false,
+	// regardless of Full, and the message is counted as refused. For a host actor,
+	// these messages move on to those of the program while there are fewer than
+	// Capacity, and with [DropOldest] always: then Full applies to them too. With
+	// [Block] and [Reject] the rest stay in the separate mailbox, and none is
+	// rejected.
 	Capacity int
 	Full     Policy
 
 	// Batch is the number of messages that the actor takes out of its mailbox at
-	// once, up to 64. They need shared memory, and so does each other actor on the
-	// same multiprocessor; 0 is as many as 16 KiB have room for, at least 8: 52 of 64
-	// bytes with replies of 64 bytes.
+	// once, up to 64. They need shared memory, which all actors on a multiprocessor
+	// share. 0 means as many as fit into 16 KiB, but at least 8: for messages and
+	// replies of 64 bytes, 52.
 	Batch int
-	// Spin is how long an actor on a GPU looks for messages without a pause after
-	// the last one, Nap the longest pause between looks after that: less power and
-	// traffic, and more time until the next message is seen. 0 is 200 and 20
-	// microseconds. Nap is at most a millisecond.
-	Spin, Nap time.Duration
-	// Supervisor, if not nil, is called when the handler has failed, on a goroutine
-	// of its own, and decides what happens to the actor. If it is nil, the runtime's
-	// supervisor decides; if that is nil too, the actor stays failed.
+	// Spin is how long an actor on a GPU polls for messages without a pause after the
+	// last one. MaxPause is the longest pause between polls after that. Long pauses
+	// save power and bus traffic, and delay the next message. 0 means 200
+	// microseconds for Spin and 20 for MaxPause. MaxPause is at most a millisecond.
+	Spin, MaxPause time.Duration
+	// Supervisor, if not nil, is called when the handler has failed, on its own
+	// goroutine, and decides what happens to the actor. If it is nil, the runtime's
+	// supervisor decides. If that is nil too, the actor stays failed.
 	Supervisor func(Failure) Decision
-	// An actor that its supervisor would restart more than MaxRestarts times within
-	// RestartWindow is the runtime's supervisor's case instead. 0 is 10 times within
-	// 10 seconds.
+	// If the actor's supervisor would restart it more than MaxRestarts times within
+	// RestartWindow, the runtime's supervisor decides instead. 0 means 10 times
+	// within 10 seconds.
 	MaxRestarts   int
 	RestartWindow time.Duration
-	// Patience is how long the handler of an actor in Go may take for a message; after
-	// that the actor has failed. 0 is a minute.
-	Patience time.Duration
-	// Inactive actors keep messages until they are activated.
+	// HandlerTimeout is how long the handler of a host actor may take for a message;
+	// after that the actor fails. 0 means a minute. Actors on the device use
+	// Config.HandlerTimeout.
+	HandlerTimeout time.Duration
+	// Inactive makes an actor that keeps its messages until it is activated.
 	Inactive bool
 }
 
-// Messages in rings, the rest waits in the queue. Messages in rings cannot be
+// The sizes of rings. Other messages wait in the queue. Messages in rings cannot be
 // dropped, or overtaken by others of their level.
 const (
 	maxSlots     = 1024 // at the level of the default priority
-	dropSlots    = 64   // the same, of actors that drop messages
+	dropSlots    = 64   // the same, for actors that drop messages
 	maxSideSlots = 16   // at each other level
 
-	// Actors with a larger capacity than this have rings with less room in all than
-	// that, so that looking at a ring is enough to know that there is room.
+	// Actors with a larger capacity have rings with fewer slots in total than that
+	// capacity. So a vacant slot is enough to know that there is room.
 	smallCapacity = 64
 )
 
-// slots is the size of the ring of the default priority.
+// slots returns the size of the ring for the default priority.
 func (o *Options) slots() int {
 	most := min(o.Capacity, maxSlots)
 	if o.Full == DropOldest {
@@ -168,44 +172,43 @@ func (o *Options) slots() int {
 	return n
 }
 
-// sideSlots is the size of the rings of other levels.
+// sideSlots returns the size of the rings of the other levels.
 func (o *Options) sideSlots() int { return min(o.slots(), maxSideSlots) }
 
-// ringed is how many messages the rings of an actor take.
+// ringed returns the total number of messages in the rings of an actor.
 func ringed(slots int) int {
 	return slots + (mail.Levels-1)*min(slots, maxSideSlots)
 }
 
-// roomy reports whether there is always room for as many messages as the rings
-// take.
+// roomy reports whether the capacity allows all messages that the rings can hold.
 func (o *Options) roomy() bool { return o.Full == DropOldest || ringed(o.slots()) <= o.Capacity }
 
-// normalise sets defaults and reports what is wrong.
+// normalise sets defaults and checks the options.
 func (o *Options) normalise() error {
 	o.Capacity = cmp.Or(o.Capacity, DefaultCapacity)
-	o.Spin, o.Nap = cmp.Or(o.Spin, defaultSpin), cmp.Or(o.Nap, defaultNap)
-	o.Patience = cmp.Or(o.Patience, defaultPatience)
+	o.Spin, o.MaxPause = cmp.Or(o.Spin, defaultSpin), cmp.Or(o.MaxPause, defaultMaxPause)
+	o.HandlerTimeout = cmp.Or(o.HandlerTimeout, defaultTimeout)
 	o.MaxRestarts, o.RestartWindow = cmp.Or(o.MaxRestarts, defaultRestarts), cmp.Or(o.RestartWindow, defaultWindow)
 	switch {
-	case o.Patience < 0:
-		return invalid("Patience is %v; it is more than 0", o.Patience)
+	case o.HandlerTimeout < 0:
+		return invalid("HandlerTimeout is %v; want 0 or more", o.HandlerTimeout)
 	case o.MaxRestarts < 0 || o.RestartWindow < 0:
 		return invalid("MaxRestarts is %d and RestartWindow %v; neither may be negative", o.MaxRestarts, o.RestartWindow)
 	case o.Capacity < 1 || o.Capacity > MaxCapacity:
-		return invalid("a capacity of %d messages; it is 1 to %d", o.Capacity, MaxCapacity)
+		return invalid("Capacity is %d; want 1 to %d", o.Capacity, MaxCapacity)
 	case o.Batch < 0 || o.Batch > loop.MaxBatch:
-		return invalid("a batch of %d messages; it is 1 to %d", o.Batch, loop.MaxBatch)
+		return invalid("Batch is %d; want 1 to %d", o.Batch, loop.MaxBatch)
 	case o.Full > DropOldest:
 		return invalid("unknown policy %d for a full mailbox", o.Full)
-	case o.Spin < 0 || o.Nap < 0 || o.Nap > time.Millisecond:
-		return invalid("Spin is %v and Nap %v; Spin is at least 0, Nap at most 1ms", o.Spin, o.Nap)
+	case o.Spin < 0 || o.MaxPause < 0 || o.MaxPause > time.Millisecond:
+		return invalid("Spin is %v and MaxPause %v; want at least 0, and MaxPause at most 1ms", o.Spin, o.MaxPause)
 	}
 	return nil
 }
 
 // Loop returns the Go form of an actor's kernel: the loop around a function that handles
-// one message with all threads of a block. Code that quern gen writes calls it, and the
-// two functions below for handlers with a context or with payload memory.
+// one message with all threads of a block. Generated code calls it, or one of the two
+// functions below for handlers with a context or with payload memory.
 func Loop[State, In, Out any](handle func(r *host.Run, state *State, in *In, out *Out, action *kernel.Action)) host.Func {
 	return func(r *host.Run) {
 		loop.GoLoop(r, 1, func(r *host.Run, _ []actor.Context, state *State, in *In, out *Out, action *kernel.Action) {
@@ -219,7 +222,7 @@ func LoopWithContext[State, In, Out any](handle func(r *host.Run, contexts []act
 	return func(r *host.Run) { loop.GoLoop(r, r.BlockDim.Count(), handle) }
 }
 
-// LoopWithPayload is LoopWithContext for handlers that take payload memory, too.
+// LoopWithPayload is LoopWithContext for handlers that also take payload memory.
 func LoopWithPayload[Element, State, In, Out any](handle func(r *host.Run, contexts []actor.Context, payload []Element, state *State, in *In, out *Out, action *kernel.Action)) host.Func {
 	return func(r *host.Run) {
 		payload := loop.PayloadMemory[Element](r)
@@ -229,7 +232,7 @@ func LoopWithPayload[Element, State, In, Out any](handle func(r *host.Run, conte
 	}
 }
 
-// spawns reports, as an error, why no actor can be spawned.
+// spawns returns an error if no actor can be spawned.
 func spawns(ctx context.Context, rt *Runtime, name string) error {
 	if err := rt.usable("spawn " + name); err != nil {
 		return err
@@ -243,8 +246,7 @@ func spawns(ctx context.Context, rt *Runtime, name string) error {
 	return nil
 }
 
-// Spawn makes an actor with a compiled handler. The constructors that quern gen
-// writes call it.
+// Spawn makes an actor with a compiled handler. The generated constructors call it.
 func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o Options) (*Actor[In, Out], error) {
 	if p == nil || p.Kernel == nil {
 		return nil, invalid("spawn %s: the program is nil, or was not made by quern gen", o.Name)

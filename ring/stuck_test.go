@@ -11,7 +11,7 @@ import (
 	"quern.dev/ring/internal/watchdog"
 )
 
-// A check is late when the process had no processor, or was stopped.
+// A check is late if the process had no processor or was stopped.
 func TestLateChecksFindNoHandlerInGo(t *testing.T) {
 	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
 	if err != nil {
@@ -30,11 +30,11 @@ func TestLateChecksFindNoHandlerInGo(t *testing.T) {
 		<-gate
 		*out = 7
 		return kernel.Reply
-	}, Options{Patience: 1000 * time.Hour, Supervisor: func(Failure) Decision { return Leave }})
+	}, Options{HandlerTimeout: 1000 * time.Hour, Supervisor: func(Failure) Decision { return Leave }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, late := range []int{watchdog.Checks - 1, 1 + watchdog.Checks} { // the first check of another message finds it new
+	for i, late := range []int{watchdog.Checks - 1, 1 + watchdog.Checks} { // the first check of a new message starts the timer again
 		if err := a.Send(ctx, 0); err != nil {
 			t.Fatal(err)
 		}

@@ -16,64 +16,64 @@ import (
 	"quern.dev/ring/internal/trace"
 )
 
-// Info is what is known of an actor at a time. Every message that its mailbox has
-// taken, from the program or from actors on the device, is in one of the counts that
-// follow it:
+// Info is the status of an actor. Every message that its mailbox has accepted, from
+// the program or from actors on the device, is in exactly one of the other counts:
 //
 //	Accepted = Queued + Handled + Failed + Expired + Dropped
 //
-// The message of a handler that does not return is Queued until it does, or the actor
-// has ended: then it is Handled, Failed or Dropped as any other. Each message that
-// failed, expired or was dropped becomes one dead letter, at once or when somebody
-// looks; one that was asked for when its caller gets the error.
+// While a handler does not return, its message is Queued. When it returns, or the
+// actor ends, the message becomes Handled, Failed or Dropped like any other. Each
+// message that failed, expired or was dropped becomes one dead letter, at once or
+// when the runtime notices it; a message of Ask becomes one when its caller gets the
+// error.
 type Info struct {
 	Name  string
 	State State
-	Err   error // why it has failed
+	Err   error // why the actor has failed
 
-	Accepted uint64 // messages that its mailbox has taken
-	Queued   uint64 // not handled yet, or at the moment
+	Accepted uint64 // messages that the mailbox has accepted
+	Queued   uint64 // not handled yet, or being handled
 	Handled  uint64 // by its handler
 	Failed   uint64 // its handler failed on them
-	Expired  uint64 // their deadline passed first
-	Dropped  uint64 // given up for others, or because the actor has ended
+	Expired  uint64 // the deadline passed first
+	Dropped  uint64 // dropped for others, or because the actor has ended
 
 	DeadLetters uint64 // made of messages that failed, expired or were dropped
-	Rejected    uint64 // messages that were not accepted, since the mailbox was full
-	Refused     uint64 // calls of actor.Send that were not, also since the actor has ended: their senders know, and a message that is tried again counts again; no dead letter is made
+	Rejected    uint64 // messages that were not accepted because the mailbox was full
+	Refused     uint64 // calls of actor.Send whose message was not accepted, also because the actor has ended; senders know, retries count again, and there is no dead letter
 	Restarts    uint64 // after failures
 
-	// Rate is the number of messages a second that were done with, over the last
-	// second or two, or since somebody looked last if that is longer ago.
+	// Rate is the number of messages per second that were settled, over the last one
+	// or two seconds, or since the previous call of Info if that is longer ago.
 	Rate float64
 
-	// Waiting is how long messages were with the actor before the handler began,
-	// Handler how long it took, for the messages whose replies were taken. On a GPU
-	// both are by its clock, and Waiting begins when the actor has fetched the message.
-	// Elsewhere Waiting begins when the message is accepted, and is measured of every
-	// 64th. The simulator's clock counts instructions: what passes within a run is in
-	// these.
+	// Waiting is how long messages were with the actor before the handler began, and
+	// Handler how long the handler took, for messages whose replies were taken. On a
+	// GPU both are measured by its clock, and Waiting begins when the actor has fetched
+	// the message. Elsewhere Waiting begins when the message is accepted, and is
+	// measured for every 64th message. The clock of the simulator counts instructions,
+	// so times within a run are in instructions.
 	Waiting, Handler Durations
-	// RoundTrip is how long callers of Ask waited for a reply, for every 16th
-	// message of the actor: reading the host's clock costs more than the rest of the
+	// RoundTrip is how long callers of Ask waited for a reply, for every 16th message
+	// of the actor: reading the host's clock costs more than the rest of the
 	// accounting.
 	RoundTrip Durations
 }
 
-// Durations describe a distribution. Percentiles are too large by an eighth at
-// most; Sum and Max are exact.
+// Durations describe a distribution. Percentiles are at most an eighth too large. Sum
+// and Max are exact.
 type Durations struct {
 	Count              uint64
 	Sum                time.Duration
 	P50, P95, P99, Max time.Duration
 }
 
-// tripEvery is the share of messages whose round trip is measured.
+// Every tripEvery-th round trip is measured.
 const tripEvery = 16
 
-// meter is what is counted of an actor. It is safe for concurrent use.
+// meter contains the measurements of an actor. It is safe for concurrent use.
 type meter struct {
-	perCycle uint64 // nanoseconds of a cycle of the device's clock, in parts of 1<<cycleBits
+	perCycle uint64 // nanoseconds per cycle of the device's clock, times 1<<cycleBits
 
 	failed, expired, dropped atomic.Uint64
 	deadLetters, rejected    atomic.Uint64
@@ -91,12 +91,12 @@ func (m *meter) start(perCycle float64) {
 	m.rate.Start(time.Now())
 }
 
-// nanoseconds of cycles of the device's clock.
+// nanoseconds converts cycles of the device's clock.
 func (m *meter) nanoseconds(cycles uint32) uint32 {
 	return uint32(min(uint64(cycles)*m.perCycle>>cycleBits, 1<<32-1))
 }
 
-// handled notes how long the handler took for a message, and how long the message
+// handled records how long the handler took for a message, and how long the message
 // waited.
 func (m *meter) handled(r result) {
 	m.handler.Add(m.nanoseconds(r.Cycles))
@@ -105,8 +105,8 @@ func (m *meter) handled(r result) {
 	}
 }
 
-// begin is called before a caller waits for the reply to a message, answered
-// with its result after that.
+// begin is called before a caller waits for a reply, and answered, with the result of
+// begin, after that.
 func (m *meter) begin(ticket uint64) time.Time {
 	if ticket%tripEvery != 0 {
 		return time.Time{}
@@ -120,8 +120,8 @@ func (m *meter) answered(begin time.Time) {
 	}
 }
 
-// tally is [meter.handled] for many messages, of which most have similar
-// durations: those that follow each other cost one access to the counts.
+// tally is [meter.handled] for many messages. Consecutive messages with similar
+// durations cost one access to the counts.
 type tally struct{ handler, waiting measure.Streak }
 
 func (t *tally) add(m *meter, r result) {
@@ -131,7 +131,7 @@ func (t *tally) add(m *meter, r result) {
 	}
 }
 
-// flush counts what add has kept back.
+// flush adds what is pending to the counts.
 func (t *tally) flush(m *meter) {
 	t.handler.Flush(&m.handler)
 	t.waiting.Flush(&m.waiting)
@@ -144,7 +144,7 @@ func (c *core) info() Info {
 		Failed: m.failed.Load(), Expired: m.expired.Load(), Dropped: m.dropped.Load(),
 		DeadLetters: m.deadLetters.Load(), Rejected: m.rejected.Load(), Restarts: m.restarts.Load(),
 		Waiting: Durations(m.waiting.Summary()), Handler: Durations(m.handler.Summary()), RoundTrip: Durations(m.trip.Summary())}
-	// After the counts above, so that what they have counted is among these.
+	// After the counts above, so that it includes the messages in them.
 	i.Accepted, i.Queued = c.traffic()
 	posted := c.posted()
 	i.Accepted += posted.taken
@@ -161,15 +161,16 @@ func (c *core) info() Info {
 	return i
 }
 
-// posted is what an actor's mailbox for messages from actors on the device counts. A
-// host actor's are counted with those of the program, but for those that were refused.
+// posted contains the counts of an actor's mailbox for messages from actors on the
+// device. Messages to a host actor are counted with those of the program, except for
+// refused ones.
 type posted struct {
 	taken, waiting, refused, expired uint64
-	last                             bool // the mailbox is another actor's now, or gone
+	last                             bool // the mailbox has been reused or removed
 }
 
-// posted returns the counts. On a GPU that is a copy, which is left out where no
-// actor can know another one.
+// posted returns the counts. On a GPU that takes a copy, which is skipped if no actor
+// can have a Ref to another.
 func (c *core) posted() posted {
 	box, h := c.box, (*hostActor)(nil)
 	if h, _ = c.server.(*hostActor); h != nil {
@@ -190,7 +191,7 @@ func (c *core) posted() posted {
 	case h != nil:
 		c.meter.posted.Store(&posted{refused: w[mail.BoxRefused]})
 	default:
-		// The words may be of different times.
+		// The words may be from different times.
 		waiting := max(int32(uint32(w[mail.BoxTail])-uint32(w[mail.BoxHead])), 0)
 		c.meter.posted.CompareAndSwap(before, &posted{taken: w[mail.BoxTail] - c.box.First, waiting: uint64(waiting), refused: w[mail.BoxRefused], expired: w[mail.BoxExpired]})
 	}
@@ -200,35 +201,36 @@ func (c *core) posted() posted {
 	return posted{}
 }
 
-// Stats is what is known of a runtime at a time. Its counts are the sums of those
-// of its actors, also of those that are gone; [Info] says what they mean.
+// Stats is the status of a runtime. Its counts are the sums over its actors,
+// including those that have ended; see [Info] for their meaning.
 type Stats struct {
-	Actors map[State]int // number by state
+	Actors map[State]int // number of actors by state
 
 	Accepted, Queued, Handled, Failed, Expired, Dropped uint64
 	DeadLetters, Rejected, Refused, Restarts            uint64
 
-	Rate float64 // messages a second
+	Rate float64 // messages per second
 
-	// Launches counts those of resident loops. They end and begin anew when actors
-	// come and go, and around what waits for an idle GPU: that are Pauses, by cause.
+	// Launches is the number of launches of resident loops. Launches are restarted
+	// when actors come and go, and around operations that need an idle GPU; Pauses
+	// are the latter, by cause.
 	Launches uint64
 	Pauses   []Pause
 }
 
-// Pause is how often and how long resident actors made way for something.
+// Pause counts and times the pauses of resident actors with one cause.
 type Pause struct {
 	Cause    string // "free", "load module", ...
 	Duration Durations
 
-	// Its parts, one after another.
-	Leaving   Durations // until the loops had said that they leave
+	// The parts of a pause, in order.
+	Leaving   Durations // until the loops had reported that they leave
 	Ending    Durations // until their launches had ended, as far as the host knew
-	Away      Durations // what they made way for
-	Beginning Durations // until all launches were made anew
+	Away      Durations // the operation that needed the pause
+	Beginning Durations // until all launches had begun again
 }
 
-// Stats returns what is known of the runtime.
+// Stats returns the current status of the runtime.
 func (rt *Runtime) Stats() Stats {
 	if !rt.made() {
 		return Stats{Actors: map[State]int{}}
@@ -245,16 +247,16 @@ func (rt *Runtime) Stats() Stats {
 	return s
 }
 
-// pausing is the times of a pause. left is zero if some loop did not leave.
+// pausing contains the times of a pause. left is zero if some loop did not leave.
 type pausing struct{ asked, left, ended, back, begun time.Time }
 
-// paused notes that resident actors have made way for something.
+// paused records a pause of resident actors.
 func (rt *Runtime) paused(cause string, p *pausing) {
 	rt.pauses.add(cause, p)
 	rt.traces.Span(pauseTrack, cause, p.asked, 0)
 }
 
-// counts are the counts of an actor, in the order of Stats.counts.
+// counts returns the counts of an actor, in the order of Stats.counts.
 func (i *Info) counts() [10]*uint64 {
 	return [...]*uint64{&i.Accepted, &i.Queued, &i.Handled, &i.Failed, &i.Expired, &i.Dropped, &i.DeadLetters, &i.Rejected, &i.Refused, &i.Restarts}
 }
@@ -263,7 +265,7 @@ func (s *Stats) counts() [10]*uint64 {
 	return [...]*uint64{&s.Accepted, &s.Queued, &s.Handled, &s.Failed, &s.Expired, &s.Dropped, &s.DeadLetters, &s.Rejected, &s.Refused, &s.Restarts}
 }
 
-// add adds what an actor has counted.
+// add adds the counts of an actor.
 func (s *Stats) add(i Info) {
 	of := i.counts()
 	for k, n := range s.counts() {
@@ -271,7 +273,7 @@ func (s *Stats) add(i Info) {
 	}
 }
 
-// less returns what was counted between other and i.
+// less returns the counts of i minus those of other.
 func (i Info) less(other Info) Info {
 	of := other.counts()
 	for k, n := range i.counts() {
@@ -280,7 +282,7 @@ func (i Info) less(other Info) Info {
 	return i
 }
 
-// depart adds what an actor that ends has counted to the sums of those that are gone.
+// depart adds the counts of an actor that ends to the sums of ended actors.
 func (c *core) depart() {
 	c.departure.Lock()
 	c.departed = true
@@ -291,7 +293,7 @@ func (c *core) depart() {
 	c.recount()
 }
 
-// recount adds to the sums what an actor that is gone has counted since it was added.
+// recount adds what an ended actor has counted since depart to the sums.
 func (c *core) recount() {
 	c.departure.Lock()
 	defer c.departure.Unlock()
@@ -305,7 +307,7 @@ func (c *core) recount() {
 	}
 }
 
-// departed adds up what actors had counted that a runtime knows no more.
+// departed is the sum of the counts of ended actors.
 type departed struct {
 	mu    sync.Mutex
 	stats Stats
@@ -323,7 +325,7 @@ func (d *departed) load() Stats {
 	return d.stats
 }
 
-// pauses counts the pauses of resident actors, by their cause.
+// pauses counts the pauses of resident actors by cause.
 type pauses struct {
 	mu sync.Mutex
 	by map[string]*pause
@@ -350,13 +352,13 @@ func (p *pauses) add(cause string, at *pausing) {
 	of.beginning.Time(at.back, at.begun)
 }
 
-// pause is the pauses of one cause.
+// pause contains the pauses with one cause.
 type pause struct {
 	cause                                   string
 	whole, leaving, ending, away, beginning measure.Histogram
 }
 
-// all returns the pauses, by their cause.
+// all returns the pauses by cause.
 func (p *pauses) all() []*pause {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -367,7 +369,7 @@ func (p *pauses) all() []*pause {
 	return list
 }
 
-// load returns how often and how long they were.
+// load returns the number and duration of the pauses.
 func (p *pauses) load() []Pause {
 	var list []Pause
 	for _, v := range p.all() {
@@ -376,18 +378,16 @@ func (p *pauses) load() []Pause {
 	return list
 }
 
-// WritePrometheus writes what is known of the runtime and its actors in the text
-// format of Prometheus, version 0.0.4. See [WritePrometheus].
+// WritePrometheus writes the metrics of the runtime and its actors in the text format
+// of Prometheus, version 0.0.4. See the function [WritePrometheus].
 func (rt *Runtime) WritePrometheus(w io.Writer) error { return WritePrometheus(w, rt) }
 
-// WritePrometheus writes what is known of runtimes in the text format of
-// Prometheus, version 0.0.4. Runtimes that are nil are left out. All series have the
-// labels device and runtime, which is [Runtime.Number], and those of an actor the label
-// actor; what actors have counted
-// that are gone is in series without it, so that sums never fall. [Info] and [Stats]
-// say what the numbers mean. Durations
-// are histograms in seconds, whose bounds are powers of two of nanoseconds on every
-// device.
+// WritePrometheus writes the metrics of runtimes in the text format of Prometheus,
+// version 0.0.4. It skips nil runtimes. All series have the labels device and runtime,
+// which is [Runtime.Number]; series of an actor also have the label actor. The counts
+// of ended actors are in series without that label, so that sums never decrease. [Info]
+// and [Stats] define the numbers. Durations are histograms in seconds. Their bounds are
+// powers of two of nanoseconds on every device.
 func WritePrometheus(w io.Writer, runtimes ...*Runtime) error {
 	if w == nil {
 		return invalid("write metrics: the writer is nil")
@@ -395,7 +395,7 @@ func WritePrometheus(w io.Writer, runtimes ...*Runtime) error {
 	var list []exposed
 	for i, rt := range runtimes {
 		if !rt.made() || slices.Contains(runtimes[:i], rt) {
-			continue // no series may come twice
+			continue // a series must not appear twice
 		}
 		rt.recountInboxes()
 		e := exposed{labels: []prometheus.Label{label("device", rt.dev.ID()), label("runtime", strconv.FormatUint(rt.number, 10))}, gone: rt.departed.load(), launches: rt.launches.Load(), pauses: rt.pauses.all(),
@@ -415,9 +415,9 @@ func WritePrometheus(w io.Writer, runtimes ...*Runtime) error {
 	return p.Flush()
 }
 
-// exposed is what is known of a runtime.
+// exposed contains the metrics of a runtime.
 type exposed struct {
-	labels   []prometheus.Label // of all series
+	labels   []prometheus.Label // common to all series
 	actors   []exposedActor
 	gone     Stats
 	launches uint64
@@ -426,7 +426,7 @@ type exposed struct {
 	lost     uint64
 }
 
-// with returns the labels of all series and more.
+// with returns the common labels and the given ones.
 func (e *exposed) with(more ...prometheus.Label) []prometheus.Label {
 	return append(e.labels[:len(e.labels):len(e.labels)], more...)
 }
@@ -438,7 +438,7 @@ type exposedActor struct {
 	meter *meter
 }
 
-// family is the series with a name.
+// family is a metric with all its series.
 type family struct {
 	name, kind, help string
 	write            func(p *prometheus.Writer, name string, e *exposed)
@@ -451,38 +451,38 @@ var families = []family{
 			p.Sample(name, 1, e.with(label("actor", a.Name), label("state", a.State.String()))...)
 		}
 	}},
-	{"quern_ring_accepted_messages_total", "counter", "Messages that mailboxes have taken.",
+	{"quern_ring_accepted_messages_total", "counter", "Messages that mailboxes have accepted.",
 		count(func(i Info) uint64 { return i.Accepted }, func(s Stats) uint64 { return s.Accepted })},
-	{"quern_ring_queued_messages", "gauge", "Messages that are not handled yet, or at the moment.", func(p *prometheus.Writer, name string, e *exposed) {
+	{"quern_ring_queued_messages", "gauge", "Messages that are not handled yet, or being handled.", func(p *prometheus.Writer, name string, e *exposed) {
 		for _, a := range e.actors {
 			p.Sample(name, float64(a.Queued), e.with(label("actor", a.Name))...)
 		}
 	}},
-	{"quern_ring_messages_total", "counter", "Messages that are done with, by what became of them.", writeOutcomes},
+	{"quern_ring_messages_total", "counter", "Settled messages by outcome.", writeOutcomes},
 	{"quern_ring_dead_letters_total", "counter", "Dead letters made of messages that failed, expired or were dropped.",
 		count(func(i Info) uint64 { return i.DeadLetters }, func(s Stats) uint64 { return s.DeadLetters })},
-	{"quern_ring_dead_letters", "gauge", "Dead letters that are kept, to be taken.", func(p *prometheus.Writer, name string, e *exposed) {
+	{"quern_ring_dead_letters", "gauge", "Dead letters that are kept.", func(p *prometheus.Writer, name string, e *exposed) {
 		p.Sample(name, float64(e.letters), e.labels...)
 	}},
-	{"quern_ring_lost_dead_letters_total", "counter", "Dead letters that were not kept, since newer ones came before anybody had taken them.", func(p *prometheus.Writer, name string, e *exposed) {
+	{"quern_ring_lost_dead_letters_total", "counter", "Dead letters that were discarded because newer ones came before they were taken.", func(p *prometheus.Writer, name string, e *exposed) {
 		p.Sample(name, float64(e.lost), e.labels...)
 	}},
-	{"quern_ring_rejected_messages_total", "counter", "Messages that were not accepted, since the mailbox was full.",
+	{"quern_ring_rejected_messages_total", "counter", "Messages that were not accepted because the mailbox was full.",
 		count(func(i Info) uint64 { return i.Rejected }, func(s Stats) uint64 { return s.Rejected })},
 	{"quern_ring_refused_sends_total", "counter", "Calls of actor.Send whose message was not accepted.",
 		count(func(i Info) uint64 { return i.Refused }, func(s Stats) uint64 { return s.Refused })},
 	{"quern_ring_restarts_total", "counter", "Restarts after failures.",
 		count(func(i Info) uint64 { return i.Restarts }, func(s Stats) uint64 { return s.Restarts })},
-	{"quern_ring_waiting_seconds", "histogram", "Time from when the actor had a message until its handler began; where actors are not resident, of a sample of the messages.",
+	{"quern_ring_waiting_seconds", "histogram", "Time from when the actor had a message until its handler began; a sample if actors are not resident.",
 		spread(func(m *meter) *measure.Histogram { return &m.waiting })},
 	{"quern_ring_handler_seconds", "histogram", "Time that the handler took for a message, by the clock of the device.",
 		spread(func(m *meter) *measure.Histogram { return &m.handler })},
-	{"quern_ring_round_trip_seconds", "histogram", "Time that callers of Ask waited for replies; a sample of them.",
+	{"quern_ring_round_trip_seconds", "histogram", "Time that callers of Ask waited for replies; a sample.",
 		spread(func(m *meter) *measure.Histogram { return &m.trip })},
 	{"quern_ring_launches_total", "counter", "Launches of resident loops.", func(p *prometheus.Writer, name string, e *exposed) {
 		p.Sample(name, float64(e.launches), e.labels...)
 	}},
-	{"quern_ring_pause_seconds", "histogram", "Time that resident actors made way for what waits for an idle device.", func(p *prometheus.Writer, name string, e *exposed) {
+	{"quern_ring_pause_seconds", "histogram", "Time that resident actors paused for operations that need an idle device.", func(p *prometheus.Writer, name string, e *exposed) {
 		for _, v := range e.pauses {
 			p.Histogram(name, &v.whole, e.with(label("cause", v.cause))...)
 		}
@@ -517,7 +517,7 @@ func writeOutcomes(p *prometheus.Writer, name string, e *exposed) {
 	outcomes(e.labels, g.Handled, g.Failed, g.Expired, g.Dropped)
 }
 
-// count writes a count of each actor, and of those that are gone.
+// count returns a function that writes a count of each actor, and of ended actors.
 func count(of func(Info) uint64, gone func(Stats) uint64) func(*prometheus.Writer, string, *exposed) {
 	return func(p *prometheus.Writer, name string, e *exposed) {
 		for _, a := range e.actors {
@@ -527,7 +527,7 @@ func count(of func(Info) uint64, gone func(Stats) uint64) func(*prometheus.Write
 	}
 }
 
-// spread writes a histogram of each actor.
+// spread returns a function that writes a histogram of each actor.
 func spread(of func(*meter) *measure.Histogram) func(*prometheus.Writer, string, *exposed) {
 	return func(p *prometheus.Writer, name string, e *exposed) {
 		for _, a := range e.actors {
@@ -536,9 +536,9 @@ func spread(of func(*meter) *measure.Histogram) func(*prometheus.Writer, string,
 	}
 }
 
-// Trace is a record of what happens in a runtime: changes of actors' states,
-// failures, batches of messages, launches of resident loops and pauses of these. It
-// is made by [Runtime.StartTrace] and written as Chrome's trace-event JSON, which
+// Trace is a recording of events in a runtime: changes of actors' states, failures,
+// batches of messages, launches of resident loops and their pauses.
+// [Runtime.StartTrace] makes it. It is written as Chrome's trace-event JSON, which
 // ui.perfetto.dev and chrome://tracing show as a timeline. It is safe for concurrent
 // use.
 type Trace struct {
@@ -546,7 +546,7 @@ type Trace struct {
 	recording *trace.Recording
 }
 
-// Limits of the events that a trace keeps.
+// Limits of the number of events in a trace.
 const (
 	DefaultTraceEvents = 1 << 16
 	MaxTraceEvents     = 1 << 24
@@ -555,10 +555,10 @@ const (
 // pauseTrack is the track of pauses.
 const pauseTrack = "pauses"
 
-// StartTrace begins to record what happens, until [Trace.Stop]. The trace keeps the
-// latest events, so many, each of about 100 bytes; 0 is DefaultTraceEvents. A
-// runtime records one trace at a time, and none once it is closed: that is
-// [ErrClosed]. Where none is recorded that costs nothing to speak of.
+// StartTrace records events until [Trace.Stop]. The trace keeps the latest events, up
+// to the given number, of about 100 bytes each; 0 means DefaultTraceEvents. A runtime
+// records one trace at a time. If the runtime is closed, the error matches
+// [ErrClosed]. Without a recording, tracing costs almost nothing.
 func (rt *Runtime) StartTrace(events int) (*Trace, error) {
 	if err := rt.usable("start a trace"); err != nil {
 		return nil, err
@@ -567,7 +567,7 @@ func (rt *Runtime) StartTrace(events int) (*Trace, error) {
 		events = DefaultTraceEvents
 	}
 	if events < 1 || events > MaxTraceEvents {
-		return nil, invalid("a trace of %d events; it has 1 to %d", events, MaxTraceEvents)
+		return nil, invalid("trace of %d events; want 1 to %d", events, MaxTraceEvents)
 	}
 	if rt.ending() {
 		return nil, closedFor("start a trace")
@@ -592,7 +592,7 @@ func (t *Trace) Stop() {
 // usable reports whether StartTrace has made the trace.
 func (t *Trace) usable() bool { return t != nil && t.rt != nil }
 
-// Lost returns how many events the trace had no room for: the oldest ones.
+// Lost returns the number of events that were discarded to keep later ones.
 func (t *Trace) Lost() uint64 {
 	if !t.usable() {
 		return 0
@@ -600,15 +600,15 @@ func (t *Trace) Lost() uint64 {
 	return t.recording.Lost()
 }
 
-// traceLaunch records a resident launch that has ended. The cohort has a track,
-// which has the name of its first actor.
+// traceLaunch records a resident launch that has ended. The cohort has a track named
+// after its first actor.
 func (c *resident) traceLaunch() {
 	if c.rt.traces.On() && len(c.actors) > 0 {
 		c.rt.traces.Span("launches with "+c.actors[0].name, c.program.Name, c.began, len(c.actors))
 	}
 }
 
-// WriteTo writes what was recorded so far, by time for each actor. It implements
+// WriteTo writes the events recorded so far, by time for each actor. It implements
 // [io.WriterTo].
 func (t *Trace) WriteTo(w io.Writer) (int64, error) {
 	switch {

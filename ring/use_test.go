@@ -17,9 +17,9 @@ import (
 
 func done(_ context.Context, _ *ring.HostContext, _, _ *int) kernel.Action { return kernel.Done }
 
-// TestValuesThatNobodyHasMadeGiveErrors calls everything with nil values, zero values and
+// TestZeroValuesReturnErrors calls everything with nil values, zero values and
 // nil contexts.
-func TestValuesThatNobodyHasMadeGiveErrors(t *testing.T) {
+func TestZeroValuesReturnErrors(t *testing.T) {
 	rt := open(t, ring.Config{})
 	ctx := within(t)
 	a := spawn(t, rt, ring.Options{Name: "a"}, done)
@@ -57,7 +57,7 @@ func TestValuesThatNobodyHasMadeGiveErrors(t *testing.T) {
 		"Connect nil":                ring.Connect[int, int](nil, a),
 		"Gather of nil":              second(ring.Gather(ctx, []*ring.Actor[int, int]{nil}, []int{1})),
 		"Gather without context":     second(ring.Gather(none, []*ring.Actor[int, int]{a}, []int{1})),
-		"WritePrometheus to nobody":  ring.WritePrometheus(nil, rt),
+		"WritePrometheus to nil":     ring.WritePrometheus(nil, rt),
 		"Resume without Quiesce":     rt.Resume(),
 		"Publish without context":    second(group.Publish(none, 1)),
 		"Route without context":      group.Route(none, 1, 1),
@@ -185,7 +185,8 @@ func TestValuesThatNobodyHasMadeGiveErrors(t *testing.T) {
 	}
 }
 
-// TestContextsThatWereCancelledSendNothing: nothing begins with a context that has ended.
+// TestContextsThatWereCancelledSendNothing: no operation begins with a context that has
+// ended.
 func TestContextsThatWereCancelledSendNothing(t *testing.T) {
 	rt := open(t, ring.Config{})
 	a := spawn(t, rt, ring.Options{}, done)
@@ -235,19 +236,20 @@ func TestContextsThatWereCancelledSendNothing(t *testing.T) {
 	}
 }
 
-// TestErrorsOfOptionsNameTheActor: the name, or that of the handler, and the option.
+// TestErrorsOfOptionsNameTheActor: the error has the actor's name, or that of the
+// handler, and the option.
 func TestErrorsOfOptionsNameTheActor(t *testing.T) {
 	rt := open(t, ring.Config{})
 	for option, o := range map[string]ring.Options{
-		"capacity":      {Capacity: -1},
-		"Patience":      {Patience: -1},
-		"MaxRestarts":   {MaxRestarts: -1},
-		"RestartWindow": {RestartWindow: -1},
-		"policy":        {Full: 17},
-		"batch":         {Batch: -1},
-		"Spin":          {Spin: -1},
-		"Nap":           {Nap: time.Second},
-		"Options.State": {State: 1},
+		"Capacity":       {Capacity: -1},
+		"HandlerTimeout": {HandlerTimeout: -1},
+		"MaxRestarts":    {MaxRestarts: -1},
+		"RestartWindow":  {RestartWindow: -1},
+		"policy":         {Full: 17},
+		"Batch":          {Batch: -1},
+		"Spin":           {Spin: -1},
+		"MaxPause":       {MaxPause: time.Second},
+		"Options.State":  {State: 1},
 	} {
 		for _, name := range []string{"", "sensor 7"} {
 			o.Name = name
@@ -259,8 +261,8 @@ func TestErrorsOfOptionsNameTheActor(t *testing.T) {
 	}
 }
 
-// TestADuplicateNameIsAnErrorOfItsOwn: of actors and of groups.
-func TestADuplicateNameIsAnErrorOfItsOwn(t *testing.T) {
+// TestDuplicateNamesHaveTheirOwnError: for actors and for groups.
+func TestDuplicateNamesHaveTheirOwnError(t *testing.T) {
 	rt := open(t, ring.Config{})
 	spawn(t, rt, ring.Options{Name: "a"}, done)
 	if _, err := ring.NewGroup[int](rt, "a"); err != nil {
@@ -279,8 +281,8 @@ func TestADuplicateNameIsAnErrorOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestConvertedReferencesToPayloadsAreRefused: Go converts references of one type to
-// another, and the elements would be others.
+// TestConvertedReferencesToPayloadsAreRefused: Go can convert references of one type
+// to another, which would refer to other elements.
 func TestConvertedReferencesToPayloadsAreRefused(t *testing.T) {
 	type wide struct{ Values actor.Payload[float64] }
 	rt := open(t, ring.Config{})
@@ -312,8 +314,8 @@ func TestConvertedReferencesToPayloadsAreRefused(t *testing.T) {
 	}
 }
 
-// TestCloseSaysWhichRepliesNobodyReceived: they are in its error, by actor.
-func TestCloseSaysWhichRepliesNobodyReceived(t *testing.T) {
+// TestCloseReportsUnreceivedReplies: the error lists them by actor.
+func TestCloseReportsUnreceivedReplies(t *testing.T) {
 	rt := openAlone(t, ring.Config{})
 	ctx := within(t)
 	reply := func(_ context.Context, _ *ring.HostContext, in, out *int) kernel.Action { return kernel.Reply }
@@ -338,7 +340,7 @@ func TestCloseSaysWhichRepliesNobodyReceived(t *testing.T) {
 	}
 	err := rt.Close()
 	left, ok := errors.AsType[*ring.LeftError](err)
-	if !ok || left.Replies != 4 || left.Messages != 0 || len(left.Actors) != 1 || left.Actors[0] != "a" || !strings.Contains(err.Error(), "4 replies that nobody received, of a") {
+	if !ok || left.Replies != 4 || left.Messages != 0 || len(left.Actors) != 1 || left.Actors[0] != "a" || !strings.Contains(err.Error(), "4 unreceived replies, of a") {
 		t.Fatalf("got %v, want 4 replies of a", err)
 	}
 	for range 4 {

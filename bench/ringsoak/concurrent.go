@@ -146,7 +146,7 @@ func (s *soak) visit(_ context.Context, r *rand.Rand) error {
 	if want := m.accepted.ledger(); err != nil || got != want {
 		return fmt.Errorf("actor %s: %v, %w, want %v", m.actor.Name(), got, err, want)
 	}
-	if f, err := m.actor.Terminate(ctx); err != nil || f != (ring.Farewell{}) {
+	if f, err := m.actor.Terminate(ctx); err != nil || f != (ring.Termination{}) {
 		return fmt.Errorf("terminate actor %s: %+v, %w", m.actor.Name(), f, err)
 	}
 	s.visitors.Add(1)

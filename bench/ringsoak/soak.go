@@ -259,7 +259,7 @@ func (m *member) settle(ctx context.Context) (err error) {
 	if m.final, err = m.read(ctx); err != nil {
 		return fmt.Errorf("the account of %s: %w", m.name, err)
 	}
-	if f, err := m.actor.Terminate(ctx); err != nil || f != (ring.Farewell{}) {
+	if f, err := m.actor.Terminate(ctx); err != nil || f != (ring.Termination{}) {
 		return fmt.Errorf("terminate %s, which is idle: %+v, %w", m.name, f, err)
 	}
 	return nil

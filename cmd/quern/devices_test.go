@@ -89,7 +89,7 @@ func TestDevicesOfThisMachine(t *testing.T) {
 
 func TestDevicesReportsAnUnusableSelection(t *testing.T) {
 	for value, want := range map[string]string{
-		"abacus":  "quern: the device named by QUERN_DEVICE cannot be opened: gpu: open: no usable device: QUERN_DEVICE=abacus names no back end; write cuda, cuda:1, cpu or sim\n",
+		"abacus":  "quern: the device named by QUERN_DEVICE cannot be opened: gpu: open: no usable device: QUERN_DEVICE=abacus names no back end; use cuda, cuda:1, cpu or sim\n",
 		"cpu:3":   "quern: the device named by QUERN_DEVICE cannot be opened: gpu: open cpu:3: no usable device: cpu:3: there is no such device; cpu has one device, cpu\n",
 		"cuda:99": "quern: the device named by QUERN_DEVICE cannot be opened: gpu: open cuda:99: no usable device: ",
 		"sim":     "",

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/photo",
 	Archive: quern_gen_zip,
-	Sum:     "026e4a84680e5b37d5f792b47a7026d329b313292101cea5eab0b9df815c4dff",
+	Sum:     "a53bf511ede3c4640c966a2409615bff51e091112496f40db312c0368efe294d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -8,20 +8,19 @@ import (
 	"quern.dev/internal/archive"
 )
 
-// Code is the GPU code of a package: what quern gen wrote to quern_gen.zip. All
-// kernels of the package share it.
+// Code is the GPU code of a package: the content of the quern_gen.zip that quern gen
+// wrote. All kernels of the package share it.
 //
-// It is looked at when the first kernel of the package is used on a device.
-// Nothing is computed before, and nothing again later.
+// It is first read when a kernel of the package is used on a device, and only once.
 type Code struct {
 	Package string // import path
 
-	// Archive is the text of quern_gen.zip. Sum identifies the modules in it; quern
-	// gen writes it to quern_gen.go, so that the two files are known to belong together.
+	// Archive is the content of quern_gen.zip. Sum identifies the modules in it. It is
+	// in quern_gen.go, so that a mismatch of the two files is detected.
 	Archive, Sum string
 
-	// Modules are those of code that is in no archive. One that names no kernel is for
-	// every variant.
+	// Modules are the modules of code without an archive. A module that names no
+	// kernel serves every variant.
 	Modules []archive.Module
 
 	once   sync.Once
@@ -29,12 +28,12 @@ type Code struct {
 	opened *archive.Archive
 }
 
-// CodeError means that the files which quern gen wrote for a package cannot be
-// used: they do not belong together, or GPU code is missing. No kernel of the
-// package runs then, on any device.
+// CodeError means that the files which quern gen wrote for a package cannot be used:
+// they do not belong together, or GPU code is missing. Then none of the package's
+// kernels runs, on any device.
 type CodeError struct {
 	Package string // import path
-	Kernel  string // whose code is missing; empty if all kernels are concerned
+	Kernel  string // the kernel whose code is missing; empty if all kernels are affected
 	Variant string // of the kernel
 	Reason  string
 }
@@ -74,8 +73,9 @@ func (c *Code) open() error {
 	return c.err
 }
 
-// Module returns the module of a variant of a kernel, or the one for older devices.
-// It is empty if there is none for those. Errors call the kernel shown.
+// Module returns the module of a variant of a kernel, or the module for older devices
+// if older is set. The text is empty if older devices have none. Errors use shown as
+// the name of the kernel.
 func (c *Code) Module(kernel, variant string, older bool, shown string) (string, error) {
 	if c == nil {
 		return "", nil // the kernel runs on the CPU only

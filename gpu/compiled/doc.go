@@ -1,8 +1,8 @@
-// Package compiled is what quern gen has to say about the kernels of a package. Only the
-// files that it writes use it: each holds one [Code], the GPU code of all kernels of the
-// package, and for each kernel a [Kernel], from which gpu.NewKernel makes what a launcher
-// launches.
+// Package compiled holds the descriptions of kernels that quern gen generates. Only
+// generated files use it: each has one [Code], the GPU code of all kernels of the
+// package, and one [Kernel] per kernel, which gpu.NewKernel turns into a kernel that can
+// be launched.
 //
-// Programs import package gpu. There a [CodeError] may reach them, if the files of quern
-// gen do not belong together, and gpu.Kernel.Params returns [Param] values.
+// Programs import package gpu. They may meet two types of this package: [CodeError], if
+// generated files do not belong together, and [Param], which gpu.Kernel.Params returns.
 package compiled

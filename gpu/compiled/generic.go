@@ -8,9 +8,9 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// NoInstance is the error of the launcher of a generic kernel for types that its
-// directive does not list together. types is a nil function with parameters of these
-// types. It matches gpu.ErrInvalid.
+// NoInstance returns the error of a generic kernel's launcher for a combination of
+// types that the kernel's directive does not list. types is a nil function whose
+// parameters have these types. The error matches gpu.ErrInvalid.
 func NoInstance(kernel string, types any) error {
 	var names []string
 	if t := reflect.TypeOf(types); t != nil && t.Kind() == reflect.Func {

@@ -5,54 +5,56 @@ import (
 	"quern.dev/kernel/host"
 )
 
-// Kernel describes a kernel. gpu.NewKernel makes it ready to be launched.
+// Kernel describes a kernel. gpu.NewKernel prepares it for launches.
 type Kernel struct {
-	Name    string // of an instance of a generic kernel with its type arguments: "scale[float32]"
-	Entry   string // of the kernel in its PTX; empty if it is Name
+	Name    string // with type arguments if it is an instance of a generic kernel: "scale[float32]"
+	Entry   string // name of the entry point in the PTX; empty if it is Name
 	Package string // import path
-	Handler string // of an actor, that the kernel was made for; else empty
+	Handler string // the actor that the kernel was made for; otherwise empty
 	Pos     string // "saxpy.go:14"
 	Params  []Param
 
-	// Code is the GPU code of the package. Without it the kernel runs on the CPU
-	// only.
+	// Code is the GPU code of the package. If it is nil, the kernel runs only on the
+	// CPU.
 	Code *Code
 
-	// Variants are the forms of the kernel, fastest first. A launch uses the
-	// first whose limits it meets; the last one has none. No variants means one
-	// without checks that can fail.
+	// Variants are the forms of the kernel, fastest first. A launch uses the first
+	// one whose limits it meets; the last one has no limits. If there are none, the
+	// kernel has one form, without checks that can fail.
 	Variants []Variant
 
 	// Special are forms of the kernel for particular arguments. A launch uses the
-	// first whose limits it meets.
+	// first one whose limits it meets.
 	Special []Special
 
-	Block  kernel.Dim3 // that the kernel must be launched with, zero if any will do
-	Shared int         // static shared memory of a block in bytes
+	Block  kernel.Dim3 // required block size; zero if any will do
+	Shared int         // static shared memory per block in bytes
 
-	Formats []Format // calls of kernel.Printf
+	Formats []Format // the calls of kernel.Printf
 
-	Cooperative bool        // it waits for the whole grid: all blocks have to be resident at once
-	Cluster     kernel.Dim3 // blocks in a cluster, zero if it has none
+	Cooperative bool        // the kernel waits for the whole grid, so all blocks must be resident at once
+	Cluster     kernel.Dim3 // blocks per cluster; zero if the kernel has no clusters
 
-	// Host is the kernel compiled to Go. Without it the CPU interprets the PTX.
+	// Host is the kernel compiled to Go. If it is nil, the CPU device interprets the
+	// PTX.
 	Host host.Func
-	// Plain is the kernel's own function, which the CPU runs in its place where
-	// coverage is counted.
+	// Plain is the kernel's own Go function. The CPU device runs it instead of Host
+	// when coverage is measured.
 	Plain host.Func
 }
 
-// Variant is a form of a kernel that is exact for launches which meet its limits.
+// Variant is a form of a kernel that is exact for all launches which meet its limits.
 type Variant struct {
 	Name   string  // "coarse", "proven", "narrow" or "wide"
 	Limits []int64 // conditions on the arguments; see package internal/limits
 	Sites  []Site  // the checks that can fail
 
-	// Threads is how many threads of the kernel, along X, one thread runs: as
-	// many blocks fewer are launched, with a last one for the rest. Zero is one.
+	// Threads is the number of threads of the kernel, along X, that one GPU thread
+	// runs: the launch has fewer blocks by that factor, plus one for the remainder.
+	// Zero means one.
 	Threads int
-	// Adjacent: these threads have numbers in the grid that follow each other;
-	// otherwise they are the same thread of blocks that do.
+	// Adjacent means that these threads have consecutive numbers in the grid.
+	// Otherwise they have the same number in consecutive blocks.
 	Adjacent bool
 }
 
@@ -60,16 +62,16 @@ type Variant struct {
 type Param struct {
 	Name string
 	Kind ParamKind
-	Type string // Go type of the value or of the elements, with the paths of packages
-	Size int    // of the value or of an element, bytes
+	Type string // Go type of the value or of the elements, with full package paths
+	Size int    // of the value or of an element, in bytes
 
-	// Layout is Type with what it is defined as in place of every defined type, such
-	// as "struct{X float32; Y [2]int32}": it says where each number is. It is empty if
-	// it is Type.
+	// Layout is Type with every defined type replaced by its definition, such as
+	// "struct{X float32; Y [2]int32}": it gives the place of each number. It is empty
+	// if it equals Type.
 	Layout string
 
-	// ReadOnly: the kernel writes no element of the slice. Otherwise it may, and the
-	// argument cannot be a view for reading; see gpu.Unified.ReadDevice.
+	// ReadOnly means that the kernel writes no element of the slice. If it is not
+	// set, the argument must not be a read-only view; see gpu.Unified.ReadDevice.
 	ReadOnly bool
 }
 
@@ -87,9 +89,9 @@ const (
 // Site is a check in a kernel that can fail.
 type Site struct {
 	Kind      SiteKind
-	File      string // with the import path of its package if that is another
+	File      string // with the import path of its package if that is not the kernel's
 	Line, Col int
-	Text      string // the reason of a panic
+	Text      string // the reason, for a panic
 }
 
 // SiteKind is the kind of a check.
@@ -105,8 +107,8 @@ const (
 	NilSite                    // a pointer
 )
 
-// Special is a form of a kernel in which parameters are constants, exact for
-// launches that meet its limits: that their arguments have these values.
+// Special is a form of a kernel in which some parameters are constants. It is exact
+// for launches that meet its limits, which require these values of the arguments.
 type Special struct {
 	Name    string  // "radius=1"
 	Section string  // the kernel's name in the package's Code
@@ -114,14 +116,14 @@ type Special struct {
 	Limits  []int64 // conditions on the arguments; see package internal/limits
 
 	Variants []Variant // as those of Kernel
-	Shared   int       // static shared memory of a block in bytes
+	Shared   int       // static shared memory per block in bytes
 	Host     host.Func // the form compiled to Go
 }
 
-// Format is a call of kernel.Printf in a kernel.
+// Format describes a call of kernel.Printf in a kernel.
 type Format struct {
 	Text string // the format
 	// Args are the predeclared Go types of the arguments. A constant string is
-	// there as a Go literal.
+	// represented by its Go literal.
 	Args []string
 }

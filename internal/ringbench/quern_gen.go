@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: quern_gen_zip,
-	Sum:     "9d9d4b4eaad78a8c53e2519a825cc0f6ec67a9274acb43cd4c0f4d99ec146181",
+	Sum:     "14bcda1eed92bdd51789db9c6855d5d11e19adfe657873d090ddf563940a5873",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -158,7 +158,7 @@ var quernEcho16Actor = gpu.NewKernel(compiled.Kernel{
 	Name: "echo16Actor", Package: "quern.dev/internal/ringbench", Pos: "handlers.go:19",
 	Handler: "echo16",
 	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: compiled.Slice, Type: "uint64", Size: 8},
@@ -207,7 +207,7 @@ var quernEcho64Actor = gpu.NewKernel(compiled.Kernel{
 	Name: "echo64Actor", Package: "quern.dev/internal/ringbench", Pos: "handlers.go:30",
 	Handler: "echo64",
 	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: compiled.Slice, Type: "uint64", Size: 8},
@@ -256,7 +256,7 @@ var quernEcho256Actor = gpu.NewKernel(compiled.Kernel{
 	Name: "echo256Actor", Package: "quern.dev/internal/ringbench", Pos: "handlers.go:41",
 	Handler: "echo256",
 	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: compiled.Slice, Type: "uint64", Size: 8},
@@ -305,7 +305,7 @@ var quernRelayActor = gpu.NewKernel(compiled.Kernel{
 	Name: "relayActor", Package: "quern.dev/internal/ringbench", Pos: "relay.go:61",
 	Handler: "relay",
 	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: compiled.Slice, Type: "quern.dev/internal/ringbench.Court", Size: 1880, Layout: "struct{Next struct{Mailbox uint32; Actor uint32}; Balls uint64; Last int64; Trips [464]uint32}"},

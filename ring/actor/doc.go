@@ -1,4 +1,4 @@
-// Package actor is what handlers of actors are written with, in the kernel language:
+// Package actor is used to write handlers of actors, in the kernel language:
 //
 //		//quern:actor
 //		func count(t kernel.Thread, c *actor.Context, total *int64, in *Order, out *int64) kernel.Action {
@@ -17,6 +17,6 @@
 //	  - [Payload]: data that is too large for a message.
 //	  - [MaxMessage]: the size limit of messages to actors in Go.
 //
-// The fields of Context, Ref, Group and Payload belong to package ring and change without
-// notice.
+// The fields of Context, Ref, Group and Payload belong to package ring and may change
+// without notice.
 package actor

@@ -23,10 +23,10 @@ func TestKeysAreSpreadEvenlyAndFewMove(t *testing.T) {
 			}
 		}
 		if ideal := keys / (n + 1); moved < ideal*8/10 || moved > ideal*12/10 {
-			t.Errorf("with a member beside %d, %d keys move, want about %d", n, moved, ideal)
+			t.Errorf("with one more member than %d, %d keys move, want about %d", n, moved, ideal)
 		}
 	}
 	if Pick(1, 0) != -1 {
-		t.Error("of nobody, somebody is chosen")
+		t.Error("a member is chosen from none")
 	}
 }

@@ -1,5 +1,5 @@
-// Package metrics serves what is known of runtimes of actors to Prometheus. It is
-// beside package ring so that programs without a web server need none.
+// Package metrics serves the metrics of runtimes of actors to Prometheus. It is
+// separate from package ring, so that programs without a web server do not link one.
 //
 //	http.Handle("/metrics", metrics.Handler(rt))
 package metrics
@@ -11,13 +11,14 @@ import (
 	"quern.dev/ring"
 )
 
-// Handler returns a handler that answers with [ring.WritePrometheus]. It is safe for
-// concurrent use, also while runtimes are closed.
+// Handler returns an HTTP handler that responds with the output of
+// [ring.WritePrometheus]. It is safe for concurrent use, even while runtimes are
+// closed.
 func Handler(runtimes ...*ring.Runtime) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "the method is GET or HEAD", http.StatusMethodNotAllowed)
+			http.Error(w, "method not allowed; use GET or HEAD", http.StatusMethodNotAllowed)
 			return
 		}
 		var text bytes.Buffer
@@ -26,6 +27,6 @@ func Handler(runtimes ...*ring.Runtime) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_, _ = w.Write(text.Bytes()) // a client that has gone away
+		_, _ = w.Write(text.Bytes()) // fails only if the client has disconnected
 	})
 }

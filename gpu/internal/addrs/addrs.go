@@ -1,4 +1,4 @@
-// Package addrs finds what owns a range of addresses.
+// Package addrs finds the owner of a range of addresses.
 package addrs
 
 import (
@@ -55,9 +55,8 @@ func (t *Table[T]) Remove(at unsafe.Pointer) {
 	t.ranges = slices.Delete(t.ranges, i, i+1)
 }
 
-// Find returns the owner of the range that contains size bytes at an address, if there is
-// one and use, which is called with the table locked, accepts it. Otherwise it returns
-// nil.
+// Find returns the owner of the range that contains size bytes at an address, if use
+// accepts it. Otherwise it returns nil. use is called with the table locked.
 func (t *Table[T]) Find(at unsafe.Pointer, size int64, use func(*T) bool) *T {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

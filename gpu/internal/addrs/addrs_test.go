@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// data does not move, as a variable on a stack would.
+// data does not move, unlike a variable on a stack.
 var data [100]byte
 
 func TestRangesHaveOneOwner(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package coverage knows which packages of the program are built with -cover.
+// Package coverage reports which packages of the program were built with -cover.
 package coverage
 
 import (
@@ -9,8 +9,9 @@ import (
 	"sync"
 )
 
-// Counts reports whether the package with generated code and this import path is built
-// with -cover. If that is unknown, it reports whether the program is.
+// Counts reports whether the package with this import path was built with -cover. If
+// that is unknown, it reports whether any package of the program was. The package must
+// contain generated code.
 func Counts(pkg string) bool {
 	if !builtForCoverage() {
 		return false
@@ -27,7 +28,7 @@ func Counts(pkg string) bool {
 // known caches Counts by import path.
 var known sync.Map
 
-// builtForCoverage reports whether any package of the program is built with -cover.
+// builtForCoverage reports whether any package of the program was built with -cover.
 var builtForCoverage = sync.OnceValue(func() bool {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -50,7 +51,7 @@ func readProgram() ([]byte, error) {
 }
 
 // namesSource reports whether a program contains the name of a source file in the form
-// that coverage uses, which is the import path and not the end of a file's path.
+// that coverage uses: with the import path, not as the end of a longer file path.
 func namesSource(program []byte, name string) bool {
 	want := []byte(name)
 	for {

@@ -13,5 +13,5 @@ func Map(f *os.File, size int64) ([]byte, error) {
 	return b, os.NewSyscallError("mmap", err)
 }
 
-// Unmap ends a mapping.
+// Unmap removes a mapping.
 func Unmap(b []byte) error { return os.NewSyscallError("munmap", syscall.Munmap(b)) }

@@ -15,15 +15,15 @@ func Map(f *os.File, size int64) ([]byte, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("CreateFileMapping", err)
 	}
-	defer syscall.CloseHandle(h) // the view keeps the mapping
+	defer syscall.CloseHandle(h) // the view keeps the mapping open
 	addr, err := syscall.MapViewOfFile(h, fileMapCopy, 0, 0, uintptr(size))
 	if err != nil {
 		return nil, os.NewSyscallError("MapViewOfFile", err)
 	}
-	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size), nil // the system's memory, not Go's: size bytes of it are mapped until Unmap
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size), nil // memory of the system, not of Go: size bytes of it stay mapped until Unmap
 }
 
-// Unmap ends a mapping.
+// Unmap removes a mapping.
 func Unmap(b []byte) error {
 	return os.NewSyscallError("UnmapViewOfFile", syscall.UnmapViewOfFile(uintptr(unsafe.Pointer(unsafe.SliceData(b)))))
 }

@@ -1,5 +1,5 @@
-// Package goroutines knows which goroutines do a certain thing now, so that an operation
-// in which one of them would wait for itself can be an error.
+// Package goroutines tracks which goroutines are in a certain operation, so that another
+// operation can return an error instead of making one of them wait for itself.
 package goroutines
 
 import (
@@ -17,7 +17,7 @@ type Set struct {
 	numbers sync.Map // keys are uint64
 }
 
-// Enter adds the calling goroutine, until it calls leave.
+// Enter adds the calling goroutine to the set. leave removes it.
 func (s *Set) Enter() (leave func()) {
 	number := goroutine()
 	if number == 0 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestGoroutinesAreToldApart(t *testing.T) {
+func TestGoroutinesAreDistinguished(t *testing.T) {
 	var within Set
 	if within.Here() {
 		t.Error("a goroutine is there before any has entered")
@@ -39,7 +39,7 @@ func TestGoroutinesAreToldApart(t *testing.T) {
 	}
 }
 
-// BenchmarkGoroutine measures what it costs to tell which goroutine runs.
+// BenchmarkGoroutine measures the cost of identifying the running goroutine.
 func BenchmarkGoroutine(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -10,9 +10,9 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Locate returns the element of a slice parameter that an access is to, and a text that
-// also names the elements of other parameters which are in the same memory. It reports
-// false if the access is not near any slice.
+// Locate returns the slice element that an access is to, and a text that also names the
+// elements of other parameters in the same memory. It reports false if the access is
+// not near any slice.
 func Locate(a *driver.Access, params []compiled.Param) (e Element, text string, ok bool) {
 	found := accessed(a, params)
 	if len(found) == 0 {
@@ -29,10 +29,10 @@ func Locate(a *driver.Access, params []compiled.Param) (e Element, text string, 
 	return found[0], text, true
 }
 
-// Element is the place in a slice argument where an access begins.
+// Element is the position of an access in a slice argument.
 type Element struct {
 	Param         string
-	Index, Length int64 // Length is that of the slice
+	Index, Length int64 // Length is the length of the slice
 
 	part  string // of the element: ".X"
 	bytes int64  // offset of the access in the part
@@ -44,7 +44,7 @@ type Element struct {
 // indices are negative or beyond the end.
 func accessed(a *driver.Access, params []compiled.Param) []Element {
 	var found []Element
-	least := uint64(math.MaxUint64) // bytes from a slice that was found to the access
+	least := uint64(math.MaxUint64) // distance of the access from the nearest slice so far
 	for _, s := range a.Slices {
 		p := &params[s.Param]
 		if s.Addr < a.Lo || s.Addr > a.Hi || s.Length == 0 || a.Write && p.ReadOnly {
@@ -79,7 +79,7 @@ func accessed(a *driver.Access, params []compiled.Param) []Element {
 	return found
 }
 
-// String is "x[3].Y", with what there is to say about it.
+// String returns a description such as "x[3].Y of 8 elements".
 func (e *Element) String() string {
 	text := fmt.Sprintf("%s[%d]%s", e.Param, e.Index, e.part)
 	switch {

@@ -7,7 +7,8 @@ import (
 	"quern.dev/gpu/compiled"
 )
 
-// Integer is how to read an integer parameter. The zero value reads nothing.
+// Integer tells how to read an integer parameter. The zero value is for other
+// parameters.
 type Integer uint8
 
 const (
@@ -20,12 +21,12 @@ const (
 	unsigned16
 	unsigned32
 	unsigned64
-	doubtful8 // signed or unsigned
+	doubtful8 // may be signed or unsigned
 	doubtful16
 	doubtful32
 )
 
-// basicTypes has the predeclared types by name.
+// basicTypes are the predeclared types by name.
 var basicTypes = map[string]struct {
 	kind    reflect.Kind
 	integer Integer

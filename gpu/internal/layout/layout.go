@@ -1,5 +1,5 @@
-// Package layout knows how values of kernel parameters lie in memory: it compares layouts
-// with Go types, reads integers, and names the element at an address.
+// Package layout describes how values of kernel parameters are laid out in memory. It
+// compares layouts with Go types, reads integers, and names the element at an address.
 package layout
 
 import (
@@ -13,10 +13,10 @@ import (
 
 // Layout is the layout of the values of a type; see compiled.Param.Layout.
 type Layout struct {
-	name   string  // of a number, bool or 16-bit float
+	name   string  // of a number, a bool or a 16-bit float
 	elem   *Layout // of an array
 	length int     // of an array
-	fields []field // of a struct, if the others are zero
+	fields []field // of a struct, if the other fields are zero
 }
 
 type field struct {
@@ -71,7 +71,8 @@ func cut(text string) (l Layout, rest string, ok bool) {
 	return l, text[end:], basic || l.name == float16Name || l.name == bfloat16Name
 }
 
-// Basic reports whether values have no parts: they are numbers, bools or 16-bit floats.
+// Basic reports whether values have no parts: whether they are numbers, bools or 16-bit
+// floats.
 func (l *Layout) Basic() bool { return l.name != "" }
 
 // String returns the text that Parse parses.
@@ -148,8 +149,9 @@ func (l *Layout) At(offset int64) (part string, rest int64) {
 	return "", offset
 }
 
-// Differs describes the first difference between the layout and a Go type, "" if there is
-// none. Field names matter only if both have the same name: it must be at the same offset.
+// Differs describes the first difference between the layout and a Go type. It returns ""
+// if there is none. Field names matter only if both types have a field of the same name,
+// which must then be at the same offset.
 func (l *Layout) Differs(t reflect.Type) string { return l.differs(t, "") }
 
 // differs is Differs for the part of a value at a path.
@@ -219,8 +221,8 @@ func (l *Layout) moved(t reflect.Type, i int) int {
 	return -1
 }
 
-// valueName returns the name that layouts have for a type whose values have no parts, ""
-// for other types.
+// valueName returns the name in layouts of a type whose values have no parts. It returns
+// "" for other types.
 func valueName(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[kernel.Float16]():

@@ -1,9 +1,9 @@
-// Package memlock explains why memory of the host cannot be page-locked.
+// Package memlock explains why host memory cannot be page-locked.
 package memlock
 
 import "fmt"
 
-// Advice says what to do if size bytes could not be page-locked.
+// Advice returns what to do after page-locking size bytes has failed.
 func Advice(size int64) string {
 	const advice = "close host buffers that are not in use, or make smaller ones"
 	if memory, ok := HostMemory(); ok && uint64(size) > memory {

@@ -7,7 +7,7 @@ import "syscall"
 // rlimitMemlock is RLIMIT_MEMLOCK, which package syscall does not have.
 const rlimitMemlock = 8
 
-// limit returns how many bytes the process may lock, if that is limited.
+// limit returns the number of bytes that the process may lock, if there is a limit.
 func limit() (uint64, bool) {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(rlimitMemlock, &r); err != nil || r.Cur == ^uint64(0) {
@@ -16,7 +16,7 @@ func limit() (uint64, bool) {
 	return r.Cur, true
 }
 
-// HostMemory returns how many bytes of memory the host has, if that is known.
+// HostMemory returns the size of the host's memory in bytes, if it is known.
 func HostMemory() (uint64, bool) {
 	var i syscall.Sysinfo_t
 	if err := syscall.Sysinfo(&i); err != nil {

@@ -2,8 +2,8 @@
 
 package memlock
 
-// limit returns how many bytes the process may lock, if that is limited.
+// limit returns the number of bytes that the process may lock, if there is a limit.
 func limit() (uint64, bool) { return 0, false }
 
-// HostMemory returns how many bytes of memory the host has, if that is known.
+// HostMemory returns the size of the host's memory in bytes, if it is known.
 func HostMemory() (uint64, bool) { return 0, false }

@@ -1,10 +1,11 @@
-// Package order puts the work of several streams on one piece of device memory in order,
-// while the memory changes hands without waiting.
+// Package order orders the work of several streams on one piece of device memory, and
+// lets the memory change hands without waiting on the host.
 //
-// Memory belongs to one stream, its home: work that is added there comes after all
+// Memory belongs to one stream, its home. Work that is added to the home comes after all
 // earlier work on the memory. Another stream waits for the home stream, on the device,
-// before its first use. When the memory is freed, events mark the end of that use. The
-// memory is given to another stream once its home is idle and the events have passed.
+// before its first use. When the memory is freed, events mark the end of such uses. The
+// memory can go to another stream once its home is idle and the events have been
+// reached.
 package order
 
 import (
@@ -37,7 +38,7 @@ func isDrained[S Stream](s S) bool {
 	}
 }
 
-// Events keeps events of a device that are not in use. It is safe for concurrent use.
+// Events is a free list of a device's events. It is safe for concurrent use.
 type Events struct {
 	Device driver.Device
 
@@ -63,7 +64,7 @@ func (e *Events) keep(events ...driver.Event) {
 	e.mu.Unlock()
 }
 
-// Len returns how many events are kept.
+// Len returns the number of events in the list.
 func (e *Events) Len() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -84,18 +85,19 @@ func (e *Events) Close() error {
 type Uses[S Stream] struct {
 	events  *Events
 	home    S
-	pending []driver.Event // of work elsewhere than on home
-	stays   bool           // one of them is of a detached stream
+	pending []driver.Event // of work on streams other than home
+	stays   bool           // one of them is on a detached stream
 
-	// settled: no work used the memory when it was given to home, or at a later time.
+	// settled means that no work was using the memory when it was given to home, or
+	// later.
 	settled bool
 
 	mu         sync.Mutex
-	visitors   []S  // other streams that use it
-	everywhere bool // any stream may
+	visitors   []S  // other streams that use the memory
+	everywhere bool // any stream may use it
 }
 
-// Init makes u the uses of memory that was just allocated. Events come from e.
+// Init initializes u for memory that was just allocated. Events come from e.
 func (u *Uses[S]) Init(e *Events) { u.events = e }
 
 // Home returns the stream that the memory belongs to.
@@ -104,14 +106,14 @@ func (u *Uses[S]) Home() S { return u.home }
 // Visitors returns how many streams other than home are known to use the memory.
 func (u *Uses[S]) Visitors() int { return len(u.visitors) }
 
-// Begin gives the memory to s, for which it was ready or done, or which it is new for.
+// Begin gives the memory to s. It must be new, ready or done for s.
 func (u *Uses[S]) Begin(s S) { u.home = s }
 
-// Settle states that no work uses the memory now.
+// Settle states that no work is using the memory now.
 func (u *Uses[S]) Settle() { u.settled = true }
 
-// Ready reports whether work on s may use free memory as it is. It does not ask the
-// device.
+// Ready reports whether work on s may use the free memory without any wait. It does
+// not query the device.
 func (u *Uses[S]) Ready(s S) bool {
 	if u.home != s || len(u.pending) > 0 {
 		return false
@@ -120,8 +122,8 @@ func (u *Uses[S]) Ready(s S) bool {
 	return true
 }
 
-// Done reports whether work on s may use free memory because other streams are done with
-// it. Known is what is known about streams.
+// Done reports whether work on s may use the free memory because other streams have
+// finished with it. known caches which streams are idle.
 func (u *Uses[S]) Done(s S, known *Idleness[S]) bool {
 	if u.home != s && !known.of(u.home) || !u.passed() {
 		return false
@@ -142,7 +144,8 @@ func (u *Uses[S]) passed() bool {
 	return true
 }
 
-// Idleness remembers which streams are idle, so that each is asked once per search.
+// Idleness remembers which streams are idle, so that a search queries each stream
+// only once.
 type Idleness[S Stream] struct {
 	streams [8]S
 	idle    [8]bool
@@ -180,13 +183,13 @@ func (u *Uses[S]) Visit(s S) error {
 	if err != nil {
 		return err
 	}
-	// The memory may be in use for longer than many streams.
+	// The memory may stay in use for longer than many streams exist.
 	u.visitors = append(slices.DeleteFunc(u.visitors, isDrained), s)
 	return nil
 }
 
-// follow makes s wait for the work that home has now: before the memory was given to
-// home, it may have had other work there.
+// follow makes s wait for the current work of home, which may include work on the
+// memory from before home got it.
 func (u *Uses[S]) follow(s S) error {
 	if u.settled {
 		return nil
@@ -207,8 +210,8 @@ func (u *Uses[S]) follow(s S) error {
 	return s.Driver().Wait(e)
 }
 
-// VisitAll is Visit for a use by streams that are not known. It waits for the earlier
-// work on the memory, and End waits for all streams.
+// VisitAll is Visit for a use by unknown streams. It waits for the earlier work on
+// the memory, and End waits for all streams.
 func (u *Uses[S]) VisitAll() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -219,7 +222,7 @@ func (u *Uses[S]) VisitAll() error {
 	return nil
 }
 
-// settle waits for the work that home has now.
+// settle waits for the current work of home.
 func (u *Uses[S]) settle() error {
 	if u.settled {
 		return nil
@@ -236,10 +239,10 @@ func (u *Uses[S]) settle() error {
 	return nil
 }
 
-// End ends the use of the memory. It records events for the work that streams other than
-// home have with it. If an event cannot be recorded for one of them now, End returns a
-// function that waits for that work; the caller calls it, and then End again. working
-// returns the streams of the device whose work ends by itself.
+// End ends the use of the memory. It records events for the work of streams other than
+// home. If an event cannot be recorded now, End returns a function that waits for that
+// work; the caller calls it, and then End again. working returns the streams of the
+// device whose work ends by itself.
 func (u *Uses[S]) End(working func() []S) (wait func()) {
 	if u.everywhere {
 		for _, s := range working() {
@@ -284,11 +287,11 @@ func (u *Uses[S]) record(s S) error {
 	return nil
 }
 
-// Free calls free with the stream in whose order the memory can be freed, nil if no work
-// uses it. If that would take a wait which the caller must not make, Free returns a
-// function that waits; the caller calls it on another goroutine, and then Free again.
+// Free calls free with the stream in whose order the memory can be freed, or with nil if
+// no work uses it. If the caller would have to wait first, Free returns a function that
+// waits; the caller calls it on another goroutine, and then Free again.
 func (u *Uses[S]) Free(free func(driver.Stream) error) (wait func(), err error) {
-	if u.stays && !u.passed() { // nothing else is to wait for it
+	if u.stays && !u.passed() { // nothing else may wait for it
 		return func() {
 			for _, e := range u.pending {
 				e.Synchronize(context.Background())
@@ -305,7 +308,7 @@ func (u *Uses[S]) Free(free func(driver.Stream) error) (wait func(), err error) 
 			errs = append(errs, on.Wait(e))
 		}
 		errs = append(errs, free(on))
-	case !isDrained(u.home): // it is being closed, perhaps by a caller of this
+	case !isDrained(u.home): // it is being closed, perhaps by the caller
 		return func() { <-u.home.Drained() }, nil
 	default:
 		for _, e := range u.pending {
@@ -317,7 +320,7 @@ func (u *Uses[S]) Free(free func(driver.Stream) error) (wait func(), err error) 
 	return nil, errors.Join(errs...)
 }
 
-// Wait waits for the work of streams, each once.
+// Wait waits for the work of streams, once per stream.
 func Wait[S Stream](streams []S) error {
 	var seen []S
 	var errs []error

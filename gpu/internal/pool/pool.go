@@ -1,8 +1,8 @@
-// Package pool keeps memory by size, so that the next caller that needs about the same
-// size does not have to ask a driver or the operating system.
+// Package pool keeps blocks of memory by size, so that a caller that needs about the
+// same size as an earlier one does not have to ask a driver or the operating system.
 //
-// The package knows sizes, limits and lifetimes. Its users know what the memory is, how
-// to make and free it, and whether work that used it is done.
+// The package handles sizes, limits and lifetimes. Its users decide what the memory is,
+// how to make and free it, and whether the work that used it is done.
 package pool
 
 import (
@@ -19,13 +19,13 @@ var ErrClosed = errors.New("pool is closed")
 // LimitError is returned by Take of a pool whose limit does not allow another block.
 type LimitError struct {
 	Size int64 // of the block
-	Err  error // of freeing other blocks to make room
+	Err  error // from freeing other blocks to make room
 }
 
 // Error states that the pool is at its limit.
 func (e *LimitError) Error() string { return "pool is at its limit" }
 
-// Item is a block of a pool: Value is the user's, Size its size in bytes.
+// Item is a block of a pool: Value belongs to the user, Size is its size in bytes.
 type Item[B any] = freelist.Item[B]
 
 // Config configures a pool.
@@ -33,21 +33,21 @@ type Config[B any] struct {
 	Limit     int64               // most bytes to reserve; 0 means no limit
 	Threshold int64               // most bytes to keep that are not in use; 0 means no limit
 	Free      func(block B) error // frees a block that is not in use
-	Close     func() error        // releases what the blocks came from, once all are free
+	Close     func() error        // releases the source of the blocks, once all are free
 }
 
 // Stats is the state and the history of a pool. Sizes are in bytes, rounded as the pool
 // rounds them.
 type Stats struct {
 	Buffers   int   // in use
-	Used      int64 // by them
+	Used      int64 // by buffers in use
 	Reserved  int64 // in use or kept
 	HighWater int64 // largest value of Used
 
-	Hits   uint64 // blocks taken from those that were kept
-	Misses uint64 // blocks that were made
+	Hits   uint64 // blocks taken from the kept ones
+	Misses uint64 // blocks that had to be made
 
-	LargestFree   int64   // largest block that is kept
+	LargestFree   int64   // largest block that is kept and free
 	Fragmentation float64 // 1 - LargestFree/kept, 0 if nothing is kept
 }
 
@@ -57,19 +57,19 @@ type Pool[B any] struct {
 
 	mu     sync.Mutex
 	closed bool
-	uses   int // blocks in use, calls, and one until Close; Config.Close follows the last
+	uses   int // blocks in use, running calls, and one until Close; the last release calls Config.Close
 	free   freelist.List[B]
 	inUse  freelist.Queue[B]
-	stats  Stats // except what Stats computes
+	stats  Stats // except for the fields that Stats computes
 }
 
 // Init configures the pool before its first use.
 func (p *Pool[B]) Init(c Config[B]) { p.config, p.uses = c, 1 }
 
 // Take returns a block of at least size > 0 bytes. It prefers a block that was freed
-// recently and is ready, then one that was freed long ago and is done, and otherwise
-// calls create with the size of a new block. ready and done are called with the pool locked. Put
-// gives the block back.
+// recently and is ready, then a block that was freed long ago and is done. Otherwise it
+// calls create with the size of a new block. ready and done are called with the pool
+// locked. Put returns the block to the pool.
 func (p *Pool[B]) Take(size int64, ready, done func(B) bool, create func(size int64) (B, error)) (*Item[B], error) {
 	class, size := classOf(size)
 	p.mu.Lock()
@@ -96,7 +96,8 @@ func (p *Pool[B]) Take(size int64, ready, done func(B) bool, create func(size in
 	return it, nil
 }
 
-// make makes a block. The caller holds the lock. It still does if err is nil.
+// make makes a block. The caller holds the lock, and holds it afterwards if err is
+// nil.
 func (p *Pool[B]) make(class int, size int64, create func(int64) (B, error)) (it *Item[B], err error) {
 	var evicted []B
 	if limit := p.config.Limit; limit > 0 {
@@ -123,7 +124,7 @@ func (p *Pool[B]) make(class int, size int64, create func(int64) (B, error)) (it
 	return &Item[B]{Value: b, Size: size, Class: class}, nil
 }
 
-// Put gives back a block that no call uses.
+// Put returns a block that no call uses.
 func (p *Pool[B]) Put(it *Item[B]) error {
 	p.mu.Lock()
 	p.inUse.Remove(it)
@@ -153,8 +154,8 @@ func (p *Pool[B]) Trim() ([]B, error) {
 	return blocks, p.drop(blocks)
 }
 
-// Close ends Take, and reports whether the pool was open. If it was, the caller frees the
-// blocks with Trim, and then calls Release.
+// Close makes later calls of Take fail, and reports whether the pool was open. If it was,
+// the caller frees the blocks with Trim and then calls Release.
 func (p *Pool[B]) Close() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,7 +176,7 @@ func (p *Pool[B]) Acquire() bool {
 	return true
 }
 
-// Extend begins another use of a pool that is in use and may be closed.
+// Extend begins another use of a pool that is in use. The pool may be closed.
 func (p *Pool[B]) Extend() {
 	p.mu.Lock()
 	p.uses++
@@ -220,11 +221,11 @@ func (p *Pool[B]) Stats() Stats {
 }
 
 const (
-	scanned = 16 // blocks of a class that Take examines at either end
-	wider   = 3  // how many classes of larger blocks Take also examines for old blocks
+	scanned = 16 // blocks of a class that Take examines at each end
+	wider   = 3  // number of larger classes that Take also searches for old blocks
 )
 
-// recent takes the block that was freed last of those that are ready, or returns nil.
+// recent takes the ready block that was freed last, or returns nil.
 func (p *Pool[B]) recent(class int, size int64, ready func(B) bool) *Item[B] {
 	c := p.free.Class(class)
 	for i := len(c) - 1; i >= max(0, len(c)-scanned); i-- {
@@ -235,7 +236,7 @@ func (p *Pool[B]) recent(class int, size int64, ready func(B) bool) *Item[B] {
 	return nil
 }
 
-// oldest takes the block that was freed first of those that are done, or returns nil.
+// oldest takes the done block that was freed first, or returns nil.
 func (p *Pool[B]) oldest(class int, size int64, done func(B) bool) *Item[B] {
 	for k := class; k <= min(class+wider, classCount-1); k++ {
 		c := p.free.Class(k)
@@ -248,7 +249,7 @@ func (p *Pool[B]) oldest(class int, size int64, done func(B) bool) *Item[B] {
 	return nil
 }
 
-// fits reports whether a block serves size bytes without wasting more than half as much.
+// fits reports whether a block serves size bytes and wastes at most half of that.
 func fits[B any](it *Item[B], size int64) bool { return it.Size >= size && it.Size-size <= size/2 }
 
 func (p *Pool[B]) take(class, i int) *Item[B] {
@@ -256,8 +257,8 @@ func (p *Pool[B]) take(class, i int) *Item[B] {
 	return p.free.Take(class, i)
 }
 
-// evict removes free blocks of at least n bytes, oldest first, or all there are. The
-// caller holds the lock, and drops the blocks without it.
+// evict removes the oldest free blocks, of at least n bytes in total if there are as
+// many. The caller holds the lock, and calls drop with the blocks after unlocking.
 func (p *Pool[B]) evict(n int64) []B {
 	before := p.free.Bytes()
 	blocks := p.free.Evict(n)

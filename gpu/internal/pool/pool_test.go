@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// memory is a block of the tests.
+// memory is a block for tests.
 type memory struct {
 	number int
 	ready  bool
 	freed  bool
 }
 
-// source makes blocks and counts what the pool does with them.
+// source makes blocks and counts the calls of the pool.
 type source struct {
 	Pool[*memory]
 	made   []*memory

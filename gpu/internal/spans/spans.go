@@ -1,4 +1,4 @@
-// Package spans has sets of array elements.
+// Package spans implements sets of array elements.
 package spans
 
 import (
@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Span is the elements Lo to Hi-1.
+// Span is the range of elements Lo to Hi-1.
 type Span struct{ Lo, Hi int }
 
 // String returns "[Lo:Hi]".
@@ -18,8 +18,8 @@ func (r Span) Empty() bool { return r.Lo >= r.Hi }
 // Overlaps reports whether the spans have a common element.
 func (r Span) Overlaps(o Span) bool { return r.Lo < o.Hi && o.Lo < r.Hi && !r.Empty() && !o.Empty() }
 
-// Set is a set of elements: spans in ascending order, none of which is empty or touches
-// the next.
+// Set is a set of elements: spans in ascending order. No span is empty or touches the
+// next.
 type Set []Span
 
 // Add adds the elements of r.

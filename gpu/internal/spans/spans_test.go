@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A set of Set agrees with an array of flags.
+// A Set behaves like an array of flags.
 func TestSpansAreASet(t *testing.T) {
 	const n = 40
 	rng := rand.New(rand.NewPCG(1, 2))

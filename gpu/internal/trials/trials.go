@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Result is what was measured of an operation.
+// Result is the measurement of one operation.
 type Result struct {
 	Median   time.Duration // of the samples without outliers
 	Least    time.Duration
@@ -17,12 +17,12 @@ type Result struct {
 }
 
 const (
-	sampleTime  = 200 * time.Microsecond // least time of a sample, which repeats the operation
-	maxRepeat   = 1000                   // most operations per sample
-	trialTime   = 200 * time.Millisecond // total time per operation, approximately
+	sampleTime  = 200 * time.Microsecond // minimum time per sample, which repeats the operation
+	maxRepeat   = 1000                   // maximum operations per sample
+	trialTime   = 200 * time.Millisecond // approximate total time per operation
 	leastRounds = 3
 	mostRounds  = 25
-	hopeless    = 2 // operations this many times slower than another are not measured further
+	hopeless    = 2 // an operation this many times slower than another is not measured further
 
 	// noise is the relative difference that clocks and caches cause between runs.
 	noise = 0.01
@@ -43,14 +43,14 @@ type trial struct {
 	samples []time.Duration
 }
 
-// Run measures n operations in turns. sample runs operation i a number of times and
-// returns how long that took in total. Run returns an error if ctx ends.
+// Run measures n operations in turns. sample runs operation i the given number of
+// times and returns the total time. Run returns an error if ctx ends.
 func Run(ctx context.Context, n int, sample func(i, times int) (time.Duration, error)) ([]Result, error) {
 	trials := make([]*trial, n)
 	for i := range trials {
 		t := &trial{repeat: 1}
 		trials[i] = t
-		// The first run may load code, the second one shows how long a run takes.
+		// The first run may load code; the second shows how long a run takes.
 		for range 2 {
 			var took time.Duration
 			if took, t.err = sample(i, t.repeat); t.err != nil {
@@ -92,7 +92,8 @@ func (t *trial) plan(took time.Duration) {
 	t.rounds = int(min(max(leastRounds, trialTime/(took*time.Duration(t.repeat))), mostRounds))
 }
 
-// slow reports whether another operation is so much faster that this one cannot win.
+// slow reports whether another operation is so much faster that this one cannot be
+// the fastest.
 func (t *trial) slow(all []*trial) bool {
 	least := slices.Min(t.samples)
 	for _, other := range all {
@@ -109,8 +110,8 @@ func median(samples []time.Duration) time.Duration {
 	return (sorted[n/2] + sorted[(n-1)/2]) / 2
 }
 
-// summary computes the result of samples. Outliers come from interrupts or changes of
-// clocks, not from the operation.
+// summary computes the result of samples. It assumes that outliers come from
+// interrupts or clock changes, not from the operation.
 func summary(samples []time.Duration) Result {
 	middle := median(samples)
 	away := make([]time.Duration, len(samples))

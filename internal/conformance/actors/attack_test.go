@@ -79,7 +79,7 @@ func attack(t *testing.T, b gpu.Config, seed uint64) ring.Stats {
 		}
 	}()
 	r := rand.New(rand.NewPCG(seed, 0))
-	rt, err := ring.New(dev, ring.Config{DeadLetters: 1 << 17, Patience: time.Minute, Bounded: r.IntN(3) == 0, Idle: 100 * time.Microsecond})
+	rt, err := ring.New(dev, ring.Config{DeadLetters: 1 << 17, HandlerTimeout: time.Minute, Bounded: r.IntN(3) == 0, Idle: 100 * time.Microsecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,15 +79,15 @@ func restarted(ctx context.Context, rt *ring.Runtime) (*ring.Actor[Sample, Reply
 	})
 }
 
-func pause(ctx context.Context, total *ring.Actor[Sample, Reply]) (ring.Farewell, error) {
+func pause(ctx context.Context, total *ring.Actor[Sample, Reply]) (ring.Termination, error) {
 	if err := total.Deactivate(); err != nil {
-		return ring.Farewell{}, err
+		return ring.Termination{}, err
 	}
 	if err := total.Tell(ctx, Sample{Value: 1}); err != nil { // it waits
-		return ring.Farewell{}, err
+		return ring.Termination{}, err
 	}
 	if err := total.Activate(); err != nil {
-		return ring.Farewell{}, err
+		return ring.Termination{}, err
 	}
 	return total.Terminate(ctx) // handles what is left
 }

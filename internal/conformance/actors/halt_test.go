@@ -89,7 +89,7 @@ func TestClosingWithAStuckHandler(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				rt, err := ring.New(dev, ring.Config{Patience: slowness * 400 * time.Millisecond})
+				rt, err := ring.New(dev, ring.Config{HandlerTimeout: slowness * 400 * time.Millisecond})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -126,7 +126,7 @@ func TestSpawningBesideAStuckHandler(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rt, err := ring.New(dev, ring.Config{Patience: 100 * time.Millisecond})
+			rt, err := ring.New(dev, ring.Config{HandlerTimeout: 100 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -105,7 +105,7 @@ func TestMessageOptionsThatAreWrong(t *testing.T) {
 		if i := a.Info(); i.Accepted != 0 {
 			t.Errorf("%+v, want no message", i)
 		}
-		for _, o := range []ring.Options{{Capacity: -1}, {Capacity: 1_000_001}, {Batch: 65}, {Nap: 1 << 40}, {Full: 9}, {State: 7}, {Name: "accumulate-1"}} {
+		for _, o := range []ring.Options{{Capacity: -1}, {Capacity: 1_000_001}, {Batch: 65}, {MaxPause: 1 << 40}, {Full: 9}, {State: 7}, {Name: "accumulate-1"}} {
 			if _, err := SpawnAccumulate(ctx, rt, o); !errors.Is(err, ring.ErrInvalid) {
 				t.Errorf("%+v: %v, want ErrInvalid", o, err)
 			}

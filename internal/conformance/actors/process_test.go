@@ -39,7 +39,7 @@ func child(does string) error {
 		fmt.Println("no device")
 		return nil
 	}
-	rt, err := ring.New(dev, ring.Config{Patience: 200 * time.Millisecond})
+	rt, err := ring.New(dev, ring.Config{HandlerTimeout: 200 * time.Millisecond})
 	if err != nil {
 		return err
 	}

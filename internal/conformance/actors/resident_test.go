@@ -130,7 +130,7 @@ func TestActorsTakeTurnsWhereNotAllCanBeResident(t *testing.T) {
 
 func TestHandlersThatDoNotReturn(t *testing.T) {
 	// Less than slow takes, and enough for the others beside whatever the machine does.
-	rt, _ := double(t, 32, ring.Config{Patience: 400 * time.Millisecond})
+	rt, _ := double(t, 32, ring.Config{HandlerTimeout: 400 * time.Millisecond})
 	ctx := within(t, 30*time.Second)
 	told := make(chan ring.Failure, 1)
 	slow, err := SpawnLinger(ctx, rt, ring.Options{Name: "slow", Supervisor: func(f ring.Failure) ring.Decision {
@@ -206,7 +206,7 @@ func TestClosingBesideAHandlerThatNeverReturns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := ring.New(dev, ring.Config{Patience: 50 * time.Millisecond})
+	rt, err := ring.New(dev, ring.Config{HandlerTimeout: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

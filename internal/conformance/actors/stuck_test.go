@@ -19,8 +19,8 @@ func TestHandlersThatNeverReturnAreFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			const patience = 60 * time.Millisecond
-			rt, err := ring.New(dev, ring.Config{Patience: patience})
+			const handlerTimeout = 60 * time.Millisecond
+			rt, err := ring.New(dev, ring.Config{HandlerTimeout: handlerTimeout})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +81,7 @@ func TestHandlersThatReturnAfterTheRuntimeIsClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := ring.New(dev, ring.Config{Patience: slowness * 50 * time.Millisecond})
+	rt, err := ring.New(dev, ring.Config{HandlerTimeout: slowness * 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestSupervisorsRestartWhatTheSimulatorEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := ring.New(dev, ring.Config{Patience: 60 * time.Millisecond})
+	rt, err := ring.New(dev, ring.Config{HandlerTimeout: 60 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,10 +134,10 @@ func TestSupervisorsRestartWhatTheSimulatorEnds(t *testing.T) {
 }
 
 // A block handles many messages in one run, which may take longer than the runtime
-// has patience for one of them.
+// waits for one of them.
 func TestRunsOfManyMessagesAreNotStuck(t *testing.T) {
-	const patience = 400 * time.Millisecond
-	rt := openWith(t, gpu.CPU, ring.Config{Patience: patience})
+	const handlerTimeout = 400 * time.Millisecond
+	rt := openWith(t, gpu.CPU, ring.Config{HandlerTimeout: handlerTimeout})
 	ctx := within(t, 20*time.Second)
 	a := spawned(t, ctx, rt, SpawnLinger, ring.Options{Inactive: true})
 	const n, each = 40, 20 * time.Millisecond
@@ -155,8 +155,8 @@ func TestRunsOfManyMessagesAreNotStuck(t *testing.T) {
 			t.Fatalf("reply %d: %d, %v", i, r, err)
 		}
 	}
-	if took := time.Since(begin); took < 3*patience/2 {
-		t.Errorf("the messages took %v, which the watchdog has patience for anyway", took)
+	if took := time.Since(begin); took < 3*handlerTimeout/2 {
+		t.Errorf("the messages took %v, less than what the watchdog allows for one of them", took)
 	}
 }
 

@@ -78,13 +78,13 @@ func TestCrashLoopsAreEscalated(t *testing.T) {
 			if f.Actor != a.Name() || f.Count != 3 || !f.Escalated {
 				t.Errorf("the runtime's supervisor got %+v, want the third failure", f)
 			}
-			farewell, err := a.Terminate(ctx)
+			termination, err := a.Terminate(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
 			i := a.Info()
-			if letters := rt.DeadLetters().Count(ring.ReasonTerminated); i.State != ring.Terminated || letters != uint64(farewell.DeadLettered) || i.Accepted != 3+letters {
-				t.Errorf("%+v; %d dead letters; %+v", farewell, letters, i)
+			if letters := rt.DeadLetters().Count(ring.ReasonTerminated); i.State != ring.Terminated || letters != uint64(termination.DeadLettered) || i.Accepted != 3+letters {
+				t.Errorf("%+v; %d dead letters; %+v", termination, letters, i)
 			}
 			var state *ring.StateError
 			var kernel *gpu.KernelError

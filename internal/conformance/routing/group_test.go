@@ -160,7 +160,7 @@ func TestGroupsSayWhatIsWrong(t *testing.T) {
 			{"a name that is taken", create("one"), ring.ErrInvalid, `there is a group "one" already`},
 			{"no name", create(""), ring.ErrInvalid, "without a name"},
 			{"messages of another type", find("orders"), ring.ErrInvalid, "takes messages of type routing.Order, not routing.Item"},
-			{"a member twice", g.Add(a), ring.ErrInvalid, "actor tally 0 is a member already"},
+			{"a member twice", g.Add(a), ring.ErrInvalid, "actor tally 0 is already a member"},
 			{"no member", g.Add(nil), ring.ErrInvalid, "actor is nil"},
 			{"nobody to remove", empty.Remove(a), ring.ErrInvalid, "actor tally 0 is not a member"},
 			{"routing to nobody", empty.Route(ctx, 1, Item{}), ring.ErrNoMembers, `group "empty"`},

@@ -112,7 +112,7 @@ var quernPlusOneActor = gpu.NewKernel(compiled.Kernel{
 	Name: "plusOneActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:19",
 	Handler: "plusOne",
 	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
@@ -163,7 +163,7 @@ var quernTimesTwoActor = gpu.NewKernel(compiled.Kernel{
 	Name: "timesTwoActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:29",
 	Handler: "timesTwo",
 	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
@@ -214,7 +214,7 @@ var quernTallyActor = gpu.NewKernel(compiled.Kernel{
 	Name: "tallyActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:49",
 	Handler: "tally",
 	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: compiled.Slice, Type: "quern.dev/internal/conformance/routing.Tally", Size: 48, Layout: "struct{Count int64; Values int64; Stages int64; Keys uint64; Last int64; Turned int64}"},
@@ -265,7 +265,7 @@ var quernSendActor = gpu.NewKernel(compiled.Kernel{
 	Name: "sendActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:99",
 	Handler: "send",
 	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
@@ -334,7 +334,7 @@ var quernWorkActor = gpu.NewKernel(compiled.Kernel{
 	Name: "workActor", Package: "quern.dev/internal/conformance/routing", Pos: "payloads.go:46",
 	Handler: "work",
 	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: compiled.Slice, Type: "quern.dev/internal/conformance/routing.Desk", Size: 24, Layout: "struct{Kept struct{Entry uint32; Generation uint32; Offset uint32; Length uint32}; Given int32; Sum float32}"},

@@ -23,7 +23,7 @@ func TestWaitsSpinThenYieldThenSleep(t *testing.T) {
 		if !w.Pause() || time.Since(begin) != shortSleep {
 			t.Errorf("the first sleep took %v, want %v", time.Since(begin), shortSleep)
 		}
-		for range dozes {
+		for range shortSleeps {
 			w.Pause()
 		}
 		begin = time.Now()
@@ -33,11 +33,11 @@ func TestWaitsSpinThenYieldThenSleep(t *testing.T) {
 	})
 }
 
-func TestCrowdedWaitsDoNotSpin(t *testing.T) {
+func TestManyWaitsDoNotSpin(t *testing.T) {
 	processors := runtime.GOMAXPROCS(0)
 	for _, tt := range []struct {
 		name          string
-		crowd         int
+		waiters       int
 		spins, sleeps bool
 	}{
 		{"few", spinners * processors, true, false},
@@ -45,7 +45,7 @@ func TestCrowdedWaitsDoNotSpin(t *testing.T) {
 		{"more than may yield", yielders*processors + 1, false, true},
 	} {
 		var w Wait
-		if w.Join(tt.crowd); w.Spins() != tt.spins || w.Sleeps() != tt.sleeps || !w.Joined() {
+		if w.Join(tt.waiters); w.Spins() != tt.spins || w.Sleeps() != tt.sleeps || !w.Joined() {
 			t.Errorf("%s: spins %v, sleeps %v, want %v, %v", tt.name, w.Spins(), w.Sleeps(), tt.spins, tt.sleeps)
 		}
 	}

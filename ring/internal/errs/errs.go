@@ -1,4 +1,4 @@
-// Package errs has the errors that package ring exports and its internal packages return.
+// Package errs defines the errors that package ring exports and its internal packages return.
 package errs
 
 import (
@@ -13,10 +13,10 @@ var (
 	ErrReleased = errors.New("payload released")
 )
 
-// ErrRuntimeClosed is why a runtime does nothing any more.
+// ErrRuntimeClosed is the error of operations on a closed runtime.
 var ErrRuntimeClosed = fmt.Errorf("the runtime is %w", ErrClosed)
 
-// Invalidf returns an ErrInvalid.
+// Invalidf returns an error that matches ErrInvalid.
 func Invalidf(format string, args ...any) error {
 	return fmt.Errorf("ring: %w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }

@@ -71,13 +71,13 @@ func (b *blockMemory) clear(t kernel.Thread, s Shape, first bool, box []uint64) 
 }
 
 // prepare initialises sh and reads the host's command into it. It returns the time, and the
-// same in the first thread only.
+// same time again in the first thread only.
 //
 //quern:unchecked
 func prepare(t kernel.Thread, first bool, command []uint64, sh *Status) (born, since int64) {
 	born = kernel.GlobalTimer()
 	if first {
-		sh.Finished, sh.Outcome = [2]uint32{}, [2]uint32{} // the first thread may not return to say what the outcome is
+		sh.Finished, sh.Outcome = [2]uint32{}, [2]uint32{} // the first thread may stop in the handler and never report the outcome
 		sh.Missing[0], sh.Dated[0], sh.Leave[0], sh.Took = untouched, 0, 0, 0
 		sh.Hint[0], sh.Higher[0], sh.Lower[0], sh.Equal[0] = 0, 0, 0, 0
 		sh.Asked[0] = uint32(kernel.LoadRelaxed(&command[mail.Command], kernel.SystemScope))
@@ -104,21 +104,21 @@ func open(s Shape, post []uint64, number uint32) postbox {
 	return postbox{box: box, posts: posts, mailSlots: slots, mailNext: next}
 }
 
-// word is a thread's part in a reply.
+// word is the part of a reply that one thread writes.
 type word struct {
-	mine    uint32 // the word of the slot that it writes
+	mine    uint32 // word of the slot that the thread writes
 	carries bool   // the handler has written that word
 	sinkAt  uint32 // where the word goes in loop.sink
 
-	// Masks of what the word is otherwise: the outcome, or a number of cycles.
+	// Masks for the other contents of the word: the outcome, or a number of cycles.
 	ofReply, ofTook, ofWaited uint32
 
 	arrived, begin, ended int64 // cycles: of the batch, and of the call of the handler
 }
 
-// wordOf returns the part of a thread in replies of so many words. Most replies are one
-// store by each thread, of a word of the slot: one that the handler has written, or one of
-// the header, for which it reads a 0 instead. Surplus threads do what the first one does.
+// wordOf returns the part of a thread in replies of the given number of words. Most replies
+// take one store per thread, of a word of the slot that the handler has written, or of a
+// header word, for which the thread reads 0. Surplus threads do the same as the first one.
 //
 //quern:unchecked
 func wordOf(thread, words uint32) word {

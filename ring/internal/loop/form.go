@@ -14,27 +14,27 @@ type form interface {
 	// sync waits for the other threads, and for what they have written to shared memory.
 	sync(t kernel.Thread)
 
-	// see looks for a message, and for anything else that there is to do. The first
-	// threads load its words. It looks at most tries times, and returns how many of these
-	// are left. alone is true if only the message is there, without a deadline, and the
+	// see polls for a message and for anything else to do. The first threads load the
+	// words of the message. It polls at most tries times, and returns how many tries are
+	// left. alone means that only the message is there, without a deadline, and that the
 	// first thread does not want to leave.
 	see(t kernel.Thread, far bool, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool)
 
-	// peek looks for a message without a deadline. Each thread looks at one word. It
-	// looks fewer than tries times, and returns how many tries are left, 0 if the message
-	// is not there.
+	// peek polls for a message without a deadline. Each thread polls one word. It polls
+	// fewer than tries times, and returns how many tries are left, or 0 if the message is
+	// not there.
 	peek(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32)
 
-	// finish notes that the thread has returned from the handler. calls counts the calls
-	// of the handler before this one.
+	// finish records that the thread has returned from the handler. calls is the number
+	// of earlier calls of the handler.
 	finish(t kernel.Thread, sh *Status, outcome, calls uint32)
 
-	// replied reports whether all threads have returned with the outcome that is wanted,
-	// if that is quick to know. It follows finish and sync.
+	// replied reports whether all threads have returned with the wanted outcome, if that
+	// can be determined quickly. It follows finish and sync.
 	replied(t kernel.Thread, outcome, wanted uint32) bool
 
-	// agree returns the outcome of the first thread, and whether no thread has stopped in
-	// the handler.
+	// agree returns the outcome of the first thread, and whether all threads have
+	// returned from the handler.
 	agree(t kernel.Thread, sh *Status, outcome, calls uint32) (result uint32, whole bool)
 }
 
@@ -58,7 +58,7 @@ func (inWarp) see(t kernel.Thread, far bool, from []uint64, at int, role, want, 
 		if role == listener {
 			hit = !hit || uint32(v) != 0
 		}
-		there = kernel.Ballot(t, hit && role != onlooker)
+		there = kernel.Ballot(t, hit && role != noRole)
 		left--
 		if there&whole == whole || there&^whole != 0 || left == 0 {
 			break
@@ -72,7 +72,7 @@ func (inWarp) see(t kernel.Thread, far bool, from []uint64, at int, role, want, 
 //quern:unchecked
 func (inWarp) peek(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32) {
 	all := uint32(1<<t.BlockDim.X - 1)
-	empty := uint32(0) // which bits have to be 0
+	empty := uint32(0) // bits that must be 0
 	if t.ThreadIdx.X == mail.Deadline {
 		empty = 1<<32 - 1
 	}
@@ -106,9 +106,9 @@ func (inBlock) swift() bool { return false }
 
 func (inBlock) sync(t kernel.Thread) { t.Sync() }
 
-// see looks once.
+// see polls once.
 func (inBlock) see(_ kernel.Thread, _ bool, from []uint64, at int, role, _, _, _, _ uint32) (v uint64, left uint32, alone bool) {
-	if role != onlooker {
+	if role != noRole {
 		v = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
 	}
 	return v, 0, false

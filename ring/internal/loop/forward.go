@@ -6,12 +6,12 @@ import (
 	"quern.dev/ring/internal/mail"
 )
 
-// A list of routes in the post memory is the number of actors, then a word for each:
-// its mailbox in the lower half, its own number in the upper one. The host changes it between launches.
+// A list of routes in the post memory is the number of actors, then one word per actor: the mailbox
+// in the lower half, the number of the actor in the upper half. The host changes it between launches.
 
-// forward sends a reply, whose words begin at from, to the mailboxes of the
-// actor's routes from number first on. It waits for room. If the loop is to
-// leave before all are served, it keeps the reply for the next launch and returns
+// forward sends a reply, whose words begin at from, to the mailboxes of the actor's
+// routes, beginning with route first. It waits for room. If the loop must leave
+// before all have the reply, it keeps the reply for the next launch and returns
 // false.
 func forward[F form](t kernel.Thread, s Shape, f F, sh *Status, c *actor.Context, post, command []uint64, cursor, words []uint32, from, first uint32) bool {
 	list := int(cursor[mail.Routes])
@@ -44,11 +44,11 @@ func forward[F form](t kernel.Thread, s Shape, f F, sh *Status, c *actor.Context
 			}
 		}
 	}
-	f.sync(t) // what the words are now may be written over
+	f.sync(t) // now the words may be overwritten
 	return true
 }
 
-// roomAsked is added to roomFull when the loop is to leave.
+// roomAsked is added to roomFull when the loop must leave.
 const roomAsked = 0x10
 
 // put writes a message whose words are in shared memory.
@@ -75,7 +75,7 @@ func put[F form](t kernel.Thread, f F, c *actor.Context, post []uint64, words []
 	}
 }
 
-// save keeps a reply that is to go to the mailboxes from number first of the list
+// save keeps a reply for the routes from first
 // on.
 func save(t kernel.Thread, c *actor.Context, cursor, words []uint32, first uint32) {
 	for w := t.ThreadIdx.X; w < len(words); w += t.BlockDim.X {
@@ -87,8 +87,8 @@ func save(t kernel.Thread, c *actor.Context, cursor, words []uint32, first uint3
 	}
 }
 
-// forwardSaved sends what the last launch has kept, or keeps it again and returns
-// false.
+// forwardSaved sends the reply that the last launch has kept. If it has to keep the
+// reply again, it returns false.
 func forwardSaved[F form](t kernel.Thread, s Shape, f F, sh *Status, c *actor.Context, post, command []uint64, cursor, words []uint32) bool {
 	first := cursor[mail.Pending] - 1
 	correlation := post[int(cursor[mail.Saved])+int(s.Out-mail.OutHeader)]

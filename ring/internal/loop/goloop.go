@@ -22,13 +22,13 @@ const (
 	argPayload
 )
 
-// nobody is the source of no message.
-const nobody = mail.Post + 1
+// noSource means that there is no message.
+const noSource = mail.Post + 1
 
 // GoLoop is the loop in Go, around a function that handles one message with all threads
-// of the block. The function gets a context for each of contexts threads. A launch
-// handles the messages that are there, at most Shape.Messages, and leaves. A message has
-// arrived when its header has: the host counts no others.
+// of the block. The function gets one context for each of contexts threads. A launch
+// handles the available messages, at most Shape.Messages, and leaves. A message has
+// arrived when its header has, because the host counts only such messages.
 func GoLoop[State, In, Out any](r *host.Run, contexts int, handle func(r *host.Run, contexts []actor.Context, state *State, in *In, out *Out, action *kernel.Action)) {
 	states := host.Slice[State](r, argStates)
 	cells := host.Dynamic[Cell[In, Out]](r, 0)
@@ -37,7 +37,7 @@ func GoLoop[State, In, Out any](r *host.Run, contexts int, handle func(r *host.R
 	var b block
 	for r.Next() {
 		b.enter(r, own)
-		for b.source != nobody {
+		for b.source != noSource {
 			if r.Halted() {
 				r.Halt()
 			}
@@ -54,7 +54,7 @@ func GoLoop[State, In, Out any](r *host.Run, contexts int, handle func(r *host.R
 	}
 }
 
-// block is a block in Go: what it reads of its actor, and the message that it is at.
+// block is the state of a block in Go: what it has read about its actor, and its current message.
 type block struct {
 	shape           Shape
 	actor           int
@@ -64,17 +64,17 @@ type block struct {
 	box, mail       []uint64
 	words           []uint32 // of the message and its reply
 	handled         uint32
-	leaving         uint32 // why the launch ends
-	began, launched int64  // of the handler, and of the launch
+	leaving         uint32 // reason why the launch ends
+	began, launched int64  // when the handler and the launch began
 
-	source, ticket uint32 // of the message; nobody if there is none
+	source, ticket uint32 // of the message; noSource if there is none
 	late           bool   // its deadline has passed
 	hint           uint32 // the host's count of messages of side levels
 	sides          bool   // levels other than the middle one may have messages
 }
 
-// enter begins a launch of a block: it sends what the last one kept, and takes the first
-// message.
+// enter begins a launch of a block: it sends the reply that the last launch kept, and
+// takes the first message.
 func (b *block) enter(r *host.Run, contexts []actor.Context) {
 	s := host.Value[Shape](r, argShape)
 	me := r.BlockIdx.X + int(s.First)
@@ -91,7 +91,7 @@ func (b *block) enter(r *host.Run, contexts []actor.Context) {
 		box:     box,
 		mail:    post[int(box[mail.BoxRing]) : int(box[mail.BoxRing])+int(box[mail.BoxSlots])*int(s.InStep)],
 		words:   host.Dynamic[uint32](r, 0)[:s.Stride],
-		source:  nobody, sides: true, leaving: mail.Bounded,
+		source:  noSource, sides: true, leaving: mail.Bounded,
 	}
 	b.began = kernel.Clock()
 	b.launched = b.began
@@ -111,8 +111,8 @@ func (b *block) leave() {
 	atomic.StoreUint64(&b.command[mail.Left], uint64(b.shape.Epoch)<<32|uint64(b.leaving))
 }
 
-// settle writes what became of the message, sends its reply on, and takes the next
-// message. It reports false if the launch ends with this one.
+// settle writes the outcome of the message, forwards its reply, and takes the next
+// message. It returns false if the launch ends with this message.
 func (b *block) settle(c *actor.Context, outcome uint32) bool {
 	action := kernel.Action(outcome)
 	if action == kernel.Again {
@@ -129,7 +129,7 @@ func (b *block) settle(c *actor.Context, outcome uint32) bool {
 		b.answer(outcome, uint32(now-b.began), uint32(min(b.began-b.launched, 1<<32-1)))
 		b.cursor[b.source] = b.ticket + 1
 	}
-	b.began, b.source = now, nobody
+	b.began, b.source = now, noSource
 	stops := action == kernel.Stop || action == kernel.ReplyAndStop
 	replied := action == kernel.Reply || action == kernel.ReplyAndStop
 	whole := b.cursor[mail.Routes] == 0 || !replied || b.forward(c, 0)
@@ -143,13 +143,13 @@ func (b *block) settle(c *actor.Context, outcome uint32) bool {
 	return true
 }
 
-// reply is the words of the message's reply.
+// reply returns the words of the reply.
 func (b *block) reply() []uint32 {
 	return b.words[b.shape.OutAt : b.shape.OutAt+b.shape.Out-mail.OutHeader]
 }
 
-// take copies the next message: of the highest level, with those of actors in turn with
-// those of the middle level.
+// take copies the next message: from the highest level. Messages of actors and messages
+// of the middle level take turns.
 func (b *block) take() {
 	ordered := atomic.LoadUint64(&b.command[mail.Command])
 	if uint32(ordered) != 0 {
@@ -160,7 +160,7 @@ func (b *block) take() {
 		b.hint, b.sides = hint, true
 	}
 	source := b.next()
-	if source == nobody {
+	if source == noSource {
 		return
 	}
 	ring, slots := b.in, uint32(0)
@@ -187,18 +187,18 @@ func (b *block) take() {
 	b.cursor[mail.AtSource] = source
 }
 
-// next is the source of the next message.
+// next returns the source of the next message.
 func (b *block) next() uint32 {
-	source := uint32(nobody)
+	source := uint32(noSource)
 	if b.sides {
 		for level := range uint32(mail.Levels) {
 			if level != mail.MiddleLevel && b.arrived(level) {
 				source = level
 			}
 		}
-		b.sides = source != nobody
+		b.sides = source != noSource
 	}
-	if source != nobody && source > mail.MiddleLevel {
+	if source != noSource && source > mail.MiddleLevel {
 		return source
 	}
 	middle, posted := b.arrived(mail.MiddleLevel), false
@@ -215,15 +215,15 @@ func (b *block) next() uint32 {
 	return source
 }
 
-// arrived reports whether the next message of a level is there.
+// arrived reports whether the next message of a level has arrived.
 func (b *block) arrived(level uint32) bool {
 	next := b.cursor[level]
 	at := (ringAt(b.shape, level) + next&(slotsOf(b.shape, level)-1)) * b.shape.InStep
 	return uint32(atomic.LoadUint64(&b.in[at])>>32) == next+1
 }
 
-// answer writes what became of a message. The time that it waited begins with the
-// launch: the host knows when it came.
+// answer writes the outcome of a message. The time that it waited begins with the
+// launch, because the host knows when the message came.
 func (b *block) answer(outcome, took, waited uint32) {
 	s := &b.shape
 	at := (ringAt(*s, b.source) + b.ticket&(slotsOf(*s, b.source)-1)) * s.OutStep
@@ -236,8 +236,8 @@ func (b *block) answer(outcome, took, waited uint32) {
 	}
 }
 
-// forward sends the reply to the mailboxes of the actor's routes from number first on.
-// If one has no room it keeps the reply for the next launch and reports false.
+// forward sends the reply to the mailboxes of the actor's routes from first on. If one
+// has no room, it keeps the reply for the next launch and returns false.
 func (b *block) forward(c *actor.Context, first uint32) bool {
 	list := int(b.cursor[mail.Routes])
 	for i := first; i < uint32(c.Mail.Post[list]); i++ {
@@ -260,7 +260,7 @@ func (b *block) forward(c *actor.Context, first uint32) bool {
 	return true
 }
 
-// kept is where the reply is kept, and behind it the correlation of its message.
+// kept returns where the reply is kept, followed by the correlation of its message.
 func (b *block) kept(c *actor.Context) []uint64 {
 	return c.Mail.Post[int(b.cursor[mail.Saved]):][:len(b.reply())+1]
 }
@@ -275,7 +275,7 @@ func (b *block) keep(c *actor.Context, first uint32) {
 	b.cursor[mail.Pending] = first + 1
 }
 
-// forwardKept goes on with a reply that was kept.
+// forwardKept continues to forward a reply that was kept.
 func (b *block) forwardKept(c *actor.Context) bool {
 	pending := b.cursor[mail.Pending]
 	if pending == 0 {
@@ -291,5 +291,5 @@ func (b *block) forwardKept(c *actor.Context) bool {
 	return b.forward(c, pending-1)
 }
 
-// PayloadMemory is the payload memory of the launch.
+// PayloadMemory returns the payload memory of the launch.
 func PayloadMemory[T any](r *host.Run) []T { return host.Slice[T](r, argPayload) }

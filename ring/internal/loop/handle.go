@@ -17,7 +17,7 @@ func handleMessages[State, In, Out any, F form](t kernel.Thread, s Shape, l *loo
 	own, step := s.OutAt-mail.OutHeader+max(me.mine, mail.OutHeader-1), s.OutStep&^l.ofPost
 	for {
 		reply, word, outcome, odd := uint32(0), uint32(0), uint32(0), false
-		for { // most messages: what is rare is outside
+		for { // for most messages; rare cases are outside of this loop
 			at := b.m * s.Stride
 			reply = at + own
 			c.Mail.At = at

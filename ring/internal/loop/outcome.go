@@ -5,7 +5,7 @@ import (
 	"quern.dev/ring/internal/mail"
 )
 
-// settle writes what became of a message without a reply, of words words.
+// settle writes the outcome of a message without a reply, of the given number of words.
 //
 //quern:unchecked
 func settle(slot []uint64, words uint32, tag uint64, outcome, thread, threads uint32) {
@@ -18,8 +18,8 @@ func settle(slot []uint64, words uint32, tag uint64, outcome, thread, threads ui
 	}
 }
 
-// empties makes the reply of a message, whose words are counted with those of its
-// header, zero for the next.
+// empties zeroes the reply of a message for the next one. words includes the
+// header.
 //
 //quern:unchecked
 func empties(s Shape, words []uint32, reply, thread, threads uint32) {
@@ -30,7 +30,7 @@ func empties(s Shape, words []uint32, reply, thread, threads uint32) {
 	}
 }
 
-// late reports whether a deadline, 0 for none, has passed.
+// late reports whether a deadline has passed. 0 means no deadline.
 func late[F form](t kernel.Thread, s Shape, f F, sh *Status, deadline uint32, born int64) bool {
 	if deadline == 0 {
 		return false

@@ -1,7 +1,7 @@
 package loop
 
-// pause lets the thread sleep for about the given number of nanoseconds, at most
-// a millisecond. Without a GPU it does nothing.
+// pause makes the thread sleep for about the given number of nanoseconds, at most a
+// millisecond. Without a GPU it does nothing.
 //
 //quern:ptx .version 6.3
 //quern:ptx .target sm_70

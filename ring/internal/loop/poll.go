@@ -5,16 +5,16 @@ import (
 	"quern.dev/ring/internal/mail"
 )
 
-// Roles of a thread in a look, by the word that it loads.
+// Roles of a thread in a poll, by the word that it loads.
 const (
-	onlooker = iota // none
-	reader          // one of the message
+	noRole   = iota // none
+	reader          // a word of the message
 	listener        // the host's command
-	watcher         // the first of another source's next message
+	watcher         // the first word of another source's next message
 )
 
-// rank orders sources: messages of actors are between those of the middle level
-// and of the one below it for nobody's disadvantage.
+// rank orders sources: messages of actors rank between the middle level and the level
+// below it, except that both take turns.
 func rank(source uint32) uint32 {
 	if source == mail.Post {
 		return 2 * mail.MiddleLevel
@@ -22,7 +22,7 @@ func rank(source uint32) uint32 {
 	return 2*source + 1
 }
 
-// sourceOf is the source with a rank.
+// sourceOf returns the source with a rank.
 func sourceOf(rank uint32) uint32 {
 	if rank == 2*mail.MiddleLevel {
 		return mail.Post
@@ -30,7 +30,7 @@ func sourceOf(rank uint32) uint32 {
 	return rank / 2
 }
 
-// ringAt is the first slot of a level's ring among those of an actor.
+// ringAt returns the first slot of a level's ring among the rings of an actor.
 func ringAt(s Shape, level uint32) uint32 {
 	switch {
 	case level == mail.MiddleLevel:
@@ -41,7 +41,7 @@ func ringAt(s Shape, level uint32) uint32 {
 	return s.Slots + (level-1)*s.SideSlots
 }
 
-// slotsOf is the number of slots of a level's ring.
+// slotsOf returns the number of slots of a level's ring.
 func slotsOf(s Shape, level uint32) uint32 {
 	if level == mail.MiddleLevel {
 		return s.Slots
@@ -49,8 +49,8 @@ func slotsOf(s Shape, level uint32) uint32 {
 	return s.SideSlots
 }
 
-// keep puts word w of the message with a ticket, read from slot number slot of a
-// look, where the handler finds it, or notes that it has not arrived.
+// keep stores word w of the message with a ticket, read from slot number slot of a
+// poll, for the handler. If it has not arrived, keep records that.
 //
 //quern:unchecked
 func keep(stride uint32, sh *Status, words []uint32, v uint64, ticket, look, slot, w uint32) {
@@ -64,8 +64,8 @@ func keep(stride uint32, sh *Status, words []uint32, v uint64, ticket, look, slo
 	}
 }
 
-// watches returns source if the loop, which is at another one, is to look whether
-// it has messages, else Post+1.
+// watches returns source if the loop, which is at source at, must check it for
+// messages; otherwise it returns Post+1.
 func watches(source, at uint32, sides bool, mailSlots uint32) uint32 {
 	switch {
 	case source == at, source == mail.Post && mailSlots == 0, source < mail.Levels && source != mail.MiddleLevel && !sides:
@@ -74,7 +74,7 @@ func watches(source, at uint32, sides bool, mailSlots uint32) uint32 {
 	return source
 }
 
-// found notes that a source other than that the loop is at has a message.
+// found records that another source than the current one has a message.
 //
 //quern:unchecked
 func found(sh *Status, look, at, source uint32) {
@@ -89,9 +89,9 @@ func found(sh *Status, look, at, source uint32) {
 	}
 }
 
-// fetch begins to copy burst slots of a ring of so many, from slot number first on,
-// into the block. What is copied is only used if it has the right tags: it need not
-// be what is there now.
+// fetch begins to copy burst slots of a ring into the block, from slot number first on.
+// The copies may be out of date, which is harmless: they are used only if they have the
+// right tags.
 //
 //quern:unchecked
 func fetch(t kernel.Thread, s Shape, ring []uint64, raw [][2]uint64, first, slots, burst uint32) {
@@ -107,13 +107,13 @@ func fetch(t kernel.Thread, s Shape, ring []uint64, raw [][2]uint64, first, slot
 	kernel.AsyncCommit(t)
 }
 
-// unpack puts the messages of fetched slots where the handler finds them, or notes the
-// first that has not arrived. A thread has the same word of each of several messages.
+// unpack stores the messages of fetched slots for the handler, and records the first
+// one that has not arrived. A thread has the same word of several messages.
 //
 //quern:unchecked
 func unpack(t kernel.Thread, s Shape, sh *Status, raw []uint64, words []uint32, next, look, burst uint32) {
 	threads, thread := uint32(t.BlockDim.X), uint32(t.ThreadIdx.X)
-	first, turn := uint32(uint64(thread)*uint64(s.Reciprocal)>>32), uint32(1) // slot, and messages at a time
+	first, turn := uint32(uint64(thread)*uint64(s.Reciprocal)>>32), uint32(1) // slot, and messages per step
 	w := thread - first*s.In
 	if s.In <= threads {
 		turn = uint32(uint64(threads) * uint64(s.Reciprocal) >> 32)
@@ -127,7 +127,7 @@ func unpack(t kernel.Thread, s Shape, sh *Status, raw []uint64, words []uint32, 
 	missing := uint32(untouched)
 	for ; w < s.In; w += threads {
 		from, to, slot, seen := first*s.InStep+w, first*s.Stride+w, first, uint32(0)
-		for ; slot+3*turn < burst; slot += 4 * turn { // four at a time, since each has to be waited for
+		for ; slot+3*turn < burst; slot += 4 * turn { // four at a time, because each load takes long
 			v0, v1, v2, v3 := raw[from], raw[from+step], raw[from+2*step], raw[from+3*step]
 			words[to], words[to+stride], words[to+2*stride], words[to+3*stride] = uint32(v0), uint32(v1), uint32(v2), uint32(v3)
 			tag := next + 1 + slot
@@ -175,7 +175,7 @@ func (l *loop[F]) grant(s Shape) uint32 {
 }
 
 // reach returns whether the next poll includes the host's memory and the other sources, and
-// how many times it looks at most.
+// the maximum number of tries.
 //
 //quern:unchecked
 func (l *loop[F]) reach(s Shape) (far bool, tries uint32) {
@@ -190,28 +190,28 @@ func (l *loop[F]) reach(s Shape) (far bool, tries uint32) {
 	case !far:
 		tries = near - l.nears
 	case l.source != mail.Post:
-		tries = looks
+		tries = idlePolls
 	}
 	return far, tries
 }
 
-// aim is what a thread looks at in a poll.
+// aim is what a thread reads in a poll.
 type aim struct {
 	role    uint32
-	watched uint32 // the source of a watcher
-	head    uint32 // its next message
+	watched uint32 // the source that a watcher reads
+	head    uint32 // the ticket of its next message
 	want    uint32
 	from    []uint64
 	at      int
 }
 
-// aim finds what the thread looks at. One thread looks at the host's command, one at each
-// other source, counted from the last thread, and the first ones at the words of a
+// aim determines what the thread reads. One thread reads the host's command, one each
+// other source, counted from the last thread, and the first threads read the words of a
 // message.
 //
 //quern:unchecked
 func (l *loop[F]) aim(s Shape, me *member, far bool) aim {
-	role, want, head := uint32(onlooker), l.next+1, uint32(0)
+	role, want, head := uint32(noRole), l.next+1, uint32(0)
 	watched := uint32(mail.Post + 1) // no source
 	if far && me.last > 0 && me.last <= mail.Post+1 {
 		watched = watches(me.last-1, l.source, l.sides, l.mailSlots)
@@ -237,7 +237,7 @@ func (l *loop[F]) aim(s Shape, me *member, far bool) aim {
 	return aim{role, watched, head, want, from, at}
 }
 
-// look polls once. quick is true if it has found one message, and nothing else to do.
+// poll polls once. quick means that it has found one message and nothing else to do.
 //
 //quern:unchecked
 func (l *loop[F]) poll(t kernel.Thread, s Shape, me *member, sh *Status, far bool, tries uint32, a *aim) (tried uint32, quick bool) {
@@ -287,7 +287,7 @@ func (l *loop[F]) poll(t kernel.Thread, s Shape, me *member, sh *Status, far boo
 	return tried, quick
 }
 
-// pollOthers looks at the sources that are left if the threads are too few for one each.
+// pollOthers polls the remaining sources if there are fewer threads than sources.
 //
 //quern:unchecked
 func (l *loop[F]) pollOthers(s Shape, me *member, sh *Status) {
@@ -306,8 +306,8 @@ func (l *loop[F]) pollOthers(s Shape, me *member, sh *Status) {
 	}
 }
 
-// judge decides what follows from what the threads have seen in a poll: whether to leave,
-// whether to move to another source, and how many messages there are.
+// judge evaluates what the threads have read in a poll: whether to leave, whether to move
+// to another source, and how many messages there are.
 //
 //quern:unchecked
 func (l *loop[F]) judge(t kernel.Thread, me *member, sh *Status, far bool) (fresh uint32, dated bool) {
@@ -337,7 +337,7 @@ func (l *loop[F]) judge(t kernel.Thread, me *member, sh *Status, far bool) (fres
 		l.to = equal
 	case lower != 0 && (fresh == 0 || l.again):
 		l.to = lower
-	case fresh == 0 && (l.source != mail.Post && l.source != mail.MiddleLevel || l.source == mail.Post && l.idle >= linger):
+	case fresh == 0 && (l.source != mail.Post && l.source != mail.MiddleLevel || l.source == mail.Post && l.idle >= mailPolls):
 		l.to = rank(mail.MiddleLevel) + 1
 	}
 	dated, l.brief = sh.Dated[l.status] != 0, sh.Took < briefly
@@ -352,14 +352,14 @@ func (l *loop[F]) judge(t kernel.Thread, me *member, sh *Status, far bool) (fres
 	return fresh, dated
 }
 
-// wait ends a poll without a message. Now and then the first thread reads the timer, and
-// decides whether to leave or to sleep.
+// wait ends a poll without a message. From time to time the first thread reads the
+// timer, and decides whether to leave or to sleep.
 //
 //quern:unchecked
 func (l *loop[F]) wait(s Shape, me *member, tries uint32) {
 	l.burst = 1
 	if me.first {
-		if me.empty += tries; me.empty >= looks || s.Leaves != 0 {
+		if me.empty += tries; me.empty >= idlePolls || s.Leaves != 0 {
 			me.empty = 0
 			now := kernel.GlobalTimer()
 			if me.since == 0 {
@@ -370,20 +370,20 @@ func (l *loop[F]) wait(s Shape, me *member, tries uint32) {
 			case s.Life != 0 && now-me.born >= s.Life:
 				me.leave = mail.Aged
 			case s.Leaves != 0 && quiet >= s.Idle:
-				// Either this loop sees in its next look what others put into its
+				// Either this loop sees in its next poll what others put into its
 				// mailboxes, or they see that the loop leaves.
 				me.leave = mail.Bounded
 				kernel.StoreRelaxed(&l.box[mail.BoxAsleep], 1)
 				kernel.StoreRelaxed(&l.command[mail.Left], uint64(s.Epoch)<<32|mail.Bounded, kernel.SystemScope)
 				kernel.Fence(kernel.SystemScope)
 			case quiet > s.Spin:
-				pause(min(s.Nap, uint32(min(quiet>>4, 1<<20))))
+				pause(min(s.MaxPause, uint32(min(quiet>>4, 1<<20))))
 			}
 		}
 	}
 }
 
-// received adapts the delay, and takes back a decision to leave: a poll has found messages.
+// received adapts the delay, and cancels a decision to leave, because a poll has found messages.
 //
 //quern:unchecked
 func (l *loop[F]) received(s Shape, me *member, fresh uint32) {
@@ -403,13 +403,13 @@ func (l *loop[F]) received(s Shape, me *member, fresh uint32) {
 	}
 }
 
-// grow decides for how many messages the next poll is. It begins to copy those that are
-// likely to be there, behind the fresh ones that this poll has found.
+// grow decides how many messages the next poll is for. It begins to copy those that are
+// likely to be there, after the fresh ones that this poll has found.
 //
 //quern:unchecked
 func (l *loop[F]) grow(t kernel.Thread, s Shape, fresh uint32) {
-	// What comes one by one is taken one by one: copies of several slots that have
-	// no messages yet may be kept on the way, and hide them for a while.
+	// If messages come one by one, they are taken one by one: copies of slots without
+	// messages may be cached on the way, and hide the messages for a while.
 	full := l.burst > 1 && fresh == l.burst
 	switch {
 	case full:
@@ -424,7 +424,7 @@ func (l *loop[F]) grow(t kernel.Thread, s Shape, fresh uint32) {
 		l.burst = 1
 	}
 	if full {
-		// There may be more: they come while these are handled.
+		// There may be more: they arrive while these are handled.
 		l.form.sync(t)
 		fetch(t, s, l.in, l.raw, (l.next+fresh)&l.mask, l.mask+1, l.burst)
 		l.fetched = true

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	looks  = 16  // polls of an empty inbox between readings of the timer, which is slow
-	near   = 64  // polls of device memory between polls of the host's memory, which is far
-	linger = 128 // polls of an empty post before the loop goes back to the host's messages
+	idlePolls = 16  // polls of an empty inbox between readings of the timer, which is slow
+	near      = 64  // polls of device memory between polls of the host's memory, which is far
+	mailPolls = 128 // polls of an empty post before the loop goes back to the host's messages
 )
 
-// A sender that asks gets the reply first, and then asks again. A poll of the host's memory
-// before that finds nothing and takes its whole time. So the loop pauses after a reply, for
-// firstDelay cycles at first. The pause gets shorter by sooner when the first poll after it
-// finds a message, and longer by later when the second one does.
+// A sender that asks waits for the reply, and then asks again. A poll of the host's memory
+// in between finds nothing and takes its full time. So the loop pauses after a reply, for
+// firstDelay cycles at first. The pause gets shorter by sooner if the first poll after it
+// finds a message, and longer by later if the second one does.
 const (
 	firstDelay = 1200
 	mostDelay  = 2400
@@ -23,41 +23,41 @@ const (
 	later      = 64
 )
 
-// While messages come faster than they are handled, the loop leaves the host's command and
-// the other sources out of up to mostHurries polls in a row. It leaves them out of none if
-// the last messages took longer than briefly, in cycles.
+// While messages come faster than they are handled, the loop skips the host's command and
+// the other sources in up to mostHurries polls in a row. It skips them in no poll if the
+// last messages took longer than briefly, in cycles.
 const (
 	mostHurries = 3
 	briefly     = 1 << 15
 )
 
-// agedAfter is the number of turns with messages between readings of the timer.
+// agedAfter is the number of turns with messages between two readings of the timer.
 const agedAfter = 64
 
 // mostNeeded is the largest number of polls with one message after which the loop polls
 // for several.
 const mostNeeded = 256
 
-// outcomeOfNone is no handler's.
+// outcomeOfNone is not an outcome of any handler.
 const outcomeOfNone = 1<<32 - 1
 
 // untouched is a number of messages that is never reached.
 const untouched = 1<<32 - 1
 
-// Status is what the threads of a block tell each other. What belongs to a poll exists
-// three times, and polls take turns: the first thread clears the next one while others may
-// still read the last. What belongs to a message exists twice.
+// Status is how the threads of a block communicate. The parts for polls exist three times,
+// and polls take turns: the first thread clears the next one while others may still read
+// the last. The parts for messages exist twice.
 type Status struct {
 	Missing [3]uint32 // slot of the first message that has not arrived
 	Dated   [3]uint32 // 1: some message has a deadline
-	Leave   [3]uint32 // why the first thread wants to leave, 0 if it does not
+	Leave   [3]uint32 // why the first thread wants to leave, 0 if it does not want to
 	Asked   [3]uint32 // the host's command
 	Hint    [3]uint32 // the host's count of messages of side levels
 	Higher  [3]uint32 // rank of the highest source above with a message, plus 1
-	Lower   [3]uint32 // of the highest below
-	Equal   [3]uint32 // of the other one of the same rank
+	Lower   [3]uint32 // the same for the highest source below
+	Equal   [3]uint32 // the same for the other source of the same rank
 
-	Finished [2]uint32 // threads that have returned from the handler so far
+	Finished [2]uint32 // threads that have returned from the handler
 	Outcome  [2]uint32
 
 	Room, Ticket, Late uint32
@@ -96,8 +96,8 @@ func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, c
 // jumps. So what few messages need is outside of it: other outcomes in the middle loop, and
 // polls of all sources in the outer one.
 //
-// State of which the compiler must know that all threads have the same value is in loop and
-// batch, because barriers depend on it. State that differs between threads is in member.
+// State that all threads share, and that the compiler must know to be uniform because barriers
+// depend on it, is in loop and batch. State that differs between threads is in member.
 //
 //quern:unchecked
 func serve[State, In, Out any, F form](t kernel.Thread, s Shape, m memory, states []State,
@@ -110,7 +110,7 @@ func serve[State, In, Out any, F form](t kernel.Thread, s Shape, m memory, state
 	a := find(s, m, number)
 	born, since := prepare(t, first, a.command, sh)
 	if sh.Asked[0] != 0 {
-		// The actor's last handler may still run: nothing of the actor is read or written.
+		// The actor's last handler may still be running, so nothing of the actor is read or written.
 		if first {
 			kernel.StoreRelease(&a.command[mail.Left], uint64(s.Epoch)<<32|mail.Asked, kernel.SystemScope)
 		}
@@ -120,9 +120,9 @@ func serve[State, In, Out any, F form](t kernel.Thread, s Shape, m memory, state
 	c := actor.Context{Mail: mail.Sender{Post: m.post, Host: m.host, Mailbox: mailbox, ID: a.cursor[mail.Number], Wakes: s.Wakes, Words: b.words, Zero: s.Clock - born}}
 	o := open(s, m.post, mailbox)
 	routes := a.cursor[mail.Routes]
-	// A launch may end after one message: if the one before handled a message of the
-	// program, messages of actors come first now; otherwise a program that always has a
-	// message ready starves them.
+	// A launch may end after one message. If the previous launch handled a message of
+	// the program, messages of actors come first now; otherwise a program that always
+	// has a message ready would starve them.
 	served := a.cursor[mail.AtSource] == mail.MiddleLevel
 	b.clear(t, s, first, o.box)
 	leaving := uint32(0)
@@ -268,73 +268,73 @@ type loop[F form] struct {
 	blockMemory
 	postbox
 
-	routes uint32 // of the actor's replies, 0 for none
-	apart  bool   // there are enough threads for each to look at one word in a poll
+	routes uint32 // of the actor's replies, 0 if there are none
+	apart  bool   // there are enough threads for one word each in a poll
 	wanted uint32 // the outcome that handleMessages expects
 
-	leaving uint32 // why the loop leaves, 0 while it goes on
+	leaving uint32 // reason why the loop leaves, 0 while it continues
 
-	// The source that the loop is at.
+	// The current source.
 	source  uint32
-	next    uint32   // ticket of its next message
-	mask    uint32   // its slots - 1
+	next    uint32   // ticket of the next message
+	mask    uint32   // number of slots minus 1
 	burst   uint32   // slots in the next poll
 	to      uint32   // rank of the source to move to, plus 1; 0 to stay
-	in, out []uint64 // its slots, and those of the replies
-	sink    []uint64 // where outcomes go: out, or the head of the post
+	in, out []uint64 // the slots of messages and of replies
+	sink    []uint64 // where outcomes go: out, or the head of the mailbox in the post memory
 	ofPost  uint32   // all ones if the source is the post, else 0
 	served  bool     // the last poll found a message
 
 	// Polls.
-	status  uint32 // which part of Status is the next poll's
+	status  uint32 // the part of Status for the next poll
 	hint    uint32 // the host's last count of messages of side levels
 	sides   bool   // side levels may have messages
 	idle    uint32 // polls without a message
 	nears   uint32 // polls since the last one of the host's memory
 	hurries uint32 // polls since the last one of all sources
-	again   bool   // the handler wants the message later
+	again   bool   // the handler has postponed the message
 	fetched bool   // the slots of the next poll are being copied
 	brief   bool   // the last messages took little time
 	need    uint32 // polls with one message after which the loop polls for several
-	streak  uint32 // such polls so far
+	streak  uint32 // number of such polls so far
 	delay   int32  // cycles between a reply and the next poll
 
-	calls   uint32 // of the handler
-	handled uint32 // messages
+	calls   uint32 // calls of the handler
+	handled uint32 // messages handled
 }
 
 // member is the state that differs between the threads of the block.
 type member struct {
 	thread uint32
-	last   uint32 // the thread's number, counted from the last thread
+	last   uint32 // the thread's number, counted from the last one
 	first  bool   // it is thread 0
 	word
 
 	born int64 // when the loop began
 
-	// Of the first thread.
-	since int64  // when the loop became idle; 0 if the timer was not read since the last message
-	leave uint32 // why it wants to leave, 0 if it does not
+	// Used by the first thread.
+	since int64  // when the loop became idle; 0 if the timer has not been read since the last message
+	leave uint32 // reason why it wants to leave, 0 if it does not want to
 	empty uint32 // polls without a message since the timer was read
 	busy  uint32 // turns with messages since the timer was read
 }
 
 // batch is the messages of one turn.
 type batch struct {
-	fresh   uint32 // messages
+	fresh   uint32 // number of messages
 	dated   bool   // some message has a deadline
-	m       uint32 // the message at hand
+	m       uint32 // index of the current message
 	until   uint32 // handleMessages stops before this one
-	peeks   uint32 // how often it may still peek for another message
-	singles uint32 // how many messages it may still find so
+	peeks   uint32 // number of times that it may still peek for another message
+	singles uint32 // number of messages that it may still find by peeking
 
-	// The outcome of the message at hand.
-	unsettled bool // it is not the wanted one
+	// Outcome of the current message.
+	unsettled bool // it is not the wanted outcome
 	result    uint32
 	whole     bool // no thread has stopped in the handler
 }
 
-// none is no source.
+// none means no source.
 const none = mail.Levels + 1
 
 // move goes to the source with rank l.to-1.
@@ -362,7 +362,7 @@ func (l *loop[F]) move(t kernel.Thread, s Shape, me *member) {
 	l.form.sync(t)
 }
 
-// rest ends a turn that found fresh messages and spent took cycles on them.
+// rest ends a turn that found fresh messages and took took cycles for them.
 //
 //quern:unchecked
 func (l *loop[F]) rest(t kernel.Thread, s Shape, me *member, sh *Status, fresh, took uint32) {

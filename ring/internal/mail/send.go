@@ -3,11 +3,11 @@ package mail
 import "quern.dev/kernel"
 
 // Sender is an actor that sends messages. Its methods are called in this order: Aim,
-// Reserve, and if there is room Head, then the words of the message, then Wake.
+// Reserve, and if there is room Head, then the words of the message are written, then Wake.
 type Sender struct {
-	Post, Host  []uint64 // the memory with the mailboxes, and that of the host
-	Control     []uint64 // of the actor; in Go only
-	Listed      bool     // receivers to wake are listed in Control, as they are in Go; on a GPU a constant
+	Post, Host  []uint64 // the memory with the mailboxes, and host memory
+	Control     []uint64 // of the actor; only in Go
+	Listed      bool     // receivers to wake are listed in Control, which is so in Go; a constant on a GPU
 	Mailbox, ID uint32   // of the actor
 	Wakes       uint32   // 1: loops of the runtime may have left while actors send to each other
 
@@ -15,29 +15,29 @@ type Sender struct {
 	// kernel.GlobalTimer on a GPU.
 	Zero int64
 
-	// The header of the message that the actor handles is At words into Words, the
-	// shared memory of its block.
+	// Words is the shared memory of the block. The header of the actor's current
+	// message begins at word At.
 	Words []uint32
 	At    uint32
 
 	To Target
 }
 
-// What became of an attempt to send.
+// Results of an attempt to send.
 const (
-	RoomTaken  = iota // a slot is the sender's
-	RoomFull          // there is none
-	RoomClosed        // and there will be none
+	RoomTaken  = iota // the sender has a slot
+	RoomFull          // there is no free slot
+	RoomClosed        // there is none, and there will be none
 )
 
-// Target is what a sender knows of the mailbox that it sent to last, so that it need
-// not wait for that before it asks for a ticket.
+// Target is what a sender remembers of the last mailbox that it sent to, so that it
+// need not read that again before it takes a ticket.
 type Target struct {
 	Box, Actor uint32 // 0 for none
-	Tail       uint64 // as it was last seen
+	Tail       uint64 // last known value
 	Head       uint32 // the same
 
-	// What does not change while loops run.
+	// These do not change while loops run.
 	Words, Ring       []uint64 // the mailbox, and its slots
 	Slots, Step, Kind uint32
 
@@ -63,15 +63,15 @@ func (s *Sender) Aim(box, actor uint32) {
 		Words: b, Ring: memory[ring:end], Slots: slots, Step: step, Kind: uint32(b[BoxKind]), Owner: uint32(kernel.LoadRelaxed(&b[BoxOwner]))}
 }
 
-// Slot is where the slot of a ticket of the target begins.
+// Slot returns the slot of a ticket of the target.
 //
 //quern:unchecked
 func (s *Sender) Slot(ticket uint32) []uint64 {
 	return s.To.Ring[ticket&(s.To.Slots-1)*s.To.Step:]
 }
 
-// Reserve takes the next ticket of the target, if a slot is free for it. A mailbox
-// that has just been closed may take one more message, which is a dead letter then.
+// Reserve takes the next ticket of the target, if it has a free slot. A mailbox that
+// was closed just before may take one more message, which then becomes a dead letter.
 //
 //quern:unchecked
 func (s *Sender) Reserve() (ticket, room uint32) {
@@ -83,9 +83,9 @@ func (s *Sender) Reserve() (ticket, room uint32) {
 				return 0, room
 			}
 		}
-		owner := uint32(kernel.LoadRelaxed(&b[BoxOwner])) // comes while the ticket does
-		// The receiver has read a slot before it advances the head: it has used what
-		// it read. So the sender may write without a fence.
+		owner := uint32(kernel.LoadRelaxed(&b[BoxOwner])) // loaded in parallel to the ticket
+		// The receiver advances the head after it has read and used a slot, so the
+		// sender may write without a fence.
 		tail := kernel.AtomicCompareAndSwap(&b[BoxTail], s.To.Tail, s.To.Tail+1)
 		if tail == s.To.Tail {
 			s.To.Tail, s.To.Owner = tail+1, owner
@@ -95,7 +95,7 @@ func (s *Sender) Reserve() (ticket, room uint32) {
 	}
 }
 
-// survey looks at the target's mailbox, whether it takes messages, and has a free slot.
+// survey checks whether the target's mailbox accepts messages and has a free slot.
 //
 //quern:unchecked
 func (s *Sender) survey() (room uint32) {
@@ -116,8 +116,8 @@ func (s *Sender) survey() (room uint32) {
 	return RoomTaken
 }
 
-// Within returns the deadline of a message that is to be handled within some nanoseconds
-// from now: a word of its header, 0 for none.
+// Within returns the deadline of a message that must be handled within the given
+// nanoseconds, as a word of its header; 0 means none.
 func (s *Sender) Within(ns int64) uint32 {
 	if ns > FarAhead {
 		return 0
@@ -153,7 +153,7 @@ func (s *Sender) Wake() {
 	if s.Wakes == 0 || s.To.Kind == HostBox {
 		return
 	}
-	// Either the receiver sees the message in its last look, or the sender sees that
+	// Either the receiver sees the message in its last poll, or the sender sees that
 	// it has left.
 	kernel.Fence(kernel.SystemScope)
 	b := s.To.Words
@@ -170,8 +170,8 @@ func (s *Sender) ring() {
 	kernel.StoreRelaxed(&s.Host[AnyBell], 1, kernel.SystemScope)
 }
 
-// list puts the target on the block's own list of receivers to wake: bells are words
-// that all processors share.
+// list adds the target to the block's own list of receivers to wake, because bells
+// are words that all processors share.
 //
 //quern:unchecked
 func (s *Sender) list() {

@@ -1,4 +1,4 @@
-// Package measure has the figures that telemetry consists of: distributions of durations
+// Package measure implements the measurements of telemetry: distributions of durations,
 // and rates.
 package measure
 
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Rate is how fast a count grows. It keeps two readings of the count.
+// Rate measures how fast a count grows. It keeps two readings of the count.
 type Rate struct {
 	mu        sync.Mutex
 	old, last reading
@@ -20,7 +20,7 @@ type reading struct {
 	count uint64
 }
 
-// rateWindow is the least time between readings that a rate comes from.
+// rateWindow is the minimum time between the two readings of a rate.
 const rateWindow = time.Second
 
 // Start sets the time of the first reading.
@@ -54,17 +54,17 @@ type Histogram struct {
 // Buckets is the number of buckets of a Histogram.
 const Buckets = (33 - bucketBits) << bucketBits
 
-// Numbers below 1<<bucketBits have a bucket each.
+// Numbers below 1<<bucketBits have their own buckets.
 const bucketBits = 3
 
-// bucket is the bucket of v: how far the first one of its bits is above
-// bucketBits, and the bits after it.
+// bucket returns the bucket of v: the position of its highest bit above bucketBits,
+// and the next bits.
 func bucket(v uint32) int {
 	up := max(bits.Len32(v)-bucketBits-1, 0)
 	return up<<bucketBits + int(v>>up)
 }
 
-// Above returns the least number above those of a bucket.
+// Above returns the smallest number above a bucket.
 func Above(bucket int) uint64 {
 	up := max(bucket>>bucketBits-1, 0)
 	return uint64(bucket-up<<bucketBits+1) << up
@@ -82,7 +82,7 @@ func (h *Histogram) addMany(bucket int, n, sum uint64, largest uint32) {
 	}
 }
 
-// Load returns the counts by bucket, and their sum.
+// Load returns the counts by bucket, and their total.
 func (h *Histogram) Load() (counts [Buckets]uint64, n uint64) {
 	for i := range h.counts {
 		counts[i] = h.counts[i].Load()
@@ -99,8 +99,8 @@ func (h *Histogram) Time(from, to time.Time) {
 	h.Add(uint32(min(max(to.Sub(from), 0), 1<<32-1)))
 }
 
-// Summary describes a distribution of durations. Percentiles are too large by an eighth at
-// most.
+// Summary describes a distribution of durations. Percentiles are at most an eighth too
+// large.
 type Summary struct {
 	Count              uint64
 	Sum                time.Duration
@@ -124,15 +124,15 @@ func (h *Histogram) Summary() Summary {
 		P50: at(0.50), P95: at(0.95), P99: at(0.99), Max: time.Duration(most)}
 }
 
-// Streak collects numbers in one bucket, so that similar numbers that follow each other
-// cost one access to the histogram.
+// Streak collects numbers of one bucket, so that consecutive similar numbers cost one
+// access to the histogram.
 type Streak struct {
 	bucket int
 	n, sum uint64
 	max    uint32
 }
 
-// Add counts v in h, now or later.
+// Add counts v in h, now or in a later call.
 func (s *Streak) Add(h *Histogram, v uint32) {
 	if b := bucket(v); b != s.bucket || s.n == 0 {
 		s.Flush(h)
@@ -143,7 +143,7 @@ func (s *Streak) Add(h *Histogram, v uint32) {
 	s.max = max(s.max, v)
 }
 
-// Flush counts in h what Add has kept back.
+// Flush adds what Add has held back to h.
 func (s *Streak) Flush(h *Histogram) {
 	if s.n > 0 {
 		h.addMany(s.bucket, s.n, s.sum, s.max)

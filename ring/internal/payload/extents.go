@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// extent is bytes of the memory, from lo to hi-1.
+// extent is a range of bytes of the memory, from lo to hi-1.
 type extent struct{ lo, hi int64 }
 
-// extents are what is free, in order; none touches the next.
+// extents are the free ranges, in order; no extent touches the next.
 type extents []extent
 
-// take finds the first room for so many bytes that begins at a multiple of align.
+// take finds the first free range of the given size that begins at a multiple of align.
 func (s *extents) take(bytes, align int64) (offset int64, ok bool) {
 	for i, f := range *s {
 		at := (f.lo + align - 1) / align * align
@@ -30,7 +30,7 @@ func (s *extents) take(bytes, align int64) (offset int64, ok bool) {
 	return 0, false
 }
 
-// add gives room back.
+// add returns a range.
 func (s *extents) add(f extent) {
 	i, _ := slices.BinarySearchFunc(*s, f, func(x, y extent) int { return cmp.Compare(x.lo, y.lo) })
 	j := i
@@ -45,7 +45,7 @@ func (s *extents) add(f extent) {
 	*s = slices.Replace(*s, i, j, f)
 }
 
-// sizes returns how much is free, and how much of that in one piece.
+// sizes returns the total free size, and the size of the largest free range.
 func (s extents) sizes() (sum, largest int64) {
 	for _, f := range s {
 		sum, largest = sum+f.hi-f.lo, max(largest, f.hi-f.lo)

@@ -1,5 +1,5 @@
-// Package payload has the payload memory of a runtime: the allocator, the reference counts
-// that host and device share, and the references in messages.
+// Package payload implements the payload memory of a runtime: the allocator, the reference
+// counts that host and device share, and the references in messages.
 package payload
 
 import (
@@ -35,18 +35,18 @@ type Words interface {
 	Read(at uint32, words []uint64) error
 }
 
-// Memory is one piece of device memory, which handlers get as a slice, and an entry per
-// payload in the post memory, which says who holds it. It is safe for concurrent use.
+// Memory is one block of device memory, which handlers get as a slice, and one entry per
+// payload in the post memory, which records the holds. It is safe for concurrent use.
 type Memory struct {
 	dev   *gpu.Device
 	post  Words
 	bytes int64
 
-	making sync.Mutex        // held while these are changed
+	making sync.Mutex        // held while the two fields below change
 	buffer *gpu.Buffer[byte] // nil before the first payload
 	ended  bool              // Close was called
 
-	known atomic.Pointer[map[uint32]*entry] // by position in the post memory; never written
+	known atomic.Pointer[map[uint32]*entry] // by position in the post memory; replaced, never changed
 
 	mu     sync.Mutex
 	free   extents
@@ -58,7 +58,7 @@ type Memory struct {
 
 // Hold is one of the program's holds on a payload.
 type Hold struct {
-	Released atomic.Bool // for the caller, which calls Release once
+	Released atomic.Bool // for the caller, which calls Release only once
 
 	memory *Memory
 	entry  *entry
@@ -66,34 +66,34 @@ type Hold struct {
 	site   [8]uintptr // of the call that made it
 }
 
-// entry is what the host knows of a payload. Generations distinguish payloads that use the
-// same entry one after another.
+// entry is what the host knows about a payload. Generations distinguish payloads that use
+// the same entry one after another.
 type entry struct {
 	at       uint32        // position in the post memory
 	chunk    uint32        // position of the first entry that was made with it
-	hosts    atomic.Uint64 // generation<<32, and the number of holds of the host: of the program and messages
-	programs atomic.Int32  // how many of these are the program's
+	hosts    atomic.Uint64 // generation<<32, and the number of holds on the host: of the program and of messages
+	programs atomic.Int32  // how many of these the program has
 
 	use          entryUse
 	offset, size int64 // bytes
-	each         int64 // bytes of an element
+	each         int64 // bytes per element
 	elem         reflect.Type
-	taken        uint32 // holds of actors that the program has taken over
+	taken        uint32 // holds that the program has taken over from actors
 }
 
-// entryUse is what an entry is used for.
+// entryUse is the use of an entry.
 type entryUse uint8
 
 const (
-	unused entryUse = iota // for no payload
-	held                   // for one that the host holds
-	lent                   // for one that the host does not hold any more, but actors may
+	unused entryUse = iota // no payload
+	held                   // a payload that the host holds
+	lent                   // a payload that the host no longer holds, but actors may
 )
 
 // Ref is an actor.Payload without its type.
 type Ref struct{ Entry, Generation, Offset, Length uint32 }
 
-// New returns a payload memory without memory; see [Memory.Make].
+// New returns a Memory that has no device memory yet; see [Memory.Make].
 func New(dev *gpu.Device, post Words, bytes int64) *Memory {
 	m := &Memory{dev: dev, post: post, bytes: bytes / Align * Align, holds: map[*Hold]struct{}{}}
 	m.free.add(extent{0, m.bytes})
@@ -107,7 +107,7 @@ func (m *Memory) Size() int64 { return m.bytes }
 // Buffer returns the memory, or nil if it has not been made.
 func (m *Memory) Buffer() *gpu.Buffer[byte] { return m.buffer }
 
-// Make allocates the memory, once.
+// Make allocates the memory on the first call.
 func (m *Memory) Make() (err error) {
 	m.making.Lock()
 	defer m.making.Unlock()
@@ -126,7 +126,7 @@ type FullError struct{ Want, Size, Free, Largest int64 }
 func (e *FullError) Error() string { return "the payload memory is full" }
 
 // Allocate makes a payload of n elements and gives the program a hold. It calls view while
-// the memory cannot be closed. Without room it returns a [*FullError].
+// the memory cannot be closed. If there is no room, it returns a [*FullError].
 func (m *Memory) Allocate(n int64, elem reflect.Type, view func(Ref)) (*Hold, error) {
 	for {
 		h, err := m.tryAllocate(n, elem, view)
@@ -150,7 +150,7 @@ func (m *Memory) tryAllocate(n int64, elem reflect.Type, view func(Ref)) (_ *Hol
 	}
 	each := int64(elem.Size())
 	bytes := n * each
-	// Handlers index the memory as elements, so that a payload begins where one does.
+	// Handlers index the memory as elements, so a payload begins at a whole element.
 	align := Align / gcd(Align, each) * each
 	offset, ok := m.free.take(bytes, align)
 	if !ok || len(m.unused) == 0 {
@@ -188,7 +188,7 @@ func (m *Memory) tryAllocate(n int64, elem reflect.Type, view func(Ref)) (_ *Hol
 	return m.hold(e, bytes), nil
 }
 
-// hold makes the program's hold on what it counts as held already. m.mu is held.
+// hold returns the program's hold, which e already counts. The caller holds m.mu.
 func (m *Memory) hold(e *entry, bytes int64) *Hold {
 	h := &Hold{memory: m, entry: e, bytes: bytes}
 	runtime.Callers(3, h.site[:])
@@ -197,7 +197,7 @@ func (m *Memory) hold(e *entry, bytes int64) *Hold {
 	return h
 }
 
-// grow makes entries. It may have actors make way, so that m.mu is not held.
+// grow makes entries. Actors may have to pause for it, so the caller must not hold m.mu.
 func (m *Memory) grow() error {
 	at, err := m.post.Reserve(entryChunk * mail.PayloadWords)
 	if err != nil {
@@ -219,7 +219,7 @@ func (m *Memory) grow() error {
 	return nil
 }
 
-// retain counts a message with a reference.
+// retain adds the hold of a message with a reference.
 func (m *Memory) retain(r Ref) error {
 	e := (*m.known.Load())[r.Entry]
 	if e == nil {
@@ -234,13 +234,13 @@ func (m *Memory) retain(r Ref) error {
 			break
 		}
 	}
-	if err := e.check(r); err != nil { // what is held does not change
+	if err := e.check(r); err != nil { // the fields of a held payload do not change
 		return errors.Join(err, m.release(e))
 	}
 	return nil
 }
 
-// check reports whether a reference lies in the payload of an entry that is held.
+// check returns an error if a reference is not within the payload of a held entry.
 func (e *entry) check(r Ref) error {
 	first, n := e.offset/e.each, e.size/e.each
 	if lo, hi := int64(r.Offset), int64(r.Offset)+int64(r.Length); lo < first || hi > first+n {
@@ -249,9 +249,9 @@ func (e *entry) check(r Ref) error {
 	return nil
 }
 
-// requireType reports, as an error, if a payload that is held, and named by a reference, has
-// other elements than the type of the reference says: Go converts references of one type
-// to another.
+// requireType returns an error if the payload of a reference has other elements than the
+// type of the reference says. The payload must be held. Go can convert references of one
+// type to another.
 func (m *Memory) requireType(r Ref, elem reflect.Type) error {
 	if e := (*m.known.Load())[r.Entry]; e.elem != elem {
 		return errs.Invalidf("a reference to elements of type %v of a payload of %v; make the payload with the type that the message has", elem, e.elem)
@@ -270,8 +270,8 @@ func (m *Memory) release(e *entry) error {
 	return m.lend(e, v)
 }
 
-// lend notes that the host does not hold a payload any more, unless it does again.
-// m.mu is held.
+// lend records that the host no longer holds a payload, unless it has got a new hold.
+// The caller holds m.mu.
 func (m *Memory) lend(e *entry, hosts uint64) error {
 	if m.closed || e.use != held || e.hosts.Load() != hosts {
 		return nil
@@ -317,8 +317,8 @@ func (m *Memory) Open(r Ref, elem reflect.Type, take bool, view func(Ref)) (*Hol
 	return m.hold(e, int64(r.Length)*e.each), nil
 }
 
-// adopt counts a message from an actor on the device to one on the host. The sender's
-// hold goes to the receiver; this one is the message's own.
+// adopt adds the hold of a message from an actor on the device to a host actor. The
+// sender's hold goes to the receiver; this hold is separate.
 func (m *Memory) adopt(r Ref) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -326,7 +326,7 @@ func (m *Memory) adopt(r Ref) error {
 	return err
 }
 
-// join gives the host a hold on the payload of a reference. m.mu is held.
+// join gives the host a hold on the payload of a reference. The caller holds m.mu.
 func (m *Memory) join(r Ref, take bool) (*entry, error) {
 	e, err := m.entryOf(r)
 	if err == nil {
@@ -335,7 +335,7 @@ func (m *Memory) join(r Ref, take bool) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := e.hosts.Add(1) // from here on no message that ends is the last hold
+	v := e.hosts.Add(1) // from here on, the end of a message does not release the last hold
 	err = m.reopen(e, uint32(v) == 1, take)
 	if err != nil {
 		if v := e.hosts.Add(1<<64 - 1); uint32(v) == 0 {
@@ -346,7 +346,7 @@ func (m *Memory) join(r Ref, take bool) (*entry, error) {
 	return e, nil
 }
 
-// entryOf is the entry of the payload that a reference names. m.mu is held.
+// entryOf returns the entry of a reference's payload. The caller holds m.mu.
 func (m *Memory) entryOf(r Ref) (*entry, error) {
 	if m.closed {
 		return nil, errs.ErrRuntimeClosed
@@ -358,8 +358,8 @@ func (m *Memory) entryOf(r Ref) (*entry, error) {
 	return e, nil
 }
 
-// reopen tells actors that the host holds a payload, if only they have held it so far,
-// or has taken over a hold of theirs. m.mu is held.
+// reopen tells actors that the host holds a payload again, or has taken over one of
+// their holds. The caller holds m.mu.
 func (m *Memory) reopen(e *entry, first, take bool) error {
 	if !first && !take {
 		return nil
@@ -388,8 +388,8 @@ func (m *Memory) reopen(e *entry, first, take bool) error {
 	return nil
 }
 
-// actors counts the holds that actors on the device have on a payload. read, if not
-// nil, has the entries of chunks that were read before. m.mu is held.
+// actors returns the number of holds of actors on the device on a payload. read, if
+// not nil, caches the entries of chunks. The caller holds m.mu.
 func (m *Memory) actors(e *entry, read map[uint32][]uint64) (int, error) {
 	if read == nil {
 		var words [2]uint64
@@ -407,7 +407,7 @@ func (m *Memory) actors(e *entry, read map[uint32][]uint64) (int, error) {
 	return int(uint32(words[e.at-e.chunk+mail.PayloadActors])) - int(e.taken), nil
 }
 
-// reclaim frees the payloads that nobody holds any more. m.mu is held.
+// reclaim frees the payloads without holds. The caller holds m.mu.
 func (m *Memory) reclaim() error {
 	read := map[uint32][]uint64{}
 	kept := m.lent[:0]
@@ -428,8 +428,8 @@ func (m *Memory) reclaim() error {
 	return errors.Join(errs...)
 }
 
-// Close frees the memory and returns the program's holds that were not released, by the
-// line that made them. No actor runs.
+// Close frees the memory and returns the program's unreleased holds, by the line that
+// made them. No actor may be running.
 func (m *Memory) Close() ([]Leak, error) {
 	m.making.Lock()
 	defer m.making.Unlock()
@@ -443,7 +443,7 @@ func (m *Memory) Close() ([]Leak, error) {
 	return leaks(m.holds), m.buffer.Close()
 }
 
-// Leak is a line of the program that has payloads it did not release.
+// Leak is a line of the program that made payloads which were not released.
 type Leak struct {
 	Function string // "main.load"
 	File     string
@@ -453,9 +453,9 @@ type Leak struct {
 	Bytes    int64
 }
 
-// leaks returns the lines, most bytes first.
+// leaks returns the lines, largest first.
 func leaks(holds map[*Hold]struct{}) []Leak {
-	sums := map[Leak]Leak{} // by the place alone
+	sums := map[Leak]Leak{} // keys without sums
 	for h := range holds {
 		var place Leak
 		place.Function, place.File, place.Line = caller(h.site[:])
@@ -471,8 +471,8 @@ func leaks(holds map[*Hold]struct{}) []Leak {
 	return list
 }
 
-// caller returns the innermost call that is not in package ring or here, except for
-// tests.
+// caller returns the innermost call outside of package ring and this package, or in
+// their tests.
 func caller(pcs []uintptr) (function, file string, line int) {
 	frames := runtime.CallersFrames(pcs[:slices.Index(append(pcs, 0), 0)])
 	for {

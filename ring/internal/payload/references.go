@@ -11,12 +11,12 @@ import (
 )
 
 // References are the references to payloads in messages of a type. Pointers to messages
-// must point to values of that type. An actor.Payload in them has the layout of a Ref.
+// must point to values of that type. Each actor.Payload in them has the layout of a Ref.
 type References struct {
 	memory *Memory
 	failed func(error)    // called with errors of Release
-	at     []uintptr      // offsets in a message, bytes
-	of     []reflect.Type // elements, for each
+	at     []uintptr      // offsets in a message, in bytes
+	of     []reflect.Type // the element type of each
 }
 
 // ReferencesIn finds the references in messages of type In. It returns nil if there are
@@ -66,8 +66,8 @@ func (p *References) find(t reflect.Type, at uintptr) {
 
 var actorPackage = reflect.TypeFor[actor.Payload[byte]]().PkgPath()
 
-// Retain gives the message a hold on each payload that it names. A zero reference names
-// none.
+// Retain gives the message a hold on each payload that it refers to. It skips zero
+// references.
 func (p *References) Retain(msg unsafe.Pointer) error { return p.each(msg, p.memory.retain) }
 
 // Adopt is Retain for a message from an actor on the device. The program need not hold the
@@ -101,12 +101,12 @@ func (p *References) Release(msg unsafe.Pointer) {
 	}
 }
 
-// ReleaseSlot is Release of a message in a ring. words are those of the message.
+// ReleaseSlot is Release for a message in a ring. words are its words.
 func (p *References) ReleaseSlot(words unsafe.Pointer) {
 	for _, at := range p.at {
 		var r [4]uint32
 		for i := range r {
-			r[i] = uint32(atomic.LoadUint64((*uint64)(unsafe.Add(words, 2*at+8*uintptr(i))))) // 4 bytes of the message in a word of 8
+			r[i] = uint32(atomic.LoadUint64((*uint64)(unsafe.Add(words, 2*at+8*uintptr(i))))) // each 8-byte word has 4 bytes of the message
 		}
 		p.end(Ref{r[0], r[1], r[2], r[3]})
 	}

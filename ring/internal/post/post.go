@@ -1,7 +1,7 @@
-// Package post is the post memory, in which actors reach each other without the host. It
-// has two regions. The one in the device's memory has the mailbox of each actor; the one
-// in host memory has the bells of mailboxes, and the rings of host actors. Package mail
-// describes their content.
+// Package post implements the post memory, through which actors reach each other without
+// the host. It has two regions. The region in device memory contains the mailbox of each
+// actor. The region in host memory contains the bells of mailboxes, and the rings of
+// host actors. Package mail describes their content.
 package post
 
 import (
@@ -21,7 +21,7 @@ import (
 // their positions. It is safe for concurrent use.
 type Memory struct {
 	dev      *gpu.Device
-	resident bool // the device runs beside the host
+	resident bool // the device works asynchronously
 	pauser   Pauser
 	stream   *gpu.Stream
 
@@ -30,10 +30,10 @@ type Memory struct {
 	device region
 	host   region
 
-	grown atomic.Uint64 // number of replacements of a region
+	grown atomic.Uint64 // number of times that a region was replaced
 
-	// shared has the words of both regions where they are host memory that the garbage
-	// collector frees: they are read without mu. It is nil on a GPU and after Close.
+	// shared contains the words of both regions if they are garbage-collected host
+	// memory. They are read without mu. It is nil on a GPU and after Close.
 	shared atomic.Pointer[sharedWords]
 }
 
@@ -45,7 +45,7 @@ type Pauser interface {
 
 type sharedWords struct{ device, host []uint64 }
 
-// share sets shared. mu is held, or nobody else is there.
+// share sets shared. The caller holds mu, or p is not shared yet.
 func (p *Memory) share() {
 	if p.resident || p.closed {
 		p.shared.Store(nil)
@@ -68,8 +68,8 @@ const (
 	postHostWords = 1 << 12
 )
 
-// New makes the post memory of a device. resident reports whether actors run on the device
-// beside the host.
+// New makes the post memory of a device. resident means that actors run on the device
+// asynchronously.
 func New(dev *gpu.Device, resident bool, pauser Pauser) (*Memory, error) {
 	p := &Memory{dev: dev, resident: resident, pauser: pauser}
 	var err error
@@ -82,7 +82,7 @@ func New(dev *gpu.Device, resident bool, pauser Pauser) (*Memory, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	p.device.used, p.host.used = mail.BoxWords, mail.BoxWords // nobody's mailbox and bell
+	p.device.used, p.host.used = mail.BoxWords, mail.BoxWords // mailbox and bell 0 are not used
 	p.share()
 	return p, nil
 }
@@ -112,7 +112,7 @@ func (r *region) close() error {
 	return r.words.Close()
 }
 
-// Close frees the memory. Nothing reads or writes it after that.
+// Close frees the memory. It must not be used after that.
 func (p *Memory) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,9 +168,9 @@ func (p *Memory) giveBack(r *region, at uint32, words int) {
 	r.free[words] = append(r.free[words], at)
 }
 
-// grow replaces a region by one of at least the given number of words.
+// grow replaces a region by one with at least the given number of words.
 func (p *Memory) grow(r *region, words int) error {
-	// The device may call Quiesce to allocate it and to free what is left over.
+	// The device may call Quiesce to allocate the new region and to free the old one.
 	p.mu.RLock()
 	closed, size, shared := p.closed, max(words, 2*r.words.Len()), r.source != nil
 	p.mu.RUnlock()
@@ -188,7 +188,7 @@ func (p *Memory) grow(r *region, words int) error {
 	return errors.Join(err, p.pauser.Resume(), old.close())
 }
 
-// replace is grow while no launch runs. It returns the region to close.
+// replace is grow after Quiesce. It returns the region to close.
 func (p *Memory) replace(r *region, larger region, words int) (region, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -273,7 +273,7 @@ func (p *Memory) Rung(bell uint32) bool {
 	return !p.closed && taken(&p.host.source.Data()[bell])
 }
 
-// taken reports whether a word is not 0, and sets it to 0.
+// taken reports whether a word is not 0, and zeroes it.
 func taken(word *uint64) bool {
 	return atomic.LoadUint64(word) != 0 && atomic.SwapUint64(word, 0) != 0
 }
@@ -281,10 +281,10 @@ func taken(word *uint64) bool {
 // Arguments returns both regions as arguments of a launch.
 func (p *Memory) Arguments() (device, host *gpu.Buffer[uint64]) { return p.device.words, p.host.words }
 
-// Grown returns a number that changes whenever the buffers of Arguments do.
+// Grown returns a number that changes whenever the result of Arguments does.
 func (p *Memory) Grown() uint64 { return p.grown.Load() }
 
-// Download copies words from the device to the host, beside launches that are running.
+// Download copies words from the device to the host while launches are running.
 func (p *Memory) Download(words []uint32, from *gpu.Buffer[uint32]) error {
 	return gpu.Download(context.Background(), p.stream, words, from)
 }
@@ -294,12 +294,12 @@ type Box struct {
 	Number uint32 // position of its words divided by mail.BoxWords, 0 for none
 	Bell   uint32 // position in the host's region; a host actor's head follows
 	Slots  int
-	Step   int    // words from slot to slot
+	Step   int    // words per slot
 	First  uint64 // ticket of the actor's first message
 	host   bool   // the ring is in the host's region
 }
 
-// A mailbox has as many slots as fit into boxBytes, within limits.
+// A mailbox has as many slots as fit into boxBytes, within these limits.
 const (
 	boxBytes    = 64 << 10
 	minBoxSlots = 8
@@ -353,7 +353,7 @@ func (p *Memory) newBox(b Box, owner uint32) (_ Box, err error) {
 
 func (b Box) ringWords() int { return b.Slots * b.Step }
 
-// deviceWords and hostWords are the words that the mailbox takes in each region.
+// deviceWords and hostWords return the number of words of the mailbox in each region.
 func (b Box) deviceWords() int {
 	if b.host {
 		return mail.BoxWords
@@ -379,16 +379,16 @@ func (b Box) Ring() uint32 {
 // At returns the position of the mailbox's words in the device's region.
 func (b Box) At() uint32 { return b.Number * mail.BoxWords }
 
-// SetOwner makes the mailbox that of an actor, or has it refuse messages if owner is 0.
+// SetOwner assigns the mailbox to an actor. If owner is 0, the mailbox refuses messages.
 func (p *Memory) SetOwner(b Box, owner uint32) error {
 	return p.Write(b.At()+mail.BoxOwner, uint64(owner))
 }
 
-// ReleaseHostPart returns the words of a mailbox in the host's region. The mailbox has no
-// owner any more.
+// ReleaseHostPart returns the words of a mailbox in the host's region. The mailbox must
+// not have an owner.
 func (p *Memory) ReleaseHostPart(b Box) { p.giveBack(&p.host, b.Bell, b.hostWords()) }
 
-// Waiting counts the messages in a mailbox that are not handled. It returns 0 where the
+// Waiting returns the number of unhandled messages in a mailbox. It returns 0 if the
 // host cannot access the device's region.
 func (p *Memory) Waiting(b Box) uint32 {
 	w := p.shared.Load()

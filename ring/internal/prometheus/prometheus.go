@@ -11,7 +11,7 @@ import (
 	"quern.dev/ring/internal/measure"
 )
 
-// Writer writes samples. The first error is that of Flush.
+// Writer writes samples. Flush returns the first error.
 type Writer struct{ w *bufio.Writer }
 
 // NewWriter returns a Writer to w.
@@ -28,7 +28,7 @@ var (
 	escapeLabel = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// Family begins the samples with a name.
+// Family begins the samples with a common name.
 func (p *Writer) Family(name, kind, help string) {
 	fmt.Fprintf(p.w, "# HELP %s %s\n# TYPE %s %s\n", name, escapeHelp.Replace(help), name, kind)
 }
@@ -57,7 +57,7 @@ func (p *Writer) Sample(name string, value float64, labels ...Label) {
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// The bounds of histograms are powers of two of nanoseconds: from 256 ns every one
+// The bounds of histograms are powers of two of nanoseconds: every power from 256 ns
 // to a millisecond, then every second one to 4.3 s.
 const (
 	firstBound = 8
@@ -65,7 +65,7 @@ const (
 	lastBound  = 32
 )
 
-// Histogram writes a histogram of nanoseconds in seconds.
+// Histogram writes a histogram of nanoseconds, in seconds.
 func (p *Writer) Histogram(name string, h *measure.Histogram, labels ...Label) {
 	counts, n := h.Load()
 	with := func(bound string) []Label { return append(labels[:len(labels):len(labels)], Label{"le", bound}) }

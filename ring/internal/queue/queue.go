@@ -1,7 +1,7 @@
-// Package queue has the queues of an actor: a priority queue of messages, and FIFO queues of
-// replies. Both keep values of types that their user does not know. The user passes
-// unsafe pointers, which must point to values of the queue's own type; the queue copies
-// them by assignment and does not keep the pointers.
+// Package queue implements the queues of an actor: a priority queue of messages, and FIFO
+// queues of replies. Their user does not know the types of the values. It passes unsafe
+// pointers, which must point to values of the queue's own type. The queue copies values by
+// assignment and does not keep the pointers.
 package queue
 
 import (
@@ -15,7 +15,7 @@ import (
 const MaxPriority = 255
 
 // Queue orders messages by priority, highest first, and messages of one priority by
-// arrival. The user keeps other callers away, except from Len.
+// arrival. The user must serialize all calls except Len.
 type Queue[V any] struct {
 	Bodies Bodies // set before the first use
 
@@ -26,20 +26,20 @@ type Queue[V any] struct {
 	used     int   // entries that are not released
 	lists    *[MaxPriority + 1]list
 	occupied [(MaxPriority + 1) / 64]uint64 // one bit per list with messages
-	earliest int64                          // no deadline is before it; 0 if there is none
+	earliest int64                          // no deadline is earlier; 0 if there is none
 }
 
-// list is the messages of one priority.
+// list contains the messages of one priority.
 type list struct{ first, last int32 }
 
 // Entry is a message in the queue, or one that was removed and not released.
 type Entry[V any] struct {
-	Value V // the user's; it keeps its value when the entry is used again
+	Value V // belongs to the user; kept when the entry is reused
 
 	priority   uint8
 	deadline   int64 // 0 for none
 	index      int32
-	next, prev int32 // in the list; next in the list of free entries, too
+	next, prev int32 // in the list; next also links free entries
 }
 
 // Chunks have 1<<chunkBits entries. An empty queue keeps at most keptChunks of them.
@@ -55,12 +55,12 @@ func (q *Queue[V]) Len() int { return int(q.length.Load()) }
 // Used returns the number of entries that are not released.
 func (q *Queue[V]) Used() int { return q.used }
 
-// Body returns the message of an entry that was not removed.
+// Body returns the message of an entry that has not been removed.
 func (q *Queue[V]) Body(n *Entry[V]) unsafe.Pointer { return q.Bodies.at(int(n.index)) }
 
 func (q *Queue[V]) at(i int32) *Entry[V] { return &q.chunks[i>>chunkBits][i&(chunkSize-1)] }
 
-// Push adds a message. A deadline of 0 is none.
+// Push adds a message. A deadline of 0 means none.
 func (q *Queue[V]) Push(priority uint8, deadline int64, msg unsafe.Pointer) *Entry[V] {
 	if q.lists == nil {
 		q.lists = new([MaxPriority + 1]list)
@@ -102,7 +102,7 @@ func (q *Queue[V]) grow() {
 	q.Bodies.grow()
 }
 
-// First returns the message that comes first, or nil.
+// First returns the first message, or nil.
 func (q *Queue[V]) First() *Entry[V] {
 	for w := len(q.occupied) - 1; w >= 0; w-- {
 		if set := q.occupied[w]; set != 0 {
@@ -143,7 +143,7 @@ func (q *Queue[V]) Remove(n *Entry[V]) {
 	q.length.Add(-1)
 }
 
-// Release ends the use of an entry that was removed.
+// Release ends the use of a removed entry.
 func (q *Queue[V]) Release(n *Entry[V]) {
 	n.next = q.free
 	q.free = n.index
@@ -153,13 +153,13 @@ func (q *Queue[V]) Release(n *Entry[V]) {
 	}
 }
 
-// HasDeadlines reports whether a message may have a deadline.
+// HasDeadlines reports whether any message may have a deadline.
 func (q *Queue[V]) HasDeadlines() bool { return q.earliest != 0 }
 
 // Expired reports whether the deadline of a message has passed.
 func (n *Entry[V]) Expired(now int64) bool { return n.deadline != 0 && now >= n.deadline }
 
-// Expire calls f with each message whose deadline has passed. f removes it.
+// Expire calls f for each message whose deadline has passed. f must remove it.
 func (q *Queue[V]) Expire(now int64, f func(*Entry[V])) {
 	if q.earliest == 0 || now < q.earliest {
 		return
@@ -184,27 +184,27 @@ func (q *Queue[V]) Expire(now int64, f func(*Entry[V])) {
 	}
 }
 
-// FIFO is values in order of arrival.
+// FIFO is a queue of values in order of arrival.
 type FIFO[T any] struct {
 	items []T
 	first int
 }
 
-// All returns the values, oldest first. They are valid until the next change.
+// All returns the values, oldest first. The slice is valid until the next change.
 func (f *FIFO[T]) All() []T { return f.items[f.first:] }
 
-// Grow adds a zero value and returns where it is until the next change.
+// Grow adds a zero value and returns a pointer to it, which is valid until the next change.
 func (f *FIFO[T]) Grow() *T {
 	n := len(f.items)
 	if n < cap(f.items) {
-		f.items = f.items[:n+1] // what Drop has cleared
+		f.items = f.items[:n+1] // already zeroed by Drop
 	} else {
 		f.items = append(f.items, *new(T))
 	}
 	return &f.items[n]
 }
 
-// Front returns where the oldest value is until the next change.
+// Front returns a pointer to the oldest value, which is valid until the next change.
 func (f *FIFO[T]) Front() *T { return &f.items[f.first] }
 
 // Drop removes the oldest value.
@@ -236,7 +236,7 @@ func (f *FIFO[T]) Take(body unsafe.Pointer) {
 	f.Drop()
 }
 
-// Bodies are the messages of a Queue.
+// Bodies stores the messages of a Queue.
 type Bodies interface {
 	Blank() unsafe.Pointer        // returns a new zero message
 	Value(msg unsafe.Pointer) any // returns a copy of a message

@@ -2,6 +2,6 @@
 
 package rings
 
-// RaceEnabled: see race.go. Otherwise aligned words that are written in one piece
-// are enough.
+// RaceEnabled is described in race.go. Without the race detector, aligned words that
+// are written in one piece are enough.
 const RaceEnabled = false

@@ -2,6 +2,6 @@
 
 package rings
 
-// RaceEnabled: the race detector wants all accesses to memory that host code and
-// loops in Go share to be atomic.
+// RaceEnabled makes all accesses to memory that host code and Go loops share atomic,
+// as the race detector requires.
 const RaceEnabled = true

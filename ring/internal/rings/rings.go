@@ -1,5 +1,5 @@
-// Package rings reads and writes the host's end of the rings that package mail describes: an
-// inbox of messages and an outbox of replies. It knows nothing about who uses a slot.
+// Package rings reads and writes the host's end of the rings that package mail describes:
+// an inbox of messages and an outbox of replies. It does not know who uses a slot.
 //
 // Messages and replies are plain data behind unsafe pointers. Each pointer that a caller
 // passes points to a value of the size of the ring, and each slot has the words that this
@@ -30,7 +30,7 @@ type Outbox struct {
 	Mask uint64
 }
 
-// Header is what a message has beside its body.
+// Header is the metadata of a message.
 type Header struct {
 	Correlation uint64
 	Deadline    uint32 // see loop.Shape.Clock; 0 for none
@@ -38,7 +38,7 @@ type Header struct {
 	Priority    uint8
 }
 
-// tag is the upper half of the words of a ticket.
+// tag returns the upper half of the words of a ticket.
 func tag(ticket uint64) uint64 { return uint64(uint32(ticket)+1) << 32 }
 
 func (r *Inbox) slot(ticket uint64) unsafe.Pointer {
@@ -67,7 +67,7 @@ func (r *Inbox) Put(ticket uint64, h *Header, msg unsafe.Pointer) {
 		store(at, mail.Urgency, urgency)
 		return
 	}
-	// A GPU sees aligned 64-bit words as wholes, which is all that the rings need; atomic
+	// A GPU reads aligned 64-bit words as a whole, and the rings need no more. Atomic
 	// stores would cost ten times as much.
 	head := (*[mail.InHeader]uint64)(at)
 	head[mail.Urgency] = urgency
@@ -82,7 +82,7 @@ func (r *Inbox) SetDeadline(ticket uint64, deadline uint32) {
 	store(r.slot(ticket), mail.Deadline, tag(ticket)|uint64(deadline))
 }
 
-// Arrived reports whether all words of the message with a ticket are there.
+// Arrived reports whether all words of the message with a ticket have arrived.
 func (r *Inbox) Arrived(ticket uint64) bool {
 	return whole(r.slot(ticket), mail.InHeader+(r.Size+3)/4, ticket)
 }
@@ -107,12 +107,12 @@ func (r *Inbox) Message(ticket uint64, msg unsafe.Pointer) {
 	}
 }
 
-// Handled reports whether all words of the reply with a ticket are there.
+// Handled reports whether all words of the reply to a ticket have arrived.
 func (r *Outbox) Handled(ticket uint64) bool {
 	return whole(r.slot(ticket), mail.OutHeader+(r.Size+3)/4, ticket)
 }
 
-// Outcome returns the outcome of a ticket, if that word has arrived.
+// Outcome returns the outcome of a ticket, if its word has arrived.
 func (r *Outbox) Outcome(ticket uint64) (uint32, bool) {
 	v := load(r.slot(ticket), mail.Outcome)
 	return uint32(v), uint32(v>>32) == uint32(ticket)+1
@@ -121,7 +121,7 @@ func (r *Outbox) Outcome(ticket uint64) (uint32, bool) {
 // Result is the header of a reply.
 type Result struct{ Outcome, Cycles, Waited uint32 }
 
-// Take copies the reply of a ticket, and reports whether all of it has arrived.
+// Take copies the reply to a ticket, and reports whether all of it has arrived.
 func (r *Outbox) Take(ticket uint64, reply unsafe.Pointer) (_ Result, ok bool) {
 	at, want := r.slot(ticket), tag(ticket)
 	head := load(at, mail.Outcome)
@@ -156,8 +156,8 @@ func (r *Outbox) Take(ticket uint64, reply unsafe.Pointer) (_ Result, ok bool) {
 	return result, true
 }
 
-// Settle writes an outcome without a reply in place of the device, which must not be at
-// work on the ring.
+// Settle writes an outcome without a reply, instead of the device. The device must not
+// be using the ring.
 func (r *Outbox) Settle(ticket uint64, outcome uint32) {
 	at := r.slot(ticket)
 	end := mail.OutHeader + (r.Size+3)/4
@@ -180,8 +180,8 @@ func (r *Outbox) Answer(ticket uint64, outcome, cycles uint32) {
 	store(at, mail.Outcome, tag|uint64(outcome))
 }
 
-// putWords copies a message of Size bytes, which are plain data, into a slot with as many
-// words as those fill.
+// putWords copies a message of Size bytes of plain data into a slot. It writes only the
+// words that the message fills.
 func (r *Inbox) putWords(at, msg unsafe.Pointer, tag uint64) {
 	n := r.Size / 4
 	words, data := unsafe.Slice((*uint64)(at), n), unsafe.Slice((*uint32)(msg), n)
@@ -210,7 +210,7 @@ func (r *Inbox) putShared(at, msg unsafe.Pointer, tag uint64) {
 	}
 }
 
-// rest returns the last bytes of size bytes at p, which are no whole word.
+// rest returns the last bytes of size bytes at p that do not fill a word.
 func rest(p unsafe.Pointer, size uintptr) uint32 {
 	word := uint32(0)
 	for i := size &^ 3; i < size; i++ {
@@ -219,14 +219,14 @@ func rest(p unsafe.Pointer, size uintptr) uint32 {
 	return word
 }
 
-// putRest is the opposite of rest.
+// putRest is the inverse of rest.
 func putRest(p unsafe.Pointer, size uintptr, word uint32) {
 	for i := size &^ 3; i < size; i++ {
 		*(*byte)(unsafe.Add(p, i)) = byte(word >> (8 * (i & 3)))
 	}
 }
 
-// whole reports whether all words are those of a ticket.
+// whole reports whether all words have the tag of a ticket.
 func whole(at unsafe.Pointer, words uintptr, ticket uint64) bool {
 	want := uint32(ticket) + 1
 	for i := range words {
@@ -237,8 +237,8 @@ func whole(at unsafe.Pointer, words uintptr, ticket uint64) bool {
 	return true
 }
 
-// load reads a word of a slot, store writes it. Slots begin at multiples of 8 bytes and
-// have the words that the caller's sizes say.
+// load reads a word of a slot, and store writes one. Slots begin at multiples of 8
+// bytes and have as many words as the sizes of the caller require.
 func load(p unsafe.Pointer, word uintptr) uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Add(p, 8*word)))
 }

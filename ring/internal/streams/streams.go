@@ -9,8 +9,8 @@ import (
 	"quern.dev/gpu"
 )
 
-// Reserve holds streams for launches that run beside handlers that do not return. Making a
-// stream may wait for all launches, so the streams are made in advance.
+// Reserve holds streams for launches that run at the same time as stuck handlers. Making
+// a stream may wait for all launches, so the streams are made in advance.
 type Reserve struct {
 	mu   sync.Mutex
 	list []*gpu.Stream
@@ -19,8 +19,8 @@ type Reserve struct {
 // reserved is the number of streams that Fill makes.
 const reserved = 4
 
-// Fill makes streams until there are enough. It must not be called while a handler does
-// not return.
+// Fill makes streams until the reserve is full. It must not be called while a handler
+// is stuck.
 func (s *Reserve) Fill(dev *gpu.Device) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *Reserve) Take() (*gpu.Stream, error) {
 	defer s.mu.Unlock()
 	n := len(s.list)
 	if n == 0 {
-		return nil, errors.New("ring: no stream is left for launches beside handlers that do not return")
+		return nil, errors.New("ring: no stream is left for launches while handlers are stuck")
 	}
 	stream := s.list[n-1]
 	s.list = s.list[:n-1]

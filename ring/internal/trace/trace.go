@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// Tracer passes events to the recording that is under way, if there is one. The zero
-// Tracer has none. It is safe for concurrent use.
+// Tracer passes events to the current recording, if there is one. The zero Tracer has
+// none. It is safe for concurrent use.
 type Tracer struct{ recording atomic.Pointer[Recording] }
 
-// Recording is a record of events. It is safe for concurrent use.
+// Recording is a recording of events. It is safe for concurrent use.
 type Recording struct {
 	begin time.Time
 	most  int
 
 	mu     sync.Mutex
-	events []event // a ring: the oldest is at next
+	events []event // ring buffer; the oldest event is at next
 	next   int
 	lost   uint64
 	ended  bool
 }
 
-// event is something that has happened.
+// event is one recorded event.
 type event struct {
-	at, took time.Duration // since the recording began; took is instant if it took no time
+	at, took time.Duration // since the start of the recording; took is instant for an event without duration
 	track    string
 	name     string
 	n        int    // 0 for none
@@ -40,8 +40,8 @@ type event struct {
 
 const instant = -1
 
-// Start begins a recording that keeps the latest events, at most the given number. It
-// returns nil if a recording is under way.
+// Start begins a recording that keeps the given number of latest events. It returns
+// nil if there is a recording already.
 func (t *Tracer) Start(events int) *Recording {
 	r := &Recording{begin: time.Now(), most: events}
 	if !t.recording.CompareAndSwap(nil, r) {
@@ -58,18 +58,18 @@ func (t *Tracer) Stop(r *Recording) {
 	r.ended = true
 }
 
-// On reports whether a recording is under way.
+// On reports whether there is a recording.
 func (t *Tracer) On() bool { return t.recording.Load() != nil }
 
-// Mark records that something has happened. n and text are left out if they are zero.
+// Mark records an event without duration. n and text are left out if they are zero.
 func (t *Tracer) Mark(track, name string, n int, text string) {
 	if r := t.recording.Load(); r != nil {
 		r.add(event{at: time.Since(r.begin), took: instant, track: track, name: name, n: n, text: text})
 	}
 }
 
-// Span records something that began at a time and ends now. It begins with the recording
-// at the earliest.
+// Span records an event with a duration, from began until now. It is clipped to the
+// start of the recording.
 func (t *Tracer) Span(track, name string, began time.Time, n int) {
 	if r := t.recording.Load(); r != nil {
 		at := max(began.Sub(r.begin), 0)
@@ -89,7 +89,7 @@ func (r *Recording) Lost() uint64 {
 	return r.lost
 }
 
-// add records an evenr.
+// add records an event.
 func (r *Recording) add(e event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,7 +104,7 @@ func (r *Recording) add(e event) {
 	}
 }
 
-// traceEvent is an event as Chrome's trace-event format has it: times are in
+// traceEvent is an event in Chrome's trace-event format. Times are in
 // microseconds.
 type traceEvent struct {
 	Name     string         `json:"name"`
@@ -120,7 +120,7 @@ type traceEvent struct {
 // Write writes the events so far, by time for each track. It returns the number of bytes.
 func (r *Recording) Write(w io.Writer, process string) (int64, error) {
 	r.mu.Lock()
-	events := slices.Concat(r.events[r.next:], r.events[:r.next]) // a copy: add goes on
+	events := slices.Concat(r.events[r.next:], r.events[:r.next]) // a copy, because add continues
 	lost := r.lost
 	r.mu.Unlock()
 
@@ -175,7 +175,7 @@ func (e event) chrome(thread int) traceEvent {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// counter counts what is written.
+// counter counts the bytes written.
 type counter struct {
 	w io.Writer
 	n int64

@@ -1,10 +1,10 @@
 // Package watchdog detects work that makes no progress.
 //
-// The clock alone does not tell. Time also passes while a goroutine waits for a processor
+// A clock alone is not enough: time also passes while a goroutine waits for a processor
 // beside thousands of others, or while the process is stopped. So at most an eighth of the
-// timeout counts between two checks, however late the second one comes, and whoever checks
-// first lets goroutines run that wait for a processor. Work that is found stuck had a turn,
-// or was running, between each two of eight checks, and had made no progress at the last.
+// timeout counts between two checks, however late the second one is, and callers yield to
+// waiting goroutines before each check. Work that is found stuck had a chance to run, or
+// was running, between each two of eight checks, and had made no progress at the last.
 package watchdog
 
 import (
@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Checks is the least number of checks after the first before a Timer has run out.
+// Checks is the minimum number of checks after the first before a Timer runs out.
 const Checks = 8
 
-// Timer measures how long something makes no progress. It is used by one goroutine at a
-// time.
+// Timer measures how long something has made no progress. One goroutine at a time may
+// use it.
 type Timer struct {
 	Timeout time.Duration
-	Last    time.Time // check; zero if there was none
+	Last    time.Time // time of the last check; zero if there was none
 
 	progress uint64 // at the last check
 	spent    time.Duration
@@ -28,11 +28,11 @@ type Timer struct {
 // New returns a timer that has not been checked.
 func New(timeout time.Duration) *Timer { return &Timer{Timeout: timeout} }
 
-// Interval is how long to wait between checks.
+// Interval returns the time to wait between checks.
 func (t *Timer) Interval() time.Duration { return max(t.Timeout/Checks, 1) }
 
-// Check notes how far the work is, and reports whether it has made no progress for longer
-// than the timeout.
+// Check records the progress of the work, and reports whether there has been none for
+// longer than the timeout.
 func (t *Timer) Check(now time.Time, progress uint64) bool {
 	if t.Last.IsZero() || progress != t.progress {
 		t.Last, t.progress, t.spent = now, progress, 0
@@ -49,7 +49,7 @@ func (t *Timer) Halfway() bool { return t.spent >= t.Timeout/2 }
 // Stop stops the timer until the next check.
 func (t *Timer) Stop() { t.Last = time.Time{} }
 
-// Await waits until a channel is closed, for the timeout at most, and reports whether it
+// Await waits until a channel is closed, at most for the timeout, and reports whether it
 // is closed.
 func (t *Timer) Await(done <-chan struct{}) bool {
 	timer := time.NewTimer(t.Interval())

@@ -42,7 +42,7 @@ func TestTimersCountChecksAndNotTheClock(t *testing.T) {
 	}
 }
 
-func TestStoppedTimersBeginAnew(t *testing.T) {
+func TestStoppedTimersStartAgain(t *testing.T) {
 	v, now := New(8), time.Now()
 	for range 3 {
 		for range Checks {

@@ -17,18 +17,18 @@ import (
 // therefore stay on one processor, and busy workers share nothing. Tasks that other
 // goroutines add go through the pool's queue.
 type Pool struct {
-	mu      sync.Mutex // held while what follows is changed
-	idle    []*Worker
-	idlers  atomic.Int32              // len(idle)
-	working atomic.Int32              // workers that are not blocked
-	limit   atomic.Int32              // of working: GOMAXPROCS when a worker last had nothing to do
-	workers atomic.Pointer[[]*Worker] // a list is never changed
-	closed  bool
+	mu        sync.Mutex // guards changes of the fields below
+	idle      []*Worker
+	idleCount atomic.Int32              // len(idle)
+	working   atomic.Int32              // workers that are not blocked
+	limit     atomic.Int32              // maximum of working: GOMAXPROCS when a worker last had nothing to do
+	workers   atomic.Pointer[[]*Worker] // the list is replaced, never changed
+	closed    bool
 
 	shared queue
 }
 
-// Task is something to run. It is in at most one queue at a time.
+// Task is a function to run. It is in at most one queue at a time.
 type Task struct {
 	Run  func(*Worker) // called by a worker
 	next *Task         // in a queue
@@ -40,9 +40,9 @@ type Worker struct {
 	wake chan struct{}
 
 	next  *Task // used by the worker only
-	runs  int   // of next in succession
+	runs  int   // consecutive runs of next
 	queue queue // others steal from it
-	turns int   // runs so far
+	turns int   // tasks run so far
 
 	yields bool // let other goroutines run
 	from   int  // worker to steal from first
@@ -86,9 +86,9 @@ func (q *queue) pop() *Task {
 	return t
 }
 
-// Fairness: a worker runs its next task at most mostNext times in succession before it
-// takes the oldest of its queue, and every sharedTurns turns it polls the pool's queue
-// first.
+// Fairness: a worker runs its next task at most mostNext times in a row before it
+// takes the oldest task of its queue. Every sharedTurns tasks it polls the pool's
+// queue first.
 const (
 	mostNext    = 64
 	sharedTurns = 61
@@ -108,8 +108,8 @@ func (p *Pool) Add(t *Task, by *Worker) {
 	p.wakeOne()
 }
 
-// Again runs a task once more that the worker is running, after its other tasks. The
-// task may be waiting for other goroutines, so these get the processor first.
+// Again runs the worker's current task once more, after its other tasks. The task may
+// be waiting for other goroutines, so these run first.
 func (w *Worker) Again(t *Task) {
 	w.queue.push(t)
 	w.yields = true
@@ -118,11 +118,11 @@ func (w *Worker) Again(t *Task) {
 	}
 }
 
-// wakeOne makes one more worker look for tasks, if there can be one more. A worker that
-// is about to sleep is among the idlers before it polls for the last time, so either it
-// sees the task or it is seen here.
+// wakeOne makes another worker search for tasks, if one is available. A worker counts
+// as idle before its last poll and its sleep, so either it sees the task or it is seen
+// here.
 func (p *Pool) wakeOne() {
-	if p.idlers.Load() == 0 && p.working.Load() >= max(1, p.limit.Load()) {
+	if p.idleCount.Load() == 0 && p.working.Load() >= max(1, p.limit.Load()) {
 		return
 	}
 	p.mu.Lock()
@@ -133,14 +133,14 @@ func (p *Pool) wakeOne() {
 	case n > 0:
 		w := p.idle[n-1]
 		p.idle = p.idle[:n-1]
-		p.idlers.Add(-1)
+		p.idleCount.Add(-1)
 		w.wake <- struct{}{}
 	case p.working.Load() < p.limit.Load():
 		p.start()
 	}
 }
 
-// start adds a worker. p.mu is held.
+// start adds a worker. The caller holds p.mu.
 func (p *Pool) start() {
 	w := &Worker{pool: p, wake: make(chan struct{}, 1)}
 	p.working.Add(1)
@@ -148,7 +148,7 @@ func (p *Pool) start() {
 	go w.serve()
 }
 
-// replace replaces the list of workers, which others read. p.mu is held.
+// replace replaces the list of workers, which others may be reading. The caller holds p.mu.
 func (p *Pool) replace(change func([]*Worker) []*Worker) {
 	var list []*Worker
 	if old := p.workers.Load(); old != nil {
@@ -229,15 +229,15 @@ func (w *Worker) sleep() *Task {
 			return nil
 		}
 		p.idle = append(p.idle, w)
-		p.idlers.Add(1)
+		p.idleCount.Add(1)
 		p.mu.Unlock()
-		t := w.take() // added before anybody could see that this worker is idle
+		t := w.take() // in case a task was added before this worker counted as idle
 		if t != nil && p.unidle(w) {
 			return t
 		}
 		<-w.wake
 		if t != nil {
-			p.wakeOne() // in place of this worker, which is busy now
+			p.wakeOne() // instead of this worker, which is busy now
 			return t
 		}
 		if t = w.take(); t != nil {
@@ -246,8 +246,8 @@ func (w *Worker) sleep() *Task {
 	}
 }
 
-// unidle removes a worker from the idle ones. It reports false if the worker is being
-// woken.
+// unidle removes a worker from the idle list. It returns false if the worker is
+// already being woken.
 func (p *Pool) unidle(w *Worker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,7 +256,7 @@ func (p *Pool) unidle(w *Worker) bool {
 		return false
 	}
 	p.idle = slices.Delete(p.idle, i, i+1)
-	p.idlers.Add(-1)
+	p.idleCount.Add(-1)
 	return true
 }
 
@@ -285,8 +285,8 @@ func (w *Worker) retire() bool {
 	return true
 }
 
-// Blocked records that the task of a worker does not return. Another worker takes its
-// place.
+// Blocked records that the task of a worker does not return. Another worker replaces
+// it.
 func (p *Pool) Blocked() {
 	p.mu.Lock()
 	p.working.Add(-1)
@@ -309,5 +309,5 @@ func (p *Pool) Close() {
 		w.wake <- struct{}{}
 	}
 	p.idle = nil
-	p.idlers.Store(0)
+	p.idleCount.Store(0)
 }
