@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: quern_gen_zip,
-	Sum:     "382be7ccdc4b8a6cbe9bbd165543ed3ee2c244cbf5b3eb2dc8baca1bec1e11a9",
+	Sum:     "209bd87ca148940327b8c586a4ea0883af5e786b0c5799c307162cf6e8957ffc",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -22,7 +22,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "15c1a001973e4a524099c91b494b3e349dc3933aa5368b5f1e2bf4e61f10c1d3",
+	Sum:     "96daee61c82f4d7c1e431c0595ece99f1c4aaa5964bcb75bdc97991530b90f8d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

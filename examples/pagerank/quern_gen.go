@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: quern_gen_zip,
-	Sum:     "77c037f97fc755c208cda3c7c73c3fef89b5162772318ed053e99cf9123279c5",
+	Sum:     "542d428e375b808c3ed968586091a9a2d906295ae8a78ab112fd78273e8b967a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

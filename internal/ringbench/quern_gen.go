@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: quern_gen_zip,
-	Sum:     "14bcda1eed92bdd51789db9c6855d5d11e19adfe657873d090ddf563940a5873",
+	Sum:     "999c7abf0a485886ae012802a6f56fe95e71b93e5339a98bb00de108f7f3aebd",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -11,7 +11,11 @@ import (
 // them: ptxas moves nothing out of a loop that is not always executed.
 
 // mostSteady is the number of 32-bit registers that loops may keep such addresses in.
-const mostSteady = 8
+// Loops with more than steadyNodes nodes need the registers themselves.
+const (
+	mostSteady  = 8
+	steadyNodes = 500
+)
 
 // steadyKey names the address base + index*size.
 type steadyKey struct {
@@ -36,6 +40,9 @@ func (g *generator) keepSteady(loops []*ir.Loop) (done func()) {
 	var places []ir.Place
 	assigned := map[*ir.Local]bool{}
 	for _, loop := range loops {
+		if !isShort(loop) {
+			return done
+		}
 		for _, s := range loop.Body {
 			places = append(places, conditionalPlaces(s)...)
 		}
@@ -63,6 +70,19 @@ func (g *generator) keepSteady(loops []*ir.Loop) (done func()) {
 		g.steady.keeping = false
 	}
 	return done
+}
+
+// isShort reports whether a loop has at most steadyNodes nodes.
+func isShort(loop *ir.Loop) bool {
+	nodes := 0
+	more := func() bool { nodes++; return nodes <= steadyNodes }
+	v := ir.Visitor{
+		Stmt:  func(ir.Stmt) bool { return more() },
+		Expr:  func(ir.Expr) bool { return more() },
+		Place: func(ir.Place) bool { return more() },
+	}
+	v.Body([]ir.Stmt{loop})
+	return nodes <= steadyNodes
 }
 
 // conditionalPlaces returns the elements that the ifs of a statement of a loop access, other

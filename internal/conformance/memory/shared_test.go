@@ -96,7 +96,7 @@ func TestStaticSharedMemoryAbove48KiB(t *testing.T) {
 		gputest.Equal(t, gputest.Download(t, d, x), want)
 
 		err := LaunchLarge(d.DefaultStream(), grid.Shared(200<<10), x)
-		if !errors.Is(err, gpu.ErrInvalid) || !strings.Contains(err.Error(), "204800 bytes of dynamic shared memory beside 65552 static ones") {
+		if !errors.Is(err, gpu.ErrInvalid) || !strings.Contains(err.Error(), "204800 bytes of dynamic and 65552 bytes of static shared memory") {
 			t.Errorf("too much beside the static memory: %v", err)
 		}
 	})

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: quern_gen_zip,
-	Sum:     "c243014a86d4eed1008f43c2791f2ed8f95b8034f1cc4fe9e8c723afa1a9a444",
+	Sum:     "2973256a3c958f10c3271631fff356e4278e0a97bb1d49b28559ec682657a9d0",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -106,7 +106,7 @@ func open(s Shape, post []uint64, number uint32) postbox {
 
 // word is the part of a reply that one thread writes.
 type word struct {
-	mine    uint32 // word of the slot that the thread writes
+	at      uint32 // of the word in the cell of a message
 	carries bool   // the handler has written that word
 	sinkAt  uint32 // where the word goes in loop.sink
 
@@ -116,16 +116,13 @@ type word struct {
 	arrived, begin, ended int64 // cycles: of the batch, and of the call of the handler
 }
 
-// wordOf returns the part of a thread in replies of the given number of words. Most replies
+// wordOf returns the part of a thread in the replies. Most replies
 // take one store per thread, of a word of the slot that the handler has written, or of a
 // header word, for which the thread reads 0. Surplus threads do the same as the first one.
 //
 //quern:unchecked
-func wordOf(thread, words uint32) word {
-	mine := uint32(mail.Outcome)
-	if thread < words {
-		mine = thread
-	}
+func wordOf(thread uint32, s Shape) word {
+	mine := mineOf(thread, s)
 	carries := mine >= mail.OutHeader
 	ofReply, ofTook, ofWaited := uint32(0), uint32(0), uint32(0)
 	switch mine {
@@ -136,5 +133,16 @@ func wordOf(thread, words uint32) word {
 	case mail.Waited:
 		ofWaited = 1<<32 - 1
 	}
-	return word{mine: mine, carries: carries, ofReply: ofReply, ofTook: ofTook, ofWaited: ofWaited, sinkAt: mine}
+	at := s.OutAt - mail.OutHeader + max(mine, mail.OutHeader-1)
+	return word{at: at, carries: carries, ofReply: ofReply, ofTook: ofTook, ofWaited: ofWaited, sinkAt: mine}
+}
+
+// mineOf returns the word of the slot of a reply that the thread writes.
+//
+//quern:unchecked
+func mineOf(thread uint32, s Shape) uint32 {
+	if thread < s.Out {
+		return thread
+	}
+	return mail.Outcome
 }

@@ -14,12 +14,11 @@ import (
 func handleMessages[State, In, Out any, F form](t kernel.Thread, s Shape, l *loop[F], me *member, b *batch, sh *Status, c *actor.Context, state *State,
 	handle func(kernel.Thread, *actor.Context, *State, *In, *Out) kernel.Action) {
 	cells := kernel.Dynamic[Cell[In, Out]](t)
-	own, step := s.OutAt-mail.OutHeader+max(me.mine, mail.OutHeader-1), s.OutStep&^l.ofPost
 	for {
 		reply, word, outcome, odd := uint32(0), uint32(0), uint32(0), false
 		for { // for most messages; rare cases are outside of this loop
 			at := b.m * s.Stride
-			reply = at + own
+			reply = at + me.at
 			c.Mail.At = at
 			outcome = uint32(handle(t, c, state, &cells[b.m].In, &cells[b.m].Out))
 			me.ended = kernel.Clock()
@@ -29,7 +28,7 @@ func handleMessages[State, In, Out any, F form](t kernel.Thread, s Shape, l *loo
 			if odd = !l.form.replied(t, outcome, l.wanted); odd {
 				break
 			}
-			l.write(me, reply, word, step)
+			l.write(s, me, reply, word)
 			if b.m++; b.m == b.until {
 				break
 			}
@@ -40,7 +39,7 @@ func handleMessages[State, In, Out any, F form](t kernel.Thread, s Shape, l *loo
 				b.unsettled = true
 				break
 			}
-			l.write(me, reply, word, step)
+			l.write(s, me, reply, word)
 			if b.m++; b.m != b.until {
 				continue
 			}
@@ -65,7 +64,7 @@ func handleMessages[State, In, Out any, F form](t kernel.Thread, s Shape, l *loo
 // outcome.
 //
 //quern:unchecked
-func (l *loop[F]) write(me *member, reply, word, step uint32) {
+func (l *loop[F]) write(s Shape, me *member, reply, word uint32) {
 	l.calls++
 	if me.carries {
 		l.words[reply] = 0
@@ -73,7 +72,7 @@ func (l *loop[F]) write(me *member, reply, word, step uint32) {
 	word |= me.ofReply | uint32(me.ended-me.begin)&me.ofTook | uint32(me.begin-me.arrived)&me.ofWaited
 	me.begin = me.ended
 	ticket := l.next + 1
-	kernel.StoreRelaxed(&l.sink[(l.next&l.mask)*step+me.sinkAt], uint64(ticket&^l.ofPost)<<32|uint64(word&^l.ofPost|ticket&l.ofPost), kernel.SystemScope)
+	kernel.StoreRelaxed(&l.sink[(l.next&l.mask)*(s.OutStep&^l.ofPost)+me.sinkAt], uint64(ticket&^l.ofPost)<<32|uint64(word&^l.ofPost|ticket&l.ofPost), kernel.SystemScope)
 	l.next = ticket
 }
 

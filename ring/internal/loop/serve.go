@@ -136,7 +136,7 @@ func serve[State, In, Out any, F form](t kernel.Thread, s Shape, m memory, state
 	if routes == 0 && s.Out <= threads && s.Messages == 0 {
 		wanted = uint32(kernel.Reply)
 	}
-	w := wordOf(thread, s.Out)
+	w := wordOf(thread, s)
 	own := states[number : number+1]
 	me := member{thread: thread, last: last, first: first, word: w, born: born, since: since}
 	l := loop[F]{form: f, threads: threads, blockMemory: b, actorMemory: a, postbox: o, routes: routes, apart: apart, wanted: wanted, leaving: leaving, served: served,
@@ -354,7 +354,7 @@ func (l *loop[F]) move(t kernel.Thread, s Shape, me *member) {
 		from, n := ringAt(s, l.source), slotsOf(s, l.source)
 		l.in, l.out = l.mailboxes[from*s.InStep:(from+n)*s.InStep], l.answers[from*s.OutStep:(from+n)*s.OutStep]
 		l.mask, l.next = n-1, l.cursor[l.source]
-		l.sink, me.sinkAt, l.ofPost = l.out, me.mine, 0
+		l.sink, me.sinkAt, l.ofPost = l.out, mineOf(me.thread, s), 0
 	}
 	if me.first {
 		l.cursor[mail.AtSource] = l.source

@@ -53,14 +53,6 @@ var fits = []fit{
 		weight: func(r float64) float64 { return r * r / math.Abs(math.Expm1(r)) },
 	},
 	{
-		name: "exp2: 2**r = 1 + r*p(r)",
-		low:  -0.5, high: 0.5, terms: 6,
-		f: func(r float64) float64 {
-			return series(r, func(k int) float64 { return math.Pow(math.Ln2, float64(k+1)) / factorial(k+1) })
-		},
-		weight: func(r float64) float64 { return math.Abs(r) / math.Exp2(r) },
-	},
-	{
 		name: "log: log1p(f) = f + f*f*p(f)",
 		low:  -1.0 / 3, high: 1.0 / 3, terms: 9,
 		f: func(f float64) float64 {
