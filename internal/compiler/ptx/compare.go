@@ -69,7 +69,7 @@ func (g *generator) logical(e *ir.Binary, dst operand) operand {
 	end := g.newLabel()
 	g.assignRegister(r, e.X)
 	g.jumpIf(condition{r, e.Op == ir.LAnd}, end)
-	g.assignRegister(r, e.Y)
+	g.within(func() { g.assignRegister(r, e.Y) })
 	g.place(end)
 	return r
 }

@@ -40,6 +40,7 @@ func leadingLoops(list []ir.Stmt) (loops []*ir.Loop) {
 }
 
 func (g *generator) statement(s ir.Stmt) (leaves bool) {
+	defer g.assigned(s)
 	switch s := s.(type) {
 	case *ir.Assign:
 		g.at(s.Pos)
@@ -48,7 +49,7 @@ func (g *generator) statement(s ir.Stmt) (leaves bool) {
 		g.at(s.Pos)
 		return g.ifStatement(s)
 	case *ir.Loop:
-		g.loop(s)
+		g.within(func() { g.loop(s) })
 	case *ir.Block:
 		return g.block(s)
 	case *ir.Break:
@@ -160,24 +161,25 @@ func (g *generator) ifStatement(s *ir.If) (leaves bool) {
 	end := g.newLabel()
 	if len(s.Then) == 0 {
 		g.branch(s.Cond, true, end)
-		g.body(s.Else)
+		g.within(func() { g.body(s.Else) })
 		g.place(end)
 		return false
 	}
 	if len(s.Else) == 0 {
 		g.branch(s.Cond, false, end)
-		g.body(s.Then)
+		g.within(func() { g.body(s.Then) })
 		g.place(end)
 		return false
 	}
 	otherwise := g.newLabel()
 	g.branch(s.Cond, false, otherwise)
-	thenLeaves := g.body(s.Then)
+	thenLeaves, elseLeaves := false, false
+	g.within(func() { thenLeaves = g.body(s.Then) })
 	if !thenLeaves {
 		g.jump(end)
 	}
 	g.place(otherwise)
-	elseLeaves := g.body(s.Else)
+	g.within(func() { elseLeaves = g.body(s.Else) })
 	g.place(end)
 	return thenLeaves && elseLeaves
 }
@@ -216,6 +218,7 @@ func (g *generator) resetStatement(s *ir.If) bool {
 	if !isConst || !isVar || c.T.Kind == ir.Bool || g.variable(p.Var).home != inRegisters {
 		return false
 	}
+	defer g.assigned(a)
 	v := g.scalar(g.variable(p.Var))
 	g.choose(v, g.condition(s.Cond), constOperand(c), v)
 	return true
@@ -239,12 +242,12 @@ func (g *generator) branch(cond ir.Expr, want bool, l label) {
 			// One value decides: false for &&, true for ||.
 			if decides := e.Op == ir.LOr; decides == want {
 				g.branch(e.X, want, l)
-				g.branch(e.Y, want, l)
+				g.within(func() { g.branch(e.Y, want, l) })
 				return
 			}
 			skip := g.newLabel()
 			g.branch(e.X, !want, skip)
-			g.branch(e.Y, want, l)
+			g.within(func() { g.branch(e.Y, want, l) })
 			g.place(skip)
 			return
 		}
@@ -259,7 +262,7 @@ func (g *generator) branch(cond ir.Expr, want bool, l label) {
 func (g *generator) block(s *ir.Block) (leaves bool) {
 	end := g.newLabel()
 	g.loops[s.Label] = &target{end: end}
-	leaves = g.body(s.Body)
+	g.within(func() { leaves = g.body(s.Body) })
 	if g.labels[end] > 0 {
 		leaves = false
 	}
@@ -279,6 +282,7 @@ func (g *generator) loop(s *ir.Loop) {
 		g.branch(s.Cond, false, t.end)
 	}
 	g.placeHead(head)
+	g.stepped.passed = nil
 	if s.Unroll == ir.NoUnroll {
 		g.pragma("nounroll")
 	}
@@ -295,6 +299,7 @@ func (g *generator) loop(s *ir.Loop) {
 		leaves = false
 	}
 	g.place(t.next)
+	g.stepped.passed = nil
 	if !leaves {
 		leaves = g.body(s.Post)
 	}

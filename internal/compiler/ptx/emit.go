@@ -83,6 +83,7 @@ type generator struct {
 	arrivals, gridSize operand
 	loops              map[*ir.Label]*target
 	steady             steadies
+	stepped            stepped
 	faults             faults
 	lines              lines
 

@@ -105,7 +105,7 @@ func (g *generator) index(a address, index ir.Expr, check bool, pos ir.Pos, size
 	if !check {
 		key, base, known := g.steadyBase(a, variable, size)
 		if !known {
-			base = g.scaledBy(a, variable, size)
+			base = g.element(n.slice, variable, constant, size, func() operand { return g.scaledBy(a, variable, size) })
 			if g.steady.keeping && key.size != 0 {
 				g.steady.known[key] = base
 			}
@@ -124,7 +124,8 @@ func (g *generator) index(a address, index ir.Expr, check bool, pos ir.Pos, size
 		full = sum
 	}
 	g.checkIndex(full, signed, n, pos)
-	a = g.scaled(a, x, signed, size)
+	a.base = g.element(n.slice, variable, constant, size, func() operand { return g.scaled(a, x, signed, size).base })
+	a.symbol = ""
 	return g.offset(a, constant*size)
 }
 

@@ -14,7 +14,7 @@ import (
 // Loops with more than steadyNodes nodes need the registers themselves.
 const (
 	mostSteady  = 8
-	steadyNodes = 500
+	steadyNodes = 1000
 )
 
 // steadyKey names the address base + index*size.

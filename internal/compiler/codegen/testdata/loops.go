@@ -52,6 +52,19 @@ func diffuse(t kernel.Thread, n int, x, out []float32) {
 	out[ty*16+tx] = v
 }
 
+// The address of an element is that of the one before plus a row.
+//
+//quern:kernel unchecked
+func column(t kernel.Thread, n, d int, x, out []float32) {
+	if i := t.Global(); i < n {
+		sum := float32(0)
+		for f := range d {
+			sum += x[f*n+i] // ptx:-"mad.lo[^$]*mad.lo[^$]*mad.lo" ptx:"mad.wide.s32"
+		}
+		out[i] = sum
+	}
+}
+
 // The power of two is the hardware's, and nothing branches.
 //
 //quern:kernel
