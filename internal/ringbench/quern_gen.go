@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: quern_gen_zip,
-	Sum:     "999c7abf0a485886ae012802a6f56fe95e71b93e5339a98bb00de108f7f3aebd",
+	Sum:     "b81b6c2d76fc299957e531c92c1db0af39243fad325e35595d16320705a263c7",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

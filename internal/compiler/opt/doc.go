@@ -48,6 +48,7 @@
 //
 //   - constant tables: finds the tables to put into constant memory;
 //   - vectorise: neighbouring scalar accesses become one access of up to 16 bytes; its alignment becomes a launch condition;
+//   - fill: writes to shared memory move behind the reads of global memory that follow them, which are then in flight together;
 //
 // On the kernel, for Go:
 //

@@ -165,6 +165,9 @@ var passes = []pass{
 	{"vectorise", finished, ir.StageFinal,
 		"neighbouring scalar accesses become one access of up to 16 bytes; its alignment becomes a launch condition",
 		[]after{{"coarse", "the coarse form joins accesses of several threads first"}}, always(vectorise)},
+	{"fill", finished, ir.StageFinal,
+		"writes to shared memory move behind the reads of global memory that follow them, which are then in flight together",
+		[]after{{"vectorise", "vectors move whole"}}, always(fill)},
 
 	{"needed calls", forGo, ir.StageFront,
 		"inlines functions that use the thread or may run long, and formulas",

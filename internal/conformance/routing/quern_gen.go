@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: quern_gen_zip,
-	Sum:     "2973256a3c958f10c3271631fff356e4278e0a97bb1d49b28559ec682657a9d0",
+	Sum:     "793c716b53caaac58f4ed67d36fe209f1874b4646d0ed91260b3b75481833a6e",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
