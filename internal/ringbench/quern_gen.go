@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: quern_gen_zip,
-	Sum:     "b81b6c2d76fc299957e531c92c1db0af39243fad325e35595d16320705a263c7",
+	Sum:     "bb8834cbe632020a5428edfa1a6edf208308f7b744d9a552f9fdc6e2950133d8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -34,18 +34,27 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 			i := counter()
 			return Kernel("k", locals(out, n), locals(i), For(i, ir.Get(n), ir.Get(n), SetPlace(Elem(out, ir.Get(i)), ir.Get(i)))...)
 		}, lines("i = n",
-			"iLimit = int32(max(int64(n) - 3i64, -2147483648i64))",
+			"iLimit = max(n, -2147483645i32) - 3i32",
 			"for L0.i.batch i < iLimit {",
 			"out[?i] = i", "out[?i + 1i32] = i + 1i32", "out[?i + 2i32] = i + 2i32", "out[?i + 3i32] = i + 3i32",
 			"} post {", "i = i + 4i32",
 			"for L1.i i < n {", "out[?i] = i", "} post {", "i = i + 1i32")},
+		{"a counter of 64 bits", func() *ir.Kernel {
+			i, n := Local("i", ir.TInt), Local("n", ir.TInt)
+			return Kernel("k", locals(out, n), locals(i), For(i, Int(0), ir.Get(n), SetPlace(Elem(out, ir.Get(i)), i32(7)))...)
+		}, lines("i = 0",
+			"iLimit = max(n, -9223372036854775805) - 3",
+			"for L0.i.batch i < iLimit {",
+			"out[?i] = 7i32", "out[?i + 1] = 7i32", "out[?i + 2] = 7i32", "out[?i + 3] = 7i32",
+			"} post {", "i = i + 4",
+			"for L1.i i < n {", "out[?i] = 7i32", "} post {", "i = i + 1")},
 		{"a loop that includes its bound: no int32 is below the smallest one", func() *ir.Kernel {
 			i := counter()
 			list := For(i, ir.Get(n), ir.Get(n), SetPlace(Elem(out, ir.Get(i)), ir.Get(i)))
 			list[1].(*ir.Loop).Cond.(*ir.Binary).Op = ir.Le
 			return Kernel("k", locals(out, n), locals(i), list...)
 		}, lines("i = n",
-			"iLimit = int32(max(int64(n) - 2i64, -2147483648i64))",
+			"iLimit = max(n, -2147483646i32) - 2i32",
 			"for L0.i.batch i < iLimit {",
 			"out[?i] = i", "out[?i + 1i32] = i + 1i32", "out[?i + 2i32] = i + 2i32", "out[?i + 3i32] = i + 3i32",
 			"} post {", "i = i + 4i32",
@@ -69,7 +78,7 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 			l.Body = []ir.Stmt{If(Op(ir.Get(i), ir.Eq, i32(9)), &ir.Break{Label: l.Label})}
 			return Kernel("k", locals(out, n), locals(i), Body(list, SetPlace(Elem(out, Int(0)), ir.Get(i)))...)
 		}, lines("i = n", "block L0.i {",
-			"iLimit = int32(max(int64(n) - 3i64, -2147483648i64))",
+			"iLimit = max(n, -2147483645i32) - 3i32",
 			"for L1.i.batch i < iLimit {",
 			"if i == 9i32 {", "break L0.i", "if (i + 1i32) == 9i32 {", "break L0.i",
 			"if (i + 2i32) == 9i32 {", "break L0.i", "if (i + 3i32) == 9i32 {", "break L0.i",
@@ -85,7 +94,7 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 					Set(sum, Add(ir.Get(sum), Load(Elem(out, ir.Get(j)))))),
 				SetPlace(Elem(out, Int(0)), ir.Get(sum)))...)
 		}, lines("sum = 0i32", "i = 0i32",
-			"iLimit = int32(max(int64(n) - 3i64, -2147483648i64))",
+			"iLimit = max(n, -2147483645i32) - 3i32",
 			"for L0.i.batch i < iLimit {",
 			"if (uint64(i) >= uint64(len(at))) || (uint64(i + 3i32) >= uint64(len(at))) {", "break L0.i.batch",
 			"loaded = at[i]", "j = loaded", "loaded = at[i + 1i32]", "j = loaded", "loaded = at[i + 2i32]", "j = loaded", "loaded = at[i + 3i32]", "j = loaded",
@@ -101,7 +110,7 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 				For(i, i32(0), ir.Get(n), Set(sum, Load(Elem(out, ir.Get(sum))))),
 				SetPlace(Elem(out, Int(0)), ir.Get(sum)))...)
 		}, lines("sum = 0i32", "i = 0i32",
-			"iLimit = int32(max(int64(n) - 3i64, -2147483648i64))",
+			"iLimit = max(n, -2147483645i32) - 3i32",
 			"for L0.i.batch i < iLimit {",
 			"sum = out[?sum]", "sum = out[?sum]", "sum = out[?sum]", "sum = out[?sum]",
 			"} post {", "i = i + 4i32",
@@ -115,7 +124,7 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 					Set(j, Load(Elem(out, ir.Get(i)))), Set(sum, Add(ir.Get(sum), ir.Get(j)))),
 				SetPlace(Elem(out, Int(0)), ir.Get(sum)))...)
 		}, lines("sum = 0i32", "i = 0i32",
-			"iLimit = int32(max(int64(n) - 3i64, -2147483648i64))",
+			"iLimit = max(n, -2147483645i32) - 3i32",
 			"for L0.i.batch i < iLimit {",
 			"if (uint64(i) >= uint64(len(out))) || (uint64(i + 3i32) >= uint64(len(out))) {", "break L0.i.batch",
 			"loaded = out[i]", "loaded = out[i + 1i32]", "loaded = out[i + 2i32]", "loaded = out[i + 3i32]",

@@ -54,7 +54,7 @@ func (f *filler) list(list []ir.Stmt) []ir.Stmt {
 			flush()
 			s.Body = f.list(s.Body)
 		}
-		if f.words+words > mostFilled || words == 0 && !f.passes(s) {
+		if f.words+words > mostFilled || words == 0 && len(f.waiting) > 0 && !f.passes(s) {
 			flush()
 		}
 		if words == 0 {
@@ -113,7 +113,7 @@ func (f *filler) passes(s ir.Stmt) bool {
 	default:
 		return false
 	}
-	return !slices.ContainsFunc(to, func(v *ir.Local) bool { return f.needs[v] || f.uses[v].addressed })
+	return !slices.ContainsFunc(to, func(v *ir.Local) bool { return v != nil && (f.needs[v] || f.uses[v].addressed) })
 }
 
 // isShared reports whether a place is in shared memory.

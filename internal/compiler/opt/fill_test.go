@@ -10,6 +10,7 @@ import (
 
 func TestReadsOfGlobalMemoryPassWritesToSharedMemory(t *testing.T) {
 	ints := ir.SliceOf(ir.TInt32)
+	w := Local("w", ir.TInt32)
 	x, y, s := Local("x", ints), Local("y", ints), Local("s", ints)
 	tests := []struct {
 		name  string
@@ -28,6 +29,14 @@ func TestReadsOfGlobalMemoryPassWritesToSharedMemory(t *testing.T) {
 		{"checks of the tile stay where they are", true, func(i, v *ir.Local, tile func(ir.Expr) ir.Place) []ir.Stmt {
 			return []ir.Stmt{SetPlace(tile(ir.Get(i)), Load(Elem(x, ir.Get(i)))), SetPlace(tile(Int(7)), Load(Elem(y, Int(1))))}
 		}, lines("tile[?i] = x[?i]", "tile[?7] = y[?1]")},
+		{"vectors", false, func(i, v *ir.Local, tile func(ir.Expr) ir.Place) []ir.Stmt {
+			return []ir.Stmt{
+				&ir.StoreVector{Place: tile(Int(0)), Src: []ir.Expr{ir.Get(v), ir.Get(v)}},
+				&ir.LoadVector{Dst: []*ir.Local{nil, w}, Place: Elem(x, ir.Get(i))},
+				&ir.StoreVector{Place: tile(Int(2)), Src: []ir.Expr{ir.Get(v), ir.Get(w)}},
+				&ir.LoadVector{Dst: []*ir.Local{v, nil}, Place: Elem(y, ir.Get(i))},
+			}
+		}, lines("_, w = vector x[?i]", "vector tile[0] = v, v", "vector tile[2] = v, w", "v, _ = vector y[?i]")},
 		{"a read of shared memory", false, func(i, v *ir.Local, tile func(ir.Expr) ir.Place) []ir.Stmt {
 			return []ir.Stmt{SetPlace(tile(ir.Get(i)), Load(Elem(x, ir.Get(i)))), Set(v, Load(tile(Int(7)))), SetPlace(tile(Int(7)), Load(Elem(y, ir.Get(i))))}
 		}, lines("filled = x[?i]", "tile[i] = filled", "v = tile[7]", "filled = y[?i]", "tile[7] = filled")},
@@ -51,7 +60,7 @@ func TestReadsOfGlobalMemoryPassWritesToSharedMemory(t *testing.T) {
 			tile := func(at ir.Expr) ir.Place {
 				return &ir.IndexPlace{X: Shared(shared), Index: at, Check: test.index}
 			}
-			k := Kernel("k", locals(x, y, i, v), locals(s), test.body(i, v, tile)...)
+			k := Kernel("k", locals(x, y, i, v), locals(s, w), test.body(i, v, tile)...)
 			k.Shared = append(k.Shared, shared)
 			fill(k)
 			if err := ir.Verify(k, ir.StageFinal); err != nil {

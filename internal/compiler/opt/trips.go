@@ -88,7 +88,7 @@ func (e *expander) stmt(st ir.Stmt) []ir.Stmt {
 		return []ir.Stmt{st}
 	}
 	t, ok := e.found[s]
-	several := t.By != 0 && s.Unroll == ir.UnrollAsWorthwhile && !leaves(s.Body, isLoop) && t.Most <= sizeOfBatch(s, true)
+	several := t.By != 0 && s.Unroll == ir.UnrollAsWorthwhile && !leaves(s.Body, isLoop) && t.Most <= sizeOfBatch(s, 4, true)
 	if !ok || t.Most > 1 && !several {
 		return []ir.Stmt{st}
 	}

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: quern_gen_zip,
-	Sum:     "793c716b53caaac58f4ed67d36fe209f1874b4646d0ed91260b3b75481833a6e",
+	Sum:     "eaec4b47414c1c1ffeccff4e37c7025767b03f3a7b7f153be601f8ac7f3fd9e3",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
