@@ -170,15 +170,22 @@ func (w *walker) divide(e *ir.Binary, x, y *poly) *poly {
 		return w.quotientBy(x, y.c)
 	case natural && e.Op == ir.Div:
 		return w.quotient(x, y, max(ry.lo, 1))
+	case natural && rx.hi < ry.lo:
+		return x
 	case natural:
 		r := interval{0, rx.hi}
 		if ry.hi != noHi {
 			r.hi = min(r.hi, ry.hi-1)
 		}
-		var whole *poly // x - x%y
-		if !y.isConst() {
-			whole = w.times(w.quotient(x, y, max(ry.lo, 1)), y)
+		if y.isConst() {
+			less := w.quotientBy(x, y.c).scaled(y.c).plus(-1, x) // -(x%y)
+			p := w.derived(r, func(a *poly) []*poly {
+				return []*poly{y.plus(-1, a).plusConst(-1), x.plus(-1, a)}
+			})
+			w.newest().equal = less.plus(1, p)
+			return p
 		}
+		whole := w.times(w.quotient(x, y, max(ry.lo, 1)), y) // x - x%y
 		p := w.derived(r, func(a *poly) []*poly {
 			return []*poly{y.plus(-1, a).plusConst(-1), x.plus(-1, a)}
 		})

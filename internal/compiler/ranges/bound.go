@@ -49,7 +49,7 @@ func (b *bounding) search(p *poly, depth int) bool {
 	if depth == 0 || b.budget < 0 {
 		return false
 	}
-	if b.eachStep(t, b.sign, func(step *poly) bool { return b.search(p.plus(b.sign, step), depth-1) }) {
+	if b.nextOf(p, t, b.sign, func(q *poly) bool { return b.search(q, depth-1) }) {
 		return true
 	}
 	if r := b.settleSign(p, t); r != nil {
@@ -144,7 +144,7 @@ func monoPoly(m monoID) *poly {
 // hold: from above for sign 1, from below for -1.
 func (pr *prover) launchBound(p *poly, sign int64) *poly {
 	return pr.bound(p, sign, pr.isLaunch, func(u *poly) bool {
-		if !u.hasCoefsUpTo(maxCoef) {
+		if !u.hasCoefsUpTo(maxCoef) || sign*u.c > math.MaxInt32 {
 			return false
 		}
 		r := pr.rangeOf(u)

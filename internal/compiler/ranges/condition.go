@@ -17,7 +17,11 @@ func (w *walker) condition(e ir.Expr) *condition {
 	case *ir.Load:
 		if v, ok := e.Place.(*ir.VarPlace); ok {
 			if i, ok := w.index[v.Var]; ok {
-				return w.env.at(i).cond
+				c := w.env.at(i).cond
+				for _, part := range w.implied[v.Var] {
+					c = &condition{op: ir.LAnd, a: c, b: w.condition(part)}
+				}
+				return c
 			}
 		}
 	case *ir.Convert:

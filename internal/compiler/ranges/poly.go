@@ -111,6 +111,15 @@ func (m *monomials) quotient(x, y monoID) (monoID, bool) {
 	return m.of(out), true
 }
 
+// degree returns the largest number of atoms in a term of p.
+func (m *monomials) degree(p *poly) int {
+	n := 0
+	for _, t := range p.terms {
+		n = max(n, len(m.factors[t.mono]))
+	}
+	return n
+}
+
 // shape returns the shape of the terms of p.
 func (m *monomials) shape(p *poly) shapeID {
 	if p.shape != 0 {

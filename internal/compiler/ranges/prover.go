@@ -1,7 +1,9 @@
 package ranges
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -33,6 +35,7 @@ type knownQuotient struct{ x, y, q *poly }
 type atom struct {
 	rng    interval // in this scope
 	facts  []*poly
+	equal  *poly // is 0; nil if there is nothing to tell. Only proofs use it: there are too many bounds already
 	launch bool
 	base   interval // in every scope, for a launch atom
 
@@ -333,16 +336,38 @@ func (pr *prover) derive(p *poly, depth int) bool {
 		if pr.isLaunch(t.mono) {
 			continue
 		}
-		if pr.eachStep(t, -1, func(step *poly) bool {
-			return pr.derive(p.plus(-1, step), depth-1)
-		}) {
+		try := func(q *poly) bool { return pr.derive(q, depth-1) }
+		if depth == 1 { // the order does not matter: nothing follows
+			direct := func(step *poly) bool { pr.budget--; return pr.budget >= 0 && try(p.plus(-1, step)) }
+			if pr.eachStep(t, -1, direct) {
+				return true
+			}
+		} else if pr.nextOf(p, t, -1, try) {
 			return true
 		}
-		if pr.exceedsFact(p, t.mono) {
+		if pr.exceedsFact(p, t.mono) || pr.substitute(p, t, depth) {
 			return true
 		}
 	}
 	return pr.deriveCases(p, depth)
+}
+
+// substitute derives p >= 0 after replacing an atom of t by what it equals.
+func (pr *prover) substitute(p *poly, t polyTerm, depth int) bool {
+	for _, a := range pr.factors[t.mono] {
+		zero := pr.atoms[a].equal
+		if zero == nil {
+			continue
+		}
+		rest, _ := pr.quotient(t.mono, pr.self[a].terms[0].mono)
+		if pr.budget--; pr.budget < 0 {
+			return false
+		}
+		if pr.derive(p.plus(-1, pr.timesMono(zero, t.coef, rest)), depth-1) {
+			return true
+		}
+	}
+	return false
 }
 
 // exceedsFact reports whether p is at least a quantity that a fact of one of m's atoms
@@ -371,6 +396,36 @@ func (pr *prover) deriveCases(p *poly, depth int) bool {
 		a := &pr.atoms[f[0]]
 		rest := p.plus(-t.coef, pr.self[f[0]])
 		if pr.derive(rest.plus(t.coef, a.x), depth-1) && pr.derive(rest.plus(t.coef, a.y), depth-1) {
+			return true
+		}
+	}
+	return false
+}
+
+// nextOf calls try with p + sign*s for the steps s of eachStep, first with those that share
+// most terms with p, and of these with those of the lowest degree: they are most probably part
+// of a proof. It stops when try returns true.
+func (pr *prover) nextOf(p *poly, t polyTerm, sign int64, try func(*poly) bool) bool {
+	type next struct {
+		p              *poly
+		shared, degree int
+	}
+	var list []next
+	pr.eachStep(t, sign, func(step *poly) bool {
+		if q := p.plus(sign, step); q != nil {
+			list = append(list, next{q, len(p.terms) + len(step.terms) - len(q.terms), pr.degree(q)})
+		}
+		return false
+	})
+	slices.SortStableFunc(list, func(a, b next) int { return cmp.Or(b.shared-a.shared, a.degree-b.degree) })
+	for _, n := range list {
+		if pr.budget--; pr.budget < 0 {
+			return false
+		}
+		kept := pr.budget / 2 // for the others
+		pr.budget -= kept
+		found := try(n.p)
+		if pr.budget = max(pr.budget, 0) + kept; found {
 			return true
 		}
 	}
@@ -412,9 +467,6 @@ func (pr *prover) stepsOf(fact *poly, t polyTerm, sign int64, try func(*poly) bo
 		k := -sign * (t.coef / g.coef) // k*q*fact has the wanted term
 		if r := pr.monoRange(q); !(k > 0 && r.lo >= 0 || k < 0 && r.hi <= 0) {
 			continue
-		}
-		if pr.budget--; pr.budget < 0 {
-			return false
 		}
 		if step := pr.timesMono(fact, k, q); step != nil && try(step) {
 			return true

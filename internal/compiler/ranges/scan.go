@@ -2,6 +2,7 @@ package ranges
 
 import (
 	"math"
+	"slices"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -29,6 +30,9 @@ type scan struct {
 	strides map[*ir.Local]bool
 	// stable holds the array and struct parameters that never change.
 	stable map[*ir.Local]bool
+	// implied holds what a bool that is assigned several times implies: parts of the only
+	// conjunction that it is assigned besides false, which have the same value ever after.
+	implied map[*ir.Local][]ir.Expr
 }
 
 // span is a range of statement numbers.
@@ -78,7 +82,77 @@ func newScan(f *ir.Func) *scan {
 	(&assignments{scan: s}).body(f.Body)
 	s.want(f.Body)
 	s.findSizes(f.Body)
+	s.implied = s.findImplied(f, changed)
 	return s
+}
+
+// findImplied finds flags such as mine, which implies inside after the loop too:
+//
+//	inside := x < w
+//	mine := false
+//	for i := range n {
+//		mine = inside && x > i
+//	}
+func (s *scan) findImplied(f *ir.Func, changed map[*ir.Local]bool) map[*ir.Local][]ir.Expr {
+	sources := map[*ir.Local][]ir.Expr{} // nil for a result of an operation
+	v := ir.Visitor{Stmt: func(st ir.Stmt) bool {
+		if a, ok := st.(*ir.Assign); ok {
+			if dst, ok := a.Dst.(*ir.VarPlace); ok {
+				sources[dst.Var] = append(sources[dst.Var], a.Src)
+			}
+		}
+		for v := range ir.Defined(st) {
+			sources[v] = append(sources[v], nil)
+		}
+		return true
+	}}
+	v.Body(f.Body)
+	fixed := map[*ir.Local]bool{}
+	for _, v := range f.Params {
+		fixed[v] = len(sources[v]) == 0 && !changed[v]
+	}
+	for _, st := range f.Body { // not in loops
+		if a, ok := st.(*ir.Assign); ok {
+			if dst, ok := a.Dst.(*ir.VarPlace); ok {
+				fixed[dst.Var] = len(sources[dst.Var]) == 1 && !changed[dst.Var]
+			}
+		}
+	}
+	out := map[*ir.Local][]ir.Expr{}
+	for v, list := range sources {
+		if v.Type.Kind != ir.Bool || len(list) < 2 || changed[v] {
+			continue
+		}
+		list = slices.DeleteFunc(slices.Clone(list), func(e ir.Expr) bool {
+			c, ok := e.(*ir.Const)
+			return ok && c.Bits == 0
+		})
+		if len(list) == 1 && list[0] != nil {
+			out[v] = parts(nil, list[0], fixed)
+		}
+	}
+	return out
+}
+
+// parts appends copies of the parts of a conjunction that read only fixed variables.
+func parts(list []ir.Expr, e ir.Expr, fixed map[*ir.Local]bool) []ir.Expr {
+	if b, ok := e.(*ir.Binary); ok && b.Op == ir.LAnd {
+		return parts(parts(list, b.X, fixed), b.Y, fixed)
+	}
+	ok := !ir.MayFault(e)
+	v := ir.Visitor{Expr: func(e ir.Expr) bool {
+		if l, isLoad := e.(*ir.Load); isLoad {
+			v, isVar := ir.Variable(l)
+			ok = ok && isVar && fixed[v]
+			return false
+		}
+		return ok
+	}}
+	v.Value(e)
+	if !ok {
+		return list
+	}
+	return append(list, ir.CloneExpr(e))
 }
 
 // changedByParts finds the variables that can change other than by an assignment of the

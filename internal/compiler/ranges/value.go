@@ -232,6 +232,7 @@ func (w *walker) settle(check *bool, order ...*poly) {
 const (
 	alternatives = 4
 	maxPromise   = 1 << 14
+	maxDeficit   = 1 << 24 // constants above it come from the largest possible value of a variable
 )
 
 // lowest returns a polynomial over launch arguments that is a lower bound of p. It is
@@ -240,7 +241,7 @@ const (
 func (w *walker) lowest(p *poly) *poly {
 	var found []*poly
 	w.bound(p, -1, w.isLaunch, func(u *poly) bool {
-		if w.launchRange(u).hi < 0 || !u.hasCoefsUpTo(maxPromise) || slices.ContainsFunc(found, func(f *poly) bool { return w.neverBelow(f, u) }) {
+		if w.launchRange(u).hi < 0 || u.c < -maxDeficit || !u.hasCoefsUpTo(maxPromise) || slices.ContainsFunc(found, func(f *poly) bool { return w.neverBelow(f, u) }) {
 			return false
 		}
 		found = slices.DeleteFunc(found, func(f *poly) bool { return w.neverBelow(u, f) })
