@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"unsafe"
 
@@ -19,8 +20,8 @@ type Argument interface {
 	release() error
 }
 
-// Array is the argument for a slice. Its elements are numbers, or structs or arrays of
-// float32 only.
+// Array is the argument for a slice. Its elements are numbers, or structs or arrays of only
+// float32 or only float64.
 type Array[T any] struct {
 	Host []T // before a launch
 	Hand []T // after a launch, computed by the hand-written version; nil if the kernel only reads
@@ -132,7 +133,7 @@ type sequence struct {
 }
 
 type number interface {
-	~int32 | ~uint32 | ~uint8 | ~int64 | ~uint64 | ~float32
+	~int32 | ~uint32 | ~uint8 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
 func view[E number](v []E) sequence {
@@ -152,7 +153,27 @@ func numbers[T any](v []T) sequence {
 	case []float32:
 		return view(v)
 	}
+	if parts(reflect.TypeFor[T]()) == reflect.Float64 {
+		return view(as[float64](v))
+	}
+	return view(as[float32](v))
+}
+
+// parts returns the kind of the numbers of which a type consists.
+func parts(t reflect.Type) reflect.Kind {
+	switch t.Kind() {
+	case reflect.Struct:
+		return parts(t.Field(0).Type)
+	case reflect.Array:
+		return parts(t.Elem())
+	default:
+		return t.Kind()
+	}
+}
+
+// as returns the numbers of which the elements of v consist.
+func as[E, T any](v []T) []E {
+	var number E
 	var element T
-	floats := len(v) * int(unsafe.Sizeof(element)/4)
-	return view(unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(v))), floats))
+	return unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(element)/unsafe.Sizeof(number)))
 }
