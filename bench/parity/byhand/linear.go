@@ -128,9 +128,14 @@ func invert(m *[kernels.InverseSize][kernels.InverseSize]float32) {
 			row := &m[r]
 			f := row[k]
 			row[k] = 0
-			for c := range row {
-				row[c] -= f * pivot[c]
-			}
+			row[0] -= f * pivot[0]
+			row[1] -= f * pivot[1]
+			row[2] -= f * pivot[2]
+			row[3] -= f * pivot[3]
+			row[4] -= f * pivot[4]
+			row[5] -= f * pivot[5]
+			row[6] -= f * pivot[6]
+			row[7] -= f * pivot[7]
 		}
 	}
 }

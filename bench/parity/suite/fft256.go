@@ -12,7 +12,7 @@ import (
 
 func fft256(z Size) *Case {
 	const n = kernels.RowSize
-	rows := z.of(8, 2048, 1<<17)
+	rows := z.of(8, 4096, 1<<17)
 	twiddles := make([]kernel.Vec2[float32], n)
 	for k := range twiddles {
 		sin, cos := math.Sincos(-2 * math.Pi * float64(k) / n)

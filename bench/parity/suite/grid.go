@@ -10,7 +10,7 @@ import (
 
 func hotspot(z Size) *Case {
 	const rx, ry, rz, step = 0.1, 0.1, 0.0125, 0.5
-	w, h, steps := z.of(50, 1024, 8192), z.of(37, 1024, 4096), z.of(3, 2, 2)
+	w, h, steps := z.of(50, 2048, 8192), z.of(37, 1024, 4096), z.of(3, 2, 2)
 	inner := kernels.HotspotSide - 2*steps
 	temperature, power := in(random(w*h, between(320, 340))), in(random(w*h, between(0, 0.5)))
 	dst := out[float32](w*h, rounding)
@@ -41,7 +41,7 @@ func srad1(z Size) *Case {
 
 func srad2(z Size) *Case {
 	const lambda = 0.5
-	w, h := z.of(50, 1024, 4096), z.of(37, 1024, 4096)
+	w, h := z.of(50, 2048, 4096), z.of(37, 2048, 4096)
 	difference := func() *Array[float32] { return in(random(w*h, between(-1, 1))) }
 	dn, ds, dw, de := difference(), difference(), difference(), difference()
 	c, image := in(random(w*h, between(0, 1))), inOut(random(w*h, between(1, 2)), rounding)
@@ -54,7 +54,7 @@ func srad2(z Size) *Case {
 }
 
 func fdtd(z Size) *Case {
-	w, h := z.of(50, 2048, 8192), z.of(37, 2048, 4096)
+	w, h := z.of(50, 4096, 8192), z.of(37, 2048, 4096)
 	field := func() []float32 { return random(w*h, between(-1, 1)) }
 	ex, ey, hz := in(field()), in(field()), inOut(field(), rounding)
 	return &Case{
@@ -79,7 +79,7 @@ func stencil27(z Size) *Case {
 }
 
 func jacobi(z Size) *Case {
-	w, h := z.of(50, 2048, 8192), z.of(37, 2048, 8192)
+	w, h := z.of(50, 4096, 8192), z.of(37, 2048, 8192)
 	src, dst := in(random(w*h, between(-1, 1))), inOut(make([]float32, w*h), rounding)
 	return &Case{
 		Name: "jacobi", Kernel: kernels.Jacobi, Grid: plane(w, h),

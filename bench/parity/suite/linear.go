@@ -121,7 +121,7 @@ func lu4(z Size) *Case {
 
 // spmvWarp multiplies a matrix with up to 63 elements per row, in random columns.
 func spmvWarp(z Size) *Case {
-	rows := z.of(301, 1<<17, 1<<20)
+	rows := z.of(301, 1<<18, 1<<20)
 	starts := make([]int32, rows+1)
 	for i := range rows {
 		starts[i+1] = starts[i] + rand.Int32N(64)

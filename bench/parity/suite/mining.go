@@ -55,7 +55,7 @@ func kmeans(z Size) *Case {
 
 func backprop(z Size) *Case {
 	const tile = kernels.BackpropTile
-	n, hidden := z.of(48, 8192, 65536), z.of(32, 1024, 1024)
+	n, hidden := z.of(48, 16384, 65536), z.of(32, 1024, 1024)
 	// Launches multiply the weights again and again; they neither vanish nor overflow.
 	inputs := in(random(n, between(0.98, 1.02)))
 	weights, sums := inOut(random(n*hidden, between(-1, 1)), rounding), out[float32](n/tile*hidden, rounding)

@@ -25,7 +25,7 @@ const (
 )
 
 func particlesAOS(z Size) *Case {
-	n := z.of(300, 1<<20, 1<<23)
+	n := z.of(300, 1<<21, 1<<23)
 	symmetric := between(-1, 1)
 	particles := inOut(random(n, func(r *rand.Rand) kernels.Particle {
 		return kernels.Particle{
@@ -43,7 +43,7 @@ func particlesAOS(z Size) *Case {
 }
 
 func particlesSOA(z Size) *Case {
-	n := z.of(300, 1<<20, 1<<23)
+	n := z.of(300, 1<<21, 1<<23)
 	field := func(lo, hi float32) *Array[float32] { return inOut(random(n, between(lo, hi)), rounding) }
 	px, py, pz := field(-1, 1), field(-1, 1), field(-1, 1)
 	vx, vy, vz := field(-1, 1), field(-1, 1), field(-1, 1)
@@ -60,7 +60,7 @@ func particlesSOA(z Size) *Case {
 
 func lavaMD(z Size) *Case {
 	const a2 = 0.5
-	boxes, per := z.of(3, 3, 12), z.of(5, 100, 100)
+	boxes, per := z.of(3, 3, 12), z.of(5, 64, 100)
 	n := boxes * boxes * boxes * per
 	coordinate := between(0.1, 1)
 	positions := in(random(n, func(r *rand.Rand) kernel.Vec4[float32] {
