@@ -103,7 +103,8 @@ func lu4(z Size) *Case {
 			m[i] = double(r)
 		}
 		for i := range 4 {
-			m[i*4+(i+1)%4] += 4 // well conditioned, but the pivots are off the diagonal
+			m[i*4+i] = 0 // well conditioned, but not without pivoting
+			m[i*4+(i+1)%4] += 4
 		}
 		return m
 	}

@@ -41,9 +41,9 @@ func bfs(z Size) *Case {
 
 func kmeans(z Size) *Case {
 	n, k, d := z.of(300, 1<<15, 1<<20), z.of(5, 16, 16), z.of(7, 32, 32)
-	// Sums of squares of such whole numbers are exact.
-	grey := func(r *rand.Rand) float32 { return float32(r.IntN(256)) }
-	features, centers := in(random(n*d, grey)), in(random(k*d, grey))
+	// Distances are exact, and some points have several nearest centers.
+	few := func(r *rand.Rand) float32 { return float32(r.IntN(4)) }
+	features, centers := in(random(n*d, few)), in(random(k*d, few))
 	nearest := out[int32](n, exact)
 	return &Case{
 		Name: "kmeans", Kernel: kernels.KMeans, Grid: linear(n),
