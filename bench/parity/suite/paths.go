@@ -8,7 +8,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// Dynamic programming: kernels whose results depend on their neighbors' results.
+// Best paths through grids of costs or scores.
 
 // below returns a source of random numbers in [0, n).
 func below(n int32) func(r *rand.Rand) int32 {
