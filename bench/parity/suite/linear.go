@@ -128,7 +128,7 @@ func spmvWarp(z Size) *Case {
 		starts[i+1] = starts[i] + rand.Int32N(64)
 	}
 	elements := int(starts[rows])
-	s, c := in(starts), in(random(elements, below(int32(rows))))
+	s, c := in(starts), in(random(elements, upTo(int32(rows))))
 	v, x := in(random(elements, between(-1, 1))), in(random(rows, between(-1, 1)))
 	y := out[float32](rows, rounding)
 	return &Case{

@@ -29,10 +29,10 @@ func bfs(z Size) *Case {
 			visited[v/32] |= 1 << (v % 32)
 		}
 	}
-	s, e := in(starts), in(random(int(starts[n]), below(int32(n))))
+	s, e := in(starts), in(random(int(starts[n]), upTo(int32(n))))
 	f, v, next := in(frontier), in(visited), inOut(make([]uint32, len(frontier)), exact)
 	return &Case{
-		Name: "bfs", Kernel: kernels.BFS, Grid: linear(n),
+		Name: "bfs", Kernel: kernels.BFS, Grid: flat(n),
 		Args: []any{s, e, f, v, next},
 		Unit: Items, Work: float64(examined),
 		ByHand: func() { byhand.BFS(s.Host, e.Host, f.Host, v.Host, next.Hand) },
@@ -46,7 +46,7 @@ func kmeans(z Size) *Case {
 	features, centers := in(random(n*d, few)), in(random(k*d, few))
 	nearest := out[int32](n, exact)
 	return &Case{
-		Name: "kmeans", Kernel: kernels.KMeans, Grid: linear(n),
+		Name: "kmeans", Kernel: kernels.KMeans, Grid: flat(n),
 		Args: []any{n, k, d, features, centers, nearest},
 		Unit: Flops, Work: 3 * float64(n) * float64(k) * float64(d),
 		ByHand: func() { byhand.KMeans(n, k, d, features.Host, centers.Host, nearest.Hand) },

@@ -11,8 +11,8 @@ import (
 
 // Particles and trajectories.
 
-// linear returns a grid for n elements with blocks of 256 threads.
-func linear(n int) gpu.Grid {
+// flat returns a grid for n elements with blocks of 256 threads.
+func flat(n int) gpu.Grid {
 	return gpu.Blocks(gpu.Dim3{X: ceilDiv(n, 256)}, gpu.Dim3{X: 256})
 }
 
@@ -35,7 +35,7 @@ func particlesAOS(z Size) *Case {
 		}
 	}), rounding)
 	return &Case{
-		Name: "particles_aos", Kernel: kernels.ParticlesAOS, Grid: linear(n),
+		Name: "particles_aos", Kernel: kernels.ParticlesAOS, Grid: flat(n),
 		Args: []any{float32(particleStep), particles},
 		Unit: Bytes, Work: particleBytes * float64(n),
 		ByHand: func() { byhand.ParticlesAOS(particleStep, particles.Hand) },
@@ -49,7 +49,7 @@ func particlesSOA(z Size) *Case {
 	vx, vy, vz := field(-1, 1), field(-1, 1), field(-1, 1)
 	mass, age := in(random(n, between(0, 2))), field(0, 1)
 	return &Case{
-		Name: "particles_soa", Kernel: kernels.ParticlesSOA, Grid: linear(n),
+		Name: "particles_soa", Kernel: kernels.ParticlesSOA, Grid: flat(n),
 		Args: []any{float32(particleStep), px, py, pz, vx, vy, vz, mass, age},
 		Unit: Bytes, Work: particleBytes * float64(n),
 		ByHand: func() {
@@ -90,7 +90,7 @@ func lorenz(z Size) *Case {
 		return kernel.V3(5*double(r), 5*double(r), 20+5*double(r))
 	}), Agreement{Tolerance: 1e-8})
 	return &Case{
-		Name: "lorenz", Kernel: kernels.Lorenz, Grid: linear(n),
+		Name: "lorenz", Kernel: kernels.Lorenz, Grid: flat(n),
 		Args: []any{steps, float64(h), float64(sigma), float64(rho), float64(beta), states},
 		Unit: Flops, Work: LorenzFlops * float64(n) * float64(steps),
 		ByHand: func() { byhand.Lorenz(steps, h, sigma, rho, beta, states.Hand) },

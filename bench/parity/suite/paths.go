@@ -10,15 +10,15 @@ import (
 
 // Best paths through grids of costs or scores.
 
-// below returns a source of random numbers in [0, n).
-func below(n int32) func(r *rand.Rand) int32 {
+// upTo returns a source of random numbers in [0, n).
+func upTo(n int32) func(r *rand.Rand) int32 {
 	return func(r *rand.Rand) int32 { return r.Int32N(n) }
 }
 
 func pathfinder(z Size) *Case {
 	cols, steps := z.of(1000, 1<<18, 1<<22), z.of(5, 20, 20)
 	const start = 1
-	wall, src := in(random(cols*(start+steps), below(10))), in(random(cols, below(100)))
+	wall, src := in(random(cols*(start+steps), upTo(10))), in(random(cols, upTo(100)))
 	dst := out[int32](cols, exact)
 	return &Case{
 		Name: "pathfinder", Kernel: kernels.Pathfinder,
@@ -34,7 +34,7 @@ func needle(z Size) *Case {
 	n, pairs, diagonal := z.of(96, 256, 512), z.of(3, 384, 512), z.of(2, 7, 15)
 	letter := func(r *rand.Rand) uint8 { return "ACGT"[r.IntN(4)] }
 	a, b := in(random(pairs*n, letter)), in(random(pairs*n, letter))
-	scores := inOut(random(pairs*(n+1)*(n+1), below(50)), exact)
+	scores := inOut(random(pairs*(n+1)*(n+1), upTo(50)), exact)
 	return &Case{
 		Name: "needle", Kernel: kernels.Needle,
 		Grid: gpu.Blocks(gpu.Dim3{X: diagonal + 1, Y: pairs}, gpu.Dim3{X: kernels.NeedleTile}),
