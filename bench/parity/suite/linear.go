@@ -28,13 +28,13 @@ func atax1(z Size) *Case {
 }
 
 func atax2(z Size) *Case {
-	rows, cols := z.of(37, 1024, 1024), z.of(300, 16384, 65536)
+	rows, cols := z.of(37, 1024, 1024), z.of(300, 32768, 65536)
 	return matrixVector(&Case{Name: "atax2", Kernel: kernels.ATAX2}, rows, cols, cols, byhand.ATAX2)
 }
 
 func gemm64(z Size) *Case {
 	const alpha, beta = 0.5, 0.25
-	n := z.of(64, 512, 2048)
+	n := z.of(64, 384, 2048)
 	matrix := func() []float32 { return random(n*n, between(-1, 1)) }
 	a, b, c := in(matrix()), in(matrix()), inOut(matrix(), Agreement{Tolerance: 1e-6 * float64(n)})
 	return &Case{
