@@ -2,7 +2,7 @@ package byhand
 
 import "quern.dev/bench/parity/kernels"
 
-// Hotspot computes steps of the temperature of a w x h chip.
+// Hotspot simulates the temperatures of a w x h chip for a number of steps.
 func Hotspot(w, h, steps int, rx, ry, rz, step float32, temperature, power, out []float32) {
 	from, to, spare := temperature, out, make([]float32, w*h)
 	if steps%2 == 0 { // the last step writes to out

@@ -11,9 +11,9 @@ const (
 	Ambient = 80
 )
 
-// hotspot computes steps of the temperature of a w x h chip (Rodinia, hotspot). rx, ry and
-// rz are the conductances to the neighbors in a row, in a column and to the air, step is the
-// time step over the capacitance.
+// hotspot simulates the temperatures of a w x h chip for a number of steps (Rodinia,
+// hotspot). rx, ry and rz are the conductances along rows, along columns and to the air.
+// step is the length of a step divided by the capacitance of a cell.
 //
 //quern:kernel block=16x16 also=unchecked
 func hotspot(t kernel.Thread, w, h, steps int, rx, ry, rz, step float32, temperature, power, out []float32) {

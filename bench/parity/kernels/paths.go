@@ -51,8 +51,7 @@ func pathfinder(t kernel.Thread, cols, start, steps int, wall, src, dst []int32)
 
 // needle computes one diagonal of tiles of the scores of global alignments (Needleman and
 // Wunsch; Rodinia, nw). Sequences have n letters, and each pair has (n+1) x (n+1) scores.
-// Blocks (x, y) compute the tile in column x of the diagonal of pair y. penalty is the cost
-// of a gap.
+// Block (x, y) computes the tile in column x of pair y. penalty is the cost of a gap.
 //
 //quern:kernel block=32 also=unchecked
 func needle(t kernel.Thread, n, diagonal int, penalty int32, a, b []uint8, scores []int32) {
