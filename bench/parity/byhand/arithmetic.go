@@ -55,7 +55,7 @@ func NBody(bodies []kernels.Body, accelerations []kernels.Acceleration) {
 
 // Matmul multiplies row-major matrices, C = A*B, where A is m x k and B is k x n, in parts
 // of rows and of B that fit in the cache.
-func Matmul(m, n, k int, a, b, c []float32) {
+func Matmul[T float32 | float64](m, n, k int, a, b, c []T) {
 	const depth = 64
 	parallel(m, func(lo, hi int) {
 		clear(c[lo*n : hi*n])

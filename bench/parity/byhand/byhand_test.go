@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quern.dev/bench/parity/kernels"
+	"quern.dev/kernel"
 )
 
 // The kernels are tested against this package, and this package against independent
@@ -93,5 +94,144 @@ func TestAlignScoresTheBestLocalAlignment(t *testing.T) {
 	// GATT, a gap, CA.
 	if want := int32(6*kernels.ScoreMatch + kernels.ScoreGap); scores[0] != want {
 		t.Errorf("the score is %d, want %d", scores[0], want)
+	}
+}
+
+func TestInv8InvertsMatrices(t *testing.T) {
+	const size, n = kernels.InverseSize, 19
+	in, out := make([]float32, size*size*n), make([]float32, size*size*n)
+	for e := range size * size {
+		for i := range n {
+			in[e*n+i] = rand.Float32()
+			if e%(size+1) == 0 {
+				in[e*n+i] += 10
+			}
+		}
+	}
+	Inv8(n, in, out)
+	for i := range n {
+		for r := range size {
+			for c := range size {
+				var sum, want float64
+				for k := range size {
+					sum += float64(in[(r*size+k)*n+i]) * float64(out[(k*size+c)*n+i])
+				}
+				if r == c {
+					want = 1
+				}
+				if math.Abs(sum-want) > 1e-5 {
+					t.Fatalf("element (%d, %d) of matrix %d times its inverse is %v, want %v", r, c, i, sum, want)
+				}
+			}
+		}
+	}
+}
+
+func TestLU4SolvesTheEquations(t *testing.T) {
+	a, b, x := make([][16]float64, 20), make([][4]float64, 20), make([][4]float64, 20)
+	for i := range a {
+		for e := range a[i] {
+			a[i][e] = rand.Float64()
+		}
+		for r := range 4 {
+			a[i][4*r+(r+i)%4] += 4 // the largest elements are off the diagonal in most
+			b[i][r] = rand.Float64()
+		}
+	}
+	LU4(a, b, x)
+	for i := range a {
+		for r := range 4 {
+			sum := 0.0
+			for c := range 4 {
+				sum += a[i][4*r+c] * x[i][c]
+			}
+			if math.Abs(sum-b[i][r]) > 1e-12 {
+				t.Errorf("equation %d of system %d yields %v, want %v", r, i, sum, b[i][r])
+			}
+		}
+	}
+}
+
+func TestFFT256IsTheDiscreteFourierTransform(t *testing.T) {
+	const n = kernels.RowSize
+	twiddles, in, out := make([]kernel.Vec2[float32], n), make([]kernel.Vec2[float32], 2*n), make([]kernel.Vec2[float32], 2*n)
+	for k := range twiddles {
+		sin, cos := math.Sincos(-2 * math.Pi * float64(k) / n)
+		twiddles[k] = kernel.V2(float32(cos), float32(sin))
+	}
+	for i := range in {
+		in[i] = kernel.V2(rand.Float32(), rand.Float32())
+	}
+	FFT256(twiddles, in, out)
+	for _, k := range []int{0, 1, 3, 4, 65, 100, 255} {
+		var want complex128
+		for i, v := range in[n:] {
+			want += complex(float64(v.X), float64(v.Y)) * cmplx.Exp(complex(0, -2*math.Pi*float64(k*i%n)/n))
+		}
+		if got := complex(float64(out[n+k].X), float64(out[n+k].Y)); cmplx.Abs(got-want) > 1e-3 {
+			t.Errorf("frequency %d is %v, want %v", k, got, want)
+		}
+	}
+}
+
+func TestNeedleScoresAGlobalAlignment(t *testing.T) {
+	const n, penalty = kernels.NeedleTile, 2
+	a, b := make([]uint8, n), make([]uint8, n)
+	for i := range a {
+		a[i] = "ACGT"[i%4]
+	}
+	copy(b, a[1:]) // one gap on both sides
+	b[n-1] = '-'
+	scores := make([]int32, (n+1)*(n+1))
+	for i := range n + 1 {
+		scores[i], scores[i*(n+1)] = int32(-penalty*i), int32(-penalty*i)
+	}
+	Needle(n, 0, penalty, a, b, scores)
+	if got, want := scores[len(scores)-1], int32((n-1)*kernels.NeedleMatch-2*penalty); got != want {
+		t.Errorf("the score is %d, want %d", got, want)
+	}
+}
+
+func TestPathfinderFindsTheCheapestPath(t *testing.T) {
+	const cols, rows = 3, 3
+	wall := []int32{
+		0, 0, 0,
+		1, 5, 9,
+		9, 5, 1,
+	}
+	costs := make([]int32, cols)
+	Pathfinder(cols, 1, rows-1, wall, wall[:cols], costs)
+	if want := []int32{10, 6, 6}; !slices.Equal(costs, want) {
+		t.Errorf("the costs are %d, want %d", costs, want)
+	}
+}
+
+func TestLorenzConservesFixedPoints(t *testing.T) {
+	const sigma, rho, beta = 10, 28, 8. / 3
+	at := math.Sqrt(beta * (rho - 1))
+	states := []kernel.Vec3[float64]{kernel.V3(0., 0, 0), kernel.V3(at, at, rho-1), kernel.V3(1., 0, 0)}
+	Lorenz(100, 0.001, sigma, rho, beta, states)
+	for i, want := range []kernel.Vec3[float64]{{}, {X: at, Y: at, Z: rho - 1}} {
+		if d := states[i].Sub(want); d.Dot(d) > 1e-20 {
+			t.Errorf("fixed point %d is %v, want %v", i, states[i], want)
+		}
+	}
+	if states[2].Y == 0 {
+		t.Error("another point does not move")
+	}
+}
+
+func TestBFSVisitsNeighborsOnce(t *testing.T) {
+	// A ring of 40 vertices with edges in both directions.
+	const n = 40
+	starts, edges := make([]int32, n+1), make([]int32, 0, 2*n)
+	for v := range n {
+		edges = append(edges, int32((v+1)%n), int32((v+n-1)%n))
+		starts[v+1] = int32(len(edges))
+	}
+	frontier, visited, next := []uint32{1 << 1, 1 << 1}, []uint32{1<<0 | 1<<1, 1 << 1}, make([]uint32, 2)
+	BFS(starts, edges, frontier, visited, next)
+	if want := []uint32{1 << 2, 1<<0 | 1<<2}; !slices.Equal(next, want) {
+		t.Errorf("the next vertices are %b, want %b", next, want)
 	}
 }

@@ -24,4 +24,29 @@ var (
 	SHA256       = kernels.Pair{Checked: quernSha256, Unchecked: quernSha256Unchecked}
 	TensorMatmul = kernels.Pair{Checked: quernTensorMatmul, Unchecked: quernTensorMatmulUnchecked}
 	ChaCha20     = kernels.Pair{Checked: quernChacha20, Unchecked: quernChacha20Unchecked}
+
+	Hotspot      = kernels.Pair{Checked: quernHotspot, Unchecked: quernHotspotUnchecked}
+	SRAD1        = kernels.Pair{Checked: quernSrad1, Unchecked: quernSrad1Unchecked}
+	SRAD2        = kernels.Pair{Checked: quernSrad2, Unchecked: quernSrad2Unchecked}
+	FDTD         = kernels.Pair{Checked: quernFdtd, Unchecked: quernFdtdUnchecked}
+	Stencil27    = kernels.Pair{Checked: quernStencil27, Unchecked: quernStencil27Unchecked}
+	Jacobi       = kernels.Pair{Checked: quernJacobi, Unchecked: quernJacobiUnchecked}
+	Pathfinder   = kernels.Pair{Checked: quernPathfinder, Unchecked: quernPathfinderUnchecked}
+	Needle       = kernels.Pair{Checked: quernNeedle, Unchecked: quernNeedleUnchecked}
+	ATAX1        = kernels.Pair{Checked: quernAtax1, Unchecked: quernAtax1Unchecked}
+	ATAX2        = kernels.Pair{Checked: quernAtax2, Unchecked: quernAtax2Unchecked}
+	GEMM64       = kernels.Pair{Checked: quernGemm64, Unchecked: quernGemm64Unchecked}
+	DGEMM        = kernels.Pair{Checked: quernDgemm, Unchecked: quernDgemmUnchecked}
+	LUD          = kernels.Pair{Checked: quernLud, Unchecked: quernLudUnchecked}
+	Inv8         = kernels.Pair{Checked: quernInv8, Unchecked: quernInv8Unchecked}
+	LU4          = kernels.Pair{Checked: quernLu4, Unchecked: quernLu4Unchecked}
+	SpMVWarp     = kernels.Pair{Checked: quernSpmvWarp, Unchecked: quernSpmvWarpUnchecked}
+	ParticlesAOS = kernels.Pair{Checked: quernParticlesAOS, Unchecked: quernParticlesAOSUnchecked}
+	ParticlesSOA = kernels.Pair{Checked: quernParticlesSOA, Unchecked: quernParticlesSOAUnchecked}
+	LavaMD       = kernels.Pair{Checked: quernLavaMD, Unchecked: quernLavaMDUnchecked}
+	Lorenz       = kernels.Pair{Checked: quernLorenz, Unchecked: quernLorenzUnchecked}
+	BFS          = kernels.Pair{Checked: quernBfs, Unchecked: quernBfsUnchecked}
+	KMeans       = kernels.Pair{Checked: quernKmeans, Unchecked: quernKmeansUnchecked}
+	Backprop     = kernels.Pair{Checked: quernBackprop, Unchecked: quernBackpropUnchecked}
+	FFT256       = kernels.Pair{Checked: quernFft256, Unchecked: quernFft256Unchecked}
 )
