@@ -10,7 +10,7 @@ const IntegralThreads = 256
 //quern:kernel block=IntegralThreads also=unchecked
 func integral(t kernel.Thread, w int, in []uint8, out []uint32) {
 	warps := kernel.Shared[[IntegralThreads / 32]uint32](t)
-	row := t.BlockIdx.Y * w
+	row := t.BlockIdx.X * w
 	var carry uint32 // sum of the pixels to the left of the tile
 	for left := 0; left < w; left += IntegralThreads {
 		x := left + t.ThreadIdx.X

@@ -5,7 +5,7 @@ import "quern.dev/kernel"
 const isingEach = 4 // spins per thread
 
 // ising updates the spins of one color of a checkerboard with the Metropolis algorithm. A
-// spin of the w x h torus is 1 or -1, and w is a multiple of 8. chances has the
+// spin of the w x h torus is 1 or -1, w is a multiple of 8 and h even. chances has the
 // probability of a flip if the product of the spin with the sum of its neighbors is -4,
 // -2, 0, 2 and 4. Each thread updates four spins of a row.
 //

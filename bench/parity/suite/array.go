@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"unsafe"
 
@@ -20,7 +21,7 @@ type Argument interface {
 }
 
 // Array is the argument for a slice. Its elements are numbers, or structs or arrays of
-// float32 only.
+// one type of number.
 type Array[T any] struct {
 	Host []T // before a launch
 	Hand []T // after a launch, computed by the hand-written version; nil if the kernel only reads
@@ -132,27 +133,44 @@ type sequence struct {
 }
 
 type number interface {
-	~int32 | ~uint32 | ~uint8 | ~int64 | ~uint64 | ~float32
+	~int8 | ~uint8 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
-func view[E number](v []E) sequence {
-	return sequence{len(v), func(i int) float64 { return float64(v[i]) }}
-}
-
+// numbers returns a view of all numbers of an array.
 func numbers[T any](v []T) sequence {
-	switch v := any(v).(type) {
-	case []uint8:
-		return view(v)
-	case []int32:
-		return view(v)
-	case []uint32:
-		return view(v)
-	case []uint64:
-		return view(v)
-	case []float32:
-		return view(v)
+	element := reflect.TypeFor[T]()
+	number := element
+	for number.Kind() == reflect.Array || number.Kind() == reflect.Struct {
+		if number.Kind() == reflect.Array {
+			number = number.Elem()
+		} else {
+			number = number.Field(0).Type
+		}
 	}
-	var element T
-	floats := len(v) * int(unsafe.Sizeof(element)/4)
-	return view(unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(v))), floats))
+	first, n := unsafe.Pointer(unsafe.SliceData(v)), len(v)*int(element.Size()/number.Size())
+	switch number.Kind() {
+	case reflect.Int8:
+		return view((*int8)(first), n)
+	case reflect.Uint8:
+		return view((*uint8)(first), n)
+	case reflect.Int32:
+		return view((*int32)(first), n)
+	case reflect.Uint32:
+		return view((*uint32)(first), n)
+	case reflect.Int64:
+		return view((*int64)(first), n)
+	case reflect.Uint64:
+		return view((*uint64)(first), n)
+	case reflect.Float32:
+		return view((*float32)(first), n)
+	case reflect.Float64:
+		return view((*float64)(first), n)
+	default:
+		panic(fmt.Sprintf("suite: elements of type %v cannot be compared", element))
+	}
+}
+
+func view[E number](first *E, n int) sequence {
+	v := unsafe.Slice(first, n)
+	return sequence{n, func(i int) float64 { return float64(v[i]) }}
 }
