@@ -27,7 +27,7 @@ func aes(z Size) *Case {
 }
 
 func sha3(z Size) *Case {
-	n := z.of(150, 1<<15, 1<<22)
+	n := z.of(150, 1<<14, 1<<21)
 	messages := in(random(n*kernels.SHA3MessageWords, func(r *rand.Rand) uint64 { return r.Uint64() }))
 	digests := out[uint64](n*kernels.SHA3DigestWords, exact)
 	return &Case{

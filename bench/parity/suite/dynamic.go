@@ -23,7 +23,7 @@ func knapsack(z Size) *Case {
 }
 
 func fold(z Size) *Case {
-	count, length := z.of(3, 64, 1<<12), z.of(43, kernels.FoldLength, kernels.FoldLength)
+	count, length := z.of(3, 16, 1<<12), z.of(43, kernels.FoldLength, kernels.FoldLength)
 	sequences := in(random(count*length, func(r *rand.Rand) uint8 { return "ACGU"[r.IntN(4)] }))
 	pairs := out[int32](count, exact)
 	return &Case{

@@ -13,7 +13,7 @@ import (
 
 func binomial(z Size) *Case {
 	const rate, volatility = 0.02, 0.3
-	options, steps := z.of(3, 128, 1<<13), z.of(61, kernels.BinomialLeaves-1, kernels.BinomialLeaves-1)
+	options, steps := z.of(3, 64, 1<<13), z.of(61, kernels.BinomialLeaves-1, kernels.BinomialLeaves-1)
 	spots, strikes, years := in(random(options, between(5, 30))), in(random(options, between(5, 30))), in(random(options, between(0.25, 2)))
 	// Rounding of a rise in price enters with the power of the number of steps.
 	puts := out[float32](options, Agreement{Tolerance: 1e-3})
@@ -30,7 +30,7 @@ func binomial(z Size) *Case {
 
 func asian(z Size) *Case {
 	const spot, strike, rate, volatility, years = 100, 98, 0.03, 0.25, 1
-	paths, rounds := z.of(700, 1<<14, 1<<22), z.of(3, 16, 16)
+	paths, rounds := z.of(700, 1<<12, 1<<22), z.of(3, 16, 16)
 	step := years / float64(4*rounds)
 	drift, deviation := float32((rate-volatility*volatility/2)*step), float32(volatility*math.Sqrt(step))
 	seed := rand.Uint64()

@@ -35,7 +35,7 @@ func below(n int) func(r *rand.Rand) int32 {
 // about 18 on average.
 func pagerank(z Size) *Case {
 	const damping = 0.85
-	pages := z.of(501, 1<<17, 1<<20)
+	pages := z.of(501, 1<<18, 1<<21)
 	starts := offsets(pages, func(int) int { return int(4 / (rand.Float32() + 0.01)) })
 	links := int(starts[pages])
 	s, sources := in(starts), in(random(links, below(pages)))
@@ -56,7 +56,7 @@ func pagerank(z Size) *Case {
 // numbers.
 func triangles(z Size) *Case {
 	const near = 48
-	nodes := z.of(151, 1<<15, 1<<19)
+	nodes := z.of(151, 1<<14, 1<<19)
 	starts := make([]int32, nodes+1)
 	var begins, ends []int32
 	for u := range nodes {
@@ -78,7 +78,7 @@ func triangles(z Size) *Case {
 }
 
 func relax(z Size) *Case {
-	nodes := z.of(501, 1<<17, 1<<21)
+	nodes := z.of(501, 1<<18, 1<<21)
 	starts := offsets(nodes, func(int) int { return 4 + rand.IntN(9) })
 	edges := int(starts[nodes])
 	known := random(nodes, func(r *rand.Rand) int32 {

@@ -16,7 +16,7 @@ import (
 // per cell, so that none are very close to each other.
 func lennardJones(z Size) *Case {
 	const edge, cutoff, spacing = 2.5, 2.5, 1.25
-	cells := z.of(3, 20, 64)
+	cells := z.of(3, 12, 64)
 	starts := make([]int32, 1, cells*cells*cells+1)
 	var particles []kernel.Vec4[float32]
 	at := func(cell, point int) float32 {
@@ -62,7 +62,7 @@ func ising(z Size) *Case {
 
 func wave(z Size) *Case {
 	const courant = 0.1 // square of the Courant number
-	nx, ny, nz := z.of(45, 256, 512), z.of(19, 128, 512), z.of(11, 64, 256)
+	nx, ny, nz := z.of(45, 256, 512), z.of(19, 128, 512), z.of(11, 40, 256)
 	weights := kernels.WaveWeights{-205. / 72, 8. / 5, -1. / 5, 8. / 315, -1. / 560}
 	for i := range weights {
 		weights[i] *= courant

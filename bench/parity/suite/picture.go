@@ -15,7 +15,7 @@ func anyByte(r *rand.Rand) uint8 { return uint8(r.Uint32()) }
 
 func bilateral(z Size) *Case {
 	const radius, sharpness = kernels.BilateralRadius, 8
-	w, h := z.of(45, 256, 4096), z.of(19, 256, 4096)
+	w, h := z.of(45, 128, 4096), z.of(19, 128, 4096)
 	var weights kernels.BilateralWeights
 	for y := range weights {
 		for x := range weights[y] {
@@ -33,7 +33,7 @@ func bilateral(z Size) *Case {
 }
 
 func median(z Size) *Case {
-	w, h := z.of(45, 1024, 16384), z.of(37, 1024, 8192)
+	w, h := z.of(45, 1024, 16384), z.of(37, 512, 8192)
 	src, dst := in(random(w*h, anyByte)), out[uint8](w*h, exact)
 	return &Case{
 		Name: "median", Kernel: kernels.Median, Grid: plane(w, h),
@@ -59,7 +59,7 @@ func yuv(z Size) *Case {
 }
 
 func integral(z Size) *Case {
-	w, h := z.of(601, 2048, 8192), z.of(5, 2048, 8192)
+	w, h := z.of(601, 4096, 8192), z.of(5, 4096, 8192)
 	src, dst := in(random(w*h, anyByte)), out[uint32](w*h, exact)
 	return &Case{
 		Name: "integral", Kernel: kernels.Integral,

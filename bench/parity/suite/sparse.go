@@ -17,7 +17,7 @@ func nearColumn(r *rand.Rand, row, columns int) int32 {
 // ell multiplies a matrix with 12 to 16 elements per row.
 func ell(z Size) *Case {
 	const width = 16
-	rows := z.of(301, 1<<16, 1<<21)
+	rows := z.of(301, 1<<19, 1<<21)
 	places := make([]int32, width*rows)
 	elements := 0
 	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
@@ -44,7 +44,7 @@ func ell(z Size) *Case {
 // bsr multiplies a matrix with 8 to 23 blocks per row of blocks.
 func bsr(z Size) *Case {
 	const side = kernels.BSRSide
-	rows := z.of(77, 1<<13, 1<<18)
+	rows := z.of(77, 1<<16, 1<<18)
 	starts := offsets(rows, func(int) int { return 8 + rand.IntN(16) })
 	blocks := int(starts[rows])
 	places := make([]int32, blocks)

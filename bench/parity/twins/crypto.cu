@@ -57,7 +57,6 @@ KERNEL(128) sha3(IN(uint64_t, messages), OUT(uint64_t, digests)) {
     for (int k = 0; k < 8; k++) state[k] = messages[i * 8 + k];
     state[8] = 0x06;
     state[16] = 1ull << 63;
-    #pragma unroll 1
     for (int round = 0; round < 24; round++) {
         uint64_t columns[5];
         #pragma unroll

@@ -11,10 +11,8 @@ KERNEL(256) shift_and(uint64_t first, uint64_t last, IN(uint64_t, masks), IN(uin
     __syncthreads();
     const uint8_t *mine = tile + tx * each;
     uint64_t state = 0;
-    #pragma unroll
     for (int i = 0; i < overlap; i++) state = (state << 1 | first) & table[mine[i]];
     uint32_t count = 0;
-    #pragma unroll
     for (int i = overlap; i < overlap + each; i++) {
         state = (state << 1 | first) & table[mine[i]];
         count += __popcll(state & last);
