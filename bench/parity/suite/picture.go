@@ -9,7 +9,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// Kernels on images of photographs.
+// Kernels on photographs.
 
 func anyByte(r *rand.Rand) uint8 { return uint8(r.Uint32()) }
 
