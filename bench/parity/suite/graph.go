@@ -56,7 +56,7 @@ func pagerank(z Size) *Case {
 // numbers.
 func triangles(z Size) *Case {
 	const near = 48
-	nodes := z.of(151, 1<<14, 1<<19)
+	nodes := z.of(151, 1<<14, 1<<20)
 	starts := make([]int32, nodes+1)
 	var begins, ends []int32
 	for u := range nodes {
