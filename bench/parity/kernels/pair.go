@@ -50,3 +50,34 @@ var (
 	Backprop     = kernels.Pair{Checked: quernBackprop, Unchecked: quernBackpropUnchecked}
 	FFT256       = kernels.Pair{Checked: quernFft256, Unchecked: quernFft256Unchecked}
 )
+
+// Kernels of further fields: graphs, dynamic programming, text, finance, physics, images,
+// cryptography, sparse matrices and neural networks.
+var (
+	Pagerank     = kernels.Pair{Checked: quernPagerank, Unchecked: quernPagerankUnchecked}
+	Triangles    = kernels.Pair{Checked: quernTriangles, Unchecked: quernTrianglesUnchecked}
+	Relax        = kernels.Pair{Checked: quernRelax, Unchecked: quernRelaxUnchecked}
+	Knapsack     = kernels.Pair{Checked: quernKnapsack, Unchecked: quernKnapsackUnchecked}
+	Fold         = kernels.Pair{Checked: quernFold, Unchecked: quernFoldUnchecked}
+	ShiftAnd     = kernels.Pair{Checked: quernShiftAnd, Unchecked: quernShiftAndUnchecked}
+	Kmers        = kernels.Pair{Checked: quernKmers, Unchecked: quernKmersUnchecked}
+	Binomial     = kernels.Pair{Checked: quernBinomial, Unchecked: quernBinomialUnchecked}
+	Asian        = kernels.Pair{Checked: quernAsian, Unchecked: quernAsianUnchecked}
+	LennardJones = kernels.Pair{Checked: quernLennardJones, Unchecked: quernLennardJonesUnchecked}
+	Ising        = kernels.Pair{Checked: quernIsing, Unchecked: quernIsingUnchecked}
+	Wave         = kernels.Pair{Checked: quernWave, Unchecked: quernWaveUnchecked}
+	Bilateral    = kernels.Pair{Checked: quernBilateral, Unchecked: quernBilateralUnchecked}
+	Median       = kernels.Pair{Checked: quernMedian, Unchecked: quernMedianUnchecked}
+	YUV          = kernels.Pair{Checked: quernYuv, Unchecked: quernYuvUnchecked}
+	Integral     = kernels.Pair{Checked: quernIntegral, Unchecked: quernIntegralUnchecked}
+	AES          = kernels.Pair{Checked: quernAes, Unchecked: quernAesUnchecked}
+	SHA3         = kernels.Pair{Checked: quernSha3, Unchecked: quernSha3Unchecked}
+	ELL          = kernels.Pair{Checked: quernEll, Unchecked: quernEllUnchecked}
+	BSR          = kernels.Pair{Checked: quernBsr, Unchecked: quernBsrUnchecked}
+	Softmax      = kernels.Pair{Checked: quernSoftmax, Unchecked: quernSoftmaxUnchecked}
+	LayerNorm    = kernels.Pair{Checked: quernLayerNorm, Unchecked: quernLayerNormUnchecked}
+	Attention    = kernels.Pair{Checked: quernAttention, Unchecked: quernAttentionUnchecked}
+	DotInt8      = kernels.Pair{Checked: quernDotInt8, Unchecked: quernDotInt8Unchecked}
+	GELU         = kernels.Pair{Checked: quernGelu, Unchecked: quernGeluUnchecked}
+	Embedding    = kernels.Pair{Checked: quernEmbedding, Unchecked: quernEmbeddingUnchecked}
+)
