@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: quern_gen_zip,
-	Sum:     "209bd87ca148940327b8c586a4ea0883af5e786b0c5799c307162cf6e8957ffc",
+	Sum:     "e5dea3393ff267bb5127ceac0f3c65d68b17c8bb1de7ed638c4d629c4b67b1f6",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -22,7 +22,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "96daee61c82f4d7c1e431c0595ece99f1c4aaa5964bcb75bdc97991530b90f8d",
+	Sum:     "76ede41083b217fb9578dff9de9bc62ca92036fedf89d7d1d05b4dc5830dbada",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -229,7 +229,7 @@ var quernAdler = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.SliceSite, File: "basics.go", Line: 19, Col: 20},
 		}},
@@ -592,7 +592,7 @@ var quernExtremes = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.SliceSite, File: "functions.go", Line: 49, Col: 12},
 			{Kind: compiled.IndexSite, File: "functions.go", Line: 50, Col: 29},
@@ -722,7 +722,7 @@ var quernBoxBlur = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 1, 4, 0, 8, 1, 0, 5, 1, 2, 3, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 4, 3, 7, 0, 7, 1, 0, 5, 1, 2, 3, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 4, 3, 7, 0, 6, 1, 0, 5, 1, 2, 3, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 3, 3, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 0, 5, 1, 0, 5, 1, 2, 3, 2, 3, 4, 0, 3, 1, 1, 5, 4, 0, 3, 3, 7, 0, 4, 1, 0, 5, 1, 2, 3, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 2, 3, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
 		}},
@@ -736,8 +736,8 @@ var quernBoxBlur = gpu.NewKernel(compiled.Kernel{
 			Name: "radius=1", Section: "boxBlur[radius=1]", Entry: "boxBlur_radius_1",
 			Limits: []int64{1, 0, 9, 1, 0, 0, 1, 0, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 2, 1, 1, 4, 0, 1, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 12, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 11, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 9, 3, 7, 5, 9, 0}, Threads: 4},
-				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 2, 1, 1, 4, 0, 1, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 12, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 11, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 9, 3, 7, 5, 9, 0}},
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 2, 1, 1, 4, 0, 1, 3, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 1, 1, 4, 2, 3, 2, 0, 5, 4, 0, 3, 3, 7, 1, 2, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 6, 3, 7, 5, 9, 0}, Threads: 4},
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 2, 1, 1, 4, 0, 1, 3, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 1, 1, 4, 2, 3, 2, 0, 5, 4, 0, 3, 3, 7, 1, 2, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 6, 3, 7, 5, 9, 0}},
 				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
 					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
 				}},
@@ -751,8 +751,8 @@ var quernBoxBlur = gpu.NewKernel(compiled.Kernel{
 			Name: "radius=2", Section: "boxBlur[radius=2]", Entry: "boxBlur_radius_2",
 			Limits: []int64{1, 0, 9, 2, 0, 0, 1, 0, 4, 9, -2},
 			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646, 0, -1, 1, 2, 1, 1, 4, 0, 2, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 20, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 18, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 15, 3, 7, 5, 9, 0}, Threads: 4},
-				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646, 0, -1, 1, 2, 1, 1, 4, 0, 2, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 20, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 18, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 15, 3, 7, 5, 9, 0}},
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646, 0, -1, 1, 2, 1, 1, 4, 0, 2, 3, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 1, 1, 4, 2, 3, 2, 0, 5, 4, 0, 5, 3, 7, 1, 2, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 10, 3, 7, 5, 9, 0}, Threads: 4},
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646, 0, -1, 1, 2, 1, 1, 4, 0, 2, 3, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 1, 1, 4, 2, 3, 2, 0, 5, 4, 0, 5, 3, 7, 1, 2, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 10, 3, 7, 5, 9, 0}},
 				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646}, Sites: []compiled.Site{
 					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
 				}},
@@ -766,8 +766,8 @@ var quernBoxBlur = gpu.NewKernel(compiled.Kernel{
 			Name: "radius=3", Section: "boxBlur[radius=3]", Entry: "boxBlur_radius_3",
 			Limits: []int64{1, 0, 9, 3, 0, 0, 1, 0, 4, 9, -3},
 			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645, 0, -1, 1, 2, 1, 1, 4, 0, 3, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 28, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 25, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 21, 3, 7, 5, 9, 0}, Threads: 4},
-				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645, 0, -1, 1, 2, 1, 1, 4, 0, 3, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 28, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 25, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 21, 3, 7, 5, 9, 0}},
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645, 0, -1, 1, 2, 1, 1, 4, 0, 3, 3, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 1, 1, 4, 2, 3, 2, 0, 5, 4, 0, 7, 3, 7, 1, 2, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 14, 3, 7, 5, 9, 0}, Threads: 4},
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645, 0, -1, 1, 2, 1, 1, 4, 0, 3, 3, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 1, 1, 4, 2, 3, 2, 0, 5, 4, 0, 7, 3, 7, 1, 2, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 14, 3, 7, 5, 9, 0}},
 				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645}, Sites: []compiled.Site{
 					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
 				}},
@@ -836,7 +836,7 @@ var quernTranspose = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 32, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 0, 32, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 17, Col: 40},
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 22, Col: 3},
@@ -998,8 +998,9 @@ var quernInsert = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2147483647, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "memory.go", Line: 78, Col: 29},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 80, Col: 39},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "memory.go", Line: 78, Col: 29},
@@ -1078,8 +1079,12 @@ var quernRelay = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 3, 5, 9, -1, 0, -1, 1, 2, 5, 9, -2147483647, 0, -1, 1, 1, 5, 9, -2147483647}, Sites: []compiled.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 3, 5, 9, -1}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 107, Col: 9},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 109, Col: 27},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 111, Col: 10},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 113, Col: 2},
+			{Kind: compiled.IndexSite, File: "memory.go", Line: 114, Col: 23},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 106, Col: 29},
@@ -1648,8 +1653,8 @@ var quernTensorProduct = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, -1, 1, 2, 0, 16, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 3, 0, 16, 2, 1, 1, 1, 5, 5, 4, 0, 2147483646, 4, 7, 5, 9, 0, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 1, 3, 4, 9, 0, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 72, 1, 0, 5, 4, 1, 4, 4, 9, 9, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 0, 8, 1, 0, 5, 1, 4, 3, 0, 64, 2, 0, 5, 4, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 8, 1, 0, 5, 1, 4, 3, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, 16, 2, 1, 1, 1, 5, 5, 1, 2, 4, 9, 0, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 1, 3, 4, 9, 0, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 8, 1, 0, 5, 4, 1, 4, 4, 9, 0, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 8, 1, 0, 5, 4, 9, 2147483592, 0, 16, 2, 1, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 8, 1, 0, 5, 4, 9, 2147483592, 0, 16, 2, 1, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "tensor.go", Line: 21, Col: 50},
 			{Kind: compiled.IndexSite, File: "tensor.go", Line: 22, Col: 50},
 			{Kind: compiled.IndexSite, File: "tensor.go", Line: 34, Col: 4},
@@ -1692,7 +1697,9 @@ var quernSimilarities = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -2147483633, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 50, Col: 22},
+		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "tensor.go", Line: 50, Col: 22},
 			{Kind: compiled.IndexSite, File: "tensor.go", Line: 59, Col: 3},
@@ -1775,7 +1782,7 @@ var quernSmallProduct = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1073741823, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 56, 4, 1, 1, 0, 1073741872, 4, 7, 5, 9, 0, 0, -1, 1, 2, 5, 9, -128}, Sites: []compiled.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 8, 1, 0, 5, 1, 1, 4, 9, -56, 0, -1, 1, 2, 5, 9, -128}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "tensor.go", Line: 94, Col: 9},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []compiled.Site{
@@ -1822,7 +1829,7 @@ var quernZoom = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 2, 1, 3, 5, 4, 1, 2, 1, 4, 3, 1, 2, 1, 3, 5, 4, 2, 4, 1, 2, 5, 4, 7, 1, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 1, 4, 2, 4, 1, 2, 5, 3, 0, 1024, 1, 2, 5, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}},
+		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 2, 1, 3, 5, 4, 1, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 1, 2, 1, 4, 3, 1, 2, 1, 3, 5, 4, 2, 4, 1, 2, 5, 4, 7, 1, 4, 2, 4, 1, 2, 5, 3, 0, 1024, 1, 2, 5, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "texture.go", Line: 15, Col: 2},
 		}},
@@ -2618,7 +2625,7 @@ func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, dimX int) {
 	}
 }
 
-//line quern_gen.go:2622:1
+//line quern_gen.go:2629:1
 func quernPlainAdler(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[uint8](r, 1), host2.Slice[uint32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_adler(t_, v0, v1, v2) })
@@ -2709,7 +2716,7 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, 
 //line basics.go:25:10000
 }
 
-//line quern_gen.go:2713:1
+//line quern_gen.go:2720:1
 func quernPlainPopulation(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[uint64](r, 0), host2.Slice[int](r, 1), host2.Slice[int](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_population(t_, v0, v1, v2) })
@@ -2773,7 +2780,7 @@ func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest [
 	}
 }
 
-//line quern_gen.go:2777:1
+//line quern_gen.go:2784:1
 func quernPlainMidpoints(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[float64](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_midpoints(t_, v0, v1, v2) })
@@ -2821,7 +2828,7 @@ func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, dimX int
 	}
 }
 
-//line quern_gen.go:2825:1
+//line quern_gen.go:2832:1
 func quernPlainReverseBlocks(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reverseBlocks(t_, v0) })
@@ -2870,7 +2877,7 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 }
 
 //go:noinline
-//line quern_gen.go:2874:1
+//line quern_gen.go:2881:1
 func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]float32) {
 	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
 		row3 := (*[256]float32)(x[base:])
@@ -2891,7 +2898,7 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 	}
 }
 
-//line quern_gen.go:2895:1
+//line quern_gen.go:2902:1
 func quernPlainDiffuse(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_diffuse(t_, v0, v1, v2) })
@@ -2951,7 +2958,7 @@ func quernHostDiffuse(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:2955:1
+//line quern_gen.go:2962:1
 func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -2964,7 +2971,7 @@ func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int)
 }
 
 //go:noinline
-//line quern_gen.go:2968:1
+//line quern_gen.go:2975:1
 func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -2979,7 +2986,7 @@ func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int)
 //line cluster.go:19:20000
 }
 
-//line quern_gen.go:2983:1
+//line quern_gen.go:2990:1
 func quernPlainClusterHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clusterHistogram(t_, v0, v1) })
@@ -3041,7 +3048,7 @@ func quernHostClusterHistogram(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:3045:1
+//line quern_gen.go:3052:1
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
 	row := (*[128]int32)(half[0:])
 	for threadX := range 128 {
@@ -3053,7 +3060,7 @@ func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:3057:1
+//line quern_gen.go:3064:1
 func quernRow2ClusterHistogram(r *host2.Run, iFirst int, data []uint8, half *[128]int32) {
 	if iFirst >= 0 && 128 <= len(data)-iFirst && len(data)-iFirst >= 128 {
 		row2 := (*[128]uint8)(data[iFirst:])
@@ -3091,7 +3098,7 @@ func quernRow2ClusterHistogram(r *host2.Run, iFirst int, data []uint8, half *[12
 }
 
 //go:noinline
-//line quern_gen.go:3095:1
+//line quern_gen.go:3102:1
 func quernRow3ClusterHistogram(r *host2.Run, base int, counts []int32, half *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -3104,7 +3111,7 @@ func quernRow3ClusterHistogram(r *host2.Run, base int, counts []int32, half *[12
 //line cluster.go:38:20000
 }
 
-//line quern_gen.go:3108:1
+//line quern_gen.go:3115:1
 func quernPlainClampAll_float32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_float32(t_, v0, v1, v2) })
@@ -3160,7 +3167,7 @@ func quernRow1ClampAll_float32(r *host2.Run, base int, x []float32, lo, hi float
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3164:1
+//line quern_gen.go:3171:1
 func quernPlainClampAll_int32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int32](r, 0), host2.Value[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_int32(t_, v0, v1, v2) })
@@ -3216,7 +3223,7 @@ func quernRow1ClampAll_int32(r *host2.Run, base int, x []int32, lo, hi int32, di
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3220:1
+//line quern_gen.go:3227:1
 func quernPlainClampAll_meters(r *host2.Run) {
 	v0, v1, v2 := host2.Value[meters](r, 0), host2.Value[meters](r, 1), host2.Slice[meters](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_meters(t_, v0, v1, v2) })
@@ -3272,7 +3279,7 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters,
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3276:1
+//line quern_gen.go:3283:1
 func quernPlainConvertAll_float32_int16(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int16](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float32_int16(t_, v0, v1, v2) })
@@ -3329,7 +3336,7 @@ func quernRow1ConvertAll_float32_int16(r *host2.Run, base int, to []int16, scale
 //line functions.go:31:30000
 }
 
-//line quern_gen.go:3333:1
+//line quern_gen.go:3340:1
 func quernPlainConvertAll_float64_int32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float64_int32(t_, v0, v1, v2) })
@@ -3386,7 +3393,7 @@ func quernRow1ConvertAll_float64_int32(r *host2.Run, base int, to []int32, scale
 //line functions.go:31:30000
 }
 
-//line quern_gen.go:3390:1
+//line quern_gen.go:3397:1
 func quernPlainExtremes(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extremes(t_, v0, v1, v2, v3) })
@@ -3515,7 +3522,7 @@ func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negat
 //line functions.go:60:30000
 }
 
-//line quern_gen.go:3519:1
+//line quern_gen.go:3526:1
 func quernPlainReturnedFunctions(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_returnedFunctions(t_, v0) })
@@ -3595,7 +3602,7 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, dimX int) {
 	}
 }
 
-//line quern_gen.go:3599:1
+//line quern_gen.go:3606:1
 func quernPlainMethodValues(r *host2.Run) {
 	v0 := host2.Slice[meters](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_methodValues(t_, v0) })
@@ -3647,7 +3654,7 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, dimX int) {
 	}
 }
 
-//line quern_gen.go:3651:1
+//line quern_gen.go:3658:1
 func quernPlainPositions(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_positions(t_, v0, v1, v2) })
@@ -3751,7 +3758,7 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 	}
 }
 
-//line quern_gen.go:3755:1
+//line quern_gen.go:3762:1
 func quernPlainBoxBlur(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_boxBlur(t_, v0, v1, v2) })
@@ -3794,7 +3801,7 @@ func quernRow1BoxBlur(r *host2.Run, base, radius int, in, out []float32, value f
 	}
 }
 
-//line quern_gen.go:3798:1
+//line quern_gen.go:3805:1
 func quernHostBoxBlur_radius_1(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -3860,7 +3867,7 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:3864:1
+//line quern_gen.go:3871:1
 func quernHostBoxBlur_radius_2(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -3936,7 +3943,7 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:3940:1
+//line quern_gen.go:3947:1
 func quernHostBoxBlur_radius_3(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -4022,7 +4029,7 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:4026:1
+//line quern_gen.go:4033:1
 func quernPlainScale(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scale(t_, v0, v1) })
@@ -4077,7 +4084,7 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, dimX int) {
 //line kernels.go:13:50000
 }
 
-//line quern_gen.go:4081:1
+//line quern_gen.go:4088:1
 func quernPlainTranspose(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[float32](r, 2), host2.Slice[float32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_transpose(t_, v0, v1, v2, v3) })
@@ -4131,7 +4138,7 @@ func quernRow1Transpose(r *host2.Run, base, start, w, h int, tile *[32][33]float
 }
 
 //go:noinline
-//line quern_gen.go:4135:1
+//line quern_gen.go:4142:1
 func quernRow2Transpose(r *host2.Run, base2, t2, h, w int, out []float32, tile *[32][33]float32, threadY int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -4151,7 +4158,7 @@ func quernRow2Transpose(r *host2.Run, base2, t2, h, w int, out []float32, tile *
 //line memory.go:25:60000
 }
 
-//line quern_gen.go:4155:1
+//line quern_gen.go:4162:1
 func quernPlainHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_histogram(t_, v0, v1) })
@@ -4211,7 +4218,7 @@ func quernHostHistogram(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4215:1
+//line quern_gen.go:4222:1
 func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -4227,7 +4234,7 @@ func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:4231:1
+//line quern_gen.go:4238:1
 func quernRow2Histogram(r *host2.Run, iFirst int, x []uint8, bins []uint32, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
@@ -4258,7 +4265,7 @@ func quernRow2Histogram(r *host2.Run, iFirst int, x []uint8, bins []uint32, dimX
 }
 
 //go:noinline
-//line quern_gen.go:4262:1
+//line quern_gen.go:4269:1
 func quernRow3Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -4273,7 +4280,7 @@ func quernRow3Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 //line memory.go:44:60000
 }
 
-//line quern_gen.go:4277:1
+//line quern_gen.go:4284:1
 func quernPlainExtent(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extent(t_, v0, v1, v2) })
@@ -4334,7 +4341,7 @@ func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, dimX int) {
 //line memory.go:54:60000
 }
 
-//line quern_gen.go:4338:1
+//line quern_gen.go:4345:1
 func quernPlainMark(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint16](r, 0), host2.Slice[uint32](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_mark(t_, v0, v1, v2, v3) })
@@ -4417,7 +4424,7 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd 
 //line memory.go:67:60000
 }
 
-//line quern_gen.go:4421:1
+//line quern_gen.go:4428:1
 func quernPlainInsert(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_insert(t_, v0, v1, v2, v3) })
@@ -4524,7 +4531,7 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 //line memory.go:88:60000
 }
 
-//line quern_gen.go:4528:1
+//line quern_gen.go:4535:1
 func quernPlainTake(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_take(t_, v0, v1) })
@@ -4584,7 +4591,7 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, dimX int) 
 //line memory.go:97:60000
 }
 
-//line quern_gen.go:4588:1
+//line quern_gen.go:4595:1
 func quernPlainRelay(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[int64](r, 0), host2.Slice[int64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_relay(t_, v0, v1, v2, v3) })
@@ -4658,7 +4665,7 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 //line memory.go:116:60000
 }
 
-//line quern_gen.go:4662:1
+//line quern_gen.go:4669:1
 func quernPlainTotal(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[float64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_total(t_, v0, v1, v2, v3) })
@@ -4709,7 +4716,7 @@ func quernHostTotal(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4713:1
+//line quern_gen.go:4720:1
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
 	row := (*[128]float64)(sum[0:])
 	for threadX := range 128 {
@@ -4719,7 +4726,7 @@ func quernRow1Total(r *host2.Run, sum *[128]float64) {
 }
 
 //go:noinline
-//line quern_gen.go:4723:1
+//line quern_gen.go:4730:1
 func quernRow2Total(r *host2.Run, kFirst int, x []float64, sum *[128]float64) {
 	if kFirst >= 0 && 128 <= len(x)-kFirst && len(x)-kFirst >= 128 {
 		row2 := (*[128]float64)(sum[0:])
@@ -4740,7 +4747,7 @@ func quernRow2Total(r *host2.Run, kFirst int, x []float64, sum *[128]float64) {
 }
 
 //go:noinline
-//line quern_gen.go:4744:1
+//line quern_gen.go:4751:1
 func quernRow3Total(r *host2.Run, sum *[128]float64, partial []float64, blockX int, done []uint32, c uint32, last *bool, gridX int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -4763,7 +4770,7 @@ func quernRow3Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 }
 
 //go:noinline
-//line quern_gen.go:4767:1
+//line quern_gen.go:4774:1
 func quernRow4Total(r *host2.Run, last *bool, gridX int, partial, out []float64) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -4778,7 +4785,7 @@ func quernRow4Total(r *host2.Run, last *bool, gridX int, partial, out []float64)
 	}
 }
 
-//line quern_gen.go:4782:1
+//line quern_gen.go:4789:1
 func quernPlainSpread(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_spread(t_, v0, v1) })
@@ -4833,7 +4840,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 	}
 }
 
-//line quern_gen.go:4837:1
+//line quern_gen.go:4844:1
 func quernPlainRows(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_rows(t_, v0, v1) })
@@ -4886,7 +4893,7 @@ func quernHostRows(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4890:1
+//line quern_gen.go:4897:1
 func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float32, base int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -4904,7 +4911,7 @@ func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float
 }
 
 //go:noinline
-//line quern_gen.go:4908:1
+//line quern_gen.go:4915:1
 func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, start int, a []float32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -4926,7 +4933,7 @@ func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, star
 }
 
 //go:noinline
-//line quern_gen.go:4930:1
+//line quern_gen.go:4937:1
 func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32, y int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -4948,7 +4955,7 @@ func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32,
 	}
 }
 
-//line quern_gen.go:4952:1
+//line quern_gen.go:4959:1
 func quernPlainBlur(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blur(t_, v0, v1) })
@@ -4984,7 +4991,7 @@ func quernHostBlur(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4988:1
+//line quern_gen.go:4995:1
 func quernRow1Blur(r *host2.Run, threadY, threadZ int, t3, x []float32, first int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -4997,7 +5004,7 @@ func quernRow1Blur(r *host2.Run, threadY, threadZ int, t3, x []float32, first in
 }
 
 //go:noinline
-//line quern_gen.go:5001:1
+//line quern_gen.go:5008:1
 func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32, first, base2, base3 int) {
 	if base >= 0 && 256 <= len(out)-base && base3 >= 0 && 258 <= 264-base3 {
 		row := (*[256]float32)(out[base:])
@@ -5024,7 +5031,7 @@ func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32,
 	}
 }
 
-//line quern_gen.go:5028:1
+//line quern_gen.go:5035:1
 func quernPlainTimed(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[int64](r, 2), host2.Slice[int64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_timed(t_, v0, v1, v2, v3) })
@@ -5116,7 +5123,7 @@ func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds 
 	}
 }
 
-//line quern_gen.go:5120:1
+//line quern_gen.go:5127:1
 func quernPlainIncrement(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_increment(t_, v0) })
@@ -5166,7 +5173,7 @@ func quernRow1Increment(r *host2.Run, base int, x []int32) {
 //line options.go:14:70000
 }
 
-//line quern_gen.go:5170:1
+//line quern_gen.go:5177:1
 func quernPlainMagnitudes(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_magnitudes(t_, v0, v1, v2) })
@@ -5224,7 +5231,7 @@ func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, dimX int) 
 //line options.go:23:70000
 }
 
-//line quern_gen.go:5228:1
+//line quern_gen.go:5235:1
 func quernPlainColumnSums(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_columnSums(t_, v0, v1, v2) })
@@ -5310,7 +5317,7 @@ func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, 
 //line options.go:38:70000
 }
 
-//line quern_gen.go:5314:1
+//line quern_gen.go:5321:1
 func quernPlainPolynomials(r *host2.Run) {
 	v0, v1 := host2.Value[[8]float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_polynomials(t_, v0, v1) })
@@ -5359,7 +5366,7 @@ func quernHostPolynomials(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5363:1
+//line quern_gen.go:5370:1
 func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
@@ -5424,7 +5431,7 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, 
 //line options.go:54:70000
 }
 
-//line quern_gen.go:5428:1
+//line quern_gen.go:5435:1
 func quernPlainTrace(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_trace(t_, v0, v1) })
@@ -5488,7 +5495,7 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int
 //line output.go:13:80000
 }
 
-//line quern_gen.go:5492:1
+//line quern_gen.go:5499:1
 func quernPlainRoots(r *host2.Run) {
 	v0 := host2.Slice[float64](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_roots(t_, v0) })
@@ -5555,7 +5562,7 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, dimX int) {
 //line output.go:23:80000
 }
 
-//line quern_gen.go:5559:1
+//line quern_gen.go:5566:1
 func quernPlainDecode(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_decode(t_, v0, v1) })
@@ -5634,7 +5641,7 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, dimX 
 //line output.go:39:80000
 }
 
-//line quern_gen.go:5638:1
+//line quern_gen.go:5645:1
 func quernPlainPiHits(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[int](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_piHits(t_, v0, v1, v2) })
@@ -5765,7 +5772,7 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, dimX 
 //line random.go:24:90000
 }
 
-//line quern_gen.go:5769:1
+//line quern_gen.go:5776:1
 func quernPlainNoise(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_noise(t_, v0, v1, v2) })
@@ -5813,7 +5820,7 @@ func quernHostNoise(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5817:1
+//line quern_gen.go:5824:1
 func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX int) {
 	count := max(0, min(dimX, len(signal)-iFirst))
 	if iFirst >= 0 && count <= len(signal)-iFirst {
@@ -5863,7 +5870,7 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 //line random.go:36:90000
 }
 
-//line quern_gen.go:5867:1
+//line quern_gen.go:5874:1
 func quernPlainShuffledKeys(r *host2.Run) {
 	v0, v1 := host2.Value[[2]uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffledKeys(t_, v0, v1) })
@@ -6503,7 +6510,7 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1
 //line random.go:45:90000
 }
 
-//line quern_gen.go:6507:1
+//line quern_gen.go:6514:1
 func quernPlainTensorProduct(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[Eight](r, 2), host2.Slice[Eight](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_tensorProduct(t_, v0, v1, v2, v3, v4) })
@@ -6709,7 +6716,7 @@ func quernHostTensorProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:6713:1
+//line quern_gen.go:6720:1
 func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first int) {
 	sumsRow := sumss[first:][:128]
 	for threadX := range 128 {
@@ -6722,7 +6729,7 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6726:1
+//line quern_gen.go:6733:1
 func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -6744,7 +6751,7 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, f
 }
 
 //go:noinline
-//line quern_gen.go:6748:1
+//line quern_gen.go:6755:1
 func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
 	givenRow := givens[first3:][:128]
 	for threadX := range 128 {
@@ -6764,7 +6771,7 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 i
 }
 
 //go:noinline
-//line quern_gen.go:6768:1
+//line quern_gen.go:6775:1
 func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
 	wordRow := words[first4:][:128]
 	wordRow2 := words2[first4:][:128]
@@ -6796,7 +6803,7 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, wo
 }
 
 //go:noinline
-//line quern_gen.go:6800:1
+//line quern_gen.go:6807:1
 func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first5:][:128]
 	faRow := fas[first5:][:128]
@@ -6835,7 +6842,7 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6839:1
+//line quern_gen.go:6846:1
 func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first6:][:128]
 	faRow := fas[first6:][:128]
@@ -6872,7 +6879,7 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6876:1
+//line quern_gen.go:6883:1
 func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
 	sumsRow := sumss[first7:][:128]
 	sumRow5 := sums6[first7:][:128]
@@ -6893,7 +6900,7 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6897:1
+//line quern_gen.go:6904:1
 func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
 	sumsRow := sumss[first8:][:128]
 	for threadX := range 128 {
@@ -6958,7 +6965,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:36:100000
 }
 
-//line quern_gen.go:6962:1
+//line quern_gen.go:6969:1
 func quernPlainSimilarities(r *host2.Run) {
 	v0, v1 := host2.Slice[[16]int8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_similarities(t_, v0, v1) })
@@ -7130,7 +7137,7 @@ func quernHostSimilarities(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7134:1
+//line quern_gen.go:7141:1
 func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
@@ -7147,7 +7154,7 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7151:1
+//line quern_gen.go:7158:1
 func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -7161,7 +7168,7 @@ func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vect
 }
 
 //go:noinline
-//line quern_gen.go:7165:1
+//line quern_gen.go:7172:1
 func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
@@ -7180,7 +7187,7 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[
 }
 
 //go:noinline
-//line quern_gen.go:7184:1
+//line quern_gen.go:7191:1
 func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
@@ -7211,7 +7218,7 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, wor
 }
 
 //go:noinline
-//line quern_gen.go:7215:1
+//line quern_gen.go:7222:1
 func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
@@ -7250,7 +7257,7 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7254:1
+//line quern_gen.go:7261:1
 func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
@@ -7289,7 +7296,7 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 }
 
 //go:noinline
-//line quern_gen.go:7293:1
+//line quern_gen.go:7300:1
 func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
@@ -7318,7 +7325,7 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7322:1
+//line quern_gen.go:7329:1
 func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], start, i int, c []int32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
@@ -7351,7 +7358,7 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:61:100000
 }
 
-//line quern_gen.go:7355:1
+//line quern_gen.go:7362:1
 func quernPlainMoments(r *host2.Run) {
 	v0, v1 := host2.Slice[[2][8]kernel.Float16](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_moments(t_, v0, v1) })
@@ -7522,7 +7529,7 @@ func quernHostMoments(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7526:1
+//line quern_gen.go:7533:1
 func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
@@ -7539,7 +7546,7 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 }
 
 //go:noinline
-//line quern_gen.go:7543:1
+//line quern_gen.go:7550:1
 func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -7553,7 +7560,7 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, 
 }
 
 //go:noinline
-//line quern_gen.go:7557:1
+//line quern_gen.go:7564:1
 func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
@@ -7572,7 +7579,7 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, til
 }
 
 //go:noinline
-//line quern_gen.go:7576:1
+//line quern_gen.go:7583:1
 func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
@@ -7603,7 +7610,7 @@ func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, 
 }
 
 //go:noinline
-//line quern_gen.go:7607:1
+//line quern_gen.go:7614:1
 func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
@@ -7642,7 +7649,7 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 
 }
 
 //go:noinline
-//line quern_gen.go:7646:1
+//line quern_gen.go:7653:1
 func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
@@ -7681,7 +7688,7 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6
 }
 
 //go:noinline
-//line quern_gen.go:7685:1
+//line quern_gen.go:7692:1
 func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
@@ -7710,7 +7717,7 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 }
 
 //go:noinline
-//line quern_gen.go:7714:1
+//line quern_gen.go:7721:1
 func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], start, i int, c []float32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
@@ -7743,7 +7750,7 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 
 //line tensor.go:84:100000
 }
 
-//line quern_gen.go:7747:1
+//line quern_gen.go:7754:1
 func quernPlainSmallProduct(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_smallProduct(t_, v0, v1, v2) })
@@ -7888,7 +7895,7 @@ func quernHostSmallProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7892:1
+//line quern_gen.go:7899:1
 func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
 	sumRow := sums[first:][:32]
 	for threadX := range 32 {
@@ -7901,7 +7908,7 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:7905:1
+//line quern_gen.go:7912:1
 func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
 	faRow := fas[first2:][:32]
 	for threadX := range 32 {
@@ -7941,7 +7948,7 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 }
 
 //go:noinline
-//line quern_gen.go:7945:1
+//line quern_gen.go:7952:1
 func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
 	sumRow := sums[first3:][:32]
 	faRow := fas[first3:][:32]
@@ -7996,7 +8003,7 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8000:1
+//line quern_gen.go:8007:1
 func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := sums[first4:][:32]
 	sumRow2 := sums2[first4:][:32]
@@ -8017,7 +8024,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8021:1
+//line quern_gen.go:8028:1
 func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
 	sumRow := sums[first5:][:32]
 	for threadX := range 32 {
@@ -8052,7 +8059,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 //line tensor.go:101:100000
 }
 
-//line quern_gen.go:8056:1
+//line quern_gen.go:8063:1
 func quernPlainZoom(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[float32](r, 0), host2.Value[kernel.Texture2D[float32]](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_zoom(t_, v0, v1, v2, v3, v4) })
@@ -8150,7 +8157,7 @@ func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float
 //line texture.go:17:110000
 }
 
-//line quern_gen.go:8154:1
+//line quern_gen.go:8161:1
 func quernPlainEdges(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Texture2D[float32]](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_edges(t_, v0, v1) })
@@ -8213,7 +8220,7 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, 
 //line texture.go:27:110000
 }
 
-//line quern_gen.go:8217:1
+//line quern_gen.go:8224:1
 func quernPlainAddHalves(r *host2.Run) {
 	v0, v1 := host2.Slice[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_addHalves(t_, v0, v1) })
@@ -8281,7 +8288,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, dimX int)
 //line types.go:17:120000
 }
 
-//line quern_gen.go:8285:1
+//line quern_gen.go:8292:1
 func quernPlainNorm(r *host2.Run) {
 	v0, v1 := host2.Slice[[64]kernel.BFloat16](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_norm(t_, v0, v1) })
@@ -8366,7 +8373,7 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 //line types.go:30:120000
 }
 
-//line quern_gen.go:8370:1
+//line quern_gen.go:8377:1
 func quernPlainLimitHalves(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_limitHalves(t_, v0, v1) })
@@ -8471,7 +8478,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 //line types.go:47:120000
 }
 
-//line quern_gen.go:8475:1
+//line quern_gen.go:8482:1
 func quernPlainScaleAny_float32(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_float32(t_, v0, v1) })
@@ -8535,7 +8542,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, d
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8539:1
+//line quern_gen.go:8546:1
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_Float16(t_, v0, v1) })
@@ -8599,7 +8606,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8603:1
+//line quern_gen.go:8610:1
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_BFloat16(t_, v0, v1) })
@@ -8663,7 +8670,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8667:1
+//line quern_gen.go:8674:1
 func quernPlainJulia(r *host2.Run) {
 	v0, v1, v2 := host2.Value[complex128](r, 0), host2.Slice[complex128](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_julia(t_, v0, v1, v2) })
@@ -8758,7 +8765,7 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 //line types.go:77:120000
 }
 
-//line quern_gen.go:8762:1
+//line quern_gen.go:8769:1
 func quernPlainImpedance(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[complex64](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_impedance(t_, v0, v1) })
@@ -8862,7 +8869,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 //line types.go:82:120000
 }
 
-//line quern_gen.go:8866:1
+//line quern_gen.go:8873:1
 func quernPlainPush(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[kernel.Vec4[float32]](r, 1), host2.Slice[kernel.Vec4[float32]](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_push(t_, v0, v1, v2) })
@@ -8928,7 +8935,7 @@ func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[floa
 //line types.go:91:120000
 }
 
-//line quern_gen.go:8932:1
+//line quern_gen.go:8939:1
 func quernPlainShade(r *host2.Run) {
 	v0, v1, v2 := host2.Value[kernel.Vec3[float32]](r, 0), host2.Slice[kernel.Vec3[float32]](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shade(t_, v0, v1, v2) })
@@ -9014,7 +9021,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 //line types.go:102:120000
 }
 
-//line quern_gen.go:9018:1
+//line quern_gen.go:9025:1
 func quernPlainWidest(r *host2.Run) {
 	v0, v1 := host2.Slice[[4]sample](r, 0), host2.Slice[sample](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_widest(t_, v0, v1) })
@@ -9141,7 +9148,7 @@ func quernRow1Widest(r *host2.Run, base int, rows [][4]sample, out []sample, dim
 //line types.go:130:120000
 }
 
-//line quern_gen.go:9145:1
+//line quern_gen.go:9152:1
 func quernPlainFilter(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_filter(t_, v0, v1, v2) })
@@ -9218,7 +9225,7 @@ func quernRow1Filter(r *host2.Run, base, radius int, in, out []float32, dimX int
 //line types.go:165:120000
 }
 
-//line quern_gen.go:9222:1
+//line quern_gen.go:9229:1
 func quernPlainWarpSums(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_warpSums(t_, v0, v1, v2) })
@@ -9281,7 +9288,7 @@ func quernHostWarpSums(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9285:1
+//line quern_gen.go:9292:1
 func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32) {
 	vRow := vs[first:][:dimX]
 	count := dimX
@@ -9327,7 +9334,7 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []fl
 }
 
 //go:noinline
-//line quern_gen.go:9331:1
+//line quern_gen.go:9338:1
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
@@ -9343,7 +9350,7 @@ func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s
 }
 
 //go:noinline
-//line quern_gen.go:9347:1
+//line quern_gen.go:9354:1
 func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32) {
 	t2Row := t2s[first3:][:dimX]
 	scanAddRow := scanAdds[first3:][:dimX]
@@ -9420,7 +9427,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds [
 //line warp.go:23:130000
 }
 
-//line quern_gen.go:9424:1
+//line quern_gen.go:9431:1
 func quernPlainBlockSum(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blockSum(t_, v0, v1) })
@@ -9552,7 +9559,7 @@ func quernHostBlockSum(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9556:1
+//line quern_gen.go:9563:1
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := ss[first:][:256]
 	for threadX := range 256 {
@@ -9566,7 +9573,7 @@ func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:9570:1
+//line quern_gen.go:9577:1
 func quernRow2BlockSum(r *host2.Run, ss []float32, first2, iFirst int, x []float32) {
 	sRow := ss[first2:][:256]
 	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
@@ -9603,7 +9610,7 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2, iFirst int, x []float
 }
 
 //go:noinline
-//line quern_gen.go:9607:1
+//line quern_gen.go:9614:1
 func quernRow3BlockSum(r *host2.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
 	reduceAddRow := reduceAdds[first3:][:256]
 	for threadX := range 256 {
@@ -9623,7 +9630,7 @@ func quernRow3BlockSum(r *host2.Run, reduceAdds []float32, first3 int, partial *
 }
 
 //go:noinline
-//line quern_gen.go:9627:1
+//line quern_gen.go:9634:1
 func quernRow4BlockSum(r *host2.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
 	pRow := ps[at:][:n]
 	for lane := range n {
@@ -9645,7 +9652,7 @@ func quernRow4BlockSum(r *host2.Run, ps []float32, at, n int, partial *[8]float3
 }
 
 //go:noinline
-//line quern_gen.go:9649:1
+//line quern_gen.go:9656:1
 func quernRow5BlockSum(r *host2.Run, at int, sum []float32, p2 float32, n, startX int) {
 	for lane := range n {
 		threadX := startX + lane
@@ -9661,7 +9668,7 @@ func quernRow5BlockSum(r *host2.Run, at int, sum []float32, p2 float32, n, start
 //line warp.go:49:130000
 }
 
-//line quern_gen.go:9665:1
+//line quern_gen.go:9672:1
 func quernPlainCompact(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_compact(t_, v0, v1, v2) })
@@ -9728,7 +9735,7 @@ func quernHostCompact(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9732:1
+//line quern_gen.go:9739:1
 func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32) {
 	keepRow := keeps[first:][:dimX]
 	count2 := dimX
@@ -9762,7 +9769,7 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int
 }
 
 //go:noinline
-//line quern_gen.go:9766:1
+//line quern_gen.go:9773:1
 func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	maskRow := masks[first2:][:dimX]
@@ -9794,7 +9801,7 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []
 }
 
 //go:noinline
-//line quern_gen.go:9798:1
+//line quern_gen.go:9805:1
 func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base int) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
@@ -9820,7 +9827,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint
 //line warp.go:69:130000
 }
 
-//line quern_gen.go:9824:1
+//line quern_gen.go:9831:1
 func quernPlainShuffles(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffles(t_, v0, v1) })
@@ -9936,7 +9943,7 @@ func quernHostShuffles(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9940:1
+//line quern_gen.go:9947:1
 func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
 	vRow := vs[first:][:32]
 	oRow := os[first:][:32]
@@ -9966,7 +9973,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x
 }
 
 //go:noinline
-//line quern_gen.go:9970:1
+//line quern_gen.go:9977:1
 func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
 	vRow := vs[first2:][:32]
 	oRow := os[first2:][:32]
@@ -9989,7 +9996,7 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:9993:1
+//line quern_gen.go:10000:1
 func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
 	vRow := vs[first3:][:32]
 	oRow := os[first3:][:32]
@@ -10012,7 +10019,7 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10016:1
+//line quern_gen.go:10023:1
 func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
 	vRow := vs[first4:][:32]
 	oRow := os[first4:][:32]
@@ -10035,7 +10042,7 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10039:1
+//line quern_gen.go:10046:1
 func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
 	vRow := vs[first5:][:32]
 	oRow := os[first5:][:32]
@@ -10065,7 +10072,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10069:1
+//line quern_gen.go:10076:1
 func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
 	oRow := os[first6:][:32]
 	shuffleRow2 := shuffles2[first6:][:32]
@@ -10080,7 +10087,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 //line warp.go:81:130000
 }
 
-//line quern_gen.go:10084:1
+//line quern_gen.go:10091:1
 func quernPlainAgreements(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[int32](r, 1), host2.Slice[bool](r, 2), host2.Slice[bool](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_agreements(t_, v0, v1, v2, v3) })
@@ -10226,7 +10233,7 @@ func quernHostAgreements(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10230:1
+//line quern_gen.go:10237:1
 func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
 	givenRow := givens[first:][:64]
 	if base >= 0 && 64 <= len(keys)-base {
@@ -10258,7 +10265,7 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10262:1
+//line quern_gen.go:10269:1
 func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
 	matchAnyRow := matchAnys[first2:][:64]
 	givenRow2 := givens2[first2:][:64]
@@ -10304,7 +10311,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 }
 
 //go:noinline
-//line quern_gen.go:10308:1
+//line quern_gen.go:10315:1
 func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
 	matchAllRow := matchAlls[first3:][:64]
 	givenRow3 := givens3[first3:][:64]
@@ -10345,7 +10352,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, si
 }
 
 //go:noinline
-//line quern_gen.go:10349:1
+//line quern_gen.go:10356:1
 func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
@@ -10361,7 +10368,7 @@ func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 }
 
 //go:noinline
-//line quern_gen.go:10365:1
+//line quern_gen.go:10372:1
 func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
 	givenRow4 := givens4[at:][:n]
 	for lane := range n {
@@ -10378,7 +10385,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32,
 }
 
 //go:noinline
-//line quern_gen.go:10382:1
+//line quern_gen.go:10389:1
 func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -10392,7 +10399,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 }
 
 //go:noinline
-//line quern_gen.go:10396:1
+//line quern_gen.go:10403:1
 func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -10407,7 +10414,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base,
 //line warp.go:92:130000
 }
 
-//line quern_gen.go:10411:1
+//line quern_gen.go:10418:1
 func quernPlainBounds(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_bounds(t_, v0, v1) })
@@ -10531,7 +10538,7 @@ func quernHostBounds(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10535:1
+//line quern_gen.go:10542:1
 func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	vRow := vs[first:][:32]
 	if 32 <= len(x) {
@@ -10561,7 +10568,7 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:10565:1
+//line quern_gen.go:10572:1
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := reduceMins[first2:][:32]
 	t2Row := t2s[first2:][:32]
@@ -10577,7 +10584,7 @@ func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10581:1
+//line quern_gen.go:10588:1
 func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
 	t2Row := t2s[first3:][:32]
 	reduceMaxRow := reduceMaxs[first3:][:32]
@@ -10602,7 +10609,7 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, h
 }
 
 //go:noinline
-//line quern_gen.go:10606:1
+//line quern_gen.go:10613:1
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := reduceAnds[first4:][:32]
 	t6Row := t6s[first4:][:32]
@@ -10618,7 +10625,7 @@ func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10622:1
+//line quern_gen.go:10629:1
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := reduceOrs[first5:][:32]
 	t8Row := t8s[first5:][:32]
@@ -10634,7 +10641,7 @@ func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32)
 }
 
 //go:noinline
-//line quern_gen.go:10638:1
+//line quern_gen.go:10645:1
 func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
 	t6Row := t6s[first6:][:32]
 	t8Row := t8s[first6:][:32]
@@ -10666,7 +10673,7 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, an
 }
 
 //go:noinline
-//line quern_gen.go:10670:1
+//line quern_gen.go:10677:1
 func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
 	lowRow := lows[first7:][:32]
 	highRow := highs[first7:][:32]
@@ -10729,7 +10736,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, 
 //line warp.go:105:130000
 }
 
-//line quern_gen.go:10733:1
+//line quern_gen.go:10740:1
 func quernPlainReversed(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reversed(t_, v0) })
@@ -10784,7 +10791,7 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 }
 
 //go:noinline
-//line quern_gen.go:10788:1
+//line quern_gen.go:10795:1
 func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -10796,7 +10803,7 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 //line warp.go:116:130000
 }
 
-//line quern_gen.go:10800:1
+//line quern_gen.go:10807:1
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
 	result := summarise(t, state, in, out)
 	if result > kernel.Again {
@@ -10855,7 +10862,7 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 }
 
 //go:noinline
-//line quern_gen.go:10859:1
+//line quern_gen.go:10866:1
 func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) {
 	givenRow := givens[first:][:64]
 	for threadX := range 64 {
@@ -10870,7 +10877,7 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 }
 
 //go:noinline
-//line quern_gen.go:10874:1
+//line quern_gen.go:10881:1
 func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
 	reduceAddRow := reduceAdds[first2:][:64]
 	for threadX := range 64 {
@@ -10890,7 +10897,7 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 }
 
 //go:noinline
-//line quern_gen.go:10894:1
+//line quern_gen.go:10901:1
 func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *summary, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX

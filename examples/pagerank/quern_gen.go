@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: quern_gen_zip,
-	Sum:     "542d428e375b808c3ed968586091a9a2d906295ae8a78ab112fd78273e8b967a",
+	Sum:     "bc6ffc6f856b55cabc17dcd57ebb19a9aa460173121c1dc4014295893f84857d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

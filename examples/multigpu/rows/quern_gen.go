@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/multigpu/rows",
 	Archive: quern_gen_zip,
-	Sum:     "2711b4024fe39ba21ffbf81addf330bfa8f67dd1ba03c020e622c486d0ee29c8",
+	Sum:     "63d31773c38d77134008ad1762dc169815ad25600787a6a243270bba96b6c78d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
