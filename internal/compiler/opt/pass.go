@@ -88,6 +88,9 @@ var passes = []pass{
 	{"unroll", once, ir.StageInlined,
 		"counted loops are unrolled if array indices then become constants",
 		[]after{{"fold", "trip counts are constants"}}, onKernel(unroll)},
+	{"late pointers", once, ir.StageInlined,
+		"pointers once more",
+		[]after{{"unroll", "the bounds of slices of arrays are constants"}}, onKernel(pointers)},
 	{"scalarise", once, ir.StageFinal,
 		"structs, and arrays with constant indices, become scalar variables",
 		[]after{

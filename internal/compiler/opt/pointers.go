@@ -44,6 +44,11 @@ func (r *resolver) expr(e ir.Expr) ir.Expr {
 		if v, ok := e.Place.(*ir.VarPlace); ok && r.known[v.Var] != nil {
 			return ir.CloneExpr(r.known[v.Var])
 		}
+		if p, ok := e.Place.(*ir.ArrayPlace); ok {
+			if w, ok := windowOf(p.Slice); ok && p.T.Len <= min(w.hi-w.lo, mostCopied) && r.stable(w.array) {
+				return w.copied(p)
+			}
+		}
 	case *ir.Len:
 		if w, ok := windowOf(e.X); ok {
 			return ir.IntConst(ir.TInt, w.hi-w.lo)
@@ -205,6 +210,19 @@ func boundOr(e ir.Expr, otherwise int64) (int64, bool) {
 func (w window) slice(e *ir.SliceExpr) ir.Expr {
 	bound := func(v int64) ir.Expr { return ir.IntConst(ir.TInt, v) }
 	return &ir.SliceExpr{T: e.T, Array: w.array, Lo: bound(w.lo), Hi: bound(w.hi), Max: bound(w.max), Pos: e.Pos}
+}
+
+// mostCopied is the number of elements up to which a part of an array is copied one by one.
+const mostCopied = 32
+
+// copied returns the value of p, which is the first elements of the window.
+func (w window) copied(p *ir.ArrayPlace) ir.Expr {
+	all := &ir.Composite{T: p.T}
+	for i := range p.T.Len {
+		element := &ir.IndexPlace{X: ir.ClonePlace(w.array), Index: ir.IntConst(ir.TInt, w.lo+i), Pos: p.Pos}
+		all.Elems = append(all.Elems, &ir.Load{Place: element})
+	}
+	return all
 }
 
 // element returns the array element for p, or p if its check differs from the array's.

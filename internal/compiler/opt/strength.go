@@ -24,6 +24,7 @@ type strengthener struct {
 	// whether this is allowed.
 	pending  []ir.Stmt
 	mayHoist bool
+	failing  int // expressions and places so far in the statement that may fail, in the order of evaluation
 }
 
 func (s *strengthener) body(list []ir.Stmt) []ir.Stmt {
@@ -52,18 +53,78 @@ func (s *strengthener) body(list []ir.Stmt) []ir.Stmt {
 // expression rewrites an expression. New statements go to the end of before; nil means
 // that none can be inserted.
 func (s *strengthener) expression(e *ir.Expr, before *[]ir.Stmt) {
-	s.mayHoist = before != nil && !ir.MayFault(*e) && hoistable(&ir.Return{Results: []ir.Expr{*e}})
-	r := ir.Rewriter{Expr: s.expr}
+	s.mayHoist, s.failing = before != nil && hoistable(&ir.Return{Results: []ir.Expr{*e}}), 0
+	r := s.rewriter()
 	*e = r.Value(*e)
 	s.flush(before)
 }
 
 // simple rewrites the expressions of a statement, without nested statements.
 func (s *strengthener) simple(st ir.Stmt, before *[]ir.Stmt) {
-	s.mayHoist = !ir.StmtMayFault(st) && hoistable(st)
-	r := ir.Rewriter{Expr: s.expr}
+	s.mayHoist, s.failing = hoistable(st), 0
+	r := s.rewriter()
 	r.Body([]ir.Stmt{st})
 	s.flush(before)
+}
+
+func (s *strengthener) rewriter() *ir.Rewriter {
+	return &ir.Rewriter{
+		Expr: func(e ir.Expr) ir.Expr {
+			if failsItself(e) {
+				s.failing++
+			}
+			return s.expr(e)
+		},
+		Place: func(p ir.Place) ir.Place {
+			if reachFails(p) {
+				s.failing++
+			}
+			return p
+		},
+	}
+}
+
+// failsItself reports whether an operation can stop the thread, apart from its operands.
+func failsItself(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Binary:
+		return e.Check
+	case *ir.SliceExpr:
+		return e.Check
+	}
+	return false
+}
+
+// reachFails reports whether the last step to a place can stop the thread.
+func reachFails(p ir.Place) bool {
+	switch p := p.(type) {
+	case *ir.DerefPlace:
+		return true
+	case *ir.IndexPlace, *ir.ElemPlace, *ir.ArrayPlace:
+		return *ir.BoundsCheck(p)
+	}
+	return false
+}
+
+// failing returns the number of operations and places in an expression that can stop the
+// thread.
+func failing(e ir.Expr) (n int) {
+	v := ir.Visitor{
+		Expr: func(e ir.Expr) bool {
+			if failsItself(e) {
+				n++
+			}
+			return true
+		},
+		Place: func(p ir.Place) bool {
+			if reachFails(p) {
+				n++
+			}
+			return true
+		},
+	}
+	v.Value(e)
+	return n
 }
 
 func (s *strengthener) flush(before *[]ir.Stmt) {
@@ -155,12 +216,15 @@ func timesReciprocal(b *ir.Binary, c *ir.Const) ir.Expr {
 // repeatable returns an expression for x that may be evaluated several times: x itself
 // if copies of it are free, otherwise a variable.
 func (s *strengthener) repeatable(x ir.Expr) (ir.Expr, bool) {
-	if c := complexity(x); c <= 2 || !s.mayHoist && c <= 8 {
+	within := failing(x)
+	mayHoist := s.mayHoist && s.failing == within // what fails first stays first
+	if c := complexity(x); c <= 2 || !mayHoist && c <= 8 {
 		return x, true
 	}
-	if !s.mayHoist {
+	if !mayHoist {
 		return nil, false
 	}
+	s.failing -= within
 	v := &ir.Local{Name: "dividend", Type: x.Type(), Hidden: true}
 	s.kernel.Func.Locals = append(s.kernel.Func.Locals, v)
 	s.pending = append(s.pending, &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: x})

@@ -427,6 +427,12 @@ func (v *vectoriser) readsOf(s ir.Stmt) (reads []access, fails bool) {
 	case *ir.If:
 		visitor.Value(s.Cond)
 		return reads, ir.MayFault(s.Cond)
+	case *ir.Effect:
+		for _, e := range s.Args {
+			visitor.Value(e)
+			fails = fails || ir.MayFault(e)
+		}
+		return reads, fails
 	case *ir.Check:
 		return nil, true
 	}
@@ -446,6 +452,8 @@ func positionOf(s ir.Stmt) ir.Pos {
 	case *ir.Assign:
 		return s.Pos
 	case *ir.If:
+		return s.Pos
+	case *ir.Effect:
 		return s.Pos
 	}
 	return ir.Pos{}
