@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -19,6 +20,8 @@ var (
 	duration = flag.Duration("duration", 2*time.Second, "how long to check programs on the devices that run PTX")
 	native   = flag.Int("native", 60, "number of programs for plain Go and cpu")
 )
+
+func init() { debug.SetGCPercent(400) } // programs are small and immediately become garbage
 
 // devices opens the simulator and, if there is one, a GPU.
 func devices(t *testing.T) []*Device {
