@@ -133,7 +133,7 @@ type executor interface {
 	occupied(i int) bool
 
 	// close ends the blocks for good. Handlers that do not return result in an error,
-	// which linger returns until they do.
+	// which finishClose returns until they do.
 	close() error
 	finishClose() error
 }
@@ -374,13 +374,6 @@ func ringAt(s loop.Shape, level int) (from, slots int) {
 
 // away reports whether the loop of a block has left on its own.
 func (c *cohort) away(i int) bool { return atomic.LoadUint64(c.left(i)) != 0 }
-
-// hold stops the blocks at a message boundary until resume. Messages wait in their
-// mailboxes.
-func (c *cohort) hold() error { return c.executor.hold() }
-
-// resume ends a hold.
-func (c *cohort) resume() error { return c.executor.resume() }
 
 // Blocks of terminated actors are reused. The new actor continues with the tickets of
 // the previous one, so neither the rings nor the cursors have to be cleared, and no

@@ -401,7 +401,7 @@ func (c *core) traffic() (accepted, waiting uint64) {
 	if h, ok := c.server.(*hostActor); ok && h.inbox.Load() != nil {
 		c.rt.inboxes.mu.Lock() // prevents moves from there to the queue
 		defer c.rt.inboxes.mu.Unlock()
-		n := uint64(h.inbox.Load().waiting(c.rt))
+		n := uint64(h.inbox.Load().waiting())
 		defer func() { accepted, waiting = accepted+n, waiting+n }()
 	}
 	c.queue.mu.Lock()

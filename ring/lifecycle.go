@@ -222,7 +222,7 @@ func (c *core) finish(before, mail int) {
 		if err := h.dropInbox(); err != nil {
 			c.err = errors.Join(c.err, err)
 		}
-		h.unwatch()
+		h.calls.Forget()
 	}
 	left := c.discard()
 	kept := min(left, c.rt.letterRoom())

@@ -617,7 +617,7 @@ func (c *locals) close() error {
 	return nil
 }
 
-// linger ends the local actors whose handlers have returned since close. It returns
+// finishClose ends the local actors whose handlers have returned since close. It returns
 // an error if some have not.
 func (c *locals) finishClose() error {
 	var stuck []*local

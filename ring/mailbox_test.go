@@ -48,7 +48,7 @@ func newDouble[M any](t testing.TB, o Options) (*Actor[M, M], *double) {
 	in, out := uintptr(8*(mail.InHeader+words)), uintptr(8*(mail.OutHeader+words))
 	for level := range mail.Levels {
 		slots := o.sideSlots()
-		if level == DefaultPriority>>levelBits {
+		if level == mail.MiddleLevel {
 			slots = o.slots()
 		}
 		inbox, outbox := make([]uint64, slots*int(in)/8), make([]uint64, slots*int(out)/8)

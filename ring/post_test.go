@@ -1,10 +1,12 @@
 package ring
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 )
 
 func TestListsOfRoutesAreFreed(t *testing.T) {
@@ -72,10 +74,18 @@ func TestFreedMemoryIsNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	a, err := SpawnHost(t.Context(), rt, func(context.Context, *HostContext, *int, *int) kernel.Action { return kernel.Done }, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Ref()
+	inbox := a.core.server.(*hostActor).inbox.Load()
 	if err := rt.Close(); err != nil {
 		t.Fatal(err)
 	}
-	rt.post.WithHost(func(words []uint64) { t.Errorf("%d words of memory that was given back", len(words)) })
+	if n := inbox.collect() + inbox.box.Waiting(); n != 0 {
+		t.Errorf("%d messages in memory that was given back", n)
+	}
 	if rt.post.Rung(0) {
 		t.Error("a bell has rung that was given back")
 	}

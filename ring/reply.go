@@ -109,7 +109,7 @@ func (l *life) handlesNoMore() bool {
 	return false
 }
 
-// overtime is the time after its deadline at which a message in a ring is given up,
+// giveUpDelay is the time after its deadline at which a message in a ring is given up,
 // if the actor does not read it.
 const giveUpDelay = time.Millisecond
 
@@ -405,7 +405,7 @@ func (d *delivery) unread() (n int) {
 	return n
 }
 
-// parkedFor is the longest time that Receive sleeps without a check.
+// maxPark is the longest time that Receive sleeps without a check.
 const maxPark = 100 * time.Millisecond
 
 // park sleeps until a message is sent.

@@ -660,14 +660,14 @@ func (c *resident) room(name string) error {
 	return &ResidencyError{Actor: name, Active: active, PerProcessor: c.perProcessor, Multiprocessors: processors}
 }
 
-// crowd records whether more actors are active than can be resident.
+// setOversubscribed records whether more actors are active than can be resident.
 func (rt *Runtime) setOversubscribed(oversubscribed bool) error {
 	if rt.oversubscribed.Swap(oversubscribed) == oversubscribed {
 		return nil
 	}
 	var errs []error
 	for _, c := range rt.all() {
-		errs = append(errs, restart(c))
+		errs = append(errs, restart(c.executor))
 	}
 	return errors.Join(errs...)
 }

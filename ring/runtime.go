@@ -264,7 +264,7 @@ func (rt *Runtime) stop(list []*cohort) error {
 // stopLocals stops the actors of cohorts that run in their caller.
 func (rt *Runtime) stopLocals(list []*cohort) error {
 	for _, c := range list {
-		switch err := c.hold(); {
+		switch err := c.executor.hold(); {
 		case err == nil:
 			rt.keep(c)
 		case !errors.Is(err, ErrClosed):
@@ -299,7 +299,7 @@ func (rt *Runtime) Resume() error {
 	rt.mu.Unlock()
 	var err error
 	for _, c := range held {
-		err = errors.Join(err, c.resume())
+		err = errors.Join(err, c.executor.resume())
 	}
 	rt.pausing.begun = time.Now()
 	if len(held) > 0 {

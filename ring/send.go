@@ -131,11 +131,8 @@ func (d *delivery) mailbox(priority uint8) *mailbox {
 	if len(d.mailboxes) == 1 {
 		return d.mailboxes[0]
 	}
-	return d.mailboxes[priority>>levelBits]
+	return d.mailboxes[mail.LevelOf(priority)]
 }
-
-// levelBits is the number of low bits of a priority that do not affect its level.
-const levelBits = 5
 
 // replies reports whether a handler with the given outcome has replied.
 func replies(outcome uint32) bool {

@@ -175,7 +175,7 @@ func (c *core) posted() posted {
 	box, h := c.box, (*hostActor)(nil)
 	if h, _ = c.server.(*hostActor); h != nil {
 		if b := h.inbox.Load(); b != nil {
-			box = b.box
+			box = b.box.Box
 		}
 	}
 	if box.Number == 0 || !c.rt.referred.Load() {

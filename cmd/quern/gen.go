@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -17,6 +18,11 @@ import (
 	"quern.dev/internal/compiler/generate"
 	"quern.dev/internal/compiler/lint"
 )
+
+// compilerGC is the GC percentage for commands that compile. What the compiler allocates
+// soon becomes garbage: gen takes a fifth less processor time, and twice the memory,
+// which for this repository is 250 MB.
+const compilerGC = 400
 
 func genCommand() *cobra.Command {
 	var check bool
@@ -37,6 +43,7 @@ To make quern a tool of your module: go mod edit -tool=quern.dev/cmd/quern`,
   quern gen --check ./...            in CI: fail if a generated file is out of date
   //go:generate go tool quern gen    in a Go file, for go generate`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
+			debug.SetGCPercent(compilerGC)
 			return gen(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), patterns, check)
 		},
 	}
@@ -68,6 +75,7 @@ the default of the launchers. Findings exit with 1, as errors do.`,
 		Example: `  quern vet ./...           check every kernel under this directory
   quern vet --perf ./...    also report slow code`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
+			debug.SetGCPercent(compilerGC)
 			return vet(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), patterns, perf)
 		},
 	}

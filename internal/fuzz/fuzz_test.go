@@ -3,8 +3,10 @@ package fuzz
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -15,9 +17,11 @@ import (
 
 var (
 	first    = flag.Uint64("first", 1, "seed of the first program")
-	duration = flag.Duration("duration", 4*time.Second, "how long to check programs on the devices that run PTX")
+	duration = flag.Duration("duration", 2*time.Second, "how long to check programs on the devices that run PTX")
 	native   = flag.Int("native", 60, "number of programs for plain Go and cpu")
 )
+
+func init() { debug.SetGCPercent(400) } // programs are small and immediately become garbage
 
 // devices opens the simulator and, if there is one, a GPU.
 func devices(t *testing.T) []*Device {
@@ -62,37 +66,42 @@ func TestGeneratedProgramsGiveTheSameResultsOnEveryDevice(t *testing.T) {
 	t.Logf("%d programs", programs)
 }
 
-func TestGeneratedProgramsGiveTheSameResultsAsGo(t *testing.T) {
-	var cases []*Case
-	for seed := range uint64(*native) {
-		cases = append(cases, Generate(*first+seed))
+// All programs are in one binary, because building one takes longer than running it.
+func TestProgramsGiveTheSameResultsAsGo(t *testing.T) {
+	names, cases := kept(t)
+	for seed := *first; seed < *first+uint64(*native); seed++ {
+		names, cases = append(names, fmt.Sprintf("seed %d", seed)), append(cases, Generate(seed))
 	}
-	checkNative(t, cases)
-}
-
-// checkNative checks programs as plain Go and on the cpu device.
-func checkNative(t *testing.T, cases []*Case) {
-	t.Helper()
 	n := &Native{Root: testmodule.Root(t)}
 	list, err := n.Check(t.Context(), cases)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range list {
+	for i, m := range list {
 		if m != nil {
-			t.Errorf("%v\n%s", m, m.Source)
+			t.Errorf("%s: %v\n%s", names[i], m, m.Source)
 		}
 	}
 }
 
-func TestKeptProgramsGiveTheSameResultsEverywhere(t *testing.T) {
+func TestKeptProgramsGiveTheSameResultsOnEveryDevice(t *testing.T) {
+	names, cases := kept(t)
+	ch := &Checker{Devices: devices(t), Metamorphic: true, AllForms: true}
+	for i, c := range cases {
+		if m := ch.Check(c); m != nil {
+			t.Errorf("%s: %v", names[i], m)
+		}
+	}
+}
+
+// kept returns the programs in testdata.
+func kept(t *testing.T) (names []string, cases []*Case) {
+	t.Helper()
 	testmodule.NeedSource(t)
 	names, err := filepath.Glob("testdata/*.go")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d programs, %v", len(names), err)
 	}
-	ch := &Checker{Devices: devices(t), Metamorphic: true, AllForms: true}
-	var cases []*Case
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -102,12 +111,9 @@ func TestKeptProgramsGiveTheSameResultsEverywhere(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if m := ch.Check(c); m != nil {
-			t.Errorf("%s: %v", name, m)
-		}
 		cases = append(cases, c)
 	}
-	checkNative(t, cases)
+	return names, cases
 }
 
 // TestWrongResultIsFound flips one bit of a result and expects a mismatch.

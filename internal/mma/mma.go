@@ -145,11 +145,6 @@ func MultiplyLane[T Value](fa, fb Format, lane int, a *A, b *B, c [4]T) [4]T {
 	return c
 }
 
-// Position returns the row and column of element i of a lane's part of C.
-func Position(lane, i int) (row, column int) {
-	return lane/4 + i/2*8, lane%4*2 + i%2
-}
-
 func dot[T Value](f Format, c T, row, column *[32]float64) T {
 	sum := float64(c)
 	for k := range f.K() {

@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -66,6 +67,7 @@ func Packages(root string) (all, tested []string, err error) {
 // Generate compiles the kernels of the packages in these directories. It calls
 // use with the output of each package that has kernels.
 func Generate(ctx context.Context, root string, use func(*frontend.Package, *generate.Output) error) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // what the compiler allocates soon becomes garbage
 	all, _, err := Packages(root)
 	if err != nil {
 		return err

@@ -36,8 +36,10 @@ func TestPackages(t *testing.T) {
 		}
 		t.Logf("%s", out)
 	}
-	run(append([]string{"build", "-overlay=" + name}, all...)...)
-	args := []string{"test", "-overlay=" + name}
+	// Compiles all packages. Other than go build, go list does not link programs.
+	run(append([]string{"list", "-export", "-f={{.ImportPath}}", "-overlay=" + name}, all...)...)
+	// CI runs all of vet on these packages.
+	args := []string{"test", "-vet=off", "-overlay=" + name}
 	if testing.Short() {
 		args = append(args, "-short")
 	}

@@ -9,7 +9,7 @@ import (
 
 var (
 	exhaustive = flag.Bool("exhaustive", false, "test the functions of one argument for every float32")
-	stride     = flag.Uint("stride", 1021, "test the functions of one argument for every so many bit patterns")
+	stride     = flag.Uint("stride", 4093, "test the functions of one argument for every so many bit patterns")
 )
 
 // maxULP is the error bound documented in package kernel.

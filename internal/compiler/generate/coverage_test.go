@@ -2,6 +2,7 @@ package generate_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -188,10 +189,12 @@ const failure = "kernels/b.go:25: kernel fails: index 128 out of range [0,128) i
 
 func TestCoverageIsThatOfTheKernelsOwnStatements(t *testing.T) {
 	dir := generated(t, strings.Replace(covered, "FAILURE", failure, 1), 1)
-	profile := filepath.Join(dir, "cover.out")
+	profile, program := filepath.Join(dir, "cover.out"), filepath.Join(dir, "kernels.test")
 	lines := func(args ...string) map[string][]string { // blocks by file
 		t.Helper()
-		if out, err := goCommand(t, dir, append([]string{"test", "-count=1", "-coverprofile=" + profile}, args...)...); err != nil {
+		cmd := exec.CommandContext(t.Context(), program, append([]string{"-test.coverprofile=" + profile}, args...)...)
+		cmd.Dir = filepath.Join(dir, "kernels")
+		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		text, err := os.ReadFile(profile)
@@ -207,31 +210,34 @@ func TestCoverageIsThatOfTheKernelsOwnStatements(t *testing.T) {
 		}
 		return files
 	}
-	for _, args := range [][]string{
-		{"-covermode=set"},
-		{"-covermode=count", "-cpu=1"}, // counters are incremented without a lock
-		{"-covermode=atomic", "-coverpkg=./..."},
+	for _, tt := range []struct{ build, run []string }{
+		{build: []string{"-covermode=set"}},
+		{build: []string{"-covermode=count"}, run: []string{"-test.cpu=1"}}, // counters are incremented without a lock
+		{build: []string{"-covermode=atomic", "-coverpkg=./..."}},
 	} {
-		t.Run(args[0], func(t *testing.T) {
-			args = append(args, "./kernels")
-			t.Setenv("REFERENCE", "1")
-			want := lines(args...)
-			t.Setenv("REFERENCE", "")
-			got := lines(args...)
-			for _, tool := range []string{"-func=" + profile, "-html=" + profile} {
-				if out, err := goCommand(t, dir, "tool", "cover", tool, "-o", filepath.Join(dir, "report")); err != nil {
-					t.Errorf("cover %s: %v\n%s", tool, err, out)
-				}
+		t.Run(tt.build[0], func(t *testing.T) {
+			if out, err := goCommand(t, dir, slices.Concat([]string{"test", "-c", "-ldflags=-s -w", "-o", program}, tt.build, []string{"./kernels"})...); err != nil {
+				t.Fatalf("%v\n%s", err, out)
 			}
+			t.Setenv("REFERENCE", "1")
+			want := lines(tt.run...)
+			t.Setenv("REFERENCE", "")
+			got := lines(tt.run...)
 			want["b"], got["b"] = want["b"][:6], got["b"][:6] // except the kernel that fails
 			for _, name := range []string{"a", "b", "parts"} {
 				if !slices.Equal(want[name], got[name]) {
 					t.Errorf("%s.go:\ngot  %v\nwant %v", name, got[name], want[name])
 				}
 			}
-			if args[0] == "-covermode=set" && !slices.Equal(got["actor"], []string{"6.83,7.13 1 1", "7.13,9.3 1 0", "10.2,10.24 1 1", "10.24,13.3 2 1", "14.2,14.21 1 1"}) {
+			if tt.build[0] == "-covermode=set" && !slices.Equal(got["actor"], []string{"6.83,7.13 1 1", "7.13,9.3 1 0", "10.2,10.24 1 1", "10.24,13.3 2 1", "14.2,14.21 1 1"}) {
 				t.Errorf("actor.go: %v", got["actor"])
 			}
 		})
+	}
+	// The last profile has the blocks of all packages.
+	for _, tool := range []string{"-func=" + profile, "-html=" + profile} {
+		if out, err := goCommand(t, dir, "tool", "cover", tool, "-o", filepath.Join(dir, "report")); err != nil {
+			t.Errorf("cover %s: %v\n%s", tool, err, out)
+		}
 	}
 }

@@ -1,13 +1,19 @@
 package generate_test
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"quern.dev/internal/archive"
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/generate"
+	"quern.dev/internal/testmodule"
 )
 
 // declarations contains kernels and an actor with parameters of every kind.
@@ -89,37 +95,52 @@ func use(s *gpu.Stream, levels *gpu.Buffer[Level], x *gpu.Buffer[float32]) error
 `
 
 func TestGeneratedCodeDoesNotCompileWithOtherDeclarations(t *testing.T) {
-	dir := generated(t, declarations, 1)
-	if out, err := goCommand(t, dir, "vet", "./..."); err != nil {
+	tests := []struct {
+		change
+		want string
+	}{
+		{change{"fields of a parameter change places", "plant", "X, Y float32", "Y, X float32"}, "Scale"},
+		{change{"a parameter is another's type, and calls pass constants", "plant", "offset, factor float32", "offset float32, factor float64"}, "stretch"},
+		{change{"elements are of another type", "plant", "levels []Level", "levels []uint16"}, "stretch"},
+		{change{"there is a parameter more", "plant", "x, y []float32)", "x, y, z []float32)"}, "stretch"},
+		{change{"a kernel has gone", "plant", "func stretch(", "func strain("}, "stretch"},
+		{change{"a named number of elements is another", "plant", "Level uint8", "Level int8"}, "Level"},
+		{change{"an alias is of another type", "plant", "Real = float32", "Real = float64"}, "sum_float32"},
+		{change{"a constant in an array's type is another", "plant", "Width = 4", "Width = 5"}, "sum_float32"},
+		{change{"a field of a message is another's type", "plant", "Sensor uint32", "Sensor int32"}, "Reading"},
+		{change{"fields of a message change places", "plant", "Value  units.Celsius\n\tAt     units.Position", "At     units.Position\n\tValue  units.Celsius"}, "Reading"},
+		{change{"the message is another", "plant", "in *Reading", "in *Scale"}, "watch"},
+		{change{"elements of payloads are others", "plant", "[]units.Pair[float64]", "[]units.Pair[float32]"}, "watch"},
+		{change{"a number of another package is another", "units", "Celsius float32", "Celsius int32"}, "units_Celsius"},
+		{change{"a generic type of another package has other fields", "units", "First, Second T", "First T; Second int64"}, "units_Pair_float64"},
+		{change{"a struct with fields of its own has another size", "units", "x, y float32", "x, y, z float32"}, "sizeof_units_Position"},
+		{change{"visible fields of a struct with others change places", "units", "Low, High int32", "High, Low int32"}, "offsetof_units_Tagged_Low"},
+		{change{"a visible field of a struct with others is another's type", "units", "Scale     float32", "Scale     int32"}, "units_Tagged_Scale"},
+	}
+	dir := copies(t, len(tests))
+	if out, err := goCommand(t, dir, "vet", "./copy0/..."); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, tt := range []struct{ name, file, old, new, want string }{
-		{"fields of a parameter change places", "plant", "X, Y float32", "Y, X float32", "Scale"},
-		{"a parameter is another's type, and calls pass constants", "plant", "offset, factor float32", "offset float32, factor float64", "stretch"},
-		{"elements are of another type", "plant", "levels []Level", "levels []uint16", "stretch"},
-		{"there is a parameter more", "plant", "x, y []float32)", "x, y, z []float32)", "stretch"},
-		{"a kernel has gone", "plant", "func stretch(", "func strain(", "stretch"},
-		{"a named number of elements is another", "plant", "Level uint8", "Level int8", "Level"},
-		{"an alias is of another type", "plant", "Real = float32", "Real = float64", "sum_float32"},
-		{"a constant in an array's type is another", "plant", "Width = 4", "Width = 5", "sum_float32"},
-		{"a field of a message is another's type", "plant", "Sensor uint32", "Sensor int32", "Reading"},
-		{"fields of a message change places", "plant", "Value  units.Celsius\n\tAt     units.Position", "At     units.Position\n\tValue  units.Celsius", "Reading"},
-		{"the message is another", "plant", "in *Reading", "in *Scale", "watch"},
-		{"elements of payloads are others", "plant", "[]units.Pair[float64]", "[]units.Pair[float32]", "watch"},
-		{"a number of another package is another", "units", "Celsius float32", "Celsius int32", "units_Celsius"},
-		{"a generic type of another package has other fields", "units", "First, Second T", "First T; Second int64", "units_Pair_float64"},
-		{"a struct with fields of its own has another size", "units", "x, y float32", "x, y, z float32", "sizeof_units_Position"},
-		{"visible fields of a struct with others change places", "units", "Low, High int32", "High, Low int32", "offsetof_units_Tagged_Low"},
-		{"a visible field of a struct with others is another's type", "units", "Scale     float32", "Scale     int32", "units_Tagged_Scale"},
-	} {
+	for i, tt := range tests {
+		tt.make(t, dir, i)
+	}
+	out, err := goCommand(t, dir, "build", "./...")
+	if err == nil {
+		t.Fatal("everything compiles")
+	}
+	errs := map[string]string{} // by package
+	for _, text := range strings.Split("\n"+out, "\n# ")[1:] {
+		name, text, _ := strings.Cut(text, "\n")
+		errs[name] = text
+	}
+	for i, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			change(t, filepath.Join(dir, tt.file, tt.file+".go"), tt.old, tt.new)
-			out, err := goCommand(t, dir, "build", "./plant")
-			_, out, _ = strings.Cut(out, "\n") // package name
-			first, _, _ := strings.Cut(out, "\n")
+			name := copyName(i) + "/plant"
+			text := errs[testmodule.Path+"/"+name]
+			first, _, _ := strings.Cut(text, "\n")
 			// The first error names the stale file and the remedy.
-			if err == nil || !strings.HasPrefix(first, "plant/quern_gen.go:") || !strings.Contains(first, "quern_gen_is_stale__run_go_generate__"+tt.want) && !strings.HasSuffix(first, "undefined: "+tt.want) {
-				t.Errorf("%v\n%s", err, out)
+			if !strings.HasPrefix(first, name+"/quern_gen.go:") || !strings.Contains(first, "quern_gen_is_stale__run_go_generate__"+tt.want) && !strings.HasSuffix(first, "undefined: "+tt.want) {
+				t.Errorf("%s", text)
 			}
 		})
 	}
@@ -128,55 +149,100 @@ func TestGeneratedCodeDoesNotCompileWithOtherDeclarations(t *testing.T) {
 // Changes that Go's type checker does not detect are found by comparison with newly
 // generated files.
 func TestChangesThatCompileAreFound(t *testing.T) {
-	dir := generated(t, declarations, 1)
-	for _, tt := range []struct{ name, file, old, new string }{
+	tests := []change{
+		{}, // none
 		{"parameters of one type change places", "plant", "offset, factor float32", "factor, offset float32"},
 		{"a body is another", "plant", "by.X*x[i] + offset", "by.X*x[i] - offset"},
 		{"a constant is another", "plant", "T(r)", "2*T(r)"},
 		{"hidden fields of another package change places", "units", "x, y float32", "y, x float32"},
 		{"the kernel moves", "plant", "type Level", "// Level\ntype Level"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			change(t, filepath.Join(dir, tt.file, tt.file+".go"), tt.old, tt.new)
-			if out, err := goCommand(t, dir, "build", "./plant"); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			packages, err := frontend.Load(t.Context(), dir, "./plant")
+	}
+	dir := copies(t, len(tests))
+	for i, tt := range tests {
+		tt.make(t, dir, i)
+	}
+	if out, err := goCommand(t, dir, "vet", "./..."); err != nil { // type-checks, and costs less than a build
+		t.Fatalf("%v\n%s", err, out)
+	}
+	packages, err := frontend.Load(t.Context(), dir, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(packages) != len(tests) {
+		t.Fatalf("%d packages, want %d", len(packages), len(tests))
+	}
+	for _, p := range packages {
+		i, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(p.Dir)), "copy"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(cmp.Or(tests[i].name, "nothing changes"), func(t *testing.T) {
+			out, err := generate.Package(p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := generate.Package(packages[0])
+			old, err := os.ReadFile(filepath.Join(p.Dir, generate.GoFile))
 			if err != nil {
 				t.Fatal(err)
 			}
-			old, err := os.ReadFile(filepath.Join(dir, "plant", generate.GoFile))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(old) == string(out.Go) {
-				t.Error("the same is generated")
+			if same := string(old) == string(out.Go); same != (i == 0) {
+				t.Errorf("the same is generated: %v", same)
 			}
 		})
 	}
 }
 
-// change replaces text in a file until the end of the test.
-func change(t *testing.T, name, old, new string) {
+// copies creates a module with copies of the declarations, and their generated files.
+func copies(t *testing.T, n int) (dir string) {
 	t.Helper()
+	dir = generated(t, declarations, 1)
+	for i := range n {
+		for _, name := range []string{"units/units.go", "plant/plant.go", "plant/" + generate.GoFile, "plant/" + archive.File} {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(name, ".go") { // imports, and paths of types
+				text = bytes.ReplaceAll(text, []byte(testmodule.Path+"/"), []byte(testmodule.Path+"/"+copyName(i)+"/"))
+			}
+			to := filepath.Join(dir, copyName(i), name)
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(to, text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, name := range []string{"units", "plant"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func copyName(i int) string { return fmt.Sprint("copy", i) }
+
+// change is a change of the declarations.
+type change struct{ name, file, old, new string }
+
+// make changes a copy.
+func (c *change) make(t *testing.T, dir string, i int) {
+	t.Helper()
+	name := filepath.Join(dir, copyName(i), c.file, c.file+".go")
+	if c.file == "" {
+		return
+	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := strings.Replace(string(text), old, new, 1)
+	changed := strings.Replace(string(text), c.old, c.new, 1)
 	if changed == string(text) {
-		t.Fatalf("%s has no %q", name, old)
+		t.Fatalf("%s has no %q", name, c.old)
 	}
 	if err := os.WriteFile(name, []byte(changed), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := os.WriteFile(name, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	})
 }

@@ -2,8 +2,8 @@ package ir
 
 // LoadVector reads 2, 4, 8 or 16 scalars that are adjacent in memory, starting at
 // Place, into Dst; a nil Dst drops one. Its creator guarantees that all of them are in
-// range, and that the address of the first is a multiple of VectorAlign bytes. Only
-// passes create it, in final form.
+// range, and that the address of the first is a multiple of their size together, up to
+// VectorBytes. Only passes create it, in final form.
 type LoadVector struct {
 	Dst   []*Local
 	Place Place
@@ -19,10 +19,6 @@ type StoreVector struct {
 
 // VectorBytes is the maximum number of bytes that one access moves.
 const VectorBytes = 16
-
-// VectorAlign returns the required alignment in bytes of n scalars of type t that one
-// or several accesses move.
-func VectorAlign(t *Type, n int) int64 { return min(int64(n)*t.Size(), VectorBytes) }
 
 func (s *LoadVector) parts(p parts) {
 	p.pos(&s.Pos)

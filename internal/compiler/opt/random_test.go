@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"runtime/debug"
 	"testing"
 
 	"quern.dev/internal/compiler/ir"
 	. "quern.dev/internal/compiler/ir/irtest"
 )
+
+func init() { debug.SetGCPercent(400) } // the live heap is so small that collections took 40 % of the time
 
 // program generates kernels that use everything the passes handle: calls, pointers,
 // slices of arrays, structs, arrays, loops with and without constant bounds, and every

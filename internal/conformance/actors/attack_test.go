@@ -29,7 +29,7 @@ import (
 //	go test -run TestAttack -timeout 30m ./internal/conformance/actors -args -attack 10m
 //	go test -run TestAttack ./internal/conformance/actors -args -attack.seed 4711
 var (
-	attackTime = flag.Duration("attack", 2*time.Second, "how long TestAttack attacks each device")
+	attackTime = flag.Duration("attack", 500*time.Millisecond, "how long TestAttack attacks each device")
 	attackSeed = flag.Uint64("attack.seed", 0, "seed of the only round of TestAttack, 0 for many rounds")
 )
 

@@ -63,7 +63,7 @@ const (
 )
 
 // LevelOf returns the level of a priority.
-func LevelOf(priority int) int { return priority >> levelBits }
+func LevelOf(priority uint8) int { return int(priority >> levelBits) }
 
 // Cursors of an actor.
 const (

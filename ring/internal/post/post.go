@@ -253,16 +253,6 @@ func (p *Memory) put(r *region, at uint32, words []uint64) error {
 	return nil
 }
 
-// WithHost calls f with the host's region unless the memory is closed. The slice is valid
-// until f returns.
-func (p *Memory) WithHost(f func(words []uint64)) {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if !p.closed {
-		f(p.host.source.Data())
-	}
-}
-
 // Rung reports whether a bell has rung since the last call.
 func (p *Memory) Rung(bell uint32) bool {
 	if w := p.shared.Load(); w != nil {
@@ -309,11 +299,6 @@ const (
 // NewBox makes a mailbox for an actor on the device whose messages take step words.
 func (p *Memory) NewBox(step int, owner uint32) (Box, error) {
 	return p.newBox(Box{Slots: slotsFor(step), Step: step}, owner)
-}
-
-// NewHostBox makes a mailbox for a host actor whose messages take step words.
-func (p *Memory) NewHostBox(step int, owner uint32) (Box, error) {
-	return p.newBox(Box{Slots: slotsFor(step), Step: step, host: true}, owner)
 }
 
 func slotsFor(step int) int {
