@@ -22,7 +22,7 @@ func fill(k *ir.Kernel) {
 }
 
 // mostFilled is the number of words that wait in registers for a move.
-const mostFilled = 16
+const mostFilled = 8
 
 type filler struct {
 	kernel *ir.Kernel
