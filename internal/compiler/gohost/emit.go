@@ -45,11 +45,12 @@ func emit(k *ir.Kernel, imports *Imports, block bool) (string, error) {
 	}
 	f := newFacts(k)
 	p := newPlan(k, f)
+	wide := !block && isWide(k)
 	// The first run collects the package-level names that local names must not hide.
 	var reserved map[string]bool
 	for range 2 {
 		e := newEmitter(k, f, p, imports, reserved)
-		e.oneBlock = block
+		e.oneBlock, e.wide = block, wide
 		e.functions = &functions{opt.NewTruncations(imports.pkg), map[*ir.Func]string{}, nil}
 		text := e.function()
 		if e.err != nil {
@@ -110,6 +111,7 @@ type emitter struct {
 	functions *functions
 	copied    *ir.Func // the function being copied; nil: the kernel
 	oneBlock  bool     // the kernel's function runs one block and has the kernel's parameters
+	wide      bool     // a row of threads continues through several blocks
 
 	// State of the current region: the thread coordinates that it reads, the parameters
 	// of its function, and the parts of slices that it indexes from 0.
@@ -210,7 +212,7 @@ func (e *emitter) blocks(whole *text, host string, blocks *label, body *text) {
 	}
 	whole.splice(e.root.text)
 	whole.label(blocks)
-	whole.add("for r.Next() {")
+	e.nextBlocks(whole)
 	whole.depth++
 	for op := ir.BlockIdxX; op <= ir.BlockIdxZ; op++ {
 		e.declareCoordinate(whole, op)

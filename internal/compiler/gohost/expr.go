@@ -132,6 +132,9 @@ func (e *emitter) tree(x ir.Expr) (string, int) {
 	case *ir.Zero:
 		return e.zero(x.T), precPrimary
 	case *ir.Load:
+		if s := e.fixedValue(x.Place); s != "" {
+			return s, precPrimary
+		}
 		s := e.place(x.Place)
 		if strings.HasPrefix(s, "*") {
 			return s, precUnary

@@ -16,6 +16,8 @@ const maxFast = 1600
 // of the row uses one element, starting at an offset.
 type windows struct {
 	count    string            // number of threads that run
+	first    string            // the first of them; "" if it is thread 0
+	lane     string            // the loop's variable if first is set: the number of the thread, less first
 	full     int64             // the number of threads if known: a whole row of declared length
 	groups   map[string]*group // by slice and variable part of the offset, if full is known
 	scanning bool              // groups are being collected
@@ -23,6 +25,7 @@ type windows struct {
 	decls    []string
 	required []string // conditions for the elements to exist
 	seen     map[string]bool
+	stores   written // by the region
 }
 
 func (w *windows) require(condition string) {
@@ -34,9 +37,10 @@ func (w *windows) require(condition string) {
 
 // fastThreads returns a fast form of the region. The range of threads that pass the
 // guards around the region's statements is computed before the loop, and slices indexed
-// by adjacent threads are cut to that range, so that the loop contains no checks. The
-// code falls through if the fast form does not apply. The result is nil if the region
-// has no fast form; always reports that no other form is needed.
+// by adjacent threads are cut to that range, so that the loop contains no checks. What
+// the row has in common is read once. The code falls through if the fast form does not
+// apply. The result is nil if the region has no fast form; always reports that no other
+// form is needed.
 func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	if nodes(g.stmts) > maxFast {
 		return nil, false
@@ -48,78 +52,141 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 		return !found
 	}}
 	v.Body(rest)
-	if !found {
+	if !found && len(guards) == 0 {
 		return nil, false
 	}
 
-	e.facts.safe = e.hasWindow
-	fails := e.facts.mayFault(rest)
-	e.facts.safe = nil
-	if fails && !slices.ContainsFunc(guards, func(c ir.Expr) bool { return e.facts.level(c) > perRow }) {
-		return nil, false // too little gain
-	}
-
 	w := &windows{
-		names: map[string]string{}, seen: map[string]bool{}, count: e.names.fresh("count"),
-		full: int64(e.kernel.Options.Block[0]), groups: map[string]*group{},
+		names: map[string]string{}, seen: map[string]bool{}, groups: map[string]*group{},
+		stores: e.storesOf(rest),
 	}
-	limits := []string{e.coordinate(ir.BlockDimX)}
+	width := e.rowThreads()
+	var near, skip, firsts []string
+	ends := []string{width}
 	for _, c := range guards {
-		if first, ok := e.atLeast(c); ok && e.facts.level(c) > perRow {
-			w.require(e.value(first, ir.TBool, precAnd+1))
-		} else if limit, ok := e.limit(c, w); ok {
-			limits = append(limits, limit)
+		if e.facts.level(c) <= perRow {
+			skip = append(skip, e.value(c, ir.TBool, precAnd+1))
+			continue
+		}
+		b, _ := e.bounds(c)
+		for _, x := range [...]ir.Expr{b.offset, b.limit} {
+			if s := e.near(x); s != "" && !slices.Contains(near, s) {
+				near = append(near, s)
+			}
+		}
+		if s := e.threadAt(b); b.isFirst {
+			firsts = append(firsts, s)
 		} else {
-			w.require(e.value(c, ir.TBool, precAnd+1))
+			ends = append(ends, s)
+		}
+		if b.isBoth {
+			firsts = append(firsts, e.threadAt(b))
+			ends[len(ends)-1] += " + 1"
 		}
 	}
-	e.windows, e.facts.safe = w, e.hasWindow
+	bounded := len(firsts) > 0 || len(ends) > 1
+	if !bounded && !e.wide {
+		w.full = int64(e.kernel.Options.Block[0])
+	}
+	w.count = e.names.fresh("count")
+	if len(firsts) > 0 {
+		w.first, w.lane = e.names.fresh("firstX"), e.names.fresh("lane")
+	}
+	e.windows, e.facts.safe = w, e.isSafe
+	fails := e.facts.mayFault(rest)
 	if w.full > 0 {
 		w.scanning = true
-		e.threads(g, rest, limits[0], fails)
+		e.threads(g, rest, width, fails)
 		w.scanning = false
 	}
+	restore := e.cutRows(g, w)
 	loop := e.threads(g, rest, w.limit(), fails)
+	restore()
 	e.windows, e.facts.safe = nil, nil
 	if loop == nil {
 		return nil, false
 	}
 
 	t := &text{}
-	if w.full > 0 {
-		for _, limit := range limits[1:] {
-			w.require(limit + " >= " + limits[0])
+	if len(skip) > 0 {
+		t.add("if !(%s) {", strings.Join(skip, " && "))
+		t.add("\treturn")
+		t.add("}")
+	}
+	if len(near) > 0 {
+		t.add("if %s {", strings.Join(near, " && "))
+		t.depth++
+	}
+	switch {
+	case w.full > 0:
+	case len(firsts) > 0:
+		t.add("%s := max(0, %s)", w.first, strings.Join(firsts, ", "))
+		t.add("%s := %s - %s", w.count, least(ends), w.first)
+	default:
+		t.add("%s := %s", w.count, least(ends))
+	}
+	if bounded {
+		t.add("if %s <= 0 {", w.count)
+		t.add("\treturn")
+		t.add("}")
+	}
+	always = w.guard(t, loop) && len(near) == 0
+	if len(near) > 0 {
+		t.depth--
+		t.add("}")
+	}
+	return t, always
+}
+
+func least(list []string) string {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return "min(" + strings.Join(list, ", ") + ")"
+}
+
+// cutRows cuts the row's parts of variables that live across barriers to the threads
+// that run, until the result is called.
+func (e *emitter) cutRows(g *region, w *windows) (restore func()) {
+	whole := map[rowOf]string{}
+	if w.full == 0 {
+		u := uses(g.stmts...)
+		for _, v := range e.plan.carried {
+			key := rowOf{v}
+			name, ok := e.names.of[key]
+			if !ok || !u.mentions(v) || e.dead[v] {
+				continue
+			}
+			whole[key] = name
+			cut := e.names.fresh(name)
+			w.decls = append(w.decls, fmt.Sprintf("%s := %s[%s:][:%s]", cut, name, w.first, w.count))
+			e.names.of[key] = cut
 		}
-		return w.guard(t, loop)
 	}
-	count := limits[0]
-	if len(limits) > 1 {
-		count = fmt.Sprintf("max(0, min(%s))", strings.Join(limits, ", "))
+	return func() {
+		for key, name := range whole {
+			e.names.of[key] = name
+		}
 	}
-	t.add("%s := %s", w.count, count)
-	return w.guard(t, loop)
 }
 
 // guard adds the loop under its required conditions; always reports that there are
 // none.
-func (w *windows) guard(t, loop *text) (_ *text, always bool) {
-	if len(w.required) == 0 {
-		for _, d := range w.decls {
-			t.add("%s", d)
-		}
-		t.splice(loop)
-		return t, true
+func (w *windows) guard(t, loop *text) (always bool) {
+	if len(w.required) > 0 {
+		t.add("if %s {", strings.Join(w.required, " && "))
+		t.depth++
 	}
-	t.add("if %s {", strings.Join(w.required, " && "))
-	t.depth++
 	for _, d := range w.decls {
 		t.add("%s", d)
 	}
 	t.splice(loop)
 	t.add("return")
-	t.depth--
-	t.add("}")
-	return t, false
+	if len(w.required) > 0 {
+		t.depth--
+		t.add("}")
+	}
+	return len(w.required) == 0
 }
 
 // nodes returns the size of statements in nodes.
@@ -152,9 +219,9 @@ func (e *emitter) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt)
 			var conds []ir.Expr
 			inner := s.Then
 			if returns(s.Then) {
-				conds, inner = conjunction(s.Cond, true), tail
+				conds, inner = e.conjunction(s.Cond, true), tail
 			} else if len(tail) == 0 {
-				conds = conjunction(s.Cond, false)
+				conds = e.conjunction(s.Cond, false)
 			}
 			n := 0
 			for n < len(conds) && e.isGuard(conds[n]) {
@@ -184,19 +251,27 @@ func returns(list []ir.Stmt) bool {
 
 // conjunction returns the terms of a condition, or of its negation, in evaluation
 // order. All of them must hold.
-func conjunction(x ir.Expr, negate bool) []ir.Expr {
+func (e *emitter) conjunction(x ir.Expr, negate bool) []ir.Expr {
+	if v, ok := ir.Variable(x); ok && e.facts.source[v] != nil && e.facts.local(v) == perThread {
+		return e.conjunction(e.facts.source[v], negate)
+	}
+	if not, ok := x.(*ir.Unary); ok && not.Op == ir.LNot {
+		return e.conjunction(not.X, !negate)
+	}
 	b, ok := x.(*ir.Binary)
 	if ok && (b.Op == ir.LAnd && !negate || b.Op == ir.LOr && negate) {
-		return append(conjunction(b.X, negate), conjunction(b.Y, negate)...)
+		return append(e.conjunction(b.X, negate), e.conjunction(b.Y, negate)...)
 	}
 	if !negate {
 		return []ir.Expr{x}
 	}
-	inverse := map[ir.BinaryOp]ir.BinaryOp{ir.Lt: ir.Ge, ir.Ge: ir.Lt, ir.Gt: ir.Le, ir.Le: ir.Gt}
-	if ok && b.X.Type().IsInteger() && inverse[b.Op] != 0 {
-		c := *b
-		c.Op = inverse[b.Op]
-		return []ir.Expr{&c}
+	inverse := map[ir.BinaryOp]ir.BinaryOp{ir.Lt: ir.Ge, ir.Ge: ir.Lt, ir.Gt: ir.Le, ir.Le: ir.Gt, ir.Eq: ir.Ne, ir.Ne: ir.Eq}
+	if ok && b.X.Type().IsInteger() {
+		if op, ok := inverse[b.Op]; ok {
+			c := *b
+			c.Op = op
+			return []ir.Expr{&c}
+		}
 	}
 	return []ir.Expr{&ir.Unary{Op: ir.LNot, X: x}}
 }
@@ -210,65 +285,66 @@ func join(terms []ir.Expr) ir.Expr {
 }
 
 // isGuard reports whether a condition is the same for the row of threads, or holds for
-// a prefix of the row.
+// a range of the row.
 func (e *emitter) isGuard(x ir.Expr) bool {
 	if e.facts.level(x) <= perRow {
 		return true
 	}
-	if _, _, ok := e.bounded(x); ok {
-		return true
-	}
-	_, ok := e.atLeast(x)
+	_, ok := e.bounds(x)
 	return ok
 }
 
-// atLeast returns a condition offset + threadX >= low for the first thread of a row of
-// declared length: if that thread passes, all do.
-func (e *emitter) atLeast(x ir.Expr) (ir.Expr, bool) {
-	b, isBinary := x.(*ir.Binary)
-	if !isBinary || b.Op != ir.Ge || b.X.Type().Kind != ir.Int || e.kernel.Options.Block[0] == 0 || e.facts.level(b.Y) > perRow {
-		return nil, false
-	}
-	offset, ok := e.offset(b.X)
-	if !ok {
-		return nil, false
-	}
-	first := *b
-	first.X = offset
-	return &first, true
+// bounds is a condition that compares offset + threadX with limit, which is the same
+// for the row: a thread passes if it is at least threadAt (isFirst), below it, or equal
+// (isBoth).
+type bounds struct {
+	offset, limit   ir.Expr
+	more            int // is added to limit
+	isFirst, isBoth bool
 }
 
-// bounded splits a condition offset + threadX < end.
-func (e *emitter) bounded(x ir.Expr) (offset, end ir.Expr, ok bool) {
-	b, isBinary := x.(*ir.Binary)
-	if !isBinary || b.X.Type().Kind != ir.Int {
-		return nil, nil, false
+// bounds splits a condition of a range of the row.
+func (e *emitter) bounds(x ir.Expr) (bounds, bool) {
+	b, ok := x.(*ir.Binary)
+	if !ok || b.X.Type().Kind != ir.Int {
+		return bounds{}, false
 	}
-	index := b.X
-	switch end = b.Y; b.Op {
-	case ir.Lt:
+	mirrored := map[ir.BinaryOp]ir.BinaryOp{ir.Lt: ir.Gt, ir.Gt: ir.Lt, ir.Le: ir.Ge, ir.Ge: ir.Le, ir.Eq: ir.Eq}
+	op, index, limit := b.Op, b.X, b.Y
+	if e.facts.level(b.X) <= perRow {
+		op, index, limit = mirrored[b.Op], b.Y, b.X
+	}
+	offset, ok := e.offset(index)
+	if !ok || mirrored[b.Op] == 0 || e.facts.level(limit) > perRow {
+		return bounds{}, false
+	}
+	r := bounds{offset: offset, limit: limit}
+	switch op {
+	case ir.Ge:
+		r.isFirst = true
 	case ir.Gt:
-		index, end = b.Y, b.X
-	default:
-		return nil, nil, false
+		r.isFirst, r.more = true, 1
+	case ir.Le:
+		r.more = 1
+	case ir.Eq:
+		r.isBoth = true
 	}
-	offset, ok = e.offset(index)
-	return offset, end, ok && e.facts.level(end) <= perRow
+	return r, true
 }
 
-// limit prints how many threads of the row pass a condition, if the condition compares
-// an index with an end.
-func (e *emitter) limit(x ir.Expr, w *windows) (string, bool) {
-	if e.facts.level(x) <= perRow {
-		return "", false
+// threadAt prints the thread at which the condition changes.
+func (e *emitter) threadAt(b bounds) string {
+	s := e.difference(e.value(b.limit, ir.TInt, precAdd), b.offset)
+	if b.more > 0 {
+		s += " + 1"
 	}
-	offset, end, _ := e.bounded(x)
-	// If both operands are not negative, their difference does not wrap.
-	e.notNegative(offset, w)
-	if _, isLen := end.(*ir.Len); !isLen {
-		e.notNegative(end, w)
+	return s
+}
+
+func (w *windows) notNegative(start string) {
+	if n, err := strconv.Atoi(start); err != nil || n < 0 {
+		w.require(start + " >= 0")
 	}
-	return e.difference(e.value(end, ir.TInt, precAdd), offset), true
 }
 
 func (e *emitter) notNegative(x ir.Expr, w *windows) {
@@ -370,7 +446,14 @@ func (e *emitter) ofRow(p ir.Place) bool {
 // current code has windows.
 func (e *emitter) window(p ir.Place) string {
 	w := e.windows
-	if w == nil || !e.hasWindow(p) {
+	if w == nil {
+		return ""
+	}
+	if e.isFixed(p) {
+		e.requireFixed(p)
+		return ""
+	}
+	if !e.hasWindow(p) {
 		return ""
 	}
 	switch p := p.(type) {
@@ -509,17 +592,33 @@ func (e *emitter) sideBySide(slice, length string, index ir.Expr) string {
 	w := e.windows
 	offset, _ := e.offset(index)
 	from := e.value(offset, ir.TInt, precOr)
+	if w.first != "" {
+		from = w.first
+		if c, ok := constant(offset); !ok || c.Bits != 0 {
+			from = e.value(offset, ir.TInt, precAdd) + " + " + w.first
+		}
+	}
 	key := slice + "[" + from + ":]"
 	name, ok := w.names[key]
 	if !ok {
 		name = e.names.fresh("row")
 		w.names[key] = name
-		e.notNegative(offset, w)
-		w.require(w.count + " <= " + e.difference(length, offset))
-		if from == "0" {
+		if from != w.first {
+			w.notNegative(from)
+		}
+		switch {
+		case from == "0":
 			key = slice
+			w.require(w.count + " <= " + length)
+		case strings.Contains(from, " "):
+			w.require(w.count + " <= " + length + " - (" + from + ")")
+		default:
+			w.require(w.count + " <= " + length + " - " + from)
 		}
 		w.decls = append(w.decls, fmt.Sprintf("%s := %s[:%s]", name, key, w.count))
+	}
+	if w.first != "" {
+		return name + "[" + w.lane + "]"
 	}
 	return name + "[" + e.coordinate(ir.ThreadIdxX) + "]"
 }

@@ -133,7 +133,7 @@ func (e *emitter) region(g *region) {
 		if !always {
 			prologue.splice(all)
 		}
-		e.coordinate(ir.BlockDimX)
+		e.rowThreads()
 		if fails {
 			e.axes = [3]bool{true, true, true}
 			e.names.name(ir.ThreadIdxY, threadNames[ir.ThreadIdxY])
@@ -228,7 +228,21 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 
 	loop := &text{}
 	loop.label(t.label)
+	first := ""
+	if e.windows != nil && e.windows.first != "" {
+		first = e.windows.lane
+	}
 	switch {
+	case first != "" && e.axes[ir.ThreadIdxX] && inner.mentions(e.names.of[ir.ThreadIdxX]):
+		start := &text{}
+		start.add("%s := %s + %s", e.names.of[ir.ThreadIdxX], e.windows.first, first)
+		start.splice(inner)
+		inner = start
+		fallthrough
+	case first != "" && inner.mentions(first):
+		loop.add("for %s := range %s {", first, limit)
+	case first != "":
+		loop.add("for range %s {", limit)
 	case e.warp == nil:
 		loop.add("%s", e.over(ir.ThreadIdxX, limit))
 	case inner.mentions(e.warp.lane):
@@ -249,7 +263,7 @@ func (e *emitter) rowLength() string {
 	if e.warp != nil {
 		return e.outer(e.warp.n, "int")
 	}
-	return e.coordinate(ir.BlockDimX)
+	return e.rowThreads()
 }
 
 // rowStart returns the number in the block of the row's first thread.
@@ -264,6 +278,9 @@ func (e *emitter) rowStart() string {
 func (e *emitter) inRow() string {
 	if e.warp != nil {
 		return e.warp.lane
+	}
+	if e.windows != nil && e.windows.first != "" {
+		return e.windows.lane
 	}
 	return e.coordinate(ir.ThreadIdxX)
 }
