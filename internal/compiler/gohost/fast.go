@@ -45,10 +45,10 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	if nodes(g.stmts) > maxFast {
 		return nil, false
 	}
-	guards, rest := e.splitGuards(g.stmts)
+	guards, rest := e.facts.splitGuards(g.stmts)
 	found := false
 	v := ir.Visitor{Place: func(p ir.Place) bool {
-		found = found || e.hasWindow(p)
+		found = found || e.facts.hasWindow(p)
 		return !found
 	}}
 	v.Body(rest)
@@ -68,7 +68,7 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 			skip = append(skip, e.value(c, ir.TBool, precAnd+1))
 			continue
 		}
-		b, _ := e.bounds(c)
+		b, _ := e.facts.bounds(c)
 		for _, x := range [...]ir.Expr{b.offset, b.limit} {
 			if s := e.near(x); s != "" && !slices.Contains(near, s) {
 				near = append(near, s)
@@ -92,7 +92,7 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	if len(firsts) > 0 {
 		w.first, w.lane = e.names.fresh("firstX"), e.names.fresh("lane")
 	}
-	e.windows, e.facts.safe = w, e.isSafe
+	e.windows, e.facts.safe = w, e.facts.isSafe
 	fails := e.facts.mayFault(rest)
 	if w.full > 0 {
 		w.scanning = true
@@ -202,12 +202,12 @@ func nodes(body []ir.Stmt) int {
 
 // splitGuards removes the conditions that all effects of a list depend on: if i < n {
 // ... } and if i >= n { return }. The conditions have no effects and cannot fail.
-func (e *emitter) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt) {
+func (f *facts) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt) {
 	var before []ir.Stmt // assignments of per-thread values
 	for i, s := range list {
 		switch s := s.(type) {
 		case *ir.Assign:
-			if p, ok := s.Dst.(*ir.VarPlace); ok && e.facts.local(p.Var) < varying {
+			if p, ok := s.Dst.(*ir.VarPlace); ok && f.local(p.Var) < varying {
 				before = append(before, s)
 				continue
 			}
@@ -219,12 +219,12 @@ func (e *emitter) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt)
 			var conds []ir.Expr
 			inner := s.Then
 			if returns(s.Then) {
-				conds, inner = e.conjunction(s.Cond, true), tail
+				conds, inner = f.conjunction(s.Cond, true), tail
 			} else if len(tail) == 0 {
-				conds = e.conjunction(s.Cond, false)
+				conds = f.conjunction(s.Cond, false)
 			}
 			n := 0
-			for n < len(conds) && e.isGuard(conds[n]) {
+			for n < len(conds) && f.isGuard(conds[n]) {
 				n++
 			}
 			if n == 0 {
@@ -233,7 +233,7 @@ func (e *emitter) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt)
 			if n < len(conds) {
 				inner = []ir.Stmt{&ir.If{Cond: join(conds[n:]), Then: inner, Pos: s.Pos}}
 			}
-			more, rest := e.splitGuards(inner)
+			more, rest := f.splitGuards(inner)
 			return append(conds[:n], more...), append(before, rest...)
 		}
 		break
@@ -251,16 +251,16 @@ func returns(list []ir.Stmt) bool {
 
 // conjunction returns the terms of a condition, or of its negation, in evaluation
 // order. All of them must hold.
-func (e *emitter) conjunction(x ir.Expr, negate bool) []ir.Expr {
-	if v, ok := ir.Variable(x); ok && e.facts.source[v] != nil && e.facts.local(v) == perThread {
-		return e.conjunction(e.facts.source[v], negate)
+func (f *facts) conjunction(x ir.Expr, negate bool) []ir.Expr {
+	if v, ok := ir.Variable(x); ok && f.source[v] != nil && f.local(v) == perThread {
+		return f.conjunction(f.source[v], negate)
 	}
 	if not, ok := x.(*ir.Unary); ok && not.Op == ir.LNot {
-		return e.conjunction(not.X, !negate)
+		return f.conjunction(not.X, !negate)
 	}
 	b, ok := x.(*ir.Binary)
 	if ok && (b.Op == ir.LAnd && !negate || b.Op == ir.LOr && negate) {
-		return append(e.conjunction(b.X, negate), e.conjunction(b.Y, negate)...)
+		return append(f.conjunction(b.X, negate), f.conjunction(b.Y, negate)...)
 	}
 	if !negate {
 		return []ir.Expr{x}
@@ -286,11 +286,11 @@ func join(terms []ir.Expr) ir.Expr {
 
 // isGuard reports whether a condition is the same for the row of threads, or holds for
 // a range of the row.
-func (e *emitter) isGuard(x ir.Expr) bool {
-	if e.facts.level(x) <= perRow {
+func (f *facts) isGuard(x ir.Expr) bool {
+	if f.level(x) <= perRow {
 		return true
 	}
-	_, ok := e.bounds(x)
+	_, ok := f.bounds(x)
 	return ok
 }
 
@@ -304,18 +304,18 @@ type bounds struct {
 }
 
 // bounds splits a condition of a range of the row.
-func (e *emitter) bounds(x ir.Expr) (bounds, bool) {
+func (f *facts) bounds(x ir.Expr) (bounds, bool) {
 	b, ok := x.(*ir.Binary)
 	if !ok || b.X.Type().Kind != ir.Int {
 		return bounds{}, false
 	}
 	mirrored := map[ir.BinaryOp]ir.BinaryOp{ir.Lt: ir.Gt, ir.Gt: ir.Lt, ir.Le: ir.Ge, ir.Ge: ir.Le, ir.Eq: ir.Eq}
 	op, index, limit := b.Op, b.X, b.Y
-	if e.facts.level(b.X) <= perRow {
+	if f.level(b.X) <= perRow {
 		op, index, limit = mirrored[b.Op], b.Y, b.X
 	}
-	offset, ok := e.offset(index)
-	if !ok || mirrored[b.Op] == 0 || e.facts.level(limit) > perRow {
+	offset, ok := f.offset(index)
+	if !ok || mirrored[b.Op] == 0 || f.level(limit) > perRow {
 		return bounds{}, false
 	}
 	r := bounds{offset: offset, limit: limit}
@@ -363,27 +363,27 @@ func (e *emitter) difference(end string, offset ir.Expr) string {
 
 // offset returns an index without the thread's X coordinate, if the rest is the same
 // for the row.
-func (e *emitter) offset(x ir.Expr) (ir.Expr, bool) {
+func (f *facts) offset(x ir.Expr) (ir.Expr, bool) {
 	switch x := x.(type) {
 	case *ir.ThreadValue:
 		if x.Op == ir.ThreadIdxX {
 			return ir.IntConst(ir.TInt, 0), true
 		}
 	case *ir.Load:
-		if p, ok := x.Place.(*ir.VarPlace); ok && e.facts.local(p.Var) == perThread {
-			return e.offset(e.facts.source[p.Var])
+		if p, ok := x.Place.(*ir.VarPlace); ok && f.local(p.Var) == perThread {
+			return f.offset(f.source[p.Var])
 		}
 	case *ir.Binary:
 		if x.X.Type().Kind != ir.Int {
 			return nil, false
 		}
 		switch {
-		case x.Op == ir.Add && e.facts.level(x.X) <= perRow:
-			if o, ok := e.offset(x.Y); ok {
+		case x.Op == ir.Add && f.level(x.X) <= perRow:
+			if o, ok := f.offset(x.Y); ok {
 				return sum(ir.Add, x.X, o), true
 			}
-		case (x.Op == ir.Add || x.Op == ir.Sub) && e.facts.level(x.Y) <= perRow:
-			if o, ok := e.offset(x.X); ok {
+		case (x.Op == ir.Add || x.Op == ir.Sub) && f.level(x.Y) <= perRow:
+			if o, ok := f.offset(x.X); ok {
 				return sum(x.Op, o, x.Y), true
 			}
 		}
@@ -403,16 +403,16 @@ func sum(op ir.BinaryOp, x, y ir.Expr) ir.Expr {
 
 // hasWindow reports whether the threads of a row use adjacent elements of one slice, or
 // of one array that all of them share.
-func (e *emitter) hasWindow(p ir.Place) bool {
+func (f *facts) hasWindow(p ir.Place) bool {
 	var index ir.Expr
 	switch p := p.(type) {
 	case *ir.ElemPlace:
-		if e.facts.level(p.Slice) > perRow {
+		if f.level(p.Slice) > perRow {
 			return false
 		}
 		index = p.Index
 	case *ir.IndexPlace:
-		if !e.ofRow(p.X) {
+		if !f.ofRow(p.X) {
 			return false
 		}
 		index = p.Index
@@ -422,22 +422,22 @@ func (e *emitter) hasWindow(p ir.Place) bool {
 	if index.Type().Kind != ir.Int {
 		return false
 	}
-	_, ok := e.offset(index)
+	_, ok := f.offset(index)
 	return ok
 }
 
 // ofRow reports whether a place is the same part of shared memory for the whole row.
-func (e *emitter) ofRow(p ir.Place) bool {
+func (f *facts) ofRow(p ir.Place) bool {
 	switch p := p.(type) {
 	case *ir.SharedPlace:
 		return p.Var.Type.Kind != ir.Slice
 	case *ir.DerefPlace:
 		v, ok := ir.Variable(p.Ptr)
-		return ok && e.facts.shared[v] != nil
+		return ok && f.shared[v] != nil
 	case *ir.FieldPlace:
-		return e.ofRow(p.X)
+		return f.ofRow(p.X)
 	case *ir.IndexPlace:
-		return p.Index.Type().Kind == ir.Int && e.facts.level(p.Index) <= perRow && e.ofRow(p.X)
+		return p.Index.Type().Kind == ir.Int && f.level(p.Index) <= perRow && f.ofRow(p.X)
 	}
 	return false
 }
@@ -449,11 +449,11 @@ func (e *emitter) window(p ir.Place) string {
 	if w == nil {
 		return ""
 	}
-	if e.isFixed(p) {
+	if e.facts.isFixed(p) {
 		e.requireFixed(p)
 		return ""
 	}
-	if !e.hasWindow(p) {
+	if !e.facts.hasWindow(p) {
 		return ""
 	}
 	switch p := p.(type) {
@@ -511,7 +511,7 @@ func (w *windows) member(e *emitter, key string, c int64) (g *group, at int64) {
 // element type.
 func (e *emitter) element(slice, length string, elem *ir.Type, index ir.Expr) string {
 	w := e.windows
-	offset, _ := e.offset(index)
+	offset, _ := e.facts.offset(index)
 	base, c := splitConst(offset)
 	g, at := w.member(e, slice+"["+e.printed(base), c)
 	if g.name == "" && !w.scanning {
@@ -527,7 +527,7 @@ func (e *emitter) element(slice, length string, elem *ir.Type, index ir.Expr) st
 // elementOfRow prints the thread's element in a row of an array of arrays.
 func (e *emitter) elementOfRow(outer, p *ir.IndexPlace) string {
 	w := e.windows
-	offset, _ := e.offset(p.Index)
+	offset, _ := e.facts.offset(p.Index)
 	within, isConst := constant(offset)
 	if !isConst || within.Int64() < 0 || within.Int64()+w.full > p.X.Type().Len {
 		e.requireRow(p.X)
@@ -590,7 +590,7 @@ func splitConst(x ir.Expr) (ir.Expr, int64) {
 // index is an offset plus the thread's X coordinate.
 func (e *emitter) sideBySide(slice, length string, index ir.Expr) string {
 	w := e.windows
-	offset, _ := e.offset(index)
+	offset, _ := e.facts.offset(index)
 	from := e.value(offset, ir.TInt, precOr)
 	if w.first != "" {
 		from = w.first

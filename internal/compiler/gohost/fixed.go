@@ -7,16 +7,16 @@ import (
 )
 
 // isSafe reports whether the fast form requires an element to exist.
-func (e *emitter) isSafe(p ir.Place) bool { return e.isFixed(p) || e.hasWindow(p) }
+func (f *facts) isSafe(p ir.Place) bool { return f.isFixed(p) || f.hasWindow(p) }
 
 // isFixed reports whether all threads of a row use the same element of the same slice
 // or shared array.
-func (e *emitter) isFixed(p ir.Place) bool {
+func (f *facts) isFixed(p ir.Place) bool {
 	switch p := p.(type) {
 	case *ir.ElemPlace:
-		return p.Index.Type().Kind == ir.Int && e.facts.level(p.Slice) <= perRow && e.facts.level(p.Index) <= perRow
+		return p.Index.Type().Kind == ir.Int && f.level(p.Slice) <= perRow && f.level(p.Index) <= perRow
 	case *ir.IndexPlace:
-		return e.ofRow(p)
+		return f.ofRow(p)
 	}
 	return false
 }
@@ -36,7 +36,7 @@ func (e *emitter) requireFixed(p ir.Place) {
 // loop may change it.
 func (e *emitter) fixedValue(p ir.Place) string {
 	w := e.windows
-	if w == nil || !p.Type().IsScalar() || p.Type().Kind == ir.Pointer || !e.isFixed(p) || w.stores.mayChange(e, p) {
+	if w == nil || !p.Type().IsScalar() || p.Type().Kind == ir.Pointer || !e.facts.isFixed(p) || w.stores.mayChange(e, p) {
 		return ""
 	}
 	s := e.place(p)

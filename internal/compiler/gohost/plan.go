@@ -57,6 +57,7 @@ func newPlan(k *ir.Kernel, f *facts) *plan {
 		p.items, p.block = s.split(body, nil), s.block
 		p.items = p.splitWarps(k, f, p.items)
 	}
+	p.items = p.splitRows(k, f, p.items)
 	p.markLast(p.items)
 	p.findHomes(k.Func, f)
 	return p
@@ -70,6 +71,8 @@ func (p *plan) markLast(list []item) {
 		case *region:
 			it.last = true
 		case *warps:
+			p.markLast(it.items)
+		case *rows:
 			p.markLast(it.items)
 		}
 	}
@@ -108,6 +111,11 @@ func (p *plan) findHomes(fn *ir.Func, f *facts) {
 			case *once:
 				mention(uses(it.stmt), nil)
 			case *warps:
+				walk(it.items)
+			case *rows:
+				walk(it.items)
+			case *rowLoop:
+				mention(uses(it.init, it.loop.Post[0], &ir.Return{Results: []ir.Expr{it.loop.Cond}}), nil)
 				walk(it.items)
 			case *collective:
 				mention(it.uses(), nil)

@@ -22,6 +22,8 @@ func (e *emitter) items(list []item) {
 			e.collective(it)
 		case *warps:
 			e.warpLoop(it)
+		case *rows:
+			e.inRows(func() bool { return e.rowItems(it.items, nil) })
 		}
 	}
 }
@@ -101,22 +103,24 @@ func (e *emitter) uniformLoop(s *ir.Loop, c *control) {
 }
 
 // region prints a region: loops over the threads of the block around its statements.
-// The innermost loop, over a row of threads, is a separate function, so that the Go
-// compiler keeps in registers what the row needs and not what the whole kernel needs.
 func (e *emitter) region(g *region) {
-	outer := g.stmts
-	var around *rowLoop
-	if e.warp == nil {
-		around = e.interchange(g)
+	if e.warp != nil {
+		e.axes = [3]bool{}
+		e.sections[perRow] = e.newSection()
+		e.row(g)
+		return
 	}
-	if around != nil {
-		defer e.restore(g, outer, around)
-	}
-	row := e.newSection()
-	e.sections[perRow] = row
-	e.axes, e.free, e.dead = [3]bool{}, newArguments(), e.deadIn(g)
+	e.inRows(func() bool { return e.rowItems([]item{g}, nil) })
+}
+
+// row prints the work of a row of threads in a region, or of a warp's runs of threads.
+// The innermost loop, over the threads of the row, is a separate function, so that the
+// Go compiler keeps in registers what the row needs and not what the whole kernel needs.
+// It reports whether a thread can fail.
+func (e *emitter) row(g *region) (fails bool) {
+	e.free, e.dead = newArguments(), e.deadIn(g)
 	targets := e.targets
-	fails := e.facts.mayFault(g.stmts)
+	fails = e.facts.mayFault(g.stmts)
 	prologue := &text{depth: 1}
 	e.current, e.facts.once = perThread, e.plan.block
 	e.carryRows(g, prologue)
@@ -143,34 +147,18 @@ func (e *emitter) region(g *region) {
 	free := e.free
 	e.current, e.free, e.targets, e.facts.once, e.dead = perBlock, nil, targets, nil, nil
 	if all == nil {
-		return
+		return false
 	}
 
 	call := func() {
 		e.out.add("%s(%s)", e.rowFunction(free, prologue), strings.Join(append([]string{"r"}, free.values...), ", "))
 	}
 	if e.warp != nil {
-		e.runs(row, fails, call)
-		return
+		e.runs(e.sections[perRow], fails, call)
+		return fails
 	}
-	e.out.add("%s", e.axis(ir.ThreadIdxZ))
-	e.out.depth++
-	e.out.add("%s", e.axis(ir.ThreadIdxY))
-	e.out.depth++
-	if fails {
-		e.out.add("r.ThreadIdx.Y, r.ThreadIdx.Z = %s, %s", e.names.of[ir.ThreadIdxY], e.names.of[ir.ThreadIdxZ])
-	}
-	depth := 2
-	if around != nil {
-		e.rowLoop(around)
-		depth++
-	}
-	e.out.splice(row.text)
 	call()
-	for range depth {
-		e.out.depth--
-		e.out.add("}")
-	}
+	return fails
 }
 
 // rowFunction adds a function with the body and returns its name.
@@ -270,6 +258,9 @@ func (e *emitter) rowLength() string {
 func (e *emitter) rowStart() string {
 	if e.warp != nil {
 		return e.outer(e.warp.at, "int")
+	}
+	if e.wide {
+		return "" // only one row at a time needs the variable
 	}
 	return e.firstOfRow()
 }
