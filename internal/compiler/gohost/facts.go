@@ -37,6 +37,8 @@ type facts struct {
 	// region, the variables of the block.
 	once  map[*ir.Local]bool
 	costs map[*ir.Local]int // of computing a variable in each thread
+	// divides says that divisions that may fail have a level too.
+	divides bool
 	// safe, if set, reports elements that are known to be in range.
 	safe func(ir.Place) bool
 }
@@ -200,7 +202,7 @@ func (f *facts) level(e ir.Expr) level {
 	case *ir.Unary:
 		return f.level(e.X)
 	case *ir.Binary:
-		if mayFaultBinary(e) {
+		if mayFaultBinary(e) && !f.divides {
 			return varying
 		}
 		return max(f.level(e.X), f.level(e.Y))

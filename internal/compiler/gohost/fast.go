@@ -2,6 +2,7 @@ package gohost
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +46,7 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	if nodes(g.stmts) > maxFast {
 		return nil, false
 	}
-	guards, rest := e.facts.splitGuards(g.stmts)
+	guards, rest := e.facts.splitGuards(g.stmts, true)
 	found := false
 	v := ir.Visitor{Place: func(p ir.Place) bool {
 		found = found || e.facts.hasWindow(p)
@@ -62,9 +63,14 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	}
 	width := e.rowThreads()
 	var near, skip, firsts []string
+	var skipPos ir.Pos
+	skipFails := false
 	ends := []string{width}
 	for _, c := range guards {
-		if e.facts.level(c) <= perRow {
+		if e.facts.guardLevel(c) <= perRow {
+			if e.facts.exprMayFault(c) {
+				skipFails, skipPos = true, posOf(c)
+			}
 			skip = append(skip, e.value(c, ir.TBool, precAnd+1))
 			continue
 		}
@@ -74,14 +80,12 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 				near = append(near, s)
 			}
 		}
-		if s := e.threadAt(b); b.isFirst {
-			firsts = append(firsts, s)
-		} else {
-			ends = append(ends, s)
-		}
-		if b.isBoth {
+		if b.isFirst || b.isBoth {
 			firsts = append(firsts, e.threadAt(b))
-			ends[len(ends)-1] += " + 1"
+			b.more += 1
+		}
+		if !b.isFirst {
+			ends = append(ends, e.threadAt(b))
 		}
 	}
 	bounded := len(firsts) > 0 || len(ends) > 1
@@ -109,7 +113,10 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 
 	t := &text{}
 	if len(skip) > 0 {
-		t.add("if !(%s) {", strings.Join(skip, " && "))
+		if skipFails {
+			t.add("r.ThreadIdx.X = 0")
+		}
+		t.at(skipPos, skipFails, "if !(%s) {", strings.Join(skip, " && "))
 		t.add("\treturn")
 		t.add("}")
 	}
@@ -120,10 +127,10 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	switch {
 	case w.full > 0:
 	case len(firsts) > 0:
-		t.add("%s := max(0, %s)", w.first, strings.Join(firsts, ", "))
-		t.add("%s := %s - %s", w.count, least(ends), w.first)
+		t.add("%s := %s", w.first, extreme("max", append(firsts, "0")))
+		t.add("%s := %s - %s", w.count, extreme("min", ends), w.first)
 	default:
-		t.add("%s := %s", w.count, least(ends))
+		t.add("%s := %s", w.count, extreme("min", ends))
 	}
 	if bounded {
 		t.add("if %s <= 0 {", w.count)
@@ -138,11 +145,28 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	return t, always
 }
 
-func least(list []string) string {
-	if len(list) == 1 {
-		return list[0]
+// extreme prints the minimum or the maximum of a list.
+func extreme(function string, list []string) string {
+	list = slices.Compact(slices.Sorted(slices.Values(list)))
+	var kept []string
+	best := ""
+	for _, s := range list {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			kept = append(kept, s)
+			continue
+		}
+		if old, _ := strconv.Atoi(best); best == "" || function == "max" && n > old || function == "min" && n < old {
+			best = s
+		}
 	}
-	return "min(" + strings.Join(list, ", ") + ")"
+	if best != "" {
+		kept = append(kept, best)
+	}
+	if len(kept) == 1 {
+		return kept[0]
+	}
+	return function + "(" + strings.Join(kept, ", ") + ")"
 }
 
 // cutRows cuts the row's parts of variables that live across barriers to the threads
@@ -201,8 +225,10 @@ func nodes(body []ir.Stmt) int {
 }
 
 // splitGuards removes the conditions that all effects of a list depend on: if i < n {
-// ... } and if i >= n { return }. The conditions have no effects and cannot fail.
-func (f *facts) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt) {
+// ... } and if i >= n { return }. The conditions have no effects and cannot fail, except
+// that a condition which is the same for the row may divide by zero if no condition of
+// the thread precedes it (first).
+func (f *facts) splitGuards(list []ir.Stmt, first bool) (guards []ir.Expr, rest []ir.Stmt) {
 	var before []ir.Stmt // assignments of per-thread values
 	for i, s := range list {
 		switch s := s.(type) {
@@ -224,7 +250,8 @@ func (f *facts) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt) {
 				conds = f.conjunction(s.Cond, false)
 			}
 			n := 0
-			for n < len(conds) && f.isGuard(conds[n]) {
+			for n < len(conds) && (f.isGuard(conds[n]) || first && f.guardLevel(conds[n]) <= perRow) {
+				first = first && f.guardLevel(conds[n]) <= perRow
 				n++
 			}
 			if n == 0 {
@@ -233,12 +260,24 @@ func (f *facts) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt) {
 			if n < len(conds) {
 				inner = []ir.Stmt{&ir.If{Cond: join(conds[n:]), Then: inner, Pos: s.Pos}}
 			}
-			more, rest := f.splitGuards(inner)
+			more, rest := f.splitGuards(inner, first)
 			return append(conds[:n], more...), append(before, rest...)
 		}
 		break
 	}
 	return nil, list
+}
+
+// posOf returns the position of the first operation in x that has one.
+func posOf(x ir.Expr) (pos ir.Pos) {
+	v := ir.Visitor{Expr: func(x ir.Expr) bool {
+		if b, ok := x.(*ir.Binary); ok && pos.Line == 0 && mayFaultBinary(b) {
+			pos = b.Pos
+		}
+		return true
+	}}
+	v.Value(x)
+	return pos
 }
 
 func returns(list []ir.Stmt) bool {
@@ -282,6 +321,13 @@ func join(terms []ir.Expr) ir.Expr {
 		x = &ir.Binary{Op: ir.LAnd, X: x, Y: t}
 	}
 	return x
+}
+
+// guardLevel is the level of a condition whose divisions may fail.
+func (f *facts) guardLevel(x ir.Expr) level {
+	f.divides = true
+	defer func() { f.divides = false }()
+	return f.level(x)
 }
 
 // isGuard reports whether a condition is the same for the row of threads, or holds for
@@ -334,11 +380,13 @@ func (f *facts) bounds(x ir.Expr) (bounds, bool) {
 
 // threadAt prints the thread at which the condition changes.
 func (e *emitter) threadAt(b bounds) string {
-	s := e.difference(e.value(b.limit, ir.TInt, precAdd), b.offset)
-	if b.more > 0 {
-		s += " + 1"
+	limit := e.value(b.limit, ir.TInt, precAdd)
+	if c, ok := constant(b.limit); ok && c.Int64() < math.MaxInt32 {
+		limit = strconv.FormatInt(c.Int64()+int64(b.more), 10)
+	} else if b.more > 0 {
+		limit += " + 1"
 	}
-	return s
+	return e.difference(limit, b.offset)
 }
 
 func (w *windows) notNegative(start string) {

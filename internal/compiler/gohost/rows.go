@@ -30,7 +30,6 @@ func (*rowLoop) item() {}
 type rowSplitter struct {
 	facts  *facts
 	kernel *ir.Kernel
-	region *region
 	guards []ir.Expr
 	found  bool
 }
@@ -46,8 +45,8 @@ func (p *plan) splitRows(k *ir.Kernel, f *facts, list []item) []item {
 				it.lists[j] = p.splitRows(k, f, it.lists[j])
 			}
 		case *region:
-			guards, rest := f.splitGuards(it.stmts)
-			s := &rowSplitter{facts: f, kernel: k, region: it, guards: guards}
+			guards, rest := f.splitGuards(it.stmts, true)
+			s := &rowSplitter{facts: f, kernel: k, guards: guards}
 			if items := s.split(rest); s.found {
 				list[i] = &rows{items}
 			}
@@ -71,12 +70,14 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 	}
 	for i, t := range list {
 		if loop, ok := t.(*ir.Loop); ok && len(open) > 0 && s.onlyJumpsAtEnd(list[:i]) {
-			if init, ok := open[len(open)-1].(*ir.Assign); ok && s.hold(init, loop) {
-				open = open[:len(open)-1]
-				end()
-				items = append(items, &rowLoop{init, loop, s.split(loop.Body)})
-				s.found = true
-				continue
+			if init, ok := open[len(open)-1].(*ir.Assign); ok {
+				if body := s.hold(init, loop); body != nil {
+					open = open[:len(open)-1]
+					end()
+					items = append(items, &rowLoop{init, loop, body})
+					s.found = true
+					continue
+				}
 			}
 		}
 		open = append(open, t)
@@ -90,29 +91,32 @@ func (s *rowSplitter) onlyJumpsAtEnd(list []ir.Stmt) bool {
 	return !slices.ContainsFunc(list, func(t ir.Stmt) bool { return isJump(t) || len(jumpsOut(t)) > 0 })
 }
 
-// hold makes the counter of a loop a value of the row, if the row can run the loop in
-// lockstep and gains from it.
-func (s *rowSplitter) hold(init *ir.Assign, loop *ir.Loop) bool {
+// hold makes the counter of a loop a value of the row and divides the loop's body, if
+// the row can run the loop in lockstep and gains from it.
+func (s *rowSplitter) hold(init *ir.Assign, loop *ir.Loop) []item {
 	f := s.facts
 	counter, ok := init.Dst.(*ir.VarPlace)
 	if !ok || len(loop.Pre) > 0 || loop.Cond == nil || len(loop.Post) != 1 || jumps(loop) || len(jumpsOut(loop)) > 0 {
-		return false
+		return nil
 	}
 	k := counter.Var
 	step, ok := loop.Post[0].(*ir.Assign)
 	body := uses(loop.Body...)
 	if !ok || f.assigned[k] != 2 || f.addressed[k] || f.changed[k] || f.params[k] || !uses(step).writes[k] || body.writes[k] || s.mentionedOutside(k, init, loop) {
-		return false
+		return nil
 	}
-	if !s.keepsFew(loop) {
-		return false
+	if !s.keepsFew(loop, k) {
+		return nil
 	}
 	f.holdForRow(k, loop.Body)
-	if f.level(init.Src) <= perRow && f.level(loop.Cond) <= perRow && f.level(step.Src) <= perRow && s.gains(loop.Body) {
-		return true
+	if f.level(init.Src) <= perRow && f.level(loop.Cond) <= perRow && f.level(step.Src) <= perRow {
+		inner := &rowSplitter{facts: f, kernel: s.kernel, guards: s.guards}
+		if items := inner.split(loop.Body); inner.found || s.gains(loop.Body) {
+			return items
+		}
 	}
 	f.release(k, loop.Body)
-	return false
+	return nil
 }
 
 // mentionedOutside reports whether the kernel uses the counter outside its loop.
@@ -150,14 +154,13 @@ const maxKept = 4
 
 // keepsFew reports whether a loop changes few variables that live longer than an
 // iteration, and none that is large or has an address.
-func (s *rowSplitter) keepsFew(loop *ir.Loop) bool {
-	iteration := &region{stmts: loop.Body}
+func (s *rowSplitter) keepsFew(loop *ir.Loop, k *ir.Local) bool {
 	u := uses(loop.Body...)
 	kept := 0
 	for v := range u.all() {
 		f := s.facts
 		switch {
-		case f.params[v] || f.shared[v] != nil || f.once[v]:
+		case v == k || f.params[v] || f.shared[v] != nil || f.once[v]:
 			continue
 		case f.local(v) == perThread:
 			if !f.isCheap(v) { // would be computed in each iteration
@@ -167,7 +170,7 @@ func (s *rowSplitter) keepsFew(loop *ir.Loop) bool {
 		case f.local(v) < perThread || !f.read[v]:
 			continue
 		}
-		if u.writes[v] && assignedFirst(iteration, v) && !f.addressed[v] && !s.usedBeside(v, loop) {
+		if u.writes[v] && startsHere(loop.Body, v) && !f.addressed[v] && !s.mentionedOutside(v, nil, loop) {
 			continue // lives in one iteration
 		}
 		if kept++; kept > maxKept || v.Type.IsAggregate() || f.addressed[v] {
@@ -175,11 +178,6 @@ func (s *rowSplitter) keepsFew(loop *ir.Loop) bool {
 		}
 	}
 	return true
-}
-
-// usedBeside reports whether the kernel uses a variable outside the loop.
-func (s *rowSplitter) usedBeside(v *ir.Local, loop *ir.Loop) bool {
-	return s.mentionedOutside(v, nil, loop)
 }
 
 // gains reports whether the threads of a row access adjacent elements in a body.
