@@ -46,6 +46,10 @@ func emit(k *ir.Kernel, imports *Imports, block bool) (string, error) {
 	}
 	f := newFacts(k)
 	p := newPlan(k, f)
+	if opt.Jam(k.Func, p.inner, jamCopies) {
+		f = newFacts(k)
+		p = newPlan(k, f)
+	}
 	wide := !block && isWide(k)
 	// The first run collects the package-level names that local names must not hide.
 	var reserved map[string]bool

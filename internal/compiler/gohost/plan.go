@@ -42,11 +42,13 @@ type plan struct {
 	carried   []*ir.Local        // stored in scratch memory
 	scratchID map[*ir.Local]int
 	private   map[*region][]*ir.Local // used by one region only
+	inner     map[*ir.Loop]bool       // innermost loops that rows run in lockstep
 }
 
 func newPlan(k *ir.Kernel, f *facts) *plan {
 	p := &plan{
 		spread: map[*ir.Local]bool{}, scratchID: map[*ir.Local]int{}, private: map[*region][]*ir.Local{},
+		inner: map[*ir.Loop]bool{},
 	}
 	body := k.Func.Body
 	if !hasStmt(body, isCollective) {

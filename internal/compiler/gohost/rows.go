@@ -32,6 +32,7 @@ type rowSplitter struct {
 	kernel *ir.Kernel
 	guards []ir.Expr
 	found  bool
+	inner  map[*ir.Loop]bool // loops in lockstep without others inside
 }
 
 // splitRows divides the regions of a list.
@@ -46,7 +47,7 @@ func (p *plan) splitRows(k *ir.Kernel, f *facts, list []item) []item {
 			}
 		case *region:
 			guards, rest := f.splitGuards(it.stmts, true)
-			s := &rowSplitter{facts: f, kernel: k, guards: guards}
+			s := &rowSplitter{facts: f, kernel: k, guards: guards, inner: p.inner}
 			if items := s.split(rest); s.found {
 				list[i] = &rows{items}
 			}
@@ -110,8 +111,11 @@ func (s *rowSplitter) hold(init *ir.Assign, loop *ir.Loop) []item {
 	}
 	f.holdForRow(k, loop.Body)
 	if f.level(init.Src) <= perRow && f.level(loop.Cond) <= perRow && f.level(step.Src) <= perRow {
-		inner := &rowSplitter{facts: f, kernel: s.kernel, guards: s.guards}
+		inner := &rowSplitter{facts: f, kernel: s.kernel, guards: s.guards, inner: s.inner}
 		if items := inner.split(loop.Body); inner.found || s.gains(loop.Body) {
+			if !inner.found && nodes(loop.Body) <= maxJammed {
+				s.inner[loop] = true
+			}
 			return items
 		}
 	}
@@ -151,6 +155,13 @@ func (s *rowSplitter) mentionedOutside(k *ir.Local, init *ir.Assign, loop *ir.Lo
 // maxKept is the maximum number of a thread's variables that are loaded and stored in
 // each iteration because they live across the loops over the row.
 const maxKept = 4
+
+// Loops in lockstep run jamCopies iterations as one if their body has at most maxJammed
+// nodes: variables that live across iterations are then loaded and stored less often.
+const (
+	jamCopies = 4
+	maxJammed = 60
+)
 
 // keepsFew reports whether a loop changes few variables that live longer than an
 // iteration, and none that is large or has an address.
