@@ -81,10 +81,52 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 				}
 			}
 		}
+		if guarded := s.ranged(open, t); guarded != nil && s.onlyJumpsAtEnd(list[:i]) {
+			end()
+			open, s.found = []ir.Stmt{guarded}, true
+			end()
+			continue
+		}
 		open = append(open, t)
 	}
 	end()
 	return items
+}
+
+// ranged returns a form of t that a range of the row runs without checks, if t is a
+// condition that the statement before it has assigned to a variable:
+//
+//	ok := 0 < x && x < n; if ok { ... }
+//
+// The other statements of the region must not compute what it needs.
+func (s *rowSplitter) ranged(open []ir.Stmt, t ir.Stmt) ir.Stmt {
+	f := s.facts
+	c, ok := t.(*ir.If)
+	if !ok || len(c.Else) > 0 || len(open) == 0 {
+		return nil
+	}
+	v, isVariable := ir.Variable(c.Cond)
+	set, isAssign := open[len(open)-1].(*ir.Assign)
+	if !isVariable || !isAssign {
+		return nil
+	}
+	dst, ok := set.Dst.(*ir.VarPlace)
+	if !ok || dst.Var != v || f.level(set.Src) != perThread || !s.gains(c.Then) {
+		return nil
+	}
+	guards := f.conjunction(set.Src, false)
+	if !f.isGuard(guards[0]) || !slices.ContainsFunc(guards, func(x ir.Expr) bool { return f.isGuard(x) && f.level(x) > perRow }) {
+		return nil
+	}
+	inside := uses(c.Then...)
+	for w := range uses(open...).writes {
+		if f.local(w) == varying && inside.mentions(w) {
+			return nil
+		}
+	}
+	guarded := *c
+	guarded.Cond = set.Src
+	return &guarded
 }
 
 // onlyJumpsAtEnd reports whether every thread reaches the end of a list.
