@@ -123,6 +123,7 @@ type emitter struct {
 	axes    [3]bool
 	free    *arguments
 	windows *windows
+	edges   *edges
 	dead    map[*ir.Local]bool // variables whose value the region does not need
 	grouped map[ir.Expr]bool   // sums that get a variable
 }

@@ -37,6 +37,10 @@ type facts struct {
 	// region, the variables of the block.
 	once  map[*ir.Local]bool
 	costs map[*ir.Local]int // of computing a variable in each thread
+	// clamps says that indices of the thread which are clamped have an offset too. If
+	// found is set, it receives the bounds between which they are the clamped index.
+	clamps bool
+	found  *[]bounds
 	// divides says that divisions that may fail have a level too.
 	divides bool
 	// safe, if set, reports elements that are known to be in range.

@@ -40,14 +40,15 @@ func (w *windows) require(condition string) {
 // guards around the region's statements is computed before the loop, and slices indexed
 // by adjacent threads are cut to that range, so that the loop contains no checks. What
 // the row has in common is read once. The code falls through if the fast form does not
-// apply. The result is nil if the region has no fast form; always reports that no other
-// form is needed.
+// apply, or not to all threads: those that e.edges describes are left. The result is nil
+// if the region has no fast form; always reports that no other form is needed.
 func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	if nodes(g.stmts) > maxFast {
 		return nil, false
 	}
 	guards, rest := e.facts.splitGuards(g.stmts, true)
-	found := false
+	clamps := e.facts.clampsIn(rest)
+	found := len(clamps) > 0
 	v := ir.Visitor{Place: func(p ir.Place) bool {
 		found = found || e.facts.hasWindow(p)
 		return !found
@@ -62,41 +63,54 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 		stores: e.storesOf(rest),
 	}
 	width := e.rowThreads()
-	var near, skip, firsts []string
+	var near, skip, innerFirsts, innerEnds []string
 	var skipPos ir.Pos
 	skipFails := false
-	ends := []string{width}
-	for _, c := range guards {
-		if e.facts.guardLevel(c) <= perRow {
-			if e.facts.exprMayFault(c) {
-				skipFails, skipPos = true, posOf(c)
-			}
-			skip = append(skip, e.value(c, ir.TBool, precAnd+1))
-			continue
-		}
-		b, _ := e.facts.bounds(c)
+	firsts, ends := []string{"0"}, []string{width}
+	limit := func(b bounds, firsts, ends *[]string) {
 		for _, x := range [...]ir.Expr{b.offset, b.limit} {
 			if s := e.near(x); s != "" && !slices.Contains(near, s) {
 				near = append(near, s)
 			}
 		}
 		if b.isFirst || b.isBoth {
-			firsts = append(firsts, e.threadAt(b))
-			b.more += 1
+			*firsts = append(*firsts, e.threadAt(b))
+			b.more++
 		}
 		if !b.isFirst {
-			ends = append(ends, e.threadAt(b))
+			*ends = append(*ends, e.threadAt(b))
 		}
 	}
-	bounded := len(firsts) > 0 || len(ends) > 1
-	if !bounded && !e.wide {
+	for _, c := range guards {
+		if e.facts.guardLevel(c) > perRow {
+			b, _ := e.facts.bounds(c)
+			limit(b, &firsts, &ends)
+			continue
+		}
+		if e.facts.exprMayFault(c) {
+			skipFails, skipPos = true, posOf(c)
+		}
+		skip = append(skip, e.value(c, ir.TBool, precAnd+1))
+	}
+	bounded := len(firsts)+len(ends) > 2
+	for _, b := range clamps {
+		limit(b, &innerFirsts, &innerEnds)
+	}
+	if !bounded && len(clamps) == 0 && !e.wide {
 		w.full = int64(e.kernel.Options.Block[0])
 	}
-	w.count = e.names.fresh("count")
-	if len(firsts) > 0 {
-		w.first, w.lane = e.names.fresh("firstX"), e.names.fresh("lane")
+	first, count := "", e.names.fresh("count")
+	if len(firsts) > 1 {
+		first = e.names.fresh("firstX")
 	}
-	e.windows, e.facts.safe = w, e.facts.isSafe
+	w.first, w.count = first, count
+	if len(clamps) > 0 {
+		w.first, w.count = e.names.fresh("innerX"), e.names.fresh("inner")
+	}
+	if w.first != "" {
+		w.lane = e.names.fresh("lane")
+	}
+	e.windows, e.facts.safe, e.facts.clamps = w, e.facts.isSafe, true
 	fails := e.facts.mayFault(rest)
 	if w.full > 0 {
 		w.scanning = true
@@ -106,7 +120,7 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	restore := e.cutRows(g, w)
 	loop := e.threads(g, rest, w.limit(), fails)
 	restore()
-	e.windows, e.facts.safe = nil, nil
+	e.windows, e.facts.safe, e.facts.clamps = nil, nil, false
 	if loop == nil {
 		return nil, false
 	}
@@ -120,30 +134,48 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 		t.add("\treturn")
 		t.add("}")
 	}
+	if len(clamps) > 0 {
+		e.edges = &edges{e.names.fresh("next"), e.names.fresh("end"), e.names.fresh("ran"), e.names.fresh("ranEnd")}
+		t.add("%s, %s, %s, %s := 0, %s, 0, 0", e.edges.next, e.edges.end, e.edges.ran, e.edges.ranEnd, width)
+	}
 	if len(near) > 0 {
 		t.add("if %s {", strings.Join(near, " && "))
 		t.depth++
 	}
-	switch {
-	case w.full > 0:
-	case len(firsts) > 0:
-		t.add("%s := %s", w.first, extreme("max", append(firsts, "0")))
-		t.add("%s := %s - %s", w.count, extreme("min", ends), w.first)
-	default:
-		t.add("%s := %s", w.count, extreme("min", ends))
+	if w.full == 0 {
+		if first != "" {
+			t.add("%s := %s", first, extreme("max", firsts))
+			t.add("%s := %s - %s", count, extreme("min", ends), first)
+		} else {
+			t.add("%s := %s", count, extreme("min", ends))
+		}
 	}
 	if bounded {
-		t.add("if %s <= 0 {", w.count)
+		t.add("if %s <= 0 {", count)
 		t.add("\treturn")
 		t.add("}")
 	}
-	always = w.guard(t, loop) && len(near) == 0
+	if len(clamps) > 0 {
+		start, end := "0", count
+		if first != "" {
+			start, end = first, first+" + "+count
+		}
+		t.add("%s, %s = %s, %s", e.edges.next, e.edges.end, start, end)
+		t.add("%s := %s", w.first, extreme("max", append(innerFirsts, start)))
+		t.add("%s := %s - %s", w.count, extreme("min", append(innerEnds, end)), w.first)
+		w.required = append([]string{w.count + " > 0"}, w.required...)
+	}
+	always = w.guard(t, loop, e.edges, count) && len(near) == 0
 	if len(near) > 0 {
 		t.depth--
 		t.add("}")
 	}
 	return t, always
 }
+
+// edges are the names of variables that say which threads a fast form leaves: those
+// from next to end, except those from ran to ranEnd.
+type edges struct{ next, end, ran, ranEnd string }
 
 // extreme prints the minimum or the maximum of a list.
 func extreme(function string, list []string) string {
@@ -195,8 +227,8 @@ func (e *emitter) cutRows(g *region, w *windows) (restore func()) {
 }
 
 // guard adds the loop under its required conditions; always reports that there are
-// none.
-func (w *windows) guard(t, loop *text) (always bool) {
+// none. If there are edges, the loop may leave some of the count threads.
+func (w *windows) guard(t, loop *text, left *edges, count string) (always bool) {
 	if len(w.required) > 0 {
 		t.add("if %s {", strings.Join(w.required, " && "))
 		t.depth++
@@ -205,7 +237,14 @@ func (w *windows) guard(t, loop *text) (always bool) {
 		t.add("%s", d)
 	}
 	t.splice(loop)
-	t.add("return")
+	if left != nil {
+		t.add("if %s == %s {", w.count, count)
+		t.add("\treturn")
+		t.add("}")
+		t.add("%s, %s = %s, %s+%s", left.ran, left.ranEnd, w.first, w.first, w.count)
+	} else {
+		t.add("return")
+	}
 	if len(w.required) > 0 {
 		t.depth--
 		t.add("}")
@@ -409,6 +448,39 @@ func (e *emitter) difference(end string, offset ir.Expr) string {
 	return end + " - " + e.value(offset, ir.TInt, precAdd+1)
 }
 
+// clamp splits the minimum or maximum of an index of the thread and a value that is the
+// same for the row. Where the bounds hold, the result is the index.
+func (f *facts) clamp(x *ir.Intrinsic) (b bounds, index ir.Expr, ok bool) {
+	if !f.clamps || x.Op != ir.Min && x.Op != ir.Max || x.T.Kind != ir.Int || len(x.Args) != 2 {
+		return bounds{}, nil, false
+	}
+	index, b.limit = x.Args[0], x.Args[1]
+	if f.level(index) <= perRow {
+		index, b.limit = b.limit, index
+	}
+	if x.Op == ir.Max {
+		b.isFirst = true
+	} else {
+		b.more = 1
+	}
+	return b, index, f.level(b.limit) <= perRow
+}
+
+// clampsIn returns the bounds between which the indices of windows need not be clamped.
+func (f *facts) clampsIn(body []ir.Stmt) (found []bounds) {
+	f.clamps = true
+	defer func() { f.clamps, f.found = false, nil }()
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		var all []bounds
+		if f.found = &all; f.hasWindow(p) {
+			found = append(found, all...)
+		}
+		return true
+	}}
+	v.Body(body)
+	return found
+}
+
 // offset returns an index without the thread's X coordinate, if the rest is the same
 // for the row.
 func (f *facts) offset(x ir.Expr) (ir.Expr, bool) {
@@ -420,6 +492,15 @@ func (f *facts) offset(x ir.Expr) (ir.Expr, bool) {
 	case *ir.Load:
 		if p, ok := x.Place.(*ir.VarPlace); ok && f.local(p.Var) == perThread {
 			return f.offset(f.source[p.Var])
+		}
+	case *ir.Intrinsic:
+		if c, index, ok := f.clamp(x); ok {
+			offset, ok := f.offset(index)
+			if ok && f.found != nil {
+				c.offset = offset
+				*f.found = append(*f.found, c)
+			}
+			return offset, ok
 		}
 	case *ir.Binary:
 		if x.X.Type().Kind != ir.Int {

@@ -134,6 +134,10 @@ func (e *emitter) row(g *region) (fails bool) {
 		if fast != nil {
 			prologue.splice(fast)
 		}
+		if e.edges != nil {
+			all = e.threads(g, g.stmts, "", fails)
+		}
+		e.edges = nil
 		if !always {
 			prologue.splice(all)
 		}
@@ -221,6 +225,13 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 		first = e.windows.lane
 	}
 	switch {
+	case e.windows == nil && e.edges != nil:
+		x := e.names.name(ir.ThreadIdxX, threadNames[ir.ThreadIdxX])
+		loop.add("for %s := %s; %s < %s; %s++ {", x, e.edges.next, x, e.edges.end, x)
+		loop.add("\tif %s == %s && %s < %s {", x, e.edges.ran, e.edges.ran, e.edges.ranEnd)
+		loop.add("\t\t%s = %s - 1", x, e.edges.ranEnd)
+		loop.add("\t\tcontinue")
+		loop.add("\t}")
 	case first != "" && e.axes[ir.ThreadIdxX] && inner.mentions(e.names.of[ir.ThreadIdxX]):
 		start := &text{}
 		start.add("%s := %s + %s", e.names.of[ir.ThreadIdxX], e.windows.first, first)
