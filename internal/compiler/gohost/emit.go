@@ -40,6 +40,7 @@ func EmitBlock(k *ir.Kernel, imports *Imports) (string, error) { return emit(k, 
 
 func emit(k *ir.Kernel, imports *Imports, block bool) (string, error) {
 	k = opt.Host(k)
+	flatten(k.Func)
 	keepParams(k.Func)
 	if err := predicate(k); err != nil {
 		return "", err

@@ -100,11 +100,19 @@ func (e *emitter) memoryOf(p ir.Place) (shared *ir.SharedVar, param bool) {
 				return e.facts.shared[v], false
 			}
 		case *ir.ElemPlace:
-			v, ok := ir.Variable(q.Slice)
-			return nil, ok && e.facts.params[v]
+			return nil, e.isParam(q.Slice)
 		}
 		return nil, false
 	}
+}
+
+// isParam reports whether a slice is a parameter or a copy of one.
+func (e *emitter) isParam(slice ir.Expr) bool {
+	v, ok := ir.Variable(slice)
+	for ok && !e.facts.params[v] {
+		v, ok = ir.Variable(e.facts.source[v])
+	}
+	return ok
 }
 
 // mayChange reports whether the statements may write the place.
