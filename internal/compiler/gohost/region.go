@@ -242,8 +242,10 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 		loop.add("for %s := range %s {", first, limit)
 	case first != "":
 		loop.add("for range %s {", limit)
+	case e.warp == nil && e.axes[ir.ThreadIdxX] && inner.mentions(e.names.of[ir.ThreadIdxX]):
+		loop.add("for %s := range %s {", e.names.of[ir.ThreadIdxX], limit)
 	case e.warp == nil:
-		loop.add("%s", e.over(ir.ThreadIdxX, limit))
+		loop.add("for range %s {", limit)
 	case inner.mentions(e.warp.lane):
 		loop.add("for %s := range %s {", e.warp.lane, limit)
 	default:
@@ -289,10 +291,7 @@ func (e *emitter) inRow() string {
 
 // axis prints the head of the loop over an axis of the block.
 func (e *emitter) axis(op ir.ThreadOp) string {
-	return e.over(op, e.coordinate(op-ir.ThreadIdxX+ir.BlockDimX))
-}
-
-func (e *emitter) over(op ir.ThreadOp, limit string) string {
+	limit := e.coordinate(op - ir.ThreadIdxX + ir.BlockDimX)
 	if e.axes[op] {
 		return "for " + e.names.of[op] + " := range " + limit + " {"
 	}
