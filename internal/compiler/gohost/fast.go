@@ -24,6 +24,7 @@ type windows struct {
 	scanning bool              // groups are being collected
 	names    map[string]string // by slice and offset
 	decls    []string
+	cuts     [][2]string // names and declarations of parts of variables' rows
 	required []string // conditions for the elements to exist
 	seen     map[string]bool
 	stores   written // by the region
@@ -215,7 +216,7 @@ func (e *emitter) cutRows(g *region, w *windows) (restore func()) {
 			}
 			whole[key] = name
 			cut := e.names.fresh(name)
-			w.decls = append(w.decls, fmt.Sprintf("%s := %s[%s:][:%s]", cut, name, w.first, w.count))
+			w.cuts = append(w.cuts, [2]string{cut, fmt.Sprintf("%s := %s[%s:][:%s]", cut, name, w.first, w.count)})
 			e.names.of[key] = cut
 		}
 	}
@@ -232,6 +233,11 @@ func (w *windows) guard(t, loop *text, left *edges, count string) (always bool) 
 	if len(w.required) > 0 {
 		t.add("if %s {", strings.Join(w.required, " && "))
 		t.depth++
+	}
+	for _, c := range w.cuts {
+		if loop.mentions(c[0]) {
+			t.add("%s", c[1])
+		}
 	}
 	for _, d := range w.decls {
 		t.add("%s", d)
