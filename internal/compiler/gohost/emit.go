@@ -47,6 +47,10 @@ func emit(k *ir.Kernel, imports *Imports, block bool) (string, error) {
 	}
 	f := newFacts(k)
 	p := newPlan(k, f)
+	if conditions(k.Func, f, p.block) {
+		f = newFacts(k)
+		p = newPlan(k, f)
+	}
 	if opt.Jam(k.Func, p.inner, jamCopies) {
 		f = newFacts(k)
 		p = newPlan(k, f)

@@ -25,7 +25,7 @@ type windows struct {
 	names    map[string]string // by slice and offset
 	decls    []string
 	cuts     [][2]string // names and declarations of parts of variables' rows
-	required []string // conditions for the elements to exist
+	required []string    // conditions for the elements to exist
 	seen     map[string]bool
 	stores   written // by the region
 }

@@ -81,9 +81,9 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 				}
 			}
 		}
-		if guarded := s.ranged(open, t); guarded != nil && s.onlyJumpsAtEnd(list[:i]) {
+		if s.ranged(open, t) && s.onlyJumpsAtEnd(list[:i]) {
 			end()
-			open, s.found = []ir.Stmt{guarded}, true
+			open, s.found = []ir.Stmt{t}, true
 			end()
 			continue
 		}
@@ -93,40 +93,21 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 	return items
 }
 
-// ranged returns a form of t that a range of the row runs without checks, if t is a
-// condition that the statement before it has assigned to a variable:
-//
-//	ok := 0 < x && x < n; if ok { ... }
-//
-// The other statements of the region must not compute what it needs.
-func (s *rowSplitter) ranged(open []ir.Stmt, t ir.Stmt) ir.Stmt {
+// ranged reports whether a range of the row can run t without checks, and the statements
+// before it compute nothing that t needs.
+func (s *rowSplitter) ranged(open []ir.Stmt, t ir.Stmt) bool {
 	f := s.facts
 	c, ok := t.(*ir.If)
-	if !ok || len(c.Else) > 0 || len(open) == 0 {
-		return nil
+	if !ok || len(c.Else) > 0 || len(open) == 0 || f.level(c.Cond) != perThread || !f.isRange(c.Cond) || !s.gains(c.Then) {
+		return false
 	}
-	v, isVariable := ir.Variable(c.Cond)
-	set, isAssign := open[len(open)-1].(*ir.Assign)
-	if !isVariable || !isAssign {
-		return nil
-	}
-	dst, ok := set.Dst.(*ir.VarPlace)
-	if !ok || dst.Var != v || f.level(set.Src) != perThread || !s.gains(c.Then) {
-		return nil
-	}
-	guards := f.conjunction(set.Src, false)
-	if !f.isGuard(guards[0]) || !slices.ContainsFunc(guards, func(x ir.Expr) bool { return f.isGuard(x) && f.level(x) > perRow }) {
-		return nil
-	}
-	inside := uses(c.Then...)
+	u := uses(t)
 	for w := range uses(open...).writes {
-		if f.local(w) == varying && inside.mentions(w) {
-			return nil
+		if f.local(w) == varying && u.mentions(w) {
+			return false
 		}
 	}
-	guarded := *c
-	guarded.Cond = set.Src
-	return &guarded
+	return true
 }
 
 // onlyJumpsAtEnd reports whether every thread reaches the end of a list.
