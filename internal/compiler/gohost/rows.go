@@ -132,7 +132,7 @@ func (s *rowSplitter) hold(init *ir.Assign, loop *ir.Loop) []item {
 	if !s.keepsFew(loop, k) {
 		return nil
 	}
-	f.holdForRow(k, loop.Body)
+	s.keep(loop, func() { f.rows[k] = true })
 	if f.level(init.Src) <= perRow && f.level(loop.Cond) <= perRow && f.level(step.Src) <= perRow {
 		inner := &rowSplitter{facts: f, kernel: s.kernel, guards: s.guards, inner: s.inner}
 		if items := inner.split(loop.Body); inner.found || s.gains(loop.Body) {
@@ -142,7 +142,7 @@ func (s *rowSplitter) hold(init *ir.Assign, loop *ir.Loop) []item {
 			return items
 		}
 	}
-	f.release(k, loop.Body)
+	s.keep(loop, func() { delete(f.rows, k) })
 	return nil
 }
 
@@ -240,24 +240,24 @@ func jumps(loop *ir.Loop) bool {
 	})
 }
 
-// holdForRow treats k as a value of the row, and recomputes the levels of what a body
-// computes from it.
-func (f *facts) holdForRow(k *ir.Local, body []ir.Stmt) {
-	f.rows[k] = true
-	f.forget(body)
-}
-
-func (f *facts) release(k *ir.Local, body []ir.Stmt) {
-	delete(f.rows, k)
-	f.forget(body)
-}
-
-func (f *facts) forget(body []ir.Stmt) {
-	u := uses(body...)
-	for v := range u.writes {
+// keep changes what is known of a loop's counter and recomputes the levels of what its
+// body computes. Variables that only the loop uses may depend on variables of the block,
+// which do not change in a region.
+func (s *rowSplitter) keep(loop *ir.Loop, change func()) {
+	f, once := s.facts, s.facts.once
+	change()
+	written := uses(loop.Body...).writes
+	for v := range written {
 		delete(f.levels, v)
 	}
-	for v := range u.writes {
+	f.once = nil
+	for v := range written {
+		if s.mentionedOutside(v, nil, loop) {
+			f.local(v)
+		}
+	}
+	f.once = once
+	for v := range written {
 		f.local(v)
 	}
 }

@@ -19,9 +19,11 @@ func isWide(k *ir.Kernel) bool {
 	wide, found := true, false
 	v := ir.Visitor{
 		Stmt: func(s ir.Stmt) bool {
-			switch s.(type) {
-			case *ir.Barrier, *ir.Warp, *ir.Call, *ir.Memory, *ir.Effect:
+			switch s := s.(type) {
+			case *ir.Barrier, *ir.Warp, *ir.Memory, *ir.Effect:
 				wide = false
+			case *ir.Call:
+				wide = wide && !s.Func.UsesThread
 			}
 			return wide
 		},

@@ -93,10 +93,13 @@ func (s *strider) inStep(before ir.Stmt, loop *ir.Loop) []ir.Stmt {
 		return e
 	}}
 	bound := ir.CloneExpr(cond.Y)
-	together := s.together(k, own, step.Y, cond.Y, index, loop)
+	begin := []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: first, Pos: init.Pos}}
+	if four, end := s.together(k, first, own, step.Y, cond.Y, index, loop); four != nil {
+		rest := &ir.Intrinsic{Op: ir.Max, T: k.Type, Args: []ir.Expr{end, ir.CloneExpr(first)}}
+		begin = append(four, &ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: rest, Pos: init.Pos})
+	}
 	guarded := &ir.If{Cond: index.Value(cond), Then: index.Body(loop.Body), Pos: loop.Pos}
-	return append(append([]ir.Stmt{
-		&ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: first, Pos: init.Pos}}, together...),
+	return append(begin,
 		&ir.Loop{
 			Label: loop.Label,
 			Cond:  &ir.Binary{Op: ir.Lt, X: ir.Get(k), Y: bound, Pos: cond.Pos},
@@ -117,16 +120,16 @@ const (
 )
 
 // together returns a loop that runs as many times strideCopies iterations as all threads
-// of a block of one row run:
+// of a block of one row run, and the counter behind it, which is not less than first:
 //
-//	for 0 < step && step < 1<<40 && 0 <= n && k < n-3*step-BlockDim.X {
+//	for k := first; 0 < step && step < 1<<40 && 0 <= n && k < n-3*step-BlockDim.X {
 //		t.Sync()
 //		body(k+ThreadIdx.X); body(k+step+ThreadIdx.X); ...
 //		k += 4 * step
 //	}
 //
 // The result is empty if the block may have several rows, or the body is large.
-func (s *strider) together(k *ir.Local, own, step, bound ir.Expr, index ir.Rewriter, loop *ir.Loop) []ir.Stmt {
+func (s *strider) together(counter *ir.Local, first, own, step, bound ir.Expr, index ir.Rewriter, loop *ir.Loop) ([]ir.Stmt, ir.Expr) {
 	x, ok := own.(*ir.ThreadValue)
 	if !ok || x.Op != ir.ThreadIdxX || size(loop.Body) > maxStrideNodes || leaves(loop.Body, func(st ir.Stmt) bool {
 		switch st.(type) {
@@ -135,8 +138,11 @@ func (s *strider) together(k *ir.Local, own, step, bound ir.Expr, index ir.Rewri
 		}
 		return !ir.IsOperation(st)
 	}) {
-		return nil
+		return nil, nil
 	}
+	again := *counter
+	k := &again
+	s.f.Locals = append(s.f.Locals, k)
 	binary := func(op ir.BinaryOp, x, y ir.Expr) ir.Expr {
 		return &ir.Binary{Op: op, X: x, Y: ir.CloneExpr(y), Pos: loop.Pos}
 	}
@@ -162,18 +168,18 @@ func (s *strider) together(k *ir.Local, own, step, bound ir.Expr, index ir.Rewri
 		}
 		body = append(body, &ir.Assign{Dst: &ir.VarPlace{Var: at}, Src: src, Pos: loop.Pos})
 		shift := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
-			if isVariable(e, k) {
+			if isVariable(e, counter) {
 				return ir.Get(at)
 			}
 			return e
 		}}
 		body = append(body, shift.Body(index.Body(u.copyBody(loop.Body, outside, private, here)))...)
 	}
-	return []ir.Stmt{&ir.Loop{
+	return []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: ir.CloneExpr(first), Pos: loop.Pos}, &ir.Loop{
 		Label: &ir.Label{Name: loop.Label.Name}, Cond: cond, Body: body,
 		Post: []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: binary(ir.Add, ir.Get(k), times(strideCopies)), Pos: loop.Pos}},
-		Pos:  loop.Pos, Long: true,
-	}}
+		Pos:  loop.Pos,
+	}}, ir.Get(k)
 }
 
 // stays returns a test for statements that prevent the change: those that leave the
