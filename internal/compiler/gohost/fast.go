@@ -234,15 +234,13 @@ func (w *windows) guard(t, loop *text, left *edges, count string) (always bool) 
 		t.add("if %s {", strings.Join(w.required, " && "))
 		t.depth++
 	}
-	for _, c := range w.cuts {
-		if loop.mentions(c[0]) {
-			t.add("%s", c[1])
-		}
-	}
+	cut := &text{}
+	cut.splice(loop)
+	cut.keepUsed(w.cuts)
 	for _, d := range w.decls {
 		t.add("%s", d)
 	}
-	t.splice(loop)
+	t.splice(cut)
 	if left != nil {
 		t.add("if %s == %s {", w.count, count)
 		t.add("\treturn")

@@ -123,7 +123,7 @@ func (e *emitter) row(g *region) (fails bool) {
 	fails = e.facts.mayFault(g.stmts)
 	prologue := &text{depth: 1}
 	e.current, e.facts.once = perThread, e.plan.block
-	e.carryRows(g, prologue)
+	carried := e.carryRows(g)
 	all := e.threads(g, g.stmts, "", fails)
 	if all != nil {
 		var fast *text
@@ -148,6 +148,7 @@ func (e *emitter) row(g *region) (fails bool) {
 			e.names.name(ir.ThreadIdxZ, threadNames[ir.ThreadIdxZ])
 		}
 	}
+	prologue.keepUsed(carried)
 	free := e.free
 	e.current, e.free, e.targets, e.facts.once, e.dead = perBlock, nil, targets, nil, nil
 	if all == nil {
@@ -184,7 +185,8 @@ func (e *emitter) rowFunction(free *arguments, body *text) string {
 func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) *text {
 	e.scopes = newScopes()
 	e.scopes.place(stmts, e.plan.private[g])
-	e.defineCarried(g, stmts)
+	ran := &region{stmts: stmts, last: g.last} // a fast form runs only what the guards enclose
+	e.defineCarried(ran, stmts)
 	t := target{label: e.newLabel("threads"), loop: true, returns: true}
 	thread, body := e.newSection(), &text{}
 	e.sections[perThread] = thread
@@ -192,7 +194,7 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 	e.out, e.targets = body, []target{t}
 	e.stmts(stmts)
 	empty := len(body.lines) == 0
-	carried := e.carryIn(g)
+	carried := e.carryIn(ran)
 	if !empty {
 		e.carryOut(g)
 	}
@@ -319,15 +321,17 @@ func (e *emitter) deadIn(g *region) map[*ir.Local]bool {
 // stores reports whether other regions may need the value that g gives v.
 func stores(g *region, u usage, v *ir.Local) bool { return u.writes[v] && !g.last }
 
-// carryRows declares the row's part of the variables that live across barriers.
-func (e *emitter) carryRows(g *region, t *text) {
+// carryRows returns names and declarations of the row's part of the variables that live
+// across barriers.
+func (e *emitter) carryRows(g *region) (list [][2]string) {
 	u := uses(g.stmts...)
 	for _, v := range e.plan.carried {
 		if u.mentions(v) && !e.dead[v] && (e.inPlace(v) || stores(g, u, v) || !assignedFirst(g, v)) {
 			of := e.names.name(rowOf{v}, v.Name+"Row")
-			t.add("%s := %s[%s:][:%s]", of, e.scratch(v), e.rowStart(), e.rowLength())
+			list = append(list, [2]string{of, fmt.Sprintf("%s := %s[%s:][:%s]", of, e.scratch(v), e.rowStart(), e.rowLength())})
 		}
 	}
+	return list
 }
 
 type rowOf struct{ v *ir.Local }
