@@ -246,7 +246,7 @@ func (w *windows) guard(t, loop *text, left *edges, count string) (always bool) 
 		t.add("\treturn")
 		t.add("}")
 		t.add("%s, %s = %s, %s+%s", left.ran, left.ranEnd, w.first, w.first, w.count)
-	} else {
+	} else if len(w.required) > 0 || t.depth > 0 { // something follows
 		t.add("return")
 	}
 	if len(w.required) > 0 {
