@@ -376,6 +376,47 @@ func quernHostMirror(r *host2.Run) {
 
 //go:noinline
 func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int) {
+	firstX := 0
+	count := min(dimX, 1) - firstX
+	if count <= 0 {
+		return
+	}
+	if 0 < len(words) && 16 < len(words) {
+		for range count {
+//line bare.go:38
+			now := kernel.Clock()
+			t2 := now
+			begin := t2
+			var last uint64
+			var now2 int64
+			var t4 bool
+//line bare.go:39
+			for {
+				if r.Halted() {
+//line bare.go:39
+					r.Halt()
+				}
+				t4 = last != 18446744073709551615
+				if t4 {
+//line bare.go:39
+					now2 = kernel.Clock()
+					t4 = now2-begin < life
+				}
+				if !t4 {
+					break
+				}
+//line bare.go:40
+				loaded := host2.Load64(r, &words[0])
+				v := loaded
+				if v != last {
+//line bare.go:41
+					kernel.StoreRelaxed(&words[16], v)
+					last = v
+				}
+			}
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line bare.go:35
@@ -415,7 +456,7 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int) {
 	}
 }
 
-//line quern_gen.go:419:1
+//line quern_gen.go:460:1
 func quernPlainRally(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint64](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int64](r, 2), host2.Value[int64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_rally(t_, v0, v1, v2, v3) })
@@ -444,8 +485,80 @@ func quernHostRally(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:448:1
+//line quern_gen.go:489:1
 func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, from int, life int64, total []int64, dimX int) {
+	firstX := 0
+	count := min(dimX, 1) - firstX
+	if count <= 0 {
+		return
+	}
+	if 0 < len(words) && from >= 0 && from < len(words) && 16 < len(words) && 0 < len(total) && 1 < len(total) {
+	threads2:
+		for lane := range count {
+			threadX := firstX + lane
+			r.ThreadIdx.X = threadX
+//line bare.go:57
+			now := kernel.Clock()
+			t2 := now
+//line bare.go:57
+			now2 := kernel.GlobalTimer()
+			t4 := now2
+			begin := t2
+			born := t4
+//line bare.go:58
+			last := begin
+			for i := 0; i < len(trips); i++ {
+				if r.Halted() {
+//line bare.go:59
+					r.Halt()
+				}
+//line bare.go:60
+				number := uint64(i) + 1
+				if blockX == 0 {
+					kernel.StoreRelaxed(&words[0], number)
+				}
+				var loaded uint64
+				for {
+					if r.Halted() {
+//line bare.go:65
+						r.Halt()
+					}
+//line bare.go:65
+					loaded = host2.Load64(r, &words[from])
+					if !(loaded != number) {
+						break
+					}
+//line bare.go:66
+					now3 := kernel.Clock()
+					if now3-begin >= life {
+//line bare.go:67
+						continue threads2
+					}
+				}
+				if blockX == 1 {
+					kernel.StoreRelaxed(&words[16], number)
+					continue
+				}
+				now4 := kernel.Clock()
+				now5 := now4
+//line bare.go:75
+				trips[i] = uint32(now5 - last)
+				last = now5
+			}
+			if blockX == 0 {
+				_ = total[0]
+//line bare.go:79
+				_ = total[1]
+				t10 := last - begin
+//line bare.go:79
+				now6 := kernel.GlobalTimer()
+				t12 := now6 - born
+				total[0] = t10
+				total[1] = t12
+			}
+		}
+		return
+	}
 threads:
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -516,7 +629,7 @@ threads:
 	}
 }
 
-//line quern_gen.go:520:1
+//line quern_gen.go:633:1
 func quernBlockEcho16(t kernel.Thread, state *uint64, in *Message16, out *Message16, action *kernel.Action) {
 	result := echo16(t, state, in, out)
 	if result > kernel.Again {
@@ -533,41 +646,105 @@ func quernPlainEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16
 
 func quernHostEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16, action *kernel.Action) {
 	var iFirst int
+	size := 4 - 32*3 - 32
+	size2 := 32 * 4
+	var at int
+	var at2 int
+	size3 := 32 * 1
+	var at3 int
+	size4 := 32 * 2
+	var at4 int
+	size5 := 32 * 3
+	var iFirst2 int
 	var result0 kernel.Action = 1
 //line handlers.go:20
 	iFirst = 0
-	for ; iFirst < 4; iFirst += 32 {
+	for ; 0 < 32 && 32 < 1099511627776 && 0 <= 4 && iFirst < size; iFirst += size2 {
+		at = iFirst
+		at2 = iFirst + size3
+		at3 = iFirst + size4
+		at4 = iFirst + size5
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Echo16(r, iFirst, out, in)
+				quernRow1Echo16(r, out, at, in, at2, at3, at4)
 			}
 		}
 	}
-	for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow2Echo16(r, state, result0, action)
-		}
-	}
+	iFirst2 = max(iFirst, 0)
+	for ; iFirst2 < 4; iFirst2 += 32 {
 //line handlers.go:35:10000
+		for threadZ := range 1 {
+//line handlers.go:36:10000
+			for threadY := range 1 {
+//line handlers.go:37:10000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line handlers.go:38:10000
+				quernRow2Echo16(r, iFirst2, out, in)
+//line handlers.go:39:10000
+			}
+//line handlers.go:40:10000
+		}
+//line handlers.go:41:10000
+	}
+//line handlers.go:42:10000
+	for threadZ := range 1 {
+//line handlers.go:43:10000
+		for threadY := range 1 {
+//line handlers.go:44:10000
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line handlers.go:45:10000
+			quernRow3Echo16(r, state, result0, action)
+//line handlers.go:46:10000
+		}
+//line handlers.go:47:10000
+	}
+//line handlers.go:48:10000
 }
 
 //go:noinline
-//line quern_gen.go:558:1
-func quernRow1Echo16(r *host2.Run, iFirst int, out, in *Message16) {
+//line quern_gen.go:707:1
+func quernRow1Echo16(r *host2.Run, out *Message16, at int, in *Message16, at2, at3, at4 int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line handlers.go:21
+		out.Words[at+threadX] = in.Words[at+threadX] + 1
+//line handlers.go:21
+		out.Words[at2+threadX] = in.Words[at2+threadX] + 1
+//line handlers.go:21
+		out.Words[at3+threadX] = in.Words[at3+threadX] + 1
+//line handlers.go:21
+		out.Words[at4+threadX] = in.Words[at4+threadX] + 1
+	}
+}
+
+//go:noinline
+//line quern_gen.go:723:1
+func quernRow2Echo16(r *host2.Run, iFirst2 int, out, in *Message16) {
+	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
+		count := min(4-iFirst2, 32)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line handlers.go:21
+			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:20
-		if iFirst+threadX < 4 {
-			out.Words[iFirst+threadX] = in.Words[iFirst+threadX] + 1
+		if iFirst2+threadX < 4 {
+			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:570:1
-func quernRow2Echo16(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
+//line quern_gen.go:747:1
+func quernRow3Echo16(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:23
@@ -586,7 +763,7 @@ func quernRow2Echo16(r *host2.Run, state *uint64, result0 kernel.Action, action 
 	}
 }
 
-//line quern_gen.go:590:1
+//line quern_gen.go:767:1
 func quernBlockEcho64(t kernel.Thread, state *uint64, in *Message64, out *Message64, action *kernel.Action) {
 	result := echo64(t, state, in, out)
 	if result > kernel.Again {
@@ -603,53 +780,118 @@ func quernPlainEcho64(r *host2.Run, state *uint64, in *Message64, out *Message64
 
 func quernHostEcho64(r *host2.Run, state *uint64, in *Message64, out *Message64, action *kernel.Action) {
 	var iFirst int
+	size := 16 - 32*3 - 32
+	size2 := 32 * 4
+	var at int
+	var at2 int
+	size3 := 32 * 1
+	var at3 int
+	size4 := 32 * 2
+	var at4 int
+	size5 := 32 * 3
+	var iFirst2 int
 	var result0 kernel.Action = 1
 //line handlers.go:31
 	iFirst = 0
-	for ; iFirst < 16; iFirst += 32 {
-		for threadZ := range 1 {
-			for threadY := range 1 {
+	for ; 0 < 32 && 32 < 1099511627776 && 0 <= 16 && iFirst < size; iFirst += size2 {
+		at = iFirst
+		at2 = iFirst + size3
 //line handlers.go:35:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+		at3 = iFirst + size4
 //line handlers.go:36:10000
-				quernRow1Echo64(r, iFirst, out, in)
+		at4 = iFirst + size5
 //line handlers.go:37:10000
-			}
+		for threadZ := range 1 {
 //line handlers.go:38:10000
-		}
+			for threadY := range 1 {
 //line handlers.go:39:10000
-	}
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line handlers.go:40:10000
-	for threadZ := range 1 {
+				quernRow1Echo64(r, out, at, in, at2, at3, at4)
 //line handlers.go:41:10000
-		for threadY := range 1 {
+			}
 //line handlers.go:42:10000
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:43:10000
-			quernRow2Echo64(r, state, result0, action)
-//line handlers.go:44:10000
 		}
-//line handlers.go:45:10000
+//line handlers.go:43:10000
 	}
+//line handlers.go:44:10000
+	iFirst2 = max(iFirst, 0)
+//line handlers.go:45:10000
+	for ; iFirst2 < 16; iFirst2 += 32 {
 //line handlers.go:46:10000
+		for threadZ := range 1 {
+//line handlers.go:47:10000
+			for threadY := range 1 {
+//line handlers.go:48:10000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line handlers.go:49:10000
+				quernRow2Echo64(r, iFirst2, out, in)
+//line handlers.go:50
+			}
+		}
+	}
+//line handlers.go:53:10000
+	for threadZ := range 1 {
+//line handlers.go:54:10000
+		for threadY := range 1 {
+//line handlers.go:55:10000
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line handlers.go:56:10000
+			quernRow3Echo64(r, state, result0, action)
+//line handlers.go:57:10000
+		}
+//line handlers.go:58:10000
+	}
+//line handlers.go:59:10000
 }
 
 //go:noinline
-//line quern_gen.go:639:1
-func quernRow1Echo64(r *host2.Run, iFirst int, out, in *Message64) {
+//line quern_gen.go:850:1
+func quernRow1Echo64(r *host2.Run, out *Message64, at int, in *Message64, at2, at3, at4 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
+//line handlers.go:32
+		out.Words[at+threadX] = in.Words[at+threadX] + 1
+//line handlers.go:32
+		out.Words[at2+threadX] = in.Words[at2+threadX] + 1
+//line handlers.go:32
+		out.Words[at3+threadX] = in.Words[at3+threadX] + 1
+//line handlers.go:32
+		out.Words[at4+threadX] = in.Words[at4+threadX] + 1
+	}
+}
+
+//go:noinline
+//line quern_gen.go:866:1
+func quernRow2Echo64(r *host2.Run, iFirst2 int, out, in *Message64) {
+	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
+		count := min(16-iFirst2, 32)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line handlers.go:32
+			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
+		}
+		return
+//line handlers.go:35:10000
+	}
+//line handlers.go:36:10000
+	for threadX := range 32 {
+//line handlers.go:37:10000
+		r.ThreadIdx.X = threadX
 //line handlers.go:31
-		if iFirst+threadX < 16 {
-			out.Words[iFirst+threadX] = in.Words[iFirst+threadX] + 1
+		if iFirst2+threadX < 16 {
+			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
 	}
 //line handlers.go:35:10000
 }
 
 //go:noinline
-//line quern_gen.go:652:1
-func quernRow2Echo64(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
+//line quern_gen.go:894:1
+func quernRow3Echo64(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:34
@@ -670,7 +912,7 @@ func quernRow2Echo64(r *host2.Run, state *uint64, result0 kernel.Action, action 
 	}
 }
 
-//line quern_gen.go:674:1
+//line quern_gen.go:916:1
 func quernBlockEcho256(t kernel.Thread, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
 	result := echo256(t, state, in, out)
 	if result > kernel.Again {
@@ -687,44 +929,118 @@ func quernPlainEcho256(r *host2.Run, state *uint64, in *Message256, out *Message
 
 func quernHostEcho256(r *host2.Run, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
 	var iFirst int
+	size := 64 - 32*3 - 32
+	size2 := 32 * 4
+	var at int
+	var at2 int
+	size3 := 32 * 1
+	var at3 int
+	size4 := 32 * 2
+	var at4 int
+	size5 := 32 * 3
+	var iFirst2 int
 	var result0 kernel.Action = 1
 //line handlers.go:42:10000
 	iFirst = 0
 //line handlers.go:43:10000
-	for ; iFirst < 64; iFirst += 32 {
+	for ; 0 < 32 && 32 < 1099511627776 && 0 <= 64 && iFirst < size; iFirst += size2 {
 //line handlers.go:44:10000
-		for threadZ := range 1 {
+		at = iFirst
 //line handlers.go:45:10000
-			for threadY := range 1 {
+		at2 = iFirst + size3
 //line handlers.go:46:10000
+		at3 = iFirst + size4
+//line handlers.go:47:10000
+		at4 = iFirst + size5
+//line handlers.go:48:10000
+		for threadZ := range 1 {
+//line handlers.go:49:10000
+			for threadY := range 1 {
+//line handlers.go:50
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:47
-				quernRow1Echo256(r, iFirst, out, in)
+				quernRow1Echo256(r, out, at, in, at2, at3, at4)
 			}
-		}
-	}
-	for threadZ := range 1 {
-		for threadY := range 1 {
 //line handlers.go:53:10000
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:54:10000
-			quernRow2Echo256(r, state, result0, action)
-//line handlers.go:55:10000
 		}
-//line handlers.go:56:10000
+//line handlers.go:54:10000
 	}
+//line handlers.go:55:10000
+	iFirst2 = max(iFirst, 0)
+//line handlers.go:56:10000
+	for ; iFirst2 < 64; iFirst2 += 32 {
 //line handlers.go:57:10000
+		for threadZ := range 1 {
+//line handlers.go:58:10000
+			for threadY := range 1 {
+//line handlers.go:59:10000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line handlers.go:60:10000
+				quernRow2Echo256(r, iFirst2, out, in)
+//line handlers.go:61:10000
+			}
+//line handlers.go:62:10000
+		}
+//line handlers.go:63:10000
+	}
+//line handlers.go:64:10000
+	for threadZ := range 1 {
+//line handlers.go:65:10000
+		for threadY := range 1 {
+//line handlers.go:66:10000
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line handlers.go:67:10000
+			quernRow3Echo256(r, state, result0, action)
+//line handlers.go:68:10000
+		}
+//line handlers.go:69:10000
+	}
+//line handlers.go:70:10000
 }
 
 //go:noinline
-//line quern_gen.go:721:1
-func quernRow1Echo256(r *host2.Run, iFirst int, out, in *Message256) {
+//line quern_gen.go:1002:1
+func quernRow1Echo256(r *host2.Run, out *Message256, at int, in *Message256, at2, at3, at4 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line handlers.go:42:10000
-		if iFirst+threadX < 64 {
 //line handlers.go:43:10000
-			out.Words[iFirst+threadX] = in.Words[iFirst+threadX] + 1
+		out.Words[at+threadX] = in.Words[at+threadX] + 1
+//line handlers.go:43:10000
+		out.Words[at2+threadX] = in.Words[at2+threadX] + 1
+//line handlers.go:43:10000
+		out.Words[at3+threadX] = in.Words[at3+threadX] + 1
+//line handlers.go:43:10000
+		out.Words[at4+threadX] = in.Words[at4+threadX] + 1
+//line handlers.go:44:10000
+	}
+//line handlers.go:45:10000
+}
+
+//go:noinline
+//line quern_gen.go:1020:1
+func quernRow2Echo256(r *host2.Run, iFirst2 int, out, in *Message256) {
+	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
+		count := min(64-iFirst2, 32)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line handlers.go:43:10000
+			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
+//line handlers.go:44:10000
+		}
+//line handlers.go:45:10000
+		return
+//line handlers.go:46:10000
+	}
+//line handlers.go:47:10000
+	for threadX := range 32 {
+//line handlers.go:48:10000
+		r.ThreadIdx.X = threadX
+//line handlers.go:42:10000
+		if iFirst2+threadX < 64 {
+//line handlers.go:43:10000
+			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 //line handlers.go:44:10000
 		}
 //line handlers.go:45:10000
@@ -733,15 +1049,15 @@ func quernRow1Echo256(r *host2.Run, iFirst int, out, in *Message256) {
 }
 
 //go:noinline
-//line quern_gen.go:737:1
-func quernRow2Echo256(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
+//line quern_gen.go:1053:1
+func quernRow3Echo256(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:45:10000
 		if threadX == 0 {
 //line handlers.go:46:10000
 			*state++
-//line handlers.go:47
+//line handlers.go:47:10000
 		}
 //line handlers.go:41:10000
 		if result0 > 4 {
@@ -760,7 +1076,7 @@ func quernRow2Echo256(r *host2.Run, state *uint64, result0 kernel.Action, action
 //line handlers.go:44:10000
 }
 
-//line quern_gen.go:764:1
+//line quern_gen.go:1080:1
 func quernBlockRelay(t kernel.Thread, contexts []actor.Context, state *Court, in *Ball, out *uint64, action *kernel.Action) {
 	result := relay(t, &contexts[t.ThreadIdx.X], state, in, out)
 	if result > kernel.Again {
@@ -786,7 +1102,132 @@ func quernHostRelay(r *host2.Run, contexts []actor.Context, state *Court, in *Ba
 
 //go:noinline
 func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Court, out *uint64, action *kernel.Action) {
+	if 32 <= len(contexts) {
+		row := (*[32]actor.Context)(contexts[0:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+//line relay.go:61:20000
+			_ = row[threadX]
+//line relay.go:62:20000
+			t2 := &row[threadX]
+//line relay.go:63:20000
+			var result0 kernel.Action
+//line relay.go:64:20000
+			switch {
+//line relay.go:65:20000
+			default:
+//line relay.go:62:20000
+				if threadX != 0 {
+//line relay.go:63:20000
+					result0 = 1
+//line relay.go:64:20000
+				} else {
+//line relay.go:65:20000
+					t1 := in.Kind
+//line relay.go:66:20000
+					if t1 == 0 {
+//line relay.go:67:20000
+						if state.Next.Mailbox == 0 {
+//line relay.go:68:20000
+							result0 = 0
+//line relay.go:69:20000
+							break
+//line relay.go:70:20000
+						}
+//line relay.go:70:20000
+						t22 := t2
+//line relay.go:70:20000
+						t3 := state.Next
+//line relay.go:70:20000
+						result02 := actor.Send[Ball](kernel.Thread{}, t22, t3, in)
+//line relay.go:71:20000
+						if !result02 {
+//line relay.go:71:20000
+							result0 = 4
+//line relay.go:72:20000
+							break
+//line relay.go:73:20000
+						}
+//line relay.go:73:20000
+						now := kernel.Clock()
+//line relay.go:74:20000
+						now2 := now
+//line relay.go:74:20000
+						if state.Last != 0 {
+//line relay.go:75:20000
+							t7 := uint32(now2 - state.Last)
+//line relay.go:75:20000
+							result03 := tripBucket(t7)
+//line relay.go:75:20000
+							state.Trips[result03]++
+//line relay.go:76:20000
+						}
+//line relay.go:77:20000
+						state.Last = now2
+//line relay.go:78:20000
+						state.Balls++
+//line relay.go:79:20000
+						result0 = 0
+//line relay.go:80:20000
+						break
+//line relay.go:80:20000
+					} else if t1 == 1 {
+//line relay.go:81:20000
+						t11 := in.Next
+//line relay.go:81:20000
+						state.Next = t11
+//line relay.go:81:20000
+						state.Last = 0
+//line relay.go:82:20000
+					} else if t1 == 2 {
+//line relay.go:83:20000
+						state.Next = actor.Ref[Ball]{}
+//line relay.go:84:20000
+					} else if t1 == 3 {
+//line relay.go:85:20000
+						*out = state.Balls
+//line relay.go:86:20000
+					} else if t1 == 4 {
+//line relay.go:87:20000
+						*out = uint64(state.Trips[in.Number%464])
+//line relay.go:88:20000
+					} else if t1 == 5 {
+//line relay.go:89:20000
+						now3 := kernel.Clock()
+//line relay.go:89:20000
+						*out = uint64(now3)
+//line relay.go:90
+					} else if t1 == 6 {
+						now4 := kernel.GlobalTimer()
+//line relay.go:91
+						*out = uint64(now4)
+					}
+					result0 = 1
+				}
+			}
+//line relay.go:61:20000
+			result := result0
+//line relay.go:62:20000
+			if result > 4 {
+//line relay.go:61:20000
+				host2.Fail(r, "the handler returned an action that package kernel does not have")
+//line relay.go:62:20000
+			}
+//line relay.go:63:20000
+			if threadX == 0 {
+//line relay.go:61:20000
+				*action = result
+//line relay.go:62:20000
+			}
+//line relay.go:63:20000
+		}
+//line relay.go:64:20000
+		return
+//line relay.go:65:20000
+	}
+//line relay.go:66:20000
 	for threadX := range 32 {
+//line relay.go:67:20000
 		r.ThreadIdx.X = threadX
 //line relay.go:61:20000
 		_ = contexts[threadX]
@@ -862,16 +1303,23 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 					state.Last = 0
 //line relay.go:82:20000
 				} else if t1 == 2 {
-//line relay.go:83
+//line relay.go:83:20000
 					state.Next = actor.Ref[Ball]{}
+//line relay.go:84:20000
 				} else if t1 == 3 {
+//line relay.go:85:20000
 					*out = state.Balls
+//line relay.go:86:20000
 				} else if t1 == 4 {
+//line relay.go:87:20000
 					*out = uint64(state.Trips[in.Number%464])
+//line relay.go:88:20000
 				} else if t1 == 5 {
+//line relay.go:89:20000
 					now3 := kernel.Clock()
-//line relay.go:89
+//line relay.go:89:20000
 					*out = uint64(now3)
+//line relay.go:90
 				} else if t1 == 6 {
 					now4 := kernel.GlobalTimer()
 //line relay.go:91

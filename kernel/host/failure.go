@@ -39,6 +39,10 @@ func Fail(r *Run, reason string) {
 // from the function that recovers.
 func newFailure(r *Run, v any) *Failure {
 	f := &Failure{Block: r.BlockIdx, Thread: r.ThreadIdx}
+	if r.further > 0 { // the row continues through several blocks
+		f.Block.X += f.Thread.X / r.BlockDim.X
+		f.Thread.X %= r.BlockDim.X
+	}
 	if e, ok := v.(*kernel.ThreadError); ok { // from a thread run by Plain
 		f.Block, f.Thread, f.File, f.Line, f.Package, v = e.Block, e.Thread, e.File, e.Line, packageOf(e.Function), e.Value
 	} else {

@@ -77,6 +77,62 @@ func TestExecuteRunsEveryBlockOnce(t *testing.T) {
 	}
 }
 
+func TestRowsOfBlocks(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		grid, block   kernel.Dim3
+		workers       int
+		limit, longer int // the row's maximum length, and the length of the longest one if it is known
+	}{
+		{"one block", kernel.Dim3{X: 1}, kernel.Dim3{X: 32}, 1, 1024, 32},
+		{"a block longer than the limit", kernel.Dim3{X: 5}, kernel.Dim3{X: 64}, 1, 32, 64},
+		{"several blocks", kernel.Dim3{X: 1000}, kernel.Dim3{X: 8}, 2, 100, 96},
+		{"rows that end with the grid's", kernel.Dim3{X: 7, Y: 90, Z: 3}, kernel.Dim3{X: 16, Y: 2}, 3, 1024, 7 * 16},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var mu sync.Mutex
+			seen := map[kernel.Dim3]int{}
+			longest := 0
+			failure := host.Execute(func(r *host.Run) {
+				for n := r.NextRow(c.limit); n > 0; n = r.NextRow(c.limit) {
+					mu.Lock()
+					longest = max(longest, n)
+					for at := range n / c.block.X {
+						seen[kernel.Dim3{X: r.BlockIdx.X + at, Y: r.BlockIdx.Y, Z: r.BlockIdx.Z}]++
+					}
+					mu.Unlock()
+				}
+			}, &host.Launch{Grid: c.grid, Block: c.block, Workers: c.workers})
+			if failure != nil {
+				t.Fatalf("failed: %+v", failure)
+			}
+			if len(seen) != c.grid.Count() || longest != c.longer {
+				t.Errorf("%d blocks ran in rows of up to %d threads, want %d and %d", len(seen), longest, c.grid.Count(), c.longer)
+			}
+			for at, n := range seen {
+				if n != 1 || at.X >= c.grid.X {
+					t.Errorf("block %v ran %d times", at, n)
+				}
+			}
+		})
+	}
+}
+
+func TestFailureInARowOfBlocks(t *testing.T) {
+	got := host.Execute(func(r *host.Run) {
+		for n := r.NextRow(1024); n > 0; n = r.NextRow(1024) {
+			for x := range n {
+				if r.ThreadIdx.X = x; r.BlockIdx.X*32+x == 1000 {
+					host.Fail(r, "here")
+				}
+			}
+		}
+	}, &host.Launch{Grid: kernel.Dim3{X: 2000}, Block: kernel.Dim3{X: 32}})
+	if got == nil || got.Block.X != 31 || got.Thread.X != 8 {
+		t.Errorf("got %+v, want thread 8 of block 31", got)
+	}
+}
+
 func TestArguments(t *testing.T) {
 	type point struct {
 		Name int8

@@ -23,6 +23,7 @@ type Run struct {
 
 	launch     *launch
 	next, end  int // the rest of the current chunk of blocks
+	further    int // blocks that NextRow returned after BlockIdx
 	canRecruit bool
 	began      time.Time // start of the launch, if canRecruit
 
@@ -137,6 +138,24 @@ func (r *Run) Next() bool {
 	return true
 }
 
+// NextRow advances to the next blocks along X whose threads may run as one row, and
+// returns the number of these threads: the most that limit allows, but at least one
+// block's. BlockIdx is the first of the blocks, and ThreadIdx.X counts the threads of
+// the row. NextRow returns 0 where Next returns false. Each block must be one that
+// shares nothing.
+func (r *Run) NextRow(limit int) int {
+	r.BlockIdx.X += r.further
+	r.further = 0
+	if !r.Next() {
+		return 0
+	}
+	if r.member == nil {
+		r.further = max(0, min(limit/r.BlockDim.X-1, r.end-r.next, r.GridDim.X-1-r.BlockIdx.X))
+		r.next += r.further
+	}
+	return (1 + r.further) * r.BlockDim.X
+}
+
 // skip records that the current block is not run because the launch was canceled.
 func (r *Run) skip() {
 	if cause := r.launch.cause.Load(); cause != nil {
@@ -211,7 +230,7 @@ func (r *Run) work(l *launch) {
 	r.launch = l
 	r.GridDim, r.BlockDim = l.grid, l.block
 	r.BlockIdx, r.ThreadIdx = kernel.Dim3{}, kernel.Dim3{}
-	r.next, r.end = 0, 0
+	r.next, r.end, r.further = 0, 0, 0
 	defer r.leave()
 	l.kernel(r)
 }

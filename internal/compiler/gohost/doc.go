@@ -8,20 +8,21 @@
 //		y := host.Slice[float32](r, 2)
 //		dimX := r.BlockDim.X
 //		...
-//		for r.Next() {
+//		for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 //			blockX := r.BlockIdx.X
 //			base := blockX * dimX
 //			for threadZ := range dimZ {
 //				for threadY := range dimY {
 //					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//					quernRow1Saxpy(r, base, y, a, x, dimX)
+//					quernRow1Saxpy(r, base, y, a, x, width)
 //				}
 //			}
 //		}
 //	}
 //
-//	func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, dimX int) {
-//		for threadX := range dimX {
+//	func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, width int) {
+//		... // the fast form, see below
+//		for threadX := range width {
 //			r.ThreadIdx.X = threadX
 //			i := base + threadX
 //			if i < len(y) {
@@ -36,9 +37,29 @@
 // block or the launch are computed outside that function, and terms of sums are
 // regrouped so that more values qualify.
 //
-// A small loop whose threads use adjacent elements, as here, gets a fast form before
-// it: the number of threads that pass the guard is computed once, and the slices are
-// cut to that number, so that the loop contains no checks.
+// If the threads of a block share nothing, and the X coordinates occur only in
+// BlockIdx.X*BlockDim.X + ThreadIdx.X, a row continues through several blocks, as here
+// (wide.go).
+//
+// # The fast form
+//
+// A region whose threads use adjacent elements, as here, gets a fast form before the
+// loop (fast.go). Conditions that all effects of the region depend on become a range of
+// the row: the first thread that passes them, and the number of threads. The slices are
+// cut to that range, so that the loop contains no checks. An element that all threads of
+// the row use is read before the loop, if the loop does not write memory that it may be
+// in (fixed.go). Indices such as max(x-1, 0) are x-1 for the threads for which that makes
+// no difference; the few others run in the ordinary loop. What the fast form takes for
+// granted is tested before it. If the test fails, the ordinary loop runs and reports an
+// index out of range where the kernel has it.
+//
+// # Loops in lockstep
+//
+// If the row runs a counting loop in which its threads access adjacent elements, the
+// loop moves around the loop over the row (rows.go). Variables that live longer than an
+// iteration are then in scratch memory. Four iterations run as one, so that they are
+// loaded and stored less often (opt.Jam). A condition that a range of the row passes
+// becomes a loop of its own.
 //
 // # Barriers
 //

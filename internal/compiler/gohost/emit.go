@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/internal/compiler/opt"
@@ -39,17 +40,27 @@ func EmitBlock(k *ir.Kernel, imports *Imports) (string, error) { return emit(k, 
 
 func emit(k *ir.Kernel, imports *Imports, block bool) (string, error) {
 	k = opt.Host(k)
+	flatten(k.Func)
 	keepParams(k.Func)
 	if err := predicate(k); err != nil {
 		return "", err
 	}
 	f := newFacts(k)
 	p := newPlan(k, f)
+	if conditions(k.Func, f, p.block) {
+		f = newFacts(k)
+		p = newPlan(k, f)
+	}
+	if opt.Jam(k.Func, p.inner, jamCopies) {
+		f = newFacts(k)
+		p = newPlan(k, f)
+	}
+	wide := !block && isWide(k)
 	// The first run collects the package-level names that local names must not hide.
 	var reserved map[string]bool
 	for range 2 {
 		e := newEmitter(k, f, p, imports, reserved)
-		e.oneBlock = block
+		e.oneBlock, e.wide = block, wide
 		e.functions = &functions{opt.NewTruncations(imports.pkg), map[*ir.Func]string{}, nil}
 		text := e.function()
 		if e.err != nil {
@@ -110,23 +121,23 @@ type emitter struct {
 	functions *functions
 	copied    *ir.Func // the function being copied; nil: the kernel
 	oneBlock  bool     // the kernel's function runs one block and has the kernel's parameters
+	wide      bool     // a row of threads continues through several blocks
 
 	// State of the current region: the thread coordinates that it reads, the parameters
 	// of its function, and the parts of slices that it indexes from 0.
 	axes    [3]bool
 	free    *arguments
 	windows *windows
+	edges   *edges
 	dead    map[*ir.Local]bool // variables whose value the region does not need
 	grouped map[ir.Expr]bool   // sums that get a variable
-
-	costs map[*ir.Local]int // of computing a variable in each thread
 }
 
 func newEmitter(k *ir.Kernel, f *facts, p *plan, imports *Imports, reserved map[string]bool) *emitter {
 	e := &emitter{
 		kernel: k, imports: imports, facts: f, plan: p,
 		names: newNames(reserved), avoid: reserved, reserved: map[string]bool{},
-		scopes: newScopes(), params: map[*ir.Local]bool{}, read: map[*ir.Local]bool{}, grouped: map[ir.Expr]bool{}, costs: map[*ir.Local]int{},
+		scopes: newScopes(), params: map[*ir.Local]bool{}, read: map[*ir.Local]bool{}, grouped: map[ir.Expr]bool{},
 	}
 	e.root = e.newSection()
 	e.sections[perLaunch] = e.root
@@ -210,7 +221,7 @@ func (e *emitter) blocks(whole *text, host string, blocks *label, body *text) {
 	}
 	whole.splice(e.root.text)
 	whole.label(blocks)
-	whole.add("for r.Next() {")
+	e.nextBlocks(whole)
 	whole.depth++
 	for op := ir.BlockIdxX; op <= ir.BlockIdxZ; op++ {
 		e.declareCoordinate(whole, op)
@@ -236,22 +247,29 @@ type section struct {
 	text *text
 	temp map[string]string // name by value
 	has  map[any]bool
+
+	// For a loop around rows of threads, outer is the section of the code around the
+	// loop. Declarations that do not depend on names of this section belong there.
+	outer *section
+	names map[string]bool
 }
 
 func (e *emitter) newSection() *section {
-	return &section{e: e, text: &text{}, temp: map[string]string{}, has: map[any]bool{}}
+	return &section{e: e, text: &text{}, temp: map[string]string{}, has: map[any]bool{}, names: map[string]bool{}}
 }
 
 // value declares a variable for a value of the printed type and returns its name; equal
 // texts share one variable.
 func (s *section) value(want, typ, value string) string {
+	thread := s == s.e.sections[perThread]
+	s = s.outermost(value)
 	name, ok := s.temp[value]
 	if !ok {
 		name = s.e.names.fresh(want)
 		s.temp[value] = name
-		s.text.add("%s := %s", name, value)
+		s.declare(name, name+" := "+value)
 	}
-	if s == s.e.sections[perThread] {
+	if thread {
 		return name
 	}
 	return s.e.outer(name, typ)
@@ -263,6 +281,24 @@ func (s *section) once(key any, declare func(t *text)) {
 		s.has[key] = true
 		declare(s.text)
 	}
+}
+
+// outermost returns the outermost section in which the text means the same.
+func (s *section) outermost(text string) *section {
+	for s.outer != nil && !slices.ContainsFunc(identifiers(text), func(name string) bool { return s.names[name] }) {
+		s = s.outer
+	}
+	return s
+}
+
+func (s *section) declare(name, text string) {
+	s.names[name] = true
+	s.text.add("%s", text)
+}
+
+// identifiers returns the words of a line of Go.
+func identifiers(text string) []string {
+	return strings.FieldsFunc(text, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }
 
 // at runs f at a level. Code for levels below the thread is outside the function of a
@@ -402,33 +438,9 @@ func (e *emitter) isHoisted(v *ir.Local) bool {
 	case l < perThread:
 		return true
 	case l == perThread:
-		return e.plan.spread[v] || e.windows != nil || e.isCopy(v) || e.isCheap(v)
+		return e.plan.spread[v] || e.windows != nil || e.isCopy(v) || e.facts.isCheap(v)
 	}
 	return false
-}
-
-// cheap is the maximum weight of a value that a thread computes before it is known to
-// be needed.
-const cheap = 8
-
-// isCheap reports whether the per-thread part of computing a variable's value is cheap.
-func (e *emitter) isCheap(v *ir.Local) bool {
-	cost, ok := e.costs[v]
-	if !ok {
-		src := e.facts.source[v]
-		cost = weight(src)
-		for w := range readsOf(src).reads {
-			switch {
-			case e.facts.local(w) != perThread:
-			case e.isCheap(w):
-				cost += e.costs[w]
-			default:
-				cost += cheap + 1
-			}
-		}
-		e.costs[v] = cost
-	}
-	return cost <= cheap
 }
 
 // isCopy reports whether a variable is another name for a value computed outside the
@@ -520,22 +532,29 @@ func (e *emitter) keepUnread() {
 
 // define declares a variable whose value is computed at level l.
 func (e *emitter) define(v *ir.Local, name string, l level) {
-	s := e.sections[l]
-	if s.has[v] {
-		return
+	for s := e.sections[l]; s != nil; s = s.outer {
+		if s.has[v] {
+			return
+		}
 	}
+	d := ""
+	e.at(l, func() { d = e.definition(v, name, e.facts.source[v]) })
+	s := e.sections[l]
+	_, value, _ := strings.Cut(d, "=")
+	s = s.outermost(value)
 	s.has[v] = true
-	e.at(l, func() {
-		d := e.definition(v, name, e.facts.source[v])
-		s.text.add("%s", d)
-	})
+	s.declare(name, d)
 }
 
 // scratch returns the slice with the values of a variable for each thread of the block.
 func (e *emitter) scratch(v *ir.Local) string {
 	name := e.names.name(scratchOf{v}, v.Name+"s")
 	e.root.once(scratchOf{v}, func(t *text) {
-		t.add("%s := %s[%s](r, %d, r.BlockDim.Count())", name, e.member(hostPath, "Scratch"), e.typ(v.Type), e.plan.scratchID[v])
+		size := "r.BlockDim.Count()"
+		if e.wide {
+			size = fmt.Sprintf("max(%d, r.BlockDim.X)", maxWidth)
+		}
+		t.add("%s := %s[%s](r, %d, %s)", name, e.member(hostPath, "Scratch"), e.typ(v.Type), e.plan.scratchID[v], size)
 	})
 	return e.outer(name, "[]"+e.typ(v.Type))
 }

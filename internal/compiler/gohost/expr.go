@@ -132,6 +132,9 @@ func (e *emitter) tree(x ir.Expr) (string, int) {
 	case *ir.Zero:
 		return e.zero(x.T), precPrimary
 	case *ir.Load:
+		if s := e.fixedValue(x.Place); s != "" {
+			return s, precPrimary
+		}
 		s := e.place(x.Place)
 		if strings.HasPrefix(s, "*") {
 			return s, precUnary
@@ -250,6 +253,9 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 	x = e.regroup(x)
 	op := operators[x.Op]
 	if x.Op.IsLogical() {
+		if s := e.ofRow(x); s != "" {
+			return s, op.prec
+		}
 		return e.value(x.X, ir.TBool, op.prec) + " " + op.text + " " + e.value(x.Y, ir.TBool, op.prec+1), op.prec
 	}
 	if x.Op.IsShift() {

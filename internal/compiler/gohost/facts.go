@@ -35,7 +35,14 @@ type facts struct {
 	rows map[*ir.Local]bool
 	// once holds variables that keep their value while the current code runs: in a
 	// region, the variables of the block.
-	once map[*ir.Local]bool
+	once  map[*ir.Local]bool
+	costs map[*ir.Local]int // of computing a variable in each thread
+	// clamps says that indices of the thread which are clamped have an offset too. If
+	// found is set, it receives the bounds between which they are the clamped index.
+	clamps bool
+	found  *[]bounds
+	// divides says that divisions that may fail have a level too.
+	divides bool
 	// safe, if set, reports elements that are known to be in range.
 	safe func(ir.Place) bool
 }
@@ -45,7 +52,7 @@ func newFacts(k *ir.Kernel) *facts {
 		assigned: map[*ir.Local]int{}, source: map[*ir.Local]ir.Expr{},
 		addressed: map[*ir.Local]bool{}, changed: map[*ir.Local]bool{},
 		params: map[*ir.Local]bool{}, levels: map[*ir.Local]level{}, shared: map[*ir.Local]*ir.SharedVar{},
-		rows: map[*ir.Local]bool{},
+		rows: map[*ir.Local]bool{}, costs: map[*ir.Local]int{},
 	}
 	for _, v := range k.Func.Params {
 		f.params[v] = true
@@ -199,7 +206,7 @@ func (f *facts) level(e ir.Expr) level {
 	case *ir.Unary:
 		return f.level(e.X)
 	case *ir.Binary:
-		if mayFaultBinary(e) {
+		if mayFaultBinary(e) && !f.divides {
 			return varying
 		}
 		return max(f.level(e.X), f.level(e.Y))
@@ -285,6 +292,30 @@ func (f *facts) local(v *ir.Local) level {
 		f.levels[v] = f.level(src)
 	}
 	return f.levels[v]
+}
+
+// cheap is the maximum weight of a value that a thread computes before it is known to
+// be needed.
+const cheap = 8
+
+// isCheap reports whether the per-thread part of computing a variable's value is cheap.
+func (f *facts) isCheap(v *ir.Local) bool {
+	cost, ok := f.costs[v]
+	if !ok {
+		src := f.source[v]
+		cost = weight(src)
+		for w := range readsOf(src).reads {
+			switch {
+			case f.local(w) != perThread:
+			case f.isCheap(w):
+				cost += f.costs[w]
+			default:
+				cost += cheap + 1
+			}
+		}
+		f.costs[v] = cost
+	}
+	return cost <= cheap
 }
 
 // inRange reports whether an array index cannot fail: it is a constant, or a number

@@ -2,6 +2,7 @@ package gohost
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,13 +17,17 @@ const maxFast = 1600
 // of the row uses one element, starting at an offset.
 type windows struct {
 	count    string            // number of threads that run
+	first    string            // the first of them; "" if it is thread 0
+	lane     string            // the loop's variable if first is set: the number of the thread, less first
 	full     int64             // the number of threads if known: a whole row of declared length
 	groups   map[string]*group // by slice and variable part of the offset, if full is known
 	scanning bool              // groups are being collected
 	names    map[string]string // by slice and offset
 	decls    []string
-	required []string // conditions for the elements to exist
+	cuts     [][2]string // names and declarations of parts of variables' rows
+	required []string    // conditions for the elements to exist
 	seen     map[string]bool
+	stores   written // by the region
 }
 
 func (w *windows) require(condition string) {
@@ -34,92 +39,221 @@ func (w *windows) require(condition string) {
 
 // fastThreads returns a fast form of the region. The range of threads that pass the
 // guards around the region's statements is computed before the loop, and slices indexed
-// by adjacent threads are cut to that range, so that the loop contains no checks. The
-// code falls through if the fast form does not apply. The result is nil if the region
-// has no fast form; always reports that no other form is needed.
+// by adjacent threads are cut to that range, so that the loop contains no checks. What
+// the row has in common is read once. The code falls through if the fast form does not
+// apply, or not to all threads: those that e.edges describes are left. The result is nil
+// if the region has no fast form; always reports that no other form is needed.
 func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	if nodes(g.stmts) > maxFast {
 		return nil, false
 	}
-	guards, rest := e.splitGuards(g.stmts)
-	found := false
+	guards, rest := e.facts.splitGuards(g.stmts, true)
+	clamps := e.facts.clampsIn(rest)
+	found := len(clamps) > 0
 	v := ir.Visitor{Place: func(p ir.Place) bool {
-		found = found || e.hasWindow(p)
+		found = found || e.facts.hasWindow(p)
 		return !found
 	}}
 	v.Body(rest)
-	if !found {
+	if !found && len(guards) == 0 {
 		return nil, false
 	}
 
-	e.facts.safe = e.hasWindow
-	fails := e.facts.mayFault(rest)
-	e.facts.safe = nil
-	if fails && !slices.ContainsFunc(guards, func(c ir.Expr) bool { return e.facts.level(c) > perRow }) {
-		return nil, false // too little gain
-	}
-
 	w := &windows{
-		names: map[string]string{}, seen: map[string]bool{}, count: e.names.fresh("count"),
-		full: int64(e.kernel.Options.Block[0]), groups: map[string]*group{},
+		names: map[string]string{}, seen: map[string]bool{}, groups: map[string]*group{},
+		stores: e.storesOf(rest),
 	}
-	limits := []string{e.coordinate(ir.BlockDimX)}
-	for _, c := range guards {
-		if first, ok := e.atLeast(c); ok && e.facts.level(c) > perRow {
-			w.require(e.value(first, ir.TBool, precAnd+1))
-		} else if limit, ok := e.limit(c, w); ok {
-			limits = append(limits, limit)
-		} else {
-			w.require(e.value(c, ir.TBool, precAnd+1))
+	width := e.rowThreads()
+	var near, skip, innerFirsts, innerEnds []string
+	var skipPos ir.Pos
+	skipFails := false
+	firsts, ends := []string{"0"}, []string{width}
+	limit := func(b bounds, firsts, ends *[]string) {
+		for _, x := range [...]ir.Expr{b.offset, b.limit} {
+			if s := e.near(x); s != "" && !slices.Contains(near, s) {
+				near = append(near, s)
+			}
+		}
+		if b.isFirst || b.isBoth {
+			*firsts = append(*firsts, e.threadAt(b))
+			b.more++
+		}
+		if !b.isFirst {
+			*ends = append(*ends, e.threadAt(b))
 		}
 	}
-	e.windows, e.facts.safe = w, e.hasWindow
+	for _, c := range guards {
+		if e.facts.guardLevel(c) > perRow {
+			b, _ := e.facts.bounds(c)
+			limit(b, &firsts, &ends)
+			continue
+		}
+		if e.facts.exprMayFault(c) {
+			skipFails, skipPos = true, posOf(c)
+		}
+		skip = append(skip, e.value(c, ir.TBool, precAnd+1))
+	}
+	bounded := len(firsts)+len(ends) > 2
+	for _, b := range clamps {
+		limit(b, &innerFirsts, &innerEnds)
+	}
+	if !bounded && len(clamps) == 0 && !e.wide {
+		w.full = int64(e.kernel.Options.Block[0])
+	}
+	first, count := "", e.names.fresh("count")
+	if len(firsts) > 1 {
+		first = e.names.fresh("firstX")
+	}
+	w.first, w.count = first, count
+	if len(clamps) > 0 {
+		w.first, w.count = e.names.fresh("innerX"), e.names.fresh("inner")
+	}
+	if w.first != "" {
+		w.lane = e.names.fresh("lane")
+	}
+	e.windows, e.facts.safe, e.facts.clamps = w, e.facts.isSafe, true
+	fails := e.facts.mayFault(rest)
 	if w.full > 0 {
 		w.scanning = true
-		e.threads(g, rest, limits[0], fails)
+		e.threads(g, rest, width, fails)
 		w.scanning = false
 	}
+	restore := e.cutRows(g, w)
 	loop := e.threads(g, rest, w.limit(), fails)
-	e.windows, e.facts.safe = nil, nil
+	restore()
+	e.windows, e.facts.safe, e.facts.clamps = nil, nil, false
 	if loop == nil {
 		return nil, false
 	}
 
 	t := &text{}
-	if w.full > 0 {
-		for _, limit := range limits[1:] {
-			w.require(limit + " >= " + limits[0])
+	if len(skip) > 0 {
+		if skipFails {
+			t.add("r.ThreadIdx.X = 0")
 		}
-		return w.guard(t, loop)
+		t.at(skipPos, skipFails, "if !(%s) {", strings.Join(skip, " && "))
+		t.add("\treturn")
+		t.add("}")
 	}
-	count := limits[0]
-	if len(limits) > 1 {
-		count = fmt.Sprintf("max(0, min(%s))", strings.Join(limits, ", "))
+	if len(clamps) > 0 {
+		e.edges = &edges{e.names.fresh("next"), e.names.fresh("end"), e.names.fresh("ran"), e.names.fresh("ranEnd")}
+		t.add("%s, %s, %s, %s := 0, %s, 0, 0", e.edges.next, e.edges.end, e.edges.ran, e.edges.ranEnd, width)
 	}
-	t.add("%s := %s", w.count, count)
-	return w.guard(t, loop)
+	if len(near) > 0 {
+		t.add("if %s {", strings.Join(near, " && "))
+		t.depth++
+	}
+	if w.full == 0 {
+		if first != "" {
+			t.add("%s := %s", first, extreme("max", firsts))
+			t.add("%s := %s - %s", count, extreme("min", ends), first)
+		} else {
+			t.add("%s := %s", count, extreme("min", ends))
+		}
+	}
+	if bounded {
+		t.add("if %s <= 0 {", count)
+		t.add("\treturn")
+		t.add("}")
+	}
+	if len(clamps) > 0 {
+		start, end := "0", count
+		if first != "" {
+			start, end = first, first+" + "+count
+		}
+		t.add("%s, %s = %s, %s", e.edges.next, e.edges.end, start, end)
+		t.add("%s := %s", w.first, extreme("max", append(innerFirsts, start)))
+		t.add("%s := %s - %s", w.count, extreme("min", append(innerEnds, end)), w.first)
+		w.required = append([]string{w.count + " > 0"}, w.required...)
+	}
+	always = w.guard(t, loop, e.edges, count) && len(near) == 0
+	if len(near) > 0 {
+		t.depth--
+		t.add("}")
+	}
+	return t, always
+}
+
+// edges are the names of variables that say which threads a fast form leaves: those
+// from next to end, except those from ran to ranEnd.
+type edges struct{ next, end, ran, ranEnd string }
+
+// extreme prints the minimum or the maximum of a list.
+func extreme(function string, list []string) string {
+	list = slices.Compact(slices.Sorted(slices.Values(list)))
+	var kept []string
+	best := ""
+	for _, s := range list {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			kept = append(kept, s)
+			continue
+		}
+		if old, _ := strconv.Atoi(best); best == "" || function == "max" && n > old || function == "min" && n < old {
+			best = s
+		}
+	}
+	if best != "" {
+		kept = append(kept, best)
+	}
+	if len(kept) == 1 {
+		return kept[0]
+	}
+	return function + "(" + strings.Join(kept, ", ") + ")"
+}
+
+// cutRows cuts the row's parts of variables that live across barriers to the threads
+// that run, until the result is called.
+func (e *emitter) cutRows(g *region, w *windows) (restore func()) {
+	whole := map[rowOf]string{}
+	if w.full == 0 {
+		u := uses(g.stmts...)
+		for _, v := range e.plan.carried {
+			key := rowOf{v}
+			name, ok := e.names.of[key]
+			if !ok || !u.mentions(v) || e.dead[v] {
+				continue
+			}
+			whole[key] = name
+			cut := e.names.fresh(name)
+			w.cuts = append(w.cuts, [2]string{cut, fmt.Sprintf("%s := %s[%s:][:%s]", cut, name, w.first, w.count)})
+			e.names.of[key] = cut
+		}
+	}
+	return func() {
+		for key, name := range whole {
+			e.names.of[key] = name
+		}
+	}
 }
 
 // guard adds the loop under its required conditions; always reports that there are
-// none.
-func (w *windows) guard(t, loop *text) (_ *text, always bool) {
-	if len(w.required) == 0 {
-		for _, d := range w.decls {
-			t.add("%s", d)
-		}
-		t.splice(loop)
-		return t, true
+// none. If there are edges, the loop may leave some of the count threads.
+func (w *windows) guard(t, loop *text, left *edges, count string) (always bool) {
+	if len(w.required) > 0 {
+		t.add("if %s {", strings.Join(w.required, " && "))
+		t.depth++
 	}
-	t.add("if %s {", strings.Join(w.required, " && "))
-	t.depth++
+	cut := &text{}
+	cut.splice(loop)
+	cut.keepUsed(w.cuts)
 	for _, d := range w.decls {
 		t.add("%s", d)
 	}
-	t.splice(loop)
-	t.add("return")
-	t.depth--
-	t.add("}")
-	return t, false
+	t.splice(cut)
+	if left != nil {
+		t.add("if %s == %s {", w.count, count)
+		t.add("\treturn")
+		t.add("}")
+		t.add("%s, %s = %s, %s+%s", left.ran, left.ranEnd, w.first, w.first, w.count)
+	} else if len(w.required) > 0 || t.depth > 0 { // something follows
+		t.add("return")
+	}
+	if len(w.required) > 0 {
+		t.depth--
+		t.add("}")
+	}
+	return len(w.required) == 0
 }
 
 // nodes returns the size of statements in nodes.
@@ -134,13 +268,15 @@ func nodes(body []ir.Stmt) int {
 }
 
 // splitGuards removes the conditions that all effects of a list depend on: if i < n {
-// ... } and if i >= n { return }. The conditions have no effects and cannot fail.
-func (e *emitter) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt) {
+// ... } and if i >= n { return }. The conditions have no effects and cannot fail, except
+// that a condition which is the same for the row may divide by zero if no condition of
+// the thread precedes it (first).
+func (f *facts) splitGuards(list []ir.Stmt, first bool) (guards []ir.Expr, rest []ir.Stmt) {
 	var before []ir.Stmt // assignments of per-thread values
 	for i, s := range list {
 		switch s := s.(type) {
 		case *ir.Assign:
-			if p, ok := s.Dst.(*ir.VarPlace); ok && e.facts.local(p.Var) < varying {
+			if p, ok := s.Dst.(*ir.VarPlace); ok && f.local(p.Var) < varying {
 				before = append(before, s)
 				continue
 			}
@@ -152,12 +288,13 @@ func (e *emitter) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt)
 			var conds []ir.Expr
 			inner := s.Then
 			if returns(s.Then) {
-				conds, inner = conjunction(s.Cond, true), tail
+				conds, inner = f.conjunction(s.Cond, true), tail
 			} else if len(tail) == 0 {
-				conds = conjunction(s.Cond, false)
+				conds = f.conjunction(s.Cond, false)
 			}
 			n := 0
-			for n < len(conds) && e.isGuard(conds[n]) {
+			for n < len(conds) && (f.isGuard(conds[n]) || first && f.guardLevel(conds[n]) <= perRow) {
+				first = first && f.guardLevel(conds[n]) <= perRow
 				n++
 			}
 			if n == 0 {
@@ -166,12 +303,24 @@ func (e *emitter) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt)
 			if n < len(conds) {
 				inner = []ir.Stmt{&ir.If{Cond: join(conds[n:]), Then: inner, Pos: s.Pos}}
 			}
-			more, rest := e.splitGuards(inner)
+			more, rest := f.splitGuards(inner, first)
 			return append(conds[:n], more...), append(before, rest...)
 		}
 		break
 	}
 	return nil, list
+}
+
+// posOf returns the position of the first operation in x that has one.
+func posOf(x ir.Expr) (pos ir.Pos) {
+	v := ir.Visitor{Expr: func(x ir.Expr) bool {
+		if b, ok := x.(*ir.Binary); ok && pos.Line == 0 && mayFaultBinary(b) {
+			pos = b.Pos
+		}
+		return true
+	}}
+	v.Value(x)
+	return pos
 }
 
 func returns(list []ir.Stmt) bool {
@@ -184,19 +333,27 @@ func returns(list []ir.Stmt) bool {
 
 // conjunction returns the terms of a condition, or of its negation, in evaluation
 // order. All of them must hold.
-func conjunction(x ir.Expr, negate bool) []ir.Expr {
+func (f *facts) conjunction(x ir.Expr, negate bool) []ir.Expr {
+	if v, ok := ir.Variable(x); ok && f.source[v] != nil && f.local(v) == perThread {
+		return f.conjunction(f.source[v], negate)
+	}
+	if not, ok := x.(*ir.Unary); ok && not.Op == ir.LNot {
+		return f.conjunction(not.X, !negate)
+	}
 	b, ok := x.(*ir.Binary)
 	if ok && (b.Op == ir.LAnd && !negate || b.Op == ir.LOr && negate) {
-		return append(conjunction(b.X, negate), conjunction(b.Y, negate)...)
+		return append(f.conjunction(b.X, negate), f.conjunction(b.Y, negate)...)
 	}
 	if !negate {
 		return []ir.Expr{x}
 	}
-	inverse := map[ir.BinaryOp]ir.BinaryOp{ir.Lt: ir.Ge, ir.Ge: ir.Lt, ir.Gt: ir.Le, ir.Le: ir.Gt}
-	if ok && b.X.Type().IsInteger() && inverse[b.Op] != 0 {
-		c := *b
-		c.Op = inverse[b.Op]
-		return []ir.Expr{&c}
+	inverse := map[ir.BinaryOp]ir.BinaryOp{ir.Lt: ir.Ge, ir.Ge: ir.Lt, ir.Gt: ir.Le, ir.Le: ir.Gt, ir.Eq: ir.Ne, ir.Ne: ir.Eq}
+	if ok && b.X.Type().IsInteger() {
+		if op, ok := inverse[b.Op]; ok {
+			c := *b
+			c.Op = op
+			return []ir.Expr{&c}
+		}
 	}
 	return []ir.Expr{&ir.Unary{Op: ir.LNot, X: x}}
 }
@@ -209,66 +366,76 @@ func join(terms []ir.Expr) ir.Expr {
 	return x
 }
 
+// guardLevel is the level of a condition whose divisions may fail.
+func (f *facts) guardLevel(x ir.Expr) level {
+	f.divides = true
+	defer func() { f.divides = false }()
+	return f.level(x)
+}
+
 // isGuard reports whether a condition is the same for the row of threads, or holds for
-// a prefix of the row.
-func (e *emitter) isGuard(x ir.Expr) bool {
-	if e.facts.level(x) <= perRow {
+// a range of the row.
+func (f *facts) isGuard(x ir.Expr) bool {
+	if f.level(x) <= perRow {
 		return true
 	}
-	if _, _, ok := e.bounded(x); ok {
-		return true
-	}
-	_, ok := e.atLeast(x)
+	_, ok := f.bounds(x)
 	return ok
 }
 
-// atLeast returns a condition offset + threadX >= low for the first thread of a row of
-// declared length: if that thread passes, all do.
-func (e *emitter) atLeast(x ir.Expr) (ir.Expr, bool) {
-	b, isBinary := x.(*ir.Binary)
-	if !isBinary || b.Op != ir.Ge || b.X.Type().Kind != ir.Int || e.kernel.Options.Block[0] == 0 || e.facts.level(b.Y) > perRow {
-		return nil, false
-	}
-	offset, ok := e.offset(b.X)
-	if !ok {
-		return nil, false
-	}
-	first := *b
-	first.X = offset
-	return &first, true
+// bounds is a condition that compares offset + threadX with limit, which is the same
+// for the row: a thread passes if it is at least threadAt (isFirst), below it, or equal
+// (isBoth).
+type bounds struct {
+	offset, limit   ir.Expr
+	more            int // is added to limit
+	isFirst, isBoth bool
 }
 
-// bounded splits a condition offset + threadX < end.
-func (e *emitter) bounded(x ir.Expr) (offset, end ir.Expr, ok bool) {
-	b, isBinary := x.(*ir.Binary)
-	if !isBinary || b.X.Type().Kind != ir.Int {
-		return nil, nil, false
+// bounds splits a condition of a range of the row.
+func (f *facts) bounds(x ir.Expr) (bounds, bool) {
+	b, ok := x.(*ir.Binary)
+	if !ok || b.X.Type().Kind != ir.Int {
+		return bounds{}, false
 	}
-	index := b.X
-	switch end = b.Y; b.Op {
-	case ir.Lt:
+	mirrored := map[ir.BinaryOp]ir.BinaryOp{ir.Lt: ir.Gt, ir.Gt: ir.Lt, ir.Le: ir.Ge, ir.Ge: ir.Le, ir.Eq: ir.Eq}
+	op, index, limit := b.Op, b.X, b.Y
+	if f.level(b.X) <= perRow {
+		op, index, limit = mirrored[b.Op], b.Y, b.X
+	}
+	offset, ok := f.offset(index)
+	if !ok || mirrored[b.Op] == 0 || f.level(limit) > perRow {
+		return bounds{}, false
+	}
+	r := bounds{offset: offset, limit: limit}
+	switch op {
+	case ir.Ge:
+		r.isFirst = true
 	case ir.Gt:
-		index, end = b.Y, b.X
-	default:
-		return nil, nil, false
+		r.isFirst, r.more = true, 1
+	case ir.Le:
+		r.more = 1
+	case ir.Eq:
+		r.isBoth = true
 	}
-	offset, ok = e.offset(index)
-	return offset, end, ok && e.facts.level(end) <= perRow
+	return r, true
 }
 
-// limit prints how many threads of the row pass a condition, if the condition compares
-// an index with an end.
-func (e *emitter) limit(x ir.Expr, w *windows) (string, bool) {
-	if e.facts.level(x) <= perRow {
-		return "", false
+// threadAt prints the thread at which the condition changes.
+func (e *emitter) threadAt(b bounds) string {
+	limit := e.value(b.limit, ir.TInt, precAdd)
+	if c, ok := constant(b.limit); ok && c.Int64() < math.MaxInt32 {
+		limit = strconv.FormatInt(c.Int64()+int64(b.more), 10)
+	} else if b.more > 0 {
+		limit += " + 1"
 	}
-	offset, end, _ := e.bounded(x)
-	// If both operands are not negative, their difference does not wrap.
-	e.notNegative(offset, w)
-	if _, isLen := end.(*ir.Len); !isLen {
-		e.notNegative(end, w)
+	return e.difference(limit, b.offset)
+}
+
+func (w *windows) notNegative(start string) {
+	if n, err := strconv.Atoi(start); err != nil || n < 0 {
+		w.require(start + " >= 0")
 	}
-	return e.difference(e.value(end, ir.TInt, precAdd), offset), true
 }
 
 func (e *emitter) notNegative(x ir.Expr, w *windows) {
@@ -285,29 +452,71 @@ func (e *emitter) difference(end string, offset ir.Expr) string {
 	return end + " - " + e.value(offset, ir.TInt, precAdd+1)
 }
 
+// clamp splits the minimum or maximum of an index of the thread and a value that is the
+// same for the row. Where the bounds hold, the result is the index.
+func (f *facts) clamp(x *ir.Intrinsic) (b bounds, index ir.Expr, ok bool) {
+	if !f.clamps || x.Op != ir.Min && x.Op != ir.Max || x.T.Kind != ir.Int || len(x.Args) != 2 {
+		return bounds{}, nil, false
+	}
+	index, b.limit = x.Args[0], x.Args[1]
+	if f.level(index) <= perRow {
+		index, b.limit = b.limit, index
+	}
+	if x.Op == ir.Max {
+		b.isFirst = true
+	} else {
+		b.more = 1
+	}
+	return b, index, f.level(b.limit) <= perRow
+}
+
+// clampsIn returns the bounds between which the indices of windows need not be clamped.
+func (f *facts) clampsIn(body []ir.Stmt) (found []bounds) {
+	f.clamps = true
+	defer func() { f.clamps, f.found = false, nil }()
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		var all []bounds
+		if f.found = &all; f.hasWindow(p) {
+			found = append(found, all...)
+		}
+		return true
+	}}
+	v.Body(body)
+	return found
+}
+
 // offset returns an index without the thread's X coordinate, if the rest is the same
 // for the row.
-func (e *emitter) offset(x ir.Expr) (ir.Expr, bool) {
+func (f *facts) offset(x ir.Expr) (ir.Expr, bool) {
 	switch x := x.(type) {
 	case *ir.ThreadValue:
 		if x.Op == ir.ThreadIdxX {
 			return ir.IntConst(ir.TInt, 0), true
 		}
 	case *ir.Load:
-		if p, ok := x.Place.(*ir.VarPlace); ok && e.facts.local(p.Var) == perThread {
-			return e.offset(e.facts.source[p.Var])
+		if p, ok := x.Place.(*ir.VarPlace); ok && f.local(p.Var) == perThread {
+			return f.offset(f.source[p.Var])
+		}
+	case *ir.Intrinsic:
+		if c, index, ok := f.clamp(x); ok {
+			offset, ok := f.offset(index)
+			if ok && f.found != nil {
+				c.offset = offset
+				*f.found = append(*f.found, c)
+			}
+			return offset, ok
 		}
 	case *ir.Binary:
 		if x.X.Type().Kind != ir.Int {
 			return nil, false
 		}
 		switch {
-		case x.Op == ir.Add && e.facts.level(x.X) <= perRow:
-			if o, ok := e.offset(x.Y); ok {
+		case x.Op == ir.Add && f.level(x.X) <= perRow:
+			if o, ok := f.offset(x.Y); ok {
 				return sum(ir.Add, x.X, o), true
 			}
-		case (x.Op == ir.Add || x.Op == ir.Sub) && e.facts.level(x.Y) <= perRow:
-			if o, ok := e.offset(x.X); ok {
+		case (x.Op == ir.Add || x.Op == ir.Sub) && f.level(x.Y) <= perRow:
+			if o, ok := f.offset(x.X); ok {
 				return sum(x.Op, o, x.Y), true
 			}
 		}
@@ -327,16 +536,16 @@ func sum(op ir.BinaryOp, x, y ir.Expr) ir.Expr {
 
 // hasWindow reports whether the threads of a row use adjacent elements of one slice, or
 // of one array that all of them share.
-func (e *emitter) hasWindow(p ir.Place) bool {
+func (f *facts) hasWindow(p ir.Place) bool {
 	var index ir.Expr
 	switch p := p.(type) {
 	case *ir.ElemPlace:
-		if e.facts.level(p.Slice) > perRow {
+		if f.level(p.Slice) > perRow {
 			return false
 		}
 		index = p.Index
 	case *ir.IndexPlace:
-		if !e.ofRow(p.X) {
+		if !f.ofRow(p.X) {
 			return false
 		}
 		index = p.Index
@@ -346,22 +555,22 @@ func (e *emitter) hasWindow(p ir.Place) bool {
 	if index.Type().Kind != ir.Int {
 		return false
 	}
-	_, ok := e.offset(index)
+	_, ok := f.offset(index)
 	return ok
 }
 
 // ofRow reports whether a place is the same part of shared memory for the whole row.
-func (e *emitter) ofRow(p ir.Place) bool {
+func (f *facts) ofRow(p ir.Place) bool {
 	switch p := p.(type) {
 	case *ir.SharedPlace:
 		return p.Var.Type.Kind != ir.Slice
 	case *ir.DerefPlace:
 		v, ok := ir.Variable(p.Ptr)
-		return ok && e.facts.shared[v] != nil
+		return ok && f.shared[v] != nil
 	case *ir.FieldPlace:
-		return e.ofRow(p.X)
+		return f.ofRow(p.X)
 	case *ir.IndexPlace:
-		return p.Index.Type().Kind == ir.Int && e.facts.level(p.Index) <= perRow && e.ofRow(p.X)
+		return p.Index.Type().Kind == ir.Int && f.level(p.Index) <= perRow && f.ofRow(p.X)
 	}
 	return false
 }
@@ -370,7 +579,14 @@ func (e *emitter) ofRow(p ir.Place) bool {
 // current code has windows.
 func (e *emitter) window(p ir.Place) string {
 	w := e.windows
-	if w == nil || !e.hasWindow(p) {
+	if w == nil {
+		return ""
+	}
+	if e.facts.isFixed(p) {
+		e.requireFixed(p)
+		return ""
+	}
+	if !e.facts.hasWindow(p) {
 		return ""
 	}
 	switch p := p.(type) {
@@ -428,7 +644,7 @@ func (w *windows) member(e *emitter, key string, c int64) (g *group, at int64) {
 // element type.
 func (e *emitter) element(slice, length string, elem *ir.Type, index ir.Expr) string {
 	w := e.windows
-	offset, _ := e.offset(index)
+	offset, _ := e.facts.offset(index)
 	base, c := splitConst(offset)
 	g, at := w.member(e, slice+"["+e.printed(base), c)
 	if g.name == "" && !w.scanning {
@@ -444,7 +660,7 @@ func (e *emitter) element(slice, length string, elem *ir.Type, index ir.Expr) st
 // elementOfRow prints the thread's element in a row of an array of arrays.
 func (e *emitter) elementOfRow(outer, p *ir.IndexPlace) string {
 	w := e.windows
-	offset, _ := e.offset(p.Index)
+	offset, _ := e.facts.offset(p.Index)
 	within, isConst := constant(offset)
 	if !isConst || within.Int64() < 0 || within.Int64()+w.full > p.X.Type().Len {
 		e.requireRow(p.X)
@@ -507,19 +723,35 @@ func splitConst(x ir.Expr) (ir.Expr, int64) {
 // index is an offset plus the thread's X coordinate.
 func (e *emitter) sideBySide(slice, length string, index ir.Expr) string {
 	w := e.windows
-	offset, _ := e.offset(index)
+	offset, _ := e.facts.offset(index)
 	from := e.value(offset, ir.TInt, precOr)
+	if w.first != "" {
+		from = w.first
+		if c, ok := constant(offset); !ok || c.Bits != 0 {
+			from = e.value(offset, ir.TInt, precAdd) + " + " + w.first
+		}
+	}
 	key := slice + "[" + from + ":]"
 	name, ok := w.names[key]
 	if !ok {
 		name = e.names.fresh("row")
 		w.names[key] = name
-		e.notNegative(offset, w)
-		w.require(w.count + " <= " + e.difference(length, offset))
-		if from == "0" {
+		if from != w.first {
+			w.notNegative(from)
+		}
+		switch {
+		case from == "0":
 			key = slice
+			w.require(w.count + " <= " + length)
+		case strings.Contains(from, " "):
+			w.require(w.count + " <= " + length + " - (" + from + ")")
+		default:
+			w.require(w.count + " <= " + length + " - " + from)
 		}
 		w.decls = append(w.decls, fmt.Sprintf("%s := %s[:%s]", name, key, w.count))
+	}
+	if w.first != "" {
+		return name + "[" + w.lane + "]"
 	}
 	return name + "[" + e.coordinate(ir.ThreadIdxX) + "]"
 }

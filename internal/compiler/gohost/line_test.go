@@ -36,7 +36,7 @@ func k(t kernel.Thread, x []int32) {
 	text = strings.ReplaceAll(text, "\t", "")
 	for _, want := range []string{
 		"//line k.go:10\nx[i] = 1\n//line k.go:10\nx[i + 1] = 2\n", // either may be out of range
-		"//line k.go:10\nrow[threadX] = 1\nrow2[threadX] = 2\n",    // known to be in range
+		"//line k.go:10\nrow[lane] = 1\nrow2[lane] = 2\n",          // known to be in range
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("got\n%s\nwant in it\n%s", text, want)

@@ -42,11 +42,13 @@ type plan struct {
 	carried   []*ir.Local        // stored in scratch memory
 	scratchID map[*ir.Local]int
 	private   map[*region][]*ir.Local // used by one region only
+	inner     map[*ir.Loop]bool       // innermost loops that rows run in lockstep
 }
 
 func newPlan(k *ir.Kernel, f *facts) *plan {
 	p := &plan{
 		spread: map[*ir.Local]bool{}, scratchID: map[*ir.Local]int{}, private: map[*region][]*ir.Local{},
+		inner: map[*ir.Loop]bool{},
 	}
 	body := k.Func.Body
 	if !hasStmt(body, isCollective) {
@@ -57,6 +59,7 @@ func newPlan(k *ir.Kernel, f *facts) *plan {
 		p.items, p.block = s.split(body, nil), s.block
 		p.items = p.splitWarps(k, f, p.items)
 	}
+	p.items = p.splitRows(k, f, p.items)
 	p.markLast(p.items)
 	p.findHomes(k.Func, f)
 	return p
@@ -70,6 +73,8 @@ func (p *plan) markLast(list []item) {
 		case *region:
 			it.last = true
 		case *warps:
+			p.markLast(it.items)
+		case *rows:
 			p.markLast(it.items)
 		}
 	}
@@ -108,6 +113,11 @@ func (p *plan) findHomes(fn *ir.Func, f *facts) {
 			case *once:
 				mention(uses(it.stmt), nil)
 			case *warps:
+				walk(it.items)
+			case *rows:
+				walk(it.items)
+			case *rowLoop:
+				mention(uses(it.init, it.loop.Post[0], &ir.Return{Results: []ir.Expr{it.loop.Cond}}), nil)
 				walk(it.items)
 			case *collective:
 				mention(it.uses(), nil)

@@ -22,6 +22,8 @@ func (e *emitter) items(list []item) {
 			e.collective(it)
 		case *warps:
 			e.warpLoop(it)
+		case *rows:
+			e.inRows(func() bool { return e.rowItems(it.items, nil) })
 		}
 	}
 }
@@ -101,25 +103,27 @@ func (e *emitter) uniformLoop(s *ir.Loop, c *control) {
 }
 
 // region prints a region: loops over the threads of the block around its statements.
-// The innermost loop, over a row of threads, is a separate function, so that the Go
-// compiler keeps in registers what the row needs and not what the whole kernel needs.
 func (e *emitter) region(g *region) {
-	outer := g.stmts
-	var around *rowLoop
-	if e.warp == nil {
-		around = e.interchange(g)
+	if e.warp != nil {
+		e.axes = [3]bool{}
+		e.sections[perRow] = e.newSection()
+		e.row(g)
+		return
 	}
-	if around != nil {
-		defer e.restore(g, outer, around)
-	}
-	row := e.newSection()
-	e.sections[perRow] = row
-	e.axes, e.free, e.dead = [3]bool{}, newArguments(), e.deadIn(g)
+	e.inRows(func() bool { return e.rowItems([]item{g}, nil) })
+}
+
+// row prints the work of a row of threads in a region, or of a warp's runs of threads.
+// The innermost loop, over the threads of the row, is a separate function, so that the
+// Go compiler keeps in registers what the row needs and not what the whole kernel needs.
+// It reports whether a thread can fail.
+func (e *emitter) row(g *region) (fails bool) {
+	e.free, e.dead = newArguments(), e.deadIn(g)
 	targets := e.targets
-	fails := e.facts.mayFault(g.stmts)
+	fails = e.facts.mayFault(g.stmts)
 	prologue := &text{depth: 1}
 	e.current, e.facts.once = perThread, e.plan.block
-	e.carryRows(g, prologue)
+	carried := e.carryRows(g)
 	all := e.threads(g, g.stmts, "", fails)
 	if all != nil {
 		var fast *text
@@ -130,47 +134,36 @@ func (e *emitter) region(g *region) {
 		if fast != nil {
 			prologue.splice(fast)
 		}
+		if e.edges != nil {
+			all = e.threads(g, g.stmts, "", fails)
+		}
+		e.edges = nil
 		if !always {
 			prologue.splice(all)
 		}
-		e.coordinate(ir.BlockDimX)
+		e.rowThreads()
 		if fails {
 			e.axes = [3]bool{true, true, true}
 			e.names.name(ir.ThreadIdxY, threadNames[ir.ThreadIdxY])
 			e.names.name(ir.ThreadIdxZ, threadNames[ir.ThreadIdxZ])
 		}
 	}
+	prologue.keepUsed(carried)
 	free := e.free
 	e.current, e.free, e.targets, e.facts.once, e.dead = perBlock, nil, targets, nil, nil
 	if all == nil {
-		return
+		return false
 	}
 
 	call := func() {
 		e.out.add("%s(%s)", e.rowFunction(free, prologue), strings.Join(append([]string{"r"}, free.values...), ", "))
 	}
 	if e.warp != nil {
-		e.runs(row, fails, call)
-		return
+		e.runs(e.sections[perRow], fails, call)
+		return fails
 	}
-	e.out.add("%s", e.axis(ir.ThreadIdxZ))
-	e.out.depth++
-	e.out.add("%s", e.axis(ir.ThreadIdxY))
-	e.out.depth++
-	if fails {
-		e.out.add("r.ThreadIdx.Y, r.ThreadIdx.Z = %s, %s", e.names.of[ir.ThreadIdxY], e.names.of[ir.ThreadIdxZ])
-	}
-	depth := 2
-	if around != nil {
-		e.rowLoop(around)
-		depth++
-	}
-	e.out.splice(row.text)
 	call()
-	for range depth {
-		e.out.depth--
-		e.out.add("}")
-	}
+	return fails
 }
 
 // rowFunction adds a function with the body and returns its name.
@@ -192,7 +185,8 @@ func (e *emitter) rowFunction(free *arguments, body *text) string {
 func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) *text {
 	e.scopes = newScopes()
 	e.scopes.place(stmts, e.plan.private[g])
-	e.defineCarried(g, stmts)
+	ran := &region{stmts: stmts, last: g.last} // a fast form runs only what the guards enclose
+	e.defineCarried(ran, stmts)
 	t := target{label: e.newLabel("threads"), loop: true, returns: true}
 	thread, body := e.newSection(), &text{}
 	e.sections[perThread] = thread
@@ -200,7 +194,7 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 	e.out, e.targets = body, []target{t}
 	e.stmts(stmts)
 	empty := len(body.lines) == 0
-	carried := e.carryIn(g)
+	carried := e.carryIn(ran)
 	if !empty {
 		e.carryOut(g)
 	}
@@ -228,9 +222,32 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 
 	loop := &text{}
 	loop.label(t.label)
+	first := ""
+	if e.windows != nil && e.windows.first != "" {
+		first = e.windows.lane
+	}
 	switch {
+	case e.windows == nil && e.edges != nil:
+		x := e.names.name(ir.ThreadIdxX, threadNames[ir.ThreadIdxX])
+		loop.add("for %s := %s; %s < %s; %s++ {", x, e.edges.next, x, e.edges.end, x)
+		loop.add("\tif %s == %s && %s < %s {", x, e.edges.ran, e.edges.ran, e.edges.ranEnd)
+		loop.add("\t\t%s = %s - 1", x, e.edges.ranEnd)
+		loop.add("\t\tcontinue")
+		loop.add("\t}")
+	case first != "" && e.axes[ir.ThreadIdxX] && inner.mentions(e.names.of[ir.ThreadIdxX]):
+		start := &text{}
+		start.add("%s := %s + %s", e.names.of[ir.ThreadIdxX], e.windows.first, first)
+		start.splice(inner)
+		inner = start
+		fallthrough
+	case first != "" && inner.mentions(first):
+		loop.add("for %s := range %s {", first, limit)
+	case first != "":
+		loop.add("for range %s {", limit)
+	case e.warp == nil && e.axes[ir.ThreadIdxX] && inner.mentions(e.names.of[ir.ThreadIdxX]):
+		loop.add("for %s := range %s {", e.names.of[ir.ThreadIdxX], limit)
 	case e.warp == nil:
-		loop.add("%s", e.over(ir.ThreadIdxX, limit))
+		loop.add("for range %s {", limit)
 	case inner.mentions(e.warp.lane):
 		loop.add("for %s := range %s {", e.warp.lane, limit)
 	default:
@@ -249,13 +266,16 @@ func (e *emitter) rowLength() string {
 	if e.warp != nil {
 		return e.outer(e.warp.n, "int")
 	}
-	return e.coordinate(ir.BlockDimX)
+	return e.rowThreads()
 }
 
 // rowStart returns the number in the block of the row's first thread.
 func (e *emitter) rowStart() string {
 	if e.warp != nil {
 		return e.outer(e.warp.at, "int")
+	}
+	if e.wide {
+		return "" // only one row at a time needs the variable
 	}
 	return e.firstOfRow()
 }
@@ -265,15 +285,15 @@ func (e *emitter) inRow() string {
 	if e.warp != nil {
 		return e.warp.lane
 	}
+	if e.windows != nil && e.windows.first != "" {
+		return e.windows.lane
+	}
 	return e.coordinate(ir.ThreadIdxX)
 }
 
 // axis prints the head of the loop over an axis of the block.
 func (e *emitter) axis(op ir.ThreadOp) string {
-	return e.over(op, e.coordinate(op-ir.ThreadIdxX+ir.BlockDimX))
-}
-
-func (e *emitter) over(op ir.ThreadOp, limit string) string {
+	limit := e.coordinate(op - ir.ThreadIdxX + ir.BlockDimX)
 	if e.axes[op] {
 		return "for " + e.names.of[op] + " := range " + limit + " {"
 	}
@@ -301,15 +321,17 @@ func (e *emitter) deadIn(g *region) map[*ir.Local]bool {
 // stores reports whether other regions may need the value that g gives v.
 func stores(g *region, u usage, v *ir.Local) bool { return u.writes[v] && !g.last }
 
-// carryRows declares the row's part of the variables that live across barriers.
-func (e *emitter) carryRows(g *region, t *text) {
+// carryRows returns names and declarations of the row's part of the variables that live
+// across barriers.
+func (e *emitter) carryRows(g *region) (list [][2]string) {
 	u := uses(g.stmts...)
 	for _, v := range e.plan.carried {
 		if u.mentions(v) && !e.dead[v] && (e.inPlace(v) || stores(g, u, v) || !assignedFirst(g, v)) {
 			of := e.names.name(rowOf{v}, v.Name+"Row")
-			t.add("%s := %s[%s:][:%s]", of, e.scratch(v), e.rowStart(), e.rowLength())
+			list = append(list, [2]string{of, fmt.Sprintf("%s := %s[%s:][:%s]", of, e.scratch(v), e.rowStart(), e.rowLength())})
 		}
 	}
+	return list
 }
 
 type rowOf struct{ v *ir.Local }

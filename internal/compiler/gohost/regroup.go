@@ -62,3 +62,49 @@ func terms(x ir.Expr, negative bool, list []term) []term {
 	list = terms(b.X, negative, list)
 	return terms(b.Y, negative != (b.Op == ir.Sub), list)
 }
+
+// ofRow prints a conjunction or disjunction of which at least two terms are the same for
+// the row of threads, and none has an effect: these terms are computed together outside
+// the loop. For others, the result is "".
+func (e *emitter) ofRow(x *ir.Binary) string {
+	if e.current <= perRow || e.facts.level(x) >= varying {
+		return ""
+	}
+	var same, own ir.Expr
+	n := 0
+	add := func(to *ir.Expr, term ir.Expr) {
+		if *to != nil {
+			term = &ir.Binary{Op: x.Op, X: *to, Y: term}
+		}
+		*to = term
+	}
+	var walk func(t ir.Expr)
+	walk = func(t ir.Expr) {
+		if v, ok := ir.Variable(t); ok && e.facts.source[v] != nil && e.facts.local(v) == perThread {
+			if b, ok := e.facts.source[v].(*ir.Binary); ok && b.Op == x.Op {
+				walk(b)
+				return
+			}
+		}
+		if b, ok := t.(*ir.Binary); ok && b.Op == x.Op {
+			walk(b.X)
+			walk(b.Y)
+			return
+		}
+		if e.facts.level(t) <= perRow {
+			n++
+			add(&same, t)
+		} else {
+			add(&own, t)
+		}
+	}
+	walk(x)
+	if n < 2 || own == nil {
+		return ""
+	}
+	text := ""
+	e.at(perRow, func() { text = e.value(same, ir.TBool, precOr) })
+	name := e.sections[perRow].value("same", "bool", text)
+	op := operators[x.Op]
+	return name + " " + op.text + " " + e.value(own, ir.TBool, op.prec+1)
+}

@@ -61,6 +61,17 @@ func (t *text) mentions(name string) bool {
 	return slices.ContainsFunc(t.lines, func(l line) bool { return word.MatchString(l.text) })
 }
 
+// keepUsed puts those of the declarations before the text whose names it mentions.
+func (t *text) keepUsed(list [][2]string) {
+	all := &text{depth: t.depth}
+	for _, d := range list {
+		if t.mentions(d[0]) {
+			all.add("%s", d[1])
+		}
+	}
+	t.lines = append(all.lines, t.lines...)
+}
+
 // maxDirectives limits the line directives of a function for lines that cannot fail:
 // the Go compiler takes time for each directive in each basic block.
 const maxDirectives = 1000

@@ -358,6 +358,14 @@ func (e *estimator) least(x ir.Expr) float64 {
 		if x.T.IsInteger() && x.X.Type().IsInteger() && x.T.Size() >= x.X.Type().Size() && e.least(x.X) >= 0 {
 			return e.least(x.X)
 		}
+	case *ir.Intrinsic:
+		if x.Op == ir.Max {
+			n := math.Inf(-1)
+			for _, a := range x.Args {
+				n = max(n, e.least(a))
+			}
+			return n
+		}
 	}
 	if t := x.Type(); t.IsInteger() && !t.IsSigned() {
 		return 0

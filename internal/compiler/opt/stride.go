@@ -93,9 +93,13 @@ func (s *strider) inStep(before ir.Stmt, loop *ir.Loop) []ir.Stmt {
 		return e
 	}}
 	bound := ir.CloneExpr(cond.Y)
+	begin := []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: first, Pos: init.Pos}}
+	if four, end := s.together(k, first, own, step.Y, cond.Y, index, loop); four != nil {
+		rest := &ir.Intrinsic{Op: ir.Max, T: k.Type, Args: []ir.Expr{end, ir.CloneExpr(first)}}
+		begin = append(four, &ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: rest, Pos: init.Pos})
+	}
 	guarded := &ir.If{Cond: index.Value(cond), Then: index.Body(loop.Body), Pos: loop.Pos}
-	return []ir.Stmt{
-		&ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: first, Pos: init.Pos},
+	return append(begin,
 		&ir.Loop{
 			Label: loop.Label,
 			Cond:  &ir.Binary{Op: ir.Lt, X: ir.Get(k), Y: bound, Pos: cond.Pos},
@@ -105,8 +109,77 @@ func (s *strider) inStep(before ir.Stmt, loop *ir.Loop) []ir.Stmt {
 				Src: &ir.Binary{Op: ir.Add, X: ir.Get(k), Y: step.Y, Pos: step.Pos}, Pos: post.Pos,
 			}},
 			Pos: loop.Pos,
-		},
+		})
+}
+
+// A thread runs strideCopies iterations at once if their bodies have at most
+// maxStrideNodes nodes.
+const (
+	strideCopies   = 4
+	maxStrideNodes = 60
+)
+
+// together returns a loop that runs as many times strideCopies iterations as all threads
+// of a block of one row run, and the counter behind it, which is not less than first:
+//
+//	for k := first; 0 < step && step < 1<<40 && 0 <= n && k < n-3*step-BlockDim.X {
+//		t.Sync()
+//		body(k+ThreadIdx.X); body(k+step+ThreadIdx.X); ...
+//		k += 4 * step
+//	}
+//
+// The result is empty if the block may have several rows, or the body is large.
+func (s *strider) together(counter *ir.Local, first, own, step, bound ir.Expr, index ir.Rewriter, loop *ir.Loop) ([]ir.Stmt, ir.Expr) {
+	x, ok := own.(*ir.ThreadValue)
+	if !ok || x.Op != ir.ThreadIdxX || size(loop.Body) > maxStrideNodes || leaves(loop.Body, func(st ir.Stmt) bool {
+		switch st.(type) {
+		case *ir.Assign, *ir.If:
+			return false
+		}
+		return !ir.IsOperation(st)
+	}) {
+		return nil, nil
 	}
+	again := *counter
+	k := &again
+	s.f.Locals = append(s.f.Locals, k)
+	binary := func(op ir.BinaryOp, x, y ir.Expr) ir.Expr {
+		return &ir.Binary{Op: op, X: x, Y: ir.CloneExpr(y), Pos: loop.Pos}
+	}
+	number := func(n int64) ir.Expr { return ir.IntConst(ir.TInt, n) }
+	times := func(n int64) ir.Expr { return binary(ir.Mul, ir.CloneExpr(step), number(n)) }
+	and := func(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: ir.LAnd, X: x, Y: y} }
+
+	last := binary(ir.Sub, binary(ir.Sub, ir.CloneExpr(bound), times(strideCopies-1)), &ir.ThreadValue{Op: ir.BlockDimX})
+	cond := and(binary(ir.Lt, number(0), step), binary(ir.Lt, ir.CloneExpr(step), number(1<<40)))
+	cond = and(cond, binary(ir.Le, number(0), bound))
+	cond = and(cond, binary(ir.Lt, ir.Get(k), last))
+
+	u := newUnroller(s.f)
+	here := u.regions[loop]
+	outside, private := outerLabels(loop.Body), u.private(loop.Body, here)
+	body := []ir.Stmt{&ir.Barrier{Pos: loop.Pos}}
+	for i := range int64(strideCopies) {
+		at := &ir.Local{Name: "at", Type: k.Type, Pos: loop.Pos, Hidden: true}
+		s.f.Locals = append(s.f.Locals, at)
+		src := ir.Expr(ir.Get(k))
+		if i > 0 {
+			src = binary(ir.Add, src, times(i))
+		}
+		body = append(body, &ir.Assign{Dst: &ir.VarPlace{Var: at}, Src: src, Pos: loop.Pos})
+		shift := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
+			if isVariable(e, counter) {
+				return ir.Get(at)
+			}
+			return e
+		}}
+		body = append(body, shift.Body(index.Body(u.copyBody(loop.Body, outside, private, here)))...)
+	}
+	return []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: ir.CloneExpr(first), Pos: loop.Pos}, &ir.Loop{
+		Label: &ir.Label{Name: loop.Label.Name}, Cond: cond, Body: body,
+		Post: []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: binary(ir.Add, ir.Get(k), times(strideCopies)), Pos: loop.Pos}},
+		Pos:  loop.Pos,
+	}}, ir.Get(k)
 }
 
 // stays returns a test for statements that prevent the change: those that leave the

@@ -635,6 +635,84 @@ func quernHostSend(r *host2.Run, contexts []actor.Context, state *uint32, in *Or
 
 //go:noinline
 func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, out *Sent, result07 kernel.Action, action *kernel.Action) {
+	if 32 <= len(contexts) {
+		row := (*[32]actor.Context)(contexts[0:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+//line handlers.go:99
+			_ = row[threadX]
+			t2 := &row[threadX]
+//line handlers.go:100
+			item := Item{Key: in.Key, Value: in.Value}
+			taken := 0
+//line handlers.go:103
+			if in.How == 0 && threadX == 0 {
+				t1 := t2
+//line handlers.go:104
+				t22 := in.To
+				t3 := &item
+//line handlers.go:104
+				result0 := actor.Publish[Item](kernel.Thread{}, t1, t22, t3)
+				taken = result0
+//line handlers.go:105
+			} else if in.How == 1 {
+				item.Key += uint64(threadX)
+				t5 := t2
+//line handlers.go:107
+				t6 := in.To
+				t7 := item.Key
+				t8 := &item
+//line handlers.go:107
+				result02 := actor.Route[Item](kernel.Thread{}, t5, t6, t7, t8)
+				if result02 {
+//line handlers.go:108
+					taken = 1
+				}
+			} else if in.How == 2 && threadX == 0 {
+				t10 := t2
+				t11 := t2
+//line handlers.go:111
+				t12 := int(in.Member)
+//line handlers.go:111
+				result03 := in.To.At(t11, t12)
+				t14 := result03
+				t15 := &item
+//line handlers.go:111
+				result04 := actor.Send[Item](kernel.Thread{}, t10, t14, t15)
+				if result04 {
+//line handlers.go:112
+					taken = 1
+				}
+			} else if in.How == 3 {
+				t17 := t2
+//line handlers.go:115
+				t18 := in.To
+				t19 := &item
+//line handlers.go:115
+				result05 := actor.Publish[Item](kernel.Thread{}, t17, t18, t19)
+				taken = result05
+			}
+//line handlers.go:117
+			atomic.AddInt32(&out.Taken, int32(taken))
+			if threadX == 0 {
+				t21 := t2
+//line handlers.go:119
+				result06 := in.To.Len(t21)
+//line handlers.go:119
+				out.Members = int32(result06)
+			}
+//line handlers.go:99
+			if result07 > 4 {
+//line handlers.go:99
+				host2.Fail(r, "the handler returned an action that package kernel does not have")
+			}
+			if threadX == 0 {
+//line handlers.go:99
+				*action = result07
+			}
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:99
@@ -711,7 +789,7 @@ func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, out *Sent,
 	}
 }
 
-//line quern_gen.go:715:1
+//line quern_gen.go:793:1
 func quernBlockWork(t kernel.Thread, contexts []actor.Context, data []float32, state *Desk, in *Batch, out *Result, action *kernel.Action) {
 	result := work(t, &contexts[t.ThreadIdx.X], data, state, in, out)
 	if result > kernel.Again {
@@ -810,7 +888,7 @@ func quernHostWork(r *host2.Run, contexts []actor.Context, data []float32, state
 }
 
 //go:noinline
-//line quern_gen.go:814:1
+//line quern_gen.go:892:1
 func quernRow1Work(r *host2.Run, t2s []*actor.Context, first int, contexts []actor.Context) {
 	t2Row := t2s[first:][:32]
 	if 32 <= len(contexts) {
@@ -840,7 +918,7 @@ func quernRow1Work(r *host2.Run, t2s []*actor.Context, first int, contexts []act
 }
 
 //go:noinline
-//line quern_gen.go:844:1
+//line quern_gen.go:922:1
 func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]float32, in *Batch, ref actor.Payload[float32], data []float32) {
 	t2Row := t2s[first2:][:32]
 	valuesRow := valuess[first2:][:32]
@@ -867,7 +945,7 @@ func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]f
 }
 
 //go:noinline
-//line quern_gen.go:871:1
+//line quern_gen.go:949:1
 func quernRow3Work(r *host2.Run, valuess [][]float32, first3 int) {
 	valuesRow := valuess[first3:][:32]
 	for threadX := range 32 {
@@ -885,7 +963,7 @@ func quernRow3Work(r *host2.Run, valuess [][]float32, first3 int) {
 }
 
 //go:noinline
-//line quern_gen.go:889:1
+//line quern_gen.go:967:1
 func quernRow4Work(r *host2.Run, valuess [][]float32, first4 int, out *Result) {
 	valuesRow := valuess[first4:][:32]
 	for threadX := range 32 {
@@ -906,7 +984,7 @@ func quernRow4Work(r *host2.Run, valuess [][]float32, first4 int, out *Result) {
 }
 
 //go:noinline
-//line quern_gen.go:910:1
+//line quern_gen.go:988:1
 func quernRow5Work(r *host2.Run, t2s []*actor.Context, first5 int, in *Batch, state *Desk, out *Result, ref actor.Payload[float32], action *kernel.Action) {
 	t2Row := t2s[first5:][:32]
 	for threadX := range 32 {
