@@ -2579,37 +2579,42 @@ func quernHostDots(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Dots(r, base, out, a, b, dimX)
+				quernRow1Dots(r, base, out, a, b, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, dimX int) {
-	count := max(0, min(dimX, len(out)-base))
-	if base >= 0 && count <= len(a)-base && count <= len(b)-base && count <= len(out)-base {
-		row := a[base:][:count]
-		row2 := b[base:][:count]
-		row3 := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line assembly.go:21
-			t1 := row[threadX]
-			t2 := row2[threadX]
-//line assembly.go:21
-			sum := dot4(t1, t2, 0)
-			row3[threadX] = sum
+func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(out)-base, width)
+		if count <= 0 {
+			return
 		}
-		return
+		if base >= 0 && count <= len(a)-base && count <= len(b)-base && count <= len(out)-base {
+			row := a[base:][:count]
+			row2 := b[base:][:count]
+			row3 := out[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line assembly.go:21
+				t1 := row[threadX]
+				t2 := row2[threadX]
+//line assembly.go:21
+				sum := dot4(t1, t2, 0)
+				row3[threadX] = sum
+			}
+			return
+		}
 	}
-	for threadX := range dimX {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line assembly.go:20
@@ -2625,7 +2630,7 @@ func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, dimX int) {
 	}
 }
 
-//line quern_gen.go:2629:1
+//line quern_gen.go:2634:1
 func quernPlainAdler(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[uint8](r, 1), host2.Slice[uint32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_adler(t_, v0, v1, v2) })
@@ -2638,56 +2643,62 @@ func quernHostAdler(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Adler(r, base, sums, data, width, dimX)
+				quernRow1Adler(r, base, sums, data, width, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, dimX int) {
-	count := max(0, min(dimX, len(sums)-base))
-	if base >= 0 && count <= len(sums)-base {
-		row2 := sums[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			row := base + threadX
-			t1 := row * width
-			t2 := (row + 1) * width
-//line basics.go:18
-			var a uint32 = 1
-			var b uint32
-//line basics.go:19
-			t3 := data[t1:t2]
-//line basics.go:20:10000
-			for i := 0; i < len(t3); i++ {
-//line basics.go:19
-				v := t3[i]
-//line basics.go:20:10000
-				a = (a + uint32(v)) % 65521
-//line basics.go:21:10000
-				b = (b + a) % 65521
-//line basics.go:22:10000
-			}
-//line basics.go:23:10000
-			row2[threadX] = b<<16 | a
-//line basics.go:24:10000
+func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, width2 int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(sums)-base, width2)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(sums)-base {
+			row2 := sums[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				row := base + threadX
+				t1 := row * width
+				t2 := (row + 1) * width
+//line basics.go:18
+				var a uint32 = 1
+				var b uint32
+//line basics.go:19
+				t3 := data[t1:t2]
+//line basics.go:20:10000
+				for i := 0; i < len(t3); i++ {
+//line basics.go:19
+					v := t3[i]
+//line basics.go:20:10000
+					a = (a + uint32(v)) % 65521
+//line basics.go:21:10000
+					b = (b + a) % 65521
+//line basics.go:22:10000
+				}
+//line basics.go:23:10000
+				row2[threadX] = b<<16 | a
+//line basics.go:24:10000
+			}
 //line basics.go:25:10000
-		return
+			return
 //line basics.go:26:10000
-	}
+		}
 //line basics.go:27:10000
-	for threadX := range dimX {
+	}
 //line basics.go:28:10000
+	for threadX := range width2 {
+//line basics.go:29:10000
 		r.ThreadIdx.X = threadX
-//line basics.go:29
+//line basics.go:30
 		row := base + threadX
 		t1 := row * width
 		t2 := (row + 1) * width
@@ -2716,7 +2727,7 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, 
 //line basics.go:25:10000
 }
 
-//line quern_gen.go:2720:1
+//line quern_gen.go:2731:1
 func quernPlainPopulation(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[uint64](r, 0), host2.Slice[int](r, 1), host2.Slice[int](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_population(t_, v0, v1, v2) })
@@ -2729,38 +2740,43 @@ func quernHostPopulation(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Population(r, base, words, ones, highest, dimX)
+				quernRow1Population(r, base, words, ones, highest, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest []int, dimX int) {
-	count := max(0, min(dimX, len(words)-base))
-	if base >= 0 && count <= len(ones)-base && count <= len(highest)-base && count <= len(words)-base {
-		row := ones[base:][:count]
-		row2 := highest[base:][:count]
-		row3 := words[base:][:count]
-		for threadX := range count {
-//line basics.go:31
-			_ = row[threadX]
-//line basics.go:31
-			_ = row2[threadX]
-			t5 := bits.OnesCount64(row3[threadX])
-			t6 := 64 - bits.LeadingZeros64(row3[threadX]) - 1
-			row[threadX] = t5
-			row2[threadX] = t6
+func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest []int, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(words)-base, width)
+		if count <= 0 {
+			return
 		}
-		return
+		if base >= 0 && count <= len(ones)-base && count <= len(highest)-base && count <= len(words)-base {
+			row := ones[base:][:count]
+			row2 := highest[base:][:count]
+			row3 := words[base:][:count]
+			for threadX := range count {
+//line basics.go:31
+				_ = row[threadX]
+//line basics.go:31
+				_ = row2[threadX]
+				t5 := bits.OnesCount64(row3[threadX])
+				t6 := 64 - bits.LeadingZeros64(row3[threadX]) - 1
+				row[threadX] = t5
+				row2[threadX] = t6
+			}
+			return
+		}
 	}
-	for threadX := range dimX {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line basics.go:30
@@ -2780,7 +2796,7 @@ func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest [
 	}
 }
 
-//line quern_gen.go:2784:1
+//line quern_gen.go:2800:1
 func quernPlainMidpoints(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[float64](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_midpoints(t_, v0, v1, v2) })
@@ -2793,32 +2809,37 @@ func quernHostMidpoints(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Midpoints(r, base, middle, a, b, dimX)
+				quernRow1Midpoints(r, base, middle, a, b, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, dimX int) {
-	count := max(0, min(dimX, len(middle)-base))
-	if base >= 0 && count <= len(middle)-base && count <= len(a)-base && count <= len(b)-base {
-		row := middle[base:][:count]
-		row2 := a[base:][:count]
-		row3 := b[base:][:count]
-		for threadX := range count {
-//line basics.go:40
-			row[threadX] = float64(0.5*row2[threadX]) + float64(0.5*row3[threadX])
+func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(middle)-base, width)
+		if count <= 0 {
+			return
 		}
-		return
+		if base >= 0 && count <= len(middle)-base && count <= len(a)-base && count <= len(b)-base {
+			row := middle[base:][:count]
+			row2 := a[base:][:count]
+			row3 := b[base:][:count]
+			for threadX := range count {
+//line basics.go:40
+				row[threadX] = float64(0.5*row2[threadX]) + float64(0.5*row3[threadX])
+			}
+			return
+		}
 	}
-	for threadX := range dimX {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line basics.go:39
@@ -2828,7 +2849,7 @@ func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, dimX int
 	}
 }
 
-//line quern_gen.go:2832:1
+//line quern_gen.go:2853:1
 func quernPlainReverseBlocks(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reverseBlocks(t_, v0) })
@@ -2857,14 +2878,20 @@ func quernHostReverseBlocks(r *host2.Run) {
 
 //go:noinline
 func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]float32) {
-	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
-		row := (*[256]float32)(tile[0:])
-		row2 := (*[256]float32)(x[base:])
-		for threadX := range 256 {
-//line basics.go:52
-			row[threadX] = row2[threadX]
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, 256)
+		if count <= 0 {
+			return
 		}
-		return
+		if count <= 256 && base >= 0 && count <= len(x)-base {
+			row := tile[:count]
+			row2 := x[base:][:count]
+			for threadX := range count {
+//line basics.go:52
+				row[threadX] = row2[threadX]
+			}
+			return
+		}
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -2877,16 +2904,22 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 }
 
 //go:noinline
-//line quern_gen.go:2881:1
+//line quern_gen.go:2908:1
 func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]float32) {
-	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
-		row3 := (*[256]float32)(x[base:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-//line basics.go:56
-			row3[threadX] = tile[255-threadX]
+	if base >= -1<<61 && base <= 1<<61 {
+		count2 := min(len(x)-base, 256)
+		if count2 <= 0 {
+			return
 		}
-		return
+		if base >= 0 && count2 <= len(x)-base {
+			row3 := x[base:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+//line basics.go:56
+				row3[threadX] = tile[255-threadX]
+			}
+			return
+		}
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -2898,7 +2931,7 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 	}
 }
 
-//line quern_gen.go:2902:1
+//line quern_gen.go:2935:1
 func quernPlainDiffuse(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_diffuse(t_, v0, v1, v2) })
@@ -2958,7 +2991,7 @@ func quernHostDiffuse(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:2962:1
+//line quern_gen.go:2995:1
 func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -2971,7 +3004,7 @@ func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int)
 }
 
 //go:noinline
-//line quern_gen.go:2975:1
+//line quern_gen.go:3008:1
 func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -2986,7 +3019,7 @@ func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int)
 //line cluster.go:19:20000
 }
 
-//line quern_gen.go:2990:1
+//line quern_gen.go:3023:1
 func quernPlainClusterHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clusterHistogram(t_, v0, v1) })
@@ -2999,6 +3032,16 @@ func quernHostClusterHistogram(r *host2.Run) {
 	half := host2.Shared[[128]int32](r, 0)
 	var iFirst int
 	size := gridX * 128
+	size2 := len(data) - gridX*128*3 - 128
+	size3 := gridX * 128 * 4
+	var at int
+	var at2 int
+	size4 := gridX * 128 * 1
+	var at3 int
+	size5 := gridX * 128 * 2
+	var at4 int
+	size6 := gridX * 128 * 3
+	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := (0 + blockX%2) * 128
@@ -3013,20 +3056,44 @@ func quernHostClusterHistogram(r *host2.Run) {
 //line cluster.go:30:20000
 		iFirst = blockX * 128
 //line cluster.go:31:20000
-		for ; iFirst < len(data); iFirst += size {
+		for ; 0 < size && size < 1099511627776 && 0 <= len(data) && iFirst < size2; iFirst += size3 {
 //line cluster.go:32:20000
-			for threadZ := range 1 {
+			at = iFirst
 //line cluster.go:33:20000
-				for threadY := range 1 {
+			at2 = iFirst + size4
 //line cluster.go:34:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			at3 = iFirst + size5
 //line cluster.go:35:20000
-					quernRow2ClusterHistogram(r, iFirst, data, half)
+			at4 = iFirst + size6
 //line cluster.go:36:20000
-				}
+			for threadZ := range 1 {
 //line cluster.go:37:20000
-			}
+				for threadY := range 1 {
 //line cluster.go:38:20000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line cluster.go:39:20000
+					quernRow2ClusterHistogram(r, data, at, half, at2, at3, at4)
+//line cluster.go:40:20000
+				}
+//line cluster.go:41:20000
+			}
+//line cluster.go:42:20000
+		}
+//line cluster.go:43:20000
+		iFirst2 = max(iFirst, blockX*128)
+//line cluster.go:44:20000
+		for ; iFirst2 < len(data); iFirst2 += size {
+//line cluster.go:45:20000
+			for threadZ := range 1 {
+//line cluster.go:46:20000
+				for threadY := range 1 {
+//line cluster.go:47:20000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line cluster.go:48
+					quernRow3ClusterHistogram(r, iFirst2, data, half)
+				}
+			}
+//line cluster.go:51:20000
 		}
 //line cluster.go:34:20000
 		r.SyncCluster()
@@ -3037,7 +3104,7 @@ func quernHostClusterHistogram(r *host2.Run) {
 //line cluster.go:37:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line cluster.go:38:20000
-				quernRow3ClusterHistogram(r, base, counts, half)
+				quernRow4ClusterHistogram(r, base, counts, half)
 //line cluster.go:39:20000
 			}
 //line cluster.go:40:20000
@@ -3048,7 +3115,7 @@ func quernHostClusterHistogram(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:3052:1
+//line quern_gen.go:3119:1
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
 	row := (*[128]int32)(half[0:])
 	for threadX := range 128 {
@@ -3060,10 +3127,13 @@ func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:3064:1
-func quernRow2ClusterHistogram(r *host2.Run, iFirst int, data []uint8, half *[128]int32) {
-	if iFirst >= 0 && 128 <= len(data)-iFirst && len(data)-iFirst >= 128 {
-		row2 := (*[128]uint8)(data[iFirst:])
+//line quern_gen.go:3131:1
+func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]int32, at2, at3, at4 int) {
+	if at >= 0 && 128 <= len(data)-at && at2 >= 0 && 128 <= len(data)-at2 && at3 >= 0 && 128 <= len(data)-at3 && at4 >= 0 && 128 <= len(data)-at4 {
+		row2 := (*[128]uint8)(data[at:])
+		row3 := (*[128]uint8)(data[at2:])
+		row4 := (*[128]uint8)(data[at3:])
+		row5 := (*[128]uint8)(data[at4:])
 		for threadX := range 128 {
 			r.ThreadIdx.X = threadX
 //line cluster.go:31:20000
@@ -3072,6 +3142,24 @@ func quernRow2ClusterHistogram(r *host2.Run, iFirst int, data []uint8, half *[12
 			t2 := host2.ClusterShared(r, half, bin/128)
 //line cluster.go:32:20000
 			atomic.AddInt32(&t2[bin%128], 1)
+//line cluster.go:31:20000
+			bin2 := int(row3[threadX])
+//line cluster.go:32:20000
+			t22 := host2.ClusterShared(r, half, bin2/128)
+//line cluster.go:32:20000
+			atomic.AddInt32(&t22[bin2%128], 1)
+//line cluster.go:31:20000
+			bin3 := int(row4[threadX])
+//line cluster.go:32:20000
+			t23 := host2.ClusterShared(r, half, bin3/128)
+//line cluster.go:32:20000
+			atomic.AddInt32(&t23[bin3%128], 1)
+//line cluster.go:31:20000
+			bin4 := int(row5[threadX])
+//line cluster.go:32:20000
+			t24 := host2.ClusterShared(r, half, bin4/128)
+//line cluster.go:32:20000
+			atomic.AddInt32(&t24[bin4%128], 1)
 //line cluster.go:33:20000
 		}
 //line cluster.go:34:20000
@@ -3082,14 +3170,73 @@ func quernRow2ClusterHistogram(r *host2.Run, iFirst int, data []uint8, half *[12
 	for threadX := range 128 {
 //line cluster.go:37:20000
 		r.ThreadIdx.X = threadX
-//line cluster.go:30:20000
-		if iFirst+threadX < len(data) {
 //line cluster.go:31:20000
-			bin := int(data[iFirst+threadX])
+		bin := int(data[at+threadX])
 //line cluster.go:32:20000
-			t2 := host2.ClusterShared(r, half, bin/128)
+		t2 := host2.ClusterShared(r, half, bin/128)
 //line cluster.go:32:20000
-			atomic.AddInt32(&t2[bin%128], 1)
+		atomic.AddInt32(&t2[bin%128], 1)
+//line cluster.go:31:20000
+		bin2 := int(data[at2+threadX])
+//line cluster.go:32:20000
+		t22 := host2.ClusterShared(r, half, bin2/128)
+//line cluster.go:32:20000
+		atomic.AddInt32(&t22[bin2%128], 1)
+//line cluster.go:31:20000
+		bin3 := int(data[at3+threadX])
+//line cluster.go:32:20000
+		t23 := host2.ClusterShared(r, half, bin3/128)
+//line cluster.go:32:20000
+		atomic.AddInt32(&t23[bin3%128], 1)
+//line cluster.go:31:20000
+		bin4 := int(data[at4+threadX])
+//line cluster.go:32:20000
+		t24 := host2.ClusterShared(r, half, bin4/128)
+//line cluster.go:32:20000
+		atomic.AddInt32(&t24[bin4%128], 1)
+//line cluster.go:33:20000
+	}
+//line cluster.go:34:20000
+}
+
+//go:noinline
+//line quern_gen.go:3204:1
+func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[128]int32) {
+	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
+		count3 := min(len(data)-iFirst2, 128)
+		if count3 <= 0 {
+			return
+		}
+		if iFirst2 >= 0 && count3 <= len(data)-iFirst2 {
+			row6 := data[iFirst2:][:count3]
+			for threadX := range count3 {
+				r.ThreadIdx.X = threadX
+//line cluster.go:31:20000
+				bin5 := int(row6[threadX])
+//line cluster.go:32:20000
+				t25 := host2.ClusterShared(r, half, bin5/128)
+//line cluster.go:32:20000
+				atomic.AddInt32(&t25[bin5%128], 1)
+//line cluster.go:33:20000
+			}
+//line cluster.go:34:20000
+			return
+//line cluster.go:35:20000
+		}
+//line cluster.go:36:20000
+	}
+//line cluster.go:37:20000
+	for threadX := range 128 {
+//line cluster.go:38:20000
+		r.ThreadIdx.X = threadX
+//line cluster.go:30:20000
+		if iFirst2+threadX < len(data) {
+//line cluster.go:31:20000
+			bin5 := int(data[iFirst2+threadX])
+//line cluster.go:32:20000
+			t25 := host2.ClusterShared(r, half, bin5/128)
+//line cluster.go:32:20000
+			atomic.AddInt32(&t25[bin5%128], 1)
 //line cluster.go:33:20000
 		}
 //line cluster.go:34:20000
@@ -3098,20 +3245,20 @@ func quernRow2ClusterHistogram(r *host2.Run, iFirst int, data []uint8, half *[12
 }
 
 //go:noinline
-//line quern_gen.go:3102:1
-func quernRow3ClusterHistogram(r *host2.Run, base int, counts []int32, half *[128]int32) {
+//line quern_gen.go:3249:1
+func quernRow4ClusterHistogram(r *host2.Run, base int, counts []int32, half *[128]int32) {
+	row7 := (*[128]int32)(half[0:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line cluster.go:35:20000
-		bin2 := base + threadX
+		bin6 := base + threadX
 //line cluster.go:36:20000
-		atomic.AddInt32(&counts[bin2%256], half[threadX])
+		atomic.AddInt32(&counts[bin6%256], row7[threadX])
 //line cluster.go:37:20000
 	}
 //line cluster.go:38:20000
 }
 
-//line quern_gen.go:3115:1
+//line quern_gen.go:3262:1
 func quernPlainClampAll_float32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_float32(t_, v0, v1, v2) })
@@ -3124,37 +3271,43 @@ func quernHostClampAll_float32(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ClampAll_float32(r, base, x, lo, hi, dimX)
+				quernRow1ClampAll_float32(r, base, x, lo, hi, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ClampAll_float32(r *host2.Run, base int, x []float32, lo, hi float32, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-//line functions.go:19:30000
-			row[threadX] = min(max(row[threadX], lo), hi)
-//line functions.go:20:30000
+func quernRow1ClampAll_float32(r *host2.Run, base int, x []float32, lo, hi float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+//line functions.go:19:30000
+				row[threadX] = min(max(row[threadX], lo), hi)
+//line functions.go:20:30000
+			}
 //line functions.go:21:30000
-		return
+			return
 //line functions.go:22:30000
-	}
+		}
 //line functions.go:23:30000
-	for threadX := range dimX {
+	}
 //line functions.go:24:30000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line functions.go:25:30000
+		r.ThreadIdx.X = threadX
+//line functions.go:26:30000
 		i := base + threadX
 //line functions.go:18:30000
 		if i < len(x) {
@@ -3167,7 +3320,7 @@ func quernRow1ClampAll_float32(r *host2.Run, base int, x []float32, lo, hi float
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3171:1
+//line quern_gen.go:3324:1
 func quernPlainClampAll_int32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int32](r, 0), host2.Value[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_int32(t_, v0, v1, v2) })
@@ -3180,37 +3333,43 @@ func quernHostClampAll_int32(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ClampAll_int32(r, base, x, lo, hi, dimX)
+				quernRow1ClampAll_int32(r, base, x, lo, hi, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ClampAll_int32(r *host2.Run, base int, x []int32, lo, hi int32, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-//line functions.go:19:30000
-			row[threadX] = min(max(row[threadX], lo), hi)
-//line functions.go:20:30000
+func quernRow1ClampAll_int32(r *host2.Run, base int, x []int32, lo, hi int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+//line functions.go:19:30000
+				row[threadX] = min(max(row[threadX], lo), hi)
+//line functions.go:20:30000
+			}
 //line functions.go:21:30000
-		return
+			return
 //line functions.go:22:30000
-	}
+		}
 //line functions.go:23:30000
-	for threadX := range dimX {
+	}
 //line functions.go:24:30000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line functions.go:25:30000
+		r.ThreadIdx.X = threadX
+//line functions.go:26:30000
 		i := base + threadX
 //line functions.go:18:30000
 		if i < len(x) {
@@ -3223,7 +3382,7 @@ func quernRow1ClampAll_int32(r *host2.Run, base int, x []int32, lo, hi int32, di
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3227:1
+//line quern_gen.go:3386:1
 func quernPlainClampAll_meters(r *host2.Run) {
 	v0, v1, v2 := host2.Value[meters](r, 0), host2.Value[meters](r, 1), host2.Slice[meters](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_meters(t_, v0, v1, v2) })
@@ -3236,37 +3395,43 @@ func quernHostClampAll_meters(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ClampAll_meters(r, base, x, lo, hi, dimX)
+				quernRow1ClampAll_meters(r, base, x, lo, hi, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-//line functions.go:19:30000
-			row[threadX] = min(max(row[threadX], lo), hi)
-//line functions.go:20:30000
+func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+//line functions.go:19:30000
+				row[threadX] = min(max(row[threadX], lo), hi)
+//line functions.go:20:30000
+			}
 //line functions.go:21:30000
-		return
+			return
 //line functions.go:22:30000
-	}
+		}
 //line functions.go:23:30000
-	for threadX := range dimX {
+	}
 //line functions.go:24:30000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line functions.go:25:30000
+		r.ThreadIdx.X = threadX
+//line functions.go:26:30000
 		i := base + threadX
 //line functions.go:18:30000
 		if i < len(x) {
@@ -3279,7 +3444,7 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters,
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3283:1
+//line quern_gen.go:3448:1
 func quernPlainConvertAll_float32_int16(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int16](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float32_int16(t_, v0, v1, v2) })
@@ -3292,38 +3457,44 @@ func quernHostConvertAll_float32_int16(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ConvertAll_float32_int16(r, base, to, scale, from, dimX)
+				quernRow1ConvertAll_float32_int16(r, base, to, scale, from, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ConvertAll_float32_int16(r *host2.Run, base int, to []int16, scale float32, from []float32, dimX int) {
-	count := max(0, min(dimX, len(to)-base))
-	if base >= 0 && count <= len(to)-base && count <= len(from)-base {
-		row := to[base:][:count]
-		row2 := from[base:][:count]
-		for threadX := range count {
-//line functions.go:28:30000
-			row[threadX] = host2.Narrow[int16](scale * row2[threadX])
-//line functions.go:29:30000
+func quernRow1ConvertAll_float32_int16(r *host2.Run, base int, to []int16, scale float32, from []float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(to)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(to)-base && count <= len(from)-base {
+			row := to[base:][:count]
+			row2 := from[base:][:count]
+			for threadX := range count {
+//line functions.go:28:30000
+				row[threadX] = host2.Narrow[int16](scale * row2[threadX])
+//line functions.go:29:30000
+			}
 //line functions.go:30:30000
-		return
+			return
 //line functions.go:31:30000
-	}
+		}
 //line functions.go:32:30000
-	for threadX := range dimX {
+	}
 //line functions.go:33:30000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line functions.go:34:30000
+		r.ThreadIdx.X = threadX
+//line functions.go:35:30000
 		i := base + threadX
 //line functions.go:27:30000
 		if i < len(to) {
@@ -3336,7 +3507,7 @@ func quernRow1ConvertAll_float32_int16(r *host2.Run, base int, to []int16, scale
 //line functions.go:31:30000
 }
 
-//line quern_gen.go:3340:1
+//line quern_gen.go:3511:1
 func quernPlainConvertAll_float64_int32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float64_int32(t_, v0, v1, v2) })
@@ -3349,38 +3520,44 @@ func quernHostConvertAll_float64_int32(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ConvertAll_float64_int32(r, base, to, scale, from, dimX)
+				quernRow1ConvertAll_float64_int32(r, base, to, scale, from, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ConvertAll_float64_int32(r *host2.Run, base int, to []int32, scale float64, from []float64, dimX int) {
-	count := max(0, min(dimX, len(to)-base))
-	if base >= 0 && count <= len(to)-base && count <= len(from)-base {
-		row := to[base:][:count]
-		row2 := from[base:][:count]
-		for threadX := range count {
-//line functions.go:28:30000
-			row[threadX] = host2.Narrow[int32](scale * row2[threadX])
-//line functions.go:29:30000
+func quernRow1ConvertAll_float64_int32(r *host2.Run, base int, to []int32, scale float64, from []float64, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(to)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(to)-base && count <= len(from)-base {
+			row := to[base:][:count]
+			row2 := from[base:][:count]
+			for threadX := range count {
+//line functions.go:28:30000
+				row[threadX] = host2.Narrow[int32](scale * row2[threadX])
+//line functions.go:29:30000
+			}
 //line functions.go:30:30000
-		return
+			return
 //line functions.go:31:30000
-	}
+		}
 //line functions.go:32:30000
-	for threadX := range dimX {
+	}
 //line functions.go:33:30000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line functions.go:34:30000
+		r.ThreadIdx.X = threadX
+//line functions.go:35:30000
 		i := base + threadX
 //line functions.go:27:30000
 		if i < len(to) {
@@ -3393,7 +3570,7 @@ func quernRow1ConvertAll_float64_int32(r *host2.Run, base int, to []int32, scale
 //line functions.go:31:30000
 }
 
-//line quern_gen.go:3397:1
+//line quern_gen.go:3574:1
 func quernPlainExtremes(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extremes(t_, v0, v1, v2, v3) })
@@ -3407,83 +3584,93 @@ func quernHostExtremes(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Extremes(r, base, most, x, width, negatives, dimX)
+				quernRow1Extremes(r, base, most, x, width, negatives, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negatives []int32, dimX int) {
-	count2 := max(0, min(dimX, len(most)-base))
-	if base >= 0 && count2 <= len(most)-base && count2 <= len(negatives)-base {
-		row2 := most[base:][:count2]
-		row3 := negatives[base:][:count2]
-		for threadX := range count2 {
-			r.ThreadIdx.X = threadX
-			row := base + threadX
-			t1 := row * width
-			t2 := (row + 1) * width
-//line functions.go:49
-			values := x[t1:t2]
-			first := values[0]
-//line functions.go:34:30000
-			for i := 0; i < len(values); i++ {
-//line functions.go:34:30000
-				v := values[i]
-//line functions.go:35:30000
-				a := first
-//line functions.go:50
-				result := max(a, v)
-//line functions.go:35:30000
-				first = result
-//line functions.go:36:30000
-			}
-//line functions.go:37:30000
-			result2 := first
-//line functions.go:50
-			row2[threadX] = result2
-//line functions.go:51:30000
-			var count int32
-//line functions.go:34:30000
-			for i2 := 0; i2 < len(values); i2++ {
-//line functions.go:34:30000
-				v2 := values[i2]
-//line functions.go:53:30000
-				if v2 < 0 {
-//line functions.go:54:30000
-					count++
-//line functions.go:55:30000
-				}
-//line functions.go:56:30000
-			}
-//line functions.go:58:30000
-			row3[threadX] = count
-//line functions.go:59:30000
+func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negatives []int32, width2 int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count2 := min(len(most)-base, width2)
+		if count2 <= 0 {
+			return
 		}
+		if base >= 0 && count2 <= len(most)-base && count2 <= len(negatives)-base {
+			row2 := most[base:][:count2]
+			row3 := negatives[base:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+				row := base + threadX
+				t1 := row * width
+				t2 := (row + 1) * width
+//line functions.go:49:30000
+				values := x[t1:t2]
+//line functions.go:50:30000
+				first := values[0]
+//line functions.go:34:30000
+				for i := 0; i < len(values); i++ {
+//line functions.go:34:30000
+					v := values[i]
+//line functions.go:35:30000
+					a := first
+//line functions.go:50:30000
+					result := max(a, v)
+//line functions.go:35:30000
+					first = result
+//line functions.go:36:30000
+				}
+//line functions.go:37:30000
+				result2 := first
+//line functions.go:50:30000
+				row2[threadX] = result2
+//line functions.go:51:30000
+				var count int32
+//line functions.go:34:30000
+				for i2 := 0; i2 < len(values); i2++ {
+//line functions.go:34:30000
+					v2 := values[i2]
+//line functions.go:53:30000
+					if v2 < 0 {
+//line functions.go:54:30000
+						count++
+//line functions.go:55:30000
+					}
+//line functions.go:56:30000
+				}
+//line functions.go:58:30000
+				row3[threadX] = count
+//line functions.go:59:30000
+			}
 //line functions.go:60:30000
-		return
+			return
 //line functions.go:61:30000
-	}
+		}
 //line functions.go:62:30000
-	for threadX := range dimX {
-//line functions.go:63
+	}
+//line functions.go:63:30000
+	for threadX := range width2 {
+//line functions.go:64
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * width
 		t2 := (row + 1) * width
 //line functions.go:46:30000
 		if row >= len(most) {
-//line functions.go:47
+//line functions.go:47:30000
 			continue
+//line functions.go:48:30000
 		}
+//line functions.go:49:30000
 		values := x[t1:t2]
+//line functions.go:50:30000
 		first := values[0]
 //line functions.go:34:30000
 		for i := 0; i < len(values); i++ {
@@ -3491,7 +3678,7 @@ func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negat
 			v := values[i]
 //line functions.go:35:30000
 			a := first
-//line functions.go:50
+//line functions.go:50:30000
 			result := max(a, v)
 //line functions.go:35:30000
 			first = result
@@ -3499,7 +3686,7 @@ func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negat
 		}
 //line functions.go:37:30000
 		result2 := first
-//line functions.go:50
+//line functions.go:50:30000
 		most[row] = result2
 //line functions.go:51:30000
 		var count int32
@@ -3522,7 +3709,7 @@ func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negat
 //line functions.go:60:30000
 }
 
-//line quern_gen.go:3526:1
+//line quern_gen.go:3713:1
 func quernPlainReturnedFunctions(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_returnedFunctions(t_, v0) })
@@ -3533,48 +3720,53 @@ func quernHostReturnedFunctions(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ReturnedFunctions(r, base, x, dimX)
+				quernRow1ReturnedFunctions(r, base, x, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-//line functions.go:78
-			x2 := row[threadX]
-//line functions.go:64
-			var y float32 = 1
-//line functions.go:66
-			y *= x2
-			y *= x2
-			result := y
-//line functions.go:78
-			x3 := row[threadX]
-//line functions.go:64
-			var y2 float32 = 1
-//line functions.go:66
-			y2 *= x3
-			y2 *= x3
-			y2 *= x3
-//line functions.go:68
-			result2 := y2
-//line functions.go:78
-			row[threadX] = result + result2
+func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
-		return
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+//line functions.go:78
+				x2 := row[threadX]
+//line functions.go:64
+				var y float32 = 1
+//line functions.go:66
+				y *= x2
+				y *= x2
+				result := y
+//line functions.go:78
+				x3 := row[threadX]
+//line functions.go:64
+				var y2 float32 = 1
+//line functions.go:66
+				y2 *= x3
+				y2 *= x3
+				y2 *= x3
+//line functions.go:68
+				result2 := y2
+//line functions.go:78
+				row[threadX] = result + result2
+			}
+			return
+		}
 	}
-	for threadX := range dimX {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line functions.go:77
@@ -3602,7 +3794,7 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, dimX int) {
 	}
 }
 
-//line quern_gen.go:3606:1
+//line quern_gen.go:3798:1
 func quernPlainMethodValues(r *host2.Run) {
 	v0 := host2.Slice[meters](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_methodValues(t_, v0) })
@@ -3613,34 +3805,39 @@ func quernHostMethodValues(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MethodValues(r, base, x, dimX)
+				quernRow1MethodValues(r, base, x, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MethodValues(r *host2.Run, base int, x []meters, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line functions.go:88
-			t1 := row[threadX]
-//line functions.go:88
-			result0 := t1.feet()
-			row[threadX] = result0
+func quernRow1MethodValues(r *host2.Run, base int, x []meters, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
-		return
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line functions.go:88
+				t1 := row[threadX]
+//line functions.go:88
+				result0 := t1.feet()
+				row[threadX] = result0
+			}
+			return
+		}
 	}
-	for threadX := range dimX {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line functions.go:87
@@ -3654,7 +3851,7 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, dimX int) {
 	}
 }
 
-//line quern_gen.go:3658:1
+//line quern_gen.go:3855:1
 func quernPlainPositions(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_positions(t_, v0, v1, v2) })
@@ -3668,59 +3865,64 @@ func quernHostPositions(r *host2.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	n := len(sorted)
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Positions(r, base, x, n, sorted, at, dimX)
+				quernRow1Positions(r, base, x, n, sorted, at, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []float32, at []int32, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base && count <= len(at)-base {
-		row := x[base:][:count]
-		row2 := at[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line sort/search.go:61:40000
-			i2 := 0
-//line sort/search.go:62:40000
-			for j := n; i2 < j; {
-//line sort/search.go:63:40000
-				if r.Halted() {
-//line sort/search.go:62:40000
-					r.Halt()
-//line sort/search.go:63:40000
-				}
-//line sort/search.go:63:40000
-				h := int(uint(i2+j) >> 1)
-//line functions.go:97
-				result := sorted[h] >= row[threadX]
-//line sort/search.go:65:40000
-				if !result {
-//line sort/search.go:66:40000
-					i2 = h + 1
-//line sort/search.go:67:40000
-				} else {
-//line sort/search.go:68:40000
-					j = h
-//line sort/search.go:69
-				}
-			}
-//line sort/search.go:72
-			result2 := i2
-//line functions.go:97
-			row2[threadX] = int32(result2)
+func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []float32, at []int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
-		return
+		if base >= 0 && count <= len(x)-base && count <= len(at)-base {
+			row := x[base:][:count]
+			row2 := at[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line sort/search.go:61:40000
+				i2 := 0
+//line sort/search.go:62:40000
+				for j := n; i2 < j; {
+//line sort/search.go:63:40000
+					if r.Halted() {
+//line sort/search.go:62:40000
+						r.Halt()
+//line sort/search.go:63:40000
+					}
+//line sort/search.go:63:40000
+					h := int(uint(i2+j) >> 1)
+//line functions.go:97
+					result := sorted[h] >= row[threadX]
+//line sort/search.go:65:40000
+					if !result {
+//line sort/search.go:66:40000
+						i2 = h + 1
+//line sort/search.go:67:40000
+					} else {
+//line sort/search.go:68:40000
+						j = h
+//line sort/search.go:69
+					}
+				}
+//line sort/search.go:72
+				result2 := i2
+//line functions.go:97
+				row2[threadX] = int32(result2)
+			}
+			return
+		}
 	}
-	for threadX := range dimX {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line functions.go:96
@@ -3758,7 +3960,7 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 	}
 }
 
-//line quern_gen.go:3762:1
+//line quern_gen.go:3964:1
 func quernPlainBoxBlur(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_boxBlur(t_, v0, v1, v2) })
@@ -3771,37 +3973,120 @@ func quernHostBoxBlur(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	sums := host2.Scratch[float32](r, 0, max(1024, r.BlockDim.X))
 	value := float32(2*radius + 1)
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + radius
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BoxBlur(r, base, radius, in, out, value, dimX)
+				quernRow1BoxBlur(r, sums, width, base, radius, in, base2)
+				for j := -radius; j <= radius; j++ {
+					start := base + j
+					quernRow2BoxBlur(r, sums, width, base, radius, in, j, base2, start)
+				}
+				quernRow3BoxBlur(r, sums, width, base, radius, in, out, value, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BoxBlur(r *host2.Run, base, radius int, in, out []float32, value float32, dimX int) {
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
+func quernRow1BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in []float32, base2 int) {
+	sumRow := sums[:][:width]
+	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
+		firstX := max(radius-base, 0)
+		count := min(len(in)-base2, width) - firstX
+		if count <= 0 {
+			return
+		}
+		sumRow2 := sumRow[firstX:][:count]
+		for lane := range count {
+//line functions.go:110
+			var sum float32
+			sumRow2[lane] = sum
+		}
+		return
+	}
+	for threadX := range width {
+		sum := sumRow[threadX]
 		i := base + threadX
-//line functions.go:107
-		if i < radius || i+radius >= len(in) {
-			continue
+		if i >= radius && i+radius < len(in) {
+			sum = 0
 		}
-		var sum float32
-		for j := -radius; j <= radius; j++ {
-			sum += in[i+j]
-		}
-		out[i] = sum / value
+		sumRow[threadX] = sum
 	}
 }
 
-//line quern_gen.go:3805:1
+//go:noinline
+//line quern_gen.go:4025:1
+func quernRow2BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in []float32, j, base2, start int) {
+	sumRow := sums[:][:width]
+	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
+		firstX2 := max(radius-base, 0)
+		count2 := min(len(in)-base2, width) - firstX2
+		if count2 <= 0 {
+			return
+		}
+		if start+firstX2 >= 0 && count2 <= len(in)-(start+firstX2) {
+			row := in[start+firstX2:][:count2]
+			sumRow3 := sumRow[firstX2:][:count2]
+			for lane2 := range count2 {
+				sum := sumRow3[lane2]
+//line functions.go:112
+				sum += row[lane2]
+				sumRow3[lane2] = sum
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		i := base + threadX
+		if i >= radius && i+radius < len(in) {
+//line functions.go:112
+			sum += in[i+j]
+		}
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+//line quern_gen.go:4059:1
+func quernRow3BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in, out []float32, value float32, base2 int) {
+	sumRow := sums[:][:width]
+	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
+		firstX3 := max(radius-base, 0)
+		count3 := min(len(in)-base2, width) - firstX3
+		if count3 <= 0 {
+			return
+		}
+		if base+firstX3 >= 0 && count3 <= len(out)-(base+firstX3) {
+			row2 := out[base+firstX3:][:count3]
+			sumRow4 := sumRow[firstX3:][:count3]
+			for lane3 := range count3 {
+				sum := sumRow4[lane3]
+//line functions.go:114
+				row2[lane3] = sum / value
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		i := base + threadX
+		if i >= radius && i+radius < len(in) {
+//line functions.go:114
+			out[i] = sum / value
+		}
+	}
+}
+
+//line quern_gen.go:4090:1
 func quernHostBoxBlur_radius_1(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -3810,45 +4095,48 @@ func quernHostBoxBlur_radius_1(r *host2.Run) {
 	dimZ := r.BlockDim.Z
 	radius2 := 1
 	value := float32(2*radius2 + 1)
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		base2 := blockX*dimX + -1
-		base3 := blockX*dimX + 1
+		base2 := blockX*dimX + radius2
+		base3 := blockX*dimX + -1
+		base4 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BoxBlur_radius_1(r, base, radius2, in, out, value, dimX, base2, base3)
+				quernRow1BoxBlur_radius_1(r, base, radius2, in, out, value, width, base2, base3, base4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float32, value float32, dimX, base2, base3 int) {
-	count := dimX
-	if base2 >= 0 && count <= len(in)-base2 && base >= 0 && count <= len(in)-base && base3 >= 0 && count <= len(in)-base3 && count <= len(out)-base {
-		row := in[base2:][:count]
-		row2 := in[base:][:count]
-		row3 := in[base3:][:count]
-		row4 := out[base:][:count]
-		for threadX := range count {
-			i := base + threadX
-//line functions.go:107
-			if i < radius2 || i+radius2 >= len(in) {
-				continue
-			}
-			var sum float32
-//line functions.go:112
-			sum += row[threadX]
-			sum += row2[threadX]
-			sum += row3[threadX]
-//line functions.go:114
-			row4[threadX] = sum / value
+func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float32, value float32, width, base2, base3, base4 int) {
+	if base >= -1<<61 && base <= 1<<61 && radius2 >= -1<<61 && radius2 <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
+		firstX := max(radius2-base, 0)
+		count := min(len(in)-base2, width) - firstX
+		if count <= 0 {
+			return
 		}
-		return
+		if base3+firstX >= 0 && count <= len(in)-(base3+firstX) && base+firstX >= 0 && count <= len(in)-(base+firstX) && base4+firstX >= 0 && count <= len(in)-(base4+firstX) && count <= len(out)-(base+firstX) {
+			row := in[base3+firstX:][:count]
+			row2 := in[base+firstX:][:count]
+			row3 := in[base4+firstX:][:count]
+			row4 := out[base+firstX:][:count]
+			for lane := range count {
+//line functions.go:110
+				var sum float32
+//line functions.go:112
+				sum += row[lane]
+				sum += row2[lane]
+				sum += row3[lane]
+//line functions.go:114
+				row4[lane] = sum / value
+			}
+			return
+		}
 	}
-	for threadX := range dimX {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line functions.go:107
@@ -3867,7 +4155,7 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:3871:1
+//line quern_gen.go:4159:1
 func quernHostBoxBlur_radius_2(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -3876,51 +4164,54 @@ func quernHostBoxBlur_radius_2(r *host2.Run) {
 	dimZ := r.BlockDim.Z
 	radius2 := 2
 	value := float32(2*radius2 + 1)
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		base2 := blockX*dimX + -2
-		base3 := blockX*dimX + -1
-		base4 := blockX*dimX + 1
-		base5 := blockX*dimX + 2
+		base2 := blockX*dimX + radius2
+		base3 := blockX*dimX + -2
+		base4 := blockX*dimX + -1
+		base5 := blockX*dimX + 1
+		base6 := blockX*dimX + 2
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BoxBlur_radius_2(r, base, radius2, in, out, value, dimX, base2, base3, base4, base5)
+				quernRow1BoxBlur_radius_2(r, base, radius2, in, out, value, width, base2, base3, base4, base5, base6)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float32, value float32, dimX, base2, base3, base4, base5 int) {
-	count := dimX
-	if base2 >= 0 && count <= len(in)-base2 && base3 >= 0 && count <= len(in)-base3 && base >= 0 && count <= len(in)-base && base4 >= 0 && count <= len(in)-base4 && base5 >= 0 && count <= len(in)-base5 && count <= len(out)-base {
-		row := in[base2:][:count]
-		row2 := in[base3:][:count]
-		row3 := in[base:][:count]
-		row4 := in[base4:][:count]
-		row5 := in[base5:][:count]
-		row6 := out[base:][:count]
-		for threadX := range count {
-			i := base + threadX
-//line functions.go:107
-			if i < radius2 || i+radius2 >= len(in) {
-				continue
-			}
-			var sum float32
-//line functions.go:112
-			sum += row[threadX]
-			sum += row2[threadX]
-			sum += row3[threadX]
-			sum += row4[threadX]
-			sum += row5[threadX]
-//line functions.go:114
-			row6[threadX] = sum / value
+func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float32, value float32, width, base2, base3, base4, base5, base6 int) {
+	if base >= -1<<61 && base <= 1<<61 && radius2 >= -1<<61 && radius2 <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
+		firstX := max(radius2-base, 0)
+		count := min(len(in)-base2, width) - firstX
+		if count <= 0 {
+			return
 		}
-		return
+		if base3+firstX >= 0 && count <= len(in)-(base3+firstX) && base4+firstX >= 0 && count <= len(in)-(base4+firstX) && base+firstX >= 0 && count <= len(in)-(base+firstX) && base5+firstX >= 0 && count <= len(in)-(base5+firstX) && base6+firstX >= 0 && count <= len(in)-(base6+firstX) && count <= len(out)-(base+firstX) {
+			row := in[base3+firstX:][:count]
+			row2 := in[base4+firstX:][:count]
+			row3 := in[base+firstX:][:count]
+			row4 := in[base5+firstX:][:count]
+			row5 := in[base6+firstX:][:count]
+			row6 := out[base+firstX:][:count]
+			for lane := range count {
+//line functions.go:110
+				var sum float32
+//line functions.go:112
+				sum += row[lane]
+				sum += row2[lane]
+				sum += row3[lane]
+				sum += row4[lane]
+				sum += row5[lane]
+//line functions.go:114
+				row6[lane] = sum / value
+			}
+			return
+		}
 	}
-	for threadX := range dimX {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line functions.go:107
@@ -3943,7 +4234,7 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:3947:1
+//line quern_gen.go:4238:1
 func quernHostBoxBlur_radius_3(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -3952,57 +4243,60 @@ func quernHostBoxBlur_radius_3(r *host2.Run) {
 	dimZ := r.BlockDim.Z
 	radius2 := 3
 	value := float32(2*radius2 + 1)
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		base2 := blockX*dimX + -3
-		base3 := blockX*dimX + -2
-		base4 := blockX*dimX + -1
-		base5 := blockX*dimX + 1
-		base6 := blockX*dimX + 2
-		base7 := blockX*dimX + 3
+		base2 := blockX*dimX + radius2
+		base3 := blockX*dimX + -3
+		base4 := blockX*dimX + -2
+		base5 := blockX*dimX + -1
+		base6 := blockX*dimX + 1
+		base7 := blockX*dimX + 2
+		base8 := blockX*dimX + 3
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BoxBlur_radius_3(r, base, radius2, in, out, value, dimX, base2, base3, base4, base5, base6, base7)
+				quernRow1BoxBlur_radius_3(r, base, radius2, in, out, value, width, base2, base3, base4, base5, base6, base7, base8)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float32, value float32, dimX, base2, base3, base4, base5, base6, base7 int) {
-	count := dimX
-	if base2 >= 0 && count <= len(in)-base2 && base3 >= 0 && count <= len(in)-base3 && base4 >= 0 && count <= len(in)-base4 && base >= 0 && count <= len(in)-base && base5 >= 0 && count <= len(in)-base5 && base6 >= 0 && count <= len(in)-base6 && base7 >= 0 && count <= len(in)-base7 && count <= len(out)-base {
-		row := in[base2:][:count]
-		row2 := in[base3:][:count]
-		row3 := in[base4:][:count]
-		row4 := in[base:][:count]
-		row5 := in[base5:][:count]
-		row6 := in[base6:][:count]
-		row7 := in[base7:][:count]
-		row8 := out[base:][:count]
-		for threadX := range count {
-			i := base + threadX
-//line functions.go:107
-			if i < radius2 || i+radius2 >= len(in) {
-				continue
-			}
-			var sum float32
-//line functions.go:112
-			sum += row[threadX]
-			sum += row2[threadX]
-			sum += row3[threadX]
-			sum += row4[threadX]
-			sum += row5[threadX]
-			sum += row6[threadX]
-			sum += row7[threadX]
-//line functions.go:114
-			row8[threadX] = sum / value
+func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float32, value float32, width, base2, base3, base4, base5, base6, base7, base8 int) {
+	if base >= -1<<61 && base <= 1<<61 && radius2 >= -1<<61 && radius2 <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
+		firstX := max(radius2-base, 0)
+		count := min(len(in)-base2, width) - firstX
+		if count <= 0 {
+			return
 		}
-		return
+		if base3+firstX >= 0 && count <= len(in)-(base3+firstX) && base4+firstX >= 0 && count <= len(in)-(base4+firstX) && base5+firstX >= 0 && count <= len(in)-(base5+firstX) && base+firstX >= 0 && count <= len(in)-(base+firstX) && base6+firstX >= 0 && count <= len(in)-(base6+firstX) && base7+firstX >= 0 && count <= len(in)-(base7+firstX) && base8+firstX >= 0 && count <= len(in)-(base8+firstX) && count <= len(out)-(base+firstX) {
+			row := in[base3+firstX:][:count]
+			row2 := in[base4+firstX:][:count]
+			row3 := in[base5+firstX:][:count]
+			row4 := in[base+firstX:][:count]
+			row5 := in[base6+firstX:][:count]
+			row6 := in[base7+firstX:][:count]
+			row7 := in[base8+firstX:][:count]
+			row8 := out[base+firstX:][:count]
+			for lane := range count {
+//line functions.go:110
+				var sum float32
+//line functions.go:112
+				sum += row[lane]
+				sum += row2[lane]
+				sum += row3[lane]
+				sum += row4[lane]
+				sum += row5[lane]
+				sum += row6[lane]
+				sum += row7[lane]
+//line functions.go:114
+				row8[lane] = sum / value
+			}
+			return
+		}
 	}
-	for threadX := range dimX {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line functions.go:107
@@ -4029,7 +4323,7 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:4033:1
+//line quern_gen.go:4327:1
 func quernPlainScale(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scale(t_, v0, v1) })
@@ -4041,37 +4335,43 @@ func quernHostScale(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scale(r, base, x, a, dimX)
+				quernRow1Scale(r, base, x, a, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-//line kernels.go:10:50000
-			row[threadX] *= a
-//line kernels.go:11:50000
+func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+//line kernels.go:10:50000
+				row[threadX] *= a
+//line kernels.go:11:50000
+			}
 //line kernels.go:12:50000
-		return
+			return
 //line kernels.go:13:50000
-	}
+		}
 //line kernels.go:14:50000
-	for threadX := range dimX {
+	}
 //line kernels.go:15:50000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line kernels.go:16:50000
+		r.ThreadIdx.X = threadX
+//line kernels.go:17:50000
 		i := base + threadX
 //line kernels.go:9
 		if i < len(x) {
@@ -4084,7 +4384,7 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, dimX int) {
 //line kernels.go:13:50000
 }
 
-//line quern_gen.go:4088:1
+//line quern_gen.go:4388:1
 func quernPlainTranspose(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[float32](r, 2), host2.Slice[float32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_transpose(t_, v0, v1, v2, v3) })
@@ -4120,7 +4420,29 @@ func quernHostTranspose(r *host2.Run) {
 
 //go:noinline
 func quernRow1Transpose(r *host2.Run, base, start, w, h int, tile *[32][33]float32, threadY int, in []float32) {
+	if threadY >= 0 && 1 <= 32-threadY {
+		row := (*[1][33]float32)(tile[threadY:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+//line memory.go:15:60000
+			x := base + threadX
+//line memory.go:16:60000
+			y := start
+//line memory.go:16:60000
+			if x < w && y < h {
+//line memory.go:17:60000
+				row[0][threadX] = in[y*w+x]
+//line memory.go:18:60000
+			}
+//line memory.go:19:60000
+		}
+//line memory.go:20:60000
+		return
+//line memory.go:21:60000
+	}
+//line memory.go:22:60000
 	for threadX := range 32 {
+//line memory.go:23:60000
 		r.ThreadIdx.X = threadX
 //line memory.go:15:60000
 		x := base + threadX
@@ -4138,8 +4460,9 @@ func quernRow1Transpose(r *host2.Run, base, start, w, h int, tile *[32][33]float
 }
 
 //go:noinline
-//line quern_gen.go:4142:1
+//line quern_gen.go:4464:1
 func quernRow2Transpose(r *host2.Run, base2, t2, h, w int, out []float32, tile *[32][33]float32, threadY int) {
+	row2 := (*[32][33]float32)(tile[0:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := base2 + threadX
@@ -4150,7 +4473,7 @@ func quernRow2Transpose(r *host2.Run, base2, t2, h, w int, out []float32, tile *
 //line memory.go:21:60000
 		if x < h && y < w {
 //line memory.go:22:60000
-			out[y*h+x] = tile[threadX][threadY]
+			out[y*h+x] = row2[threadX][threadY]
 //line memory.go:23:60000
 		}
 //line memory.go:24:60000
@@ -4158,7 +4481,7 @@ func quernRow2Transpose(r *host2.Run, base2, t2, h, w int, out []float32, tile *
 //line memory.go:25:60000
 }
 
-//line quern_gen.go:4162:1
+//line quern_gen.go:4485:1
 func quernPlainHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_histogram(t_, v0, v1) })
@@ -4174,6 +4497,16 @@ func quernHostHistogram(r *host2.Run) {
 	bins := host2.Dynamic[uint32](r, 0)
 	var iFirst int
 	size := gridX * dimX
+	size2 := len(x) - gridX*dimX*3 - dimX
+	size3 := gridX * dimX * 4
+	var at int
+	var at2 int
+	size4 := gridX * dimX * 1
+	var at3 int
+	size5 := gridX * dimX * 2
+	var at4 int
+	size6 := gridX * dimX * 3
+	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range dimZ {
@@ -4185,40 +4518,66 @@ func quernHostHistogram(r *host2.Run) {
 //line memory.go:36:60000
 		iFirst = blockX * dimX
 //line memory.go:37:60000
-		for ; iFirst < len(x); iFirst += size {
+		for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
 //line memory.go:38:60000
-			for threadZ := range dimZ {
+			at = iFirst
 //line memory.go:39:60000
-				for threadY := range dimY {
+			at2 = iFirst + size4
 //line memory.go:40:60000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			at3 = iFirst + size5
 //line memory.go:41:60000
-					quernRow2Histogram(r, iFirst, x, bins, dimX)
+			at4 = iFirst + size6
 //line memory.go:42:60000
-				}
+			for threadZ := range dimZ {
 //line memory.go:43:60000
-			}
+				for threadY := range dimY {
 //line memory.go:44:60000
-		}
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line memory.go:45:60000
-		for threadZ := range dimZ {
+					quernRow2Histogram(r, bins, x, at, at2, at3, at4, dimX)
 //line memory.go:46:60000
-			for threadY := range dimY {
+				}
 //line memory.go:47:60000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line memory.go:48:60000
-				quernRow3Histogram(r, dimX, bins, out)
-//line memory.go:49:60000
 			}
-//line memory.go:50:60000
+//line memory.go:48:60000
 		}
+//line memory.go:49:60000
+		iFirst2 = max(iFirst, blockX*dimX)
+//line memory.go:50:60000
+		for ; iFirst2 < len(x); iFirst2 += size {
 //line memory.go:51:60000
-	}
+			for threadZ := range dimZ {
 //line memory.go:52:60000
+				for threadY := range dimY {
+//line memory.go:53:60000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line memory.go:54:60000
+					quernRow3Histogram(r, iFirst2, x, bins, dimX)
+//line memory.go:55:60000
+				}
+//line memory.go:56:60000
+			}
+//line memory.go:57:60000
+		}
+//line memory.go:58:60000
+		for threadZ := range dimZ {
+//line memory.go:59:60000
+			for threadY := range dimY {
+//line memory.go:60:60000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line memory.go:61:60000
+				quernRow4Histogram(r, dimX, bins, out)
+//line memory.go:62:60000
+			}
+//line memory.go:63:60000
+		}
+//line memory.go:64:60000
+	}
+//line memory.go:65:60000
 }
 
 //go:noinline
-//line quern_gen.go:4222:1
+//line quern_gen.go:4581:1
 func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -4234,15 +4593,24 @@ func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:4238:1
-func quernRow2Histogram(r *host2.Run, iFirst int, x []uint8, bins []uint32, dimX int) {
-	count := max(0, min(dimX, len(x)-iFirst))
-	if iFirst >= 0 && count <= len(x)-iFirst {
-		row := x[iFirst:][:count]
+//line quern_gen.go:4597:1
+func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at, at2, at3, at4, dimX int) {
+	count := dimX
+	if at >= 0 && count <= len(x)-at && at2 >= 0 && count <= len(x)-at2 && at3 >= 0 && count <= len(x)-at3 && at4 >= 0 && count <= len(x)-at4 {
+		row := x[at:][:count]
+		row2 := x[at2:][:count]
+		row3 := x[at3:][:count]
+		row4 := x[at4:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 //line memory.go:37:60000
 			bins[int(row[threadX])%len(bins)] += 1
+//line memory.go:37:60000
+			bins[int(row2[threadX])%len(bins)] += 1
+//line memory.go:37:60000
+			bins[int(row3[threadX])%len(bins)] += 1
+//line memory.go:37:60000
+			bins[int(row4[threadX])%len(bins)] += 1
 //line memory.go:38:60000
 		}
 //line memory.go:39:60000
@@ -4253,10 +4621,49 @@ func quernRow2Histogram(r *host2.Run, iFirst int, x []uint8, bins []uint32, dimX
 	for threadX := range dimX {
 //line memory.go:42:60000
 		r.ThreadIdx.X = threadX
-//line memory.go:36:60000
-		if iFirst+threadX < len(x) {
 //line memory.go:37:60000
-			bins[int(x[iFirst+threadX])%len(bins)] += 1
+		bins[int(x[at+threadX])%len(bins)] += 1
+//line memory.go:37:60000
+		bins[int(x[at2+threadX])%len(bins)] += 1
+//line memory.go:37:60000
+		bins[int(x[at3+threadX])%len(bins)] += 1
+//line memory.go:37:60000
+		bins[int(x[at4+threadX])%len(bins)] += 1
+//line memory.go:38:60000
+	}
+//line memory.go:39:60000
+}
+
+//go:noinline
+//line quern_gen.go:4639:1
+func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dimX int) {
+	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
+		count2 := min(dimX, len(x)-iFirst2)
+		if count2 <= 0 {
+			return
+		}
+		if iFirst2 >= 0 && count2 <= len(x)-iFirst2 {
+			row5 := x[iFirst2:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+//line memory.go:37:60000
+				bins[int(row5[threadX])%len(bins)] += 1
+//line memory.go:38:60000
+			}
+//line memory.go:39:60000
+			return
+//line memory.go:40:60000
+		}
+//line memory.go:41:60000
+	}
+//line memory.go:42:60000
+	for threadX := range dimX {
+//line memory.go:43:60000
+		r.ThreadIdx.X = threadX
+//line memory.go:36:60000
+		if iFirst2+threadX < len(x) {
+//line memory.go:37:60000
+			bins[int(x[iFirst2+threadX])%len(bins)] += 1
 //line memory.go:38:60000
 		}
 //line memory.go:39:60000
@@ -4265,8 +4672,8 @@ func quernRow2Histogram(r *host2.Run, iFirst int, x []uint8, bins []uint32, dimX
 }
 
 //go:noinline
-//line quern_gen.go:4269:1
-func quernRow3Histogram(r *host2.Run, dimX int, bins, out []uint32) {
+//line quern_gen.go:4676:1
+func quernRow4Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line memory.go:40:60000
@@ -4280,7 +4687,7 @@ func quernRow3Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 //line memory.go:44:60000
 }
 
-//line quern_gen.go:4284:1
+//line quern_gen.go:4691:1
 func quernPlainExtent(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extent(t_, v0, v1, v2) })
@@ -4293,40 +4700,45 @@ func quernHostExtent(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Extent(r, base, x, low, high, dimX)
+				quernRow1Extent(r, base, x, low, high, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line memory.go:50:60000
-			kernel.AtomicMin(&low[0], row[threadX])
-//line memory.go:51:60000
-			kernel.AtomicMax(&high[0], row[threadX])
-//line memory.go:52:60000
+func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
+		if 0 < len(low) && base >= 0 && count <= len(x)-base && 0 < len(high) {
+			row := x[base:][:count]
+			for threadX := range count {
+//line memory.go:50:60000
+				kernel.AtomicMin(&low[0], row[threadX])
+//line memory.go:51:60000
+				kernel.AtomicMax(&high[0], row[threadX])
+//line memory.go:52:60000
+			}
 //line memory.go:53:60000
-		return
+			return
 //line memory.go:54:60000
-	}
+		}
 //line memory.go:55:60000
-	for threadX := range dimX {
+	}
 //line memory.go:56:60000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line memory.go:57:60000
+		r.ThreadIdx.X = threadX
+//line memory.go:58:60000
 		i := base + threadX
 //line memory.go:49:60000
 		if i < len(x) {
@@ -4341,7 +4753,7 @@ func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, dimX int) {
 //line memory.go:54:60000
 }
 
-//line quern_gen.go:4345:1
+//line quern_gen.go:4757:1
 func quernPlainMark(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint16](r, 0), host2.Slice[uint32](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_mark(t_, v0, v1, v2, v3) })
@@ -4356,50 +4768,56 @@ func quernHostMark(r *host2.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	c := uint32(1)
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Mark(r, base, x, c, set, left, odd, dimX)
+				quernRow1Mark(r, base, x, c, set, left, odd, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd []uint32, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line memory.go:61:60000
-			t1 := row[threadX] / 32
-//line memory.go:62:60000
-			t2 := c << (row[threadX] % 32)
-//line memory.go:63:60000
-			word := t1
-//line memory.go:64:60000
-			bit := t2
-//line memory.go:62:60000
-			kernel.AtomicOr(&set[word], bit)
-//line memory.go:63:60000
-			kernel.AtomicAnd(&left[word], ^bit)
-//line memory.go:64:60000
-			kernel.AtomicXor(&odd[word], bit)
-//line memory.go:65:60000
+func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd []uint32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line memory.go:61:60000
+				t1 := row[threadX] / 32
+//line memory.go:62:60000
+				t2 := c << (row[threadX] % 32)
+//line memory.go:63:60000
+				word := t1
+//line memory.go:64:60000
+				bit := t2
+//line memory.go:62:60000
+				kernel.AtomicOr(&set[word], bit)
+//line memory.go:63:60000
+				kernel.AtomicAnd(&left[word], ^bit)
+//line memory.go:64:60000
+				kernel.AtomicXor(&odd[word], bit)
+//line memory.go:65:60000
+			}
 //line memory.go:66:60000
-		return
+			return
 //line memory.go:67:60000
-	}
+		}
 //line memory.go:68:60000
-	for threadX := range dimX {
+	}
 //line memory.go:69:60000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line memory.go:70:60000
+		r.ThreadIdx.X = threadX
+//line memory.go:71
 		i := base + threadX
 //line memory.go:60:60000
 		if i < len(x) {
@@ -4424,7 +4842,7 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd 
 //line memory.go:67:60000
 }
 
-//line quern_gen.go:4428:1
+//line quern_gen.go:4846:1
 func quernPlainInsert(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_insert(t_, v0, v1, v2, v3) })
@@ -4439,63 +4857,70 @@ func quernHostInsert(r *host2.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	n := uint32(len(table))
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Insert(r, base, keys, n, table, newest, previous, dimX)
+				quernRow1Insert(r, base, keys, n, table, newest, previous, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []uint32, newest, previous []int32, dimX int) {
-	count := max(0, min(dimX, len(keys)-base))
-	if base >= 0 && count <= len(keys)-base && count <= len(previous)-base {
-		row := keys[base:][:count]
-		row2 := previous[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line memory.go:79:60000
-			for at := row[threadX] * 2654435769 % n; ; {
-//line memory.go:80:60000
-				if r.Halted() {
-//line memory.go:79:60000
-					r.Halt()
-//line memory.go:80:60000
-				}
-//line memory.go:80:60000
-				old := kernel.AtomicCompareAndSwap(&table[at], 0, row[threadX])
-//line memory.go:81:60000
-				old2 := old
-//line memory.go:81:60000
-				if old2 == 0 || old2 == row[threadX] {
-//line memory.go:82:60000
-					break
-//line memory.go:83:60000
-				}
-//line memory.go:84:60000
-				at = (at + 1) % n
-//line memory.go:85
-			}
-			old3 := kernel.AtomicExchange(&newest[0], int32(i))
-//line memory.go:87:60000
-			row2[threadX] = old3
-//line memory.go:88:60000
+func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []uint32, newest, previous []int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(keys)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(keys)-base && 0 < len(newest) && count <= len(previous)-base {
+			row := keys[base:][:count]
+			row2 := previous[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+//line memory.go:79:60000
+				for at := row[threadX] * 2654435769 % n; ; {
+//line memory.go:80:60000
+					if r.Halted() {
+//line memory.go:79:60000
+						r.Halt()
+//line memory.go:80:60000
+					}
+//line memory.go:80:60000
+					old := kernel.AtomicCompareAndSwap(&table[at], 0, row[threadX])
+//line memory.go:81:60000
+					old2 := old
+//line memory.go:81:60000
+					if old2 == 0 || old2 == row[threadX] {
+//line memory.go:82:60000
+						break
+//line memory.go:83:60000
+					}
+//line memory.go:84:60000
+					at = (at + 1) % n
+//line memory.go:85:60000
+				}
+//line memory.go:86
+				old3 := kernel.AtomicExchange(&newest[0], int32(i))
+//line memory.go:87:60000
+				row2[threadX] = old3
+//line memory.go:88:60000
+			}
 //line memory.go:89:60000
-		return
+			return
 //line memory.go:90:60000
-	}
+		}
 //line memory.go:91:60000
-	for threadX := range dimX {
+	}
 //line memory.go:92:60000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line memory.go:93:60000
+		r.ThreadIdx.X = threadX
+//line memory.go:94:60000
 		i := base + threadX
 //line memory.go:74
 		if i >= len(keys) {
@@ -4521,8 +4946,9 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 			}
 //line memory.go:84:60000
 			at = (at + 1) % n
-//line memory.go:85
+//line memory.go:85:60000
 		}
+//line memory.go:86
 		old3 := kernel.AtomicExchange(&newest[0], int32(i))
 //line memory.go:86
 		previous[i] = old3
@@ -4531,7 +4957,7 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 //line memory.go:88:60000
 }
 
-//line quern_gen.go:4535:1
+//line quern_gen.go:4961:1
 func quernPlainTake(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_take(t_, v0, v1) })
@@ -4543,40 +4969,45 @@ func quernHostTake(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Take(r, base, got, stock, dimX)
+				quernRow1Take(r, base, got, stock, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, dimX int) {
-	count := max(0, min(dimX, len(got)-base))
-	if base >= 0 && count <= len(got)-base {
-		row := got[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line memory.go:94:60000
-			old := kernel.AtomicSub(&stock[0], 1)
-//line memory.go:95:60000
-			row[threadX] = old > 0
-//line memory.go:96:60000
+func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(got)-base, width)
+		if count <= 0 {
+			return
 		}
+		if 0 < len(stock) && base >= 0 && count <= len(got)-base {
+			row := got[base:][:count]
+			for threadX := range count {
+//line memory.go:94:60000
+				old := kernel.AtomicSub(&stock[0], 1)
+//line memory.go:95:60000
+				row[threadX] = old > 0
+//line memory.go:96:60000
+			}
 //line memory.go:97:60000
-		return
+			return
 //line memory.go:98:60000
-	}
+		}
 //line memory.go:99:60000
-	for threadX := range dimX {
+	}
 //line memory.go:100:60000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line memory.go:101:60000
+		r.ThreadIdx.X = threadX
+//line memory.go:102:60000
 		i := base + threadX
 //line memory.go:93:60000
 		if i < len(got) {
@@ -4591,7 +5022,7 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, dimX int) 
 //line memory.go:97:60000
 }
 
-//line quern_gen.go:4595:1
+//line quern_gen.go:5026:1
 func quernPlainRelay(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[int64](r, 0), host2.Slice[int64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_relay(t_, v0, v1, v2, v3) })
@@ -4618,12 +5049,64 @@ func quernHostRelay(r *host2.Run) {
 
 //go:noinline
 func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []uint32, sums []int64, dimX int) {
+	count := min(dimX, 1)
+	if count <= 0 {
+		return
+	}
+	if 0 < len(ticket) {
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line memory.go:106
+			old := atomic.AddUint32(&ticket[0], 1) - c
+//line memory.go:107:60000
+			n := int(old)
+//line memory.go:107:60000
+			sum := x[n]
+//line memory.go:108:60000
+			if n > 0 {
+//line memory.go:109:60000
+				var loaded uint32
+//line memory.go:109:60000
+				for {
+//line memory.go:110:60000
+					if r.Halted() {
+//line memory.go:109:60000
+						r.Halt()
+//line memory.go:110:60000
+					}
+//line memory.go:109:60000
+					loaded = host2.Load(r, &ready[n-1])
+//line memory.go:110:60000
+					if !(loaded == 0) {
+//line memory.go:111:60000
+						break
+//line memory.go:112:60000
+					}
+//line memory.go:113:60000
+				}
+//line memory.go:111:60000
+				sum += sums[n-1]
+//line memory.go:112:60000
+			}
+//line memory.go:113:60000
+			sums[n] = sum
+//line memory.go:114:60000
+			kernel.StoreRelease(&ready[n], 1)
+//line memory.go:115:60000
+		}
+//line memory.go:116:60000
+		return
+//line memory.go:117:60000
+	}
+//line memory.go:118:60000
 	for threadX := range dimX {
+//line memory.go:119:60000
 		r.ThreadIdx.X = threadX
 //line memory.go:103:60000
 		if threadX > 0 {
-//line memory.go:104
+//line memory.go:104:60000
 			continue
+//line memory.go:105
 		}
 		old := atomic.AddUint32(&ticket[0], 1) - c
 //line memory.go:107:60000
@@ -4665,7 +5148,7 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 //line memory.go:116:60000
 }
 
-//line quern_gen.go:4669:1
+//line quern_gen.go:5152:1
 func quernPlainTotal(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[float64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_total(t_, v0, v1, v2, v3) })
@@ -4680,6 +5163,16 @@ func quernHostTotal(r *host2.Run) {
 	var kFirst int
 	sum := host2.Shared[[128]float64](r, 0)
 	size := gridX * 128
+	size2 := len(x) - gridX*128*3 - 128
+	size3 := gridX * 128 * 4
+	var at int
+	var at2 int
+	size4 := gridX * 128 * 1
+	var at3 int
+	size5 := gridX * 128 * 2
+	var at4 int
+	size6 := gridX * 128 * 3
+	var kFirst2 int
 	c := uint32(1)
 	last := host2.Shared[bool](r, 1)
 	for r.Next() {
@@ -4692,31 +5185,44 @@ func quernHostTotal(r *host2.Run) {
 				quernRow1Total(r, sum)
 			}
 		}
-		for ; kFirst < len(x); kFirst += size {
+		for ; 0 < size && size < 1099511627776 && 0 <= len(x) && kFirst < size2; kFirst += size3 {
+			at = kFirst
+			at2 = kFirst + size4
+			at3 = kFirst + size5
+			at4 = kFirst + size6
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Total(r, kFirst, x, sum)
+					quernRow2Total(r, sum, x, at, at2, at3, at4)
+				}
+			}
+		}
+		kFirst2 = max(kFirst, blockX*128)
+		for ; kFirst2 < len(x); kFirst2 += size {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow3Total(r, kFirst2, x, sum)
 				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow3Total(r, sum, partial, blockX, done, c, last, gridX)
+				quernRow4Total(r, sum, partial, blockX, done, c, last, gridX)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow4Total(r, last, gridX, partial, out)
+				quernRow5Total(r, last, gridX, partial, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:4720:1
+//line quern_gen.go:5226:1
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
 	row := (*[128]float64)(sum[0:])
 	for threadX := range 128 {
@@ -4726,29 +5232,91 @@ func quernRow1Total(r *host2.Run, sum *[128]float64) {
 }
 
 //go:noinline
-//line quern_gen.go:4730:1
-func quernRow2Total(r *host2.Run, kFirst int, x []float64, sum *[128]float64) {
-	if kFirst >= 0 && 128 <= len(x)-kFirst && len(x)-kFirst >= 128 {
+//line quern_gen.go:5236:1
+func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at, at2, at3, at4 int) {
+	if at >= 0 && 128 <= len(x)-at && at2 >= 0 && 128 <= len(x)-at2 && at3 >= 0 && 128 <= len(x)-at3 && at4 >= 0 && 128 <= len(x)-at4 {
 		row2 := (*[128]float64)(sum[0:])
-		row3 := (*[128]float64)(x[kFirst:])
+		row3 := (*[128]float64)(x[at:])
+		row4 := (*[128]float64)(x[at2:])
+		row5 := (*[128]float64)(x[at3:])
+		row6 := (*[128]float64)(x[at4:])
 		for threadX := range 128 {
 //line memory.go:126
 			row2[threadX] += row3[threadX]
+			row2[threadX] += row4[threadX]
+			row2[threadX] += row5[threadX]
+			row2[threadX] += row6[threadX]
 		}
 		return
 	}
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
+//line memory.go:126
+		sum[threadX] += x[at+threadX]
+//line memory.go:126
+		sum[threadX] += x[at2+threadX]
+//line memory.go:126
+		sum[threadX] += x[at3+threadX]
+//line memory.go:126
+		sum[threadX] += x[at4+threadX]
+	}
+}
+
+//go:noinline
+//line quern_gen.go:5267:1
+func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
+	if kFirst2 >= -1<<61 && kFirst2 <= 1<<61 {
+		count3 := min(len(x)-kFirst2, 128)
+		if count3 <= 0 {
+			return
+		}
+		if count3 <= 128 && kFirst2 >= 0 && count3 <= len(x)-kFirst2 {
+			row7 := sum[:count3]
+			row8 := x[kFirst2:][:count3]
+			for threadX := range count3 {
+//line memory.go:126
+				row7[threadX] += row8[threadX]
+			}
+			return
+		}
+	}
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
 //line memory.go:125
-		if kFirst+threadX < len(x) {
-			sum[threadX] += x[kFirst+threadX]
+		if kFirst2+threadX < len(x) {
+			sum[threadX] += x[kFirst2+threadX]
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:4751:1
-func quernRow3Total(r *host2.Run, sum *[128]float64, partial []float64, blockX int, done []uint32, c uint32, last *bool, gridX int) {
+//line quern_gen.go:5294:1
+func quernRow4Total(r *host2.Run, sum *[128]float64, partial []float64, blockX int, done []uint32, c uint32, last *bool, gridX int) {
+	firstX := 0
+	count4 := 1 - firstX
+	if count4 <= 0 {
+		return
+	}
+	if blockX >= 0 && blockX < len(partial) && 0 < len(done) {
+		for lane := range count4 {
+			threadX := firstX + lane
+			r.ThreadIdx.X = threadX
+//line memory.go:130
+			var s float64
+			for i := 0; i < 128; i++ {
+//line memory.go:131
+				v := sum[i]
+				s += v
+			}
+			partial[blockX] = s
+			kernel.Fence()
+			old := atomic.AddUint32(&done[0], 1) - c
+			*last = old == uint32(gridX-1)
+//line memory.go:137
+			kernel.Fence()
+		}
+		return
+	}
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 //line memory.go:129
@@ -4770,8 +5338,8 @@ func quernRow3Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 }
 
 //go:noinline
-//line quern_gen.go:4774:1
-func quernRow4Total(r *host2.Run, last *bool, gridX int, partial, out []float64) {
+//line quern_gen.go:5342:1
+func quernRow5Total(r *host2.Run, last *bool, gridX int, partial, out []float64) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 //line memory.go:140
@@ -4785,7 +5353,7 @@ func quernRow4Total(r *host2.Run, last *bool, gridX int, partial, out []float64)
 	}
 }
 
-//line quern_gen.go:4789:1
+//line quern_gen.go:5357:1
 func quernPlainSpread(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_spread(t_, v0, v1) })
@@ -4811,19 +5379,23 @@ func quernHostSpread(r *host2.Run) {
 
 //go:noinline
 func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint32, dimX int) {
-	count := max(0, min(dimX, len(saw)-base))
-	if base >= 0 && count <= len(saw)-base {
-		row := saw[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line memory.go:155
-			if blockX == 0 {
-				kernel.StoreRelaxed(&flag[0], 1)
-			}
-			loaded := host2.Load(r, &flag[0])
-			row[threadX] = loaded == 1
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(dimX, len(saw)-base)
+		if count <= 0 {
+			return
 		}
-		return
+		if 0 < len(flag) && base >= 0 && count <= len(saw)-base {
+			row := saw[base:][:count]
+			for threadX := range count {
+//line memory.go:155
+				if blockX == 0 {
+					kernel.StoreRelaxed(&flag[0], 1)
+				}
+				loaded := host2.Load(r, &flag[0])
+				row[threadX] = loaded == 1
+			}
+			return
+		}
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -4840,7 +5412,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 	}
 }
 
-//line quern_gen.go:4844:1
+//line quern_gen.go:5416:1
 func quernPlainRows(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_rows(t_, v0, v1) })
@@ -4893,48 +5465,75 @@ func quernHostRows(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4897:1
+//line quern_gen.go:5469:1
 func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float32, base int) {
+	if !(blockX < t1) {
+		return
+	}
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t3 := 4 * threadX
 		t5 := base + 4*threadX
-//line memory.go:169
-		if blockX < t1 {
-			t4 := row[0][t3:]
 //line memory.go:170
-			t6 := a[t5:]
+		t4 := row[0][t3:]
 //line memory.go:170
-			*(*[4]float32)(t4) = *(*[4]float32)(t6)
-		}
+		t6 := a[t5:]
+//line memory.go:170
+		*(*[4]float32)(t4) = *(*[4]float32)(t6)
 	}
 }
 
 //go:noinline
-//line quern_gen.go:4915:1
+//line quern_gen.go:5488:1
 func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, start int, a []float32) {
+	if !(next < t1) {
+		return
+	}
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t9 := 4 * threadX
-//line memory.go:175
-		if next < t1 {
-			t8 := 1 - stage
 //line memory.go:176
-			_ = row[t8]
+		t8 := 1 - stage
 //line memory.go:176
-			t10 := row[t8][t9:]
-			t11 := start + 4*threadX
+		_ = row[t8]
 //line memory.go:176
-			t12 := a[t11:]
+		t10 := row[t8][t9:]
+		t11 := start + 4*threadX
 //line memory.go:176
-			*(*[4]float32)(t10) = *(*[4]float32)(t12)
-		}
+		t12 := a[t11:]
+//line memory.go:176
+		*(*[4]float32)(t10) = *(*[4]float32)(t12)
 	}
 }
 
 //go:noinline
-//line quern_gen.go:4937:1
+//line quern_gen.go:5511:1
 func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32, y int) {
+	firstX := 0
+	count3 := 1 - firstX
+	if count3 <= 0 {
+		return
+	}
+	if y >= 0 && y < len(out) {
+		for lane := range count3 {
+			threadX := firstX + lane
+			r.ThreadIdx.X = threadX
+//line memory.go:182
+			var sum float32
+			t14 := stage
+//line memory.go:183
+			_ = row[t14]
+//line memory.go:183
+			t15 := row[t14]
+			for i := 0; i < 256; i++ {
+//line memory.go:183
+				v := t15[i]
+				sum += v
+			}
+			out[y] = sum
+		}
+		return
+	}
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line memory.go:181
@@ -4955,7 +5554,7 @@ func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32,
 	}
 }
 
-//line quern_gen.go:4959:1
+//line quern_gen.go:5558:1
 func quernPlainBlur(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blur(t_, v0, v1) })
@@ -4970,54 +5569,67 @@ func quernHostBlur(r *host2.Run) {
 		blockX := r.BlockIdx.X
 		first := max(blockX*256-4, 0)
 		base := blockX * 256
-		base2 := blockX*256 - first
-		base3 := blockX*256 - first - 1
+		base2 := blockX*256 - first - 1
+		base3 := blockX*256 - first
+		base4 := blockX*256 - first + 1
 		r.ThreadIdx = kernel.Dim3{}
 //line memory.go:201
 		t3 = part[:]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Blur(r, threadY, threadZ, t3, x, first)
+				same := threadY == 0 && threadZ == 0
+				quernRow1Blur(r, same, t3, x, first, threadY, threadZ)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Blur(r, base, x, out, part, first, base2, base3)
+				quernRow2Blur(r, base, x, out, part, first, base2, base3, base4)
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:4995:1
-func quernRow1Blur(r *host2.Run, threadY, threadZ int, t3, x []float32, first int) {
-	for threadX := range 256 {
+//line quern_gen.go:5596:1
+func quernRow1Blur(r *host2.Run, same bool, t3, x []float32, first, threadY, threadZ int) {
+	if !(threadY == 0 && threadZ == 0) {
+		return
+	}
+	firstX := 0
+	count := 1 - firstX
+	if count <= 0 {
+		return
+	}
+	for lane := range count {
+		threadX := firstX + lane
 		r.ThreadIdx.X = threadX
 //line memory.go:201
-		if threadX == 0 && threadY == 0 && threadZ == 0 {
-//line memory.go:201
-			copy(t3, x[first:])
-		}
+		copy(t3, x[first:])
 	}
 }
 
 //go:noinline
-//line quern_gen.go:5008:1
-func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32, first, base2, base3 int) {
-	if base >= 0 && 256 <= len(out)-base && base3 >= 0 && 258 <= 264-base3 {
-		row := (*[256]float32)(out[base:])
-		row2 := (*[258]float32)(part[base3:])
-		for threadX := range 256 {
-			i := base + threadX
-//line memory.go:203
-			if i > 0 && i < len(x)-1 {
-//line memory.go:205
-				row[threadX] = (row2[threadX] + row2[threadX+1] + row2[threadX+2]) / 3
-			}
+//line quern_gen.go:5615:1
+func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32, first, base2, base3, base4 int) {
+	if base >= -1<<61 && base <= 1<<61 && len(x)-1 >= -1<<61 && len(x)-1 <= 1<<61 {
+		firstX2 := max(1-base, 0)
+		count2 := min(len(x)-1-base, 256) - firstX2
+		if count2 <= 0 {
+			return
 		}
-		return
+		if base+firstX2 >= 0 && count2 <= len(out)-(base+firstX2) && base2+firstX2 >= 0 && count2 <= 264-(base2+firstX2) && base3+firstX2 >= 0 && count2 <= 264-(base3+firstX2) && base4+firstX2 >= 0 && count2 <= 264-(base4+firstX2) {
+			row := out[base+firstX2:][:count2]
+			row2 := part[base2+firstX2:][:count2]
+			row3 := part[base3+firstX2:][:count2]
+			row4 := part[base4+firstX2:][:count2]
+			for lane2 := range count2 {
+//line memory.go:205
+				row[lane2] = (row2[lane2] + row3[lane2] + row4[lane2]) / 3
+			}
+			return
+		}
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -5031,7 +5643,7 @@ func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32,
 	}
 }
 
-//line quern_gen.go:5035:1
+//line quern_gen.go:5647:1
 func quernPlainTimed(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[int64](r, 2), host2.Slice[int64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_timed(t_, v0, v1, v2, v3) })
@@ -5123,7 +5735,7 @@ func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds 
 	}
 }
 
-//line quern_gen.go:5127:1
+//line quern_gen.go:5739:1
 func quernPlainIncrement(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_increment(t_, v0) })
@@ -5131,36 +5743,43 @@ func quernPlainIncrement(r *host2.Run) {
 
 func quernHostIncrement(r *host2.Run) {
 	x := host2.Slice[int32](r, 0)
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Increment(r, base, x)
+				quernRow1Increment(r, base, x, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Increment(r *host2.Run, base int, x []int32) {
-	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
-		row := (*[256]int32)(x[base:])
-		for threadX := range 256 {
-//line options.go:11:70000
-			row[threadX]++
-//line options.go:12:70000
+func quernRow1Increment(r *host2.Run, base int, x []int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+//line options.go:11:70000
+				row[threadX]++
+//line options.go:12:70000
+			}
 //line options.go:13:70000
-		return
+			return
 //line options.go:14:70000
-	}
+		}
 //line options.go:15:70000
-	for threadX := range 256 {
+	}
 //line options.go:16:70000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line options.go:17:70000
+		r.ThreadIdx.X = threadX
+//line options.go:18:70000
 		i := base + threadX
 //line options.go:10:70000
 		if i < len(x) {
@@ -5173,7 +5792,7 @@ func quernRow1Increment(r *host2.Run, base int, x []int32) {
 //line options.go:14:70000
 }
 
-//line quern_gen.go:5177:1
+//line quern_gen.go:5796:1
 func quernPlainMagnitudes(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_magnitudes(t_, v0, v1, v2) })
@@ -5186,39 +5805,45 @@ func quernHostMagnitudes(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Magnitudes(r, base, out, x, y, dimX)
+				quernRow1Magnitudes(r, base, out, x, y, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, dimX int) {
-	count := max(0, min(dimX, len(out)-base))
-	if base >= 0 && count <= len(out)-base && count <= len(x)-base && count <= len(y)-base {
-		row := out[base:][:count]
-		row2 := x[base:][:count]
-		row3 := y[base:][:count]
-		for threadX := range count {
-//line options.go:20:70000
-			row[threadX] = float32(math.Sqrt(float64(row2[threadX]*row2[threadX] + row3[threadX]*row3[threadX])))
-//line options.go:21:70000
+func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(out)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(out)-base && count <= len(x)-base && count <= len(y)-base {
+			row := out[base:][:count]
+			row2 := x[base:][:count]
+			row3 := y[base:][:count]
+			for threadX := range count {
+//line options.go:20:70000
+				row[threadX] = float32(math.Sqrt(float64(row2[threadX]*row2[threadX] + row3[threadX]*row3[threadX])))
+//line options.go:21:70000
+			}
 //line options.go:22:70000
-		return
+			return
 //line options.go:23:70000
-	}
+		}
 //line options.go:24:70000
-	for threadX := range dimX {
+	}
 //line options.go:25:70000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line options.go:26:70000
+		r.ThreadIdx.X = threadX
+//line options.go:27:70000
 		i := base + threadX
 //line options.go:19:70000
 		if i < len(out) {
@@ -5231,7 +5856,7 @@ func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, dimX int) 
 //line options.go:23:70000
 }
 
-//line quern_gen.go:5235:1
+//line quern_gen.go:5860:1
 func quernPlainColumnSums(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_columnSums(t_, v0, v1, v2) })
@@ -5244,53 +5869,59 @@ func quernHostColumnSums(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ColumnSums(r, base, width, matrix, sums, dimX)
+				quernRow1ColumnSums(r, base, width, matrix, sums, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, dimX int) {
-	count := max(0, min(dimX, width-base))
-	if base >= 0 && width >= 0 && count <= len(sums)-base {
-		row := sums[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			col := base + threadX
-//line options.go:30:70000
-			var sum float32
-//line options.go:32:70000
-			for i := col; i < len(matrix); i += width {
-//line options.go:33:70000
-				if r.Halted() {
-//line options.go:32:70000
-					r.Halt()
-//line options.go:33:70000
-				}
-//line options.go:33:70000
-				sum += matrix[i]
-//line options.go:34:70000
-			}
-//line options.go:35:70000
-			row[threadX] = sum
-//line options.go:36:70000
+func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, width2 int) {
+	if base >= -1<<61 && base <= 1<<61 && width >= -1<<61 && width <= 1<<61 {
+		count := min(width-base, width2)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(sums)-base {
+			row := sums[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				col := base + threadX
+//line options.go:30:70000
+				var sum float32
+//line options.go:32:70000
+				for i := col; i < len(matrix); i += width {
+//line options.go:33:70000
+					if r.Halted() {
+//line options.go:32:70000
+						r.Halt()
+//line options.go:33:70000
+					}
+//line options.go:33:70000
+					sum += matrix[i]
+//line options.go:34:70000
+				}
+//line options.go:35:70000
+				row[threadX] = sum
+//line options.go:36:70000
+			}
 //line options.go:37:70000
-		return
+			return
 //line options.go:38:70000
-	}
+		}
 //line options.go:39:70000
-	for threadX := range dimX {
+	}
 //line options.go:40:70000
-		r.ThreadIdx.X = threadX
+	for threadX := range width2 {
 //line options.go:41:70000
+		r.ThreadIdx.X = threadX
+//line options.go:42:70000
 		col := base + threadX
 //line options.go:29:70000
 		if col < width {
@@ -5317,7 +5948,7 @@ func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, 
 //line options.go:38:70000
 }
 
-//line quern_gen.go:5321:1
+//line quern_gen.go:5952:1
 func quernPlainPolynomials(r *host2.Run) {
 	v0, v1 := host2.Value[[8]float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_polynomials(t_, v0, v1) })
@@ -5366,41 +5997,47 @@ func quernHostPolynomials(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5370:1
+//line quern_gen.go:6001:1
 func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX int) {
-	count := max(0, min(dimX, len(x)-iFirst))
-	if iFirst >= 0 && count <= len(x)-iFirst {
-		row := x[iFirst:][:count]
-		for threadX := range count {
-//line options.go:46:70000
-			var y float32
-//line options.go:49:70000
-			y = y*row[threadX] + c
-//line options.go:50:70000
-			y = y*row[threadX] + c2
-//line options.go:51:70000
-			y = y*row[threadX] + c3
-//line options.go:52:70000
-			y = y*row[threadX] + c4
-//line options.go:53:70000
-			y = y*row[threadX] + c5
-//line options.go:54:70000
-			y = y*row[threadX] + c6
-//line options.go:55:70000
-			y = y*row[threadX] + c7
-//line options.go:56:70000
-			y = y*row[threadX] + c8
-//line options.go:51:70000
-			row[threadX] = y
-//line options.go:52:70000
+	if iFirst >= -1<<61 && iFirst <= 1<<61 {
+		count := min(dimX, len(x)-iFirst)
+		if count <= 0 {
+			return
 		}
+		if iFirst >= 0 && count <= len(x)-iFirst {
+			row := x[iFirst:][:count]
+			for threadX := range count {
+//line options.go:46:70000
+				var y float32
+//line options.go:49:70000
+				y = y*row[threadX] + c
+//line options.go:50:70000
+				y = y*row[threadX] + c2
+//line options.go:51:70000
+				y = y*row[threadX] + c3
+//line options.go:52:70000
+				y = y*row[threadX] + c4
 //line options.go:53:70000
-		return
+				y = y*row[threadX] + c5
 //line options.go:54:70000
-	}
+				y = y*row[threadX] + c6
 //line options.go:55:70000
-	for threadX := range dimX {
+				y = y*row[threadX] + c7
 //line options.go:56:70000
+				y = y*row[threadX] + c8
+//line options.go:51:70000
+				row[threadX] = y
+//line options.go:52:70000
+			}
+//line options.go:53:70000
+			return
+//line options.go:54:70000
+		}
+//line options.go:55:70000
+	}
+//line options.go:56:70000
+	for threadX := range dimX {
+//line options.go:57:70000
 		r.ThreadIdx.X = threadX
 //line options.go:45:70000
 		if iFirst+threadX < len(x) {
@@ -5431,7 +6068,7 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, 
 //line options.go:54:70000
 }
 
-//line quern_gen.go:5435:1
+//line quern_gen.go:6072:1
 func quernPlainTrace(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_trace(t_, v0, v1) })
@@ -5457,30 +6094,36 @@ func quernHostTrace(r *host2.Run) {
 
 //go:noinline
 func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-			i := base + threadX
-//line output.go:9:80000
-			if row[threadX] > limit {
-//line output.go:10:80000
-				t2 := row[threadX]
-//line output.go:10:80000
-				host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
-//line output.go:11:80000
-			}
-//line output.go:12:80000
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(dimX, len(x)-base)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+				i := base + threadX
+//line output.go:9:80000
+				if row[threadX] > limit {
+//line output.go:10:80000
+					t2 := row[threadX]
+//line output.go:10:80000
+					host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
+//line output.go:11:80000
+				}
+//line output.go:12:80000
+			}
 //line output.go:13:80000
-		return
+			return
 //line output.go:14:80000
-	}
+		}
 //line output.go:15:80000
-	for threadX := range dimX {
+	}
 //line output.go:16:80000
-		r.ThreadIdx.X = threadX
+	for threadX := range dimX {
 //line output.go:17:80000
+		r.ThreadIdx.X = threadX
+//line output.go:18:80000
 		i := base + threadX
 //line output.go:9:80000
 		if i < len(x) && x[i] > limit {
@@ -5495,7 +6138,7 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int
 //line output.go:13:80000
 }
 
-//line quern_gen.go:5499:1
+//line quern_gen.go:6142:1
 func quernPlainRoots(r *host2.Run) {
 	v0 := host2.Slice[float64](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_roots(t_, v0) })
@@ -5506,44 +6149,50 @@ func quernHostRoots(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Roots(r, base, x, dimX)
+				quernRow1Roots(r, base, x, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Roots(r *host2.Run, base int, x []float64, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line output.go:19:80000
-			if !(row[threadX] >= 0) {
-//line output.go:19:80000
-				host2.Fail(r, "assertion failed: the input is not negative")
-//line output.go:20:80000
-			}
-//line output.go:20:80000
-			row[threadX] = math.Sqrt(row[threadX])
-//line output.go:21:80000
+func quernRow1Roots(r *host2.Run, base int, x []float64, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line output.go:19:80000
+				if !(row[threadX] >= 0) {
+//line output.go:19:80000
+					host2.Fail(r, "assertion failed: the input is not negative")
+//line output.go:20:80000
+				}
+//line output.go:20:80000
+				row[threadX] = math.Sqrt(row[threadX])
+//line output.go:21:80000
+			}
 //line output.go:22:80000
-		return
+			return
 //line output.go:23:80000
-	}
+		}
 //line output.go:24:80000
-	for threadX := range dimX {
+	}
 //line output.go:25:80000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line output.go:26:80000
+		r.ThreadIdx.X = threadX
+//line output.go:27:80000
 		i := base + threadX
 //line output.go:18:80000
 		if i < len(x) {
@@ -5562,7 +6211,7 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, dimX int) {
 //line output.go:23:80000
 }
 
-//line quern_gen.go:5566:1
+//line quern_gen.go:6215:1
 func quernPlainDecode(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_decode(t_, v0, v1) })
@@ -5574,49 +6223,55 @@ func quernHostDecode(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Decode(r, base, text, values, dimX)
+				quernRow1Decode(r, base, text, values, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, dimX int) {
-	count := max(0, min(dimX, len(text)-base))
-	if base >= 0 && count <= len(text)-base && count <= len(values)-base {
-		row := text[base:][:count]
-		row2 := values[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line output.go:32:80000
-			c := row[threadX]
-//line output.go:33:80000
-			if 48 <= c && c <= 57 {
-//line output.go:34:80000
-				row2[threadX] = int32(c - 48)
-//line output.go:35:80000
-			} else {
-//line output.go:36:80000
-				host2.Fail(r, "not a digit")
-//line output.go:37:80000
-			}
-//line output.go:38:80000
+func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(text)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(text)-base && count <= len(values)-base {
+			row := text[base:][:count]
+			row2 := values[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line output.go:32:80000
+				c := row[threadX]
+//line output.go:33:80000
+				if 48 <= c && c <= 57 {
+//line output.go:34:80000
+					row2[threadX] = int32(c - 48)
+//line output.go:35:80000
+				} else {
+//line output.go:36:80000
+					host2.Fail(r, "not a digit")
+//line output.go:37:80000
+				}
+//line output.go:38:80000
+			}
 //line output.go:39:80000
-		return
+			return
 //line output.go:40:80000
-	}
+		}
 //line output.go:41:80000
-	for threadX := range dimX {
+	}
 //line output.go:42:80000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line output.go:43:80000
+		r.ThreadIdx.X = threadX
+//line output.go:44:80000
 		i := base + threadX
 //line output.go:29:80000
 		if i >= len(text) {
@@ -5641,7 +6296,7 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, dimX 
 //line output.go:39:80000
 }
 
-//line quern_gen.go:5645:1
+//line quern_gen.go:6300:1
 func quernPlainPiHits(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[int](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_piHits(t_, v0, v1, v2) })
@@ -5654,76 +6309,82 @@ func quernHostPiHits(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PiHits(r, base, hits, seed, n, dimX)
+				quernRow1PiHits(r, base, hits, seed, n, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, dimX int) {
-	count2 := max(0, min(dimX, len(hits)-base))
-	if base >= 0 && count2 <= len(hits)-base {
-		row := hits[base:][:count2]
-		for threadX := range count2 {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-			t2 := uint64(i)
-//line random.go:14:90000
-			result0 := kernel.NewRandom(seed, t2)
-//line random.go:15:90000
-			random := result0
-//line random.go:15:90000
-			var count int32
-//line random.go:16:90000
-			for i2 := 0; i2 < n; i2++ {
-//line random.go:17:90000
-				if r.Halted() {
-//line random.go:16:90000
-					r.Halt()
-//line random.go:17:90000
-				}
-//line random.go:17:90000
-				result02 := random.Float32()
-//line random.go:18:90000
-				t6 := result02
-//line random.go:17:90000
-				result03 := random.Float32()
-//line random.go:18:90000
-				t8 := result03
-//line random.go:19:90000
-				x := t6
-//line random.go:20:90000
-				y := t8
-//line random.go:18:90000
-				if x*x+y*y < 1 {
-//line random.go:19:90000
-					count++
-//line random.go:20:90000
-				}
-//line random.go:21:90000
-			}
-//line random.go:22:90000
-			row[threadX] = count
-//line random.go:23:90000
+func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count2 := min(len(hits)-base, width)
+		if count2 <= 0 {
+			return
 		}
+		if base >= 0 && count2 <= len(hits)-base {
+			row := hits[base:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				t2 := uint64(i)
+//line random.go:14:90000
+				result0 := kernel.NewRandom(seed, t2)
+//line random.go:15:90000
+				random := result0
+//line random.go:15:90000
+				var count int32
+//line random.go:16:90000
+				for i2 := 0; i2 < n; i2++ {
+//line random.go:17:90000
+					if r.Halted() {
+//line random.go:16:90000
+						r.Halt()
+//line random.go:17:90000
+					}
+//line random.go:17:90000
+					result02 := random.Float32()
+//line random.go:18:90000
+					t6 := result02
+//line random.go:17:90000
+					result03 := random.Float32()
+//line random.go:18:90000
+					t8 := result03
+//line random.go:19:90000
+					x := t6
+//line random.go:20:90000
+					y := t8
+//line random.go:18:90000
+					if x*x+y*y < 1 {
+//line random.go:19:90000
+						count++
+//line random.go:20:90000
+					}
+//line random.go:21:90000
+				}
+//line random.go:22:90000
+				row[threadX] = count
+//line random.go:23:90000
+			}
 //line random.go:24:90000
-		return
+			return
 //line random.go:25:90000
-	}
+		}
 //line random.go:26:90000
-	for threadX := range dimX {
+	}
 //line random.go:27:90000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line random.go:28:90000
-		i := base + threadX
+		r.ThreadIdx.X = threadX
 //line random.go:29:90000
+		i := base + threadX
+//line random.go:30:90000
 		t2 := uint64(i)
 //line random.go:11:90000
 		if i >= len(hits) {
@@ -5772,7 +6433,7 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, dimX 
 //line random.go:24:90000
 }
 
-//line quern_gen.go:5776:1
+//line quern_gen.go:6437:1
 func quernPlainNoise(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_noise(t_, v0, v1, v2) })
@@ -5820,34 +6481,40 @@ func quernHostNoise(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5824:1
+//line quern_gen.go:6485:1
 func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX int) {
-	count := max(0, min(dimX, len(signal)-iFirst))
-	if iFirst >= 0 && count <= len(signal)-iFirst {
-		row := signal[iFirst:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line random.go:31:90000
-			t2 := uint64(iFirst + threadX)
-//line random.go:31:90000
-			result0 := kernel.NewRandom(seed, t2)
-//line random.go:32:90000
-			random := result0
-//line random.go:32:90000
-			x, _ := random.Normal()
-//line random.go:33:90000
-			x2 := x
-//line random.go:33:90000
-			row[threadX] += sigma * x2
-//line random.go:34:90000
+	if iFirst >= -1<<61 && iFirst <= 1<<61 {
+		count := min(dimX, len(signal)-iFirst)
+		if count <= 0 {
+			return
 		}
+		if iFirst >= 0 && count <= len(signal)-iFirst {
+			row := signal[iFirst:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line random.go:31:90000
+				t2 := uint64(iFirst + threadX)
+//line random.go:31:90000
+				result0 := kernel.NewRandom(seed, t2)
+//line random.go:32:90000
+				random := result0
+//line random.go:32:90000
+				x, _ := random.Normal()
+//line random.go:33:90000
+				x2 := x
+//line random.go:33:90000
+				row[threadX] += sigma * x2
+//line random.go:34:90000
+			}
 //line random.go:35:90000
-		return
+			return
 //line random.go:36:90000
-	}
+		}
 //line random.go:37:90000
-	for threadX := range dimX {
+	}
 //line random.go:38:90000
+	for threadX := range dimX {
+//line random.go:39:90000
 		r.ThreadIdx.X = threadX
 //line random.go:30:90000
 		if iFirst+threadX < len(signal) {
@@ -5870,7 +6537,7 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 //line random.go:36:90000
 }
 
-//line quern_gen.go:5874:1
+//line quern_gen.go:6541:1
 func quernPlainShuffledKeys(r *host2.Run) {
 	v0, v1 := host2.Value[[2]uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffledKeys(t_, v0, v1) })
@@ -5889,325 +6556,332 @@ func quernHostShuffledKeys(r *host2.Run) {
 	t6 := key[1]
 	c2 := uint32(3528531795)
 	c3 := uint32(3449720151)
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ShuffledKeys(r, base, keys, t1_1, t1_2, t1_3, t5, t6, c2, c3, dimX)
+				quernRow1ShuffledKeys(r, base, keys, t1_1, t1_2, t1_3, t5, t6, c2, c3, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1_3, t5, t6, c2, c3 uint32, dimX int) {
-	count := max(0, min(dimX, len(keys)-base))
-	if base >= 0 && count <= len(keys)-base {
-		row := keys[base:][:count]
-		for threadX := range count {
-			i := base + threadX
-			t1_0 := uint32(i)
-//line random.go:42:90000
-			a := t1_0
-//line random.go:43:90000
-			b := t1_1
-//line random.go:44:90000
-			c := t1_2
-//line random.go:45:90000
-			d := t1_3
-//line random.go:46:90000
-			k0 := t5
-//line random.go:47:90000
-			k1 := t6
-//line random.go:48:90000
-			t7 := a
-//line random.go:49:90000
-			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
-//line random.go:50:90000
-			lo0 := t7 * 3528531795
-//line random.go:51:90000
-			t8 := c
-//line random.go:52:90000
-			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
-//line random.go:53:90000
-			lo1 := t8 * 3449720151
-//line random.go:54:90000
-			t9 := hi1 ^ b ^ k0
-//line random.go:55:90000
-			t10 := lo1
-//line random.go:56:90000
-			t11 := hi0 ^ d ^ k1
-//line random.go:57:90000
-			t12 := lo0
-//line random.go:58:90000
-			a = t9
-//line random.go:59:90000
-			b = t10
-//line random.go:60:90000
-			c = t11
-//line random.go:61:90000
-			d = t12
-//line random.go:62:90000
-			k0 += 2654435769
-//line random.go:63:90000
-			k1 += 3144134277
-//line random.go:64:90000
-			t72 := a
-//line random.go:65:90000
-			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
-//line random.go:66:90000
-			lo02 := t72 * 3528531795
-//line random.go:67:90000
-			t82 := c
-//line random.go:68:90000
-			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
-//line random.go:69:90000
-			lo12 := t82 * 3449720151
-//line random.go:70:90000
-			t92 := hi12 ^ b ^ k0
-//line random.go:71
-			t102 := lo12
-//line random.go:72:90000
-			t112 := hi02 ^ d ^ k1
-//line random.go:73
-			t122 := lo02
-//line random.go:74:90000
-			a = t92
-//line random.go:75:90000
-			b = t102
-//line random.go:76:90000
-			c = t112
-//line random.go:77:90000
-			d = t122
-//line random.go:78:90000
-			k0 += 2654435769
-//line random.go:79:90000
-			k1 += 3144134277
-//line random.go:80:90000
-			t73 := a
-//line random.go:81:90000
-			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
-//line random.go:82:90000
-			lo03 := t73 * 3528531795
-//line random.go:83:90000
-			t83 := c
-//line random.go:84:90000
-			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
-//line random.go:85:90000
-			lo13 := t83 * 3449720151
-//line random.go:86:90000
-			t93 := hi13 ^ b ^ k0
-//line random.go:87:90000
-			t103 := lo13
-//line random.go:88:90000
-			t113 := hi03 ^ d ^ k1
-//line random.go:89:90000
-			t123 := lo03
-//line random.go:90:90000
-			a = t93
-//line random.go:91:90000
-			b = t103
-//line random.go:92:90000
-			c = t113
-//line random.go:93:90000
-			d = t123
-//line random.go:94:90000
-			k0 += 2654435769
-//line random.go:95:90000
-			k1 += 3144134277
-//line random.go:96:90000
-			t74 := a
-//line random.go:97:90000
-			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
-//line random.go:98:90000
-			lo04 := t74 * 3528531795
-//line random.go:99:90000
-			t84 := c
-//line random.go:100:90000
-			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
-//line random.go:101:90000
-			lo14 := t84 * 3449720151
-//line random.go:102:90000
-			t94 := hi14 ^ b ^ k0
-//line random.go:103:90000
-			t104 := lo14
-//line random.go:104:90000
-			t114 := hi04 ^ d ^ k1
-//line random.go:105:90000
-			t124 := lo04
-//line random.go:106:90000
-			a = t94
-//line random.go:107:90000
-			b = t104
-//line random.go:108:90000
-			c = t114
-//line random.go:109:90000
-			d = t124
-//line random.go:110:90000
-			k0 += 2654435769
-//line random.go:111:90000
-			k1 += 3144134277
-//line random.go:112:90000
-			t75 := a
-//line random.go:113:90000
-			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
-//line random.go:114:90000
-			lo05 := t75 * 3528531795
-//line random.go:115:90000
-			t85 := c
-//line random.go:116:90000
-			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
-//line random.go:117:90000
-			lo15 := t85 * 3449720151
-//line random.go:118:90000
-			t95 := hi15 ^ b ^ k0
-//line random.go:119:90000
-			t105 := lo15
-//line random.go:120:90000
-			t115 := hi05 ^ d ^ k1
-//line random.go:121
-			t125 := lo05
-			a = t95
-			b = t105
-//line random.go:124:90000
-			c = t115
-//line random.go:125:90000
-			d = t125
-//line random.go:126:90000
-			k0 += 2654435769
-//line random.go:127:90000
-			k1 += 3144134277
-//line random.go:128:90000
-			t76 := a
-//line random.go:129:90000
-			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
-//line random.go:130:90000
-			lo06 := t76 * 3528531795
-//line random.go:131:90000
-			t86 := c
-//line random.go:132:90000
-			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
-//line random.go:133:90000
-			lo16 := t86 * 3449720151
-//line random.go:134:90000
-			t96 := hi16 ^ b ^ k0
-//line random.go:135:90000
-			t106 := lo16
-//line random.go:136:90000
-			t116 := hi06 ^ d ^ k1
-//line random.go:137:90000
-			t126 := lo06
-//line random.go:138:90000
-			a = t96
-//line random.go:139:90000
-			b = t106
-//line random.go:140:90000
-			c = t116
-//line random.go:141:90000
-			d = t126
-//line random.go:142:90000
-			k0 += 2654435769
-//line random.go:143:90000
-			k1 += 3144134277
-//line random.go:144:90000
-			t77 := a
-//line random.go:145:90000
-			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
-//line random.go:146:90000
-			lo07 := t77 * 3528531795
-//line random.go:147:90000
-			t87 := c
-//line random.go:148:90000
-			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
-//line random.go:149:90000
-			lo17 := t87 * 3449720151
-//line random.go:150:90000
-			t97 := hi17 ^ b ^ k0
-//line random.go:151:90000
-			t107 := lo17
-//line random.go:152:90000
-			t117 := hi07 ^ d ^ k1
-//line random.go:153:90000
-			t127 := lo07
-//line random.go:154:90000
-			a = t97
-//line random.go:155:90000
-			b = t107
-//line random.go:156:90000
-			c = t117
-//line random.go:157:90000
-			d = t127
-//line random.go:158:90000
-			k0 += 2654435769
-//line random.go:159:90000
-			k1 += 3144134277
-//line random.go:160:90000
-			t78 := a
-//line random.go:161:90000
-			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
-//line random.go:162:90000
-			lo08 := t78 * 3528531795
-//line random.go:163:90000
-			t88 := c
-//line random.go:164:90000
-			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
-//line random.go:165:90000
-			t98 := hi18 ^ b ^ k0
-//line random.go:166
-			t118 := hi08 ^ d ^ k1
-			t128 := lo08
-			a = t98
-//line random.go:169:90000
-			c = t118
-//line random.go:170:90000
-			d = t128
-//line random.go:171:90000
-			k0 += 2654435769
-//line random.go:172:90000
-			k1 += 3144134277
-//line random.go:173:90000
-			t79 := a
-//line random.go:174:90000
-			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
-//line random.go:175:90000
-			t89 := c
-//line random.go:176:90000
-			lo18 := t89 * 3449720151
-//line random.go:177:90000
-			t108 := lo18
-//line random.go:178:90000
-			t119 := hi09 ^ d ^ k1
-//line random.go:179:90000
-			b = t108
-//line random.go:180:90000
-			c = t119
-//line random.go:181:90000
-			k0 += 2654435769
-//line random.go:182:90000
-			t810 := c
-//line random.go:183:90000
-			hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
-//line random.go:184:90000
-			t99 := hi19 ^ b ^ k0
-//line random.go:185:90000
-			a = t99
-//line random.go:186:90000
-			result0_0 := a
-//line random.go:187:90000
-			t4_0 := result0_0
-//line random.go:188:90000
-			row[threadX] = t4_0
-//line random.go:189:90000
+func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1_3, t5, t6, c2, c3 uint32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(keys)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(keys)-base {
+			row := keys[base:][:count]
+			for threadX := range count {
+				i := base + threadX
+				t1_0 := uint32(i)
+//line random.go:42:90000
+				a := t1_0
+//line random.go:43:90000
+				b := t1_1
+//line random.go:44:90000
+				c := t1_2
+//line random.go:45:90000
+				d := t1_3
+//line random.go:46:90000
+				k0 := t5
+//line random.go:47:90000
+				k1 := t6
+//line random.go:48:90000
+				t7 := a
+//line random.go:49:90000
+				hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+//line random.go:50:90000
+				lo0 := t7 * 3528531795
+//line random.go:51:90000
+				t8 := c
+//line random.go:52:90000
+				hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+//line random.go:53:90000
+				lo1 := t8 * 3449720151
+//line random.go:54:90000
+				t9 := hi1 ^ b ^ k0
+//line random.go:55:90000
+				t10 := lo1
+//line random.go:56:90000
+				t11 := hi0 ^ d ^ k1
+//line random.go:57:90000
+				t12 := lo0
+//line random.go:58:90000
+				a = t9
+//line random.go:59:90000
+				b = t10
+//line random.go:60:90000
+				c = t11
+//line random.go:61:90000
+				d = t12
+//line random.go:62:90000
+				k0 += 2654435769
+//line random.go:63:90000
+				k1 += 3144134277
+//line random.go:64:90000
+				t72 := a
+//line random.go:65:90000
+				hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+//line random.go:66:90000
+				lo02 := t72 * 3528531795
+//line random.go:67:90000
+				t82 := c
+//line random.go:68:90000
+				hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+//line random.go:69:90000
+				lo12 := t82 * 3449720151
+//line random.go:70:90000
+				t92 := hi12 ^ b ^ k0
+//line random.go:71:90000
+				t102 := lo12
+//line random.go:72:90000
+				t112 := hi02 ^ d ^ k1
+//line random.go:73
+				t122 := lo02
+//line random.go:74:90000
+				a = t92
+//line random.go:75:90000
+				b = t102
+//line random.go:76:90000
+				c = t112
+//line random.go:77:90000
+				d = t122
+//line random.go:78:90000
+				k0 += 2654435769
+//line random.go:79:90000
+				k1 += 3144134277
+//line random.go:80:90000
+				t73 := a
+//line random.go:81:90000
+				hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+//line random.go:82:90000
+				lo03 := t73 * 3528531795
+//line random.go:83:90000
+				t83 := c
+//line random.go:84:90000
+				hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+//line random.go:85:90000
+				lo13 := t83 * 3449720151
+//line random.go:86:90000
+				t93 := hi13 ^ b ^ k0
+//line random.go:87:90000
+				t103 := lo13
+//line random.go:88:90000
+				t113 := hi03 ^ d ^ k1
+//line random.go:89:90000
+				t123 := lo03
+//line random.go:90:90000
+				a = t93
+//line random.go:91:90000
+				b = t103
+//line random.go:92:90000
+				c = t113
+//line random.go:93:90000
+				d = t123
+//line random.go:94:90000
+				k0 += 2654435769
+//line random.go:95:90000
+				k1 += 3144134277
+//line random.go:96:90000
+				t74 := a
+//line random.go:97:90000
+				hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
+//line random.go:98:90000
+				lo04 := t74 * 3528531795
+//line random.go:99:90000
+				t84 := c
+//line random.go:100:90000
+				hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
+//line random.go:101:90000
+				lo14 := t84 * 3449720151
+//line random.go:102:90000
+				t94 := hi14 ^ b ^ k0
+//line random.go:103:90000
+				t104 := lo14
+//line random.go:104:90000
+				t114 := hi04 ^ d ^ k1
+//line random.go:105:90000
+				t124 := lo04
+//line random.go:106:90000
+				a = t94
+//line random.go:107:90000
+				b = t104
+//line random.go:108:90000
+				c = t114
+//line random.go:109:90000
+				d = t124
+//line random.go:110:90000
+				k0 += 2654435769
+//line random.go:111:90000
+				k1 += 3144134277
+//line random.go:112:90000
+				t75 := a
+//line random.go:113:90000
+				hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
+//line random.go:114:90000
+				lo05 := t75 * 3528531795
+//line random.go:115:90000
+				t85 := c
+//line random.go:116:90000
+				hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
+//line random.go:117:90000
+				lo15 := t85 * 3449720151
+//line random.go:118:90000
+				t95 := hi15 ^ b ^ k0
+//line random.go:119:90000
+				t105 := lo15
+//line random.go:120:90000
+				t115 := hi05 ^ d ^ k1
+//line random.go:121:90000
+				t125 := lo05
+//line random.go:122:90000
+				a = t95
+//line random.go:123:90000
+				b = t105
+//line random.go:124:90000
+				c = t115
+//line random.go:125:90000
+				d = t125
+//line random.go:126:90000
+				k0 += 2654435769
+//line random.go:127:90000
+				k1 += 3144134277
+//line random.go:128:90000
+				t76 := a
+//line random.go:129:90000
+				hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
+//line random.go:130:90000
+				lo06 := t76 * 3528531795
+//line random.go:131:90000
+				t86 := c
+//line random.go:132:90000
+				hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
+//line random.go:133:90000
+				lo16 := t86 * 3449720151
+//line random.go:134:90000
+				t96 := hi16 ^ b ^ k0
+//line random.go:135:90000
+				t106 := lo16
+//line random.go:136:90000
+				t116 := hi06 ^ d ^ k1
+//line random.go:137:90000
+				t126 := lo06
+//line random.go:138:90000
+				a = t96
+//line random.go:139:90000
+				b = t106
+//line random.go:140:90000
+				c = t116
+//line random.go:141:90000
+				d = t126
+//line random.go:142:90000
+				k0 += 2654435769
+//line random.go:143:90000
+				k1 += 3144134277
+//line random.go:144:90000
+				t77 := a
+//line random.go:145:90000
+				hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
+//line random.go:146:90000
+				lo07 := t77 * 3528531795
+//line random.go:147:90000
+				t87 := c
+//line random.go:148:90000
+				hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
+//line random.go:149:90000
+				lo17 := t87 * 3449720151
+//line random.go:150:90000
+				t97 := hi17 ^ b ^ k0
+//line random.go:151:90000
+				t107 := lo17
+//line random.go:152:90000
+				t117 := hi07 ^ d ^ k1
+//line random.go:153:90000
+				t127 := lo07
+//line random.go:154:90000
+				a = t97
+//line random.go:155:90000
+				b = t107
+//line random.go:156:90000
+				c = t117
+//line random.go:157:90000
+				d = t127
+//line random.go:158:90000
+				k0 += 2654435769
+//line random.go:159:90000
+				k1 += 3144134277
+//line random.go:160:90000
+				t78 := a
+//line random.go:161:90000
+				hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
+//line random.go:162:90000
+				lo08 := t78 * 3528531795
+//line random.go:163:90000
+				t88 := c
+//line random.go:164:90000
+				hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
+//line random.go:165:90000
+				t98 := hi18 ^ b ^ k0
+//line random.go:166:90000
+				t118 := hi08 ^ d ^ k1
+//line random.go:167
+				t128 := lo08
+				a = t98
+				c = t118
+//line random.go:170:90000
+				d = t128
+//line random.go:171:90000
+				k0 += 2654435769
+//line random.go:172:90000
+				k1 += 3144134277
+//line random.go:173:90000
+				t79 := a
+//line random.go:174:90000
+				hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
+//line random.go:175:90000
+				t89 := c
+//line random.go:176:90000
+				lo18 := t89 * 3449720151
+//line random.go:177:90000
+				t108 := lo18
+//line random.go:178:90000
+				t119 := hi09 ^ d ^ k1
+//line random.go:179:90000
+				b = t108
+//line random.go:180:90000
+				c = t119
+//line random.go:181:90000
+				k0 += 2654435769
+//line random.go:182:90000
+				t810 := c
+//line random.go:183:90000
+				hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
+//line random.go:184:90000
+				t99 := hi19 ^ b ^ k0
+//line random.go:185:90000
+				a = t99
+//line random.go:186:90000
+				result0_0 := a
+//line random.go:187:90000
+				t4_0 := result0_0
+//line random.go:188:90000
+				row[threadX] = t4_0
+//line random.go:189:90000
+			}
 //line random.go:190:90000
-		return
+			return
 //line random.go:191:90000
-	}
+		}
 //line random.go:192:90000
-	for threadX := range dimX {
+	}
 //line random.go:193
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		t1_0 := uint32(i)
@@ -6271,7 +6945,7 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1
 			lo12 := t82 * 3449720151
 //line random.go:70:90000
 			t92 := hi12 ^ b ^ k0
-//line random.go:71
+//line random.go:71:90000
 			t102 := lo12
 //line random.go:72:90000
 			t112 := hi02 ^ d ^ k1
@@ -6371,9 +7045,11 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1
 			t105 := lo15
 //line random.go:120:90000
 			t115 := hi05 ^ d ^ k1
-//line random.go:121
+//line random.go:121:90000
 			t125 := lo05
+//line random.go:122:90000
 			a = t95
+//line random.go:123:90000
 			b = t105
 //line random.go:124:90000
 			c = t115
@@ -6459,11 +7135,11 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1
 			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
 //line random.go:165:90000
 			t98 := hi18 ^ b ^ k0
-//line random.go:166
+//line random.go:166:90000
 			t118 := hi08 ^ d ^ k1
+//line random.go:167
 			t128 := lo08
 			a = t98
-//line random.go:169:90000
 			c = t118
 //line random.go:170:90000
 			d = t128
@@ -6510,7 +7186,7 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1
 //line random.go:45:90000
 }
 
-//line quern_gen.go:6514:1
+//line quern_gen.go:7190:1
 func quernPlainTensorProduct(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[Eight](r, 2), host2.Slice[Eight](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_tensorProduct(t_, v0, v1, v2, v3, v4) })
@@ -6716,7 +7392,7 @@ func quernHostTensorProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:6720:1
+//line quern_gen.go:7396:1
 func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first int) {
 	sumsRow := sumss[first:][:128]
 	for threadX := range 128 {
@@ -6729,7 +7405,7 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6733:1
+//line quern_gen.go:7409:1
 func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -6751,7 +7427,7 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, f
 }
 
 //go:noinline
-//line quern_gen.go:6755:1
+//line quern_gen.go:7431:1
 func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
 	givenRow := givens[first3:][:128]
 	for threadX := range 128 {
@@ -6771,7 +7447,7 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 i
 }
 
 //go:noinline
-//line quern_gen.go:6775:1
+//line quern_gen.go:7451:1
 func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
 	wordRow := words[first4:][:128]
 	wordRow2 := words2[first4:][:128]
@@ -6803,7 +7479,7 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, wo
 }
 
 //go:noinline
-//line quern_gen.go:6807:1
+//line quern_gen.go:7483:1
 func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first5:][:128]
 	faRow := fas[first5:][:128]
@@ -6842,7 +7518,7 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6846:1
+//line quern_gen.go:7522:1
 func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first6:][:128]
 	faRow := fas[first6:][:128]
@@ -6879,7 +7555,7 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6883:1
+//line quern_gen.go:7559:1
 func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
 	sumsRow := sumss[first7:][:128]
 	sumRow5 := sums6[first7:][:128]
@@ -6900,7 +7576,7 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:6904:1
+//line quern_gen.go:7580:1
 func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
 	sumsRow := sumss[first8:][:128]
 	for threadX := range 128 {
@@ -6965,7 +7641,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:36:100000
 }
 
-//line quern_gen.go:6969:1
+//line quern_gen.go:7645:1
 func quernPlainSimilarities(r *host2.Run) {
 	v0, v1 := host2.Slice[[16]int8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_similarities(t_, v0, v1) })
@@ -7118,26 +7794,20 @@ func quernHostSimilarities(r *host2.Run) {
 //line tensor.go:71:100000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tensor.go:72:100000
-				for i := 0; i < 4; i++ {
+				first8 := (threadZ*1 + threadY) * 32
 //line tensor.go:73:100000
-					first8 := (threadZ*1 + threadY) * 32
+				quernRow8Similarities(r, lefts, first8, rights, c)
 //line tensor.go:74:100000
-					start := i >> 1 << 3
-//line tensor.go:75:100000
-					quernRow8Similarities(r, lefts, first8, rights, start, i, c)
-//line tensor.go:76:100000
-				}
-//line tensor.go:77:100000
 			}
-//line tensor.go:78:100000
+//line tensor.go:75:100000
 		}
-//line tensor.go:79:100000
+//line tensor.go:76:100000
 	}
-//line tensor.go:80:100000
+//line tensor.go:77:100000
 }
 
 //go:noinline
-//line quern_gen.go:7141:1
+//line quern_gen.go:7811:1
 func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
@@ -7154,7 +7824,7 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7158:1
+//line quern_gen.go:7828:1
 func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -7168,7 +7838,7 @@ func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vect
 }
 
 //go:noinline
-//line quern_gen.go:7172:1
+//line quern_gen.go:7842:1
 func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
@@ -7187,7 +7857,7 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[
 }
 
 //go:noinline
-//line quern_gen.go:7191:1
+//line quern_gen.go:7861:1
 func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
@@ -7218,7 +7888,7 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, wor
 }
 
 //go:noinline
-//line quern_gen.go:7222:1
+//line quern_gen.go:7892:1
 func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
@@ -7257,7 +7927,7 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7261:1
+//line quern_gen.go:7931:1
 func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
@@ -7296,7 +7966,7 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 }
 
 //go:noinline
-//line quern_gen.go:7300:1
+//line quern_gen.go:7970:1
 func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
@@ -7325,40 +7995,51 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7329:1
-func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], start, i int, c []int32) {
+//line quern_gen.go:7999:1
+func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], c []int32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
-		result0 := (threadX+first8)&31>>2 + start
-		result02 := (threadX+first8)&31&3<<1 + i&1
+		at2 := (threadX + first8) & 31 & 3 << 1
+//line tensor.go:57:100000
+		for i := 0; i < 4; i++ {
 //line tensor.go:58:100000
-		at2 := result0*16 + result02
+			t33 := i
 //line tensor.go:59:100000
-		t38 := at2
-//line tensor.go:59:100000
-		_ = c[t38]
+			result0 := (threadX+first8)&31>>2 + t33>>1<<3
 //line tensor.go:60:100000
-		t40 := at2 + 8
-//line tensor.go:59:100000
-		_ = c[t40]
-//line tensor.go:59:100000
-		t41 := left[i]
-//line tensor.go:59:100000
-		t42 := right[i]
-//line tensor.go:59:100000
-		c[t38] = t41
-//line tensor.go:59:100000
-		c[t40] = t42
-//line tensor.go:60:100000
-	}
+			t35 := i
 //line tensor.go:61:100000
+			result02 := at2 + t35&1
+//line tensor.go:62:100000
+			at3 := result0*16 + result02
+//line tensor.go:59:100000
+			t38 := at3
+//line tensor.go:59:100000
+			_ = c[t38]
+//line tensor.go:60:100000
+			t40 := at3 + 8
+//line tensor.go:59:100000
+			_ = c[t40]
+//line tensor.go:59:100000
+			t41 := left[i]
+//line tensor.go:59:100000
+			t42 := right[i]
+//line tensor.go:59:100000
+			c[t38] = t41
+//line tensor.go:59:100000
+			c[t40] = t42
+//line tensor.go:60:100000
+		}
+//line tensor.go:61:100000
+	}
+//line tensor.go:62:100000
 }
 
-//line quern_gen.go:7362:1
+//line quern_gen.go:8043:1
 func quernPlainMoments(r *host2.Run) {
 	v0, v1 := host2.Slice[[2][8]kernel.Float16](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_moments(t_, v0, v1) })
@@ -7510,26 +8191,20 @@ func quernHostMoments(r *host2.Run) {
 //line tensor.go:94:100000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tensor.go:95:100000
-				for i := 0; i < 4; i++ {
+				first8 := (threadZ*1 + threadY) * 32
 //line tensor.go:96:100000
-					first8 := (threadZ*1 + threadY) * 32
+				quernRow8Moments(r, lefts, first8, rights, c)
 //line tensor.go:97:100000
-					start := i >> 1 << 3
-//line tensor.go:98:100000
-					quernRow8Moments(r, lefts, first8, rights, start, i, c)
-//line tensor.go:99:100000
-				}
-//line tensor.go:100:100000
 			}
-//line tensor.go:101:100000
+//line tensor.go:98:100000
 		}
-//line tensor.go:102:100000
+//line tensor.go:99:100000
 	}
-//line tensor.go:103:100000
+//line tensor.go:100:100000
 }
 
 //go:noinline
-//line quern_gen.go:7533:1
+//line quern_gen.go:8208:1
 func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
@@ -7546,7 +8221,7 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 }
 
 //go:noinline
-//line quern_gen.go:7550:1
+//line quern_gen.go:8225:1
 func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -7560,7 +8235,7 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, 
 }
 
 //go:noinline
-//line quern_gen.go:7564:1
+//line quern_gen.go:8239:1
 func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
@@ -7579,7 +8254,7 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, til
 }
 
 //go:noinline
-//line quern_gen.go:7583:1
+//line quern_gen.go:8258:1
 func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
@@ -7610,7 +8285,7 @@ func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, 
 }
 
 //go:noinline
-//line quern_gen.go:7614:1
+//line quern_gen.go:8289:1
 func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
@@ -7649,7 +8324,7 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 
 }
 
 //go:noinline
-//line quern_gen.go:7653:1
+//line quern_gen.go:8328:1
 func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
@@ -7688,7 +8363,7 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6
 }
 
 //go:noinline
-//line quern_gen.go:7692:1
+//line quern_gen.go:8367:1
 func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
@@ -7717,40 +8392,51 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 }
 
 //go:noinline
-//line quern_gen.go:7721:1
-func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], start, i int, c []float32) {
+//line quern_gen.go:8396:1
+func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], c []float32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
-		result0 := (threadX+first8)&31>>2 + start
-		result02 := (threadX+first8)&31&3<<1 + i&1
+		at2 := (threadX + first8) & 31 & 3 << 1
+//line tensor.go:80:100000
+		for i := 0; i < 4; i++ {
 //line tensor.go:81:100000
-		at2 := result0*16 + result02
+			t33 := i
 //line tensor.go:82:100000
-		t38 := at2
-//line tensor.go:82:100000
-		_ = c[t38]
+			result0 := (threadX+first8)&31>>2 + t33>>1<<3
 //line tensor.go:83:100000
-		t40 := at2 + 8
-//line tensor.go:82:100000
-		_ = c[t40]
-//line tensor.go:82:100000
-		t41 := left[i]
-//line tensor.go:82:100000
-		t42 := right[i]
-//line tensor.go:82:100000
-		c[t38] = t41
-//line tensor.go:82:100000
-		c[t40] = t42
-//line tensor.go:83:100000
-	}
+			t35 := i
 //line tensor.go:84:100000
+			result02 := at2 + t35&1
+//line tensor.go:85:100000
+			at3 := result0*16 + result02
+//line tensor.go:82:100000
+			t38 := at3
+//line tensor.go:82:100000
+			_ = c[t38]
+//line tensor.go:83:100000
+			t40 := at3 + 8
+//line tensor.go:82:100000
+			_ = c[t40]
+//line tensor.go:82:100000
+			t41 := left[i]
+//line tensor.go:82:100000
+			t42 := right[i]
+//line tensor.go:82:100000
+			c[t38] = t41
+//line tensor.go:82:100000
+			c[t40] = t42
+//line tensor.go:83:100000
+		}
+//line tensor.go:84:100000
+	}
+//line tensor.go:85:100000
 }
 
-//line quern_gen.go:7754:1
+//line quern_gen.go:8440:1
 func quernPlainSmallProduct(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_smallProduct(t_, v0, v1, v2) })
@@ -7895,7 +8581,7 @@ func quernHostSmallProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7899:1
+//line quern_gen.go:8585:1
 func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
 	sumRow := sums[first:][:32]
 	for threadX := range 32 {
@@ -7908,7 +8594,7 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:7912:1
+//line quern_gen.go:8598:1
 func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
 	faRow := fas[first2:][:32]
 	for threadX := range 32 {
@@ -7948,7 +8634,7 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 }
 
 //go:noinline
-//line quern_gen.go:7952:1
+//line quern_gen.go:8638:1
 func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
 	sumRow := sums[first3:][:32]
 	faRow := fas[first3:][:32]
@@ -8003,7 +8689,7 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8007:1
+//line quern_gen.go:8693:1
 func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := sums[first4:][:32]
 	sumRow2 := sums2[first4:][:32]
@@ -8024,7 +8710,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8028:1
+//line quern_gen.go:8714:1
 func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
 	sumRow := sums[first5:][:32]
 	for threadX := range 32 {
@@ -8059,7 +8745,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 //line tensor.go:101:100000
 }
 
-//line quern_gen.go:8063:1
+//line quern_gen.go:8749:1
 func quernPlainZoom(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[float32](r, 0), host2.Value[kernel.Texture2D[float32]](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_zoom(t_, v0, v1, v2, v3, v4) })
@@ -8076,7 +8762,7 @@ func quernHostZoom(r *host2.Run) {
 	dimZ := r.BlockDim.Z
 	value := float32(w) / 2
 	value2 := float32(h) / 2
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
@@ -8088,47 +8774,56 @@ func quernHostZoom(r *host2.Run) {
 				value3 := (float32(y) + 0.5 - value2) / factor
 				start := y * w
 				start2 := y*w + base
-				quernRow1Zoom(r, base, w, y, h, image, value, factor, value3, out, start, dimX, start2)
+				quernRow1Zoom(r, base, w, y, h, image, value, factor, value3, out, start, width, start2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float32], value, factor, value3 float32, out []float32, start, dimX, start2 int) {
-	count := max(0, min(dimX, w-base))
-	if base >= 0 && w >= 0 && y < h && start2 >= 0 && count <= len(out)-start2 {
-		row := out[start2:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			x := base + threadX
-//line texture.go:13:110000
-			result0 := image.Width()
-//line texture.go:14:110000
-			u := float32(result0)/2 + (float32(x)+0.5-value)/factor
-//line texture.go:14:110000
-			result02 := image.Height()
-//line texture.go:15:110000
-			v := float32(result02)/2 + value3
-//line texture.go:15:110000
-			t3 := u
-//line texture.go:16:110000
-			t4 := v
-//line texture.go:15:110000
-			result := image.Sample(t3, t4)
-//line texture.go:16:110000
-			row[threadX] = result
-//line texture.go:17:110000
-		}
-//line texture.go:18:110000
+func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float32], value, factor, value3 float32, out []float32, start, width, start2 int) {
+	if !(y < h) {
 		return
-//line texture.go:19:110000
 	}
+	if base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
+		count := min(w-base, width)
+		if count <= 0 {
+			return
+		}
+		if start2 >= 0 && count <= len(out)-start2 {
+			row := out[start2:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				x := base + threadX
+//line texture.go:13:110000
+				result0 := image.Width()
+//line texture.go:14:110000
+				u := float32(result0)/2 + (float32(x)+0.5-value)/factor
+//line texture.go:14:110000
+				result02 := image.Height()
+//line texture.go:15:110000
+				v := float32(result02)/2 + value3
+//line texture.go:15:110000
+				t3 := u
+//line texture.go:16:110000
+				t4 := v
+//line texture.go:15:110000
+				result := image.Sample(t3, t4)
+//line texture.go:16:110000
+				row[threadX] = result
+//line texture.go:17:110000
+			}
+//line texture.go:18:110000
+			return
+//line texture.go:19:110000
+		}
 //line texture.go:20:110000
-	for threadX := range dimX {
+	}
 //line texture.go:21:110000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line texture.go:22:110000
+		r.ThreadIdx.X = threadX
+//line texture.go:23:110000
 		x := base + threadX
 //line texture.go:10:110000
 		if x >= w || y >= h {
@@ -8157,7 +8852,7 @@ func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float
 //line texture.go:17:110000
 }
 
-//line quern_gen.go:8161:1
+//line quern_gen.go:8856:1
 func quernPlainEdges(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Texture2D[float32]](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_edges(t_, v0, v1) })
@@ -8169,7 +8864,7 @@ func quernHostEdges(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
@@ -8178,15 +8873,15 @@ func quernHostEdges(r *host2.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				quernRow1Edges(r, image, base, y, out, dimX)
+				quernRow1Edges(r, image, base, y, out, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, out []float32, dimX int) {
-	for threadX := range dimX {
+func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, out []float32, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t5 := x + 1
@@ -8220,7 +8915,7 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, 
 //line texture.go:27:110000
 }
 
-//line quern_gen.go:8224:1
+//line quern_gen.go:8919:1
 func quernPlainAddHalves(r *host2.Run) {
 	v0, v1 := host2.Slice[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_addHalves(t_, v0, v1) })
@@ -8232,44 +8927,50 @@ func quernHostAddHalves(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddHalves(r, base, x, y, dimX)
+				quernRow1AddHalves(r, base, x, y, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, dimX int) {
-	count := max(0, min(dimX, len(x)-base, len(y)-base))
-	if base >= 0 && count <= len(y)-base && count <= len(x)-base {
-		row := y[base:][:count]
-		row2 := x[base:][:count]
-		for threadX := range count {
-//line types.go:14:120000
-			t1 := row[threadX]
-//line types.go:15:120000
-			x2 := row2[threadX]
-//line types.go:16:120000
-			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-//line types.go:17:120000
-			row[threadX] = result0
-//line types.go:18:120000
+func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, len(y)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(y)-base && count <= len(x)-base {
+			row := y[base:][:count]
+			row2 := x[base:][:count]
+			for threadX := range count {
+//line types.go:14:120000
+				t1 := row[threadX]
+//line types.go:15:120000
+				x2 := row2[threadX]
+//line types.go:16:120000
+				result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
+//line types.go:17:120000
+				row[threadX] = result0
+//line types.go:18:120000
+			}
 //line types.go:19:120000
-		return
+			return
 //line types.go:20:120000
-	}
+		}
 //line types.go:21:120000
-	for threadX := range dimX {
+	}
 //line types.go:22:120000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line types.go:23:120000
+		r.ThreadIdx.X = threadX
+//line types.go:24:120000
 		i := base + threadX
 //line types.go:13:120000
 		if i < len(x) && i < len(y) {
@@ -8288,7 +8989,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, dimX int)
 //line types.go:17:120000
 }
 
-//line quern_gen.go:8292:1
+//line quern_gen.go:8993:1
 func quernPlainNorm(r *host2.Run) {
 	v0, v1 := host2.Slice[[64]kernel.BFloat16](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_norm(t_, v0, v1) })
@@ -8300,53 +9001,59 @@ func quernHostNorm(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Norm(r, base, rows, out, dimX)
+				quernRow1Norm(r, base, rows, out, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []kernel.BFloat16, dimX int) {
-	count := max(0, min(dimX, len(rows)-base, len(out)-base))
-	if base >= 0 && count <= len(rows)-base && count <= len(out)-base {
-		row := rows[base:][:count]
-		row2 := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line types.go:23:120000
-			var sum float32
-//line types.go:24:120000
-			_ = row[threadX]
-//line types.go:25:120000
-			t3 := row[threadX]
-//line types.go:26:120000
-			for i2 := 0; i2 < 64; i2++ {
-//line types.go:24:120000
-				x := t3[i2]
-//line types.go:25:120000
-				sum += x.Float32() * x.Float32()
-//line types.go:26:120000
-			}
-//line types.go:27:120000
-			row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum))))
-//line types.go:28:120000
+func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []kernel.BFloat16, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(out)-base, len(rows)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(rows)-base && count <= len(out)-base {
+			row := rows[base:][:count]
+			row2 := out[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line types.go:23:120000
+				var sum float32
+//line types.go:24:120000
+				_ = row[threadX]
+//line types.go:25:120000
+				t3 := row[threadX]
+//line types.go:26:120000
+				for i2 := 0; i2 < 64; i2++ {
+//line types.go:24:120000
+					x := t3[i2]
+//line types.go:25:120000
+					sum += x.Float32() * x.Float32()
+//line types.go:26:120000
+				}
+//line types.go:27:120000
+				row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum))))
+//line types.go:28:120000
+			}
 //line types.go:29:120000
-		return
+			return
 //line types.go:30:120000
-	}
+		}
 //line types.go:31:120000
-	for threadX := range dimX {
+	}
 //line types.go:32:120000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line types.go:33:120000
+		r.ThreadIdx.X = threadX
+//line types.go:34:120000
 		i := base + threadX
 //line types.go:22:120000
 		if i < len(rows) && i < len(out) {
@@ -8373,7 +9080,7 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 //line types.go:30:120000
 }
 
-//line quern_gen.go:8377:1
+//line quern_gen.go:9084:1
 func quernPlainLimitHalves(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_limitHalves(t_, v0, v1) })
@@ -8385,61 +9092,67 @@ func quernHostLimitHalves(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LimitHalves(r, base, x, limit, dimX)
+				quernRow1LimitHalves(r, base, x, limit, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kernel.Float16, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-//line types.go:40:120000
-			x2 := row[threadX]
-//line types.go:41:120000
-			result0 := x2.Bits()&32767 > 31744
-//line types.go:42:120000
-			if result0 {
-//line types.go:41:120000
-				row[threadX] = kernel.Float16FromBits(0x0000)
-//line types.go:42:120000
-			} else {
-//line types.go:42:120000
-				x3 := row[threadX]
-//line types.go:43:120000
-				result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
-//line types.go:44:120000
-				t3 := result02
-//line types.go:45:120000
-				result03 := limit.Float32() < t3.Float32()
-//line types.go:46:120000
-				if result03 {
-//line types.go:43:120000
-					row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32()))))
-//line types.go:44:120000
-				}
-//line types.go:45:120000
-			}
-//line types.go:46:120000
+func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kernel.Float16, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+//line types.go:40:120000
+				x2 := row[threadX]
+//line types.go:41:120000
+				result0 := x2.Bits()&32767 > 31744
+//line types.go:42:120000
+				if result0 {
+//line types.go:41:120000
+					row[threadX] = kernel.Float16FromBits(0x0000)
+//line types.go:42:120000
+				} else {
+//line types.go:42:120000
+					x3 := row[threadX]
+//line types.go:43:120000
+					result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
+//line types.go:44:120000
+					t3 := result02
+//line types.go:45:120000
+					result03 := limit.Float32() < t3.Float32()
+//line types.go:46:120000
+					if result03 {
+//line types.go:43:120000
+						row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32()))))
+//line types.go:44:120000
+					}
+//line types.go:45:120000
+				}
+//line types.go:46:120000
+			}
 //line types.go:47:120000
-		return
+			return
 //line types.go:48:120000
-	}
+		}
 //line types.go:49:120000
-	for threadX := range dimX {
+	}
 //line types.go:50:120000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line types.go:51:120000
+		r.ThreadIdx.X = threadX
+//line types.go:52:120000
 		i := base + threadX
 //line types.go:36:120000
 		if i >= len(x) {
@@ -8478,7 +9191,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 //line types.go:47:120000
 }
 
-//line quern_gen.go:8482:1
+//line quern_gen.go:9195:1
 func quernPlainScaleAny_float32(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_float32(t_, v0, v1) })
@@ -8490,42 +9203,48 @@ func quernHostScaleAny_float32(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ScaleAny_float32(r, base, x, a, dimX)
+				quernRow1ScaleAny_float32(r, base, x, a, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line types.go:57:120000
-			t2 := row[threadX]
-//line types.go:57:120000
-			result0 := scaled[float32](a, t2)
-//line types.go:58:120000
-			row[threadX] = result0
-//line types.go:59:120000
+func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line types.go:57:120000
+				t2 := row[threadX]
+//line types.go:57:120000
+				result0 := scaled[float32](a, t2)
+//line types.go:58:120000
+				row[threadX] = result0
+//line types.go:59:120000
+			}
 //line types.go:60:120000
-		return
+			return
 //line types.go:61:120000
-	}
+		}
 //line types.go:62:120000
-	for threadX := range dimX {
+	}
 //line types.go:63:120000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line types.go:64:120000
+		r.ThreadIdx.X = threadX
+//line types.go:65:120000
 		i := base + threadX
 //line types.go:56:120000
 		if i < len(x) {
@@ -8542,7 +9261,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, d
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8546:1
+//line quern_gen.go:9265:1
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_Float16(t_, v0, v1) })
@@ -8554,42 +9273,48 @@ func quernHostScaleAny_kernel_Float16(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ScaleAny_kernel_Float16(r, base, x, a, dimX)
+				quernRow1ScaleAny_kernel_Float16(r, base, x, a, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16, a float32, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line types.go:57:120000
-			t2 := row[threadX]
-//line types.go:57:120000
-			result0 := scaled[kernel.Float16](a, t2)
-//line types.go:58:120000
-			row[threadX] = result0
-//line types.go:59:120000
+func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16, a float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line types.go:57:120000
+				t2 := row[threadX]
+//line types.go:57:120000
+				result0 := scaled[kernel.Float16](a, t2)
+//line types.go:58:120000
+				row[threadX] = result0
+//line types.go:59:120000
+			}
 //line types.go:60:120000
-		return
+			return
 //line types.go:61:120000
-	}
+		}
 //line types.go:62:120000
-	for threadX := range dimX {
+	}
 //line types.go:63:120000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line types.go:64:120000
+		r.ThreadIdx.X = threadX
+//line types.go:65:120000
 		i := base + threadX
 //line types.go:56:120000
 		if i < len(x) {
@@ -8606,7 +9331,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8610:1
+//line quern_gen.go:9335:1
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_BFloat16(t_, v0, v1) })
@@ -8618,42 +9343,48 @@ func quernHostScaleAny_kernel_BFloat16(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ScaleAny_kernel_BFloat16(r, base, x, a, dimX)
+				quernRow1ScaleAny_kernel_BFloat16(r, base, x, a, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat16, a float32, dimX int) {
-	count := max(0, min(dimX, len(x)-base))
-	if base >= 0 && count <= len(x)-base {
-		row := x[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line types.go:57:120000
-			t2 := row[threadX]
-//line types.go:57:120000
-			result0 := scaled[kernel.BFloat16](a, t2)
-//line types.go:58:120000
-			row[threadX] = result0
-//line types.go:59:120000
+func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat16, a float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(x)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(x)-base {
+			row := x[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line types.go:57:120000
+				t2 := row[threadX]
+//line types.go:57:120000
+				result0 := scaled[kernel.BFloat16](a, t2)
+//line types.go:58:120000
+				row[threadX] = result0
+//line types.go:59:120000
+			}
 //line types.go:60:120000
-		return
+			return
 //line types.go:61:120000
-	}
+		}
 //line types.go:62:120000
-	for threadX := range dimX {
+	}
 //line types.go:63:120000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line types.go:64:120000
+		r.ThreadIdx.X = threadX
+//line types.go:65:120000
 		i := base + threadX
 //line types.go:56:120000
 		if i < len(x) {
@@ -8670,7 +9401,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 //line types.go:60:120000
 }
 
-//line quern_gen.go:8674:1
+//line quern_gen.go:9405:1
 func quernPlainJulia(r *host2.Run) {
 	v0, v1, v2 := host2.Value[complex128](r, 0), host2.Slice[complex128](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_julia(t_, v0, v1, v2) })
@@ -8683,56 +9414,62 @@ func quernHostJulia(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Julia(r, base, z, steps, c, dimX)
+				quernRow1Julia(r, base, z, steps, c, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c complex128, dimX int) {
-	count := max(0, min(dimX, len(z)-base, len(steps)-base))
-	if base >= 0 && count <= len(z)-base && count <= len(steps)-base {
-		row := z[base:][:count]
-		row2 := steps[base:][:count]
-		for threadX := range count {
-//line types.go:69:120000
-			for v := row[threadX]; row2[threadX] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; row2[threadX]++ {
-//line types.go:70:120000
-				if r.Halted() {
-//line types.go:69:120000
-					r.Halt()
-//line types.go:70:120000
-				}
-//line types.go:70:120000
-				t1 := v
-//line types.go:71:120000
-				t2 := v
-//line types.go:72:120000
-				t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
-//line types.go:73:120000
-				t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
-//line types.go:74:120000
-				v = complex(t3+real(c), t4+imag(c))
-//line types.go:75:120000
-			}
-//line types.go:76:120000
+func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c complex128, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(steps)-base, len(z)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(z)-base && count <= len(steps)-base {
+			row := z[base:][:count]
+			row2 := steps[base:][:count]
+			for threadX := range count {
+//line types.go:69:120000
+				for v := row[threadX]; row2[threadX] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; row2[threadX]++ {
+//line types.go:70:120000
+					if r.Halted() {
+//line types.go:69:120000
+						r.Halt()
+//line types.go:70:120000
+					}
+//line types.go:70:120000
+					t1 := v
+//line types.go:71:120000
+					t2 := v
+//line types.go:72:120000
+					t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
+//line types.go:73:120000
+					t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
+//line types.go:74:120000
+					v = complex(t3+real(c), t4+imag(c))
+//line types.go:75:120000
+				}
+//line types.go:76:120000
+			}
 //line types.go:77:120000
-		return
+			return
 //line types.go:78:120000
-	}
+		}
 //line types.go:79:120000
-	for threadX := range dimX {
+	}
 //line types.go:80:120000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line types.go:81:120000
+		r.ThreadIdx.X = threadX
+//line types.go:82:120000
 		i := base + threadX
 //line types.go:66:120000
 		if i >= len(z) || i >= len(steps) {
@@ -8765,7 +9502,7 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 //line types.go:77:120000
 }
 
-//line quern_gen.go:8769:1
+//line quern_gen.go:9506:1
 func quernPlainImpedance(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[complex64](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_impedance(t_, v0, v1) })
@@ -8781,60 +9518,66 @@ func quernHostImpedance(r *host2.Run) {
 	c2 := float32(0)
 	t1 := complex(float64(c), float64(c2))
 	t9 := complex(float64(c), float64(c2))
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Impedance(r, base, z, t1, omega, t9, dimX)
+				quernRow1Impedance(r, base, z, t1, omega, t9, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, omega float32, t9 complex128, dimX int) {
-	count := max(0, min(dimX, len(z)-base))
-	if base >= 0 && count <= len(z)-base {
-		row := z[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line types.go:79:120000
-			t2 := row[threadX]
-//line types.go:80:120000
-			t3 := complex(float64(real(t2)), float64(imag(t2)))
-//line types.go:79:120000
-			quotient := host2.DivideComplex(t1, t3)
-//line types.go:80:120000
-			t5 := quotient
-//line types.go:81:120000
-			t6 := float32(real(t5))
-//line types.go:82:120000
-			t7 := float32(imag(t5))
-//line types.go:83:120000
-			t10 := t6 + 0
-//line types.go:84:120000
-			t11 := t7 + omega
-//line types.go:85:120000
-			t12 := complex(float64(t10), float64(t11))
-//line types.go:79:120000
-			quotient2 := host2.DivideComplex(t9, t12)
-//line types.go:80:120000
-			t14 := quotient2
-//line types.go:81:120000
-			row[threadX] = complex(float32(real(t14)), float32(imag(t14)))
-//line types.go:82:120000
+func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, omega float32, t9 complex128, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(z)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(z)-base {
+			row := z[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line types.go:79:120000
+				t2 := row[threadX]
+//line types.go:80:120000
+				t3 := complex(float64(real(t2)), float64(imag(t2)))
+//line types.go:79:120000
+				quotient := host2.DivideComplex(t1, t3)
+//line types.go:80:120000
+				t5 := quotient
+//line types.go:81:120000
+				t6 := float32(real(t5))
+//line types.go:82:120000
+				t7 := float32(imag(t5))
 //line types.go:83:120000
-		return
+				t10 := t6 + 0
 //line types.go:84:120000
-	}
+				t11 := t7 + omega
 //line types.go:85:120000
-	for threadX := range dimX {
+				t12 := complex(float64(t10), float64(t11))
+//line types.go:79:120000
+				quotient2 := host2.DivideComplex(t9, t12)
+//line types.go:80:120000
+				t14 := quotient2
+//line types.go:81:120000
+				row[threadX] = complex(float32(real(t14)), float32(imag(t14)))
+//line types.go:82:120000
+			}
+//line types.go:83:120000
+			return
+//line types.go:84:120000
+		}
+//line types.go:85:120000
+	}
 //line types.go:86:120000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line types.go:87:120000
+		r.ThreadIdx.X = threadX
+//line types.go:88:120000
 		i := base + threadX
 //line types.go:78:120000
 		if i < len(z) {
@@ -8869,7 +9612,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 //line types.go:82:120000
 }
 
-//line quern_gen.go:8873:1
+//line quern_gen.go:9616:1
 func quernPlainPush(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[kernel.Vec4[float32]](r, 1), host2.Slice[kernel.Vec4[float32]](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_push(t_, v0, v1, v2) })
@@ -8882,43 +9625,49 @@ func quernHostPush(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Push(r, base, position, velocity, dt, dimX)
+				quernRow1Push(r, base, position, velocity, dt, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[float32], dt float32, dimX int) {
-	count := max(0, min(dimX, len(position)-base, len(velocity)-base))
-	if base >= 0 && count <= len(velocity)-base && count <= len(position)-base {
-		row := velocity[base:][:count]
-		row2 := position[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line types.go:88:120000
-			t2 := row[threadX]
-//line types.go:88:120000
-			result0 := row2[threadX].AddScaled(dt, t2)
-//line types.go:89:120000
-			row2[threadX] = result0
-//line types.go:90:120000
+func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[float32], dt float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(position)-base, len(velocity)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(velocity)-base && count <= len(position)-base {
+			row := velocity[base:][:count]
+			row2 := position[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line types.go:88:120000
+				t2 := row[threadX]
+//line types.go:88:120000
+				result0 := row2[threadX].AddScaled(dt, t2)
+//line types.go:89:120000
+				row2[threadX] = result0
+//line types.go:90:120000
+			}
 //line types.go:91:120000
-		return
+			return
 //line types.go:92:120000
-	}
+		}
 //line types.go:93:120000
-	for threadX := range dimX {
+	}
 //line types.go:94:120000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line types.go:95:120000
+		r.ThreadIdx.X = threadX
+//line types.go:96:120000
 		i := base + threadX
 //line types.go:87:120000
 		if i < len(position) && i < len(velocity) {
@@ -8935,7 +9684,7 @@ func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[floa
 //line types.go:91:120000
 }
 
-//line quern_gen.go:8939:1
+//line quern_gen.go:9688:1
 func quernPlainShade(r *host2.Run) {
 	v0, v1, v2 := host2.Value[kernel.Vec3[float32]](r, 0), host2.Slice[kernel.Vec3[float32]](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shade(t_, v0, v1, v2) })
@@ -8948,53 +9697,59 @@ func quernHostShade(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Shade(r, base, normals, out, light, dimX)
+				quernRow1Shade(r, base, normals, out, light, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out []float32, light kernel.Vec3[float32], dimX int) {
-	count := max(0, min(dimX, len(normals)-base, len(out)-base))
-	if base >= 0 && count <= len(normals)-base && count <= len(out)-base {
-		row := normals[base:][:count]
-		row2 := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line types.go:97:120000
-			n := row[threadX]
-//line types.go:98:120000
-			t1 := n
-//line types.go:98:120000
-			result0 := n.Dot(t1)
-//line types.go:99:120000
-			length := float32(math.Sqrt(float64(result0)))
-//line types.go:99:120000
-			t3 := 1 / length
-//line types.go:99:120000
-			result02 := n.Scale(t3)
-//line types.go:99:120000
-			result03 := result02.Dot(light)
-//line types.go:100:120000
-			row2[threadX] = max(0, result03)
-//line types.go:101:120000
+func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out []float32, light kernel.Vec3[float32], width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(normals)-base, len(out)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(normals)-base && count <= len(out)-base {
+			row := normals[base:][:count]
+			row2 := out[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line types.go:97:120000
+				n := row[threadX]
+//line types.go:98:120000
+				t1 := n
+//line types.go:98:120000
+				result0 := n.Dot(t1)
+//line types.go:99:120000
+				length := float32(math.Sqrt(float64(result0)))
+//line types.go:99:120000
+				t3 := 1 / length
+//line types.go:99:120000
+				result02 := n.Scale(t3)
+//line types.go:99:120000
+				result03 := result02.Dot(light)
+//line types.go:100:120000
+				row2[threadX] = max(0, result03)
+//line types.go:101:120000
+			}
 //line types.go:102:120000
-		return
+			return
 //line types.go:103:120000
-	}
+		}
 //line types.go:104:120000
-	for threadX := range dimX {
+	}
 //line types.go:105:120000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line types.go:106:120000
+		r.ThreadIdx.X = threadX
+//line types.go:107:120000
 		i := base + threadX
 //line types.go:96:120000
 		if i < len(normals) && i < len(out) {
@@ -9021,7 +9776,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 //line types.go:102:120000
 }
 
-//line quern_gen.go:9025:1
+//line quern_gen.go:9780:1
 func quernPlainWidest(r *host2.Run) {
 	v0, v1 := host2.Slice[[4]sample](r, 0), host2.Slice[sample](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_widest(t_, v0, v1) })
@@ -9033,38 +9788,98 @@ func quernHostWidest(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	bests := host2.Scratch[*sample](r, 0, max(1024, r.BlockDim.X))
+	whole := (max(int(4), 1)-1)&^3 + 1
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Widest(r, base, rows, out, dimX)
+				quernRow1Widest(r, bests, width, base, rows, out)
+				for k := 1; k < whole; k += 4 {
+					t5 := k + 1
+					t52 := k + 2
+					t53 := k + 3
+					quernRow2Widest(r, bests, width, base, rows, out, k, t5, t52, t53)
+				}
+				for k2 := whole; k2 < 4; k2++ {
+					quernRow3Widest(r, bests, width, base, rows, out, k2)
+				}
+				quernRow4Widest(r, bests, width, base, rows, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Widest(r *host2.Run, base int, rows [][4]sample, out []sample, dimX int) {
-	count := max(0, min(dimX, len(rows)-base, len(out)-base))
-	if base >= 0 && count <= len(rows)-base && count <= len(out)-base {
-		row := rows[base:][:count]
-		row2 := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
+func quernRow1Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample) {
+	bestRow := bests[:][:width]
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(out)-base, len(rows)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(rows)-base {
+			row := rows[base:][:count]
+			bestRow2 := bestRow[:][:count]
+			for threadX := range count {
 //line types.go:121:120000
-			_ = row[threadX][0]
+				_ = row[threadX][0]
 //line types.go:122:120000
-			best := &row[threadX][0]
+				best := &row[threadX][0]
+//line types.go:123:120000
+				bestRow2[threadX] = best
+//line types.go:124:120000
+			}
+//line types.go:125:120000
+			return
+//line types.go:126:120000
+		}
+//line types.go:127:120000
+	}
+//line types.go:128:120000
+	for threadX := range width {
+//line types.go:129:120000
+		r.ThreadIdx.X = threadX
+//line types.go:130:120000
+		best := bestRow[threadX]
+//line types.go:131:120000
+		i := base + threadX
+//line types.go:132:120000
+		if i < len(rows) && i < len(out) {
+//line types.go:121:120000
+			_ = rows[i][0]
+//line types.go:121:120000
+			best = &rows[i][0]
 //line types.go:122:120000
-			for k := 1; k < 4; k++ {
+		}
 //line types.go:123:120000
-				t5 := k
+		bestRow[threadX] = best
+//line types.go:124:120000
+	}
+//line types.go:125:120000
+}
+
+//go:noinline
+//line quern_gen.go:9866:1
+func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k, t5, t52, t53 int) {
+	bestRow := bests[:][:width]
+	if base >= -1<<61 && base <= 1<<61 {
+		count2 := min(len(out)-base, len(rows)-base, width)
+		if count2 <= 0 {
+			return
+		}
+		if base >= 0 && count2 <= len(rows)-base {
+			row2 := rows[base:][:count2]
+			bestRow3 := bestRow[:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+				best := bestRow3[threadX]
 //line types.go:123:120000
-				_ = row[threadX][t5]
+				_ = row2[threadX][k]
 //line types.go:123:120000
-				s := &row[threadX][t5]
+				s := &row2[threadX][k]
 //line types.go:124:120000
 				t8 := s.Valid
 //line types.go:125:120000
@@ -9083,42 +9898,96 @@ func quernRow1Widest(r *host2.Run, base int, rows [][4]sample, out []sample, dim
 					best = s
 //line types.go:125:120000
 				}
+//line types.go:123:120000
+				_ = row2[threadX][t5]
+//line types.go:123:120000
+				s2 := &row2[threadX][t5]
+//line types.go:124:120000
+				t82 := s2.Valid
+//line types.go:125:120000
+				if t82 {
+//line types.go:123:120000
+					result03 := s2.width()
+//line types.go:123:120000
+					result04 := best.width()
+//line types.go:124:120000
+					t82 = result03 > result04
+//line types.go:125:120000
+				}
 //line types.go:126:120000
-			}
+				if t82 {
+//line types.go:124:120000
+					best = s2
+//line types.go:125:120000
+				}
+//line types.go:123:120000
+				_ = row2[threadX][t52]
+//line types.go:123:120000
+				s3 := &row2[threadX][t52]
+//line types.go:124:120000
+				t83 := s3.Valid
+//line types.go:125:120000
+				if t83 {
+//line types.go:123:120000
+					result05 := s3.width()
+//line types.go:123:120000
+					result06 := best.width()
+//line types.go:124:120000
+					t83 = result05 > result06
+//line types.go:125:120000
+				}
+//line types.go:126:120000
+				if t83 {
+//line types.go:124:120000
+					best = s3
+//line types.go:125:120000
+				}
+//line types.go:123:120000
+				_ = row2[threadX][t53]
+//line types.go:123:120000
+				s4 := &row2[threadX][t53]
+//line types.go:124:120000
+				t84 := s4.Valid
+//line types.go:125:120000
+				if t84 {
+//line types.go:123:120000
+					result07 := s4.width()
+//line types.go:123:120000
+					result08 := best.width()
+//line types.go:124:120000
+					t84 = result07 > result08
+//line types.go:125:120000
+				}
+//line types.go:126:120000
+				if t84 {
+//line types.go:124:120000
+					best = s4
+//line types.go:125:120000
+				}
+//line types.go:126:120000
+				bestRow3[threadX] = best
 //line types.go:127:120000
-			row2[threadX] = *best
+			}
 //line types.go:128:120000
-			row2[threadX].Counts[2]++
+			return
 //line types.go:129:120000
 		}
 //line types.go:130:120000
-		return
-//line types.go:131:120000
 	}
+//line types.go:131:120000
+	for threadX := range width {
 //line types.go:132:120000
-	for threadX := range dimX {
-//line types.go:133:120000
 		r.ThreadIdx.X = threadX
+//line types.go:133:120000
+		best := bestRow[threadX]
 //line types.go:134:120000
 		i := base + threadX
-//line types.go:118:120000
-		if i >= len(rows) || i >= len(out) {
-//line types.go:119:120000
-			continue
-//line types.go:120:120000
-		}
-//line types.go:121:120000
-		_ = rows[i][0]
-//line types.go:121:120000
-		best := &rows[i][0]
-//line types.go:122:120000
-		for k := 1; k < 4; k++ {
+//line types.go:135:120000
+		if i < len(rows) && i < len(out) {
 //line types.go:123:120000
-			t5 := k
+			_ = rows[i][k]
 //line types.go:123:120000
-			_ = rows[i][t5]
-//line types.go:123:120000
-			s := &rows[i][t5]
+			s := &rows[i][k]
 //line types.go:124:120000
 			t8 := s.Valid
 //line types.go:125:120000
@@ -9137,18 +10006,218 @@ func quernRow1Widest(r *host2.Run, base int, rows [][4]sample, out []sample, dim
 				best = s
 //line types.go:125:120000
 			}
+//line types.go:123:120000
+			_ = rows[i][t5]
+//line types.go:123:120000
+			s2 := &rows[i][t5]
+//line types.go:124:120000
+			t82 := s2.Valid
+//line types.go:125:120000
+			if t82 {
+//line types.go:123:120000
+				result03 := s2.width()
+//line types.go:123:120000
+				result04 := best.width()
+//line types.go:124:120000
+				t82 = result03 > result04
+//line types.go:125:120000
+			}
+//line types.go:126:120000
+			if t82 {
+//line types.go:124:120000
+				best = s2
+//line types.go:125:120000
+			}
+//line types.go:123:120000
+			_ = rows[i][t52]
+//line types.go:123:120000
+			s3 := &rows[i][t52]
+//line types.go:124:120000
+			t83 := s3.Valid
+//line types.go:125:120000
+			if t83 {
+//line types.go:123:120000
+				result05 := s3.width()
+//line types.go:123:120000
+				result06 := best.width()
+//line types.go:124:120000
+				t83 = result05 > result06
+//line types.go:125:120000
+			}
+//line types.go:126:120000
+			if t83 {
+//line types.go:124:120000
+				best = s3
+//line types.go:125:120000
+			}
+//line types.go:123:120000
+			_ = rows[i][t53]
+//line types.go:123:120000
+			s4 := &rows[i][t53]
+//line types.go:124:120000
+			t84 := s4.Valid
+//line types.go:125:120000
+			if t84 {
+//line types.go:123:120000
+				result07 := s4.width()
+//line types.go:123:120000
+				result08 := best.width()
+//line types.go:124:120000
+				t84 = result07 > result08
+//line types.go:125:120000
+			}
+//line types.go:126:120000
+			if t84 {
+//line types.go:124:120000
+				best = s4
+//line types.go:125:120000
+			}
 //line types.go:126:120000
 		}
 //line types.go:127:120000
-		out[i] = *best
+		bestRow[threadX] = best
 //line types.go:128:120000
-		out[i].Counts[2]++
-//line types.go:129:120000
 	}
-//line types.go:130:120000
+//line types.go:129:120000
 }
 
-//line quern_gen.go:9152:1
+//go:noinline
+//line quern_gen.go:10086:1
+func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k2 int) {
+	bestRow := bests[:][:width]
+	if base >= -1<<61 && base <= 1<<61 {
+		count3 := min(len(out)-base, len(rows)-base, width)
+		if count3 <= 0 {
+			return
+		}
+		if base >= 0 && count3 <= len(rows)-base {
+			row3 := rows[base:][:count3]
+			bestRow4 := bestRow[:][:count3]
+			for threadX := range count3 {
+				r.ThreadIdx.X = threadX
+				best := bestRow4[threadX]
+//line types.go:123:120000
+				_ = row3[threadX][k2]
+//line types.go:123:120000
+				s5 := &row3[threadX][k2]
+//line types.go:124:120000
+				t85 := s5.Valid
+//line types.go:125:120000
+				if t85 {
+//line types.go:123:120000
+					result09 := s5.width()
+//line types.go:123:120000
+					result010 := best.width()
+//line types.go:124:120000
+					t85 = result09 > result010
+//line types.go:125:120000
+				}
+//line types.go:126:120000
+				if t85 {
+//line types.go:124:120000
+					best = s5
+//line types.go:125:120000
+				}
+//line types.go:126:120000
+				bestRow4[threadX] = best
+//line types.go:127:120000
+			}
+//line types.go:128:120000
+			return
+//line types.go:129:120000
+		}
+//line types.go:130:120000
+	}
+//line types.go:131:120000
+	for threadX := range width {
+//line types.go:132:120000
+		r.ThreadIdx.X = threadX
+//line types.go:133:120000
+		best := bestRow[threadX]
+//line types.go:134:120000
+		i := base + threadX
+//line types.go:135:120000
+		if i < len(rows) && i < len(out) {
+//line types.go:123:120000
+			_ = rows[i][k2]
+//line types.go:123:120000
+			s5 := &rows[i][k2]
+//line types.go:124:120000
+			t85 := s5.Valid
+//line types.go:125:120000
+			if t85 {
+//line types.go:123:120000
+				result09 := s5.width()
+//line types.go:123:120000
+				result010 := best.width()
+//line types.go:124:120000
+				t85 = result09 > result010
+//line types.go:125:120000
+			}
+//line types.go:126:120000
+			if t85 {
+//line types.go:124:120000
+				best = s5
+//line types.go:125:120000
+			}
+//line types.go:126:120000
+		}
+//line types.go:127:120000
+		bestRow[threadX] = best
+//line types.go:128:120000
+	}
+//line types.go:129:120000
+}
+
+//go:noinline
+//line quern_gen.go:10174:1
+func quernRow4Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample) {
+	bestRow := bests[:][:width]
+	if base >= -1<<61 && base <= 1<<61 {
+		count4 := min(len(out)-base, len(rows)-base, width)
+		if count4 <= 0 {
+			return
+		}
+		if base >= 0 && count4 <= len(out)-base {
+			row4 := out[base:][:count4]
+			bestRow5 := bestRow[:][:count4]
+			for threadX := range count4 {
+				r.ThreadIdx.X = threadX
+				best := bestRow5[threadX]
+//line types.go:127:120000
+				row4[threadX] = *best
+//line types.go:128:120000
+				row4[threadX].Counts[2]++
+//line types.go:129:120000
+			}
+//line types.go:130:120000
+			return
+//line types.go:131:120000
+		}
+//line types.go:132:120000
+	}
+//line types.go:133:120000
+	for threadX := range width {
+//line types.go:134:120000
+		r.ThreadIdx.X = threadX
+//line types.go:135:120000
+		best := bestRow[threadX]
+//line types.go:136:120000
+		i := base + threadX
+//line types.go:137:120000
+		if i < len(rows) && i < len(out) {
+//line types.go:127:120000
+			out[i] = *best
+//line types.go:128:120000
+			out[i].Counts[2]++
+//line types.go:129:120000
+		}
+//line types.go:130:120000
+	}
+//line types.go:131:120000
+}
+
+//line quern_gen.go:10221:1
 func quernPlainFilter(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_filter(t_, v0, v1, v2) })
@@ -9161,71 +10230,211 @@ func quernHostFilter(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	sums := host2.Scratch[float32](r, 0, max(1024, r.BlockDim.X))
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Filter(r, base, radius, in, out, dimX)
+				quernRow1Filter(r, sums, width, base, radius, in, out)
+				for k := -radius; k <= radius; k++ {
+					start := base + k
+					quernRow2Filter(r, sums, width, base, radius, in, out, k, start)
+				}
+				quernRow3Filter(r, sums, width, base, radius, in, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Filter(r *host2.Run, base, radius int, in, out []float32, dimX int) {
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line types.go:150:120000
-		if i < radius || i >= len(in)-radius || i >= len(out) {
-//line types.go:151:120000
-			continue
-//line types.go:152:120000
+func quernRow1Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32) {
+	sumRow := sums[:][:width]
+	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
+		firstX := max(radius-base, 0)
+		count := min(len(in)-radius-base, len(out)-base, width) - firstX
+		if count <= 0 {
+			return
 		}
+		sumRow2 := sumRow[firstX:][:count]
+		for lane := range count {
 //line types.go:153:120000
-		var sum float32
+			var sum float32
 //line types.go:154:120000
-		for k := -radius; k <= radius; k++ {
+			sumRow2[lane] = sum
+//line types.go:155:120000
+		}
+//line types.go:156:120000
+		return
+//line types.go:157:120000
+	}
+//line types.go:158:120000
+	for threadX := range width {
+//line types.go:159:120000
+		sum := sumRow[threadX]
+//line types.go:160:120000
+		i := base + threadX
+//line types.go:161:120000
+		if i >= radius && i < len(in)-radius && i < len(out) {
+//line types.go:162:120000
+			sum = 0
+//line types.go:163:120000
+		}
+//line types.go:164:120000
+		sumRow[threadX] = sum
+//line types.go:165:120000
+	}
+//line types.go:166:120000
+}
+
+//go:noinline
+//line quern_gen.go:10293:1
+func quernRow2Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32, k, start int) {
+	sumRow := sums[:][:width]
+	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
+		firstX2 := max(radius-base, 0)
+		count2 := min(len(in)-radius-base, len(out)-base, width) - firstX2
+		if count2 <= 0 {
+			return
+		}
+		if start+firstX2 >= 0 && count2 <= len(in)-(start+firstX2) {
+			row := in[start+firstX2:][:count2]
+			sumRow3 := sumRow[firstX2:][:count2]
+			for lane2 := range count2 {
+				threadX := firstX2 + lane2
+				r.ThreadIdx.X = threadX
+				sum := sumRow3[lane2]
+//line types.go:155:120000
+				sum += taps[k+2] * row[lane2]
+//line types.go:156:120000
+				sumRow3[lane2] = sum
+//line types.go:157:120000
+			}
+//line types.go:158:120000
+			return
+//line types.go:159:120000
+		}
+//line types.go:160:120000
+	}
+//line types.go:161:120000
+	for threadX := range width {
+//line types.go:162:120000
+		r.ThreadIdx.X = threadX
+//line types.go:163:120000
+		sum := sumRow[threadX]
+//line types.go:164:120000
+		i := base + threadX
+//line types.go:165:120000
+		if i >= radius && i < len(in)-radius && i < len(out) {
 //line types.go:155:120000
 			sum += taps[k+2] * in[i+k]
 //line types.go:156:120000
 		}
 //line types.go:157:120000
-		var gain float32 = 1
+		sumRow[threadX] = sum
 //line types.go:158:120000
-		l := levels[0]
-//line types.go:159:120000
-		if sum >= l.From {
-//line types.go:160:120000
-			gain = l.Gain.Float32()
-//line types.go:161:120000
-		}
-//line types.go:158:120000
-		l2 := levels[1]
-//line types.go:159:120000
-		if sum >= l2.From {
-//line types.go:160:120000
-			gain = l2.Gain.Float32()
-//line types.go:161:120000
-		}
-//line types.go:158:120000
-		l3 := levels[2]
-//line types.go:159:120000
-		if sum >= l3.From {
-//line types.go:160:120000
-			gain = l3.Gain.Float32()
-//line types.go:161:120000
-		}
-//line types.go:163:120000
-		out[i] = gain * sum
-//line types.go:164:120000
 	}
-//line types.go:165:120000
+//line types.go:159:120000
 }
 
-//line quern_gen.go:9229:1
+//go:noinline
+//line quern_gen.go:10343:1
+func quernRow3Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32) {
+	sumRow := sums[:][:width]
+	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
+		firstX3 := max(radius-base, 0)
+		count3 := min(len(in)-radius-base, len(out)-base, width) - firstX3
+		if count3 <= 0 {
+			return
+		}
+		if base+firstX3 >= 0 && count3 <= len(out)-(base+firstX3) {
+			row2 := out[base+firstX3:][:count3]
+			sumRow4 := sumRow[firstX3:][:count3]
+			for lane3 := range count3 {
+				sum := sumRow4[lane3]
+//line types.go:157:120000
+				var gain float32 = 1
+//line types.go:158:120000
+				l := levels[0]
+//line types.go:159:120000
+				if sum >= l.From {
+//line types.go:160:120000
+					gain = l.Gain.Float32()
+//line types.go:161:120000
+				}
+//line types.go:158:120000
+				l2 := levels[1]
+//line types.go:159:120000
+				if sum >= l2.From {
+//line types.go:160:120000
+					gain = l2.Gain.Float32()
+//line types.go:161:120000
+				}
+//line types.go:158:120000
+				l3 := levels[2]
+//line types.go:159:120000
+				if sum >= l3.From {
+//line types.go:160:120000
+					gain = l3.Gain.Float32()
+//line types.go:161:120000
+				}
+//line types.go:163:120000
+				row2[lane3] = gain * sum
+//line types.go:164:120000
+			}
+//line types.go:165:120000
+			return
+//line types.go:166:120000
+		}
+//line types.go:167:120000
+	}
+//line types.go:168:120000
+	for threadX := range width {
+//line types.go:169:120000
+		r.ThreadIdx.X = threadX
+//line types.go:170:120000
+		sum := sumRow[threadX]
+//line types.go:171:120000
+		i := base + threadX
+//line types.go:172:120000
+		if i >= radius && i < len(in)-radius && i < len(out) {
+//line types.go:157:120000
+			var gain float32 = 1
+//line types.go:158:120000
+			l := levels[0]
+//line types.go:159:120000
+			if sum >= l.From {
+//line types.go:160:120000
+				gain = l.Gain.Float32()
+//line types.go:161:120000
+			}
+//line types.go:158:120000
+			l2 := levels[1]
+//line types.go:159:120000
+			if sum >= l2.From {
+//line types.go:160:120000
+				gain = l2.Gain.Float32()
+//line types.go:161:120000
+			}
+//line types.go:158:120000
+			l3 := levels[2]
+//line types.go:159:120000
+			if sum >= l3.From {
+//line types.go:160:120000
+				gain = l3.Gain.Float32()
+//line types.go:161:120000
+			}
+//line types.go:163:120000
+			out[i] = gain * sum
+//line types.go:164:120000
+		}
+//line types.go:165:120000
+	}
+//line types.go:166:120000
+}
+
+//line quern_gen.go:10438:1
 func quernPlainWarpSums(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_warpSums(t_, v0, v1, v2) })
@@ -9288,12 +10497,13 @@ func quernHostWarpSums(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9292:1
+//line quern_gen.go:10501:1
 func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32) {
 	vRow := vs[first:][:dimX]
 	count := dimX
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
+		vRow2 := vRow[:][:count]
 		for threadX := range count {
 			i := base + threadX
 //line warp.go:14:130000
@@ -9305,7 +10515,7 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []fl
 //line warp.go:17:130000
 			}
 //line warp.go:18:130000
-			vRow[threadX] = v
+			vRow2[threadX] = v
 //line warp.go:19:130000
 		}
 //line warp.go:20:130000
@@ -9334,7 +10544,7 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []fl
 }
 
 //go:noinline
-//line quern_gen.go:9338:1
+//line quern_gen.go:10548:1
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
@@ -9350,7 +10560,7 @@ func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s
 }
 
 //go:noinline
-//line quern_gen.go:9354:1
+//line quern_gen.go:10564:1
 func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32) {
 	t2Row := t2s[first3:][:dimX]
 	scanAddRow := scanAdds[first3:][:dimX]
@@ -9358,9 +10568,11 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds [
 	if base >= 0 && count2 <= len(all)-base && count2 <= len(upTo)-base {
 		row2 := all[base:][:count2]
 		row3 := upTo[base:][:count2]
+		t2Row2 := t2Row[:][:count2]
+		scanAddRow2 := scanAddRow[:][:count2]
 		for threadX := range count2 {
-			t2 := t2Row[threadX]
-			scanAdd := scanAddRow[threadX]
+			t2 := t2Row2[threadX]
+			scanAdd := scanAddRow2[threadX]
 			i := base + threadX
 //line warp.go:18:130000
 			t4 := scanAdd
@@ -9427,7 +10639,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds [
 //line warp.go:23:130000
 }
 
-//line quern_gen.go:9431:1
+//line quern_gen.go:10643:1
 func quernPlainBlockSum(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blockSum(t_, v0, v1) })
@@ -9440,13 +10652,23 @@ func quernHostBlockSum(r *host2.Run) {
 	var iFirst int
 	ss := host2.Scratch[float32](r, 0, r.BlockDim.Count())
 	size := gridX * 256
+	size2 := len(x) - gridX*256*3 - 256
+	size3 := gridX * 256 * 4
+	var at int
+	var at2 int
+	size4 := gridX * 256 * 1
+	var at3 int
+	size5 := gridX * 256 * 2
+	var at4 int
+	size6 := gridX * 256 * 3
+	var iFirst2 int
 	reduceAdds := host2.Scratch[float32](r, 1, r.BlockDim.Count())
 	partial := host2.Shared[[8]float32](r, 0)
 	ps := host2.Scratch[float32](r, 2, r.BlockDim.Count())
 	var reduceAddOf [1]float32
 	var reduceAdd2 float32
 	var p2 float32
-	threads8 := r.BlockDim.Count()
+	threads10 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 //line warp.go:31:130000
@@ -9464,22 +10686,50 @@ func quernHostBlockSum(r *host2.Run) {
 //line warp.go:37:130000
 		}
 //line warp.go:38:130000
-		for ; iFirst < len(x); iFirst += size {
+		for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
 //line warp.go:39:130000
-			for threadZ := range 1 {
+			at = iFirst
 //line warp.go:40:130000
-				for threadY := range 1 {
+			at2 = iFirst + size4
 //line warp.go:41:130000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			at3 = iFirst + size5
 //line warp.go:42:130000
-					first2 := (threadZ*1 + threadY) * 256
+			at4 = iFirst + size6
 //line warp.go:43:130000
-					quernRow2BlockSum(r, ss, first2, iFirst, x)
+			for threadZ := range 1 {
 //line warp.go:44:130000
-				}
+				for threadY := range 1 {
 //line warp.go:45:130000
-			}
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line warp.go:46:130000
+					first2 := (threadZ*1 + threadY) * 256
+//line warp.go:47:130000
+					quernRow2BlockSum(r, ss, first2, x, at, at2, at3, at4)
+//line warp.go:48:130000
+				}
+//line warp.go:49:130000
+			}
+//line warp.go:50:130000
+		}
+//line warp.go:51:130000
+		iFirst2 = max(iFirst, blockX*256)
+//line warp.go:52:130000
+		for ; iFirst2 < len(x); iFirst2 += size {
+//line warp.go:53:130000
+			for threadZ := range 1 {
+//line warp.go:54:130000
+				for threadY := range 1 {
+//line warp.go:55:130000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:56:130000
+					first3 := (threadZ*1 + threadY) * 256
+//line warp.go:57:130000
+					quernRow3BlockSum(r, ss, first3, iFirst2, x)
+//line warp.go:58:130000
+				}
+//line warp.go:59:130000
+			}
+//line warp.go:60:130000
 		}
 //line warp.go:34:130000
 		host2.ReduceAdd(reduceAdds, ss)
@@ -9490,25 +10740,25 @@ func quernHostBlockSum(r *host2.Run) {
 //line warp.go:37:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line warp.go:38:130000
-				first3 := (threadZ*1 + threadY) * 256
+				first4 := (threadZ*1 + threadY) * 256
 //line warp.go:39:130000
-				quernRow3BlockSum(r, reduceAdds, first3, partial)
+				quernRow4BlockSum(r, reduceAdds, first4, partial)
 //line warp.go:40:130000
 			}
 //line warp.go:41:130000
 		}
 //line warp.go:42:130000
-		for first4 := 0; first4 < threads8; first4 += 32 {
+		for first5 := 0; first5 < threads10; first5 += 32 {
 //line warp.go:43:130000
-			lanes := min(32, threads8-first4)
+			lanes := min(32, threads10-first5)
 //line warp.go:39:130000
-			if first4>>5 == 0 {
+			if first5>>5 == 0 {
 //line warp.go:40:130000
 				{
 //line warp.go:41:130000
-					at, n, startX := first4, lanes, first4
+					at5, n, startX := first5, lanes, first5
 //line warp.go:42:130000
-					_, _, _ = at, n, startX
+					_, _, _ = at5, n, startX
 //line warp.go:43:130000
 					threadY := 0 // no constant, by which Go would not divide
 //line warp.go:44:130000
@@ -9520,11 +10770,11 @@ func quernHostBlockSum(r *host2.Run) {
 //line warp.go:47:130000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 //line warp.go:48:130000
-					quernRow4BlockSum(r, ps, at, n, partial, startX)
+					quernRow5BlockSum(r, ps, at5, n, partial, startX)
 //line warp.go:49:130000
 				}
 //line warp.go:44:130000
-				host2.ReduceAdd(reduceAddOf[:], ps[first4:][:lanes])
+				host2.ReduceAdd(reduceAddOf[:], ps[first5:][:lanes])
 //line warp.go:45:130000
 				reduceAdd2 = reduceAddOf[0]
 //line warp.go:46:130000
@@ -9532,9 +10782,9 @@ func quernHostBlockSum(r *host2.Run) {
 //line warp.go:47:130000
 				{
 //line warp.go:48:130000
-					at, n, startX := first4, lanes, first4
+					at5, n, startX := first5, lanes, first5
 //line warp.go:49:130000
-					_, _, _ = at, n, startX
+					_, _, _ = at5, n, startX
 //line warp.go:50:130000
 					threadY := 0 // no constant, by which Go would not divide
 //line warp.go:51:130000
@@ -9546,7 +10796,7 @@ func quernHostBlockSum(r *host2.Run) {
 //line warp.go:54:130000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 //line warp.go:55:130000
-					quernRow5BlockSum(r, at, sum, p2, n, startX)
+					quernRow6BlockSum(r, at5, sum, p2, n, startX)
 //line warp.go:56:130000
 				}
 //line warp.go:57:130000
@@ -9559,7 +10809,7 @@ func quernHostBlockSum(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9563:1
+//line quern_gen.go:10813:1
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := ss[first:][:256]
 	for threadX := range 256 {
@@ -9573,33 +10823,89 @@ func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:9577:1
-func quernRow2BlockSum(r *host2.Run, ss []float32, first2, iFirst int, x []float32) {
+//line quern_gen.go:10827:1
+func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at, at2, at3, at4 int) {
 	sRow := ss[first2:][:256]
-	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
-		row := (*[256]float32)(x[iFirst:])
+	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
+		row := (*[256]float32)(x[at:])
+		row2 := (*[256]float32)(x[at2:])
+		row3 := (*[256]float32)(x[at3:])
+		row4 := (*[256]float32)(x[at4:])
 		for threadX := range 256 {
 			s := sRow[threadX]
 //line warp.go:32:130000
 			s += row[threadX]
 //line warp.go:33:130000
-			sRow[threadX] = s
+			s += row2[threadX]
 //line warp.go:34:130000
-		}
+			s += row3[threadX]
 //line warp.go:35:130000
-		return
+			s += row4[threadX]
 //line warp.go:36:130000
-	}
+			sRow[threadX] = s
 //line warp.go:37:130000
-	for threadX := range 256 {
+		}
 //line warp.go:38:130000
-		r.ThreadIdx.X = threadX
+		return
 //line warp.go:39:130000
+	}
+//line warp.go:40:130000
+	for threadX := range 256 {
+//line warp.go:41:130000
+		r.ThreadIdx.X = threadX
+//line warp.go:42:130000
+		s := sRow[threadX]
+//line warp.go:32:130000
+		s += x[at+threadX]
+//line warp.go:32:130000
+		s += x[at2+threadX]
+//line warp.go:32:130000
+		s += x[at3+threadX]
+//line warp.go:32:130000
+		s += x[at4+threadX]
+//line warp.go:33:130000
+		sRow[threadX] = s
+//line warp.go:34:130000
+	}
+//line warp.go:35:130000
+}
+
+//go:noinline
+//line quern_gen.go:10875:1
+func quernRow3BlockSum(r *host2.Run, ss []float32, first3, iFirst2 int, x []float32) {
+	sRow := ss[first3:][:256]
+	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
+		count2 := min(len(x)-iFirst2, 256)
+		if count2 <= 0 {
+			return
+		}
+		if iFirst2 >= 0 && count2 <= len(x)-iFirst2 {
+			row5 := x[iFirst2:][:count2]
+			sRow2 := sRow[:][:count2]
+			for threadX := range count2 {
+				s := sRow2[threadX]
+//line warp.go:32:130000
+				s += row5[threadX]
+//line warp.go:33:130000
+				sRow2[threadX] = s
+//line warp.go:34:130000
+			}
+//line warp.go:35:130000
+			return
+//line warp.go:36:130000
+		}
+//line warp.go:37:130000
+	}
+//line warp.go:38:130000
+	for threadX := range 256 {
+//line warp.go:39:130000
+		r.ThreadIdx.X = threadX
+//line warp.go:40:130000
 		s := sRow[threadX]
 //line warp.go:31:130000
-		if iFirst+threadX < len(x) {
+		if iFirst2+threadX < len(x) {
 //line warp.go:32:130000
-			s += x[iFirst+threadX]
+			s += x[iFirst2+threadX]
 //line warp.go:33:130000
 		}
 //line warp.go:34:130000
@@ -9610,18 +10916,18 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2, iFirst int, x []float
 }
 
 //go:noinline
-//line quern_gen.go:9614:1
-func quernRow3BlockSum(r *host2.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
-	reduceAddRow := reduceAdds[first3:][:256]
+//line quern_gen.go:10920:1
+func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *[8]float32) {
+	reduceAddRow := reduceAdds[first4:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 //line warp.go:34:130000
 		s2 := reduceAdd
 //line warp.go:35:130000
-		if (threadX+first3)&31 == 0 {
+		if (threadX+first4)&31 == 0 {
 //line warp.go:36:130000
-			partial[(threadX+first3)>>5] = s2
+			partial[(threadX+first4)>>5] = s2
 //line warp.go:37:130000
 		}
 //line warp.go:38:130000
@@ -9630,18 +10936,18 @@ func quernRow3BlockSum(r *host2.Run, reduceAdds []float32, first3 int, partial *
 }
 
 //go:noinline
-//line quern_gen.go:9634:1
-func quernRow4BlockSum(r *host2.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
-	pRow := ps[at:][:n]
+//line quern_gen.go:10940:1
+func quernRow5BlockSum(r *host2.Run, ps []float32, at5, n int, partial *[8]float32, startX int) {
+	pRow := ps[at5:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 //line warp.go:40:130000
 		var p float32
 //line warp.go:41:130000
-		if (at+lane)&31 < 8 {
+		if (at5+lane)&31 < 8 {
 //line warp.go:42:130000
-			p = partial[(at+lane)&31]
+			p = partial[(at5+lane)&31]
 //line warp.go:43:130000
 		}
 //line warp.go:44:130000
@@ -9652,13 +10958,13 @@ func quernRow4BlockSum(r *host2.Run, ps []float32, at, n int, partial *[8]float3
 }
 
 //go:noinline
-//line quern_gen.go:9656:1
-func quernRow5BlockSum(r *host2.Run, at int, sum []float32, p2 float32, n, startX int) {
+//line quern_gen.go:10962:1
+func quernRow6BlockSum(r *host2.Run, at5 int, sum []float32, p2 float32, n, startX int) {
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 //line warp.go:45:130000
-		if (at+lane)&31 == 0 {
+		if (at5+lane)&31 == 0 {
 //line warp.go:46:130000
 			kernel.AtomicAdd(&sum[0], p2)
 //line warp.go:47:130000
@@ -9668,7 +10974,7 @@ func quernRow5BlockSum(r *host2.Run, at int, sum []float32, p2 float32, n, start
 //line warp.go:49:130000
 }
 
-//line quern_gen.go:9672:1
+//line quern_gen.go:10978:1
 func quernPlainCompact(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_compact(t_, v0, v1, v2) })
@@ -9735,18 +11041,19 @@ func quernHostCompact(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9739:1
+//line quern_gen.go:11045:1
 func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32) {
 	keepRow := keeps[first:][:dimX]
 	count2 := dimX
 	if base >= 0 && count2 <= len(x)-base {
 		row := x[base:][:count2]
+		keepRow2 := keepRow[:][:count2]
 		for threadX := range count2 {
 			i := base + threadX
 //line warp.go:57:130000
 			keep := i < len(x) && row[threadX] >= 0
 //line warp.go:58:130000
-			keepRow[threadX] = keep
+			keepRow2[threadX] = keep
 //line warp.go:59:130000
 		}
 //line warp.go:60:130000
@@ -9769,7 +11076,7 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int
 }
 
 //go:noinline
-//line quern_gen.go:9773:1
+//line quern_gen.go:11080:1
 func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	maskRow := masks[first2:][:dimX]
@@ -9801,16 +11108,49 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []
 }
 
 //go:noinline
-//line quern_gen.go:9805:1
+//line quern_gen.go:11112:1
 func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base int) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
 	shuffleRow := shuffles[first3:][:dimX]
+	count3 := dimX
+	if base >= 0 && count3 <= len(x)-base {
+		row2 := x[base:][:count3]
+		keepRow3 := keepRow[:][:count3]
+		maskRow2 := maskRow[:][:count3]
+		shuffleRow2 := shuffleRow[:][:count3]
+		for threadX := range count3 {
+			r.ThreadIdx.X = threadX
+			keep := keepRow3[threadX]
+			mask := maskRow2[threadX]
+			shuffle := shuffleRow2[threadX]
+//line warp.go:63:130000
+			base3 := shuffle
+//line warp.go:64:130000
+			if keep {
+//line warp.go:65:130000
+				below := mask & (c<<((threadX+first3)&31) - 1)
+//line warp.go:66:130000
+				out[int(base3)+bits.OnesCount32(below)] = row2[threadX]
+//line warp.go:67:130000
+			}
+//line warp.go:68:130000
+		}
+//line warp.go:69:130000
+		return
+//line warp.go:70:130000
+	}
+//line warp.go:71:130000
 	for threadX := range dimX {
+//line warp.go:72:130000
 		r.ThreadIdx.X = threadX
+//line warp.go:73:130000
 		keep := keepRow[threadX]
+//line warp.go:74:130000
 		mask := maskRow[threadX]
+//line warp.go:75:130000
 		shuffle := shuffleRow[threadX]
+//line warp.go:76:130000
 		i := base + threadX
 //line warp.go:63:130000
 		base3 := shuffle
@@ -9827,7 +11167,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint
 //line warp.go:69:130000
 }
 
-//line quern_gen.go:9831:1
+//line quern_gen.go:11171:1
 func quernPlainShuffles(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffles(t_, v0, v1) })
@@ -9943,13 +11283,43 @@ func quernHostShuffles(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9947:1
+//line quern_gen.go:11287:1
 func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
 	vRow := vs[first:][:32]
 	oRow := os[first:][:32]
 	t4Row := t4s[first:][:32]
+	if 32 <= len(x) {
+		row := (*[32]int32)(x[0:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+			t2 := 5 * threadX
+//line warp.go:74:130000
+			t1 := row[threadX]
+//line warp.go:74:130000
+			t3 := out[t2:]
+//line warp.go:75:130000
+			v := t1
+//line warp.go:76:130000
+			o := t3
+//line warp.go:75:130000
+			t4 := v
+//line warp.go:76:130000
+			vRow[threadX] = v
+//line warp.go:77:130000
+			oRow[threadX] = o
+//line warp.go:78:130000
+			t4Row[threadX] = t4
+//line warp.go:79:130000
+		}
+//line warp.go:80:130000
+		return
+//line warp.go:81:130000
+	}
+//line warp.go:82:130000
 	for threadX := range 32 {
+//line warp.go:83:130000
 		r.ThreadIdx.X = threadX
+//line warp.go:84:130000
 		t2 := 5 * threadX
 //line warp.go:74:130000
 		t1 := x[threadX]
@@ -9973,7 +11343,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x
 }
 
 //go:noinline
-//line quern_gen.go:9977:1
+//line quern_gen.go:11347:1
 func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
 	vRow := vs[first2:][:32]
 	oRow := os[first2:][:32]
@@ -9996,7 +11366,7 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10000:1
+//line quern_gen.go:11370:1
 func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
 	vRow := vs[first3:][:32]
 	oRow := os[first3:][:32]
@@ -10019,7 +11389,7 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10023:1
+//line quern_gen.go:11393:1
 func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
 	vRow := vs[first4:][:32]
 	oRow := os[first4:][:32]
@@ -10042,7 +11412,7 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10046:1
+//line quern_gen.go:11416:1
 func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
 	vRow := vs[first5:][:32]
 	oRow := os[first5:][:32]
@@ -10072,7 +11442,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:10076:1
+//line quern_gen.go:11446:1
 func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
 	oRow := os[first6:][:32]
 	shuffleRow2 := shuffles2[first6:][:32]
@@ -10087,7 +11457,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 //line warp.go:81:130000
 }
 
-//line quern_gen.go:10091:1
+//line quern_gen.go:11461:1
 func quernPlainAgreements(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[int32](r, 1), host2.Slice[bool](r, 2), host2.Slice[bool](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_agreements(t_, v0, v1, v2, v3) })
@@ -10233,7 +11603,7 @@ func quernHostAgreements(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10237:1
+//line quern_gen.go:11607:1
 func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
 	givenRow := givens[first:][:64]
 	if base >= 0 && 64 <= len(keys)-base {
@@ -10265,7 +11635,7 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10269:1
+//line quern_gen.go:11639:1
 func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
 	matchAnyRow := matchAnys[first2:][:64]
 	givenRow2 := givens2[first2:][:64]
@@ -10311,7 +11681,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 }
 
 //go:noinline
-//line quern_gen.go:10315:1
+//line quern_gen.go:11685:1
 func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
 	matchAllRow := matchAlls[first3:][:64]
 	givenRow3 := givens3[first3:][:64]
@@ -10352,7 +11722,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, si
 }
 
 //go:noinline
-//line quern_gen.go:10356:1
+//line quern_gen.go:11726:1
 func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
@@ -10368,7 +11738,7 @@ func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 }
 
 //go:noinline
-//line quern_gen.go:10372:1
+//line quern_gen.go:11742:1
 func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
 	givenRow4 := givens4[at:][:n]
 	for lane := range n {
@@ -10385,7 +11755,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32,
 }
 
 //go:noinline
-//line quern_gen.go:10389:1
+//line quern_gen.go:11759:1
 func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -10399,7 +11769,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 }
 
 //go:noinline
-//line quern_gen.go:10403:1
+//line quern_gen.go:11773:1
 func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -10414,7 +11784,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base,
 //line warp.go:92:130000
 }
 
-//line quern_gen.go:10418:1
+//line quern_gen.go:11788:1
 func quernPlainBounds(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_bounds(t_, v0, v1) })
@@ -10538,7 +11908,7 @@ func quernHostBounds(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10542:1
+//line quern_gen.go:11912:1
 func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	vRow := vs[first:][:32]
 	if 32 <= len(x) {
@@ -10568,7 +11938,7 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:10572:1
+//line quern_gen.go:11942:1
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := reduceMins[first2:][:32]
 	t2Row := t2s[first2:][:32]
@@ -10584,7 +11954,7 @@ func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10588:1
+//line quern_gen.go:11958:1
 func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
 	t2Row := t2s[first3:][:32]
 	reduceMaxRow := reduceMaxs[first3:][:32]
@@ -10609,7 +11979,7 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, h
 }
 
 //go:noinline
-//line quern_gen.go:10613:1
+//line quern_gen.go:11983:1
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := reduceAnds[first4:][:32]
 	t6Row := t6s[first4:][:32]
@@ -10625,7 +11995,7 @@ func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:10629:1
+//line quern_gen.go:11999:1
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := reduceOrs[first5:][:32]
 	t8Row := t8s[first5:][:32]
@@ -10641,7 +12011,7 @@ func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32)
 }
 
 //go:noinline
-//line quern_gen.go:10645:1
+//line quern_gen.go:12015:1
 func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
 	t6Row := t6s[first6:][:32]
 	t8Row := t8s[first6:][:32]
@@ -10673,7 +12043,7 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, an
 }
 
 //go:noinline
-//line quern_gen.go:10677:1
+//line quern_gen.go:12047:1
 func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
 	lowRow := lows[first7:][:32]
 	highRow := highs[first7:][:32]
@@ -10736,7 +12106,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, 
 //line warp.go:105:130000
 }
 
-//line quern_gen.go:10740:1
+//line quern_gen.go:12110:1
 func quernPlainReversed(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reversed(t_, v0) })
@@ -10791,10 +12161,25 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 }
 
 //go:noinline
-//line quern_gen.go:10795:1
+//line quern_gen.go:12165:1
 func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
+	if base >= 0 && 128 <= len(x)-base {
+		row3 := (*[128]int32)(x[base:])
+		for threadX := range 128 {
+			r.ThreadIdx.X = threadX
+//line warp.go:114:130000
+			row3[threadX] = tile[threadX^31]
+//line warp.go:115:130000
+		}
+//line warp.go:116:130000
+		return
+//line warp.go:117:130000
+	}
+//line warp.go:118:130000
 	for threadX := range 128 {
+//line warp.go:119:130000
 		r.ThreadIdx.X = threadX
+//line warp.go:120:130000
 		i := base + threadX
 //line warp.go:114:130000
 		x[i] = tile[threadX^31]
@@ -10803,7 +12188,7 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 //line warp.go:116:130000
 }
 
-//line quern_gen.go:10807:1
+//line quern_gen.go:12192:1
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
 	result := summarise(t, state, in, out)
 	if result > kernel.Again {
@@ -10862,7 +12247,7 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 }
 
 //go:noinline
-//line quern_gen.go:10866:1
+//line quern_gen.go:12251:1
 func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) {
 	givenRow := givens[first:][:64]
 	for threadX := range 64 {
@@ -10877,7 +12262,7 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 }
 
 //go:noinline
-//line quern_gen.go:10881:1
+//line quern_gen.go:12266:1
 func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
 	reduceAddRow := reduceAdds[first2:][:64]
 	for threadX := range 64 {
@@ -10897,7 +12282,7 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 }
 
 //go:noinline
-//line quern_gen.go:10901:1
+//line quern_gen.go:12286:1
 func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *summary, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX

@@ -429,44 +429,48 @@ func quernRow2Rank(r *host2.Run, in *message, state *part, out *ranks) {
 //go:noinline
 //line quern_gen.go:431:1
 func quernRow3Rank(r *host2.Run, t3 uint32, in *message, state *part, side uint32) {
+	if !(t3 == 0) {
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := uint32(threadX)
-//line rank.go:115
-		if t3 == 0 {
-			if t1 < in.Count {
-				atomic.AddInt64(&state.Next[side][in.Target[t1]], in.Value[t1])
-			}
+//line rank.go:116
+		if t1 < in.Count {
+			atomic.AddInt64(&state.Next[side][in.Target[t1]], in.Value[t1])
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:446:1
+//line quern_gen.go:447:1
 func quernRow4Rank(r *host2.Run, in *message, state *part, side uint32) {
-	for threadX := range 32 {
+	firstX := 0
+	count3 := 1 - firstX
+	if count3 <= 0 {
+		return
+	}
+	for lane := range count3 {
+		threadX := firstX + lane
 		r.ThreadIdx.X = threadX
-		t22 := threadX == 0
-//line rank.go:120
-		if t22 {
-			t14 := in.Kind
-			if t14 == 0 {
-				state.Arrived[side]++
-			} else if t14 == 1 {
-				state.Arrived[side]++
-				state.AllDangling[side] += in.Value[0]
-				state.AllChange[side] += in.Value[1]
-			} else if t14 == 2 {
-				state.Ticking = 0
-			} else if t14 == 3 {
-				state.Running = 1
-			}
+//line rank.go:121
+		t14 := in.Kind
+		if t14 == 0 {
+			state.Arrived[side]++
+		} else if t14 == 1 {
+			state.Arrived[side]++
+			state.AllDangling[side] += in.Value[0]
+			state.AllChange[side] += in.Value[1]
+		} else if t14 == 2 {
+			state.Ticking = 0
+		} else if t14 == 3 {
+			state.Running = 1
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:470:1
+//line quern_gen.go:474:1
 func quernRow5Rank(r *host2.Run, t2s []*actor.Context, first2 int, t15s []*actor.Context) {
 	t2Row := t2s[first2:][:32]
 	t15Row := t15s[first2:][:32]
@@ -479,7 +483,7 @@ func quernRow5Rank(r *host2.Run, t2s []*actor.Context, first2 int, t15s []*actor
 }
 
 //go:noinline
-//line quern_gen.go:483:1
+//line quern_gen.go:487:1
 func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part, number, mark uint32) {
 	t15Row := t15s[first3:][:32]
 	for threadX := range 32 {
@@ -548,32 +552,41 @@ func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part,
 }
 
 //go:noinline
-//line quern_gen.go:552:1
+//line quern_gen.go:556:1
 func quernRow7Rank(r *host2.Run, t21 uint32, state *part, number, mark uint32) {
-	for threadX := range 32 {
+	firstX2 := 0
+	count4 := 1 - firstX2
+	if count4 <= 0 {
+		return
+	}
+	for lane2 := range count4 {
+		threadX := firstX2 + lane2
 		r.ThreadIdx.X = threadX
-		t23 := threadX == 0
-//line rank.go:188
-		if t23 {
-			for i4 := uint32(0); i4 < t21; i4++ {
-				if state.First < number && state.Done[state.First] == mark {
-					state.First++
-				}
+//line rank.go:189
+		for i4 := uint32(0); i4 < t21; i4++ {
+			if state.First < number && state.Done[state.First] == mark {
+				state.First++
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:569:1
+//line quern_gen.go:576:1
 func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part, number uint32) {
 	t15Row := t15s[first4:][:32]
-	for threadX := range 32 {
+	firstX3 := 0
+	count5 := 1 - firstX3
+	if count5 <= 0 {
+		return
+	}
+	t15Row2 := t15Row[firstX3:][:count5]
+	for lane3 := range count5 {
+		threadX := firstX3 + lane3
 		r.ThreadIdx.X = threadX
-		t15 := t15Row[threadX]
-		t23 := threadX == 0
+		t15 := t15Row2[lane3]
 //line rank.go:197
-		if t23 && state.First < number && state.Ticking == 0 {
+		if state.First < number && state.Ticking == 0 {
 			m2 := message{Kind: 2}
 			t222 := t15
 			t232 := t15
@@ -592,43 +605,46 @@ func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part,
 }
 
 //go:noinline
-//line quern_gen.go:596:1
+//line quern_gen.go:609:1
 func quernRow9Rank(r *host2.Run, side3 uint32, state *part, change int64, step uint32) {
-	for threadX := range 32 {
+	firstX4 := 0
+	count6 := 1 - firstX4
+	if count6 <= 0 {
+		return
+	}
+	for lane4 := range count6 {
+		threadX := firstX4 + lane4
 		r.ThreadIdx.X = threadX
-		first5 := threadX == 0
-//line rank.go:212
-		if first5 {
-			t6 := side3
 //line rank.go:213
-			_ = state.AllDangling[t6]
-			t82 := side3
+		t6 := side3
 //line rank.go:213
-			_ = state.AllChange[t82]
-			t103 := side3
+		_ = state.AllDangling[t6]
+		t82 := side3
 //line rank.go:213
-			_ = state.Arrived[t103]
+		_ = state.AllChange[t82]
+		t103 := side3
 //line rank.go:213
-			state.AllDangling[t6] = 0
+		_ = state.Arrived[t103]
 //line rank.go:213
-			state.AllChange[t82] = 0
+		state.AllDangling[t6] = 0
 //line rank.go:213
-			state.Arrived[t103] = 0
-			state.LastChange = change
-			if step > 0 && change <= state.Tolerance || step == state.Limit {
-				state.Running = 0
+		state.AllChange[t82] = 0
+//line rank.go:213
+		state.Arrived[t103] = 0
+		state.LastChange = change
+		if step > 0 && change <= state.Tolerance || step == state.Limit {
+			state.Running = 0
 //line rank.go:216
-				state.Converged = 1
-			}
-			state.Dangling = 0
-//line rank.go:218
-			state.Change = 0
+			state.Converged = 1
 		}
+		state.Dangling = 0
+//line rank.go:218
+		state.Change = 0
 	}
 }
 
 //go:noinline
-//line quern_gen.go:632:1
+//line quern_gen.go:648:1
 func quernRow10Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -650,13 +666,18 @@ func quernRow10Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 }
 
 //go:noinline
-//line quern_gen.go:654:1
+//line quern_gen.go:670:1
 func quernRow11Rank(r *host2.Run, state *part, step uint32) {
-	for threadX := range 32 {
+	firstX5 := 0
+	count7 := 1 - firstX5
+	if count7 <= 0 {
+		return
+	}
+	for lane5 := range count7 {
+		threadX := firstX5 + lane5
 		r.ThreadIdx.X = threadX
-		first5 := threadX == 0
 //line rank.go:235
-		if first5 && state.Running != 0 {
+		if state.Running != 0 {
 			t172 := step + 1
 //line rank.go:236
 			state.Step = t172
@@ -667,7 +688,7 @@ func quernRow11Rank(r *host2.Run, state *part, step uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:671:1
+//line quern_gen.go:692:1
 func quernRow12Rank(r *host2.Run, result kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX

@@ -568,80 +568,178 @@ func quernHostBlurRows(r *host.Run) {
 	size := 256 + 2*radius
 	t2 := w - 1
 	tile := host.Shared[[320]float32](r, 0)
+	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		blockZ := r.BlockIdx.Z
 		left := blockX * 256
 		base := left - radius
-		row := (blockZ*h + blockY) * w
+		row3 := (blockZ*h + blockY) * w
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurRows(r, radius, weight, weights, size, base, t2, tile, in, row)
+				quernRow1BlurRows(r, radius, weight, weights)
+				quernRow2BlurRows(r, size, base, t2, tile, in, row3)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2BlurRows(r, left, w, weight, tile, radius, out, row)
+				first := (threadZ*1 + threadY) * 256
+				quernRow3BlurRows(r, sums, first, left, w, weight, tile, radius)
+				for k2 := 1; k2 <= radius; k2++ {
+					quernRow4BlurRows(r, sums, first, left, w, weight, k2, tile, radius)
+				}
+				quernRow5BlurRows(r, sums, first, left, w, out, row3)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []float32, size, base, t2 int, tile *[320]float32, in []float32, row int) {
+func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []float32) {
+	if radius >= -1<<61 && radius <= 1<<61 {
+		count := min(radius+1, 256)
+		if count <= 0 {
+			return
+		}
+		if count <= 33 && count <= len(weights) {
+			row := weight[:count]
+			row2 := weights[:count]
+			for threadX := range count {
+//line blur.go:35
+				row[threadX] = row2[threadX]
+			}
+			return
+		}
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line blur.go:34
 		if threadX <= radius {
 			weight[threadX] = weights[threadX]
 		}
+	}
+}
+
+//go:noinline
+//line quern_gen.go:628:1
+func quernRow2BlurRows(r *host.Run, size, base, t2 int, tile *[320]float32, in []float32, row3 int) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+//line blur.go:37
 		for k := threadX; k < size; k += 256 {
 			t1 := base + k
 			result0 := min(max(t1, 0), t2)
 //line blur.go:38
-			tile[k] = in[row+result0]
+			tile[k] = in[row3+result0]
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:612:1
-func quernRow2BlurRows(r *host.Run, left, w int, weight *[33]float32, tile *[320]float32, radius int, out []float32, row int) {
-	if left >= 0 && w >= 0 && radius >= 0 && 256 <= 320-radius && row+left >= 0 && 256 <= len(out)-(row+left) && w-left >= 256 {
-		row2 := (*[256]float32)(tile[radius:])
-		row3 := (*[256]float32)(out[row+left:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			centre := threadX + radius
-//line blur.go:44
-			sum := weight[0] * row2[threadX]
-			for k2 := 1; k2 <= radius; k2++ {
-				sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
-			}
-			row3[threadX] = sum
+//line quern_gen.go:643:1
+func quernRow3BlurRows(r *host.Run, sums []float32, first, left, w int, weight *[33]float32, tile *[320]float32, radius int) {
+	sumRow := sums[first:][:256]
+	if left >= -1<<61 && left <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
+		count2 := min(w-left, 256)
+		if count2 <= 0 {
+			return
 		}
-		return
+		if radius >= 0 && count2 <= 320-radius {
+			value := weight[0]
+			row4 := tile[radius:][:count2]
+			sumRow2 := sumRow[:][:count2]
+			for threadX := range count2 {
+//line blur.go:44
+				sum := value * row4[threadX]
+				sumRow2[threadX] = sum
+			}
+			return
+		}
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
 		x := left + threadX
 		centre := threadX + radius
-//line blur.go:42
 		if x < w {
 //line blur.go:44
-			sum := weight[0] * tile[centre]
-			for k2 := 1; k2 <= radius; k2++ {
-				sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
+			sum = weight[0] * tile[centre]
+		}
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+//line quern_gen.go:677:1
+func quernRow4BlurRows(r *host.Run, sums []float32, first, left, w int, weight *[33]float32, k2 int, tile *[320]float32, radius int) {
+	sumRow := sums[first:][:256]
+	if left >= -1<<61 && left <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
+		count3 := min(w-left, 256)
+		if count3 <= 0 {
+			return
+		}
+		if k2 >= 0 && k2 < 33 && radius-k2 >= 0 && count3 <= 320-(radius-k2) && radius+k2 >= 0 && count3 <= 320-(radius+k2) {
+			value2 := weight[k2]
+			row5 := tile[radius-k2:][:count3]
+			row6 := tile[radius+k2:][:count3]
+			sumRow3 := sumRow[:][:count3]
+			for threadX := range count3 {
+				sum := sumRow3[threadX]
+//line blur.go:46
+				sum += value2 * (row5[threadX] + row6[threadX])
+				sumRow3[threadX] = sum
 			}
-			out[row+x] = sum
+			return
+		}
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		x := left + threadX
+		centre := threadX + radius
+		if x < w {
+//line blur.go:46
+			sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
+		}
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+//line quern_gen.go:713:1
+func quernRow5BlurRows(r *host.Run, sums []float32, first, left, w int, out []float32, row3 int) {
+	sumRow := sums[first:][:256]
+	if left >= -1<<61 && left <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
+		count4 := min(w-left, 256)
+		if count4 <= 0 {
+			return
+		}
+		if row3+left >= 0 && count4 <= len(out)-(row3+left) {
+			row7 := out[row3+left:][:count4]
+			sumRow4 := sumRow[:][:count4]
+			for threadX := range count4 {
+				sum := sumRow4[threadX]
+//line blur.go:48
+				row7[threadX] = sum
+			}
+			return
+		}
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		x := left + threadX
+		if x < w {
+//line blur.go:48
+			out[row3+x] = sum
 		}
 	}
 }
 
-//line quern_gen.go:645:1
+//line quern_gen.go:743:1
 func quernPlainBlurColumns(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[float32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_blurColumns(t, v0, v1, v2, v3, v4) })
@@ -658,6 +756,7 @@ func quernHostBlurColumns(r *host.Run) {
 	size := 64 + 2*radius
 	t2 := h - 1
 	tile := host.Shared[[128][32]float32](r, 0)
+	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -676,11 +775,16 @@ func quernHostBlurColumns(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*8 + threadY) * 32
 				for k3 := threadY; k3 < 64 && top+k3 < h; k3 += 8 {
 					centre := k3 + radius
 					start := plane + (top+k3)*w
 					start2 := base3 + (top+k3)*w
-					quernRow2BlurColumns(r, base, w, weight, tile, centre, radius, out, start, start2)
+					quernRow2BlurColumns(r, sums, first, base, w, weight, tile, centre)
+					for j := 1; j <= radius; j++ {
+						quernRow3BlurColumns(r, sums, first, base, w, weight, j, tile, centre)
+					}
+					quernRow4BlurColumns(r, sums, first, base, w, out, start, start2)
 				}
 			}
 		}
@@ -711,38 +815,105 @@ func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32,
 }
 
 //go:noinline
-//line quern_gen.go:715:1
-func quernRow2BlurColumns(r *host.Run, base, w int, weight *[33]float32, tile *[128][32]float32, centre, radius int, out []float32, start, start2 int) {
-	if base >= 0 && w >= 0 && centre >= 0 && 1 <= 128-centre && start2 >= 0 && 32 <= len(out)-start2 && w-base >= 32 {
-		row := (*[1][32]float32)(tile[centre:])
-		row2 := (*[32]float32)(out[start2:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-//line blur.go:80
-			sum := weight[0] * row[0][threadX]
-			for j := 1; j <= radius; j++ {
-				sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
-			}
-			row2[threadX] = sum
+//line quern_gen.go:819:1
+func quernRow2BlurColumns(r *host.Run, sums []float32, first, base, w int, weight *[33]float32, tile *[128][32]float32, centre int) {
+	sumRow := sums[first:][:32]
+	if base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
+		count := min(w-base, 32)
+		if count <= 0 {
+			return
 		}
-		return
+		if centre >= 0 && centre < 128 && count <= 32 {
+			value := weight[0]
+			row := tile[centre][:count]
+			sumRow2 := sumRow[:][:count]
+			for threadX := range count {
+//line blur.go:80
+				sum := value * row[threadX]
+				sumRow2[threadX] = sum
+			}
+			return
+		}
 	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
 		x := base + threadX
-//line blur.go:78
 		if x < w {
 //line blur.go:80
-			sum := weight[0] * tile[centre][threadX]
-			for j := 1; j <= radius; j++ {
-				sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
+			sum = weight[0] * tile[centre][threadX]
+		}
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+//line quern_gen.go:852:1
+func quernRow3BlurColumns(r *host.Run, sums []float32, first, base, w int, weight *[33]float32, j int, tile *[128][32]float32, centre int) {
+	sumRow := sums[first:][:32]
+	if base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
+		count2 := min(w-base, 32)
+		if count2 <= 0 {
+			return
+		}
+		if j >= 0 && j < 33 && centre-j >= 0 && centre-j < 128 && count2 <= 32 && centre+j >= 0 && centre+j < 128 {
+			value2 := weight[j]
+			row2 := tile[centre-j][:count2]
+			row3 := tile[centre+j][:count2]
+			sumRow3 := sumRow[:][:count2]
+			for threadX := range count2 {
+				sum := sumRow3[threadX]
+//line blur.go:82
+				sum += value2 * (row2[threadX] + row3[threadX])
+				sumRow3[threadX] = sum
 			}
+			return
+		}
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		x := base + threadX
+		if x < w {
+//line blur.go:82
+			sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
+		}
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+//line quern_gen.go:887:1
+func quernRow4BlurColumns(r *host.Run, sums []float32, first, base, w int, out []float32, start, start2 int) {
+	sumRow := sums[first:][:32]
+	if base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
+		count3 := min(w-base, 32)
+		if count3 <= 0 {
+			return
+		}
+		if start2 >= 0 && count3 <= len(out)-start2 {
+			row4 := out[start2:][:count3]
+			sumRow4 := sumRow[:][:count3]
+			for threadX := range count3 {
+				sum := sumRow4[threadX]
+//line blur.go:84
+				row4[threadX] = sum
+			}
+			return
+		}
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		x := base + threadX
+		if x < w {
+//line blur.go:84
 			out[start+x] = sum
 		}
 	}
 }
 
-//line quern_gen.go:746:1
+//line quern_gen.go:917:1
 func quernPlainHistogram(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[uint32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_histogram(t, v0, v1) })
@@ -752,96 +923,211 @@ func quernHostHistogram(r *host.Run) {
 	planes := host.Slice[float32](r, 0)
 	counts := host.Slice[uint32](r, 1)
 	var bFirst int
+	c := int(256)
+	size := 256 - c*3 - 256
+	size2 := c * 4
+	var at int
+	var at2 int
+	size3 := c * 1
+	var at3 int
+	size4 := c * 2
+	var at4 int
+	size5 := c * 3
 	local := host.Shared[[256]uint32](r, 0)
-	n := len(planes) / 3
-	size := 2 * n
 	var bFirst2 int
+	n := len(planes) / 3
+	size6 := 2 * n
+	var bFirst3 int
+	var at5 int
+	var at6 int
+	var at7 int
+	var at8 int
+	var bFirst4 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 4096
+		base2 := n + blockX*4096
+		base3 := size6 + blockX*4096
 //line equalize.go:27
 		bFirst = 0
-		for ; bFirst < 256; bFirst += 256 {
+		for ; 0 < 256 && 256 < 1099511627776 && 0 <= 256 && bFirst < size; bFirst += size2 {
+			at = bFirst
+			at2 = bFirst + size3
+			at3 = bFirst + size4
+			at4 = bFirst + size5
+			for threadZ := range 1 {
+//line equalize.go:34:10000
+				for threadY := range 1 {
+//line equalize.go:35:10000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line equalize.go:36:10000
+					quernRow1Histogram(r, local, at, at2, at3, at4)
+//line equalize.go:37:10000
+				}
+//line equalize.go:38:10000
+			}
+//line equalize.go:39:10000
+		}
+//line equalize.go:40:10000
+		bFirst2 = max(bFirst, 0)
+//line equalize.go:41:10000
+		for ; bFirst2 < 256; bFirst2 += 256 {
+//line equalize.go:42
 			for threadZ := range 1 {
 				for threadY := range 1 {
+//line equalize.go:44:10000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Histogram(r, bFirst, local)
+//line equalize.go:45:10000
+					quernRow2Histogram(r, bFirst2, local)
+//line equalize.go:46:10000
 				}
-//line equalize.go:34:10000
+//line equalize.go:47:10000
 			}
-//line equalize.go:35:10000
+//line equalize.go:48:10000
 		}
-//line equalize.go:36:10000
+//line equalize.go:49:10000
 		for threadZ := range 1 {
-//line equalize.go:37:10000
+//line equalize.go:50:10000
 			for threadY := range 1 {
-//line equalize.go:38:10000
+//line equalize.go:51:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line equalize.go:39:10000
-				quernRow2Histogram(r, base, n, planes, size, local)
-//line equalize.go:40:10000
+//line equalize.go:52:10000
+				for k := 0; k < 16; k++ {
+//line equalize.go:53:10000
+					start := k * 256
+//line equalize.go:54:10000
+					start2 := base + k*256
+//line equalize.go:55:10000
+					start3 := base2 + k*256
+//line equalize.go:56:10000
+					start4 := base3 + k*256
+//line equalize.go:57:10000
+					quernRow3Histogram(r, base, start, n, planes, size6, local, start2, start3, start4)
+//line equalize.go:58
+				}
 			}
-//line equalize.go:41:10000
 		}
 //line equalize.go:43
-		bFirst2 = 0
+		bFirst3 = 0
 //line equalize.go:44:10000
-		for ; bFirst2 < 256; bFirst2 += 256 {
+		for ; 0 < 256 && 256 < 1099511627776 && 0 <= 256 && bFirst3 < size; bFirst3 += size2 {
 //line equalize.go:45:10000
-			for threadZ := range 1 {
+			at5 = bFirst3
 //line equalize.go:46:10000
-				for threadY := range 1 {
+			at6 = bFirst3 + size3
 //line equalize.go:47:10000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			at7 = bFirst3 + size4
 //line equalize.go:48:10000
-					quernRow3Histogram(r, bFirst2, local, counts)
+			at8 = bFirst3 + size5
 //line equalize.go:49:10000
-				}
+			for threadZ := range 1 {
 //line equalize.go:50:10000
-			}
+				for threadY := range 1 {
 //line equalize.go:51:10000
-		}
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line equalize.go:52:10000
-	}
+					quernRow4Histogram(r, local, at5, counts, at6, at7, at8)
 //line equalize.go:53:10000
+				}
+//line equalize.go:54:10000
+			}
+//line equalize.go:55:10000
+		}
+//line equalize.go:56:10000
+		bFirst4 = max(bFirst3, 0)
+//line equalize.go:57:10000
+		for ; bFirst4 < 256; bFirst4 += 256 {
+//line equalize.go:58
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow5Histogram(r, bFirst4, local, counts)
+				}
+			}
+		}
+//line equalize.go:65:10000
+	}
+//line equalize.go:66:10000
 }
 
 //go:noinline
-//line quern_gen.go:811:1
-func quernRow1Histogram(r *host.Run, bFirst int, local *[256]uint32) {
-	if bFirst >= 0 && 256 <= 256-bFirst && 256-bFirst >= 256 {
-		row := (*[256]uint32)(local[bFirst:])
+//line quern_gen.go:1055:1
+func quernRow1Histogram(r *host.Run, local *[256]uint32, at, at2, at3, at4 int) {
+	if at >= 0 && 256 <= 256-at && at2 >= 0 && 256 <= 256-at2 && at3 >= 0 && 256 <= 256-at3 && at4 >= 0 && 256 <= 256-at4 {
+		row := (*[256]uint32)(local[at:])
+		row2 := (*[256]uint32)(local[at2:])
+		row3 := (*[256]uint32)(local[at3:])
+		row4 := (*[256]uint32)(local[at4:])
 		for threadX := range 256 {
 //line equalize.go:28
 			row[threadX] = 0
+			row2[threadX] = 0
+			row3[threadX] = 0
+			row4[threadX] = 0
 		}
 		return
+//line equalize.go:34:10000
+	}
+//line equalize.go:35:10000
+	for threadX := range 256 {
+//line equalize.go:36:10000
+		r.ThreadIdx.X = threadX
+//line equalize.go:28
+		local[at+threadX] = 0
+//line equalize.go:28
+		local[at2+threadX] = 0
+//line equalize.go:28
+		local[at3+threadX] = 0
+//line equalize.go:28
+		local[at4+threadX] = 0
+	}
+}
+
+//go:noinline
+//line quern_gen.go:1088:1
+func quernRow2Histogram(r *host.Run, bFirst2 int, local *[256]uint32) {
+	if bFirst2 >= -1<<61 && bFirst2 <= 1<<61 {
+		count2 := min(256-bFirst2, 256)
+		if count2 <= 0 {
+			return
+		}
+		if bFirst2 >= 0 && count2 <= 256-bFirst2 {
+			row5 := local[bFirst2:][:count2]
+			for threadX := range count2 {
+//line equalize.go:28
+				row5[threadX] = 0
+			}
+			return
+		}
 	}
 	for threadX := range 256 {
+//line equalize.go:34:10000
 		r.ThreadIdx.X = threadX
 //line equalize.go:27
-		if bFirst+threadX < 256 {
-			local[bFirst+threadX] = 0
+		if bFirst2+threadX < 256 {
+			local[bFirst2+threadX] = 0
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:831:1
-func quernRow2Histogram(r *host.Run, base, n int, planes []float32, size int, local *[256]uint32) {
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		first := base + threadX
-//line equalize.go:34:10000
-		for k := 0; k < 16; k++ {
-//line equalize.go:35:10000
-			i := first + k*256
+//line quern_gen.go:1115:1
+func quernRow3Histogram(r *host.Run, base, start, n int, planes []float32, size6 int, local *[256]uint32, start2, start3, start4 int) {
+	if start2 >= -1<<61 && start2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
+		count3 := min(n-start2, 256)
+		if count3 <= 0 {
+			return
+		}
+		if start2 >= 0 && count3 <= len(planes)-start2 && start3 >= 0 && count3 <= len(planes)-start3 && start4 >= 0 && count3 <= len(planes)-start4 {
+			row6 := planes[start2:][:count3]
+			row7 := planes[start3:][:count3]
+			row8 := planes[start4:][:count3]
+			for threadX := range count3 {
+				r.ThreadIdx.X = threadX
 //line equalize.go:36:10000
-			if i < n {
-//line equalize.go:36:10000
-				c := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
+				c2 := rgb{R: row6[threadX], G: row7[threadX], B: row8[threadX]}
 //line equalize.go:37:10000
-				result0 := c.luminance()
+				result0 := c2.luminance()
 //line equalize.go:38:10000
 				t2 := result0
 //line equalize.go:37:10000
@@ -853,25 +1139,82 @@ func quernRow2Histogram(r *host.Run, base, n int, planes []float32, size int, lo
 //line equalize.go:39:10000
 			}
 //line equalize.go:40:10000
-		}
+			return
 //line equalize.go:41:10000
+		}
+//line equalize.go:42
 	}
-//line equalize.go:42:10000
+	for threadX := range 256 {
+//line equalize.go:44:10000
+		r.ThreadIdx.X = threadX
+//line equalize.go:45:10000
+		first := base + threadX
+//line equalize.go:46:10000
+		i := first + start
+//line equalize.go:35:10000
+		if i < n {
+//line equalize.go:36:10000
+			c2 := rgb{R: planes[i], G: planes[n+i], B: planes[size6+i]}
+//line equalize.go:37:10000
+			result0 := c2.luminance()
+//line equalize.go:38:10000
+			t2 := result0
+//line equalize.go:37:10000
+			result02 := encodeSRGB(t2)
+//line equalize.go:38:10000
+			tone := result02
+//line equalize.go:38:10000
+			local[min(host.Int64[int](tone*256), 255)] += 1
+//line equalize.go:39:10000
+		}
+//line equalize.go:40:10000
+	}
+//line equalize.go:41:10000
 }
 
 //go:noinline
-//line quern_gen.go:864:1
-func quernRow3Histogram(r *host.Run, bFirst2 int, local *[256]uint32, counts []uint32) {
-	if bFirst2 >= 0 && 256 <= 256-bFirst2 && 256 <= len(counts)-bFirst2 && 256-bFirst2 >= 256 {
-		row2 := (*[256]uint32)(local[bFirst2:])
-		row3 := (*[256]uint32)(counts[bFirst2:])
+//line quern_gen.go:1177:1
+func quernRow4Histogram(r *host.Run, local *[256]uint32, at5 int, counts []uint32, at6, at7, at8 int) {
+	if at5 >= 0 && 256 <= 256-at5 && 256 <= len(counts)-at5 && at6 >= 0 && 256 <= 256-at6 && 256 <= len(counts)-at6 && at7 >= 0 && 256 <= 256-at7 && 256 <= len(counts)-at7 && at8 >= 0 && 256 <= 256-at8 && 256 <= len(counts)-at8 {
+		row9 := (*[256]uint32)(local[at5:])
+		row10 := (*[256]uint32)(counts[at5:])
+		row11 := (*[256]uint32)(local[at6:])
+		row12 := (*[256]uint32)(counts[at6:])
+		row13 := (*[256]uint32)(local[at7:])
+		row14 := (*[256]uint32)(counts[at7:])
+		row15 := (*[256]uint32)(local[at8:])
+		row16 := (*[256]uint32)(counts[at8:])
 		for threadX := range 256 {
 //line equalize.go:44:10000
-			count2 := row2[threadX]
+			count4 := row9[threadX]
 //line equalize.go:45:10000
-			if count2 != 0 {
+			if count4 != 0 {
 //line equalize.go:45:10000
-				atomic.AddUint32(&row3[threadX], count2)
+				atomic.AddUint32(&row10[threadX], count4)
+//line equalize.go:46:10000
+			}
+//line equalize.go:44:10000
+			count5 := row11[threadX]
+//line equalize.go:45:10000
+			if count5 != 0 {
+//line equalize.go:45:10000
+				atomic.AddUint32(&row12[threadX], count5)
+//line equalize.go:46:10000
+			}
+//line equalize.go:44:10000
+			count6 := row13[threadX]
+//line equalize.go:45:10000
+			if count6 != 0 {
+//line equalize.go:45:10000
+				atomic.AddUint32(&row14[threadX], count6)
+//line equalize.go:46:10000
+			}
+//line equalize.go:44:10000
+			count7 := row15[threadX]
+//line equalize.go:45:10000
+			if count7 != 0 {
+//line equalize.go:45:10000
+				atomic.AddUint32(&row16[threadX], count7)
 //line equalize.go:46:10000
 			}
 //line equalize.go:47:10000
@@ -884,14 +1227,83 @@ func quernRow3Histogram(r *host.Run, bFirst2 int, local *[256]uint32, counts []u
 	for threadX := range 256 {
 //line equalize.go:51:10000
 		r.ThreadIdx.X = threadX
-//line equalize.go:43
-		if bFirst2+threadX < 256 {
 //line equalize.go:44:10000
-			count2 := local[bFirst2+threadX]
+		count4 := local[at5+threadX]
 //line equalize.go:45:10000
-			if count2 != 0 {
+		if count4 != 0 {
 //line equalize.go:45:10000
-				atomic.AddUint32(&counts[bFirst2+threadX], count2)
+			atomic.AddUint32(&counts[at5+threadX], count4)
+//line equalize.go:46:10000
+		}
+//line equalize.go:44:10000
+		count5 := local[at6+threadX]
+//line equalize.go:45:10000
+		if count5 != 0 {
+//line equalize.go:45:10000
+			atomic.AddUint32(&counts[at6+threadX], count5)
+//line equalize.go:46:10000
+		}
+//line equalize.go:44:10000
+		count6 := local[at7+threadX]
+//line equalize.go:45:10000
+		if count6 != 0 {
+//line equalize.go:45:10000
+			atomic.AddUint32(&counts[at7+threadX], count6)
+//line equalize.go:46:10000
+		}
+//line equalize.go:44:10000
+		count7 := local[at8+threadX]
+//line equalize.go:45:10000
+		if count7 != 0 {
+//line equalize.go:45:10000
+			atomic.AddUint32(&counts[at8+threadX], count7)
+//line equalize.go:46:10000
+		}
+//line equalize.go:47:10000
+	}
+//line equalize.go:48:10000
+}
+
+//go:noinline
+//line quern_gen.go:1269:1
+func quernRow5Histogram(r *host.Run, bFirst4 int, local *[256]uint32, counts []uint32) {
+	if bFirst4 >= -1<<61 && bFirst4 <= 1<<61 {
+		count10 := min(256-bFirst4, 256)
+		if count10 <= 0 {
+			return
+		}
+		if bFirst4 >= 0 && count10 <= 256-bFirst4 && count10 <= len(counts)-bFirst4 {
+			row17 := local[bFirst4:][:count10]
+			row18 := counts[bFirst4:][:count10]
+			for threadX := range count10 {
+//line equalize.go:44:10000
+				count9 := row17[threadX]
+//line equalize.go:45:10000
+				if count9 != 0 {
+//line equalize.go:45:10000
+					atomic.AddUint32(&row18[threadX], count9)
+//line equalize.go:46:10000
+				}
+//line equalize.go:47:10000
+			}
+//line equalize.go:48:10000
+			return
+//line equalize.go:49:10000
+		}
+//line equalize.go:50:10000
+	}
+//line equalize.go:51:10000
+	for threadX := range 256 {
+//line equalize.go:52:10000
+		r.ThreadIdx.X = threadX
+//line equalize.go:43
+		if bFirst4+threadX < 256 {
+//line equalize.go:44:10000
+			count9 := local[bFirst4+threadX]
+//line equalize.go:45:10000
+			if count9 != 0 {
+//line equalize.go:45:10000
+				atomic.AddUint32(&counts[bFirst4+threadX], count9)
 //line equalize.go:46:10000
 			}
 //line equalize.go:47:10000
@@ -901,7 +1313,7 @@ func quernRow3Histogram(r *host.Run, bFirst2 int, local *[256]uint32, counts []u
 //line equalize.go:49:10000
 }
 
-//line quern_gen.go:905:1
+//line quern_gen.go:1317:1
 func quernPlainToneCurve(r *host.Run) {
 	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[uint32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_toneCurve(t, v0, v1, v2) })
@@ -971,13 +1383,11 @@ func quernHostToneCurve(r *host.Run) {
 			}
 //line equalize.go:77
 		}
-//line equalize.go:78:10000
 	}
-//line equalize.go:79
 }
 
 //go:noinline
-//line quern_gen.go:981:1
+//line quern_gen.go:1391:1
 func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
 	if 256 <= len(counts) {
 		row := (*[256]uint32)(sums[0:])
@@ -996,7 +1406,7 @@ func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:1000:1
+//line quern_gen.go:1410:1
 func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]uint32) {
 	leftRow := lefts[first:][:256]
 	if 0-d >= 0 && 256 <= 256-(0-d) {
@@ -1034,7 +1444,7 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]ui
 }
 
 //go:noinline
-//line quern_gen.go:1038:1
+//line quern_gen.go:1448:1
 func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint32) {
 	leftRow := lefts[first2:][:256]
 	row4 := (*[256]uint32)(sums[0:])
@@ -1048,10 +1458,34 @@ func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint
 }
 
 //go:noinline
-//line quern_gen.go:1052:1
+//line quern_gen.go:1462:1
 func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength float32, curve []float32) {
+	if 0 < len(curve) && 256 <= len(curve)-1 {
+		row5 := (*[256]uint32)(sums[0:])
+		row6 := (*[256]float32)(curve[1:])
+		for threadX := range 256 {
+			identity := float32(threadX+1) * 0.00390625
+//line equalize.go:73:10000
+			t2 := float32(row5[threadX]) / float32(total)
+//line equalize.go:74:10000
+			result0 := identity + strength*(t2-identity)
+//line equalize.go:75:10000
+			row6[threadX] = result0
+//line equalize.go:74:10000
+			if threadX == 0 {
+//line equalize.go:75:10000
+				curve[0] = 0
+//line equalize.go:76:10000
+			}
+//line equalize.go:77
+		}
+		return
+	}
+//line equalize.go:80:10000
 	for threadX := range 256 {
+//line equalize.go:81:10000
 		r.ThreadIdx.X = threadX
+//line equalize.go:82:10000
 		identity := float32(threadX+1) * 0.00390625
 //line equalize.go:73:10000
 		t2 := float32(sums[threadX]) / float32(total)
@@ -1067,10 +1501,9 @@ func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength f
 		}
 //line equalize.go:77
 	}
-//line equalize.go:78:10000
 }
 
-//line quern_gen.go:1074:1
+//line quern_gen.go:1507:1
 func quernPlainEqualize(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_equalize(t, v0, v1) })
@@ -1084,7 +1517,7 @@ func quernHostEqualize(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	n := len(planes) / 3
 	size := 2 * n
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := n + blockX*dimX
@@ -1092,57 +1525,67 @@ func quernHostEqualize(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Equalize(r, base, n, planes, size, curve, dimX, base2, base3)
+				quernRow1Equalize(r, base, n, planes, size, curve, width, base2, base3)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, curve []float32, dimX, base2, base3 int) {
-	count := max(0, min(dimX, n-base))
-	if base >= 0 && n >= 0 && count <= len(planes)-base && base2 >= 0 && count <= len(planes)-base2 && base3 >= 0 && count <= len(planes)-base3 {
-		row := planes[base:][:count]
-		row2 := planes[base2:][:count]
-		row3 := planes[base3:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line equalize.go:88:10000
-			c := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
-//line equalize.go:89:10000
-			result0 := c.luminance()
-//line equalize.go:90:10000
-			y := max(result0, 6e-05)
-//line equalize.go:90:10000
-			t2 := y
-//line equalize.go:90:10000
-			result02 := encodeSRGB(t2)
-//line equalize.go:91
-			tone := result02 * 256
-//line equalize.go:91
-			b := min(host.Int64[int](tone), 255)
-			t4 := curve[b]
-//line equalize.go:92
-			t5 := curve[b+1]
-			t6 := tone - float32(b)
-			result03 := t4 + t6*(t5-t4)
-			t8 := result03
-//line equalize.go:92
-			result04 := decodeSRGB(t8)
-			target := result04
-//line equalize.go:93
-			t10 := target / y
-//line equalize.go:93
-			result05 := c.scale(t10)
-			c = result05
-//line equalize.go:94
-			row[threadX] = c.R
-			row2[threadX] = c.G
-			row3[threadX] = c.B
+func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, curve []float32, width, base2, base3 int) {
+	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
+		count := min(n-base, width)
+		if count <= 0 {
+			return
 		}
-		return
+		if base >= 0 && count <= len(planes)-base && base2 >= 0 && count <= len(planes)-base2 && base3 >= 0 && count <= len(planes)-base3 {
+			row := planes[base:][:count]
+			row2 := planes[base2:][:count]
+			row3 := planes[base3:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line equalize.go:88:10000
+				c := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
+//line equalize.go:89:10000
+				result0 := c.luminance()
+//line equalize.go:90:10000
+				y := max(result0, 6e-05)
+//line equalize.go:90:10000
+				t2 := y
+//line equalize.go:90:10000
+				result02 := encodeSRGB(t2)
+//line equalize.go:91:10000
+				tone := result02 * 256
+//line equalize.go:91:10000
+				b := min(host.Int64[int](tone), 255)
+//line equalize.go:92:10000
+				t4 := curve[b]
+//line equalize.go:92:10000
+				t5 := curve[b+1]
+//line equalize.go:93:10000
+				t6 := tone - float32(b)
+//line equalize.go:94
+				result03 := t4 + t6*(t5-t4)
+				t8 := result03
+//line equalize.go:92:10000
+				result04 := decodeSRGB(t8)
+//line equalize.go:93:10000
+				target := result04
+//line equalize.go:93:10000
+				t10 := target / y
+//line equalize.go:93:10000
+				result05 := c.scale(t10)
+//line equalize.go:94
+				c = result05
+//line equalize.go:94
+				row[threadX] = c.R
+				row2[threadX] = c.G
+				row3[threadX] = c.B
+			}
+			return
+		}
 	}
-	for threadX := range dimX {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line equalize.go:85:10000
@@ -1161,23 +1604,28 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 		t2 := y
 //line equalize.go:90:10000
 		result02 := encodeSRGB(t2)
-//line equalize.go:91
+//line equalize.go:91:10000
 		tone := result02 * 256
-//line equalize.go:91
+//line equalize.go:91:10000
 		b := min(host.Int64[int](tone), 255)
+//line equalize.go:92:10000
 		t4 := curve[b]
-//line equalize.go:92
+//line equalize.go:92:10000
 		t5 := curve[b+1]
+//line equalize.go:93:10000
 		t6 := tone - float32(b)
+//line equalize.go:94
 		result03 := t4 + t6*(t5-t4)
 		t8 := result03
-//line equalize.go:92
+//line equalize.go:92:10000
 		result04 := decodeSRGB(t8)
+//line equalize.go:93:10000
 		target := result04
-//line equalize.go:93
+//line equalize.go:93:10000
 		t10 := target / y
-//line equalize.go:93
+//line equalize.go:93:10000
 		result05 := c.scale(t10)
+//line equalize.go:94
 		c = result05
 //line equalize.go:94
 		planes[i] = c.R
@@ -1186,7 +1634,7 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 	}
 }
 
-//line quern_gen.go:1190:1
+//line quern_gen.go:1638:1
 func quernPlainToLinear(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Value[rgb](r, 1), host.Slice[uint32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_toLinear(t, v0, v1, v2, v3) })
@@ -1202,7 +1650,7 @@ func quernHostToLinear(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	n := len(pixels)
 	size := 2 * n
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := n + blockX*dimX
@@ -1210,45 +1658,51 @@ func quernHostToLinear(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ToLinear(r, base, n, pixels, table, background, planes, size, dimX, base2, base3)
+				quernRow1ToLinear(r, base, n, pixels, table, background, planes, size, width, base2, base3)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float32, background rgb, planes []float32, size, dimX, base2, base3 int) {
-	count := max(0, min(dimX, n-base))
-	if base >= 0 && n >= 0 && count <= len(pixels)-base && count <= len(planes)-base && base2 >= 0 && count <= len(planes)-base2 && base3 >= 0 && count <= len(planes)-base3 {
-		row := pixels[base:][:count]
-		row2 := planes[base:][:count]
-		row3 := planes[base2:][:count]
-		row4 := planes[base3:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line kernels.go:21
-			p := row[threadX]
-			c := rgb{R: table[p&255], G: table[p>>8&255], B: table[p>>16&255]}
-			t1 := c
-			t2 := float32(p>>24) * 0.003921569
-//line kernels.go:23
-			result0 := background.mix(t1, t2)
-			c = result0
-//line kernels.go:24
-			row2[threadX] = c.R
-			row3[threadX] = c.G
-			row4[threadX] = c.B
-//line kernels.go:27:20000
+func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float32, background rgb, planes []float32, size, width, base2, base3 int) {
+	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
+		count := min(n-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(pixels)-base && count <= len(planes)-base && base2 >= 0 && count <= len(planes)-base2 && base3 >= 0 && count <= len(planes)-base3 {
+			row := pixels[base:][:count]
+			row2 := planes[base:][:count]
+			row3 := planes[base2:][:count]
+			row4 := planes[base3:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line kernels.go:21
+				p := row[threadX]
+				c := rgb{R: table[p&255], G: table[p>>8&255], B: table[p>>16&255]}
+				t1 := c
+				t2 := float32(p>>24) * 0.003921569
+//line kernels.go:23
+				result0 := background.mix(t1, t2)
+				c = result0
+//line kernels.go:24
+				row2[threadX] = c.R
+				row3[threadX] = c.G
+				row4[threadX] = c.B
+//line kernels.go:27:20000
+			}
 //line kernels.go:28:20000
-		return
+			return
 //line kernels.go:29:20000
-	}
+		}
 //line kernels.go:30:20000
-	for threadX := range dimX {
+	}
 //line kernels.go:31:20000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line kernels.go:32:20000
+		r.ThreadIdx.X = threadX
+//line kernels.go:33:20000
 		i := base + threadX
 //line kernels.go:18
 		if i >= n {
@@ -1270,7 +1724,7 @@ func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float3
 //line kernels.go:28:20000
 }
 
-//line quern_gen.go:1274:1
+//line quern_gen.go:1728:1
 func quernPlainToSRGB(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[uint32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_toSRGB(t, v0, v1) })
@@ -1284,7 +1738,7 @@ func quernHostToSRGB(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	n := len(pixels)
 	size := 2 * n
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := n + blockX*dimX
@@ -1292,39 +1746,45 @@ func quernHostToSRGB(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ToSRGB(r, base, n, planes, size, pixels, dimX, base2, base3)
+				quernRow1ToSRGB(r, base, n, planes, size, pixels, width, base2, base3)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, size int, pixels []uint32, dimX, base2, base3 int) {
-	count := max(0, min(dimX, n-base))
-	if base >= 0 && n >= 0 && count <= len(planes)-base && base2 >= 0 && count <= len(planes)-base2 && base3 >= 0 && count <= len(planes)-base3 && count <= len(pixels)-base {
-		row := planes[base:][:count]
-		row2 := planes[base2:][:count]
-		row3 := planes[base3:][:count]
-		row4 := pixels[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line kernels.go:35:20000
-			t1 := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
-//line kernels.go:35:20000
-			result0 := quernFunc1ToSRGB(t1)
-//line kernels.go:36:20000
-			row4[threadX] = result0
-//line kernels.go:37:20000
+func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, size int, pixels []uint32, width, base2, base3 int) {
+	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
+		count := min(n-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(planes)-base && base2 >= 0 && count <= len(planes)-base2 && base3 >= 0 && count <= len(planes)-base3 && count <= len(pixels)-base {
+			row := planes[base:][:count]
+			row2 := planes[base2:][:count]
+			row3 := planes[base3:][:count]
+			row4 := pixels[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line kernels.go:35:20000
+				t1 := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
+//line kernels.go:35:20000
+				result0 := quernFunc1ToSRGB(t1)
+//line kernels.go:36:20000
+				row4[threadX] = result0
+//line kernels.go:37:20000
+			}
 //line kernels.go:38:20000
-		return
+			return
 //line kernels.go:39:20000
-	}
+		}
 //line kernels.go:40:20000
-	for threadX := range dimX {
+	}
 //line kernels.go:41:20000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line kernels.go:42:20000
+		r.ThreadIdx.X = threadX
+//line kernels.go:43:20000
 		i := base + threadX
 //line kernels.go:34:20000
 		if i < n {
@@ -1343,7 +1803,7 @@ func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, size int, pixel
 
 // quernFunc1ToSRGB is main.pack.
 //
-//line quern_gen.go:1347:1
+//line quern_gen.go:1807:1
 func quernFunc1ToSRGB(c rgb) uint32 {
 //line color.go:69:30000
 	t1 := c.R
@@ -1364,7 +1824,7 @@ func quernFunc1ToSRGB(c rgb) uint32 {
 
 // quernFunc2ToSRGB is main.quantise.
 //
-//line quern_gen.go:1368:1
+//line quern_gen.go:1828:1
 func quernFunc2ToSRGB(linear float32) uint32 {
 //line color.go:73:30000
 	t1 := linear
@@ -1375,7 +1835,7 @@ func quernFunc2ToSRGB(linear float32) uint32 {
 //line color.go:75:30000
 }
 
-//line quern_gen.go:1379:1
+//line quern_gen.go:1839:1
 func quernPlainSharpen(r *host.Run) {
 	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_sharpen(t, v0, v1, v2) })
@@ -1388,40 +1848,46 @@ func quernHostSharpen(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Sharpen(r, base, planes, amount, blurred, dimX)
+				quernRow1Sharpen(r, base, planes, amount, blurred, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, blurred []float32, dimX int) {
-	count := max(0, min(dimX, len(planes)-base))
-	if base >= 0 && count <= len(planes)-base && count <= len(blurred)-base {
-		row := planes[base:][:count]
-		row2 := blurred[base:][:count]
-		for threadX := range count {
-//line kernels.go:45:20000
-			v := row[threadX]
-//line kernels.go:46:20000
-			row[threadX] = max(0, v+amount*(v-row2[threadX]))
-//line kernels.go:47:20000
+func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, blurred []float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(planes)-base, width)
+		if count <= 0 {
+			return
 		}
+		if base >= 0 && count <= len(planes)-base && count <= len(blurred)-base {
+			row := planes[base:][:count]
+			row2 := blurred[base:][:count]
+			for threadX := range count {
+//line kernels.go:45:20000
+				v := row[threadX]
+//line kernels.go:46:20000
+				row[threadX] = max(0, v+amount*(v-row2[threadX]))
+//line kernels.go:47:20000
+			}
 //line kernels.go:48:20000
-		return
+			return
 //line kernels.go:49:20000
-	}
+		}
 //line kernels.go:50:20000
-	for threadX := range dimX {
+	}
 //line kernels.go:51:20000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line kernels.go:52:20000
+		r.ThreadIdx.X = threadX
+//line kernels.go:53:20000
 		i := base + threadX
 //line kernels.go:44:20000
 		if i < len(planes) {
@@ -1436,7 +1902,7 @@ func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, b
 //line kernels.go:49:20000
 }
 
-//line quern_gen.go:1440:1
+//line quern_gen.go:1906:1
 func quernPlainRotateBilinear(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[rotation](r, 0), host.Value[rgb](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_rotateBilinear(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -1460,7 +1926,7 @@ func quernHostRotateBilinear(r *host.Run) {
 	plane3 := w * 2 * h
 	t2 := outW * outH
 	size := 2 * t2
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
@@ -1475,188 +1941,216 @@ func quernHostRotateBilinear(r *host.Run) {
 				start2 := y*outW + base
 				start3 := base3 + y*outW
 				start4 := base4 + y*outW
-				quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, plane, plane2, plane3, out, start, t2, size, start2, start3, start4)
+				quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, plane, plane2, plane3, out, start, t2, size, width, start2, start3, start4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in []float32, plane, plane2, plane3 int, out []float32, start, t2, size, start2, start3, start4 int) {
-	if base >= 0 && outW >= 0 && y < outH && start2 >= 0 && 32 <= len(out)-start2 && start3 >= 0 && 32 <= len(out)-start3 && start4 >= 0 && 32 <= len(out)-start4 && outW-base >= 32 {
-		row := (*[32]float32)(out[start2:])
-		row2 := (*[32]float32)(out[start3:])
-		row3 := (*[32]float32)(out[start4:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			x := base + threadX
-//line rotate.go:44:40000
-			sx, sy := r2.source(x, y)
-//line rotate.go:45:40000
-			sx2 := sx
-//line rotate.go:46:40000
-			sy2 := sy
-//line rotate.go:45:40000
-			t7 := sx2
-//line rotate.go:46:40000
-			t8 := sy2
-//line rotate.go:45:40000
-			result0 := coverage(t7, t8, w, h)
-//line rotate.go:46:40000
-			alpha := result0
-//line rotate.go:46:40000
-			c := background
-//line rotate.go:47:40000
-			if alpha > 0 {
-//line rotate.go:48:40000
-				t12 := float32(math.Floor(float64(sx2)))
-//line rotate.go:49:40000
-				t13 := float32(math.Floor(float64(sy2)))
-//line rotate.go:50:40000
-				fx := t12
-//line rotate.go:51:40000
-				fy := t13
-//line rotate.go:49:40000
-				t14 := sx2 - fx
-//line rotate.go:50:40000
-				t15 := sy2 - fy
-//line rotate.go:51:40000
-				tx := t14
-//line rotate.go:52:40000
-				ty := t15
-//line rotate.go:50:40000
-				t16 := host.Int64[int](fx)
-//line rotate.go:51:40000
-				result02 := min(max(t16, 0), t17)
-//line rotate.go:52:40000
-				t19 := result02
-//line rotate.go:53:40000
-				t20 := host.Int64[int](fx) + 1
-//line rotate.go:54:40000
-				result03 := min(max(t20, 0), t21)
-//line rotate.go:55:40000
-				t23 := result03
-//line rotate.go:56
-				x0 := t19
-				x1 := t23
-//line rotate.go:51:40000
-				t24 := host.Int64[int](fy)
-//line rotate.go:52:40000
-				result04 := min(max(t24, 0), t25)
-//line rotate.go:53:40000
-				t27 := result04 * w
-//line rotate.go:54:40000
-				t28 := host.Int64[int](fy) + 1
-//line rotate.go:55:40000
-				result05 := min(max(t28, 0), t29)
-//line rotate.go:56
-				t31 := result05 * w
-				y0 := t27
-				y1 := t31
-//line rotate.go:55:40000
-				t32 := in[plane+y0+x0]
-//line rotate.go:55:40000
-				t33 := in[plane+y0+x1]
-//line rotate.go:56
-				t34 := tx
-				result06 := t32 + t34*(t33-t32)
-				top := result06
-//line rotate.go:56
-				t36 := in[plane+y1+x0]
-//line rotate.go:56
-				t37 := in[plane+y1+x1]
-				t38 := tx
-				result07 := t36 + t38*(t37-t36)
-//line rotate.go:59:40000
-				bottom := result07
-//line rotate.go:57
-				t40 := top
-				t41 := bottom
-//line rotate.go:59:40000
-				t42 := ty
-//line rotate.go:60:40000
-				result08 := t40 + t42*(t41-t40)
-//line rotate.go:61:40000
-				v_0 := result08
-//line rotate.go:55:40000
-				t322 := in[plane2+y0+x0]
-//line rotate.go:55:40000
-				t332 := in[plane2+y0+x1]
-//line rotate.go:56
-				t342 := tx
-				result09 := t322 + t342*(t332-t322)
-				top2 := result09
-//line rotate.go:56
-				t362 := in[plane2+y1+x0]
-//line rotate.go:56
-				t372 := in[plane2+y1+x1]
-				t382 := tx
-				result010 := t362 + t382*(t372-t362)
-//line rotate.go:59:40000
-				bottom2 := result010
-//line rotate.go:57
-				t402 := top2
-				t412 := bottom2
-//line rotate.go:59:40000
-				t422 := ty
-//line rotate.go:60:40000
-				result011 := t402 + t422*(t412-t402)
-//line rotate.go:61:40000
-				v_1 := result011
-//line rotate.go:55:40000
-				t323 := in[plane3+y0+x0]
-//line rotate.go:55:40000
-				t333 := in[plane3+y0+x1]
-//line rotate.go:56
-				t343 := tx
-				result012 := t323 + t343*(t333-t323)
-				top3 := result012
-//line rotate.go:56
-				t363 := in[plane3+y1+x0]
-//line rotate.go:56
-				t373 := in[plane3+y1+x1]
-				t383 := tx
-				result013 := t363 + t383*(t373-t363)
-//line rotate.go:59:40000
-				bottom3 := result013
-//line rotate.go:57
-				t403 := top3
-				t413 := bottom3
-//line rotate.go:59:40000
-				t423 := ty
-//line rotate.go:60:40000
-				result014 := t403 + t423*(t413-t403)
-//line rotate.go:61:40000
-				v_2 := result014
-//line rotate.go:59:40000
-				t44 := rgb{R: v_0, G: v_1, B: v_2}
-//line rotate.go:60:40000
-				t45 := alpha
-//line rotate.go:59:40000
-				result015 := background.mix(t44, t45)
-//line rotate.go:60:40000
-				c = result015
-//line rotate.go:61:40000
-			}
-//line rotate.go:61:40000
-			row[threadX] = c.R
-//line rotate.go:62:40000
-			row2[threadX] = c.G
-//line rotate.go:63:40000
-			row3[threadX] = c.B
-//line rotate.go:64:40000
-		}
-//line rotate.go:65:40000
+func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in []float32, plane, plane2, plane3 int, out []float32, start, t2, size, width, start2, start3, start4 int) {
+	if !(y < outH) {
 		return
-//line rotate.go:66:40000
 	}
+	if base >= -1<<61 && base <= 1<<61 && outW >= -1<<61 && outW <= 1<<61 {
+		count := min(outW-base, width)
+		if count <= 0 {
+			return
+		}
+		if start2 >= 0 && count <= len(out)-start2 && start3 >= 0 && count <= len(out)-start3 && start4 >= 0 && count <= len(out)-start4 {
+			row := out[start2:][:count]
+			row2 := out[start3:][:count]
+			row3 := out[start4:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				x := base + threadX
+//line rotate.go:44:40000
+				sx, sy := r2.source(x, y)
+//line rotate.go:45:40000
+				sx2 := sx
+//line rotate.go:46:40000
+				sy2 := sy
+//line rotate.go:45:40000
+				t7 := sx2
+//line rotate.go:46:40000
+				t8 := sy2
+//line rotate.go:45:40000
+				result0 := coverage(t7, t8, w, h)
+//line rotate.go:46:40000
+				alpha := result0
+//line rotate.go:46:40000
+				c := background
+//line rotate.go:47:40000
+				if alpha > 0 {
+//line rotate.go:48:40000
+					t12 := float32(math.Floor(float64(sx2)))
+//line rotate.go:49:40000
+					t13 := float32(math.Floor(float64(sy2)))
+//line rotate.go:50:40000
+					fx := t12
+//line rotate.go:51:40000
+					fy := t13
+//line rotate.go:49:40000
+					t14 := sx2 - fx
+//line rotate.go:50:40000
+					t15 := sy2 - fy
+//line rotate.go:51:40000
+					tx := t14
+//line rotate.go:52:40000
+					ty := t15
+//line rotate.go:50:40000
+					t16 := host.Int64[int](fx)
+//line rotate.go:51:40000
+					result02 := min(max(t16, 0), t17)
+//line rotate.go:52:40000
+					t19 := result02
+//line rotate.go:53:40000
+					t20 := host.Int64[int](fx) + 1
+//line rotate.go:54:40000
+					result03 := min(max(t20, 0), t21)
+//line rotate.go:55:40000
+					t23 := result03
+//line rotate.go:56:40000
+					x0 := t19
+//line rotate.go:57:40000
+					x1 := t23
+//line rotate.go:51:40000
+					t24 := host.Int64[int](fy)
+//line rotate.go:52:40000
+					result04 := min(max(t24, 0), t25)
+//line rotate.go:53:40000
+					t27 := result04 * w
+//line rotate.go:54:40000
+					t28 := host.Int64[int](fy) + 1
+//line rotate.go:55:40000
+					result05 := min(max(t28, 0), t29)
+//line rotate.go:56:40000
+					t31 := result05 * w
+//line rotate.go:57:40000
+					y0 := t27
+//line rotate.go:58:40000
+					y1 := t31
+//line rotate.go:55:40000
+					t32 := in[plane+y0+x0]
+//line rotate.go:55:40000
+					t33 := in[plane+y0+x1]
+//line rotate.go:56:40000
+					t34 := tx
+//line rotate.go:57:40000
+					result06 := t32 + t34*(t33-t32)
+//line rotate.go:58:40000
+					top := result06
+//line rotate.go:56:40000
+					t36 := in[plane+y1+x0]
+//line rotate.go:56:40000
+					t37 := in[plane+y1+x1]
+//line rotate.go:57:40000
+					t38 := tx
+//line rotate.go:58:40000
+					result07 := t36 + t38*(t37-t36)
+//line rotate.go:59:40000
+					bottom := result07
+//line rotate.go:57:40000
+					t40 := top
+//line rotate.go:58:40000
+					t41 := bottom
+//line rotate.go:59:40000
+					t42 := ty
+//line rotate.go:60:40000
+					result08 := t40 + t42*(t41-t40)
+//line rotate.go:61:40000
+					v_0 := result08
+//line rotate.go:55:40000
+					t322 := in[plane2+y0+x0]
+//line rotate.go:55:40000
+					t332 := in[plane2+y0+x1]
+//line rotate.go:56:40000
+					t342 := tx
+//line rotate.go:57:40000
+					result09 := t322 + t342*(t332-t322)
+//line rotate.go:58:40000
+					top2 := result09
+//line rotate.go:56:40000
+					t362 := in[plane2+y1+x0]
+//line rotate.go:56:40000
+					t372 := in[plane2+y1+x1]
+//line rotate.go:57:40000
+					t382 := tx
+//line rotate.go:58:40000
+					result010 := t362 + t382*(t372-t362)
+//line rotate.go:59:40000
+					bottom2 := result010
+//line rotate.go:57:40000
+					t402 := top2
+//line rotate.go:58:40000
+					t412 := bottom2
+//line rotate.go:59:40000
+					t422 := ty
+//line rotate.go:60:40000
+					result011 := t402 + t422*(t412-t402)
+//line rotate.go:61:40000
+					v_1 := result011
+//line rotate.go:55:40000
+					t323 := in[plane3+y0+x0]
+//line rotate.go:55:40000
+					t333 := in[plane3+y0+x1]
+//line rotate.go:56:40000
+					t343 := tx
+//line rotate.go:57:40000
+					result012 := t323 + t343*(t333-t323)
+//line rotate.go:58:40000
+					top3 := result012
+//line rotate.go:56:40000
+					t363 := in[plane3+y1+x0]
+//line rotate.go:56:40000
+					t373 := in[plane3+y1+x1]
+//line rotate.go:57:40000
+					t383 := tx
+//line rotate.go:58:40000
+					result013 := t363 + t383*(t373-t363)
+//line rotate.go:59:40000
+					bottom3 := result013
+//line rotate.go:57:40000
+					t403 := top3
+//line rotate.go:58:40000
+					t413 := bottom3
+//line rotate.go:59:40000
+					t423 := ty
+//line rotate.go:60:40000
+					result014 := t403 + t423*(t413-t403)
+//line rotate.go:61:40000
+					v_2 := result014
+//line rotate.go:59:40000
+					t44 := rgb{R: v_0, G: v_1, B: v_2}
+//line rotate.go:60:40000
+					t45 := alpha
+//line rotate.go:59:40000
+					result015 := background.mix(t44, t45)
+//line rotate.go:60:40000
+					c = result015
+//line rotate.go:61:40000
+				}
+//line rotate.go:61:40000
+				row[threadX] = c.R
+//line rotate.go:62:40000
+				row2[threadX] = c.G
+//line rotate.go:63:40000
+				row3[threadX] = c.B
+//line rotate.go:64:40000
+			}
+//line rotate.go:65:40000
+			return
+//line rotate.go:66:40000
+		}
 //line rotate.go:67:40000
-	for threadX := range 32 {
+	}
 //line rotate.go:68:40000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line rotate.go:69:40000
-		x := base + threadX
+		r.ThreadIdx.X = threadX
 //line rotate.go:70:40000
+		x := base + threadX
+//line rotate.go:71:40000
 		t1 := start + x
 //line rotate.go:40:40000
 		if x >= outW || y >= outH {
@@ -1710,8 +2204,9 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 			result03 := min(max(t20, 0), t21)
 //line rotate.go:55:40000
 			t23 := result03
-//line rotate.go:56
+//line rotate.go:56:40000
 			x0 := t19
+//line rotate.go:57:40000
 			x1 := t23
 //line rotate.go:51:40000
 			t24 := host.Int64[int](fy)
@@ -1723,28 +2218,35 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 			t28 := host.Int64[int](fy) + 1
 //line rotate.go:55:40000
 			result05 := min(max(t28, 0), t29)
-//line rotate.go:56
+//line rotate.go:56:40000
 			t31 := result05 * w
+//line rotate.go:57:40000
 			y0 := t27
+//line rotate.go:58:40000
 			y1 := t31
 //line rotate.go:55:40000
 			t32 := in[plane+y0+x0]
 //line rotate.go:55:40000
 			t33 := in[plane+y0+x1]
-//line rotate.go:56
+//line rotate.go:56:40000
 			t34 := tx
+//line rotate.go:57:40000
 			result06 := t32 + t34*(t33-t32)
+//line rotate.go:58:40000
 			top := result06
-//line rotate.go:56
+//line rotate.go:56:40000
 			t36 := in[plane+y1+x0]
-//line rotate.go:56
+//line rotate.go:56:40000
 			t37 := in[plane+y1+x1]
+//line rotate.go:57:40000
 			t38 := tx
+//line rotate.go:58:40000
 			result07 := t36 + t38*(t37-t36)
 //line rotate.go:59:40000
 			bottom := result07
-//line rotate.go:57
+//line rotate.go:57:40000
 			t40 := top
+//line rotate.go:58:40000
 			t41 := bottom
 //line rotate.go:59:40000
 			t42 := ty
@@ -1756,20 +2258,25 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 			t322 := in[plane2+y0+x0]
 //line rotate.go:55:40000
 			t332 := in[plane2+y0+x1]
-//line rotate.go:56
+//line rotate.go:56:40000
 			t342 := tx
+//line rotate.go:57:40000
 			result09 := t322 + t342*(t332-t322)
+//line rotate.go:58:40000
 			top2 := result09
-//line rotate.go:56
+//line rotate.go:56:40000
 			t362 := in[plane2+y1+x0]
-//line rotate.go:56
+//line rotate.go:56:40000
 			t372 := in[plane2+y1+x1]
+//line rotate.go:57:40000
 			t382 := tx
+//line rotate.go:58:40000
 			result010 := t362 + t382*(t372-t362)
 //line rotate.go:59:40000
 			bottom2 := result010
-//line rotate.go:57
+//line rotate.go:57:40000
 			t402 := top2
+//line rotate.go:58:40000
 			t412 := bottom2
 //line rotate.go:59:40000
 			t422 := ty
@@ -1781,20 +2288,25 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 			t323 := in[plane3+y0+x0]
 //line rotate.go:55:40000
 			t333 := in[plane3+y0+x1]
-//line rotate.go:56
+//line rotate.go:56:40000
 			t343 := tx
+//line rotate.go:57:40000
 			result012 := t323 + t343*(t333-t323)
+//line rotate.go:58:40000
 			top3 := result012
-//line rotate.go:56
+//line rotate.go:56:40000
 			t363 := in[plane3+y1+x0]
-//line rotate.go:56
+//line rotate.go:56:40000
 			t373 := in[plane3+y1+x1]
+//line rotate.go:57:40000
 			t383 := tx
+//line rotate.go:58:40000
 			result013 := t363 + t383*(t373-t363)
 //line rotate.go:59:40000
 			bottom3 := result013
-//line rotate.go:57
+//line rotate.go:57:40000
 			t403 := top3
+//line rotate.go:58:40000
 			t413 := bottom3
 //line rotate.go:59:40000
 			t423 := ty
@@ -1823,7 +2335,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line rotate.go:65:40000
 }
 
-//line quern_gen.go:1827:1
+//line quern_gen.go:2339:1
 func quernPlainRotateBicubic(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[rotation](r, 0), host.Value[rgb](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_rotateBicubic(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -1848,7 +2360,7 @@ func quernHostRotateBicubic(r *host.Run) {
 	t244 := h - 1
 	t2 := outW * outH
 	size := 2 * t2
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
@@ -1863,197 +2375,207 @@ func quernHostRotateBicubic(r *host.Run) {
 				start2 := y*outW + base
 				start3 := base3 + y*outW
 				start4 := base4 + y*outW
-				quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, t212, t242, t213, t243, t214, t244, in, out, start, t2, size, start2, start3, start4)
+				quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, t212, t242, t213, t243, t214, t244, in, out, start, t2, size, width, start2, start3, start4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t21, t24, t212, t242, t213, t243, t214, t244 int, in, out []float32, start, t2, size, start2, start3, start4 int) {
-	if base >= 0 && outW >= 0 && y < outH && start2 >= 0 && 32 <= len(out)-start2 && start3 >= 0 && 32 <= len(out)-start3 && start4 >= 0 && 32 <= len(out)-start4 && outW-base >= 32 {
-		row5 := (*[32]float32)(out[start2:])
-		row6 := (*[32]float32)(out[start3:])
-		row7 := (*[32]float32)(out[start4:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			x := base + threadX
-//line rotate.go:76:40000
-			sx, sy := r2.source(x, y)
-//line rotate.go:77:40000
-			sx2 := sx
-//line rotate.go:78:40000
-			sy2 := sy
-//line rotate.go:77:40000
-			t7 := sx2
-//line rotate.go:78:40000
-			t8 := sy2
-//line rotate.go:77:40000
-			result0 := coverage(t7, t8, w, h)
-//line rotate.go:78:40000
-			alpha := result0
-//line rotate.go:78:40000
-			c := background
-//line rotate.go:79:40000
-			if alpha > 0 {
-//line rotate.go:80:40000
-				t12 := float32(math.Floor(float64(sx2)))
-//line rotate.go:81:40000
-				t13 := float32(math.Floor(float64(sy2)))
-//line rotate.go:82:40000
-				fx := t12
-//line rotate.go:83:40000
-				fy := t13
-//line rotate.go:81:40000
-				t14 := sx2 - fx
-//line rotate.go:81:40000
-				result02 := catmullRom(t14)
-//line rotate.go:82:40000
-				t16 := result02
-//line rotate.go:83:40000
-				t17 := sy2 - fy
-//line rotate.go:81:40000
-				result03 := catmullRom(t17)
-//line rotate.go:82:40000
-				t19 := result03
-//line rotate.go:83:40000
-				wx := t16
-//line rotate.go:84:40000
-				wy := t19
-//line rotate.go:84:40000
-				t20 := host.Int64[int](fx) - 1
-//line rotate.go:85:40000
-				result04 := min(max(t20, 0), t21)
-//line rotate.go:86:40000
-				columns_0 := result04
-//line rotate.go:85:40000
-				t23 := host.Int64[int](fy) - 1
-//line rotate.go:86:40000
-				result05 := min(max(t23, 0), t24)
-//line rotate.go:87:40000
-				rows_0 := result05 * w
-//line rotate.go:84:40000
-				t202 := host.Int64[int](fx)
-//line rotate.go:85:40000
-				result06 := min(max(t202, 0), t212)
-//line rotate.go:86:40000
-				columns_1 := result06
-//line rotate.go:85:40000
-				t232 := host.Int64[int](fy)
-//line rotate.go:86:40000
-				result07 := min(max(t232, 0), t242)
-//line rotate.go:87:40000
-				rows_1 := result07 * w
-//line rotate.go:84:40000
-				t203 := host.Int64[int](fx) + 1
-//line rotate.go:85:40000
-				result08 := min(max(t203, 0), t213)
-//line rotate.go:86:40000
-				columns_2 := result08
-//line rotate.go:85:40000
-				t233 := host.Int64[int](fy) + 1
-//line rotate.go:86:40000
-				result09 := min(max(t233, 0), t243)
-//line rotate.go:87:40000
-				rows_2 := result09 * w
-//line rotate.go:84:40000
-				t204 := host.Int64[int](fx) + 2
-//line rotate.go:85:40000
-				result010 := min(max(t204, 0), t214)
-//line rotate.go:86:40000
-				columns_3 := result010
-//line rotate.go:85:40000
-				t234 := host.Int64[int](fy) + 2
-//line rotate.go:86:40000
-				result011 := min(max(t234, 0), t244)
-//line rotate.go:87:40000
-				rows_3 := result011 * w
-//line rotate.go:87:40000
-				v := [3]float32{}
-//line rotate.go:88:40000
-				for p := 0; p < 3; p++ {
-//line rotate.go:89:40000
-					plane := p * w * h
-//line rotate.go:90:40000
-					var sum float32
-//line rotate.go:92:40000
-					row := plane + rows_0
-//line rotate.go:93:40000
-					var line float32
-//line rotate.go:95:40000
-					line += wx[0] * in[row+columns_0]
-//line rotate.go:95:40000
-					line += wx[1] * in[row+columns_1]
-//line rotate.go:95:40000
-					line += wx[2] * in[row+columns_2]
-//line rotate.go:95:40000
-					line += wx[3] * in[row+columns_3]
-//line rotate.go:97:40000
-					sum += wy[0] * line
-//line rotate.go:92:40000
-					row2 := plane + rows_1
-//line rotate.go:93:40000
-					var line2 float32
-//line rotate.go:95:40000
-					line2 += wx[0] * in[row2+columns_0]
-//line rotate.go:95:40000
-					line2 += wx[1] * in[row2+columns_1]
-//line rotate.go:95:40000
-					line2 += wx[2] * in[row2+columns_2]
-//line rotate.go:95:40000
-					line2 += wx[3] * in[row2+columns_3]
-//line rotate.go:97:40000
-					sum += wy[1] * line2
-//line rotate.go:92:40000
-					row3 := plane + rows_2
-//line rotate.go:93:40000
-					var line3 float32
-//line rotate.go:95:40000
-					line3 += wx[0] * in[row3+columns_0]
-//line rotate.go:95:40000
-					line3 += wx[1] * in[row3+columns_1]
-//line rotate.go:95:40000
-					line3 += wx[2] * in[row3+columns_2]
-//line rotate.go:95:40000
-					line3 += wx[3] * in[row3+columns_3]
-//line rotate.go:97:40000
-					sum += wy[2] * line3
-//line rotate.go:92:40000
-					row4 := plane + rows_3
-//line rotate.go:93:40000
-					var line4 float32
-//line rotate.go:95:40000
-					line4 += wx[0] * in[row4+columns_0]
-//line rotate.go:95:40000
-					line4 += wx[1] * in[row4+columns_1]
-//line rotate.go:95:40000
-					line4 += wx[2] * in[row4+columns_2]
-//line rotate.go:95:40000
-					line4 += wx[3] * in[row4+columns_3]
-//line rotate.go:97:40000
-					sum += wy[3] * line4
-//line rotate.go:99:40000
-					v[p] = max(0, sum)
-//line rotate.go:100:40000
-				}
-//line rotate.go:101:40000
-				t26 := rgb{R: v[0], G: v[1], B: v[2]}
-//line rotate.go:102:40000
-				t27 := alpha
-//line rotate.go:101:40000
-				result012 := background.mix(t26, t27)
-//line rotate.go:102:40000
-				c = result012
-//line rotate.go:103
-			}
-//line rotate.go:103
-			row5[threadX] = c.R
-			row6[threadX] = c.G
-			row7[threadX] = c.B
-		}
+func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t21, t24, t212, t242, t213, t243, t214, t244 int, in, out []float32, start, t2, size, width, start2, start3, start4 int) {
+	if !(y < outH) {
 		return
 	}
-	for threadX := range 32 {
+	if base >= -1<<61 && base <= 1<<61 && outW >= -1<<61 && outW <= 1<<61 {
+		count := min(outW-base, width)
+		if count <= 0 {
+			return
+		}
+		if start2 >= 0 && count <= len(out)-start2 && start3 >= 0 && count <= len(out)-start3 && start4 >= 0 && count <= len(out)-start4 {
+			row5 := out[start2:][:count]
+			row6 := out[start3:][:count]
+			row7 := out[start4:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				x := base + threadX
+//line rotate.go:76:40000
+				sx, sy := r2.source(x, y)
+//line rotate.go:77:40000
+				sx2 := sx
+//line rotate.go:78:40000
+				sy2 := sy
+//line rotate.go:77:40000
+				t7 := sx2
+//line rotate.go:78:40000
+				t8 := sy2
+//line rotate.go:77:40000
+				result0 := coverage(t7, t8, w, h)
+//line rotate.go:78:40000
+				alpha := result0
+//line rotate.go:78:40000
+				c := background
+//line rotate.go:79:40000
+				if alpha > 0 {
+//line rotate.go:80:40000
+					t12 := float32(math.Floor(float64(sx2)))
+//line rotate.go:81:40000
+					t13 := float32(math.Floor(float64(sy2)))
+//line rotate.go:82:40000
+					fx := t12
+//line rotate.go:83:40000
+					fy := t13
+//line rotate.go:81:40000
+					t14 := sx2 - fx
+//line rotate.go:81:40000
+					result02 := catmullRom(t14)
+//line rotate.go:82:40000
+					t16 := result02
+//line rotate.go:83:40000
+					t17 := sy2 - fy
+//line rotate.go:81:40000
+					result03 := catmullRom(t17)
+//line rotate.go:82:40000
+					t19 := result03
+//line rotate.go:83:40000
+					wx := t16
+//line rotate.go:84:40000
+					wy := t19
+//line rotate.go:84:40000
+					t20 := host.Int64[int](fx) - 1
+//line rotate.go:85:40000
+					result04 := min(max(t20, 0), t21)
+//line rotate.go:86:40000
+					columns_0 := result04
+//line rotate.go:85:40000
+					t23 := host.Int64[int](fy) - 1
+//line rotate.go:86:40000
+					result05 := min(max(t23, 0), t24)
+//line rotate.go:87:40000
+					rows_0 := result05 * w
+//line rotate.go:84:40000
+					t202 := host.Int64[int](fx)
+//line rotate.go:85:40000
+					result06 := min(max(t202, 0), t212)
+//line rotate.go:86:40000
+					columns_1 := result06
+//line rotate.go:85:40000
+					t232 := host.Int64[int](fy)
+//line rotate.go:86:40000
+					result07 := min(max(t232, 0), t242)
+//line rotate.go:87:40000
+					rows_1 := result07 * w
+//line rotate.go:84:40000
+					t203 := host.Int64[int](fx) + 1
+//line rotate.go:85:40000
+					result08 := min(max(t203, 0), t213)
+//line rotate.go:86:40000
+					columns_2 := result08
+//line rotate.go:85:40000
+					t233 := host.Int64[int](fy) + 1
+//line rotate.go:86:40000
+					result09 := min(max(t233, 0), t243)
+//line rotate.go:87:40000
+					rows_2 := result09 * w
+//line rotate.go:84:40000
+					t204 := host.Int64[int](fx) + 2
+//line rotate.go:85:40000
+					result010 := min(max(t204, 0), t214)
+//line rotate.go:86:40000
+					columns_3 := result010
+//line rotate.go:85:40000
+					t234 := host.Int64[int](fy) + 2
+//line rotate.go:86:40000
+					result011 := min(max(t234, 0), t244)
+//line rotate.go:87:40000
+					rows_3 := result011 * w
+//line rotate.go:87:40000
+					v := [3]float32{}
+//line rotate.go:88:40000
+					for p := 0; p < 3; p++ {
+//line rotate.go:89:40000
+						plane := p * w * h
+//line rotate.go:90:40000
+						var sum float32
+//line rotate.go:92:40000
+						row := plane + rows_0
+//line rotate.go:93:40000
+						var line float32
+//line rotate.go:95:40000
+						line += wx[0] * in[row+columns_0]
+//line rotate.go:95:40000
+						line += wx[1] * in[row+columns_1]
+//line rotate.go:95:40000
+						line += wx[2] * in[row+columns_2]
+//line rotate.go:95:40000
+						line += wx[3] * in[row+columns_3]
+//line rotate.go:97:40000
+						sum += wy[0] * line
+//line rotate.go:92:40000
+						row2 := plane + rows_1
+//line rotate.go:93:40000
+						var line2 float32
+//line rotate.go:95:40000
+						line2 += wx[0] * in[row2+columns_0]
+//line rotate.go:95:40000
+						line2 += wx[1] * in[row2+columns_1]
+//line rotate.go:95:40000
+						line2 += wx[2] * in[row2+columns_2]
+//line rotate.go:95:40000
+						line2 += wx[3] * in[row2+columns_3]
+//line rotate.go:97:40000
+						sum += wy[1] * line2
+//line rotate.go:92:40000
+						row3 := plane + rows_2
+//line rotate.go:93:40000
+						var line3 float32
+//line rotate.go:95:40000
+						line3 += wx[0] * in[row3+columns_0]
+//line rotate.go:95:40000
+						line3 += wx[1] * in[row3+columns_1]
+//line rotate.go:95:40000
+						line3 += wx[2] * in[row3+columns_2]
+//line rotate.go:95:40000
+						line3 += wx[3] * in[row3+columns_3]
+//line rotate.go:97:40000
+						sum += wy[2] * line3
+//line rotate.go:92:40000
+						row4 := plane + rows_3
+//line rotate.go:93:40000
+						var line4 float32
+//line rotate.go:95:40000
+						line4 += wx[0] * in[row4+columns_0]
+//line rotate.go:95:40000
+						line4 += wx[1] * in[row4+columns_1]
+//line rotate.go:95:40000
+						line4 += wx[2] * in[row4+columns_2]
+//line rotate.go:95:40000
+						line4 += wx[3] * in[row4+columns_3]
+//line rotate.go:97:40000
+						sum += wy[3] * line4
+//line rotate.go:99:40000
+						v[p] = max(0, sum)
+//line rotate.go:100:40000
+					}
+//line rotate.go:101:40000
+					t26 := rgb{R: v[0], G: v[1], B: v[2]}
+//line rotate.go:102:40000
+					t27 := alpha
+//line rotate.go:101:40000
+					result012 := background.mix(t26, t27)
+//line rotate.go:102:40000
+					c = result012
+//line rotate.go:103:40000
+				}
+//line rotate.go:103:40000
+				row5[threadX] = c.R
+//line rotate.go:104
+				row6[threadX] = c.G
+				row7[threadX] = c.B
+			}
+			return
+		}
+	}
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t1 := start + x
@@ -2229,16 +2751,17 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 			result012 := background.mix(t26, t27)
 //line rotate.go:102:40000
 			c = result012
-//line rotate.go:103
+//line rotate.go:103:40000
 		}
-//line rotate.go:103
+//line rotate.go:103:40000
 		out[t1] = c.R
+//line rotate.go:104
 		out[t2+t1] = c.G
 		out[size+t1] = c.B
 	}
 }
 
-//line quern_gen.go:2242:1
+//line quern_gen.go:2765:1
 func quernPlainScene(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scene(t, v0, v1, v2) })
@@ -2251,7 +2774,7 @@ func quernHostScene(r *host.Run) {
 	value := float32(w) / 2
 	pixel := 1 / float32(h)
 	value2 := float32(h) / 2
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
@@ -2265,68 +2788,78 @@ func quernHostScene(r *host.Run) {
 				t12 := int32(y)
 				start := y * w
 				start2 := y*w + base
-				quernRow1Scene(r, base, w, y, h, value, pixel, sy, value3, t12, pixels, start, start2)
+				quernRow1Scene(r, base, w, y, h, value, pixel, sy, value3, t12, pixels, start, width, start2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 float32, t12 int32, pixels []uint32, start, start2 int) {
-	if base >= 0 && w >= 0 && y < h && start2 >= 0 && 32 <= len(pixels)-start2 && w-base >= 32 {
-		row := (*[32]uint32)(pixels[start2:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			x := base + threadX
-			sx := (float32(x) + 0.5 - value) * pixel
-			t9 := 1 - 0.35*(sx*sx+value3)
-			t11 := int32(x)
-			var c rgb
-//line scene.go:28:50000
-			if sy > -0.16 {
-//line scene.go:29:50000
-				result0 := quernFunc1Scene(sx, sy, pixel)
-//line scene.go:30:50000
-				c = result0
-//line scene.go:31:50000
-			} else {
-//line scene.go:31:50000
-				result02 := quernFunc2Scene(sx, sy, pixel)
-//line scene.go:32:50000
-				c = result02
-//line scene.go:33:50000
-			}
-//line scene.go:34:50000
-			result03 := c.scale(t9)
-//line scene.go:35:50000
-			c = result03
-//line scene.go:36:50000
-			result04 := hash(t11, t12)
-//line scene.go:37:50000
-			t14 := 1 + 0.012*(result04-0.5)
-//line scene.go:36:50000
-			result05 := c.scale(t14)
-//line scene.go:37:50000
-			c = result05
-//line scene.go:37:50000
-			t16 := c
-//line scene.go:37:50000
-			result06 := quernFunc3Scene(t16)
-//line scene.go:38:50000
-			row[threadX] = result06
-//line scene.go:39:50000
-		}
-//line scene.go:40:50000
+func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 float32, t12 int32, pixels []uint32, start, width, start2 int) {
+	if !(y < h) {
 		return
-//line scene.go:41:50000
 	}
+	if base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
+		count := min(w-base, width)
+		if count <= 0 {
+			return
+		}
+		if start2 >= 0 && count <= len(pixels)-start2 {
+			row := pixels[start2:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				x := base + threadX
+				sx := (float32(x) + 0.5 - value) * pixel
+				t9 := 1 - 0.35*(sx*sx+value3)
+				t11 := int32(x)
+				var c rgb
+//line scene.go:28:50000
+				if sy > -0.16 {
+//line scene.go:29:50000
+					result0 := quernFunc1Scene(sx, sy, pixel)
+//line scene.go:30:50000
+					c = result0
+//line scene.go:31:50000
+				} else {
+//line scene.go:31:50000
+					result02 := quernFunc2Scene(sx, sy, pixel)
+//line scene.go:32:50000
+					c = result02
+//line scene.go:33:50000
+				}
+//line scene.go:34:50000
+				result03 := c.scale(t9)
+//line scene.go:35:50000
+				c = result03
+//line scene.go:36:50000
+				result04 := hash(t11, t12)
+//line scene.go:37:50000
+				t14 := 1 + 0.012*(result04-0.5)
+//line scene.go:36:50000
+				result05 := c.scale(t14)
+//line scene.go:37:50000
+				c = result05
+//line scene.go:37:50000
+				t16 := c
+//line scene.go:37:50000
+				result06 := quernFunc3Scene(t16)
+//line scene.go:38:50000
+				row[threadX] = result06
+//line scene.go:39:50000
+			}
+//line scene.go:40:50000
+			return
+//line scene.go:41:50000
+		}
 //line scene.go:42:50000
-	for threadX := range 32 {
+	}
 //line scene.go:43:50000
-		r.ThreadIdx.X = threadX
+	for threadX := range width {
 //line scene.go:44:50000
-		x := base + threadX
+		r.ThreadIdx.X = threadX
 //line scene.go:45:50000
+		x := base + threadX
+//line scene.go:46:50000
 		t11 := int32(x)
 //line scene.go:20:50000
 		if x >= w || y >= h {
@@ -2383,7 +2916,7 @@ func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 flo
 
 // quernFunc1Scene is main.land.
 //
-//line quern_gen.go:2387:1
+//line quern_gen.go:2920:1
 func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
 //line scene.go:43:50000
 	c := rgb{}
@@ -2466,7 +2999,7 @@ func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
 
 // quernFunc2Scene is main.lake.
 //
-//line quern_gen.go:2470:1
+//line quern_gen.go:3003:1
 func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
 	c2 := float32(0.42)
 //line scene.go:133
@@ -2519,7 +3052,7 @@ func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
 
 // quernFunc3Scene is main.pack.
 //
-//line quern_gen.go:2523:1
+//line quern_gen.go:3056:1
 func quernFunc3Scene(c rgb) uint32 {
 //line color.go:69:30000
 	t1 := c.R
@@ -2540,7 +3073,7 @@ func quernFunc3Scene(c rgb) uint32 {
 
 // quernFunc4Scene is main.skyline.
 //
-//line quern_gen.go:2544:1
+//line quern_gen.go:3077:1
 func quernFunc4Scene(x float32, i int) float32 {
 	c := float32(-0.155)
 	c2 := float32(0.1)
@@ -2594,7 +3127,7 @@ func quernFunc4Scene(x float32, i int) float32 {
 
 // quernFunc5Scene is main.slope.
 //
-//line quern_gen.go:2598:1
+//line quern_gen.go:3131:1
 func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
 //line scene.go:117
 	below := top - y
@@ -2656,7 +3189,7 @@ func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
 
 // quernFunc6Scene is main.sky.
 //
-//line quern_gen.go:2660:1
+//line quern_gen.go:3193:1
 func quernFunc6Scene(x float32, y float32) rgb {
 //line scene.go:62:50000
 	t1 := (y - -0.16) * 1.5
@@ -2779,7 +3312,7 @@ func quernFunc6Scene(x float32, y float32) rgb {
 
 // quernFunc7Scene is main.clouds.
 //
-//line quern_gen.go:2783:1
+//line quern_gen.go:3316:1
 func quernFunc7Scene(x float32, y float32) float32 {
 //line noise.go:47:60000
 	var sum float32
@@ -2814,7 +3347,7 @@ func quernFunc7Scene(x float32, y float32) float32 {
 
 // quernFunc8Scene is main.noise2.
 //
-//line quern_gen.go:2818:1
+//line quern_gen.go:3351:1
 func quernFunc8Scene(x float32, y float32) float32 {
 //line noise.go:35:60000
 	t1 := float32(math.Floor(float64(x)))
@@ -2897,7 +3430,7 @@ func quernFunc8Scene(x float32, y float32) float32 {
 
 // quernFunc9Scene is main.quantise.
 //
-//line quern_gen.go:2901:1
+//line quern_gen.go:3434:1
 func quernFunc9Scene(linear float32) uint32 {
 //line color.go:73:30000
 	t1 := linear
@@ -2910,7 +3443,7 @@ func quernFunc9Scene(linear float32) uint32 {
 
 // quernFunc10Scene is main.ridges.
 //
-//line quern_gen.go:2914:1
+//line quern_gen.go:3447:1
 func quernFunc10Scene(x float32, seed int32) float32 {
 //line noise.go:60:60000
 	var sum float32
@@ -2941,7 +3474,7 @@ func quernFunc10Scene(x float32, seed int32) float32 {
 
 // quernFunc11Scene is main.noise1.
 //
-//line quern_gen.go:2945:1
+//line quern_gen.go:3478:1
 func quernFunc11Scene(x float32, seed int32) float32 {
 //line noise.go:28:60000
 	f := float32(math.Floor(float64(x)))
@@ -2978,7 +3511,7 @@ func quernFunc11Scene(x float32, seed int32) float32 {
 
 // quernFunc12Scene is main.trees.
 //
-//line quern_gen.go:2982:1
+//line quern_gen.go:3515:1
 func quernFunc12Scene(x float32) float32 {
 //line scene.go:100:50000
 	position := x * 95

@@ -78,31 +78,36 @@ func quernHostSaxpy(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for r.Next() {
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Saxpy(r, base, y, a, x, dimX)
+				quernRow1Saxpy(r, base, y, a, x, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, dimX int) {
-	count := max(0, min(dimX, len(y)-base))
-	if base >= 0 && count <= len(y)-base && count <= len(x)-base {
-		row := y[base:][:count]
-		row2 := x[base:][:count]
-		for threadX := range count {
-//line main.go:21
-			row[threadX] += a * row2[threadX]
+func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(y)-base, width)
+		if count <= 0 {
+			return
 		}
-		return
+		if base >= 0 && count <= len(y)-base && count <= len(x)-base {
+			row := y[base:][:count]
+			row2 := x[base:][:count]
+			for threadX := range count {
+//line main.go:21
+				row[threadX] += a * row2[threadX]
+			}
+			return
+		}
 	}
-	for threadX := range dimX {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line main.go:20

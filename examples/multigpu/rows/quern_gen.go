@@ -164,7 +164,8 @@ func quernHostMatmul(r *host.Run) {
 					t1 := base + threadY
 					start := t1*k + k0
 					start2 := (k0 + threadY) * n
-					quernRow2Matmul(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB)
+					start3 := (k0+threadY)*n + base2
+					quernRow2Matmul(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB, start3)
 				}
 			}
 			for threadZ := range 1 {
@@ -180,16 +181,16 @@ func quernHostMatmul(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*16 + threadY) * 16
 				t1 := base + threadY
-				start3 := t1 * n
-				start4 := t1*n + base2
-				quernRow4Matmul(r, sums, first3, t1, m, base2, n, c, start3, start4)
+				start4 := t1 * n
+				start5 := t1*n + base2
+				quernRow4Matmul(r, sums, first3, t1, m, base2, n, c, start4, start5)
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:193:1
+//line quern_gen.go:194:1
 func quernRow1Matmul(r *host.Run, sums []float32, first int) {
 	sumRow := sums[first:][:16]
 	for threadX := range 16 {
@@ -200,8 +201,36 @@ func quernRow1Matmul(r *host.Run, sums []float32, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:204:1
-func quernRow2Matmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32) {
+//line quern_gen.go:205:1
+func quernRow2Matmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32, start3 int) {
+	if start >= 0 && 16 <= len(a)-start && start3 >= 0 && 16 <= len(b)-start3 {
+		row := (*[16]float32)(a[start:])
+		row2 := (*[16]float32)(b[start3:])
+		for threadX := range 16 {
+			r.ThreadIdx.X = threadX
+			t2 := base2 + threadX
+//line matmul.go:26
+			var va float32
+			var vb float32
+//line matmul.go:27
+			if t1 < m && k0+threadX < k {
+				va = row[threadX]
+			}
+			if k0+threadY < k && t2 < n {
+				vb = row2[threadX]
+			}
+			_ = tileA[threadY][threadX]
+//line matmul.go:33
+			_ = tileB[threadY][threadX]
+			t9 := va
+			t10 := vb
+//line matmul.go:33
+			tileA[threadY][threadX] = t9
+//line matmul.go:33
+			tileB[threadY][threadX] = t10
+		}
+		return
+	}
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		t2 := base2 + threadX
@@ -228,9 +257,65 @@ func quernRow2Matmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY,
 }
 
 //go:noinline
-//line quern_gen.go:232:1
+//line quern_gen.go:261:1
 func quernRow3Matmul(r *host.Run, sums []float32, first2 int, tileA *[16][16]float32, threadY int, tileB *[16][16]float32) {
 	sumRow := sums[first2:][:16]
+	if threadY >= 0 && threadY < 16 {
+		value := tileA[threadY][0]
+		value2 := tileA[threadY][1]
+		value3 := tileA[threadY][2]
+		value4 := tileA[threadY][3]
+		value5 := tileA[threadY][4]
+		value6 := tileA[threadY][5]
+		value7 := tileA[threadY][6]
+		value8 := tileA[threadY][7]
+		value9 := tileA[threadY][8]
+		value10 := tileA[threadY][9]
+		value11 := tileA[threadY][10]
+		value12 := tileA[threadY][11]
+		value13 := tileA[threadY][12]
+		value14 := tileA[threadY][13]
+		value15 := tileA[threadY][14]
+		value16 := tileA[threadY][15]
+		row3 := (*[16]float32)(tileB[0][0:])
+		row4 := (*[16]float32)(tileB[1][0:])
+		row5 := (*[16]float32)(tileB[2][0:])
+		row6 := (*[16]float32)(tileB[3][0:])
+		row7 := (*[16]float32)(tileB[4][0:])
+		row8 := (*[16]float32)(tileB[5][0:])
+		row9 := (*[16]float32)(tileB[6][0:])
+		row10 := (*[16]float32)(tileB[7][0:])
+		row11 := (*[16]float32)(tileB[8][0:])
+		row12 := (*[16]float32)(tileB[9][0:])
+		row13 := (*[16]float32)(tileB[10][0:])
+		row14 := (*[16]float32)(tileB[11][0:])
+		row15 := (*[16]float32)(tileB[12][0:])
+		row16 := (*[16]float32)(tileB[13][0:])
+		row17 := (*[16]float32)(tileB[14][0:])
+		row18 := (*[16]float32)(tileB[15][0:])
+		for threadX := range 16 {
+			sum := sumRow[threadX]
+//line matmul.go:36
+			sum += value * row3[threadX]
+			sum += value2 * row4[threadX]
+			sum += value3 * row5[threadX]
+			sum += value4 * row6[threadX]
+			sum += value5 * row7[threadX]
+			sum += value6 * row8[threadX]
+			sum += value7 * row9[threadX]
+			sum += value8 * row10[threadX]
+			sum += value9 * row11[threadX]
+			sum += value10 * row12[threadX]
+			sum += value11 * row13[threadX]
+			sum += value12 * row14[threadX]
+			sum += value13 * row15[threadX]
+			sum += value14 * row16[threadX]
+			sum += value15 * row17[threadX]
+			sum += value16 * row18[threadX]
+			sumRow[threadX] = sum
+		}
+		return
+	}
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
@@ -271,17 +356,27 @@ func quernRow3Matmul(r *host.Run, sums []float32, first2 int, tileA *[16][16]flo
 }
 
 //go:noinline
-//line quern_gen.go:275:1
-func quernRow4Matmul(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start3, start4 int) {
+//line quern_gen.go:360:1
+func quernRow4Matmul(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start4, start5 int) {
 	sumRow := sums[first3:][:16]
-	if t1 < m && base2 >= 0 && n >= 0 && start4 >= 0 && 16 <= len(c)-start4 && n-base2 >= 16 {
-		row := (*[16]float32)(c[start4:])
-		for threadX := range 16 {
-			sum := sumRow[threadX]
-//line matmul.go:41
-			row[threadX] = sum
-		}
+	if !(t1 < m) {
 		return
+	}
+	if base2 >= -1<<61 && base2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
+		count3 := min(n-base2, 16)
+		if count3 <= 0 {
+			return
+		}
+		if start5 >= 0 && count3 <= len(c)-start5 {
+			row19 := c[start5:][:count3]
+			sumRow2 := sumRow[:][:count3]
+			for threadX := range count3 {
+				sum := sumRow2[threadX]
+//line matmul.go:41
+				row19[threadX] = sum
+			}
+			return
+		}
 	}
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
@@ -289,12 +384,12 @@ func quernRow4Matmul(r *host.Run, sums []float32, first3, t1, m, base2, n int, c
 		t2 := base2 + threadX
 //line matmul.go:40
 		if t1 < m && t2 < n {
-			c[start3+t2] = sum
+			c[start4+t2] = sum
 		}
 	}
 }
 
-//line quern_gen.go:298:1
+//line quern_gen.go:393:1
 func quernPlainSummarise(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[partial](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_summarise(t, v0, v1) })
@@ -311,6 +406,16 @@ func quernHostSummarise(r *host.Run) {
 	los := host.Scratch[float32](r, 1, r.BlockDim.Count())
 	his := host.Scratch[float32](r, 2, r.BlockDim.Count())
 	size := gridX * 256
+	size2 := len(x) - gridX*256*3 - 256
+	size3 := gridX * 256 * 4
+	var at int
+	var at2 int
+	size4 := gridX * 256 * 1
+	var at3 int
+	size5 := gridX * 256 * 2
+	var at4 int
+	size6 := gridX * 256 * 3
+	var iFirst2 int
 	reduceAdds := host.Scratch[float64](r, 3, r.BlockDim.Count())
 	t4s := host.Scratch[float64](r, 4, r.BlockDim.Count())
 	reduceMins := host.Scratch[float32](r, 5, r.BlockDim.Count())
@@ -331,24 +436,42 @@ func quernHostSummarise(r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-//line summary.go:56
+//line summary.go:56:10000
 		t1 = x[0]
+//line summary.go:57:10000
 		r.ThreadIdx = kernel.Dim3{}
-//line summary.go:56
+//line summary.go:56:10000
 		t2 = x[0]
+//line summary.go:57:10000
 		iFirst = blockX * 256
+//line summary.go:58:10000
 		for threadZ := range 1 {
+//line summary.go:59
 			for threadY := range 1 {
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2Summarise(r, los, first2, his, t1, t2)
 			}
 		}
-		for ; iFirst < len(x); iFirst += size {
+		for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
+			at = iFirst
+			at2 = iFirst + size4
+			at3 = iFirst + size5
+			at4 = iFirst + size6
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
-					quernRow3Summarise(r, sums, first3, los, his, iFirst, x)
+					quernRow3Summarise(r, sums, first3, los, his, x, at, at2, at3, at4)
+				}
+			}
+		}
+		iFirst2 = max(iFirst, blockX*256)
+		for ; iFirst2 < len(x); iFirst2 += size {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 256
+					quernRow4Summarise(r, sums, first4, los, his, iFirst2, x)
 				}
 			}
 		}
@@ -356,75 +479,84 @@ func quernHostSummarise(r *host.Run) {
 		host.ReduceAdd(reduceAdds, sums)
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4Summarise(r, reduceAdds, first4, t4s)
+				first5 := (threadZ*1 + threadY) * 256
+				quernRow5Summarise(r, reduceAdds, first5, t4s)
 			}
 		}
 		host.ReduceMin(reduceMins, los)
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				first5 := (threadZ*1 + threadY) * 256
-				quernRow5Summarise(r, reduceMins, first5, t6s)
+				first6 := (threadZ*1 + threadY) * 256
+				quernRow6Summarise(r, reduceMins, first6, t6s)
 			}
 		}
 		host.ReduceMax(reduceMaxs, his)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow6Summarise(r, t4s, first6, t6s, reduceMaxs, sums2, los2, his2, sums3, los3, his3)
+				first7 := (threadZ*1 + threadY) * 256
+				quernRow7Summarise(r, t4s, first7, t6s, reduceMaxs, sums2, los2, his2, sums3, los3, his3)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7Summarise(r, sums2, first7, los2, his2, sums3, los3, his3, out, blockX)
+				first8 := (threadZ*1 + threadY) * 256
+				quernRow8Summarise(r, sums2, first8, los2, his2, sums3, los3, his3, out, blockX)
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:390:1
+//line quern_gen.go:513:1
 func quernRow1Summarise(r *host.Run, sums []float64, first int) {
 	sumRow := sums[first:][:256]
 	for threadX := range 256 {
 //line summary.go:55:10000
 		var sum float64
-//line summary.go:56
+//line summary.go:56:10000
 		sumRow[threadX] = sum
+//line summary.go:57:10000
 	}
+//line summary.go:58:10000
 }
 
 //go:noinline
-//line quern_gen.go:402:1
+//line quern_gen.go:527:1
 func quernRow2Summarise(r *host.Run, los []float32, first2 int, his []float32, t1, t2 float32) {
 	loRow := los[first2:][:256]
 	hiRow := his[first2:][:256]
 	for threadX := range 256 {
-//line summary.go:56
+//line summary.go:56:10000
 		lo := t1
+//line summary.go:57:10000
 		hi := t2
+//line summary.go:58:10000
 		loRow[threadX] = lo
+//line summary.go:59
 		hiRow[threadX] = hi
 	}
 }
 
 //go:noinline
-//line quern_gen.go:416:1
-func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his []float32, iFirst int, x []float32) {
+//line quern_gen.go:544:1
+func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []float32, at, at2, at3, at4 int) {
 	sumRow := sums[first3:][:256]
 	loRow := los[first3:][:256]
 	hiRow := his[first3:][:256]
-	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
-		row := (*[256]float32)(x[iFirst:])
+	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
+		row := (*[256]float32)(x[at:])
+		row2 := (*[256]float32)(x[at2:])
+		row3 := (*[256]float32)(x[at3:])
+		row4 := (*[256]float32)(x[at4:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
 			lo := loRow[threadX]
 			hi := hiRow[threadX]
-//line summary.go:58
+//line summary.go:58:10000
 			v := row[threadX]
+//line summary.go:59
 			sum += float64(v)
 //line summary.go:61
 			if v < lo {
@@ -432,6 +564,39 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his []floa
 			}
 			if v > hi {
 				hi = v
+			}
+//line summary.go:58:10000
+			v2 := row2[threadX]
+//line summary.go:59
+			sum += float64(v2)
+//line summary.go:61
+			if v2 < lo {
+				lo = v2
+			}
+			if v2 > hi {
+				hi = v2
+			}
+//line summary.go:58:10000
+			v3 := row3[threadX]
+//line summary.go:59
+			sum += float64(v3)
+//line summary.go:61
+			if v3 < lo {
+				lo = v3
+			}
+			if v3 > hi {
+				hi = v3
+			}
+//line summary.go:58:10000
+			v4 := row4[threadX]
+//line summary.go:59
+			sum += float64(v4)
+//line summary.go:61
+			if v4 < lo {
+				lo = v4
+			}
+			if v4 > hi {
+				hi = v4
 			}
 			sumRow[threadX] = sum
 			loRow[threadX] = lo
@@ -444,16 +609,111 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his []floa
 		sum := sumRow[threadX]
 		lo := loRow[threadX]
 		hi := hiRow[threadX]
-//line summary.go:57
-		if iFirst+threadX < len(x) {
-			v := x[iFirst+threadX]
-			sum += float64(v)
+//line summary.go:58:10000
+		v := x[at+threadX]
+//line summary.go:59
+		sum += float64(v)
 //line summary.go:61
-			if v < lo {
-				lo = v
+		if v < lo {
+			lo = v
+		}
+		if v > hi {
+			hi = v
+		}
+//line summary.go:58:10000
+		v2 := x[at2+threadX]
+//line summary.go:59
+		sum += float64(v2)
+//line summary.go:61
+		if v2 < lo {
+			lo = v2
+		}
+		if v2 > hi {
+			hi = v2
+		}
+//line summary.go:58:10000
+		v3 := x[at3+threadX]
+//line summary.go:59
+		sum += float64(v3)
+//line summary.go:61
+		if v3 < lo {
+			lo = v3
+		}
+		if v3 > hi {
+			hi = v3
+		}
+//line summary.go:58:10000
+		v4 := x[at4+threadX]
+//line summary.go:59
+		sum += float64(v4)
+//line summary.go:61
+		if v4 < lo {
+			lo = v4
+		}
+		if v4 > hi {
+			hi = v4
+		}
+		sumRow[threadX] = sum
+		loRow[threadX] = lo
+		hiRow[threadX] = hi
+	}
+}
+
+//go:noinline
+//line quern_gen.go:664:1
+func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los, his []float32, iFirst2 int, x []float32) {
+	sumRow := sums[first4:][:256]
+	loRow := los[first4:][:256]
+	hiRow := his[first4:][:256]
+	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
+		count2 := min(len(x)-iFirst2, 256)
+		if count2 <= 0 {
+			return
+		}
+		if iFirst2 >= 0 && count2 <= len(x)-iFirst2 {
+			row5 := x[iFirst2:][:count2]
+			sumRow2 := sumRow[:][:count2]
+			loRow2 := loRow[:][:count2]
+			hiRow2 := hiRow[:][:count2]
+			for threadX := range count2 {
+				sum := sumRow2[threadX]
+				lo := loRow2[threadX]
+				hi := hiRow2[threadX]
+//line summary.go:58:10000
+				v5 := row5[threadX]
+//line summary.go:59
+				sum += float64(v5)
+//line summary.go:61
+				if v5 < lo {
+					lo = v5
+				}
+				if v5 > hi {
+					hi = v5
+				}
+				sumRow2[threadX] = sum
+				loRow2[threadX] = lo
+				hiRow2[threadX] = hi
 			}
-			if v > hi {
-				hi = v
+			return
+		}
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		lo := loRow[threadX]
+		hi := hiRow[threadX]
+//line summary.go:57:10000
+		if iFirst2+threadX < len(x) {
+//line summary.go:58:10000
+			v5 := x[iFirst2+threadX]
+//line summary.go:59
+			sum += float64(v5)
+//line summary.go:61
+			if v5 < lo {
+				lo = v5
+			}
+			if v5 > hi {
+				hi = v5
 			}
 		}
 		sumRow[threadX] = sum
@@ -463,10 +723,10 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his []floa
 }
 
 //go:noinline
-//line quern_gen.go:467:1
-func quernRow4Summarise(r *host.Run, reduceAdds []float64, first4 int, t4s []float64) {
-	reduceAddRow := reduceAdds[first4:][:256]
-	t4Row := t4s[first4:][:256]
+//line quern_gen.go:727:1
+func quernRow5Summarise(r *host.Run, reduceAdds []float64, first5 int, t4s []float64) {
+	reduceAddRow := reduceAdds[first5:][:256]
+	t4Row := t4s[first5:][:256]
 	for threadX := range 256 {
 		reduceAdd := reduceAddRow[threadX]
 //line summary.go:68
@@ -476,10 +736,10 @@ func quernRow4Summarise(r *host.Run, reduceAdds []float64, first4 int, t4s []flo
 }
 
 //go:noinline
-//line quern_gen.go:480:1
-func quernRow5Summarise(r *host.Run, reduceMins []float32, first5 int, t6s []float32) {
-	reduceMinRow := reduceMins[first5:][:256]
-	t6Row := t6s[first5:][:256]
+//line quern_gen.go:740:1
+func quernRow6Summarise(r *host.Run, reduceMins []float32, first6 int, t6s []float32) {
+	reduceMinRow := reduceMins[first6:][:256]
+	t6Row := t6s[first6:][:256]
 	for threadX := range 256 {
 		reduceMin := reduceMinRow[threadX]
 //line summary.go:68
@@ -489,14 +749,14 @@ func quernRow5Summarise(r *host.Run, reduceMins []float32, first5 int, t6s []flo
 }
 
 //go:noinline
-//line quern_gen.go:493:1
-func quernRow6Summarise(r *host.Run, t4s []float64, first6 int, t6s, reduceMaxs []float32, sums2 []float64, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32) {
-	t4Row := t4s[first6:][:256]
-	t6Row := t6s[first6:][:256]
-	reduceMaxRow := reduceMaxs[first6:][:256]
-	sumRow2 := sums2[first6:][:256]
-	loRow2 := los2[first6:][:256]
-	hiRow2 := his2[first6:][:256]
+//line quern_gen.go:753:1
+func quernRow7Summarise(r *host.Run, t4s []float64, first7 int, t6s, reduceMaxs []float32, sums2 []float64, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32) {
+	t4Row := t4s[first7:][:256]
+	t6Row := t6s[first7:][:256]
+	reduceMaxRow := reduceMaxs[first7:][:256]
+	sumRow3 := sums2[first7:][:256]
+	loRow3 := los2[first7:][:256]
+	hiRow3 := his2[first7:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t4 := t4Row[threadX]
@@ -508,39 +768,120 @@ func quernRow6Summarise(r *host.Run, t4s []float64, first6 int, t6s, reduceMaxs 
 		lo2 := t6
 		hi2 := t8
 //line summary.go:69
-		if (threadX+first6)&31 == 0 {
-			_ = sums3[(threadX+first6)>>5]
+		if (threadX+first7)&31 == 0 {
+			_ = sums3[(threadX+first7)>>5]
 //line summary.go:70
-			_ = los3[(threadX+first6)>>5]
+			_ = los3[(threadX+first7)>>5]
 //line summary.go:70
-			_ = his3[(threadX+first6)>>5]
+			_ = his3[(threadX+first7)>>5]
 			t12 := sum2
 			t13 := lo2
 			t14 := hi2
 //line summary.go:70
-			sums3[(threadX+first6)>>5] = t12
+			sums3[(threadX+first7)>>5] = t12
 //line summary.go:70
-			los3[(threadX+first6)>>5] = t13
+			los3[(threadX+first7)>>5] = t13
 //line summary.go:70
-			his3[(threadX+first6)>>5] = t14
+			his3[(threadX+first7)>>5] = t14
 		}
-		sumRow2[threadX] = sum2
-		loRow2[threadX] = lo2
-		hiRow2[threadX] = hi2
+		sumRow3[threadX] = sum2
+		loRow3[threadX] = lo2
+		hiRow3[threadX] = hi2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:535:1
-func quernRow7Summarise(r *host.Run, sums2 []float64, first7 int, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32, out []partial, blockX int) {
-	sumRow2 := sums2[first7:][:256]
-	loRow2 := los2[first7:][:256]
-	hiRow2 := his2[first7:][:256]
+//line quern_gen.go:795:1
+func quernRow8Summarise(r *host.Run, sums2 []float64, first8 int, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32, out []partial, blockX int) {
+	sumRow3 := sums2[first8:][:256]
+	loRow3 := los2[first8:][:256]
+	hiRow3 := his2[first8:][:256]
+	firstX := 0
+	count3 := 1 - firstX
+	if count3 <= 0 {
+		return
+	}
+	if blockX >= 0 && blockX < len(out) {
+		value := sums3[1]
+		value2 := los3[1]
+		value3 := his3[1]
+		value4 := sums3[2]
+		value5 := los3[2]
+		value6 := his3[2]
+		value7 := sums3[3]
+		value8 := los3[3]
+		value9 := his3[3]
+		value10 := sums3[4]
+		value11 := los3[4]
+		value12 := his3[4]
+		value13 := sums3[5]
+		value14 := los3[5]
+		value15 := his3[5]
+		value16 := sums3[6]
+		value17 := los3[6]
+		value18 := his3[6]
+		value19 := sums3[7]
+		value20 := los3[7]
+		value21 := his3[7]
+		sumRow32 := sumRow3[firstX:][:count3]
+		loRow32 := loRow3[firstX:][:count3]
+		hiRow32 := hiRow3[firstX:][:count3]
+		for lane := range count3 {
+			sum2 := sumRow32[lane]
+			lo2 := loRow32[lane]
+			hi2 := hiRow32[lane]
+//line summary.go:75
+			sum2 += value
+			t15 := min(lo2, value2)
+			t16 := max(hi2, value3)
+			lo2 = t15
+			hi2 = t16
+//line summary.go:75
+			sum2 += value4
+			t152 := min(lo2, value5)
+			t162 := max(hi2, value6)
+			lo2 = t152
+			hi2 = t162
+//line summary.go:75
+			sum2 += value7
+			t153 := min(lo2, value8)
+			t163 := max(hi2, value9)
+			lo2 = t153
+			hi2 = t163
+//line summary.go:75
+			sum2 += value10
+			t154 := min(lo2, value11)
+			t164 := max(hi2, value12)
+			lo2 = t154
+			hi2 = t164
+//line summary.go:75
+			sum2 += value13
+			t155 := min(lo2, value14)
+			t165 := max(hi2, value15)
+			lo2 = t155
+			hi2 = t165
+//line summary.go:75
+			sum2 += value16
+			t156 := min(lo2, value17)
+			t166 := max(hi2, value18)
+			lo2 = t156
+			hi2 = t166
+//line summary.go:75
+			sum2 += value19
+			t157 := min(lo2, value20)
+			t167 := max(hi2, value21)
+			lo2 = t157
+			hi2 = t167
+//line summary.go:78
+			out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		sum2 := sumRow2[threadX]
-		lo2 := loRow2[threadX]
-		hi2 := hiRow2[threadX]
+		sum2 := sumRow3[threadX]
+		lo2 := loRow3[threadX]
+		hi2 := hiRow3[threadX]
 //line summary.go:73
 		if threadX == 0 {
 //line summary.go:75
