@@ -95,7 +95,6 @@ var plain = map[string][]string{
 	"fft256":       {"bank conflict"},
 	"atax1":        {"uncoalesced"},
 	"particlesAOS": {"divided accesses"},
-	"dotInt8":      {"divided accesses"},
 	"kmers":        {"uncoalesced"},
 }
 
