@@ -178,6 +178,32 @@ func assignedFirst(g *region, v *ir.Local) bool {
 	return true
 }
 
+// readFirst reports whether statements may read the value that v has before them, and whether
+// they always assign it.
+func readFirst(list []ir.Stmt, v *ir.Local) (reads, assigns bool) {
+	for _, s := range list {
+		if !uses(s).mentions(v) {
+			continue
+		}
+		if definesFirst(s, v) {
+			return false, true
+		}
+		branch, ok := s.(*ir.If)
+		if !ok || readsOf(branch.Cond).mentions(v) {
+			return true, false
+		}
+		thenReads, thenAssigns := readFirst(branch.Then, v)
+		elseReads, elseAssigns := readFirst(branch.Else, v)
+		if thenReads || elseReads {
+			return true, false
+		}
+		if thenAssigns && elseAssigns {
+			return false, true
+		}
+	}
+	return false, false
+}
+
 // spreadSources marks the variables that recomputed values depend on.
 func (p *plan) spreadSources(f *facts) {
 	for changed := true; changed; {

@@ -345,7 +345,8 @@ func (e *emitter) carryIn(g *region) *text {
 			continue
 		}
 		name := e.names.name(v, v.Name)
-		if !e.inPlace(v) && assignedFirst(g, v) {
+		reads, assigns := readFirst(g.stmts, v)
+		if !e.inPlace(v) && !reads && (assigns || !stores(g, u, v)) {
 			if !e.scopes.defined[v] {
 				t.add("var %s %s", name, e.typ(v.Type))
 			}
