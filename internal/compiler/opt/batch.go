@@ -159,7 +159,7 @@ func bitsOfExtent(e ir.Expr) (n int, ok bool) {
 }
 
 // isStep reports whether an expression is an extent, and a batch of steps of 64 bits does not
-// overflow. One of 32 bits may wrap.
+// overflow. One of 32 bits may wrap: see limit.
 func isStep(e ir.Expr) bool {
 	const most = 58 // mostTrips of them fit
 	n, ok := bitsOfExtent(e)
@@ -330,7 +330,11 @@ func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 		src = minus(bound, ir.IntConst(t, steps))
 	} else {
 		wide := func(e ir.Expr) ir.Expr { return &ir.Convert{T: ir.TInt64, X: e} }
-		steps := ir.Expr(&ir.Binary{Op: ir.Mul, X: wide(ir.CloneExpr(c.step)), Y: ir.IntConst(ir.TInt64, within)})
+		step := ir.CloneExpr(c.step)
+		if t.Kind == ir.Int32 { // a product that has wrapped to a negative one is larger than all distances
+			step = &ir.Convert{T: ir.TUint32, X: step}
+		}
+		steps := ir.Expr(&ir.Binary{Op: ir.Mul, X: wide(step), Y: ir.IntConst(ir.TInt64, within)})
 		if more > 0 {
 			steps = minus(steps, ir.IntConst(ir.TInt64, more))
 		}

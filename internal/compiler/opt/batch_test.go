@@ -48,13 +48,13 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 			"out[?i] = 7i32", "out[?i + 1] = 7i32", "out[?i + 2] = 7i32", "out[?i + 3] = 7i32",
 			"} post {", "i = i + 4",
 			"for L1.i i < n {", "out[?i] = 7i32", "} post {", "i = i + 1")},
-		{"a step of the grid", func() *ir.Kernel {
+		{"a step that may have wrapped to a negative one", func() *ir.Kernel {
 			i := counter()
 			list := For(i, ir.Get(n), ir.Get(n), SetPlace(Elem(out, ir.Get(i)), i32(7)))
 			list[1].(*ir.Loop).Post = []ir.Stmt{Set(i, Add(ir.Get(i), To(ir.TInt32, Thread(ir.GridDimX))))}
 			return Kernel("k", locals(out, n), locals(i), list...)
 		}, lines("i = n",
-			"iLimit = int32(max(int64(n) - (int64(int32(GridDim.X)) * 3i64), -2147483648i64))",
+			"iLimit = int32(max(int64(n) - (int64(uint32(int32(GridDim.X))) * 3i64), -2147483648i64))",
 			"for L0.i.batch i < iLimit {",
 			"out[?i] = 7i32", "i = i + int32(GridDim.X)", "out[?i] = 7i32", "i = i + int32(GridDim.X)",
 			"out[?i] = 7i32", "i = i + int32(GridDim.X)", "out[?i] = 7i32",
