@@ -324,3 +324,20 @@ func TestFlagsNeedNoLaunchConditions(t *testing.T) {
 		}
 	}
 }
+
+// A flag that is assigned before a variable has its value implies nothing of that value.
+func TestFlagsImplyNothingOfLaterValues(t *testing.T) {
+	n, x := Local("n", ir.TInt), Local("x", wholes)
+	i, m, flag := Local("i", ir.TInt), Local("m", ir.TInt), Local("flag", ir.TBool)
+	at := func() ir.Expr { return Sub(ir.Get(i), ir.Get(m)) }
+	k := Kernel("k", []*ir.Local{n, x}, []*ir.Local{i, m, flag}, Body(
+		Set(flag, Bool(false)),
+		Set(i, Thread(ir.ThreadIdxX)),
+		If(Lt(ir.Get(i), Int(1000)), Set(flag, Op(ir.Get(i), ir.Ge, ir.Get(m)))), // m is 0
+		Set(m, ir.Get(n)),
+		If(and(ir.Get(flag), Lt(at(), Len(x))), SetPlace(Elem(x, at()), Int(1))))...)
+	Apply(k, Narrow)
+	if n := ir.BoundsChecks(k.Func.Body); n != 1 {
+		t.Errorf("%d checks, want 1\n%s", n, k)
+	}
+}
