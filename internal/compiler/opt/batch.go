@@ -3,6 +3,7 @@ package opt
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -112,7 +113,7 @@ func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 	switch {
 	case c.fixed != nil && (c.fixed.Int64() <= 0 || c.fixed.Int64() > math.MaxInt32/64):
 		return nil
-	case c.fixed == nil && !isExtent(c.step):
+	case c.fixed == nil && !isStep(c.step):
 		return nil
 	case c.size == 0 || !b.constantIn(s, cond.Y):
 		return nil
@@ -121,22 +122,48 @@ func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 }
 
 // isExtent reports whether an expression is a product of grid and block extents, and
-// therefore positive.
+// therefore positive unless it wraps.
 func isExtent(e ir.Expr) bool {
+	_, ok := bitsOfExtent(e)
+	return ok
+}
+
+// mayWrap is the number of bits of an extent that a type on the way may have cut.
+const mayWrap = 64
+
+// bitsOfExtent returns the number of bits of an extent at most.
+func bitsOfExtent(e ir.Expr) (n int, ok bool) {
 	switch e := e.(type) {
 	case *ir.Const:
-		return e.Int64() > 0
+		return bits.Len64(e.Bits), e.Int64() > 0
 	case *ir.Convert:
-		return isExtent(e.X)
+		n, ok = bitsOfExtent(e.X)
 	case *ir.Binary:
-		return e.Op == ir.Mul && isExtent(e.X) && isExtent(e.Y)
+		x, ok1 := bitsOfExtent(e.X)
+		y, ok2 := bitsOfExtent(e.Y)
+		n, ok = x+y, e.Op == ir.Mul && ok1 && ok2
 	case *ir.ThreadValue:
 		switch e.Op {
-		case ir.BlockDimX, ir.BlockDimY, ir.BlockDimZ, ir.GridDimX, ir.GridDimY, ir.GridDimZ:
-			return true
+		case ir.BlockDimX, ir.BlockDimY, ir.BlockDimZ:
+			return 11, true
+		case ir.GridDimX:
+			return 31, true
+		case ir.GridDimY, ir.GridDimZ:
+			return 16, true
 		}
 	}
-	return false
+	if int64(n) >= 8*e.Type().Size() {
+		n = mayWrap
+	}
+	return n, ok
+}
+
+// isStep reports whether an expression is an extent, and a batch of steps of 64 bits does not
+// overflow. One of 32 bits may wrap: see limit.
+func isStep(e ir.Expr) bool {
+	const most = 58 // mostTrips of them fit
+	n, ok := bitsOfExtent(e)
+	return ok && (e.Type().Size() < 8 || n <= most)
 }
 
 // constantIn reports whether an expression is invariant in a loop and cannot fail.
@@ -297,14 +324,17 @@ func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 	var src ir.Expr
 	if c.fixed != nil {
 		steps := within*c.fixed.Int64() - more
-		if k := asConst(bound); !isLength(bound) && (k == nil || k.Int64() < 0) {
+		if k := asConst(bound); !b.isLength(bound) && (k == nil || k.Int64() < 0) {
 			bound = atLeast(bound, ir.IntConst(t, lowest+steps))
 		}
 		src = minus(bound, ir.IntConst(t, steps))
 	} else {
-		// The step is a product of extents, which is far from the limits of 64 bits.
 		wide := func(e ir.Expr) ir.Expr { return &ir.Convert{T: ir.TInt64, X: e} }
-		steps := ir.Expr(&ir.Binary{Op: ir.Mul, X: wide(ir.CloneExpr(c.step)), Y: ir.IntConst(ir.TInt64, within)})
+		step := ir.CloneExpr(c.step)
+		if t.Kind == ir.Int32 { // a product that has wrapped to a negative one is larger than all distances
+			step = &ir.Convert{T: ir.TUint32, X: step}
+		}
+		steps := ir.Expr(&ir.Binary{Op: ir.Mul, X: wide(step), Y: ir.IntConst(ir.TInt64, within)})
 		if more > 0 {
 			steps = minus(steps, ir.IntConst(ir.TInt64, more))
 		}
@@ -318,13 +348,28 @@ func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 	return []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: limit}, Src: simplifyExpr(src), Pos: pos}}, limit
 }
 
-// isLength reports whether an expression is a slice's length as an int32.
-func isLength(e ir.Expr) bool {
+// isLength reports whether an expression is a slice's length, which an int32 can hold if the
+// launch promises that.
+func (b *batcher) isLength(e ir.Expr) bool {
 	if c, ok := e.(*ir.Convert); ok {
-		e = c.X
+		if e = c.X; c.T.Size() < 8 && !b.lengthsFit() {
+			return false
+		}
 	}
 	_, ok := e.(*ir.Len)
 	return ok
+}
+
+// lengthsFit reports whether all slices are known to have fewer than 1<<31 elements.
+func (b *batcher) lengthsFit() bool {
+	for i, p := range b.kernel.Func.Params {
+		if p.Type.Kind == ir.Slice && !slices.ContainsFunc(b.kernel.Limits, func(l ir.Limit) bool {
+			return l.X.Op == ir.SymArg && l.X.Value == int64(i) && l.Max <= math.MaxInt32
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // copyOf creates a variable like v.

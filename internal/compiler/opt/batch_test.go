@@ -48,6 +48,33 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 			"out[?i] = 7i32", "out[?i + 1] = 7i32", "out[?i + 2] = 7i32", "out[?i + 3] = 7i32",
 			"} post {", "i = i + 4",
 			"for L1.i i < n {", "out[?i] = 7i32", "} post {", "i = i + 1")},
+		{"a step that may have wrapped to a negative one", func() *ir.Kernel {
+			i := counter()
+			list := For(i, ir.Get(n), ir.Get(n), SetPlace(Elem(out, ir.Get(i)), i32(7)))
+			list[1].(*ir.Loop).Post = []ir.Stmt{Set(i, Add(ir.Get(i), To(ir.TInt32, Thread(ir.GridDimX))))}
+			return Kernel("k", locals(out, n), locals(i), list...)
+		}, lines("i = n",
+			"iLimit = int32(max(int64(n) - (int64(uint32(int32(GridDim.X))) * 3i64), -2147483648i64))",
+			"for L0.i.batch i < iLimit {",
+			"out[?i] = 7i32", "i = i + int32(GridDim.X)", "out[?i] = 7i32", "i = i + int32(GridDim.X)",
+			"out[?i] = 7i32", "i = i + int32(GridDim.X)", "out[?i] = 7i32",
+			"} post {", "i = i + int32(GridDim.X)",
+			"for L1.i i < n {", "out[?i] = 7i32", "} post {", "i = i + int32(GridDim.X)")},
+		{"a length that an int32 may not hold", func() *ir.Kernel {
+			i := counter()
+			return Kernel("k", locals(out), locals(i), For(i, i32(0), To(ir.TInt32, Len(out)), SetPlace(Elem(out, ir.Get(i)), i32(7)))...)
+		}, lines("i = 0i32",
+			"iLimit = max(int32(len(out)), -2147483645i32) - 3i32",
+			"for L0.i.batch i < iLimit {",
+			"out[?i] = 7i32", "out[?i + 1i32] = 7i32", "out[?i + 2i32] = 7i32", "out[?i + 3i32] = 7i32",
+			"} post {", "i = i + 4i32",
+			"for L1.i i < int32(len(out)) {", "out[?i] = 7i32", "} post {", "i = i + 1i32")},
+		{"a step of which several may wrap", func() *ir.Kernel {
+			i, n := Local("i", ir.TInt), Local("n", ir.TInt)
+			list := For(i, Int(0), ir.Get(n), SetPlace(Elem(out, ir.Get(i)), i32(7)))
+			list[1].(*ir.Loop).Post = []ir.Stmt{Set(i, Add(ir.Get(i), Mul(Thread(ir.GridDimX), Int(1<<40))))}
+			return Kernel("k", locals(out, n), locals(i), list...)
+		}, lines("i = 0", "for L0.i i < n {", "out[?i] = 7i32", "} post {", "i = i + (GridDim.X * 1099511627776)")},
 		{"a loop that includes its bound: no int32 is below the smallest one", func() *ir.Kernel {
 			i := counter()
 			list := For(i, ir.Get(n), ir.Get(n), SetPlace(Elem(out, ir.Get(i)), ir.Get(i)))

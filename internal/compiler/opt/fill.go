@@ -106,7 +106,7 @@ func (f *filler) passes(s ir.Stmt) bool {
 		}
 		to = []*ir.Local{v.Var}
 	case *ir.LoadVector:
-		if isShared(s.Place) || !f.isGlobal(s.Place) {
+		if !f.readsGlobal(&ir.Load{Place: s.Place}) { // nor may its index read shared memory
 			return false
 		}
 		to = s.Dst

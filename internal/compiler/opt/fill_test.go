@@ -37,6 +37,12 @@ func TestReadsOfGlobalMemoryPassWritesToSharedMemory(t *testing.T) {
 				&ir.LoadVector{Dst: []*ir.Local{v, nil}, Place: Elem(y, ir.Get(i))},
 			}
 		}, lines("_, w = vector x[?i]", "vector tile[0] = v, v", "vector tile[2] = v, w", "v, _ = vector y[?i]")},
+		{"a vector at an index in shared memory", false, func(i, v *ir.Local, tile func(ir.Expr) ir.Place) []ir.Stmt {
+			return []ir.Stmt{
+				SetPlace(tile(ir.Get(i)), ir.Get(v)),
+				&ir.LoadVector{Dst: []*ir.Local{nil, w}, Place: Elem(x, To(ir.TInt, Load(tile(Int(7)))))},
+			}
+		}, lines("tile[i] = v", "_, w = vector x[?int(tile[7])]")},
 		{"a read of shared memory", false, func(i, v *ir.Local, tile func(ir.Expr) ir.Place) []ir.Stmt {
 			return []ir.Stmt{SetPlace(tile(ir.Get(i)), Load(Elem(x, ir.Get(i)))), Set(v, Load(tile(Int(7)))), SetPlace(tile(Int(7)), Load(Elem(y, ir.Get(i))))}
 		}, lines("filled = x[?i]", "tile[i] = filled", "v = tile[7]", "filled = y[?i]", "tile[7] = filled")},

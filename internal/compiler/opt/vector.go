@@ -148,7 +148,7 @@ func (l *location) index(key *strings.Builder, index ir.Expr, size int64) bool {
 func (l *location) describe(b *strings.Builder, e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Const:
-		fmt.Fprintf(b, "%d", e.Int64())
+		fmt.Fprintf(b, "%dk%xf%v", e.T.Kind, e.Bits, e.Float) // 1<<s differs between int8 and uint8
 		return true
 	case *ir.Load:
 		p, ok := e.Place.(*ir.VarPlace)

@@ -102,10 +102,14 @@ func (g *generator) index(a address, index ir.Expr, check bool, pos ir.Pos, size
 	}
 	variable, constant := splitIndex(index, n.most)
 	variable = stripWidening(variable)
+	near := n.slice
+	if constant > 0 && n.most > 1<<31 && classOf(variable.Type()) != classOf(index.Type()) {
+		near = nil // from -constant to 1<<31-1: a difference may take more than 32 bits
+	}
 	if !check {
 		key, base, known := g.steadyBase(a, variable, size)
 		if !known {
-			base = g.element(n.slice, variable, constant, size, func() operand { return g.scaledBy(a, variable, size) })
+			base = g.element(near, variable, constant, size, func() operand { return g.scaledBy(a, variable, size) })
 			if g.steady.keeping && key.size != 0 {
 				g.steady.known[key] = base
 			}
@@ -124,7 +128,7 @@ func (g *generator) index(a address, index ir.Expr, check bool, pos ir.Pos, size
 		full = sum
 	}
 	g.checkIndex(full, signed, n, pos)
-	a.base = g.element(n.slice, variable, constant, size, func() operand { return g.scaled(a, x, signed, size).base })
+	a.base = g.element(near, variable, constant, size, func() operand { return g.scaled(a, x, signed, size).base })
 	a.symbol = ""
 	return g.offset(a, constant*size)
 }

@@ -177,7 +177,7 @@ func (g *generator) steadyPlace(p ir.Place, assigned map[*ir.Local]bool) (text s
 func (g *generator) describe(b *strings.Builder, e ir.Expr, assigned map[*ir.Local]bool) bool {
 	switch e := e.(type) {
 	case *ir.Const:
-		fmt.Fprintf(b, "%d", e.Int64())
+		fmt.Fprintf(b, "%dk%x", e.T.Kind, e.Bits) // 1<<s differs between int8 and uint8
 		return e.T.IsInteger()
 	case *ir.Load:
 		v, ok := ir.Variable(e)

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -89,7 +90,7 @@ func (g *generator) assigned(s ir.Stmt) {
 // that is added to its index. It steps from an earlier address if possible. Otherwise it calls
 // scaled. s is nil for an array.
 func (g *generator) element(s *slice, index ir.Expr, constant, size int64, scaled func() operand) operand {
-	if s == nil || s.variable == nil || g.steady.keeping || size == 0 || index.Type().Size() < 4 {
+	if s == nil || s.variable == nil || g.steady.keeping || size == 0 || size > math.MaxInt32 || index.Type().Size() < 4 {
 		return scaled()
 	}
 	p := passed{slice: s.variable, size: size, class: classOf(index.Type()), constants: []int64{constant}}

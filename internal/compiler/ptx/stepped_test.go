@@ -130,13 +130,7 @@ func TestAddressesAreSteppedFromEarlierOnes(t *testing.T) {
 						return
 					}
 					text := emit(t, kernel).Text
-					n := 0
-					for line := range strings.Lines(text) {
-						f := strings.Fields(line)
-						if len(f) > 3 && (strings.HasPrefix(f[0], "mad.lo.") || strings.HasPrefix(f[0], "mul.lo.")) && f[3][0] == '%' {
-							n++ // of two registers
-						}
-					}
+					n := products(text)
 					if test.name == "columns" && index.Size() == 8 {
 						n++ // all differences of 64 bits are exact
 					}
@@ -147,6 +141,55 @@ func TestAddressesAreSteppedFromEarlierOnes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// products counts the products of two registers.
+func products(text string) (n int) {
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) > 3 && (strings.HasPrefix(f[0], "mad.lo.") || strings.HasPrefix(f[0], "mul.lo.")) && f[3][0] == '%' {
+			n++
+		}
+	}
+	return n
+}
+
+// An index of 32 bits that is widened before a constant is added is at least -constant: that
+// of the last element of a long slice may exceed it by 1<<31 or more.
+func TestAddressesAreNotSteppedByMoreThan32Bits(t *testing.T) {
+	for _, test := range []struct {
+		constant, most int64
+		want           int
+	}{
+		{5, math.MaxInt64, 2},
+		{5, math.MaxInt32, 1},
+		{-5, math.MaxInt64, 1},
+	} {
+		k := newRowKernel(ir.TInt32, false)
+		at := func(dy int64) ir.Expr {
+			e := k.at(dy, 0).(*ir.Load)
+			p := e.Place.(*ir.ElemPlace)
+			p.Index = irtest.Add(irtest.To(ir.TInt64, p.Index), ir.IntConst(ir.TInt64, test.constant))
+			return e
+		}
+		kernel := k.kernel(k.add(at(0)), k.add(at(1)))
+		kernel.Limits = ir.Limits{{X: &ir.Sym{Op: ir.SymArg}, Max: test.most}}
+		text := emit(t, kernel).Text
+		if n := products(text); n != test.want {
+			t.Errorf("constant %d, at most %d elements: %d products, want %d\n%s", test.constant, test.most, n, test.want, text)
+		}
+	}
+}
+
+// 1<<7 is 128 as a uint8, and -128 as an int8.
+func TestAddressesOfEqualConstantsOfDifferentTypesDiffer(t *testing.T) {
+	k := newRowKernel(ir.TInt64, false)
+	at := func(one *ir.Type, more ir.Expr) ir.Expr {
+		bit := irtest.To(ir.TInt64, irtest.Op(ir.IntConst(one, 1), ir.Shl, irtest.To(ir.TUint32, ir.Get(k.w))))
+		return irtest.Load(&ir.ElemPlace{Slice: ir.Get(k.in), Index: irtest.Add(irtest.Add(bit, irtest.Mul(ir.Get(k.w), ir.IntConst(ir.TInt64, 20))), more)})
+	}
+	kernel := k.kernel(k.add(at(ir.TUint8, ir.Get(k.x))), k.add(at(ir.TInt8, irtest.Add(ir.Get(k.w), ir.Get(k.x)))), k.add(at(ir.TUint8, irtest.Add(ir.Get(k.w), ir.Get(k.x)))))
+	same(t, kernel, 8, int32s(300, func(i int) int64 { return int64(i) }), irtest.IntValue(7), irtest.SliceValue(ir.TInt32, 8))
 }
 
 // An index of 32 bits that is not used may wrap where that of the next row does not.

@@ -19,7 +19,7 @@ func (w *walker) condition(e ir.Expr) *condition {
 			if i, ok := w.index[v.Var]; ok {
 				c := w.env.at(i).cond
 				for _, part := range w.implied[v.Var] {
-					c = &condition{op: ir.LAnd, a: c, b: w.condition(part)}
+					c = &condition{op: ir.LAnd, a: c, b: w.implication(part)}
 				}
 				return c
 			}
@@ -51,6 +51,15 @@ func (w *walker) condition(e ir.Expr) *condition {
 	}
 	w.operands(e)
 	return nil
+}
+
+// implication walks a copy of a condition where a flag is read that implies it. The copy is no
+// code: nothing is learned from its evaluation, and it adds no launch conditions.
+func (w *walker) implication(e ir.Expr) (c *condition) {
+	w.copied = true
+	w.apart(func() { c = w.condition(e) })
+	w.copied = false
+	return c
 }
 
 // decided reports whether a condition is known to be true (truth), or known to be

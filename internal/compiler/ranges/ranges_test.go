@@ -296,3 +296,48 @@ func TestTheEndsOfInt64AreNoFacts(t *testing.T) {
 		t.Errorf("the range of a word is %v: its lower end reads as no bound", r)
 	}
 }
+
+// What a flag implies is computed again where the flag is read. That is no code, so its launch
+// conditions are not required, and must not be relied on.
+func TestFlagsNeedNoLaunchConditions(t *testing.T) {
+	n, x := Local("n", ir.TInt), Local("x", wholes)
+	i, k, flag := Local("i", ir.TInt), Local("k", ir.TInt), Local("flag", ir.TBool)
+	times := func() ir.Expr { return Mul(Int(16), ir.Get(i)) }
+	kernel := Kernel("k", []*ir.Local{n, x}, []*ir.Local{i, k, flag}, Body(
+		Set(flag, Bool(false)),
+		Set(i, Global()),
+		If(Lt(ir.Get(i), Int(1000)), Set(flag, Lt(times(), ir.Get(n)))),
+		If(ir.Get(flag), SetPlace(Elem(x, Int(0)), Int(1))),
+		Set(k, times()),
+		If(Lt(ir.Get(k), Len(x)), SetPlace(Elem(x, ir.Get(k)), Int(2))))...)
+	const blocks, threads = 1 << 18, 1024
+	dim := [6]int64{blocks, 1, 1, threads, 1, 1}
+	at := Coordinates{ir.BlockIdxX: blocks / 2, ir.BlockDimX: threads, ir.GridDimX: blocks, ir.BlockDimY: 1, ir.BlockDimZ: 1, ir.GridDimY: 1, ir.GridDimZ: 1}
+	for _, v := range []Variant{Narrow, Proven, Wide} {
+		c := ir.CloneKernel(kernel)
+		Apply(c, v)
+		if !c.Limits.Encode().Hold([]int64{8, 4}, &dim) {
+			continue
+		}
+		if err := Run(c, at, IntValue(8), SliceValue(ir.TInt, 4)); err != nil {
+			t.Errorf("%s: 16*i is 1<<31: %v\n%s", v, err, c)
+		}
+	}
+}
+
+// A flag that is assigned before a variable has its value implies nothing of that value.
+func TestFlagsImplyNothingOfLaterValues(t *testing.T) {
+	n, x := Local("n", ir.TInt), Local("x", wholes)
+	i, m, flag := Local("i", ir.TInt), Local("m", ir.TInt), Local("flag", ir.TBool)
+	at := func() ir.Expr { return Sub(ir.Get(i), ir.Get(m)) }
+	k := Kernel("k", []*ir.Local{n, x}, []*ir.Local{i, m, flag}, Body(
+		Set(flag, Bool(false)),
+		Set(i, Thread(ir.ThreadIdxX)),
+		If(Lt(ir.Get(i), Int(1000)), Set(flag, Op(ir.Get(i), ir.Ge, ir.Get(m)))), // m is 0
+		Set(m, ir.Get(n)),
+		If(and(ir.Get(flag), Lt(at(), Len(x))), SetPlace(Elem(x, at()), Int(1))))...)
+	Apply(k, Narrow)
+	if n := ir.BoundsChecks(k.Func.Body); n != 1 {
+		t.Errorf("%d checks, want 1\n%s", n, k)
+	}
+}

@@ -111,27 +111,37 @@ func (s *scan) findImplied(f *ir.Func, changed map[*ir.Local]bool) map[*ir.Local
 	for _, v := range f.Params {
 		fixed[v] = len(sources[v]) == 0 && !changed[v]
 	}
-	for _, st := range f.Body { // not in loops
-		if a, ok := st.(*ir.Assign); ok {
+	out := map[*ir.Local][]ir.Expr{}
+	imply := func(a *ir.Assign) {
+		dst, ok := a.Dst.(*ir.VarPlace)
+		if !ok || dst.Var.Type.Kind != ir.Bool || changed[dst.Var] || isFalse(a.Src) {
+			return
+		}
+		list := sources[dst.Var]
+		if others := slices.DeleteFunc(slices.Clone(list), isFalse); len(list) > 1 && len(others) == 1 && others[0] != nil {
+			out[dst.Var] = parts(nil, a.Src, fixed)
+		}
+	}
+	for _, st := range f.Body {
+		v := ir.Visitor{Stmt: func(st ir.Stmt) bool {
+			if a, ok := st.(*ir.Assign); ok {
+				imply(a)
+			}
+			return true
+		}}
+		v.Body([]ir.Stmt{st})
+		if a, ok := st.(*ir.Assign); ok { // not in a loop, and before all that follows
 			if dst, ok := a.Dst.(*ir.VarPlace); ok {
 				fixed[dst.Var] = len(sources[dst.Var]) == 1 && !changed[dst.Var]
 			}
 		}
 	}
-	out := map[*ir.Local][]ir.Expr{}
-	for v, list := range sources {
-		if v.Type.Kind != ir.Bool || len(list) < 2 || changed[v] {
-			continue
-		}
-		list = slices.DeleteFunc(slices.Clone(list), func(e ir.Expr) bool {
-			c, ok := e.(*ir.Const)
-			return ok && c.Bits == 0
-		})
-		if len(list) == 1 && list[0] != nil {
-			out[v] = parts(nil, list[0], fixed)
-		}
-	}
 	return out
+}
+
+func isFalse(e ir.Expr) bool {
+	c, ok := e.(*ir.Const)
+	return ok && c.Bits == 0
 }
 
 // parts appends copies of the parts of a conjunction that read only fixed variables.

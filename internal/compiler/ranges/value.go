@@ -413,7 +413,7 @@ func (w *walker) arithmetic(e ir.Expr, p *poly, r interval) *poly {
 // useful one.
 func (w *walker) limit(e ir.Expr, p *poly) bool {
 	delete(w.limits, e)
-	if w.variant == Wide {
+	if w.variant == Wide || w.copied {
 		return false
 	}
 	var ends [2]*poly

@@ -32,7 +32,8 @@ type walker struct {
 	// promises are what launches must keep non-negative so that a check cannot fail.
 	promises map[*bool][]*poly
 
-	trips *tripCounter // nil if not requested
+	copied bool         // the walked expression is a copy that is no code
+	trips  *tripCounter // nil if not requested
 }
 
 // binding is what a variable is bound to: the value of an integer, the length of a
