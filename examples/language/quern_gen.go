@@ -22,7 +22,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "76ede41083b217fb9578dff9de9bc62ca92036fedf89d7d1d05b4dc5830dbada",
+	Sum:     "06ce830167b86ba30b93da645fcf97166a3ba4eba22f363ab5b52743f0bf2627",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/multigpu/rows",
 	Archive: quern_gen_zip,
-	Sum:     "63d31773c38d77134008ad1762dc169815ad25600787a6a243270bba96b6c78d",
+	Sum:     "28f06a71444bc880a6c9fd0979853e1bee67bafcd814abf129a7a26871392051",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
