@@ -86,7 +86,7 @@ func LUD(n, offset int, m []float32) {
 	})
 }
 
-// Inv8 inverts n matrices of 8x8 elements, of which element e of matrix i is at e*n+i. It
+// Inv8 inverts n matrices of 8x8 elements. Element e of matrix i is at e*n+i. It
 // reads and writes the elements of several matrices together, which are neighbors.
 func Inv8(n int, in, out []float32) {
 	const size, batch = kernels.InverseSize, 64
