@@ -164,7 +164,7 @@ func TestCancellingEndsTheMeasurement(t *testing.T) {
 	t.Cleanup(func() { do(t, d.Close()) })
 	tu := newTuner(t, d)
 	dir := t.TempDir()
-	for after := range 6 { // calls, of which the first only lists the kernels
+	for after := range 6 { // the first call only lists the kernels
 		ctx, cancel := context.WithCancel(context.Background())
 		calls := 0
 		c := tu.works("a", 64)

@@ -247,7 +247,7 @@ func (c *cohort) free() error {
 func (c *cohort) command(i int) *uint64 { return &c.words[i*mail.ControlWords+mail.Command] }
 func (c *cohort) left(i int) *uint64    { return &c.words[i*mail.ControlWords+mail.Left] }
 
-// add gives an actor a block, and a mailbox in the memory of that block.
+// add gives an actor a block and a mailbox in its memory.
 func (c *cohort) add(a *core, active bool) (err error) {
 	// Before c.mu is locked, because it may have to quiesce all launches.
 	i, err := c.assign(a)

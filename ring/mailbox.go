@@ -37,8 +37,7 @@ const discarded = 0x1ff
 const gaveUp = 0x1fe
 
 // mailbox is the host's half of a mailbox; package mail describes the rings. It is
-// safe for concurrent use. Tickets have 64 bits, of which the rings store the lower
-// 32.
+// safe for concurrent use. Tickets have 64 bits. The rings store the lower 32 of them.
 //
 // The state of a slot consists of a ticket and a use. When its message has been
 // written, a slot goes from (n, vacant) through (n, asked), (n, sent) or (n, unheard)

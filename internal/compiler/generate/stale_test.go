@@ -110,7 +110,7 @@ func TestGeneratedCodeDoesNotCompileWithOtherDeclarations(t *testing.T) {
 		{change{"a field of a message is another's type", "plant", "Sensor uint32", "Sensor int32"}, "Reading"},
 		{change{"fields of a message change places", "plant", "Value  units.Celsius\n\tAt     units.Position", "At     units.Position\n\tValue  units.Celsius"}, "Reading"},
 		{change{"the message is another", "plant", "in *Reading", "in *Scale"}, "watch"},
-		{change{"elements of payloads are others", "plant", "[]units.Pair[float64]", "[]units.Pair[float32]"}, "watch"},
+		{change{"payloads have other elements", "plant", "[]units.Pair[float64]", "[]units.Pair[float32]"}, "watch"},
 		{change{"a number of another package is another", "units", "Celsius float32", "Celsius int32"}, "units_Celsius"},
 		{change{"a generic type of another package has other fields", "units", "First, Second T", "First T; Second int64"}, "units_Pair_float64"},
 		{change{"a struct with fields of its own has another size", "units", "x, y float32", "x, y, z float32"}, "sizeof_units_Position"},

@@ -70,7 +70,7 @@ func (f *filler) list(list []ir.Stmt) []ir.Stmt {
 		}
 		f.waiting = append(f.waiting, s)
 		f.words += words
-		f.each(s, func(v *ir.Local) { f.needs[v] = true })
+		variablesOf(s, func(v *ir.Local) { f.needs[v] = true })
 	}
 	flush()
 	return out
@@ -185,8 +185,8 @@ func (f *filler) reads(e ir.Expr, may func(ir.Place) bool) bool {
 	return ok
 }
 
-// each calls visit for the variables that a statement reads.
-func (f *filler) each(s ir.Stmt, visit func(*ir.Local)) {
+// variablesOf calls visit for the variables that a statement mentions.
+func variablesOf(s ir.Stmt, visit func(*ir.Local)) {
 	v := ir.Visitor{Place: func(p ir.Place) bool {
 		if p, ok := p.(*ir.VarPlace); ok {
 			visit(p.Var)
