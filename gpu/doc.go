@@ -52,9 +52,10 @@
 //
 // [Alloc] calls the driver. For buffers with short lives, [Acquire] takes memory from a
 // [Pool] in the order of a stream's work, without waiting; Close gives it back.
-// [Pool.Scope] closes the buffers of one function. A [HostPool] has page-locked host
-// memory. An [OutOfMemoryError] and a [LeakError] name the lines of the program that hold
-// memory.
+// [Pool.Scope] closes the buffers of one function. Library functions take temporary memory
+// from the device's pool, or from a [Workspace] of the program. A [HostPool] has page-locked
+// host memory. An [OutOfMemoryError] and a [LeakError] name the lines of the program that
+// hold memory.
 //
 // # Unified arrays and other libraries
 //

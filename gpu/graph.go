@@ -21,8 +21,11 @@ type Graph struct {
 
 	adding goroutines.Set // in Add
 
+	outer *Graph // of which this is the body of a condition, while it is recorded
+
 	mu    sync.Mutex
 	nodes []*Node
+	runs  []*Node // of the executable graphs that it runs; they keep temporary memory
 }
 
 // NodeKind is the kind of a node of a graph.

@@ -114,7 +114,7 @@ func (c *capture) body(doing string, s *Stream, record func(s *Stream) error) ([
 		defer c.mu.Unlock()
 		delete(c.paused, s)
 	}()
-	inner := &capture{graph: &Graph{dev: s.dev}}
+	inner := &capture{graph: &Graph{dev: s.dev, outer: c.graph}}
 	return inner.run(doing, record)
 }
 

@@ -104,6 +104,7 @@ func (e *GraphExec) failed(err error) {
 func (e *GraphExec) record(c *capture, s *Stream) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	c.graph.outermost().retain(e.nodes)
 	return c.add(s, driver.GraphNode{Kind: driver.GraphBody, Body: worksOf(e.nodes)},
 		fmt.Sprintf("graph of %s", count(len(e.nodes), "node")), holdsOf(e.nodes)...)
 }

@@ -3,6 +3,7 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
@@ -15,8 +16,9 @@ type memory struct {
 	drv     driver.Memory // address for kernels; zero if size is 0 or kernels cannot access the memory
 	size    int64         // bytes
 	storage storage
-	site    *site   // of the allocation; if nil, see call
-	call    uintptr // of the acquisition from a pool
+	site    *site       // of the allocation; if nil, see call
+	call    uintptr     // of the acquisition from a pool
+	kept    atomic.Bool // temporary memory of a graph, which nobody closes; not a leak
 }
 
 // storage is the kind of an allocation: one of deviceMemory, *block, *hostMemory,

@@ -141,6 +141,12 @@ func (p *Pool) acquire(doing string, s *Stream, size int64, call uintptr, calls 
 	if s.dev != p.dev {
 		return nil, driverError(doing, otherDevice("stream", s.dev, p.dev))
 	}
+	return p.take(doing, s, size, call, calls)
+}
+
+// take is acquire with a pool and a stream that the caller has checked. The stream may be
+// recording a graph.
+func (p *Pool) take(doing string, s *Stream, size int64, call uintptr, calls *site) (*handle, error) {
 	if size == 0 {
 		m, err := p.dev.alloc(doing, 0)
 		return &handle{buffer: Buffer[byte]{mem: m}}, err

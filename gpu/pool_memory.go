@@ -173,7 +173,7 @@ func (p *memoryPool[B]) closeBlocks(self devicePool, settle func([]B) error) ([]
 		if m == nil {
 			continue
 		}
-		if !m.lease.Closed() {
+		if !m.lease.Closed() && !m.kept.Load() {
 			leaked = append(leaked, m.allocation())
 		}
 		errs = append(errs, m.close())
