@@ -10,38 +10,135 @@ const (
 	warps    = Threads / warpSize
 )
 
-// ReduceRows combines the elements of rows of n elements, of which row r begins at r*pitch.
-// Each row is divided into as many parts as the grid has blocks along X, each a multiple of
-// the tile long. Part p of row r is written to out[r*parts+p].
+// Vector is how many neighbouring elements a thread loads at once.
+const Vector = 4
+
+// ReduceParts combines the elements of each part of in. Part p has the elements p*part to
+// (p+1)*part-1, if there are as many; part is a multiple of [Vector]. The result is out[p].
 //
 //quern:template Combine block=256
-func ReduceRows[T any](t kernel.Thread, combine func(a, b T) T, n, pitch, part int, in, out []T) {
+//quern:unchecked
+func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, out []T) {
 	partial := kernel.Shared[[warps]T](t)
-	row := in[t.BlockIdx.Y*pitch:][:n]
 	first := t.BlockIdx.X * part
-	last := min(first+part, n)
-	count := last - first
+	count := min(part, len(in)-first)
+	if count <= 0 {
+		return
+	}
+	i := t.ThreadIdx.X
+	vectors := count / Vector
 	var sum T
-	i := first + t.ThreadIdx.X
-	if i < last {
-		sum = row[i]
-		for i += Threads; i < last; i += Threads {
-			sum = combine(sum, row[i])
+	if i < vectors {
+		v := *(*[Vector]T)(in[first+Vector*i:])
+		sum = combine(combine(v[0], v[1]), combine(v[2], v[3]))
+		for j := i + Threads; j < vectors; j += Threads {
+			v := *(*[Vector]T)(in[first+Vector*j:])
+			sum = combine(sum, combine(combine(v[0], v[1]), combine(v[2], v[3])))
 		}
 	}
-	sum = reduceBlock(t, combine, min(count, Threads), sum, partial)
-	if t.ThreadIdx.X == 0 {
-		out[t.BlockIdx.Y*t.GridDim.X+t.BlockIdx.X] = sum
+	// Up to Vector-1 elements are left. If there are no vectors, they are all there is.
+	if j := Vector*vectors + i; j < count {
+		if v := in[first+j]; i < vectors {
+			sum = combine(sum, v)
+		} else {
+			sum = v
+		}
+	}
+	active := min(vectors, Threads)
+	if vectors == 0 {
+		active = count
+	} else if left := count - Vector*vectors; left > active {
+		active = left
+	}
+	sum = reduceBlock(t, combine, active, sum, partial)
+	if i == 0 {
+		out[t.BlockIdx.X] = sum
+	}
+}
+
+// ReduceRows combines the elements of rows. Row r begins at r*pitch and has n elements. A
+// group of neighbouring threads of a warp, a power of two, combines a row.
+//
+//quern:template Combine block=256
+//quern:unchecked
+func ReduceRows[T any](t kernel.Thread, combine func(a, b T) T, rows, n, pitch, group int, in, out []T) {
+	row := t.Global() / group
+	lane := t.Lane() & (group - 1)
+	var sum T
+	if row < rows && lane < n {
+		at := row * pitch
+		sum = in[at+lane]
+		for j := lane + group; j < n; j += group {
+			sum = combine(sum, in[at+j])
+		}
+	}
+	sum = reduceGroup(t, combine, group, min(n, group), sum)
+	if row < rows && lane == 0 {
+		out[row] = sum
+	}
+}
+
+// ReduceColumns combines the elements of columns. A plane has n rows of width elements, and
+// begins at a multiple of n*width. Columns are divided into parts of part rows; the result of
+// part p of column x of plane z is out[(z*parts+p)*width+x]. The grid has width threads along
+// X, parts along Y, and the planes along Z.
+//
+//quern:template Combine
+//quern:unchecked
+func ReduceColumns[T any](t kernel.Thread, combine func(a, b T) T, n, width, part int, in, out []T) {
+	x, p, z := t.Global(), t.BlockIdx.Y, t.BlockIdx.Z
+	if x >= width {
+		return
+	}
+	y := p * part
+	last := min(y+part, n)
+	at := (z*n+y)*width + x
+	sum := in[at]
+	for y++; y < last; y++ {
+		at += width
+		sum = combine(sum, in[at])
+	}
+	out[(z*t.GridDim.Y+p)*width+x] = sum
+}
+
+// ReduceSegments combines the elements of segments. Segment i has the elements ends[i] to
+// ends[i+1]-1 of in. A group of neighbouring threads of a warp, a power of two, combines a
+// segment. The result of an empty segment is empty.
+//
+//quern:template Combine block=256
+//quern:unchecked
+func ReduceSegments[T any](t kernel.Thread, combine func(a, b T) T, group int, empty T, ends []int32, in, out []T) {
+	segment := t.Global() / group
+	lane := t.Lane() & (group - 1)
+	first, last := 0, 0
+	if segment < len(out) {
+		first, last = int(ends[segment]), int(ends[segment+1])
+	}
+	var sum T
+	if first+lane < last {
+		sum = in[first+lane]
+		for j := first + lane + group; j < last; j += group {
+			sum = combine(sum, in[j])
+		}
+	}
+	sum = reduceGroup(t, combine, group, min(last-first, group), sum)
+	if segment < len(out) && lane == 0 {
+		if first >= last {
+			sum = empty
+		}
+		out[segment] = sum
 	}
 }
 
 // reduceBlock combines the values of the first count threads of a block, at least one. The
 // first thread gets the result.
+//
+//quern:unchecked
 func reduceBlock[T any](t kernel.Thread, combine func(a, b T) T, count int, v T, partial *[warps]T) T {
 	i := t.ThreadIdx.X
-	v = reduceWarp(t, combine, count-i+t.Lane(), v)
+	v = reduceGroup(t, combine, warpSize, count-i+t.Lane(), v)
 	if t.Lane() == 0 {
-		partial[t.Warp()] = v
+		partial[i/warpSize] = v
 	}
 	t.Sync()
 	if i == 0 {
@@ -52,12 +149,13 @@ func reduceBlock[T any](t kernel.Thread, combine func(a, b T) T, count int, v T,
 	return v
 }
 
-// reduceWarp combines the values of the first count lanes of a warp. The first lane gets
-// the result.
-func reduceWarp[T any](t kernel.Thread, combine func(a, b T) T, count int, v T) T {
+// reduceGroup combines the values of the first count threads of each group of neighbouring
+// threads of a warp. The first thread of a group gets the result.
+func reduceGroup[T any](t kernel.Thread, combine func(a, b T) T, group, count int, v T) T {
+	lane := t.Lane() & (group - 1)
 	for d := 1; d < warpSize; d *= 2 {
 		other := kernel.ShuffleDown(t, v, d)
-		if t.Lane()+d < count {
+		if d < group && lane+d < count && lane&(2*d-1) == 0 {
 			v = combine(v, other)
 		}
 	}

@@ -154,8 +154,11 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 			}
 			checked.function(k)
 		}
-		if o == nil {
+		if o == nil && k.IR.Options.Only != "gpu" {
 			writePlain(&hosts, k, params, functionVariable(k.IR.Name), imports)
+		}
+		if k.IR.Options.Only == "gpu" {
+			continue
 		}
 		text, err := emit(p, k.IR, imports, gohost.Emit)
 		if err != nil {
@@ -320,7 +323,9 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 		}
 		b.WriteString("},\n")
 	}
-	fmt.Fprintf(b, "Code: %s,\n", codeName)
+	if k.IR.Options.Only != "cpu" {
+		fmt.Fprintf(b, "Code: %s,\n", codeName)
+	}
 	writeVariants(b, compiled, k.Variants)
 	writeSpecial(b, compiled, k.Special)
 	writeFormats(b, compiled, k.IR.Formats)
@@ -341,9 +346,11 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 		loop := loopOf(a, imports)
 		host, plain = loop+"("+hostName(a.Handler)+")", loop+"("+plainName(a.Handler)+")"
 	}
-	fmt.Fprintf(b, "Host: %s,\n", host)
-	if p.OperatorOf(name) == nil {
-		fmt.Fprintf(b, "Plain: %s,\n", plain)
+	if k.IR.Options.Only != "gpu" {
+		fmt.Fprintf(b, "Host: %s,\n", host)
+		if p.OperatorOf(name) == nil {
+			fmt.Fprintf(b, "Plain: %s,\n", plain)
+		}
 	}
 	b.WriteString("})\n")
 	return params
