@@ -27,6 +27,7 @@ type Combine[T any] struct {
 type CombineKernels struct {
 	ReduceParts, ReduceRows, ReduceColumns, ReduceSegments *gpu.Kernel
 	ScanTiles, TotalParts, PrefixParts, ScanParts          *gpu.Kernel
+	ScanRows, ScanLines                                    *gpu.Kernel
 }
 
 // begin begins a launch of a kernel of an operator.
