@@ -185,3 +185,54 @@ func TestSolversReportFailure(t *testing.T) {
 		}
 	})
 }
+
+func TestGMRES(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
+		s := dev.DefaultStream()
+		restart := func(n int) solver[float64] {
+			return func(ctx context.Context, s *gpu.Stream, a sparse.CSR[float64], b, x *gpu.Buffer[float64], o *sparse.Options[float64], work ...*gpu.Workspace) (sparse.Result, error) {
+				c := *o
+				c.Restart = n
+				return sparse.GMRES(ctx, s, a, b, x, &c, work...)
+			}
+		}
+		ilu := func(a sparse.CSR[float64]) sparse.Preconditioner[float64] {
+			p, err := sparse.NewILU0(t.Context(), s, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { p.Close() })
+			return p
+		}
+		jacobi := func(a sparse.CSR[float64]) sparse.Preconditioner[float64] {
+			p, err := sparse.NewJacobi(s, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { p.Close() })
+			return p
+		}
+		testSolver(t, dev, "one row", restart(5), laplace[float64](1, 1), 1e-9, nil)
+		testSolver(t, dev, "float32", sparse.GMRES[float32], convection[float32](8), 1e-5, nil)
+		testSolver(t, dev, "with restarts", restart(7), convection[float64](8), 1e-9, nil)
+		plain := testSolver(t, dev, "plain", restart(0), convection[float64](12), 1e-9, nil)
+		testSolver(t, dev, "with Jacobi", restart(20), convection[float64](10), 1e-9, jacobi)
+		if with := testSolver(t, dev, "with ILU(0)", restart(0), convection[float64](12), 1e-9, ilu); with >= plain*2/3 {
+			t.Errorf("%d iterations with the preconditioner, %d without", with, plain)
+		}
+		// An indefinite matrix, which is the whole basis after two iterations.
+		e := &sparse.Entries[float64]{Rows: 2, Cols: 2, Row: []int32{0, 1}, Col: []int32{1, 0}, Value: []float64{1, 1}}
+		testSolver(t, dev, "a permutation", restart(0), e, 1e-12, nil)
+		// A singular matrix.
+		a, err := sparse.UploadCSR(s, &sparse.Entries[float64]{Rows: 2, Cols: 2, Row: []int32{0}, Col: []int32{1}, Value: []float64{1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		b, x := gputest.Upload(t, dev, []float64{0, 1}), gputest.Upload(t, dev, []float64{0, 0})
+		var bad *sparse.ConvergenceError
+		if _, err := sparse.GMRES(t.Context(), s, a, b, x, nil); !errors.As(err, &bad) || bad.Op != "GMRES" {
+			t.Errorf("a singular matrix: %v", err)
+		}
+	})
+}
