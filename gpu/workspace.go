@@ -263,7 +263,9 @@ func (c *Scratch) Close() error {
 		if c.graph != nil {
 			c.graph.keep(b)
 		} else {
-			errs = append(errs, b.Close())
+			if err := b.Close(); err != nil {
+				errs = append(errs, err) // without an error, nothing is allocated
+			}
 		}
 	}
 	if c.work != nil {
