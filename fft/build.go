@@ -44,7 +44,8 @@ type launch struct {
 	kernel   kernelName
 	pass     pass
 	grid     gpu.Grid
-	tiles    int // of kernel host
+	tiles    int    // of kernel host
+	chirps   chirps // of the chirp kernels
 	from, to area
 }
 
@@ -54,6 +55,9 @@ const (
 	tileKernel kernelName = iota
 	registersKernel
 	hostKernel
+	chirpReadKernel
+	chirpMultiplyKernel
+	chirpWriteKernel
 )
 
 // side is where an axis pass reads or writes: an area, and the distance between points.
@@ -313,7 +317,7 @@ func (b *builder) choose(l *launch, p *pass) {
 		l.kernel = hostKernel
 		p.Tile = int32(max(1, 2048/n))
 		if p.In != 1 || p.Out != 1 {
-			p.Tile = int32(max(line, min(64, 2048/n)))
+			p.Tile = int32(max(8, min(32, 256<<10/(2*n*b.size))))
 		}
 		p.Tile = int32(min(int(p.Tile), count))
 		b.radices(p, hostRadices(n), p.Sign < 0)
@@ -378,7 +382,7 @@ func (b *builder) limit(n int, columns bool) int {
 	}
 	switch {
 	case b.host && columns:
-		return 1 << 12
+		return 1 << 11
 	case b.host:
 		return 1 << 14
 	case n&(n-1) == 0:

@@ -1,4 +1,75 @@
 package fft
 
-// chirp adds transforms of n points, where n has a large prime factor.
-func (b *builder) chirp(n int, from, to side, others []level, s scaling) { panic("todo") }
+import (
+	"math/bits"
+
+	"quern.dev/gpu"
+)
+
+// chirp adds transforms of n points, where n has a large prime factor, as convolutions.
+func (b *builder) chirp(n int, from, to side, others []level, s scaling) {
+	p := pass{N: int32(n), In: from.stride, Out: to.stride, Sign: s.sign, ScaleX: s.x, ScaleY: s.y}
+	if b.host {
+		p.ScaleY *= s.sign // the pass is not an inverse transform; its points are conjugated
+	}
+	b.levels(&p, others, nil)
+	c := chirps{Points: 1 << bits.Len(uint(2*n-2)), Columns: 1}
+	if p.In > p.Levels[0].In {
+		c.Columns = p.Levels[0].Count
+	}
+	c.Total = c.Points
+	for _, l := range p.Levels {
+		c.Total *= l.Count
+	}
+	c.Chirp, c.Kernel = b.chirpTables(n, c.Points)
+	place := b.temporary(c.Total)
+	grid := gpu.Blocks(gpu.Dim3{X: (c.Total + 255) / 256}, gpu.Dim3{X: 256})
+	add := func(k kernelName, from, to area) {
+		b.program.steps = append(b.program.steps, launch{kernel: k, pass: p, chirps: c, grid: grid, from: from, to: to})
+	}
+	columns := side{place, c.Columns}
+	loops := []level{{Count: c.Columns, In: 1, Out: 1}, {Count: c.Total / (c.Points * c.Columns), In: c.Points * c.Columns, Out: c.Points * c.Columns}}
+	add(chirpReadKernel, from.area, place)
+	b.axis(c.Points, columns, columns, loops, unscaled)
+	add(chirpMultiplyKernel, place, place)
+	b.axis(c.Points, columns, columns, loops, b.direction(true, true, true, 1))
+	add(chirpWriteKernel, place, to.area)
+}
+
+// chirpTables returns the places of the chirp and of its spectrum.
+func (b *builder) chirpTables(n, points int) (chirp, spectrum int) {
+	at := b.table(tableKey{kind: chirpTable, n: n}, func() {
+		for k := range n {
+			b.tables = append(b.tables, rootOfUnity(k*k%(2*n), 2*n))
+		}
+	})
+	kernel := b.table(tableKey{kind: chirpSpectrum, n: n}, func() {
+		x := make([]complex128, points)
+		for k := range n {
+			w := b.tables[int(at)+k]
+			w = complex(real(w)/float64(points), -imag(w)/float64(points))
+			x[k], x[(points-k)%points] = w, w
+		}
+		b.tables = append(b.tables, spectrumOf(x)...)
+	})
+	return int(at), int(kernel)
+}
+
+// spectrumOf returns the Fourier transform of x, whose length is a power of two.
+func spectrumOf(x []complex128) []complex128 {
+	n := len(x)
+	roots := make([]complex128, n/2+1)
+	for k := range roots {
+		roots[k] = rootOfUnity(k, n)
+	}
+	y := make([]complex128, n)
+	for done := 1; done < n; done *= 2 {
+		for j := range n / 2 {
+			k := j % done
+			a, c := x[j], x[j+n/2]*roots[k*(n/2/done)]
+			y[2*j-k], y[2*j-k+done] = a+c, a-c
+		}
+		x, y = y, x
+	}
+	return x
+}

@@ -180,6 +180,9 @@ func (d Desc) check() (batch int, err error) {
 		if n < 1 || n > 1<<30 {
 			return 0, invalid(op, "Shape", "length %d of dimension %d is not from 1 to 2^30", n, i)
 		}
+		if n > 1<<27 && !smooth(n) {
+			return 0, invalid(op, "Shape", "length %d of dimension %d has a prime factor above 13; such lengths are at most 2^27", n, i)
+		}
 		points *= n
 		if points > maxElements {
 			return 0, invalid(op, "Shape", "a transform of %v has more than 2^40 points", d.Shape)

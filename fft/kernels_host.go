@@ -26,12 +26,19 @@ func hostTile[T kernel.Float](p pass, index int, tables, scratch, in, out []kern
 	count := min(p.Levels[0].Count-first, int(p.Tile))
 	a, b := scratch[:count*pitch], scratch[len(scratch)/2:][:count*pitch]
 	gather, scatter := p.In != 1 || p.Steps == 0, p.Out != 1 || p.Steps == 0 || p.Twist > 0
-	if gather {
+	switch {
+	case gather && p.Levels[0].In == 1:
 		for i := range n {
-			at := readAt + i*p.In
-			for c := range count {
+			for c, v := range in[readAt+i*p.In:][:count] {
+				a[c*pitch+i] = v
+			}
+		}
+	case gather:
+		for c := range count {
+			at := readAt + c*p.Levels[0].In
+			for i := range a[c*pitch:][:n] {
 				a[c*pitch+i] = in[at]
-				at += p.Levels[0].In
+				at += p.In
 			}
 		}
 	}
@@ -72,22 +79,45 @@ func hostTile[T kernel.Float](p pass, index int, tables, scratch, in, out []kern
 	if swaps%2 == 1 {
 		a, b = b, a
 	}
-	for i := range n {
-		at := writeAt + i*p.Out
+	if p.Twist > 0 {
 		for c := range count {
-			v := a[c*pitch+i]
-			if p.Twist > 0 {
-				j := twist
-				if p.Twist == 1 {
-					j = first + c
-				}
-				w := root(p, tables, j*i)
-				w.Y *= T(p.Sign)
-				v = multiply(v, w)
+			j := twist
+			if p.Twist == 1 {
+				j = first + c
 			}
-			out[at] = v.Scale(scale)
-			at += p.Levels[0].Out
+			hostTwist(p, tables, j, a[c*pitch:][:n])
 		}
+	}
+	if p.Levels[0].Out == 1 {
+		for i := range n {
+			row := out[writeAt+i*p.Out:][:count]
+			for c := range row {
+				row[c] = a[c*pitch+i].Scale(scale)
+			}
+		}
+		return
+	}
+	for c := range count {
+		at := writeAt + c*p.Levels[0].Out
+		for _, v := range a[c*pitch:][:n] {
+			out[at] = v.Scale(scale)
+			at += p.Out
+		}
+	}
+}
+
+// hostTwist multiplies the points of transform j of a pass of a long transform by the
+// roots between the passes.
+func hostTwist[T kernel.Float](p pass, tables []kernel.Vec2[T], j int, row []kernel.Vec2[T]) {
+	coarse, fine := tables[p.Coarse:], tables[p.Fine:][:1<<uint32(p.Shift)]
+	sign := T(p.Sign)
+	m := 0
+	for i := range row {
+		u, v := coarse[m>>uint32(p.Shift)], fine[m&(len(fine)-1)]
+		w := multiply(u, v)
+		w.Y *= sign
+		row[i] = multiply(row[i], w)
+		m += j
 	}
 }
 
@@ -127,12 +157,13 @@ func first4[T kernel.Float](inverse bool, from, to []kernel.Vec2[T]) {
 	q := len(from) / 4
 	s0, s1, s2, s3 := from[:q], from[q:][:q], from[2*q:][:q], from[3*q:][:q]
 	for i := range s0 {
-		w, x, y, z := four(s0[i], s1[i], s2[i], s3[i])
-		if inverse {
-			x, z = z, x
-		}
 		d := to[4*i:][:4]
-		d[0], d[1], d[2], d[3] = w, x, y, z
+		p, q := s0[i].Add(s2[i]), s0[i].Sub(s2[i])
+		r, s := s1[i].Add(s3[i]), turn(s1[i].Sub(s3[i]))
+		if inverse {
+			s = s.Neg()
+		}
+		d[0], d[1], d[2], d[3] = p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
 	}
 }
 
@@ -161,8 +192,10 @@ func first8[T kernel.Float](inverse bool, from, to []kernel.Vec2[T]) {
 	s4, s5, s6, s7 := from[4*q:][:q], from[5*q:][:q], from[6*q:][:q], from[7*q:][:q]
 	for i := range s0 {
 		d := to[8*i:][:8]
-		a0, a1, a2, a3 := four(s0[i], s2[i], s4[i], s6[i])
-		b0, b1, b2, b3 := four(s1[i], s3[i], s5[i], s7[i])
+		p, q, r, s := s0[i].Add(s4[i]), s0[i].Sub(s4[i]), s2[i].Add(s6[i]), turn(s2[i].Sub(s6[i]))
+		a0, a1, a2, a3 := p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
+		p, q, r, s = s1[i].Add(s5[i]), s1[i].Sub(s5[i]), s3[i].Add(s7[i]), turn(s3[i].Sub(s7[i]))
+		b0, b1, b2, b3 := p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
 		b1 = kernel.Vec2[T]{X: half8 * (b1.X + b1.Y), Y: half8 * (b1.Y - b1.X)}
 		b2 = turn(b2)
 		b3 = kernel.Vec2[T]{X: half8 * (b3.Y - b3.X), Y: -half8 * (b3.X + b3.Y)}
@@ -190,8 +223,16 @@ func host8[T kernel.Float](done int, inverse bool, roots, from, to []kernel.Vec2
 			d1, d2, d3, d5, d6, d7 = d7, d6, d5, d3, d2, d1
 		}
 		for k := range s0 {
-			a0, a1, a2, a3 := four(s0[k], multiply(s2[k], w2[k]), multiply(s4[k], w4[k]), multiply(s6[k], w6[k]))
-			b0, b1, b2, b3 := four(multiply(s1[k], w1[k]), multiply(s3[k], w3[k]), multiply(s5[k], w5[k]), multiply(s7[k], w7[k]))
+			x, y := multiply(s2[k], w2[k]), multiply(s6[k], w6[k])
+			r, s := x.Add(y), turn(x.Sub(y))
+			x, y = s0[k], multiply(s4[k], w4[k])
+			p, q := x.Add(y), x.Sub(y)
+			a0, a1, a2, a3 := p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
+			x, y = multiply(s3[k], w3[k]), multiply(s7[k], w7[k])
+			r, s = x.Add(y), turn(x.Sub(y))
+			x, y = multiply(s1[k], w1[k]), multiply(s5[k], w5[k])
+			p, q = x.Add(y), x.Sub(y)
+			b0, b1, b2, b3 := p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
 			b1 = kernel.Vec2[T]{X: half8 * (b1.X + b1.Y), Y: half8 * (b1.Y - b1.X)}
 			b2 = turn(b2)
 			b3 = kernel.Vec2[T]{X: half8 * (b3.Y - b3.X), Y: -half8 * (b3.X + b3.Y)}

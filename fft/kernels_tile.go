@@ -26,14 +26,15 @@ func tile[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel.Vec2
 	if p.ReadColumns {
 		row, column = number%height, number/height
 	}
-	if row < count {
-		at, step := readAt+int(row)*p.Levels[0].In+int(column)*p.In, int(width)*p.In
-		for i := column; i < p.N; i += width {
-			v := in[at]
+	at, skip := readAt+int(row)*p.Levels[0].In+int(column)*p.In, int(width)*p.In
+	for i := column; i < p.N; i += width {
+		var v kernel.Vec2[T]
+		if row < count {
+			v = in[at]
 			v.Y *= T(p.Sign)
-			shared[row*pitch+padded(i)] = v
-			at += step
 		}
+		shared[row*pitch+padded(i)] = v
+		at += skip
 	}
 	t.Sync()
 
@@ -95,14 +96,14 @@ func tile[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel.Vec2
 		if p.Twist == 1 {
 			twist = first + int(row)
 		}
-		at, step := writeAt+int(row)*p.Levels[0].Out+int(column)*p.Out, int(width)*p.Out
+		at, skip := writeAt+int(row)*p.Levels[0].Out+int(column)*p.Out, int(width)*p.Out
 		for i := column; i < p.N; i += width {
 			v := shared[from+padded(i)]
 			if p.Twist > 0 {
 				v = multiply(v, root(p, tables, twist*int(i)))
 			}
 			out[at] = kernel.Vec2[T]{X: v.X * T(p.ScaleX), Y: v.Y * T(p.ScaleY)}
-			at += step
+			at += skip
 		}
 	}
 }

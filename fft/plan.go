@@ -197,6 +197,12 @@ func (e *engine[T]) run(s *gpu.Stream, which int, out, in *gpu.Buffer[kernel.Vec
 			err = e.registers(s, l, from, to)
 		case hostKernel:
 			err = LaunchHost(s, l.grid, l.pass, l.tiles, e.tables, host, from, to)
+		case chirpReadKernel:
+			err = LaunchChirpRead(s, l.grid, l.pass, l.chirps, e.tables, from, to)
+		case chirpMultiplyKernel:
+			err = LaunchChirpMultiply(s, l.grid, l.chirps, e.tables, to)
+		case chirpWriteKernel:
+			err = LaunchChirpWrite(s, l.grid, l.pass, l.chirps, e.tables, from, to)
 		default:
 			err = fmt.Errorf("unknown kernel %d", l.kernel)
 		}

@@ -19,6 +19,8 @@ const (
 	stepRoots tableKind = iota
 	longRoots           // and the fine ones
 	fineRoots
+	chirpTable
+	chirpSpectrum
 )
 
 // table returns the place of a table, which fill appends to b.tables if it is new.
