@@ -2,6 +2,7 @@ package fft
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"math/bits"
 	"slices"
@@ -16,12 +17,16 @@ type builder struct {
 	workers int // of the CPU
 	shared  int // bytes that a block may have
 	size    int // bytes of a complex number
+	most    int // points of one pass, if not 0; for tests of long transforms
 
 	tables []complex128
 	places map[tableKey]int32
 
 	program *program
+	err     error
 }
+
+var errTooLong = errors.New("a transform is too long for three passes")
 
 // program is a sequence of launches.
 type program struct {
@@ -46,6 +51,9 @@ type launch struct {
 	grid     gpu.Grid
 	tiles    int    // of kernel host
 	chirps   chirps // of the chirp kernels
+	lines    lines  // of the real kernels
+	pairs    bool
+	roots    int
 	from, to area
 }
 
@@ -58,6 +66,10 @@ const (
 	chirpReadKernel
 	chirpMultiplyKernel
 	chirpWriteKernel
+	realReadKernel
+	realSplitKernel
+	realMergeKernel
+	realWriteKernel
 )
 
 // side is where an axis pass reads or writes: an area, and the distance between points.
@@ -76,7 +88,7 @@ func newBuilder(dev *gpu.Device, size int) *builder {
 	return &builder{
 		host:    dev.Backend() == gpu.CPU,
 		workers: max(1, a.Multiprocessors),
-		shared:  min(a.SharedPerBlock, 72<<10),
+		shared:  min(a.SharedPerBlock, 76<<10),
 		size:    size,
 		places:  make(map[tableKey]int32),
 		tables:  []complex128{1}, // so that no table is empty
@@ -96,7 +108,7 @@ func (b *builder) temporary(n int) area {
 }
 
 // complex adds complex transforms of all dimensions.
-func (b *builder) complex(from, to arrays, in, out area, inverse bool, scale float64) {
+func (b *builder) complex(from, to arrays, inverse bool, scale float64) {
 	var axes []int
 	for i := len(from.shape) - 1; i >= 0; i-- {
 		if from.shape[i] > 1 {
@@ -106,18 +118,22 @@ func (b *builder) complex(from, to arrays, in, out area, inverse bool, scale flo
 	if len(axes) == 0 { // single points are copied
 		axes = append(axes, len(from.shape)-1)
 	}
-	source, layout := in, from
+	b.along(axes, from, to, input, output, inverse, scale)
+}
+
+// along adds complex transforms along the axes.
+func (b *builder) along(axes []int, from, to arrays, in, out area, inverse bool, scale float64) {
 	for n, i := range axes {
-		others := []level{{Count: from.batch, In: layout.dist, Out: to.dist}}
+		others := []level{{Count: from.batch, In: from.dist, Out: to.dist}}
 		for k, count := range from.shape {
 			if k != i {
-				others = append(others, level{Count: count, In: layout.strides[k], Out: to.strides[k]})
+				others = append(others, level{Count: count, In: from.strides[k], Out: to.strides[k]})
 			}
 		}
 		last := n == len(axes)-1
-		b.axis(from.shape[i], side{source, layout.strides[i]}, side{out, to.strides[i]}, others,
+		b.axis(from.shape[i], side{in, from.strides[i]}, side{out, to.strides[i]}, others,
 			b.direction(inverse, n == 0, last, scale))
-		source, layout = out, to
+		in, from = out, to
 	}
 }
 
@@ -145,21 +161,31 @@ func (b *builder) direction(inverse, first, last bool, scale float64) scaling {
 // axis adds transforms of n points along one axis. others has the loops over transforms.
 func (b *builder) axis(n int, from, to side, others []level, s scaling) {
 	columns := from.stride != 1 || to.stride != 1
-	switch {
-	case !smooth(n):
-		b.chirp(n, from, to, others, s)
-	case n <= b.limit(n, columns):
-		b.pass(n, from, to, others, -1, 0, s)
-	default:
-		b.long(n, from, to, others, s)
+	if smooth(n) {
+		if n <= b.limit(n, columns) {
+			b.pass(n, from, to, others, -1, 0, s)
+			return
+		}
+		if factors := b.split(n); factors != nil {
+			b.long(factors, from, to, others, s)
+			return
+		}
+		if n&(n-1) == 0 { // a convolution would be longer
+			b.err = errTooLong
+			return
+		}
 	}
+	b.chirp(n, from, to, others, s)
 }
 
-// long adds transforms of n = n1*n2 or n1*n2*n3 points, each pass transforming the points
+// long adds transforms of n1*n2 or n1*n2*n3 points, each pass transforming the points
 // of one factor: first those at distances of n2*n3, then, after multiplication by roots, the
 // rest (Bailey's method).
-func (b *builder) long(n int, from, to side, others []level, s scaling) {
-	factors := b.split(n)
+func (b *builder) long(factors []int, from, to side, others []level, s scaling) {
+	n := 1
+	for _, f := range factors {
+		n *= f
+	}
 	// If the transforms are columns, so are they in temporary memory.
 	count, nearest := 1, -1
 	for i, l := range others {
@@ -376,6 +402,9 @@ func (b *builder) sharedBytes(k kernelName, n, rows int) int {
 // limit returns the length of the longest transforms that one pass computes, among those
 // that have the same kernel as n points.
 func (b *builder) limit(n int, columns bool) int {
+	if b.most > 0 {
+		return b.most
+	}
 	line := 32 / b.size // the least number of adjacent transforms that a tile should have
 	if !columns {
 		line = 1
@@ -397,35 +426,36 @@ func (b *builder) limit(n int, columns bool) int {
 }
 
 // split returns two or three factors of n, each of which one pass transforms, as equal as
-// possible.
+// possible. It returns nil if there are none.
 func (b *builder) split(n int) []int {
-	best, most := []int(nil), math.MaxInt
-	fits := func(f int) bool { return f > 1 && f <= b.limit(f, true) }
-	consider := func(f ...int) {
-		if m := slices.Max(f); m < most {
-			best, most = f, m
-		}
-	}
-	d := divisors(n)
-	for _, f := range d {
-		if fits(f) && fits(n/f) {
-			consider(f, n/f)
-		}
-	}
-	if best != nil {
-		return best
-	}
-	for _, f := range d {
-		if !fits(f) {
-			continue
-		}
-		for _, g := range d {
-			if n/f%g == 0 && fits(g) && fits(n/f/g) {
-				consider(f, g, n/f/g)
+	for _, columns := range []bool{true, false} {
+		fits := func(f int) bool { return f > 1 && f <= b.limit(f, columns) }
+		best, most := []int(nil), math.MaxInt
+		consider := func(f ...int) {
+			if m := slices.Max(f); m < most {
+				best, most = f, m
 			}
 		}
+		d := divisors(n)
+		for _, f := range d {
+			if fits(f) && fits(n/f) {
+				consider(f, n/f)
+			}
+		}
+		for _, f := range d {
+			for _, g := range d {
+				if best == nil || len(best) == 3 {
+					if fits(f) && n/f%g == 0 && fits(g) && fits(n/f/g) {
+						consider(f, g, n/f/g)
+					}
+				}
+			}
+		}
+		if best != nil {
+			return best
+		}
 	}
-	return best
+	return nil
 }
 
 func divisors(n int) []int {

@@ -13,27 +13,49 @@ func (b *builder) chirp(n int, from, to side, others []level, s scaling) {
 		p.ScaleY *= s.sign // the pass is not an inverse transform; its points are conjugated
 	}
 	b.levels(&p, others, nil)
-	c := chirps{Points: 1 << bits.Len(uint(2*n-2)), Columns: 1}
-	if p.In > p.Levels[0].In {
-		c.Columns = p.Levels[0].Count
-	}
-	c.Total = c.Points
-	for _, l := range p.Levels {
-		c.Total *= l.Count
-	}
-	c.Chirp, c.Kernel = b.chirpTables(n, c.Points)
-	place := b.temporary(c.Total)
-	grid := gpu.Blocks(gpu.Dim3{X: (c.Total + 255) / 256}, gpu.Dim3{X: 256})
+	c := chirps{Lines: linesOf(&p, 1<<bits.Len(uint(2*n-2)))}
+	m, columns := c.Lines.Points, c.Lines.Columns
+	c.Chirp, c.Kernel = b.chirpTables(n, m)
+	place := b.temporary(c.Lines.Total)
 	add := func(k kernelName, from, to area) {
-		b.program.steps = append(b.program.steps, launch{kernel: k, pass: p, chirps: c, grid: grid, from: from, to: to})
+		b.program.steps = append(b.program.steps, launch{kernel: k, pass: p, chirps: c, grid: c.Lines.grid(), from: from, to: to})
 	}
-	columns := side{place, c.Columns}
-	loops := []level{{Count: c.Columns, In: 1, Out: 1}, {Count: c.Total / (c.Points * c.Columns), In: c.Points * c.Columns, Out: c.Points * c.Columns}}
+	line, loops := side{place, columns}, c.Lines.loops()
 	add(chirpReadKernel, from.area, place)
-	b.axis(c.Points, columns, columns, loops, unscaled)
+	b.axis(m, line, line, loops, unscaled)
 	add(chirpMultiplyKernel, place, place)
-	b.axis(c.Points, columns, columns, loops, b.direction(true, true, true, 1))
+	b.axis(m, line, line, loops, b.direction(true, true, true, 1))
 	add(chirpWriteKernel, place, to.area)
+}
+
+// linesOf returns lines of n points for the transforms of a pass.
+func linesOf(p *pass, n int) lines {
+	l := lines{Points: n, Columns: 1, Total: n}
+	if p.In > p.Levels[0].In || p.Out > p.Levels[0].Out {
+		l.Columns = p.Levels[0].Count
+	}
+	for _, x := range p.Levels {
+		l.Total *= x.Count
+	}
+	return l
+}
+
+// of returns the same lines with another number of points.
+func (l lines) of(n int) lines {
+	l.Total = l.Total / l.Points * n
+	l.Points = n
+	return l
+}
+
+// grid has a thread for each element.
+func (l lines) grid() gpu.Grid {
+	return gpu.Blocks(gpu.Dim3{X: (l.Total + 255) / 256}, gpu.Dim3{X: 256})
+}
+
+// loops returns the loops over the transforms of the lines.
+func (l lines) loops() []level {
+	next := l.Points * l.Columns
+	return []level{{Count: l.Columns, In: 1, Out: 1}, {Count: l.Total / next, In: next, Out: next}}
 }
 
 // chirpTables returns the places of the chirp and of its spectrum.

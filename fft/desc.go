@@ -99,26 +99,26 @@ type arrays struct {
 }
 
 // resolve returns the layout of batch arrays of the shape.
-func (l Layout) resolve(arg string, shape []int, batch int) (arrays, error) {
+func (l Layout) resolve(op, arg string, shape []int, batch int) (arrays, error) {
 	embed := l.Embed
 	if embed == nil {
 		embed = shape
 	}
 	if len(embed) != len(shape) {
-		return arrays{}, invalid("NewPlan", arg+".Embed", "%d lengths for %d dimensions", len(embed), len(shape))
+		return arrays{}, invalid(op, arg+".Embed", "%d lengths for %d dimensions", len(embed), len(shape))
 	}
 	a := arrays{shape: shape, strides: make([]int, len(shape)), batch: batch, dist: l.Dist}
 	stride := cmp.Or(l.Stride, 1)
 	if stride < 0 || stride > maxElements {
-		return arrays{}, invalid("NewPlan", arg+".Stride", "%d is not from 0 to 2^40", stride)
+		return arrays{}, invalid(op, arg+".Stride", "%d is not from 0 to 2^40", stride)
 	}
 	for i := len(shape) - 1; i >= 0; i-- {
 		if embed[i] < shape[i] {
-			return arrays{}, invalid("NewPlan", arg+".Embed", "length %d of dimension %d is less than the %d points there", embed[i], i, shape[i])
+			return arrays{}, invalid(op, arg+".Embed", "length %d of dimension %d is less than the %d points there", embed[i], i, shape[i])
 		}
 		a.strides[i] = stride
 		if stride > maxElements/embed[i] {
-			return arrays{}, invalid("NewPlan", arg, "the array has more than 2^40 elements")
+			return arrays{}, invalid(op, arg, "the array has more than 2^40 elements")
 		}
 		stride *= embed[i]
 	}
@@ -126,7 +126,7 @@ func (l Layout) resolve(arg string, shape []int, batch int) (arrays, error) {
 		a.dist = stride
 	}
 	if a.dist < 0 || a.dist > maxElements || batch > maxElements/a.dist {
-		return arrays{}, invalid("NewPlan", arg+".Dist", "%d transforms at a distance of %d exceed the range of 0 to 2^40 elements", batch, a.dist)
+		return arrays{}, invalid(op, arg+".Dist", "%d transforms at a distance of %d exceed the range of 0 to 2^40 elements", batch, a.dist)
 	}
 	a.extent = (batch-1)*a.dist + 1
 	for i, n := range shape {
@@ -170,8 +170,7 @@ func (a arrays) equal(b arrays) bool {
 
 // check returns an error if the shape, the batch or the normalization is invalid, and the
 // number of transforms.
-func (d Desc) check() (batch int, err error) {
-	const op = "NewPlan"
+func (d Desc) check(op string) (batch int, err error) {
 	if len(d.Shape) < 1 || len(d.Shape) > 3 {
 		return 0, invalid(op, "Shape", "%d dimensions; transforms have 1 to 3", len(d.Shape))
 	}
@@ -196,4 +195,13 @@ func (d Desc) check() (batch int, err error) {
 		return 0, invalid(op, "Norm", "%v is not a normalization", d.Norm)
 	}
 	return batch, nil
+}
+
+// points returns the number of points of one transform.
+func (d Desc) points() int {
+	n := 1
+	for _, x := range d.Shape {
+		n *= x
+	}
+	return n
 }

@@ -32,34 +32,34 @@ type Plan[C Complex] struct {
 // NewPlan returns a plan for complex transforms on dev. It waits until its tables are on the
 // device. The caller closes the plan.
 func NewPlan[C Complex](dev *gpu.Device, d Desc) (*Plan[C], error) {
-	batch, err := d.check()
+	var zero C
+	return newPlan[C](newBuilder(dev, int(unsafe.Sizeof(zero))), dev, d)
+}
+
+func newPlan[C Complex](b *builder, dev *gpu.Device, d Desc) (*Plan[C], error) {
+	const op = "NewPlan"
+	batch, err := d.check(op)
 	if err != nil {
 		return nil, err
 	}
 	p := &Plan[C]{dev: dev}
-	if p.signal, err = d.Signal.resolve("Signal", d.Shape, batch); err != nil {
+	if p.signal, err = d.Signal.resolve(op, "Signal", d.Shape, batch); err != nil {
 		return nil, err
 	}
-	if p.spectrum, err = d.Spectrum.resolve("Spectrum", d.Shape, batch); err != nil {
+	if p.spectrum, err = d.Spectrum.resolve(op, "Spectrum", d.Shape, batch); err != nil {
 		return nil, err
 	}
-	points := 1
-	for _, n := range d.Shape {
-		points *= n
-	}
-	var zero C
-	b := newBuilder(dev, int(unsafe.Sizeof(zero)))
-	forward, inverse := b.begin(), (*program)(nil)
-	b.complex(p.signal, p.spectrum, input, output, false, d.Norm.scale(points, false))
-	inverse = b.begin()
-	b.complex(p.spectrum, p.signal, input, output, true, d.Norm.scale(points, true))
-	if unsafe.Sizeof(zero) == 8 {
+	forward := b.begin()
+	b.complex(p.signal, p.spectrum, false, d.Norm.scale(d.points(), false))
+	inverse := b.begin()
+	b.complex(p.spectrum, p.signal, true, d.Norm.scale(d.points(), true))
+	if b.size == 8 {
 		p.single, err = newEngine[float32](dev, b, forward, inverse)
 	} else {
 		p.double, err = newEngine[float64](dev, b, forward, inverse)
 	}
 	if err != nil {
-		return nil, failed("NewPlan", err)
+		return nil, failed(op, err)
 	}
 	return p, nil
 }
@@ -90,17 +90,23 @@ func (p *Plan[C]) Inverse(s *gpu.Stream, out, in *gpu.Buffer[C], work ...*gpu.Wo
 }
 
 func (p *Plan[C]) check(op string, out *gpu.Buffer[C], to arrays, in *gpu.Buffer[C], from arrays) error {
+	if in == out && !to.equal(from) {
+		return invalid(op, "out", "in and out are the same buffer, but their layouts differ")
+	}
+	return check(op, p.closed.Load(), out.Len(), to, in.Len(), from)
+}
+
+// check returns an error if a plan is closed, or cannot use buffers of these lengths.
+func check(op string, closed bool, out int, to arrays, in int, from arrays) error {
 	switch {
-	case p.closed.Load():
+	case closed:
 		return invalid(op, "plan", "the plan is closed")
-	case in.Len() < from.extent:
-		return invalid(op, "in", "%d elements; the plan reads %d", in.Len(), from.extent)
-	case out.Len() < to.extent:
-		return invalid(op, "out", "%d elements; the plan writes %d", out.Len(), to.extent)
+	case in < from.extent:
+		return invalid(op, "in", "%d elements; the plan reads %d", in, from.extent)
+	case out < to.extent:
+		return invalid(op, "out", "%d elements; the plan writes %d", out, to.extent)
 	case to.overlaps:
 		return invalid(op, "out", "elements of the layout overlap; only what is read may overlap")
-	case in == out && !to.equal(from):
-		return invalid(op, "out", "in and out are the same buffer, but their layouts differ")
 	default:
 		return nil
 	}
@@ -108,9 +114,9 @@ func (p *Plan[C]) check(op string, out *gpu.Buffer[C], to arrays, in *gpu.Buffer
 
 func (p *Plan[C]) run(op string, s *gpu.Stream, which int, out, in *gpu.Buffer[C], work []*gpu.Workspace) error {
 	if p.single != nil {
-		return failed(op, p.single.run(s, which, vectors[float32](out), vectors[float32](in), work))
+		return failed(op, p.single.run(s, which, arguments[float32]{in: vectors[float32](in), out: vectors[float32](out)}, work))
 	}
-	return failed(op, p.double.run(s, which, vectors[float64](out), vectors[float64](in), work))
+	return failed(op, p.double.run(s, which, arguments[float64]{in: vectors[float64](in), out: vectors[float64](out)}, work))
 }
 
 // Close frees the tables once the work that uses them is done. Closing again does nothing.
@@ -139,6 +145,9 @@ type engine[T Float] struct {
 }
 
 func newEngine[T Float](dev *gpu.Device, b *builder, programs ...*program) (*engine[T], error) {
+	if b.err != nil {
+		return nil, b.err
+	}
 	tables := make([]kernel.Vec2[T], len(b.tables))
 	for i, w := range b.tables {
 		tables[i] = kernel.Vec2[T]{X: T(real(w)), Y: T(imag(w))}
@@ -168,15 +177,22 @@ func (e *engine[T]) close() error {
 // maxAreas is the maximum number of areas of a program.
 const maxAreas = 6
 
+// arguments are the buffers of a call. A real transform has one of the real buffers, and
+// not the complex one in its place.
+type arguments[T Float] struct {
+	in, out         *gpu.Buffer[kernel.Vec2[T]]
+	realIn, realOut *gpu.Buffer[T]
+}
+
 // run enqueues a program.
-func (e *engine[T]) run(s *gpu.Stream, which int, out, in *gpu.Buffer[kernel.Vec2[T]], work []*gpu.Workspace) error {
+func (e *engine[T]) run(s *gpu.Stream, which int, a arguments[T], work []*gpu.Workspace) error {
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return err
 	}
 	defer tmp.Close()
 	p := e.programs[which]
-	areas := [maxAreas]*gpu.Buffer[kernel.Vec2[T]]{input: in, output: out}
+	areas := [maxAreas]*gpu.Buffer[kernel.Vec2[T]]{input: a.in, output: a.out}
 	for i, n := range p.scratch {
 		areas[int(scratch)+i] = gpu.Take[kernel.Vec2[T]](tmp, n)
 	}
@@ -203,6 +219,14 @@ func (e *engine[T]) run(s *gpu.Stream, which int, out, in *gpu.Buffer[kernel.Vec
 			err = LaunchChirpMultiply(s, l.grid, l.chirps, e.tables, to)
 		case chirpWriteKernel:
 			err = LaunchChirpWrite(s, l.grid, l.pass, l.chirps, e.tables, from, to)
+		case realReadKernel:
+			err = LaunchRealRead(s, l.grid, l.pass, l.lines, l.pairs, a.realIn, to)
+		case realSplitKernel:
+			err = LaunchRealSplit(s, l.grid, l.pass, l.lines, l.pairs, l.roots, e.tables, from, to)
+		case realMergeKernel:
+			err = LaunchRealMerge(s, l.grid, l.pass, l.lines, l.pairs, l.roots, e.tables, from, to)
+		case realWriteKernel:
+			err = LaunchRealWrite(s, l.grid, l.pass, l.lines, l.pairs, from, a.realOut)
 		default:
 			err = fmt.Errorf("unknown kernel %d", l.kernel)
 		}

@@ -220,7 +220,11 @@ func places(l fft.Layout, shape []int, batch int) (at []int, extent int) {
 
 func testDesc[C fft.Complex](t *testing.T, dev *gpu.Device, d fft.Desc) {
 	t.Helper()
-	p := newPlan[C](t, dev, d)
+	testPlan(t, dev, d, newPlan[C](t, dev, d))
+}
+
+func testPlan[C fft.Complex](t *testing.T, dev *gpu.Device, d fft.Desc, p *fft.Plan[C]) {
+	t.Helper()
 	batch, points := max(1, d.Batch), 1
 	for _, n := range d.Shape {
 		points *= n
@@ -306,6 +310,48 @@ func TestLayouts(t *testing.T) {
 		for _, d := range descs {
 			testDesc[complex64](t, dev, d)
 			testDesc[complex128](t, dev, d)
+		}
+	})
+}
+
+func TestLongTransforms(t *testing.T) {
+	test := func(t *testing.T, dev *gpu.Device, most int, d fft.Desc) {
+		t.Helper()
+		single, err := fft.NewSplitPlan[complex64](dev, d, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer single.Close()
+		testPlan(t, dev, d, single)
+		double, err := fft.NewSplitPlan[complex128](dev, d, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer double.Close()
+		testPlan(t, dev, d, double)
+	}
+	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
+		for _, most := range []int{6, 16, 33} {
+			for _, n := range []int{36, 32, 64, 210, 256, 512, 1024} {
+				if most == 6 && n > 64 {
+					continue
+				}
+				test(t, dev, most, fft.Desc{Shape: []int{n}})
+				test(t, dev, most, fft.Desc{Shape: []int{n}, Batch: 3, Norm: fft.NormOrtho})
+			}
+		}
+		for _, most := range []int{8, 16} {
+			for _, d := range []fft.Desc{
+				{Shape: []int{64}, Batch: 5, Signal: fft.Layout{Stride: 5, Dist: 1}, Spectrum: fft.Layout{Stride: 5, Dist: 1}},
+				{Shape: []int{256}, Batch: 5, Signal: fft.Layout{Stride: 5, Dist: 1}},
+				{Shape: []int{256}, Batch: 5, Spectrum: fft.Layout{Stride: 5, Dist: 1}},
+				{Shape: []int{120, 128}, Batch: 2},
+				{Shape: []int{4, 96, 6}, Signal: fft.Layout{Embed: []int{4, 97, 7}}, Spectrum: fft.Layout{Embed: []int{5, 96, 8}, Stride: 2}},
+				{Shape: []int{19}, Batch: 4}, // its convolution is long
+				{Shape: []int{19}, Batch: 4, Signal: fft.Layout{Stride: 4, Dist: 1}},
+			} {
+				test(t, dev, most, d)
+			}
 		}
 	})
 }

@@ -20,6 +20,7 @@ const (
 	longRoots           // and the fine ones
 	fineRoots
 	chirpTable
+	allRoots
 	chirpSpectrum
 )
 
@@ -80,6 +81,15 @@ func (b *builder) longRoots(n int) (coarse, fine, shift int32) {
 		}
 	})
 	return coarse, fine, int32(s)
+}
+
+// roots returns the table of the first count roots of n points.
+func (b *builder) roots(n, count int) int {
+	return int(b.table(tableKey{kind: allRoots, n: n}, func() {
+		for m := range count {
+			b.tables = append(b.tables, rootOfUnity(m, n))
+		}
+	}))
 }
 
 // rootOfUnity returns exp(-2*pi*i*m/n), rounded correctly but for the last bit: the angle
