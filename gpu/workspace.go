@@ -236,7 +236,9 @@ func (c *Scratch) Close() error {
 		if c.graph != nil {
 			c.graph.keep(b)
 		} else {
-			errs = append(errs, b.Close())
+			if err := b.Close(); err != nil { // append allocates
+				errs = append(errs, err)
+			}
 		}
 	}
 	if c.work != nil {
