@@ -41,6 +41,7 @@ type area int
 const (
 	input area = iota
 	output
+	second
 	scratch // and following
 )
 
@@ -54,6 +55,10 @@ type launch struct {
 	lines    lines  // of the real kernels
 	pairs    bool
 	roots    int
+	reading  reading
+	sign     float64
+	length   int // points of a line that are written
+	total    int // elements that are written
 	from, to area
 }
 
@@ -70,6 +75,10 @@ const (
 	realSplitKernel
 	realMergeKernel
 	realWriteKernel
+	padReadKernel
+	padWriteKernel
+	multiplySpectraKernel
+	multiplyPairsKernel
 )
 
 // side is where an axis pass reads or writes: an area, and the distance between points.

@@ -34,10 +34,10 @@ func (l lines) locate(p pass, length, i int) (point, line, in, out int) {
 	return point, line, in, out
 }
 
-// realRead makes complex numbers of real ones: of pairs if the number of points is even.
+// realRead makes complex numbers of real ones, or of pairs of them.
 //
 //quern:kernel unchecked instantiate=float32,float64
-func realRead[T kernel.Float](t kernel.Thread, p pass, l lines, pairs bool, in []T, out []kernel.Vec2[T]) {
+func realRead[T kernel.Float](t kernel.Thread, p pass, l lines, pairs bool, r reading, in []T, out []kernel.Vec2[T]) {
 	i := t.Global()
 	if i >= l.Total {
 		return
@@ -45,10 +45,13 @@ func realRead[T kernel.Float](t kernel.Thread, p pass, l lines, pairs bool, in [
 	point, _, at, _ := l.locate(p, 0, i)
 	var v kernel.Vec2[T]
 	if pairs {
-		at += 2 * point * p.In
-		v = kernel.Vec2[T]{X: in[at], Y: in[at+p.In]}
-	} else {
-		v.X = in[at+point*p.In]
+		point *= 2
+		if j, ok := r.index(point + 1); ok {
+			v.Y = in[at+j*p.In]
+		}
+	}
+	if j, ok := r.index(point); ok {
+		v.X = in[at+j*p.In]
 	}
 	out[i] = v
 }
@@ -116,10 +119,10 @@ func merge[T kernel.Float](a, b, w kernel.Vec2[T]) kernel.Vec2[T] {
 	return a.Add(b).Sub(turn(multiply(a.Sub(b), w)))
 }
 
-// realWrite writes the real numbers that an inverse transform has computed.
+// realWrite writes the first length real numbers that an inverse transform has computed.
 //
 //quern:kernel unchecked instantiate=float32,float64
-func realWrite[T kernel.Float](t kernel.Thread, p pass, l lines, pairs bool, in []kernel.Vec2[T], out []T) {
+func realWrite[T kernel.Float](t kernel.Thread, p pass, l lines, pairs bool, length int, in []kernel.Vec2[T], out []T) {
 	i := t.Global()
 	if i >= l.Total {
 		return
@@ -127,9 +130,12 @@ func realWrite[T kernel.Float](t kernel.Thread, p pass, l lines, pairs bool, in 
 	point, _, _, at := l.locate(p, 0, i)
 	v := in[i].Scale(T(p.ScaleX))
 	if pairs {
-		at += 2 * point * p.Out
-		out[at], out[at+p.Out] = v.X, v.Y
-	} else {
+		point *= 2
+		if point+1 < length {
+			out[at+(point+1)*p.Out] = v.Y
+		}
+	}
+	if point < length {
 		out[at+point*p.Out] = v.X
 	}
 }

@@ -175,13 +175,21 @@ func (e *engine[T]) close() error {
 }
 
 // maxAreas is the maximum number of areas of a program.
-const maxAreas = 6
+const maxAreas = 12
 
 // arguments are the buffers of a call. A real transform has one of the real buffers, and
 // not the complex one in its place.
 type arguments[T Float] struct {
-	in, out         *gpu.Buffer[kernel.Vec2[T]]
-	realIn, realOut *gpu.Buffer[T]
+	in, out, second             *gpu.Buffer[kernel.Vec2[T]]
+	realIn, realOut, realSecond *gpu.Buffer[T]
+}
+
+// real returns the real buffer for an area that is read.
+func (a *arguments[T]) real(from area) *gpu.Buffer[T] {
+	if from == second {
+		return a.realSecond
+	}
+	return a.realIn
 }
 
 // run enqueues a program.
@@ -192,7 +200,7 @@ func (e *engine[T]) run(s *gpu.Stream, which int, a arguments[T], work []*gpu.Wo
 	}
 	defer tmp.Close()
 	p := e.programs[which]
-	areas := [maxAreas]*gpu.Buffer[kernel.Vec2[T]]{input: a.in, output: a.out}
+	areas := [maxAreas]*gpu.Buffer[kernel.Vec2[T]]{input: a.in, output: a.out, second: a.second}
 	for i, n := range p.scratch {
 		areas[int(scratch)+i] = gpu.Take[kernel.Vec2[T]](tmp, n)
 	}
@@ -220,13 +228,21 @@ func (e *engine[T]) run(s *gpu.Stream, which int, a arguments[T], work []*gpu.Wo
 		case chirpWriteKernel:
 			err = LaunchChirpWrite(s, l.grid, l.pass, l.chirps, e.tables, from, to)
 		case realReadKernel:
-			err = LaunchRealRead(s, l.grid, l.pass, l.lines, l.pairs, a.realIn, to)
+			err = LaunchRealRead(s, l.grid, l.pass, l.lines, l.pairs, l.reading, a.real(l.from), to)
 		case realSplitKernel:
 			err = LaunchRealSplit(s, l.grid, l.pass, l.lines, l.pairs, l.roots, e.tables, from, to)
 		case realMergeKernel:
 			err = LaunchRealMerge(s, l.grid, l.pass, l.lines, l.pairs, l.roots, e.tables, from, to)
 		case realWriteKernel:
-			err = LaunchRealWrite(s, l.grid, l.pass, l.lines, l.pairs, from, a.realOut)
+			err = LaunchRealWrite(s, l.grid, l.pass, l.lines, l.pairs, l.length, from, a.realOut)
+		case padReadKernel:
+			err = LaunchPadRead(s, l.grid, l.lines, l.reading, l.sign, from, to)
+		case padWriteKernel:
+			err = LaunchPadWrite(s, l.grid, l.lines, l.length, l.total, from, to)
+		case multiplySpectraKernel:
+			err = LaunchMultiplySpectra(s, l.grid, l.lines, l.total, to, from)
+		case multiplyPairsKernel:
+			err = LaunchMultiplyPairs(s, l.grid, l.lines, l.total, l.roots, e.tables, to, from)
 		default:
 			err = fmt.Errorf("unknown kernel %d", l.kernel)
 		}

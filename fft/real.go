@@ -103,7 +103,7 @@ func (b *builder) realForward(from, to arrays, scale float64) {
 	p, l, pairs, roots := b.realPass(n, from, to, s)
 	place := b.temporary(l.Total)
 	line := side{place, l.Columns}
-	b.program.steps = append(b.program.steps, launch{kernel: realReadKernel, pass: p, lines: l, pairs: pairs, grid: l.grid(), from: input, to: place})
+	b.program.steps = append(b.program.steps, launch{kernel: realReadKernel, pass: p, lines: l, pairs: pairs, reading: reading{Length: n}, grid: l.grid(), from: input, to: place})
 	b.axis(l.Points, line, line, l.loops(), unscaled)
 	half := l.of(n/2 + 1)
 	b.program.steps = append(b.program.steps, launch{kernel: realSplitKernel, pass: p, lines: half, pairs: pairs, roots: roots, grid: half.grid(), from: place, to: output})
@@ -134,7 +134,7 @@ func (b *builder) realInverse(from, to arrays, scale float64) {
 	line := side{place, l.Columns}
 	b.program.steps = append(b.program.steps, launch{kernel: realMergeKernel, pass: p, lines: l, pairs: pairs, roots: roots, grid: l.grid(), from: source, to: place})
 	b.axis(l.Points, line, line, l.loops(), b.direction(true, true, true, 1))
-	b.program.steps = append(b.program.steps, launch{kernel: realWriteKernel, pass: p, lines: l, pairs: pairs, grid: l.grid(), from: place, to: output})
+	b.program.steps = append(b.program.steps, launch{kernel: realWriteKernel, pass: p, lines: l, pairs: pairs, length: n, grid: l.grid(), from: place, to: output})
 }
 
 // realPass returns the pass along the last dimension, of complex numbers that are pairs of
