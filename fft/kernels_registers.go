@@ -27,16 +27,14 @@ func registers64(t kernel.Thread, p pass, tables, in, out []kernel.Vec2[float64]
 
 // transform computes one tile. Steps have radix 16, the last one possibly less. A
 // thread reads its points from global memory and writes them there itself; between steps,
-// threads exchange points through shared memory, real parts first, so that half the memory
-// is enough. A block has as many rows as the tile has transforms, which is a power of two,
-// and N/16 threads per row.
+// threads exchange points through shared memory. A block has as many rows as the tile has
+// transforms, which is a power of two, and N/16 threads per row.
 func transform[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel.Vec2[T]) {
-	shared := kernel.Dynamic[T](t)
+	e := exchange[T]{shared: kernel.Dynamic[T](t)}
 	first, readAt, writeAt, twist := place(p, t.BlockIdx.X)
 	x, y := int32(t.ThreadIdx.X), int32(t.ThreadIdx.Y)
 	threads, rows := int32(t.BlockDim.X), int32(t.BlockDim.Y)
 	count := min(int32(p.Levels[0].Count-first), rows)
-	pitch := spread(p.N) + 32/rows // columns of a tile are in different banks
 	number := y*threads + x
 	columnRow, columnThread := number&(rows-1), number>>uint32(bits.TrailingZeros32(uint32(rows)))
 
@@ -46,55 +44,49 @@ func transform[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel
 		row, j = columnRow, columnThread
 	}
 	if row < count {
+		sign := T(p.Sign)
 		at, step := readAt+int(row)*p.Levels[0].In+int(j)*p.In, int(threads)*p.In
 		//quern:unroll
 		for i := range perThread {
-			v[i] = in[at+i*step]
-			v[i].Y *= T(p.Sign)
+			v[i] = in[at]
+			v[i].Y *= sign
+			at += step
 		}
 	}
 
-	done := int32(1)
-	for range p.Steps {
-		k := j & (done - 1)
-		if done > 1 {
-			at := p.Roots + done - 1 + k
-			//quern:unroll
-			for i := int32(1); i < perThread; i++ {
-				v[i] = multiply(v[i], tables[at+(i-1)*done])
+	// From the first exchange on, a thread has the points that it writes.
+	pitch := spread(p.N) + 32/rows // columns of a tile are in different banks
+	e.threads, e.put = threads, row*pitch+spread(j*16)
+	row, j = y, x
+	if p.WriteColumns {
+		row, j = columnRow, columnThread
+	}
+	e.get = row*pitch + spread(j)
+	done := int32(16)
+	butterfly16(&v)
+	if p.N > 16 {
+		e.run(t, 1, &v)
+		e.put = e.get - spread(j)
+		if p.N >= 256 {
+			done = 256
+			k := j & 15
+			rotate16(&v, tables[p.Roots+15+k:], 16)
+			butterfly16(&v)
+			if p.N > 256 {
+				e.put += spread((j-k)*16) + k
+				e.run(t, 16, &v)
+				if p.N >= 4096 {
+					done = 4096
+					k := j & 255
+					rotate16(&v, tables[p.Roots+255+k:], 256)
+					butterfly16(&v)
+					if p.N > 4096 {
+						e.put = e.get - spread(j) + spread((j-k)*16+k)
+						e.run(t, 256, &v)
+					}
+				}
 			}
 		}
-		butterfly16(&v)
-		if done*16 < p.N {
-			to := (j-k)*16 + k
-			toRow := row * pitch
-			row, j = y, x
-			if p.WriteColumns {
-				row, j = columnRow, columnThread
-			}
-			fromRow := row * pitch
-			//quern:unroll
-			for i := range int32(perThread) {
-				shared[toRow+spread(to+i*done)] = v[i].X
-			}
-			t.Sync()
-			//quern:unroll
-			for i := range int32(perThread) {
-				v[i].X = shared[fromRow+spread(j+i*threads)]
-			}
-			t.Sync()
-			//quern:unroll
-			for i := range int32(perThread) {
-				shared[toRow+spread(to+i*done)] = v[i].Y
-			}
-			t.Sync()
-			//quern:unroll
-			for i := range int32(perThread) {
-				v[i].Y = shared[fromRow+spread(j+i*threads)]
-			}
-			t.Sync()
-		}
-		done *= 16
 	}
 	roots := p.Roots + done - 1 + j
 	switch p.N / done {
@@ -135,13 +127,59 @@ func transform[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel
 		twist = first + int(row)
 	}
 	at, step := writeAt+int(row)*p.Levels[0].Out+int(j)*p.Out, int(threads)*p.Out
-	//quern:unroll
-	for i := range perThread {
-		if p.Twist > 0 {
+	if p.Twist > 0 {
+		//quern:unroll
+		for i := range perThread {
 			v[i] = multiply(v[i], root(p, tables, twist*(int(j)+i*int(threads))))
 		}
-		out[at+i*step] = kernel.Vec2[T]{X: v[i].X * T(p.ScaleX), Y: v[i].Y * T(p.ScaleY)}
 	}
+	scaleX, scaleY := T(p.ScaleX), T(p.ScaleY)
+	//quern:unroll
+	for i := range perThread {
+		out[at] = kernel.Vec2[T]{X: v[i].X * scaleX, Y: v[i].Y * scaleY}
+		at += step
+	}
+}
+
+// rotate16 multiplies points 1 to 15 by their roots, which are done apart.
+func rotate16[T kernel.Float](v *[perThread]kernel.Vec2[T], roots []kernel.Vec2[T], done int) {
+	//quern:unroll
+	for i := 1; i < perThread; i++ {
+		v[i] = multiply(v[i], roots[(i-1)*done])
+	}
+}
+
+// exchange is an exchange of points between the threads of a row.
+type exchange[T kernel.Float] struct {
+	shared   []T
+	threads  int32
+	put, get int32 // where a thread puts its first point, and gets it
+}
+
+// run exchanges points: real parts first, so that half the memory is enough. Point i of a
+// thread goes to place put+spread(i*done) and comes from get+spread(i*threads): in neither
+// sum do the last five bits carry, so these are the places of points.
+func (e exchange[T]) run(t kernel.Thread, done int32, v *[perThread]kernel.Vec2[T]) {
+	//quern:unroll
+	for i := range int32(perThread) {
+		e.shared[e.put+spread(i*done)] = v[i].X
+	}
+	t.Sync()
+	//quern:unroll
+	for i := range int32(perThread) {
+		v[i].X = e.shared[e.get+spread(i*e.threads)]
+	}
+	t.Sync()
+	//quern:unroll
+	for i := range int32(perThread) {
+		e.shared[e.put+spread(i*done)] = v[i].Y
+	}
+	t.Sync()
+	//quern:unroll
+	for i := range int32(perThread) {
+		v[i].Y = e.shared[e.get+spread(i*e.threads)]
+	}
+	t.Sync()
 }
 
 // spread returns the place of a point in shared memory, with a gap after every 32.

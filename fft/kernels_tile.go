@@ -26,12 +26,13 @@ func tile[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel.Vec2
 	if p.ReadColumns {
 		row, column = number%height, number/height
 	}
+	sign := T(p.Sign)
 	at, skip := readAt+int(row)*p.Levels[0].In+int(column)*p.In, int(width)*p.In
 	for i := column; i < p.N; i += width {
 		var v kernel.Vec2[T]
 		if row < count {
 			v = in[at]
-			v.Y *= T(p.Sign)
+			v.Y *= sign
 		}
 		shared[row*pitch+padded(i)] = v
 		at += skip
@@ -92,6 +93,7 @@ func tile[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel.Vec2
 		row, column = number%height, number/height
 	}
 	if row < count {
+		scaleX, scaleY := T(p.ScaleX), T(p.ScaleY)
 		from += (row - y) * pitch
 		if p.Twist == 1 {
 			twist = first + int(row)
@@ -102,7 +104,7 @@ func tile[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel.Vec2
 			if p.Twist > 0 {
 				v = multiply(v, root(p, tables, twist*int(i)))
 			}
-			out[at] = kernel.Vec2[T]{X: v.X * T(p.ScaleX), Y: v.Y * T(p.ScaleY)}
+			out[at] = kernel.Vec2[T]{X: v.X * scaleX, Y: v.Y * scaleY}
 			at += skip
 		}
 	}
@@ -116,14 +118,17 @@ func place(p pass, block int) (first, in, out, second int) {
 	first = int(rest-q*uint32(p.Blocks)) * int(p.Tile)
 	in, out = first*p.Levels[0].In, first*p.Levels[0].Out
 	rest = q
-	second = int(rest % uint32(p.Levels[1].Count))
 	//quern:unroll
 	for i := 1; i < levels; i++ {
-		l := p.Levels[i]
-		q := rest / uint32(l.Count)
-		index := int(rest - q*uint32(l.Count))
-		in, out = in+index*l.In, out+index*l.Out
-		rest = q
+		if l := p.Levels[i]; l.Count > 1 {
+			q := rest / uint32(l.Count)
+			index := int(rest - q*uint32(l.Count))
+			in, out = in+index*l.In, out+index*l.Out
+			rest = q
+			if i == 1 {
+				second = index
+			}
+		}
 	}
 	return first, in, out, second
 }
