@@ -54,18 +54,18 @@ func curve(m *image.RGBA, r image.Rectangle, c color.RGBA, values []float32, low
 		y := (high - float64(v)) / (high - low) * float64(r.Dy()-1)
 		return r.Min.Y + int(min(max(y, 0), float64(r.Dy()-1)))
 	}
+	between := func(at float64) int {
+		k := min(int(at), len(values)-2)
+		share := float32(at - float64(k))
+		return row(values[k]*(1-share) + values[k+1]*share)
+	}
+	perColumn := float64(len(values)-1) / float64(r.Dx())
 	for x := range r.Dx() {
-		from := float64(x) * float64(len(values)-1) / float64(r.Dx())
-		to := float64(x+1) * float64(len(values)-1) / float64(r.Dx())
-		first, last := math.MaxInt, 0
-		for i := int(from); i <= int(math.Ceil(to)) && i < len(values); i++ {
-			y := row(values[i])
-			if to-from < 1 { // between two points
-				k := min(int(from), len(values)-2)
-				share := float32(from - float64(k))
-				y = row(values[k]*(1-share) + values[k+1]*share)
-			}
-			first, last = min(first, y), max(last, y)
+		from, to := float64(x)*perColumn, float64(x+1)*perColumn
+		first := min(between(from), between(to))
+		last := max(between(from), between(to))
+		for i := int(math.Ceil(from)); float64(i) < to; i++ {
+			first, last = min(first, row(values[i])), max(last, row(values[i]))
 		}
 		for y := first; y <= last+1; y++ {
 			m.SetRGBA(r.Min.X+x, y, c)
