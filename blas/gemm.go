@@ -63,52 +63,59 @@ func product[T Float](op string, s *gpu.Stream, tA, tB Transpose, alpha T, a, b 
 	if err != nil {
 		return err
 	}
+	x := gemmArguments[T]{
+		m: c.Rows, n: c.Cols, k: k, batch: c.Count,
+		flags: flagsOf(tA, tB, a.quads(), b.quads(), c.quads()),
+		lda:   a.Stride, ldb: b.Stride, ldc: c.Stride,
+		stepA: a.Step, stepB: b.Step, stepC: c.Step,
+		alpha: alpha, beta: beta, a: a.Data, b: b.Data, c: c.Data,
+		post: post, ldr: e.Residual.Stride, stepR: e.Residual.Step, bias: e.Bias.Data, residual: e.Residual.Data,
+	}
+	return wrap(op, x.run(s, plan[T], work))
+}
+
+// run computes a product with the kernel and the number of parts that choose returns.
+func (x gemmArguments[T]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k, batch, mostParts int) gemmPlan[T], work []*gpu.Workspace) error {
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {
-		return wrap(op, err)
+		return err
 	}
 	defer scratch.Close()
-	m, n, batch := c.Rows, c.Cols, c.Count
-	if alpha == 0 || k == 0 {
-		alpha, k = 0, 0
-		a.Data, b.Data = c.Data, c.Data // not read
+	if x.alpha == 0 || x.k == 0 {
+		x.alpha, x.k = 0, 0
+		x.a, x.b = x.c, x.c // not read
 	}
-	if m == 0 || n == 0 || batch == 0 || alpha == 0 && beta == 1 && post == 0 {
+	if x.m == 0 || x.n == 0 || x.batch == 0 || x.alpha == 0 && x.beta == 1 && x.post == 0 {
 		_, err := scratch.Ready()
-		return wrap(op, err)
+		return err
 	}
-	p := plan[T](s.Device(), m, n, k, batch)
-	to, ldc, stepC := c.Data, c.Stride, c.Step
-	if p.parts > 1 {
-		ldc = (n + 3) &^ 3
-		stepC = m * ldc
-		to = gpu.Take[T](scratch, batch*p.parts*stepC)
+	if x.bias == nil {
+		x.bias = x.c // not read
 	}
-	if run, err := scratch.Ready(); !run {
-		return wrap(op, err)
+	if x.residual == nil {
+		x.residual = x.c
 	}
-	bias, residual := e.Bias.Data, e.Residual.Data
-	if bias == nil {
-		bias = c.Data
-	}
-	if residual == nil {
-		residual = c.Data
-	}
-	x := gemmArguments[T]{
-		m, n, k, p.part, flagsOf(tA, tB, a.quads(), b.quads(), ldc%4 == 0 && stepC%4 == 0),
-		a.Stride, b.Stride, ldc, a.Step, b.Step, stepC, alpha, beta, a.Data, b.Data, to,
-		post, e.Residual.Stride, e.Residual.Step, bias, residual,
-	}
-	grid := gpu.Linear(p.tiles * p.parts * batch * p.threads)
+	p := choose(s.Device(), x.m, x.n, x.k, x.batch, math.MaxInt)
+	x.part = p.part
 	if p.parts == 1 {
-		return wrap(op, p.kernel.launch(s, grid, x))
+		if run, err := scratch.Ready(); !run {
+			return err
+		}
+		return p.launch(s, x)
 	}
-	x.alpha, x.beta, x.post = 1, 0, 0
-	if err := p.kernel.launch(s, grid, x); err != nil {
-		return wrap(op, err)
+	parts := x
+	parts.ldc = (x.n + 3) &^ 3
+	parts.offC, parts.stepC, parts.flags = 0, x.m*parts.ldc, x.flags|kernels.QuadsC
+	parts.alpha, parts.beta, parts.post = 1, 0, 0
+	parts.c = gpu.Take[T](scratch, x.batch*p.parts*parts.stepC)
+	if run, err := scratch.Ready(); !run {
+		return err
 	}
-	return wrap(op, kernels.LaunchSumParts(s, gpu.Linear(batch*m*n), m, n, p.parts, batch, ldc, c.Stride, c.Step,
-		alpha, beta, to, c.Data, post, e.Residual.Stride, e.Residual.Step, bias, residual))
+	if err := p.launch(s, parts); err != nil {
+		return err
+	}
+	return kernels.LaunchSumParts(s, gpu.Linear(x.batch*x.m*x.n), x.m, x.n, p.parts, x.batch, x.flags, parts.ldc, x.offC, x.ldc, x.stepC,
+		x.alpha, x.beta, parts.c, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
 }
 
 // checkProduct returns the number of elements that each element of C is the sum of.
@@ -188,6 +195,3 @@ func flagsOf(tA, tB Transpose, quadsA, quadsB, quadsC bool) (flags int) {
 	}
 	return flags
 }
-
-// maxBlocks is the number of blocks that a grid can have.
-const maxBlocks = math.MaxInt32

@@ -34,15 +34,15 @@ var gemmTiles = [...]struct {
 
 // gemmPlan says how a product is computed.
 type gemmPlan[T Float] struct {
-	kernel  gemmLauncher[T]
-	threads int // of a block
-	tiles   int // of one matrix
-	parts   int // into which the sum over k is divided
-	part    int // elements of k in each
+	kernel gemmKernel
+	tiles  int // of one matrix
+	parts  int // into which the sum over k is divided
+	part   int // elements of k in each
 }
 
-// plan chooses the kernel and the number of parts with the shortest estimated time.
-func plan[T Float](d *gpu.Device, m, n, k, batch int) (best gemmPlan[T]) {
+// plan chooses the kernel and the number of parts, at most mostParts, with the shortest
+// estimated time.
+func plan[T Float](d *gpu.Device, m, n, k, batch, mostParts int) (best gemmPlan[T]) {
 	processors := max(d.Attributes().Multiprocessors, 1)
 	var zero T
 	_, double := any(zero).(float64)
@@ -53,11 +53,11 @@ func plan[T Float](d *gpu.Device, m, n, k, batch int) (best gemmPlan[T]) {
 		}
 		tiles := divideUp(m, g.side) * divideUp(n, g.side)
 		for _, parts := range [...]int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64} {
-			if parts > 1 && (g.device == gpu.CPU || tiles*batch*parts > 4*processors || k < parts*minPart) {
+			if parts > mostParts || parts > 1 && (g.device == gpu.CPU || tiles*batch*parts > 4*processors || k < parts*minPart) {
 				break
 			}
 			part := max(divideUp(divideUp(k, parts), g.depth)*g.depth, 1)
-			p := gemmPlan[T]{gemmLauncher[T]{gemmKernel(i)}, g.threads, tiles, max(divideUp(k, part), 1), part}
+			p := gemmPlan[T]{gemmKernel(i), tiles, max(divideUp(k, part), 1), part}
 			each := divideUp(tiles*batch*p.parts, processors)
 			time := float64(each*g.side*g.side) * float64(part+partOverhead) / g.speed[min(each, len(g.speed))-1]
 			if p.parts > 1 {
@@ -84,6 +84,8 @@ func divideUp(n, by int) int { return (n + by - 1) / by }
 // gemmArguments are the arguments that all kernels for products take.
 type gemmArguments[T Float] struct {
 	m, n, k, part, flags int
+	batch                int
+	offA, offB, offC     int
 	lda, ldb, ldc        int
 	stepA, stepB, stepC  int
 	alpha, beta          T
@@ -92,17 +94,16 @@ type gemmArguments[T Float] struct {
 	bias, residual       *gpu.Buffer[T]
 }
 
-// gemmLauncher launches a kernel for elements of type T.
-type gemmLauncher[T Float] struct{ kernel gemmKernel }
-
-func (g gemmLauncher[T]) launch(s *gpu.Stream, grid gpu.Grid, x gemmArguments[T]) error {
-	switch g.kernel {
+// launch adds the kernel of the plan to the stream.
+func (p gemmPlan[T]) launch(s *gpu.Stream, x gemmArguments[T]) error {
+	grid := gpu.Linear(p.tiles * p.parts * x.batch * gemmTiles[p.kernel].threads)
+	switch p.kernel {
 	case onCPU:
-		return kernels.LaunchGemmCPU(s, grid, x.m, x.n, x.k, x.flags, x.lda, x.ldb, x.ldc, x.stepA, x.stepB, x.stepC, x.alpha, x.beta, x.a, x.b, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
+		return kernels.LaunchGemmCPU(s, grid, x.m, x.n, x.k, x.flags, x.offA, x.offB, x.offC, x.lda, x.ldb, x.ldc, x.stepA, x.stepB, x.stepC, x.alpha, x.beta, x.a, x.b, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
 	case large128:
 		if x, ok := any(&x).(*gemmArguments[float32]); ok {
-			return kernels.LaunchGemmLarge(s, grid, x.m, x.n, x.k, x.part, x.flags, x.lda, x.ldb, x.ldc, x.stepA, x.stepB, x.stepC, x.alpha, x.beta, x.a, x.b, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
+			return kernels.LaunchGemmLarge(s, grid, x.m, x.n, x.k, x.part, x.flags, x.offA, x.offB, x.offC, x.lda, x.ldb, x.ldc, x.stepA, x.stepB, x.stepC, x.alpha, x.beta, x.a, x.b, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
 		}
 	}
-	return kernels.LaunchGemmSmall(s, grid, x.m, x.n, x.k, x.part, x.flags, x.lda, x.ldb, x.ldc, x.stepA, x.stepB, x.stepC, x.alpha, x.beta, x.a, x.b, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
+	return kernels.LaunchGemmSmall(s, grid, x.m, x.n, x.k, x.part, x.flags, x.offA, x.offB, x.offC, x.lda, x.ldb, x.ldc, x.stepA, x.stepB, x.stepC, x.alpha, x.beta, x.a, x.b, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
 }

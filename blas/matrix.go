@@ -2,6 +2,7 @@ package blas
 
 import (
 	"fmt"
+	"math"
 
 	"quern.dev/gpu"
 )
@@ -115,3 +116,34 @@ func (b Batch[T]) quads() bool { return b.Stride%4 == 0 && b.Step%4 == 0 }
 
 // isSame reports whether two buffers are the same object.
 func isSame[T, U any](a *gpu.Buffer[T], b *gpu.Buffer[U]) bool { return a != nil && any(a) == any(b) }
+
+// check returns an error unless the elements are in the buffer.
+func (v Vector[T]) check(op, arg string) error {
+	switch {
+	case v.N < 0:
+		return invalid(op, arg, "has %d elements; it cannot have a negative number", v.N)
+	case v.Inc == 0:
+		return invalid(op, arg, "has an increment of 0")
+	case v.N == 0:
+		return nil
+	case v.Data == nil:
+		return invalid(op, arg, "has no data")
+	case v.Inc == math.MinInt || v.Data.Len() == 0 || v.N-1 > (v.Data.Len()-1)/max(v.Inc, -v.Inc):
+		return invalid(op, arg, "has %d elements with an increment of %d, which do not fit in a buffer of %d elements", v.N, v.Inc, v.Data.Len())
+	}
+	return nil
+}
+
+// checkVectors checks two vectors of the same length.
+func checkVectors[T any](op string, x, y Vector[T]) error {
+	if err := x.check(op, "x"); err != nil {
+		return err
+	}
+	if err := y.check(op, "y"); err != nil {
+		return err
+	}
+	if x.N != y.N {
+		return invalid(op, "y", "has %d elements, but x has %d", y.N, x.N)
+	}
+	return nil
+}

@@ -17,6 +17,8 @@ const (
 	QuadsA // quads of A are aligned: its stride and its step are multiples of 4
 	QuadsB
 	QuadsC
+	Lower // only the triangle on and below the diagonal of C is computed
+	Upper // only the triangle on and above it
 )
 
 // quad is four adjacent elements, which move together.
@@ -26,21 +28,21 @@ type quad[T Float] [4]T
 // thread. See gemmTile.
 //
 //quern:kernel block=GemmThreads instantiate=float32
-func gemmLarge[T Float](t kernel.Thread, m, n, k, part, flags, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
+func gemmLarge[T Float](t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
 	const quads = 2
 	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[T]](t)
 	sb := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[T]](t)
-	gemmTile(t, quads, sa[:], sb[:], m, n, k, part, flags, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
+	gemmTile(t, quads, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
 }
 
 // gemmSmall computes tiles of 64x64 elements of C, and 4x4 elements per thread.
 //
 //quern:kernel block=GemmThreads instantiate=float32,float64
-func gemmSmall[T Float](t kernel.Thread, m, n, k, part, flags, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
+func gemmSmall[T Float](t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
 	const quads = 1
 	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[T]](t)
 	sb := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[T]](t)
-	gemmTile(t, quads, sa[:], sb[:], m, n, k, part, flags, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
+	gemmTile(t, quads, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
 }
 
 // gemmTile computes the block's tile of C = alpha*op(A)*op(B) + beta*C and applies the
@@ -55,19 +57,22 @@ func gemmSmall[T Float](t kernel.Thread, m, n, k, part, flags, lda, ldb, ldc, st
 // is multiplied while the other is being read. A quad's place is exchanged within the row
 // for the upper eight elements of k, so that the threads that transpose a factor write to
 // different banks.
-func gemmTile[T Float](t kernel.Thread, quads int, sa, sb []quad[T], m, n, k, part, flags, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
+func gemmTile[T Float](t kernel.Thread, quads int, sa, sb []quad[T], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
 	side, pitch := 64*quads, 16*quads+1
 	tilesM, tilesN, parts := (m+side-1)/side, (n+side-1)/side, max((k+part-1)/part, 1)
-	row, column := tileOf(t.BlockIdx.X%(tilesM*tilesN), tilesM, tilesN)
-	row, column = row*side, column*side
+	tileRow, tileColumn := tileOf(t.BlockIdx.X%(tilesM*tilesN), tilesM, tilesN)
+	row, column := tileRow*side, tileColumn*side
+	if flags&Lower != 0 && column >= row+side || flags&Upper != 0 && row >= column+side {
+		return
+	}
 	rest := t.BlockIdx.X / (tilesM * tilesN)
 	first, batch := rest%parts*part, rest/parts
 	end := min(first+part, k)
 
 	thread := t.ThreadIdx.X
 	y, x := thread/128*8*quads+thread%32/4, thread/32%4*4*quads+thread%4
-	fromA := newSource(quads, thread, flags&TransA == 0, flags&QuadsA != 0, batch*stepA, lda, row, m, first)
-	fromB := newSource(quads, thread, flags&TransB != 0, flags&QuadsB != 0, batch*stepB, ldb, column, n, first)
+	fromA := newSource(quads, thread, flags&TransA == 0, flags&QuadsA != 0, offA+batch*stepA, lda, row, m, first)
+	fromB := newSource(quads, thread, flags&TransB != 0, flags&QuadsB != 0, offB+batch*stepB, ldb, column, n, first)
 	var sum [8][8]T
 	stage := 0
 	for at := first - GemmDepth; at < end; at += GemmDepth {
@@ -102,12 +107,12 @@ func gemmTile[T Float](t kernel.Thread, quads int, sa, sb []quad[T], m, n, k, pa
 		}
 	}
 
-	base := (batch*parts + first/part) * stepC
-	row, column = row+y*4, column+x*4
-	if post == 0 && flags&QuadsC != 0 && row+32*quads-28 <= m && column+16*quads-12 <= n {
+	base := offC + (batch*parts+first/part)*stepC
+	top, left := row+y*4, column+x*4
+	if post == 0 && flags&QuadsC != 0 && (flags&(Lower|Upper) == 0 || row != column) && top+32*quads-28 <= m && left+16*quads-12 <= n {
 		for i := range 4 * quads {
 			for j := range quads {
-				at := (base/4 + (row+i/4*32+i%4)*(ldc/4) + column/4 + j*4) * 4
+				at := (base/4 + (top+i/4*32+i%4)*(ldc/4) + left/4 + j*4) * 4
 				var v quad[T]
 				for l := range 4 {
 					v[l] = alpha * sum[i][j*4+l]
@@ -127,9 +132,9 @@ func gemmTile[T Float](t kernel.Thread, quads int, sa, sb []quad[T], m, n, k, pa
 	// One row at a time: the code for an element is large.
 	//quern:nounroll
 	for i := range 4 * quads {
-		if r := row + i/4*32 + i%4; r < m {
+		if r := top + i/4*32 + i%4; r < m {
 			for j := range 4 * quads {
-				if q := column + j/4*16 + j%4; q < n {
+				if q := left + j/4*16 + j%4; q < n && inTriangle(flags, r, q) {
 					at := base + r*ldc + q
 					v := alpha * sum[0][j]
 					if beta != 0 {
@@ -230,21 +235,29 @@ func storeTile[T Float](s []quad[T], quads, thread int, along bool, v [8]T) {
 // order, and completes C. The grid is linear over the elements of all matrices of the batch.
 //
 //quern:kernel block=256 instantiate=float32,float64
-func sumParts[T Float](t kernel.Thread, m, n, parts, batch, ldp, ldc, stepC int, alpha, beta T, partial, c []T, post, ldr, stepR int, bias, residual []T) {
+func sumParts[T Float](t kernel.Thread, m, n, parts, batch, flags, ldp, offC, ldc, stepC int, alpha, beta T, partial, c []T, post, ldr, stepR int, bias, residual []T) {
 	i := t.Global()
 	if i >= batch*m*n {
 		return
 	}
 	r, q := i/n, i%n
 	r, matrix := r%m, r/m
+	if !inTriangle(flags, r, q) {
+		return
+	}
 	var sum T
 	for p := range parts {
 		sum += partial[((matrix*parts+p)*m+r)*ldp+q]
 	}
-	at := matrix*stepC + r*ldc + q
+	at := offC + matrix*stepC + r*ldc + q
 	v := alpha * sum
 	if beta != 0 {
 		v += beta * c[at]
 	}
 	c[at] = finish(v, r, q, post, matrix*stepR+r*ldr+q, bias, residual)
+}
+
+// inTriangle reports whether an element of C is to be computed.
+func inTriangle(flags, row, column int) bool {
+	return flags&(Lower|Upper) == 0 || flags&Lower != 0 && column <= row || flags&Upper != 0 && column >= row
 }

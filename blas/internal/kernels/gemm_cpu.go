@@ -18,7 +18,7 @@ const (
 // gemmCPU is gemmTile for the CPU device, with one thread per block.
 //
 //quern:kernel block=1 instantiate=float32,float64
-func gemmCPU[T Float](t kernel.Thread, m, n, k, flags, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
+func gemmCPU[T Float](t kernel.Thread, m, n, k, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
 	packedA := kernel.Shared[[CPUTile * cpuDepth]T](t)
 	packedB := kernel.Shared[[CPUTile * cpuDepth]T](t)
 	sums := kernel.Shared[[CPUTile * CPUTile]T](t)
@@ -26,18 +26,21 @@ func gemmCPU[T Float](t kernel.Thread, m, n, k, flags, lda, ldb, ldc, stepA, ste
 	tile, batch := t.BlockIdx.X%(tilesM*tilesN), t.BlockIdx.X/(tilesM*tilesN)
 	row, column := tile/tilesN*CPUTile, tile%tilesN*CPUTile
 	rows, columns := min(m-row, CPUTile), min(n-column, CPUTile)
+	if flags&Lower != 0 && column >= row+CPUTile || flags&Upper != 0 && row >= column+CPUTile {
+		return
+	}
 	clear(sums[:])
 	for first := 0; first < k; first += cpuDepth {
 		depth := min(k-first, cpuDepth)
 		if flags&TransA == 0 {
-			packAlong(packedA[:], panelA, a[batch*stepA+row*lda+first:], lda, rows, depth)
+			packAlong(packedA[:], panelA, a[offA+batch*stepA+row*lda+first:], lda, rows, depth)
 		} else {
-			packAcross(packedA[:], panelA, a[batch*stepA+first*lda+row:], lda, rows, depth)
+			packAcross(packedA[:], panelA, a[offA+batch*stepA+first*lda+row:], lda, rows, depth)
 		}
 		if flags&TransB != 0 {
-			packAlong(packedB[:], panelB, b[batch*stepB+column*ldb+first:], ldb, columns, depth)
+			packAlong(packedB[:], panelB, b[offB+batch*stepB+column*ldb+first:], ldb, columns, depth)
 		} else {
-			packAcross(packedB[:], panelB, b[batch*stepB+first*ldb+column:], ldb, columns, depth)
+			packAcross(packedB[:], panelB, b[offB+batch*stepB+first*ldb+column:], ldb, columns, depth)
 		}
 		steps := (depth + cpuUnroll - 1) / cpuUnroll * cpuUnroll
 		for i := 0; i < rows; i += panelA {
@@ -57,9 +60,12 @@ func gemmCPU[T Float](t kernel.Thread, m, n, k, flags, lda, ldb, ldc, stepA, ste
 		}
 	}
 	for i := range rows {
-		at := batch*stepC + (row+i)*ldc + column
+		at := offC + batch*stepC + (row+i)*ldc + column
 		to := c[at : at+columns]
 		for j := range to {
+			if !inTriangle(flags, row+i, column+j) {
+				continue
+			}
 			v := alpha * sums[i*CPUTile+j]
 			if beta != 0 {
 				v += beta * to[j]
