@@ -194,6 +194,9 @@ func checkSize(k *ir.Kernel) error {
 
 // Modules returns the modules of the kernel and its special forms.
 func (k *Kernel) Modules() []archive.Module {
+	if k.IR.Options.Only == "cpu" {
+		return nil
+	}
 	var modules []archive.Module
 	for _, v := range k.Variants {
 		modules = append(modules, archive.Module{Kernel: k.IR.Name, Variant: v.Name, Text: v.Text})

@@ -78,6 +78,9 @@ func (p *Package) subject(kernel string) (name string, handler bool) {
 			return a.Handler, true
 		}
 	}
+	if o := p.OperatorOf(kernel); o != nil {
+		return o.Func, false
+	}
 	return kernel, false
 }
 

@@ -104,7 +104,7 @@ func acceptable(verb string, args []word) bool {
 	case verb == uncheckedVerb:
 		return len(args) == 0
 	}
-	return verb == assemblyVerb
+	return verb == assemblyVerb || verb == operatorVerb || verb == templateVerb
 }
 
 // strayDirectives reports comments that were meant as directives but are not: those

@@ -59,6 +59,13 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 				imports[path] = true
 			}
 		}
+		paths, err := l.operatorImports()
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			imports[path] = true
+		}
 		if actors, err := l.mentionsActors(); err != nil {
 			return nil, err
 		} else if actors {
@@ -96,8 +103,12 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 		if err != nil {
 			return nil, err
 		}
+		files, operators, misuses, err := w.withOperators(l.ImportPath, files)
+		if err != nil {
+			return nil, err
+		}
 		p := w.check(l.ImportPath, files)
-		p.actors = actors
+		p.actors, p.operators, p.misuses = actors, operators, misuses
 		p.Dir, p.Misplaced = l.Dir, wrong[l]
 		w.sources[l.ImportPath] = p
 		out = append(out, p)

@@ -59,7 +59,7 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 			isKernel := false
 			for _, dir := range directives(fd.Doc) {
 				attached[dir.pos] = true
-				if dir.verb == assemblyVerb || dir.verb == actorVerb {
+				if dir.verb == assemblyVerb || dir.verb == actorVerb || dir.verb == operatorVerb || dir.verb == templateVerb {
 					continue
 				}
 				if dir.verb == uncheckedVerb {
@@ -93,6 +93,7 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 	}
 	l.strayDirectives(attached)
 	l.handlers(generated)
+	l.checkOperators(generated)
 	l.checkNames(decls)
 	if l.typeErrors(generated) {
 		return nil, l.diags.sorted()
@@ -144,7 +145,7 @@ func (l *lowering) typeErrors(generated map[string]bool) bool {
 // will declare.
 func (l *lowering) generatedLater(e types.Error, generated map[string]bool) bool {
 	name, qualified := missing(e)
-	return generated[name] || qualified && (isLauncher(name) || isSpawner(name))
+	return generated[name] || qualified && (isLauncher(name) || isSpawner(name) || isOperator(name))
 }
 
 // around returns the file that contains a position, and the function if there is one.

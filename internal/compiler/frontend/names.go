@@ -97,6 +97,12 @@ func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
 				continue // a handler that is also a kernel is already an error
 			}
 		}
+		if o := l.pkg.OperatorOf(kernel); o != nil {
+			names, pos, kernel = []string{names[1], names[2]}, o.pos, o.Func
+			if o.Kernels[0].Kernel == fd.Name.Name {
+				names = append(names, operatorNames(o.Func)...)
+			}
+		}
 		l.declareNames(pos, kernel, names)
 		for _, other := range kernelNames(fd)[1:] {
 			l.declareNames(pos, other, generatedNames(other))

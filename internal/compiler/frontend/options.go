@@ -51,6 +51,16 @@ var kernelOptionTable = []option{
 		return nil
 	}},
 	{name: "fastmath", set: func(o *options, _ constants, _ word) error { o.FastMath = true; return nil }},
+	{name: "only", value: "gpu|cpu", kernel: true, set: func(o *options, _ constants, value word) error {
+		o.Only = value.text
+		if value.text == "cpu" {
+			o.Variants = 1
+		}
+		if value.text != "gpu" && value.text != "cpu" {
+			return fmt.Errorf("only=%s: write only=gpu or only=cpu", value.text)
+		}
+		return nil
+	}},
 	{name: "instantiate", value: "T1,T2", kernel: true, set: func(o *options, _ constants, value word) error {
 		o.instances = splitWord(value, ',')
 		return nil

@@ -61,6 +61,8 @@ type Package struct {
 	Misplaced Diagnostics
 
 	actors    []Actor
+	operators []Operator
+	misuses   []misuse // of operators
 	world     *World
 	instances map[string][]types.Type // type arguments by kernel, once lowered
 	hints     map[ast.Stmt]directive  // of loops, once collected

@@ -150,6 +150,9 @@ func nameOf(p *frontend.Package, kernel string) string {
 	if a := p.ActorOf(kernel); a != nil {
 		return a.Handler
 	}
+	if o := p.OperatorOf(kernel); o != nil {
+		return o.Func
+	}
 	return kernel
 }
 

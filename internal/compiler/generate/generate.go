@@ -117,6 +117,12 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 		if a := p.ActorOf(k.IR.Name); a != nil {
 			reserved = append(reserved, actorNames(a)...)
 		}
+		if o := p.OperatorOf(k.IR.Name); o != nil {
+			reserved = append(reserved, frontend.OperatorName(o.Func), o.Func)
+			for t := range operatorFunction(p, o).Signature().TypeParams().TypeParams() {
+				reserved = append(reserved, t.Obj().Name())
+			}
+		}
 	}
 	reserved = append(reserved, codeName, archiveName, "l", "err", "s", "g")
 	imports := gohost.NewImports(p.Path, reserved...)
@@ -133,7 +139,12 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 			}
 			continue
 		}
+		o := p.OperatorOf(k.IR.Name)
 		switch {
+		case o != nil:
+			if declaredName(k) == o.Kernels[0].Kernel {
+				checked.operator(k, o)
+			}
 		case len(p.Instance(k.IR.Name)) == 0:
 			writeLauncher(&launchers, p, k, params, imports)
 			checked.function(k)
@@ -143,7 +154,12 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 			}
 			checked.function(k)
 		}
-		writePlain(&hosts, k, params, functionVariable(k.IR.Name), imports)
+		if o == nil && k.IR.Options.Only != "gpu" {
+			writePlain(&hosts, k, params, functionVariable(k.IR.Name), imports)
+		}
+		if k.IR.Options.Only == "gpu" {
+			continue
+		}
 		text, err := emit(p, k.IR, imports, gohost.Emit)
 		if err != nil {
 			return nil, err
@@ -157,6 +173,10 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 			hosts.WriteByte('\n')
 			hosts.WriteString(text)
 		}
+	}
+
+	for i := range p.Operators() {
+		writeOperator(&launchers, p, &p.Operators()[i], kernels, imports)
 	}
 
 	compiled := imports.Name(compiledPath)
@@ -303,7 +323,9 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 		}
 		b.WriteString("},\n")
 	}
-	fmt.Fprintf(b, "Code: %s,\n", codeName)
+	if k.IR.Options.Only != "cpu" {
+		fmt.Fprintf(b, "Code: %s,\n", codeName)
+	}
 	writeVariants(b, compiled, k.Variants)
 	writeSpecial(b, compiled, k.Special)
 	writeFormats(b, compiled, k.IR.Formats)
@@ -324,7 +346,13 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 		loop := loopOf(a, imports)
 		host, plain = loop+"("+hostName(a.Handler)+")", loop+"("+plainName(a.Handler)+")"
 	}
-	fmt.Fprintf(b, "Host: %s,\nPlain: %s,\n})\n", host, plain)
+	if k.IR.Options.Only != "gpu" {
+		fmt.Fprintf(b, "Host: %s,\n", host)
+		if p.OperatorOf(name) == nil {
+			fmt.Fprintf(b, "Plain: %s,\n", plain)
+		}
+	}
+	b.WriteString("})\n")
 	return params
 }
 

@@ -78,6 +78,10 @@ type Options struct {
 	// device is relaunched with other slices and grids, which should not require
 	// loading another variant.
 	Variants int
+
+	// Only names the only kind of device for which the kernel has code, "gpu" or "cpu".
+	// The CPU device interprets the GPU code of a kernel that has no other.
+	Only string
 }
 
 // Func is a function. Params excludes parameters of type kernel.Thread.

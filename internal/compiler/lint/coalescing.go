@@ -100,7 +100,7 @@ func (c *checker) divided(g group) {
 // given number of bytes.
 func (c *checker) wholeElements(g group, bytes int64) string {
 	a, elem := g[0], g[0].elem()
-	actor := c.source.ActorOf(c.kernel.Name) != nil // its slices are not in the source
+	actor := c.source.ActorOf(c.kernel.Name) != nil || c.source.OperatorOf(c.kernel.Name) != nil // its slices are not in the source
 	if elem == nil || !elem.IsAggregate() || a.distance() != elem.Size() {
 		if elem != nil && !actor && !c.isParameter(a.place) && len(g.bytes()) == int(a.distance()) {
 			return fmt.Sprintf("index %s itself: elements of a part of it are moved one by one", c.name(a.object))

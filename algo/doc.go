@@ -1,0 +1,2 @@
+// Package algo.
+package algo

@@ -1,0 +1,43 @@
+package algo
+
+import (
+	"fmt"
+
+	"quern.dev/gpu"
+)
+
+// Error is the error of a call with bad arguments. It matches [gpu.ErrInvalid]. The call has
+// written nothing.
+type Error struct {
+	Op   string // name of the function
+	Arg  string // name of the argument
+	Rule string // what is wrong, with the numbers
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("algo: %s: %s: %s", e.Op, e.Arg, e.Rule) }
+
+// Is reports whether target is [gpu.ErrInvalid].
+func (e *Error) Is(target error) bool { return target == gpu.ErrInvalid }
+
+func invalid(op, arg, format string, args ...any) error {
+	return &Error{op, arg, fmt.Sprintf(format, args...)}
+}
+
+// failed adds the name of the function to an error of package gpu.
+func failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("algo: %s: %w", op, err)
+}
+
+// length returns an error if a buffer does not have n elements.
+func length[T any](op, arg string, b *gpu.Buffer[T], n int) error {
+	if b == nil {
+		return invalid(op, arg, "the buffer is nil")
+	}
+	if b.Len() != n {
+		return invalid(op, arg, "%d elements, want %d", b.Len(), n)
+	}
+	return nil
+}

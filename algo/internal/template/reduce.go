@@ -1,0 +1,163 @@
+package template
+
+import "quern.dev/kernel"
+
+// Threads is the size of the blocks of most kernels.
+const Threads = 256
+
+const (
+	warpSize = 32
+	warps    = Threads / warpSize
+)
+
+// Vector is how many neighbouring elements a thread loads at once.
+const Vector = 4
+
+// ReduceParts combines the elements of each part of in. Part p has the elements p*part to
+// (p+1)*part-1, if there are as many; part is a multiple of [Vector]. The result is out[p].
+//
+//quern:template Combine block=256
+//quern:unchecked
+func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, out []T) {
+	partial := kernel.Shared[[warps]T](t)
+	first := t.BlockIdx.X * part
+	count := min(part, len(in)-first)
+	if count <= 0 {
+		return
+	}
+	i := t.ThreadIdx.X
+	vectors := count / Vector
+	var sum T
+	if i < vectors {
+		v := *(*[Vector]T)(in[first+Vector*i:])
+		sum = combine(combine(v[0], v[1]), combine(v[2], v[3]))
+		for j := i + Threads; j < vectors; j += Threads {
+			v := *(*[Vector]T)(in[first+Vector*j:])
+			sum = combine(sum, combine(combine(v[0], v[1]), combine(v[2], v[3])))
+		}
+	}
+	// Up to Vector-1 elements are left. If there are no vectors, they are all there is.
+	if j := Vector*vectors + i; j < count {
+		if v := in[first+j]; i < vectors {
+			sum = combine(sum, v)
+		} else {
+			sum = v
+		}
+	}
+	active := min(vectors, Threads)
+	if vectors == 0 {
+		active = count
+	} else if left := count - Vector*vectors; left > active {
+		active = left
+	}
+	sum = reduceBlock(t, combine, active, sum, partial)
+	if i == 0 {
+		out[t.BlockIdx.X] = sum
+	}
+}
+
+// ReduceRows combines the elements of rows. Row r begins at r*pitch and has n elements. A
+// group of neighbouring threads of a warp, a power of two, combines a row.
+//
+//quern:template Combine block=256
+//quern:unchecked
+func ReduceRows[T any](t kernel.Thread, combine func(a, b T) T, rows, n, pitch, group int, in, out []T) {
+	row := t.Global() / group
+	lane := t.Lane() & (group - 1)
+	var sum T
+	if row < rows && lane < n {
+		at := row * pitch
+		sum = in[at+lane]
+		for j := lane + group; j < n; j += group {
+			sum = combine(sum, in[at+j])
+		}
+	}
+	sum = reduceGroup(t, combine, group, min(n, group), sum)
+	if row < rows && lane == 0 {
+		out[row] = sum
+	}
+}
+
+// ReduceColumns combines the elements of columns. A plane has n rows of width elements, and
+// begins at a multiple of n*width. Columns are divided into parts of part rows; the result of
+// part p of column x of plane z is out[(z*parts+p)*width+x]. The grid has width threads along
+// X, parts along Y, and the planes along Z.
+//
+//quern:template Combine
+//quern:unchecked
+func ReduceColumns[T any](t kernel.Thread, combine func(a, b T) T, n, width, part int, in, out []T) {
+	x, p, z := t.Global(), t.BlockIdx.Y, t.BlockIdx.Z
+	if x >= width {
+		return
+	}
+	y := p * part
+	last := min(y+part, n)
+	at := (z*n+y)*width + x
+	sum := in[at]
+	for y++; y < last; y++ {
+		at += width
+		sum = combine(sum, in[at])
+	}
+	out[(z*t.GridDim.Y+p)*width+x] = sum
+}
+
+// ReduceSegments combines the elements of segments. Segment i has the elements ends[i] to
+// ends[i+1]-1 of in. A group of neighbouring threads of a warp, a power of two, combines a
+// segment. The result of an empty segment is empty.
+//
+//quern:template Combine block=256
+//quern:unchecked
+func ReduceSegments[T any](t kernel.Thread, combine func(a, b T) T, group int, empty T, ends []int32, in, out []T) {
+	segment := t.Global() / group
+	lane := t.Lane() & (group - 1)
+	first, last := 0, 0
+	if segment < len(out) {
+		first, last = int(ends[segment]), int(ends[segment+1])
+	}
+	var sum T
+	if first+lane < last {
+		sum = in[first+lane]
+		for j := first + lane + group; j < last; j += group {
+			sum = combine(sum, in[j])
+		}
+	}
+	sum = reduceGroup(t, combine, group, min(last-first, group), sum)
+	if segment < len(out) && lane == 0 {
+		if first >= last {
+			sum = empty
+		}
+		out[segment] = sum
+	}
+}
+
+// reduceBlock combines the values of the first count threads of a block, at least one. The
+// first thread gets the result.
+//
+//quern:unchecked
+func reduceBlock[T any](t kernel.Thread, combine func(a, b T) T, count int, v T, partial *[warps]T) T {
+	i := t.ThreadIdx.X
+	v = reduceGroup(t, combine, warpSize, count-i+t.Lane(), v)
+	if t.Lane() == 0 {
+		partial[i/warpSize] = v
+	}
+	t.Sync()
+	if i == 0 {
+		for w := 1; w < (count+warpSize-1)/warpSize; w++ {
+			v = combine(v, partial[w])
+		}
+	}
+	return v
+}
+
+// reduceGroup combines the values of the first count threads of each group of neighbouring
+// threads of a warp. The first thread of a group gets the result.
+func reduceGroup[T any](t kernel.Thread, combine func(a, b T) T, group, count int, v T) T {
+	lane := t.Lane() & (group - 1)
+	for d := 1; d < warpSize; d *= 2 {
+		other := kernel.ShuffleDown(t, v, d)
+		if d < group && lane+d < count && lane&(2*d-1) == 0 {
+			v = combine(v, other)
+		}
+	}
+	return v
+}

@@ -1,0 +1,324 @@
+package template
+
+import (
+	"math/bits"
+
+	"quern.dev/kernel"
+)
+
+// Each thread of a scan has several vectors of a tile, one per row of the tile, so that
+// neighbouring threads access neighbouring memory.
+const (
+	rows = 4
+
+	// Tile is the number of elements that a block scans at a time.
+	Tile = rows * Threads * Vector
+)
+
+const totals = rows * warps // of warps, in a tile: as many as a warp has lanes
+
+// States of a tile, in the word of status that belongs to it.
+const (
+	pending   = 0
+	aggregate = 1 // sums[2*tile] is valid
+	inclusive = 2 // sums[2*tile+1], which includes all earlier tiles, is valid
+)
+
+// nextTile returns the number of the tile that the block works on. Blocks take tiles in the
+// order in which they start, so all earlier tiles are being worked on.
+//
+//quern:unchecked
+func nextTile(t kernel.Thread, status []uint32) int {
+	tile := kernel.Shared[uint32](t)
+	if t.ThreadIdx.X == 0 {
+		*tile = kernel.AtomicAdd(&status[0], 1)
+	}
+	t.Sync()
+	return int(*tile)
+}
+
+// prefixes returns the sums of everything before each of the thread's vectors, given the sums
+// of the vectors. There is nothing before the first vector of the first tile, unless start is
+// set: then first comes before it. status has a word for the number of tiles taken, and one per
+// tile; all are zero at first.
+//
+//quern:unchecked
+func prefixes[T any](t kernel.Thread, combine func(a, b T) T, tile int, start bool, first T, status []uint32, sums []T, sum [rows]T) (before [rows]T) {
+	prior := kernel.Shared[T](t)         // to the tile
+	above := kernel.Shared[[totals]T](t) // of warps, then of those before
+	lane, warp := t.Lane(), t.Warp()
+	for r := range rows {
+		sum[r] = scanWarp(t, combine, sum[r])
+		if lane == warpSize-1 {
+			above[r*warps+warp] = sum[r]
+		}
+	}
+	t.Sync()
+	if warp == 0 {
+		all := scanWarp(t, combine, above[lane])
+		total := kernel.Shuffle(t, all, warpSize-1)
+		earlier := kernel.ShuffleUp(t, all, 1)
+		if lane > 0 {
+			above[lane] = earlier
+		}
+		if tile == 0 {
+			if start {
+				total = combine(first, total)
+			}
+			if lane == 0 {
+				*prior = first
+				sums[1] = total
+				kernel.StoreRelease(&status[1], inclusive)
+			}
+		} else {
+			if lane == 0 {
+				sums[2*tile] = total
+				kernel.StoreRelease(&status[1+tile], aggregate)
+			}
+			before := lookBack(t, combine, tile, status, sums)
+			if lane == 0 {
+				*prior = before
+				sums[2*tile+1] = combine(before, total)
+				kernel.StoreRelease(&status[1+tile], inclusive)
+			}
+		}
+	}
+	t.Sync()
+	for r := range rows {
+		v := kernel.ShuffleUp(t, sum[r], 1)
+		at := r*warps + warp
+		switch {
+		case lane == 0 && at == 0:
+			v = *prior // or nothing
+		case lane == 0:
+			v = above[at]
+		case at > 0:
+			v = combine(above[at], v)
+		}
+		if (lane > 0 || at > 0) && (tile > 0 || start) {
+			v = combine(*prior, v)
+		}
+		before[r] = v
+	}
+	return before
+}
+
+// lookBack returns the sum of all tiles before tile, which is not the first. All threads of the
+// warp get it.
+//
+//quern:unchecked
+func lookBack[T any](t kernel.Thread, combine func(a, b T) T, tile int, status []uint32, sums []T) T {
+	lane := t.Lane()
+	var sum T
+	for last, more := tile-1, true; more; last -= warpSize {
+		at := max(last-lane, 0) // tile 0 ends the search
+		state := kernel.LoadAcquire(&status[1+at])
+		ends := kernel.Ballot(t, state == inclusive)
+		for kernel.Ballot(t, state == pending)&upTo(ends) != 0 {
+			if state != inclusive {
+				state = kernel.LoadAcquire(&status[1+at])
+			}
+			ends = kernel.Ballot(t, state == inclusive)
+		}
+		lanes := bits.OnesCount32(upTo(ends))
+		var v T
+		if lane < lanes {
+			if state == inclusive {
+				v = sums[2*at+1]
+			} else {
+				v = sums[2*at]
+			}
+		}
+		for d := 1; d < warpSize; d *= 2 {
+			earlier := kernel.ShuffleDown(t, v, d)
+			if lane+d < lanes {
+				v = combine(earlier, v)
+			}
+		}
+		v = kernel.Shuffle(t, v, 0)
+		if last == tile-1 {
+			sum = v
+		} else {
+			sum = combine(v, sum)
+		}
+		more = ends == 0
+	}
+	return sum
+}
+
+// upTo returns the bits up to the lowest one of mask, or all bits if mask is zero.
+func upTo(mask uint32) uint32 { return mask ^ (mask - 1) }
+
+// scanWarp returns the sums of the values of the lanes of a warp up to the thread's own.
+func scanWarp[T any](t kernel.Thread, combine func(a, b T) T, v T) T {
+	for d := 1; d < warpSize; d *= 2 {
+		other := kernel.ShuffleUp(t, v, d)
+		if t.Lane() >= d {
+			v = combine(other, v)
+		}
+	}
+	return v
+}
+
+// loadTile loads the thread's vectors of a tile. Beyond the end they have copies of the last
+// element.
+//
+//quern:unchecked
+func loadTile[T any](t kernel.Thread, tile int, in []T) (v [rows][Vector]T) {
+	base := tile*Tile + Vector*t.ThreadIdx.X
+	if (tile+1)*Tile <= len(in) {
+		for r := range rows {
+			v[r] = *(*[Vector]T)(in[base+r*Threads*Vector:])
+		}
+		return v
+	}
+	for r := range rows {
+		for k := range Vector {
+			v[r][k] = in[min(base+r*Threads*Vector+k, len(in)-1)]
+		}
+	}
+	return v
+}
+
+// ScanTiles writes to out[i] the combination of in[0] to in[i], or, if exclusive is set, of
+// those before in[i], after first. If start is set, first comes before in[0] in either case. The
+// grid has one block per tile.
+//
+//quern:template Combine block=256 only=gpu
+//quern:unchecked
+func ScanTiles[T any](t kernel.Thread, combine func(a, b T) T, exclusive, start bool, first T, in, out []T, status []uint32, sums []T) {
+	tile := nextTile(t, status)
+	v := loadTile(t, tile, in)
+	var sum [rows]T
+	for r := range rows {
+		sum[r] = v[r][0]
+		for k := 1; k < Vector; k++ {
+			sum[r] = combine(sum[r], v[r][k])
+		}
+	}
+	before := prefixes(t, combine, tile, start, first, status, sums, sum)
+	base := tile*Tile + Vector*t.ThreadIdx.X
+	for r := range rows {
+		w := v[r]
+		if tile > 0 || t.ThreadIdx.X > 0 || r > 0 || start {
+			w[0] = combine(before[r], w[0])
+		}
+		for k := 1; k < Vector; k++ {
+			w[k] = combine(w[k-1], w[k])
+		}
+		if exclusive {
+			w = [Vector]T{before[r], w[0], w[1], w[2]}
+		}
+		at := base + r*Threads*Vector
+		if at+Vector <= len(out) {
+			*(*[Vector]T)(out[at:]) = w
+		} else {
+			for k := range Vector {
+				if at+k < len(out) {
+					out[at+k] = w[k]
+				}
+			}
+		}
+	}
+}
+
+// Ways is how many parts a thread of the kernels for the CPU works on at a time, so that their
+// operations overlap.
+const Ways = 4
+
+// TotalParts writes to before[p+1] the combination of the elements of part p, which has part
+// elements, the last part fewer. A thread has [Ways] parts.
+//
+//quern:template Combine only=cpu
+func TotalParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, before []T) {
+	p := t.Global() * Ways
+	if at := p * part; at+Ways*part <= len(in) && p+Ways < len(before) {
+		a, b, c, d := in[at:at+part], in[at+part:at+2*part], in[at+2*part:at+3*part], in[at+3*part:at+4*part]
+		sa, sb, sc, sd := a[0], b[0], c[0], d[0]
+		for i := 1; i < part; i++ {
+			sa, sb, sc, sd = combine(sa, a[i]), combine(sb, b[i]), combine(sc, c[i]), combine(sd, d[i])
+		}
+		before[p+1], before[p+2], before[p+3], before[p+4] = sa, sb, sc, sd
+		return
+	}
+	for k := range Ways {
+		at := (p + k) * part
+		if at >= len(in) || p+k+1 >= len(before) {
+			return
+		}
+		last := min(at+part, len(in))
+		sum := in[at]
+		for i := at + 1; i < last; i++ {
+			sum = combine(sum, in[i])
+		}
+		before[p+k+1] = sum
+	}
+}
+
+// PrefixParts combines each of the results of [TotalParts] with those before, and if start is
+// set, with first, which becomes before[0].
+//
+//quern:template Combine only=cpu
+func PrefixParts[T any](t kernel.Thread, combine func(a, b T) T, start bool, first T, before []T) {
+	if t.Global() > 0 || len(before) < 2 {
+		return
+	}
+	sum := before[1]
+	if start {
+		before[0] = first
+		sum = combine(first, sum)
+		before[1] = sum
+	}
+	for i := 2; i < len(before); i++ {
+		sum = combine(sum, before[i])
+		before[i] = sum
+	}
+}
+
+// ScanParts is [ScanTiles] with the results of [PrefixParts]. A thread has [Ways] parts.
+//
+//quern:template Combine only=cpu
+func ScanParts[T any](t kernel.Thread, combine func(a, b T) T, exclusive, start bool, part int, before, in, out []T) {
+	p := t.Global() * Ways
+	if at := p * part; at+Ways*part <= len(in) && p+Ways <= len(before) && len(out) == len(in) && (p > 0 || start) {
+		a, b, c, d := in[at:at+part], in[at+part:at+2*part], in[at+2*part:at+3*part], in[at+3*part:at+4*part]
+		u, v, w, x := out[at:at+part], out[at+part:at+2*part], out[at+2*part:at+3*part], out[at+3*part:at+4*part]
+		sa, sb, sc, sd := before[p], before[p+1], before[p+2], before[p+3]
+		if exclusive {
+			for i := range part {
+				ea, eb, ec, ed := a[i], b[i], c[i], d[i]
+				u[i], v[i], w[i], x[i] = sa, sb, sc, sd
+				sa, sb, sc, sd = combine(sa, ea), combine(sb, eb), combine(sc, ec), combine(sd, ed)
+			}
+			return
+		}
+		for i := range part {
+			sa, sb, sc, sd = combine(sa, a[i]), combine(sb, b[i]), combine(sc, c[i]), combine(sd, d[i])
+			u[i], v[i], w[i], x[i] = sa, sb, sc, sd
+		}
+		return
+	}
+	for k := range Ways {
+		i := (p + k) * part
+		if i >= len(in) || p+k >= len(before) {
+			return
+		}
+		last := min(i+part, len(in))
+		sum := before[p+k]
+		if p+k == 0 && !start {
+			sum = in[i]
+			out[i] = sum
+			i++
+		}
+		for ; i < last; i++ {
+			v := in[i]
+			if exclusive {
+				out[i] = sum
+			}
+			sum = combine(sum, v)
+			if !exclusive {
+				out[i] = sum
+			}
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package algo
+
+import (
+	"quern.dev/gpu"
+)
+
+// Number are the types for which package algo has operators. For other types, write an
+// operator; see the documentation of the package.
+type Number interface {
+	int32 | int64 | uint32 | uint64 | float32 | float64
+}
+
+// A Combine is an associative function of two values, for reductions and scans:
+//
+//	// longer returns the longer vector.
+//	//
+//	//quern:op algo.Combine
+//	func longer(a, b kernel.Vec2[float32]) kernel.Vec2[float32] { ... }
+//
+// quern gen declares OpLonger, a Combine[kernel.Vec2[float32]]. Only quern gen sets the fields.
+type Combine[T any] struct {
+	Kernels *CombineKernels
+	Bind    func(*gpu.Launch) // passes the bound parameters
+}
+
+// CombineKernels are the kernels of a [Combine].
+type CombineKernels struct {
+	ReduceParts, ReduceRows, ReduceColumns, ReduceSegments *gpu.Kernel
+	ScanTiles, TotalParts, PrefixParts, ScanParts          *gpu.Kernel
+}
+
+// begin begins a launch of a kernel of an operator.
+func begin(s *gpu.Stream, k *gpu.Kernel, bind func(*gpu.Launch), g gpu.Grid) (*gpu.Launch, error) {
+	l, err := k.Begin(s, g)
+	if err == nil && bind != nil {
+		bind(l)
+	}
+	return l, err
+}
+
+// check returns an error if the operator was not made by quern gen for type T.
+func (c *Combine[T]) check(op string) error {
+	if c.Kernels == nil {
+		return notCompiled[T](op)
+	}
+	return nil
+}
+
+func notCompiled[T any](op string) error {
+	var zero T
+	return invalid(op, "operator", "it has no kernels for type %T: declare it with //quern:op, list the type in instantiate=, and run go generate", zero)
+}
+
+// Sum returns the operator a+b. Integers wrap around.
+func Sum[T Number]() Combine[T] { return OpAdd[T]() }
+
+// Product returns the operator a*b. Integers wrap around.
+func Product[T Number]() Combine[T] { return OpMultiply[T]() }
+
+// Min returns the operator min(a, b). A NaN makes the result NaN.
+func Min[T Number]() Combine[T] { return OpSmaller[T]() }
+
+// Max returns the operator max(a, b). A NaN makes the result NaN.
+func Max[T Number]() Combine[T] { return OpLarger[T]() }
+
+// add is the operator of [Sum].
+//
+//quern:op Combine instantiate=int32,int64,uint32,uint64,float32,float64
+func add[T Number](a, b T) T { return a + b }
+
+// multiply is the operator of [Product].
+//
+//quern:op Combine instantiate=int32,int64,uint32,uint64,float32,float64
+func multiply[T Number](a, b T) T { return a * b }
+
+// smaller is the operator of [Min].
+//
+//quern:op Combine instantiate=int32,int64,uint32,uint64,float32,float64
+func smaller[T Number](a, b T) T { return min(a, b) }
+
+// larger is the operator of [Max].
+//
+//quern:op Combine instantiate=int32,int64,uint32,uint64,float32,float64
+func larger[T Number](a, b T) T { return max(a, b) }

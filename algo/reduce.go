@@ -1,0 +1,69 @@
+package algo
+
+import (
+	"quern.dev/algo/internal/template"
+	"quern.dev/gpu"
+)
+
+// Limits of how Reduce divides its work. The division depends on the number of elements only,
+// so that results do not depend on the device.
+const (
+	partUnit = template.Threads * template.Vector
+	smallest = 8 * partUnit // elements of a part
+	mostPart = 1024
+)
+
+// parts returns into how many parts n elements are divided, and the size of all but the last.
+func parts(n int) (count, size int) {
+	count = min((n+smallest-1)/smallest, mostPart)
+	size = (n + count - 1) / count
+	size = (size + partUnit - 1) / partUnit * partUnit
+	return (n + size - 1) / size, size
+}
+
+// Reduce combines all elements of src with an operator that is associative and commutative, and
+// writes the result to dst[0]. src has at least one element and may be dst. Each run has the
+// same result, also if op rounds, because elements are combined in an order that depends only
+// on their number.
+func Reduce[T any](s *gpu.Stream, op Combine[T], dst, src *gpu.Buffer[T], work ...*gpu.Workspace) error {
+	const name = "Reduce"
+	if err := op.check(name); err != nil {
+		return err
+	}
+	if err := length(name, "dst", dst, 1); err != nil {
+		return err
+	}
+	n := src.Len()
+	if n == 0 {
+		return invalid(name, "src", "no elements, and %s has no result for none", name)
+	}
+	tmp, err := gpu.OpenScratch(s, work)
+	if err != nil {
+		return failed(name, err)
+	}
+	defer tmp.Close()
+	count, size := parts(n)
+	partial := dst
+	if count > 1 {
+		partial = gpu.Take[T](tmp, count)
+	}
+	if run, err := tmp.Ready(); !run {
+		return failed(name, err)
+	}
+	err = op.reduceParts(s, count, size, src, partial)
+	if err == nil && count > 1 {
+		err = op.reduceParts(s, 1, (count+partUnit-1)/partUnit*partUnit, partial, dst)
+	}
+	return failed(name, err)
+}
+
+func (c *Combine[T]) reduceParts(s *gpu.Stream, count, size int, src, dst *gpu.Buffer[T]) error {
+	l, err := begin(s, c.Kernels.ReduceParts, c.Bind, gpu.Blocks(gpu.Dim3{X: count}, gpu.Dim3{X: template.Threads}))
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, size)
+	gpu.SliceArg(l, src)
+	gpu.SliceArg(l, dst)
+	return l.End()
+}
