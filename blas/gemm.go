@@ -140,8 +140,10 @@ func checkProduct[T, C any](op string, tA, tB Transpose, a, b Batch[T], c Batch[
 		return 0, invalid(op, "B", "has %d matrices, but C has %d", b.Count, c.Count)
 	case c.Count > 1 && c.Rows > 0 && c.Cols > 0 && c.Step < (c.Rows-1)*c.Stride+c.Cols:
 		return 0, invalid(op, "C", "has a step of %d elements between matrices, which share elements: each takes %d", c.Step, (c.Rows-1)*c.Stride+c.Cols)
-	case m > 0 && n > 0 && k > 0 && (isSame(a.Data, c.Data) || isSame(b.Data, c.Data)):
-		return 0, invalid(op, "C", "is a factor too")
+	case overlap(a.Data, a.region(), c.Data, c.region()):
+		return 0, invalid(op, "C", "shares elements with A")
+	case overlap(b.Data, b.region(), c.Data, c.region()):
+		return 0, invalid(op, "C", "shares elements with B")
 	}
 	return k, nil
 }
@@ -159,6 +161,8 @@ func (e Epilogue[T]) check(op string, c Batch[T]) (post int, err error) {
 			return 0, invalid(op, "the bias", "has an increment of %d; it must be 1", e.Bias.Inc)
 		case e.Bias.N != n:
 			return 0, invalid(op, "the bias", "has %d elements, but C has %d %s", e.Bias.N, n, of)
+		case overlap(e.Bias.Data, e.Bias.region(), c.Data, c.region()):
+			return 0, invalid(op, "the bias", "shares elements with C")
 		case e.Bias.Data.Len() < n:
 			return 0, invalid(op, "the bias", "has %d elements, which do not fit in a buffer of %d", n, e.Bias.Data.Len())
 		}
@@ -179,6 +183,9 @@ func (e Epilogue[T]) check(op string, c Batch[T]) (post int, err error) {
 		}
 		if r.Rows != c.Rows || r.Cols != c.Cols || r.Count != c.Count {
 			return 0, invalid(op, "the residual", "has %d matrices of %dx%d elements, but C has %d of %dx%d", r.Count, r.Rows, r.Cols, c.Count, c.Rows, c.Cols)
+		}
+		if distance, ok := gpu.Distance(r.Data, c.Data); ok && (distance != 0 || r.Stride != c.Stride || r.Step != c.Step && r.Count > 1) && overlap(r.Data, r.region(), c.Data, c.region()) {
+			return 0, invalid(op, "the residual", "shares elements with C, but is not C")
 		}
 	}
 	return post, nil

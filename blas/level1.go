@@ -5,16 +5,20 @@ import (
 	"quern.dev/gpu"
 )
 
-// Axpy computes y += alpha*x. If alpha is 0, it does nothing.
+// Axpy computes y += alpha*x. If alpha is 0, it does nothing. y may be x, but must not share
+// elements with it in another order.
 func Axpy[T Float](s *gpu.Stream, alpha T, x, y Vector[T]) error {
 	const op = "Axpy"
 	if err := checkVectors(op, x, y); err != nil || x.N == 0 || alpha == 0 {
 		return err
 	}
+	if err := checkApart(op, x, y, true); err != nil {
+		return err
+	}
 	return wrap(op, kernels.LaunchAxpy(s, gpu.Linear(x.N), x.N, x.Inc, y.Inc, alpha, x.Data, y.Data))
 }
 
-// Scal computes x *= alpha. If alpha is 0, NaN and infinities become NaN.
+// Scal computes x *= alpha. If alpha is 0, every element becomes 0, even NaN.
 func Scal[T Float](s *gpu.Stream, alpha T, x Vector[T]) error {
 	const op = "Scal"
 	if err := x.check(op, "x"); err != nil || x.N == 0 {
@@ -23,28 +27,38 @@ func Scal[T Float](s *gpu.Stream, alpha T, x Vector[T]) error {
 	return wrap(op, kernels.LaunchScal(s, gpu.Linear(x.N), x.N, x.Inc, alpha, x.Data))
 }
 
-// Copy computes y = x.
+// Copy computes y = x. The vectors must not share elements.
 func Copy[T Float](s *gpu.Stream, x, y Vector[T]) error {
 	const op = "Copy"
 	if err := checkVectors(op, x, y); err != nil || x.N == 0 {
 		return err
 	}
+	if err := checkApart(op, x, y, true); err != nil {
+		return err
+	}
 	return wrap(op, kernels.LaunchCopyVector(s, gpu.Linear(x.N), x.N, x.Inc, y.Inc, x.Data, y.Data))
 }
 
-// Swap exchanges x and y.
+// Swap exchanges x and y, which must not share elements.
 func Swap[T Float](s *gpu.Stream, x, y Vector[T]) error {
 	const op = "Swap"
 	if err := checkVectors(op, x, y); err != nil || x.N == 0 {
 		return err
 	}
+	if err := checkApart(op, x, y, true); err != nil {
+		return err
+	}
 	return wrap(op, kernels.LaunchSwap(s, gpu.Linear(x.N), x.N, x.Inc, y.Inc, x.Data, y.Data))
 }
 
-// Rot rotates the points (x[i], y[i]): x, y = cos*x + sin*y, cos*y - sin*x.
+// Rot rotates the points (x[i], y[i]): x, y = cos*x + sin*y, cos*y - sin*x. The
+// vectors must not share elements.
 func Rot[T Float](s *gpu.Stream, x, y Vector[T], cos, sin T) error {
 	const op = "Rot"
 	if err := checkVectors(op, x, y); err != nil || x.N == 0 {
+		return err
+	}
+	if err := checkApart(op, x, y, false); err != nil {
 		return err
 	}
 	return wrap(op, kernels.LaunchRot(s, gpu.Linear(x.N), x.N, x.Inc, y.Inc, cos, sin, x.Data, y.Data))

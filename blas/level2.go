@@ -20,8 +20,10 @@ func Gemv[T Float](s *gpu.Stream, tA Transpose, alpha T, a General[T], x Vector[
 		return invalid(op, "x", "has %d elements, but op(A) has %d columns", x.N, n)
 	case y.N != m:
 		return invalid(op, "y", "has %d elements, but op(A) has %d rows", y.N, m)
-	case m > 0 && n > 0 && (isSame(x.Data, y.Data) && x == y || isSame(a.Data, y.Data)):
-		return invalid(op, "y", "is a factor too")
+	case overlap(a.Data, Batch[T]{a, 0, 1}.region(), y.Data, y.region()):
+		return invalid(op, "y", "shares elements with A")
+	case overlap(x.Data, x.region(), y.Data, y.region()):
+		return invalid(op, "y", "shares elements with x")
 	}
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {
@@ -65,7 +67,7 @@ func Gemv[T Float](s *gpu.Stream, tA Transpose, alpha T, a General[T], x Vector[
 		return nil
 	}
 	if n == 0 {
-		a.Data, x.Data, alpha, alphaTo = y.Data, y.Data, 0, 0 // not read
+		a.Data, a.Stride, x.Data, alpha, alphaTo = y.Data, 0, y.Data, 0, 0 // not read
 	}
 	quads := 0
 	if a.Stride%4 == 0 {
@@ -108,8 +110,10 @@ func Ger[T Float](s *gpu.Stream, alpha T, x, y Vector[T], a General[T]) error {
 		return invalid(op, "y", "has %d elements, but A has %d columns", y.N, a.Cols)
 	case a.Rows == 0 || a.Cols == 0 || alpha == 0:
 		return nil
-	case isSame(x.Data, a.Data) || isSame(y.Data, a.Data):
-		return invalid(op, "A", "is a factor too")
+	case overlap(x.Data, x.region(), a.Data, Batch[T]{a, 0, 1}.region()):
+		return invalid(op, "A", "shares elements with x")
+	case overlap(y.Data, y.region(), a.Data, Batch[T]{a, 0, 1}.region()):
+		return invalid(op, "A", "shares elements with y")
 	}
 	return wrap(op, kernels.LaunchGer(s, gpu.Plane(a.Cols, min(a.Rows, gerRows)), a.Rows, a.Cols, a.Stride, x.Inc, y.Inc, alpha, x.Data, y.Data, a.Data))
 }

@@ -93,8 +93,8 @@ func Syrk[T Float](s *gpu.Stream, tA Transpose, alpha T, a General[T], beta T, c
 	switch {
 	case c.N != n:
 		return invalid(op, "C", "has %d rows and columns, but op(A) has %d rows", c.N, n)
-	case n > 0 && k > 0 && isSame(a.Data, c.Data):
-		return invalid(op, "C", "is a factor too")
+	case overlap(a.Data, Batch[T]{a, 0, 1}.region(), c.Data, Batch[T]{whole, 0, 1}.region()):
+		return invalid(op, "C", "shares elements with A")
 	}
 	tB := Trans
 	if tA != NoTrans {
@@ -134,8 +134,8 @@ func Trsm[T Float](s *gpu.Stream, side Side, tA Transpose, alpha T, a Triangular
 		return invalid(op, "B", "has %d columns, but A has %d", b.Cols, a.N)
 	case b.Rows == 0 || b.Cols == 0:
 		return nil
-	case isSame(a.Data, b.Data):
-		return invalid(op, "B", "is a factor too")
+	case overlap(a.Data, Batch[T]{whole, 0, 1}.region(), b.Data, Batch[T]{b, 0, 1}.region()):
+		return invalid(op, "B", "shares elements with A")
 	}
 	if alpha == 0 {
 		x := gemmArguments[T]{m: b.Rows, n: b.Cols, batch: 1, ldc: b.Stride, c: b.Data}

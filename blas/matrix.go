@@ -114,9 +114,6 @@ func (b Batch[T]) check(op, arg string) error {
 // quads reports whether groups of four adjacent elements start at multiples of four.
 func (b Batch[T]) quads() bool { return b.Stride%4 == 0 && b.Step%4 == 0 }
 
-// isSame reports whether two buffers are the same object.
-func isSame[T, U any](a *gpu.Buffer[T], b *gpu.Buffer[U]) bool { return a != nil && any(a) == any(b) }
-
 // check returns an error unless the elements are in the buffer.
 func (v Vector[T]) check(op, arg string) error {
 	switch {
@@ -144,6 +141,15 @@ func checkVectors[T any](op string, x, y Vector[T]) error {
 	}
 	if x.N != y.N {
 		return invalid(op, "y", "has %d elements, but x has %d", y.N, x.N)
+	}
+	return nil
+}
+
+// checkApart returns an error if y, which is written, shares elements with x. It may be x if
+// same is true.
+func checkApart[T any](op string, x, y Vector[T], same bool) error {
+	if overlap(x.Data, x.region(), y.Data, y.region()) && !(same && x.isSame(y)) {
+		return invalid(op, "y", "shares elements with x")
 	}
 	return nil
 }

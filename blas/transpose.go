@@ -21,8 +21,8 @@ func TransposeTo[T any](s *gpu.Stream, dst, src General[T]) error {
 		return invalid(op, "dst", "has %dx%d elements, but src has %dx%d", dst.Rows, dst.Cols, src.Rows, src.Cols)
 	case src.Rows == 0 || src.Cols == 0:
 		return nil
-	case isSame(dst.Data, src.Data):
-		return invalid(op, "dst", "is src; TransposeSquare works in place")
+	case overlap(src.Data, Batch[T]{src, 0, 1}.region(), dst.Data, Batch[T]{dst, 0, 1}.region()):
+		return invalid(op, "dst", "shares elements with src; TransposeSquare works in place")
 	}
 	var zero T
 	switch unsafe.Sizeof(zero) {

@@ -22,12 +22,16 @@ func axpy[T Float](t kernel.Thread, n, incX, incY int, alpha T, x, y []T) {
 	}
 }
 
-// scal computes x *= alpha.
+// scal computes x *= alpha. If alpha is 0, x becomes 0, even where it is NaN.
 //
 //quern:kernel specialise=incX:1 instantiate=float32,float64
 func scal[T Float](t kernel.Thread, n, incX int, alpha T, x []T) {
 	if i := t.Global(); i < n {
-		x[place(i, n, incX)] *= alpha
+		v := alpha * x[place(i, n, incX)]
+		if alpha == 0 {
+			v = 0
+		}
+		x[place(i, n, incX)] = v
 	}
 }
 
