@@ -1,6 +1,7 @@
 package blas
 
 import (
+	"cmp"
 	"math"
 
 	"quern.dev/blas/internal/kernels"
@@ -38,13 +39,13 @@ type Epilogue[T any] struct {
 //
 // The temporary memory is that of the parts of a product whose result is small.
 func Gemm[T Float](s *gpu.Stream, tA, tB Transpose, alpha T, a, b General[T], beta T, c General[T], work ...*gpu.Workspace) error {
-	return product("Gemm", s, tA, tB, alpha, Batch[T]{a, 0, 1}, Batch[T]{b, 0, 1}, beta, Batch[T]{c, 0, 1}, Epilogue[T]{}, work)
+	return product("Gemm", s, tA, tB, alpha, a.Batch(), b.Batch(), beta, c.Batch(), Epilogue[T]{}, work)
 }
 
 // GemmEpilogue is [Gemm] with an epilogue.
 func GemmEpilogue[T Float](s *gpu.Stream, tA, tB Transpose, alpha T, a, b General[T], beta T, c General[T], e Epilogue[T], work ...*gpu.Workspace) error {
 	e.Residual.Count = 1
-	return product("GemmEpilogue", s, tA, tB, alpha, Batch[T]{a, 0, 1}, Batch[T]{b, 0, 1}, beta, Batch[T]{c, 0, 1}, e, work)
+	return product("GemmEpilogue", s, tA, tB, alpha, a.Batch(), b.Batch(), beta, c.Batch(), e, work)
 }
 
 // GemmBatched computes the products of all matrices of a batch: C[i] = alpha*op(A[i])*op(B[i])
@@ -89,12 +90,7 @@ func (x gemmArguments[T]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k,
 		_, err := scratch.Ready()
 		return err
 	}
-	if x.bias == nil {
-		x.bias = x.c // not read
-	}
-	if x.residual == nil {
-		x.residual = x.c
-	}
+	x.bias, x.residual = cmp.Or(x.bias, x.c), cmp.Or(x.residual, x.c) // c: not read
 	p := choose(s.Device(), x.m, x.n, x.k, x.batch, math.MaxInt)
 	x.part = p.part
 	if p.parts == 1 {

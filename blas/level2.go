@@ -20,7 +20,7 @@ func Gemv[T Float](s *gpu.Stream, tA Transpose, alpha T, a General[T], x Vector[
 		return invalid(op, "x", "has %d elements, but op(A) has %d columns", x.N, n)
 	case y.N != m:
 		return invalid(op, "y", "has %d elements, but op(A) has %d rows", y.N, m)
-	case overlap(a.Data, Batch[T]{a, 0, 1}.region(), y.Data, y.region()):
+	case overlap(a.Data, a.Batch().region(), y.Data, y.region()):
 		return invalid(op, "y", "shares elements with A")
 	case overlap(x.Data, x.region(), y.Data, y.region()):
 		return invalid(op, "y", "shares elements with x")
@@ -110,9 +110,9 @@ func Ger[T Float](s *gpu.Stream, alpha T, x, y Vector[T], a General[T]) error {
 		return invalid(op, "y", "has %d elements, but A has %d columns", y.N, a.Cols)
 	case a.Rows == 0 || a.Cols == 0 || alpha == 0:
 		return nil
-	case overlap(x.Data, x.region(), a.Data, Batch[T]{a, 0, 1}.region()):
+	case overlap(x.Data, x.region(), a.Data, a.Batch().region()):
 		return invalid(op, "A", "shares elements with x")
-	case overlap(y.Data, y.region(), a.Data, Batch[T]{a, 0, 1}.region()):
+	case overlap(y.Data, y.region(), a.Data, a.Batch().region()):
 		return invalid(op, "A", "shares elements with y")
 	}
 	return wrap(op, kernels.LaunchGer(s, gpu.Plane(a.Cols, min(a.Rows, gerRows)), a.Rows, a.Cols, a.Stride, x.Inc, y.Inc, alpha, x.Data, y.Data, a.Data))

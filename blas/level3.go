@@ -93,7 +93,7 @@ func Syrk[T Float](s *gpu.Stream, tA Transpose, alpha T, a General[T], beta T, c
 	switch {
 	case c.N != n:
 		return invalid(op, "C", "has %d rows and columns, but op(A) has %d rows", c.N, n)
-	case overlap(a.Data, Batch[T]{a, 0, 1}.region(), c.Data, Batch[T]{whole, 0, 1}.region()):
+	case overlap(a.Data, a.Batch().region(), c.Data, whole.Batch().region()):
 		return invalid(op, "C", "shares elements with A")
 	}
 	tB := Trans
@@ -134,7 +134,7 @@ func Trsm[T Float](s *gpu.Stream, side Side, tA Transpose, alpha T, a Triangular
 		return invalid(op, "B", "has %d columns, but A has %d", b.Cols, a.N)
 	case b.Rows == 0 || b.Cols == 0:
 		return nil
-	case overlap(a.Data, Batch[T]{whole, 0, 1}.region(), b.Data, Batch[T]{b, 0, 1}.region()):
+	case overlap(a.Data, whole.Batch().region(), b.Data, b.Batch().region()):
 		return invalid(op, "B", "shares elements with A")
 	}
 	if alpha == 0 {

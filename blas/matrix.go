@@ -59,6 +59,9 @@ type Batch[T any] struct {
 	Count int
 }
 
+// Batch returns the matrix as a batch of one.
+func (m General[T]) Batch() Batch[T] { return Batch[T]{General: m, Count: 1} }
+
 func (t Transpose) check(op, arg string) error {
 	if t != NoTrans && t != Trans && t != ConjTrans {
 		return invalid(op, arg, "is %d; use NoTrans, Trans or ConjTrans", byte(t))
@@ -75,7 +78,7 @@ func (m General[T]) shape(t Transpose) (rows, cols int) {
 }
 
 func (m General[T]) check(op, arg string) error {
-	return Batch[T]{m, 0, 1}.check(op, arg)
+	return m.Batch().check(op, arg)
 }
 
 // check returns an error unless the elements are in the buffer.

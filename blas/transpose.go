@@ -21,19 +21,23 @@ func TransposeTo[T any](s *gpu.Stream, dst, src General[T]) error {
 		return invalid(op, "dst", "has %dx%d elements, but src has %dx%d", dst.Rows, dst.Cols, src.Rows, src.Cols)
 	case src.Rows == 0 || src.Cols == 0:
 		return nil
-	case overlap(src.Data, Batch[T]{src, 0, 1}.region(), dst.Data, Batch[T]{dst, 0, 1}.region()):
+	case overlap(src.Data, src.Batch().region(), dst.Data, dst.Batch().region()):
 		return invalid(op, "dst", "shares elements with src; TransposeSquare works in place")
 	}
-	var zero T
-	switch unsafe.Sizeof(zero) {
+	return wrap(op, transpose(s, dst.Batch(), src.Batch()))
+}
+
+// transpose writes the transposes of the matrices of src to those of dst.
+func transpose[T any](s *gpu.Stream, dst, src Batch[T]) error {
+	switch sizeOf[T]() {
 	case 1:
-		return wrap(op, transposeBits[T, uint8](s, dst, src))
+		return transposeBits[T, uint8](s, dst, src)
 	case 2:
-		return wrap(op, transposeBits[T, uint16](s, dst, src))
+		return transposeBits[T, uint16](s, dst, src)
 	case 4:
-		return wrap(op, transposeBits[T, uint32](s, dst, src))
+		return transposeBits[T, uint32](s, dst, src)
 	default:
-		return wrap(op, transposeBits[T, uint64](s, dst, src))
+		return transposeBits[T, uint64](s, dst, src)
 	}
 }
 
@@ -51,8 +55,7 @@ func TransposeSquare[T any](s *gpu.Stream, m General[T]) error {
 	case m.Rows < 2:
 		return nil
 	}
-	var zero T
-	switch unsafe.Sizeof(zero) {
+	switch sizeOf[T]() {
 	case 1:
 		return wrap(op, transposeSquareBits[T, uint8](s, m))
 	case 2:
@@ -65,8 +68,7 @@ func TransposeSquare[T any](s *gpu.Stream, m General[T]) error {
 }
 
 func checkSize[T any](op string) error {
-	var zero T
-	switch size := unsafe.Sizeof(zero); size {
+	switch size := sizeOf[T](); size {
 	case 1, 2, 4, 8:
 		return nil
 	default:
@@ -74,9 +76,9 @@ func checkSize[T any](op string) error {
 	}
 }
 
-func transposeBits[T any, B kernels.Bits](s *gpu.Stream, dst, src General[T]) error {
+func transposeBits[T any, B kernels.Bits](s *gpu.Stream, dst, src Batch[T]) error {
 	tiles := divideUp(src.Rows, kernels.TransposeTile) * divideUp(src.Cols, kernels.TransposeTile)
-	return kernels.LaunchTranspose(s, transposeGrid(tiles), src.Rows, src.Cols, src.Stride, dst.Stride, bitsOf[T, B](src.Data), bitsOf[T, B](dst.Data))
+	return kernels.LaunchTranspose(s, transposeGrid(tiles*src.Count), src.Rows, src.Cols, src.Stride, dst.Stride, src.Step, dst.Step, bitsOf[T, B](src.Data), bitsOf[T, B](dst.Data))
 }
 
 func transposeSquareBits[T any, B kernels.Bits](s *gpu.Stream, m General[T]) error {

@@ -13,24 +13,27 @@ type Bits interface {
 	uint8 | uint16 | uint32 | uint64
 }
 
-// transpose writes the transpose of a matrix of rows x columns elements to another one. The
-// tiles are numbered along the rows; the elements are of any type of the same size.
+// transpose writes the transposes of matrices of rows x columns elements to others. The tiles
+// are numbered along the rows, then along the matrices; the elements are of any type of the
+// same size.
 //
 //quern:kernel block=TransposeTile,TransposeRows instantiate=uint8,uint16,uint32,uint64
-func transpose[T Bits](t kernel.Thread, rows, columns, strideFrom, strideTo int, from, to []T) {
+func transpose[T Bits](t kernel.Thread, rows, columns, strideFrom, strideTo, stepFrom, stepTo int, from, to []T) {
 	tile := kernel.Shared[[TransposeTile][TransposeTile + 1]T](t)
 	tiles := (columns + TransposeTile - 1) / TransposeTile
-	row, column := t.BlockIdx.X/tiles*TransposeTile, t.BlockIdx.X%tiles*TransposeTile
+	all := (rows + TransposeTile - 1) / TransposeTile * tiles
+	i, matrix := t.BlockIdx.X%all, t.BlockIdx.X/all
+	row, column := i/tiles*TransposeTile, i%tiles*TransposeTile
 	x, y := t.ThreadIdx.X, t.ThreadIdx.Y
 	for i := y; i < TransposeTile; i += TransposeRows {
 		if row+i < rows && column+x < columns {
-			tile[i][x] = from[(row+i)*strideFrom+column+x]
+			tile[i][x] = from[matrix*stepFrom+(row+i)*strideFrom+column+x]
 		}
 	}
 	t.Sync()
 	for i := y; i < TransposeTile; i += TransposeRows {
 		if column+i < columns && row+x < rows {
-			to[(column+i)*strideTo+row+x] = tile[x][i]
+			to[matrix*stepTo+(column+i)*strideTo+row+x] = tile[x][i]
 		}
 	}
 }
