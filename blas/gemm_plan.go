@@ -97,13 +97,18 @@ type gemmArguments[T Float] struct {
 // launch adds the kernel of the plan to the stream.
 func (p gemmPlan[T]) launch(s *gpu.Stream, x gemmArguments[T]) error {
 	grid := gpu.Linear(p.tiles * p.parts * x.batch * gemmTiles[p.kernel].threads)
-	switch p.kernel {
-	case onCPU:
+	if p.kernel == onCPU {
 		return kernels.LaunchGemmCPU(s, grid, x.m, x.n, x.k, x.flags, x.offA, x.offB, x.offC, x.lda, x.ldb, x.ldc, x.stepA, x.stepB, x.stepC, x.alpha, x.beta, x.a, x.b, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
-	case large128:
-		if x, ok := any(&x).(*gemmArguments[float32]); ok {
-			return kernels.LaunchGemmLarge(s, grid, x.m, x.n, x.k, x.part, x.flags, x.offA, x.offB, x.offC, x.lda, x.ldb, x.ldc, x.stepA, x.stepB, x.stepC, x.alpha, x.beta, x.a, x.b, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
-		}
 	}
-	return kernels.LaunchGemmSmall(s, grid, x.m, x.n, x.k, x.part, x.flags, x.offA, x.offB, x.offC, x.lda, x.ldb, x.ldc, x.stepA, x.stepB, x.stepC, x.alpha, x.beta, x.a, x.b, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
+	switch x := any(&x).(type) {
+	case *gemmArguments[float64]:
+		return kernels.LaunchGemmDouble(s, grid, x.m, x.n, x.k, x.part, x.flags, x.offA, x.offB, x.offC, x.lda, x.ldb, x.ldc, x.stepA, x.stepB, x.stepC, x.alpha, x.beta, x.a, x.b, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
+	case *gemmArguments[float32]:
+		launch := kernels.LaunchGemmSmall
+		if p.kernel == large128 {
+			launch = kernels.LaunchGemmLarge
+		}
+		return launch(s, grid, x.m, x.n, x.k, x.part, x.flags, x.offA, x.offB, x.offC, x.lda, x.ldb, x.ldc, x.stepA, x.stepB, x.stepC, x.alpha, x.beta, x.a, x.b, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
+	}
+	panic("unreachable")
 }

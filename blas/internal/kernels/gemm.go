@@ -14,7 +14,7 @@ const (
 const (
 	TransA = 1 << iota
 	TransB
-	QuadsA // quads of A are aligned: its stride and its step are multiples of 4
+	QuadsA // quads of A are aligned: its stride, step and offset are multiples of 4
 	QuadsB
 	QuadsC
 	Lower // only the triangle on and below the diagonal of C is computed
@@ -27,22 +27,38 @@ type quad[T Float] [4]T
 // gemmLarge computes tiles of 128x128 elements of C, one per block, and 8x8 elements per
 // thread. See gemmTile.
 //
-//quern:kernel block=GemmThreads instantiate=float32
-func gemmLarge[T Float](t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
+//quern:kernel block=GemmThreads minblocks=2
+func gemmLarge(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	const quads = 2
-	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[T]](t)
-	sb := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[T]](t)
-	gemmTile(t, quads, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
+	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float32]](t)
+	sb := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float32]](t)
+	copyQuad := func(to *quad[float32], from []float32, at int) { kernel.AsyncCopy(t, to, (*quad[float32])(from[at:])) }
+	gemmTile(t, quads, sa[:], sb[:], copyQuad, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
 }
 
 // gemmSmall computes tiles of 64x64 elements of C, and 4x4 elements per thread.
 //
-//quern:kernel block=GemmThreads instantiate=float32,float64
-func gemmSmall[T Float](t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
+//quern:kernel block=GemmThreads minblocks=3
+func gemmSmall(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	const quads = 1
-	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[T]](t)
-	sb := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[T]](t)
-	gemmTile(t, quads, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
+	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float32]](t)
+	sb := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float32]](t)
+	copyQuad := func(to *quad[float32], from []float32, at int) { kernel.AsyncCopy(t, to, (*quad[float32])(from[at:])) }
+	gemmTile(t, quads, sa[:], sb[:], copyQuad, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
+}
+
+// gemmDouble is gemmSmall for float64.
+//
+//quern:kernel block=GemmThreads minblocks=2
+func gemmDouble(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c []float64, post, ldr, stepR int, bias, residual []float64) {
+	const quads = 1
+	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float64]](t)
+	sb := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float64]](t)
+	copyQuad := func(to *quad[float64], from []float64, at int) {
+		kernel.AsyncCopy(t, (*[2]float64)(to[:2]), (*[2]float64)(from[at:]))
+		kernel.AsyncCopy(t, (*[2]float64)(to[2:]), (*[2]float64)(from[at+2:]))
+	}
+	gemmTile(t, quads, sa[:], sb[:], copyQuad, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
 }
 
 // gemmTile computes the block's tile of C = alpha*op(A)*op(B) + beta*C and applies the
@@ -54,10 +70,8 @@ func gemmSmall[T Float](t kernel.Thread, m, n, k, part, flags, offA, offB, offC,
 // and the caller adds them up.
 //
 // Each factor has two tiles in shared memory, as rows of quads for each element of k. One
-// is multiplied while the other is being read. A quad's place is exchanged within the row
-// for the upper eight elements of k, so that the threads that transpose a factor write to
-// different banks.
-func gemmTile[T Float](t kernel.Thread, quads int, sa, sb []quad[T], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
+// is multiplied while the other is being copied.
+func gemmTile[T Float](t kernel.Thread, quads int, sa, sb []quad[T], copyQuad func(to *quad[T], from []T, at int), m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
 	side, pitch := 64*quads, 16*quads+1
 	tilesM, tilesN, parts := (m+side-1)/side, (n+side-1)/side, max((k+part-1)/part, 1)
 	tileRow, tileColumn := tileOf(t.BlockIdx.X%(tilesM*tilesN), tilesM, tilesN)
@@ -67,27 +81,30 @@ func gemmTile[T Float](t kernel.Thread, quads int, sa, sb []quad[T], m, n, k, pa
 	}
 	rest := t.BlockIdx.X / (tilesM * tilesN)
 	first, batch := rest%parts*part, rest/parts
-	end := min(first+part, k)
+	count := (min(first+part, k) - first + GemmDepth - 1) / GemmDepth
 
 	thread := t.ThreadIdx.X
 	y, x := thread/128*8*quads+thread%32/4, thread/32%4*4*quads+thread%4
-	fromA := newSource(quads, thread, flags&TransA == 0, flags&QuadsA != 0, offA+batch*stepA, lda, row, m, first)
-	fromB := newSource(quads, thread, flags&TransB != 0, flags&QuadsB != 0, offB+batch*stepB, ldb, column, n, first)
+	fromA := newSource(quads, thread, flags&TransA == 0, flags&QuadsA != 0, offA+batch*stepA, lda, row, m, first, min(first+part, k))
+	fromB := newSource(quads, thread, flags&TransB != 0, flags&QuadsB != 0, offB+batch*stepB, ldb, column, n, first, min(first+part, k))
 	var sum [8][8]T
-	stage := 0
-	for at := first - GemmDepth; at < end; at += GemmDepth {
-		var va, vb [8]T
-		if at+GemmDepth < end {
-			va = readTile(&fromA, a, quads, at+GemmDepth-first, end)
-			vb = readTile(&fromB, b, quads, at+GemmDepth-first, end)
+	for step := -1; step < count; step++ {
+		if step >= 0 {
+			kernel.AsyncWait(t, 0)
+			t.Sync()
 		}
-		if at >= first {
+		if step+1 < count {
+			copyTile(t, &fromA, sa, a, copyQuad, quads, step+1)
+			copyTile(t, &fromB, sb, b, copyQuad, quads, step+1)
+		}
+		kernel.AsyncCommit(t)
+		if step >= 0 {
+			stage := step & 1 * GemmDepth * pitch
 			//quern:unroll
 			for p := range GemmDepth {
 				var ra, rb [8]T
 				for i := range quads {
-					qa := sa[(stage*GemmDepth+p)*pitch+((y+i*8)^(p/8*2))]
-					qb := sb[(stage*GemmDepth+p)*pitch+((x+i*4)^(p/8*2))]
+					qa, qb := sa[stage+y+i*8+p*pitch], sb[stage+x+i*4+p*pitch]
 					for j := range 4 {
 						ra[i*4+j], rb[i*4+j] = qa[j], qb[j]
 					}
@@ -98,12 +115,6 @@ func gemmTile[T Float](t kernel.Thread, quads int, sa, sb []quad[T], m, n, k, pa
 					}
 				}
 			}
-		}
-		if at+GemmDepth < end {
-			stage = 1 - stage
-			storeTile(sa[stage*GemmDepth*pitch:], quads, thread, flags&TransA == 0, va)
-			storeTile(sb[stage*GemmDepth*pitch:], quads, thread, flags&TransB != 0, vb)
-			t.Sync()
 		}
 	}
 
@@ -160,74 +171,71 @@ func tileOf(i, tilesM, tilesN int) (row, column int) {
 	return first + i%rows, i / rows
 }
 
-// source describes which elements of a factor's tile a thread reads. The tile has 64*quads
-// lines (rows of op(A), columns of op(B)) with GemmDepth elements of k. A thread reads quads
-// quads, whose elements are adjacent in memory.
+// source describes which elements of a factor's tile a thread copies. The tile has 64*quads
+// lines (rows of op(A), columns of op(B)) with GemmDepth elements of k.
 type source struct {
-	base, lines            int
-	line, depth            int // of the first element
-	lineStride, strideK    int // of elements in memory
-	nextLine, nextDepth    int // from a quad to the next one
-	acrossLine, acrossDeep int // from an element of a quad to the next one
+	lines, end  int // the ends of the factor, or of the part
+	line, depth int // of the first element
+	at          int // of the first element in memory
 
-	aligned             bool
-	quad                int // the first quad
-	nextQuad, nextDeep4 int // from a quad to the next one, and for an element of k
+	// What the next element is away: lines and elements of k, and elements in memory.
+	nextLine, nextDepth, next int
+	nextTile                  int // elements in memory
+
+	whole bool // copies quads
 }
 
-func newSource(quads, thread int, along, aligned bool, base, stride, line, lines, first int) source {
-	if along { // the elements of a line are adjacent
-		line, depth := line+thread/4, first+thread%4*4
-		return source{
-			base, lines, line, depth,
-			stride, 1, 64, 0, 0, 1,
-			aligned, base/4 + line*(stride/4) + depth/4, 64 * (stride / 4), 1,
-		}
-	}
-	line, depth := line+thread%(16*quads)*4, first+thread/(16*quads)
-	return source{
-		base, lines, line, depth,
-		1, stride, 0, 8, 1, 0,
-		aligned, base/4 + depth*(stride/4) + line/4, 8 * (stride / 4), stride,
+func newSource(quads, thread int, along, aligned bool, base, stride, line, lines, first, end int) source {
+	switch {
+	case along: // the elements of a line are adjacent
+		l, p := line+thread/GemmDepth, first+thread%GemmDepth
+		return source{lines, end, l, p, base + l*stride + p, 16, 0, 16 * stride, GemmDepth, false}
+	case aligned:
+		l, p := line+thread%(16*quads)*4, first+thread/(16*quads)
+		return source{lines, end, l, p, base + p*stride + l, 0, 16 / quads, 16 / quads * stride, GemmDepth * stride, true}
+	default:
+		l, p := line+thread%(64*quads), first+thread/(64*quads)
+		return source{lines, end, l, p, base + p*stride + l, 0, 4 / quads, 4 / quads * stride, GemmDepth * stride, false}
 	}
 }
 
-// read reads the thread's elements of the tile that starts at the element depth of k, counted
-// from the first one. Elements beyond the matrix or beyond end are zero.
-func readTile[T Float](s *source, from []T, quads, depth, end int) (v [8]T) {
-	for i := range quads {
-		line, k := s.line+i*s.nextLine, s.depth+depth+i*s.nextDepth
-		if s.aligned && line+3*s.acrossLine < s.lines && k+3*s.acrossDeep < end {
-			at := (s.quad + i*s.nextQuad + depth/4*s.nextDeep4) * 4
-			for j := range 4 {
-				v[i*4+j] = from[at+j]
-			}
-			continue
-		}
-		for j := range 4 {
-			if l, p := line+j*s.acrossLine, k+j*s.acrossDeep; l < s.lines && p < end {
-				v[i*4+j] = from[s.base+l*s.lineStride+p*s.strideK]
-			}
-		}
-	}
-	return v
-}
-
-// storeTile stores what readTile has read.
-func storeTile[T Float](s []quad[T], quads, thread int, along bool, v [8]T) {
+// copyTile starts copying the thread's elements of a tile. Elements beyond the factor are
+// zero.
+func copyTile[T Float](t kernel.Thread, s *source, to []quad[T], from []T, copyQuad func(to *quad[T], from []T, at int), quads, step int) {
 	pitch := 16*quads + 1
-	if along {
-		l, p := thread/4, thread%4*4
+	stage := step & 1 * GemmDepth * pitch
+	thread := t.ThreadIdx.X
+	if s.whole {
 		for i := range quads {
+			p := thread/(16*quads) + i*(16/quads)
+			place := &to[stage+p*pitch+thread%(16*quads)]
+			k, at := s.depth+step*GemmDepth+i*s.nextDepth, s.at+step*s.nextTile+i*s.next
+			if k < s.end && s.line+4 <= s.lines {
+				copyQuad(place, from, at)
+				continue
+			}
 			for j := range 4 {
-				s[(p+j)*pitch+((l/4+i*16)^(p/8*2))][l%4] = v[i*4+j]
+				place[j] = 0
+				if k < s.end && s.line+j < s.lines {
+					place[j] = from[at+j]
+				}
 			}
 		}
 		return
 	}
-	q, p := thread%(16*quads), thread/(16*quads)
-	for i := range quads {
-		s[(p+i*8)*pitch+(q^((p+i*8)/8*2))] = quad[T]{v[i*4], v[i*4+1], v[i*4+2], v[i*4+3]}
+	// The first element of the thread in the tile.
+	l, p := thread/GemmDepth, thread%GemmDepth
+	if s.nextLine == 0 {
+		l, p = thread%(64*quads), thread/(64*quads)
+	}
+	for i := range 4 * quads {
+		l, p := l+i*s.nextLine, p+i*s.nextDepth
+		place := &to[stage+p*pitch+l/4][l%4]
+		if s.line+i*s.nextLine < s.lines && s.depth+step*GemmDepth+i*s.nextDepth < s.end {
+			kernel.AsyncCopy(t, place, &from[s.at+step*s.nextTile+i*s.next])
+		} else {
+			*place = 0
+		}
 	}
 }
 
