@@ -64,3 +64,71 @@ func benchGemm[T Float](b *testing.B, n int) {
 		report(b)
 	})
 }
+
+// BenchmarkVectors runs the sums and updates of vectors that are limited by memory.
+func BenchmarkVectors(b *testing.B) {
+	for _, n := range []int{4096, 1 << 20} {
+		b.Run(fmt.Sprintf("float32/%d", n), func(b *testing.B) { benchVectors[float32](b, n) })
+		b.Run(fmt.Sprintf("float64/%d", n), func(b *testing.B) { benchVectors[float64](b, n) })
+	}
+}
+
+func benchVectors[T Float](b *testing.B, n int) {
+	host := make([]T, n)
+	for i := range host {
+		host[i] = T(i%7) / 7
+	}
+	rows := 1024
+	columns := n / rows
+	if n < 1<<20 {
+		rows, columns = 64, n/64
+	}
+	run := func(b *testing.B, name string, f func()) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				f()
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gelements/s")
+		})
+	}
+	eachBackend(b, func(b *testing.B, d *gpu.Device) {
+		s := d.DefaultStream()
+		x, y := Vector[T]{n, 1, gputest.Upload(b, d, host)}, Vector[T]{n, 1, gputest.Upload(b, d, host)}
+		out := gputest.Alloc[T](b, d, 1)
+		a := General[T]{rows, columns, columns, x.Data}
+		short, long := Vector[T]{columns, 1, gputest.Upload(b, d, host)}, Vector[T]{rows, 1, gputest.Alloc[T](b, d, rows)}
+		do := func(err error) {
+			if err == nil {
+				err = s.Synchronize(b.Context())
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		run(b, "dot", func() { do(Dot(s, x, y, out)) })
+		run(b, "axpy", func() { do(Axpy(s, 0.5, x, y)) })
+		run(b, "nrm2", func() { do(Nrm2(s, x, out)) })
+		run(b, "gemv", func() { do(Gemv(s, NoTrans, 1, a, short, 0, long)) })
+		run(b, "gemvT", func() { do(Gemv(s, Trans, 1, a, long, 0, short)) })
+	})
+	x, y, out := host, append([]T(nil), host...), make([]T, rows)
+	if x, ok := any(x).([]float64); ok {
+		y, out := any(y).([]float64), any(out).([]float64)
+		g := gonum.Implementation{}
+		run(b, "gonum/dot", func() { g.Ddot(n, x, 1, y, 1) })
+		run(b, "gonum/axpy", func() { g.Daxpy(n, 0.5, x, 1, y, 1) })
+		run(b, "gonum/nrm2", func() { g.Dnrm2(n, x, 1) })
+		run(b, "gonum/gemv", func() { g.Dgemv(blas.NoTrans, rows, columns, 1, x, columns, y[:columns], 1, 0, out, 1) })
+		run(b, "gonum/gemvT", func() { g.Dgemv(blas.Trans, rows, columns, 1, x, columns, out, 1, 0, y[:columns], 1) })
+	}
+	if x, ok := any(x).([]float32); ok {
+		y, out := any(y).([]float32), any(out).([]float32)
+		g := gonum.Implementation{}
+		run(b, "gonum/dot", func() { g.Sdot(n, x, 1, y, 1) })
+		run(b, "gonum/axpy", func() { g.Saxpy(n, 0.5, x, 1, y, 1) })
+		run(b, "gonum/nrm2", func() { g.Snrm2(n, x, 1) })
+		run(b, "gonum/gemv", func() { g.Sgemv(blas.NoTrans, rows, columns, 1, x, columns, y[:columns], 1, 0, out, 1) })
+		run(b, "gonum/gemvT", func() { g.Sgemv(blas.Trans, rows, columns, 1, x, columns, out, 1, 0, y[:columns], 1) })
+	}
+}

@@ -15,6 +15,9 @@ func Axpy[T Float](s *gpu.Stream, alpha T, x, y Vector[T]) error {
 	if err := checkApart(op, x, y, true); err != nil {
 		return err
 	}
+	if isCPU(s) && x.Inc == 1 && y.Inc == 1 {
+		return wrap(op, kernels.LaunchAxpyCPU(s, gpu.Linear(divideUp(x.N, kernels.AxpyChunk)), x.N, alpha, x.Data, y.Data))
+	}
 	return wrap(op, kernels.LaunchAxpy(s, gpu.Linear(x.N), x.N, x.Inc, y.Inc, alpha, x.Data, y.Data))
 }
 

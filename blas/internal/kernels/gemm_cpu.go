@@ -9,10 +9,10 @@ const (
 	CPUTile  = 96
 	cpuDepth = 96
 
-	// The number of lines of a panel. The sums of a panel of A and one of B stay in registers.
-	panelA, panelB = 4, 2
+	// The number of lines of a panel.
+	panelA, panelB = 4, 16
 
-	cpuUnroll = 4 // elements of k that panelProduct multiplies in one step
+	cpuUnroll = 4 // elements of k that pairProduct multiplies in one step
 )
 
 // gemmCPU is gemmTile for the CPU device, with one thread per block.
@@ -46,16 +46,7 @@ func gemmCPU[T Float](t kernel.Thread, m, n, k, flags, offA, offB, offC, lda, ld
 		for i := 0; i < rows; i += panelA {
 			panel := packedA[i*cpuDepth : i*cpuDepth+steps*panelA]
 			for j := 0; j < columns; j += panelB {
-				s00, s01, s10, s11, s20, s21, s30, s31 := panelProduct(panel, packedB[j*cpuDepth:j*cpuDepth+steps*panelB])
-				to := (*[3*CPUTile + 2]T)(sums[i*CPUTile+j:])
-				to[0] += s00
-				to[1] += s01
-				to[CPUTile] += s10
-				to[CPUTile+1] += s11
-				to[2*CPUTile] += s20
-				to[2*CPUTile+1] += s21
-				to[3*CPUTile] += s30
-				to[3*CPUTile+1] += s31
+				addProduct(sums[i*CPUTile+j:], CPUTile, panel, packedB[j*cpuDepth:j*cpuDepth+steps*panelB], steps)
 			}
 		}
 	}
@@ -118,10 +109,26 @@ func padPanels[T Float](to []T, width, lines, depth int) {
 	}
 }
 
-// panelProduct returns the products of the four lines of panel a and the two lines of b.
-func panelProduct[T Float](a, b []T) (s00, s01, s10, s11, s20, s21, s30, s31 T) {
-	for p := 0; p < len(a)/(cpuUnroll*panelA); p++ {
-		x, y := (*[cpuUnroll * panelA]T)(a[p*cpuUnroll*panelA:]), (*[cpuUnroll * panelB]T)(b[p*cpuUnroll*panelB:])
+// addProductPlain adds the product of the lines of panels a and b, with steps elements of k
+// each, to panelA rows of panelB sums.
+func addProductPlain[T Float](sums []T, stride int, a, b []T, steps int) {
+	for j := 0; j < panelB; j += 2 {
+		s00, s01, s10, s11, s20, s21, s30, s31 := pairProduct(a, b[j:], steps)
+		sums[j] += s00
+		sums[j+1] += s01
+		sums[stride+j] += s10
+		sums[stride+j+1] += s11
+		sums[2*stride+j] += s20
+		sums[2*stride+j+1] += s21
+		sums[3*stride+j] += s30
+		sums[3*stride+j+1] += s31
+	}
+}
+
+// pairProduct returns the products of the four lines of panel a and the first two lines of b.
+func pairProduct[T Float](a, b []T, steps int) (s00, s01, s10, s11, s20, s21, s30, s31 T) {
+	for p := range min(steps/cpuUnroll, cpuDepth/cpuUnroll) {
+		x, y := (*[cpuUnroll * panelA]T)(a[p*cpuUnroll*panelA:]), (*[(cpuUnroll-1)*panelB + 2]T)(b[p*cpuUnroll*panelB:])
 		s00 += x[0] * y[0]
 		s01 += x[0] * y[1]
 		s10 += x[1] * y[0]
@@ -130,30 +137,30 @@ func panelProduct[T Float](a, b []T) (s00, s01, s10, s11, s20, s21, s30, s31 T) 
 		s21 += x[2] * y[1]
 		s30 += x[3] * y[0]
 		s31 += x[3] * y[1]
-		s00 += x[4] * y[2]
-		s01 += x[4] * y[3]
-		s10 += x[5] * y[2]
-		s11 += x[5] * y[3]
-		s20 += x[6] * y[2]
-		s21 += x[6] * y[3]
-		s30 += x[7] * y[2]
-		s31 += x[7] * y[3]
-		s00 += x[8] * y[4]
-		s01 += x[8] * y[5]
-		s10 += x[9] * y[4]
-		s11 += x[9] * y[5]
-		s20 += x[10] * y[4]
-		s21 += x[10] * y[5]
-		s30 += x[11] * y[4]
-		s31 += x[11] * y[5]
-		s00 += x[12] * y[6]
-		s01 += x[12] * y[7]
-		s10 += x[13] * y[6]
-		s11 += x[13] * y[7]
-		s20 += x[14] * y[6]
-		s21 += x[14] * y[7]
-		s30 += x[15] * y[6]
-		s31 += x[15] * y[7]
+		s00 += x[4] * y[panelB]
+		s01 += x[4] * y[panelB+1]
+		s10 += x[5] * y[panelB]
+		s11 += x[5] * y[panelB+1]
+		s20 += x[6] * y[panelB]
+		s21 += x[6] * y[panelB+1]
+		s30 += x[7] * y[panelB]
+		s31 += x[7] * y[panelB+1]
+		s00 += x[8] * y[2*panelB]
+		s01 += x[8] * y[2*panelB+1]
+		s10 += x[9] * y[2*panelB]
+		s11 += x[9] * y[2*panelB+1]
+		s20 += x[10] * y[2*panelB]
+		s21 += x[10] * y[2*panelB+1]
+		s30 += x[11] * y[2*panelB]
+		s31 += x[11] * y[2*panelB+1]
+		s00 += x[12] * y[3*panelB]
+		s01 += x[12] * y[3*panelB+1]
+		s10 += x[13] * y[3*panelB]
+		s11 += x[13] * y[3*panelB+1]
+		s20 += x[14] * y[3*panelB]
+		s21 += x[14] * y[3*panelB+1]
+		s30 += x[15] * y[3*panelB]
+		s31 += x[15] * y[3*panelB+1]
 	}
 	return
 }

@@ -149,12 +149,11 @@ func gemvRowsCPU[T Float](t kernel.Thread, rows, columns, part, lda, incTo int, 
 	}
 }
 
-// dotsOf returns the products of a and b with x. All have the same length.
-func dotsOf[T Float](a, b, x []T) (T, T) {
+// dotsOfPlain returns the products of a and b with x. All have the same length.
+func dotsOfPlain[T Float](a, b, x []T) (T, T) {
 	var s0, s1, s2, s3, u0, u1, u2, u3 T
-	i := 0
-	for ; i+8 <= len(x); i += 8 {
-		a, b, x := (*[8]T)(a[i:]), (*[8]T)(b[i:]), (*[8]T)(x[i:])
+	for i := range len(x) / 8 {
+		a, b, x := (*[8]T)(a[i*8:]), (*[8]T)(b[i*8:]), (*[8]T)(x[i*8:])
 		s0 += a[0] * x[0]
 		u0 += b[0] * x[0]
 		s1 += a[1] * x[1]
@@ -172,7 +171,8 @@ func dotsOf[T Float](a, b, x []T) (T, T) {
 		s3 += a[7] * x[7]
 		u3 += b[7] * x[7]
 	}
-	for ; i < len(x); i++ {
+	for i := range len(x) % 8 {
+		i += len(x) / 8 * 8
 		s0 += a[i] * x[i]
 		u0 += b[i] * x[i]
 	}
@@ -208,8 +208,8 @@ func gemvColumnsCPU[T Float](t kernel.Thread, rows, columns, part, lda, incX, in
 	}
 }
 
-// addRows adds a multiple of each row to the sums. All have the same length.
-func addRows[T Float](sums, a, b, c, d []T, fa, fb, fc, fd T) {
+// addRowsPlain adds a multiple of each row to the sums. All have the same length.
+func addRowsPlain[T Float](sums, a, b, c, d []T, fa, fb, fc, fd T) {
 	a, b, c, d = a[:len(sums)], b[:len(sums)], c[:len(sums)], d[:len(sums)]
 	for j, v := range sums {
 		sums[j] = v + (fa*a[j] + fb*b[j]) + (fc*c[j] + fd*d[j])

@@ -277,12 +277,11 @@ func dotCPU[T Float](t kernel.Thread, n, chunk, incX, incY int, x, y, partial []
 	partial[t.BlockIdx.X] = sum
 }
 
-// dotOf returns the sum of the products of slices of the same length.
-func dotOf[T Float](x, y []T) T {
+// dotOfPlain returns the sum of the products of slices of the same length.
+func dotOfPlain[T Float](x, y []T) T {
 	var s0, s1, s2, s3 T
-	i := 0
-	for ; i+8 <= len(x); i += 8 {
-		x, y := (*[8]T)(x[i:]), (*[8]T)(y[i:])
+	for i := range len(x) / 8 {
+		x, y := (*[8]T)(x[i*8:]), (*[8]T)(y[i*8:])
 		s0 += x[0] * y[0]
 		s1 += x[1] * y[1]
 		s2 += x[2] * y[2]
@@ -292,7 +291,8 @@ func dotOf[T Float](x, y []T) T {
 		s2 += x[6] * y[6]
 		s3 += x[7] * y[7]
 	}
-	for ; i < len(x); i++ {
+	for i := range len(x) % 8 {
+		i += len(x) / 8 * 8
 		s0 += x[i] * y[i]
 	}
 	return (s0 + s1) + (s2 + s3)
@@ -322,11 +322,36 @@ func asumCPU[T Float](t kernel.Thread, n, chunk, inc int, x, partial []T) {
 //quern:kernel block=1 instantiate=float32,float64
 func squaresCPU[T Float](t kernel.Thread, n, chunk, inc int, x []T, partial []Squares) {
 	from, to := chunkOf(t, n, chunk)
+	if inc == 1 {
+		// This is right unless there are very large or small numbers.
+		if s := sumOfSquares(x[from:to]); s > 0x1p-900 && s < 0x1p1000 {
+			partial[t.BlockIdx.X] = Squares{Medium: s}
+			return
+		}
+	}
 	var sum Squares
 	for i := from; i < to; i++ {
 		sum.add(float64(x[place(i, n, inc)]))
 	}
 	partial[t.BlockIdx.X] = sum
+}
+
+// sumOfSquares adds up the squares in float64.
+func sumOfSquares[T Float](x []T) float64 {
+	var s0, s1, s2, s3 float64
+	for i := range len(x) / 4 {
+		x := (*[4]T)(x[i*4:])
+		a, b, c, d := float64(x[0]), float64(x[1]), float64(x[2]), float64(x[3])
+		s0 += a * a
+		s1 += b * b
+		s2 += c * c
+		s3 += d * d
+	}
+	for i := range len(x) % 4 {
+		a := float64(x[len(x)/4*4+i])
+		s0 += a * a
+	}
+	return (s0 + s1) + (s2 + s3)
 }
 
 // largestCPU is largest for the CPU device.

@@ -64,3 +64,23 @@ func rot[T Float](t kernel.Thread, n, incX, incY int, c, s T, x, y []T) {
 		x[at], y[to] = c*u+s*v, c*v-s*u
 	}
 }
+
+// AxpyChunk is the number of elements of a block of axpyCPU.
+const AxpyChunk = 16384
+
+// axpyCPU is axpy for the CPU device and increments of 1, with one thread per block.
+//
+//quern:kernel block=1 instantiate=float32,float64
+func axpyCPU[T Float](t kernel.Thread, n int, alpha T, x, y []T) {
+	from := t.BlockIdx.X * AxpyChunk
+	to := min(from+AxpyChunk, n)
+	addMultiple(y[from:to], x[from:to], alpha)
+}
+
+// addMultiplePlain computes y += f*x for slices of the same length.
+func addMultiplePlain[T Float](y, x []T, f T) {
+	x = x[:len(y)]
+	for i, v := range x {
+		y[i] += f * v
+	}
+}
