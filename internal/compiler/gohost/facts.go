@@ -7,13 +7,14 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// level says how often a value must be computed: once per launch, per block, per row of
-// threads along X, or per thread.
+// level says how often a value must be computed: once per launch, per block, each time
+// that the block runs a region, per row of threads along X, or per thread.
 type level uint8
 
 const (
 	perLaunch level = iota
 	perBlock
+	perRegion
 	perRow
 	perThread
 	varying // may differ between evaluations
@@ -257,7 +258,7 @@ func (f *facts) placeLevel(p ir.Place) level {
 		if l := f.local(p.Var); l < varying || !f.once[p.Var] {
 			return l
 		}
-		return perRow
+		return perRegion
 	case *ir.FieldPlace:
 		return f.placeLevel(p.X)
 	case *ir.IndexPlace:
