@@ -382,6 +382,9 @@ func (e *emitter) window(p ir.Place) string {
 			e.requireRow(p.X)
 			return e.sideBySide(e.base(p.X), length, p.Index)
 		}
+		if e.facts.inRow(p, w.full) {
+			return "" // the Go compiler knows as much
+		}
 		if outer, ok := p.X.(*ir.IndexPlace); ok && !inRange(outer) {
 			return e.elementOfRow(outer, p)
 		}
@@ -389,6 +392,29 @@ func (e *emitter) window(p ir.Place) string {
 		return e.element(e.base(p.X), length, p.Type(), p.Index)
 	}
 	return ""
+}
+
+// inRow reports whether an array of fixed place has an element for each of n threads.
+func (f *facts) inRow(p *ir.IndexPlace, n int64) bool {
+	offset, _ := f.offset(p.Index)
+	c, ok := constant(offset)
+	if !ok || c.Int64() < 0 || c.Int64()+n > p.X.Type().Len {
+		return false
+	}
+	for x := p.X; ; {
+		switch q := x.(type) {
+		case *ir.FieldPlace:
+			x = q.X
+			continue
+		case *ir.IndexPlace:
+			if !inRange(q) {
+				return false
+			}
+			x = q.X
+			continue
+		}
+		return true
+	}
 }
 
 // limit returns how many threads of the row run.

@@ -120,7 +120,7 @@ func (e *emitter) region(g *region) {
 // maxShort is the size of the work of a row, in threads times nodes, up to which a
 // function runs all rows of the block, because a call per row would take a large part of
 // the time.
-const maxShort = 2000
+const maxShort = 5000
 
 // isShort reports whether the rows of a block do little work.
 func (e *emitter) isShort(list []item) bool {

@@ -90,7 +90,7 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 				}
 			}
 		}
-		if s.ranged(open, t) && s.onlyJumpsAtEnd(list[:i]) {
+		if len(list) > 1 && s.ranged(open, t) && s.onlyJumpsAtEnd(list[:i]) {
 			end()
 			open, s.found = []ir.Stmt{t}, true
 			end()
@@ -107,7 +107,7 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 func (s *rowSplitter) ranged(open []ir.Stmt, t ir.Stmt) bool {
 	f := s.facts
 	c, ok := t.(*ir.If)
-	if !ok || len(c.Else) > 0 || len(open) == 0 || f.level(c.Cond) != perThread || !f.isRange(c.Cond) || !s.gains(c.Then) {
+	if !ok || len(c.Else) > 0 || !s.gains(c.Then) || slices.ContainsFunc(f.conjunction(c.Cond, false), func(x ir.Expr) bool { return !f.isGuard(x) }) {
 		return false
 	}
 	u := uses(t)
