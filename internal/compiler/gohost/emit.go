@@ -572,8 +572,14 @@ func (e *emitter) scratch(v *ir.Local) string {
 
 type scratchOf struct{ v *ir.Local }
 
-// inPlace reports whether a variable is used where it is stored and not copied: it is
-// large, or a pointer to it exists.
+// inPlace reports whether a variable is used where it is stored and not copied: it does
+// not fit in registers, or a pointer to it exists.
 func (e *emitter) inPlace(v *ir.Local) bool {
-	return v.Type.IsAggregate() || e.facts.addressed[v]
+	return v.Type.IsAggregate() && !isSmallStruct(v.Type) || e.facts.addressed[v]
+}
+
+// isSmallStruct reports whether the Go compiler keeps variables of a type in registers.
+func isSmallStruct(t *ir.Type) bool {
+	isAggregate := func(f ir.Field) bool { return !f.Type.IsScalar() }
+	return t.Kind == ir.Struct && len(t.Fields) <= 4 && !slices.ContainsFunc(t.Fields, isAggregate)
 }

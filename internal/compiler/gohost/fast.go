@@ -345,8 +345,8 @@ func (f *facts) ofRow(p ir.Place) bool {
 	case *ir.SharedPlace:
 		return p.Var.Type.Kind != ir.Slice
 	case *ir.DerefPlace:
-		v, ok := ir.Variable(p.Ptr)
-		return ok && f.shared[v] != nil
+		to := f.pointee(p)
+		return to != nil && f.ofRow(to) && f.addressLevel(to) <= perRow
 	case *ir.FieldPlace:
 		return f.ofRow(p.X)
 	case *ir.IndexPlace:
@@ -385,7 +385,7 @@ func (e *emitter) window(p ir.Place) string {
 		if e.facts.inRow(p, w.full) {
 			return "" // the Go compiler knows as much
 		}
-		if outer, ok := p.X.(*ir.IndexPlace); ok && !inRange(outer) {
+		if outer, ok := p.X.(*ir.IndexPlace); ok && !e.facts.inRange(outer) {
 			return e.elementOfRow(outer, p)
 		}
 		e.requireRow(p.X)
@@ -407,7 +407,7 @@ func (f *facts) inRow(p *ir.IndexPlace, n int64) bool {
 			x = q.X
 			continue
 		case *ir.IndexPlace:
-			if !inRange(q) {
+			if i, ok := constant(q.Index); !ok || i.Bits >= uint64(q.X.Type().Len) {
 				return false
 			}
 			x = q.X
@@ -569,7 +569,7 @@ func (e *emitter) requireRow(p ir.Place) {
 		e.requireRow(p.X)
 	case *ir.IndexPlace:
 		e.requireRow(p.X)
-		if inRange(p) {
+		if e.facts.inRange(p) {
 			return
 		}
 		e.notNegative(p.Index, e.windows)
