@@ -101,7 +101,7 @@ func blocked[T Float](e *Entries[T], block int) (start, index []int32, value []T
 // mulBSR computes a row with each thread, so the threads of a block row read neighboring
 // rows of the same blocks.
 //
-//quern:kernel instantiate=float32,float64 specialise=block:2,3,4
+//quern:kernel instantiate=float32,float64
 func mulBSR[T Float](t kernel.Thread, block int, alpha, beta T, start, index []int32, value, x, y []T) {
 	row := t.Global()
 	if row >= len(y) {

@@ -13,7 +13,7 @@ import (
 
 func testFormats[T sparse.Float](t *testing.T, dev *gpu.Device) {
 	s := dev.DefaultStream()
-	for name, e := range structures[T]() {
+	for name, e := range structures[T](dev) {
 		if len(e.Value) > 3500 {
 			continue
 		}
