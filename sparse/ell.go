@@ -128,8 +128,8 @@ func checkVectors[T Float](op string, rows, cols int, x, y *gpu.Buffer[T]) error
 		return invalid(op, "x", "has %d elements, but a has %d columns", x.Len(), cols)
 	case y == nil || y.Len() != rows:
 		return invalid(op, "y", "has %d elements, but a has %d rows", y.Len(), rows)
-	case x == y:
-		return invalid(op, "y", "is x; the result needs a buffer of its own")
+	case overlap(x, y):
+		return invalid(op, "y", "overlaps x; the result needs memory of its own")
 	}
 	return nil
 }
