@@ -13,7 +13,7 @@ import "quern.dev/kernel"
 
 // host computes complex transforms. An inverse one has Sign -1.
 //
-//quern:kernel instantiate=float32,float64
+//quern:kernel only=cpu instantiate=float32,float64
 func host[T kernel.Float](t kernel.Thread, p pass, tiles int, tables, scratch, in, out []kernel.Vec2[T]) {
 	own := hostScratch(t, p, int(p.N), scratch)
 	for i := t.BlockIdx.X; i < tiles; i += t.GridDim.X {
@@ -23,7 +23,7 @@ func host[T kernel.Float](t kernel.Thread, p pass, tiles int, tables, scratch, i
 
 // hostForward computes forward transforms of real numbers; see realRead and realSplit.
 //
-//quern:kernel instantiate=float32,float64
+//quern:kernel only=cpu instantiate=float32,float64
 func hostForward[T kernel.Float](t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables, scratch []kernel.Vec2[T], in []T, out []kernel.Vec2[T]) {
 	own := hostScratch(t, p, int(p.N), scratch)
 	for i := t.BlockIdx.X; i < tiles; i += t.GridDim.X {
@@ -33,7 +33,7 @@ func hostForward[T kernel.Float](t kernel.Thread, p pass, tiles int, pairs bool,
 
 // hostInverse computes inverse transforms to real numbers; see realMerge and realWrite.
 //
-//quern:kernel instantiate=float32,float64
+//quern:kernel only=cpu instantiate=float32,float64
 func hostInverse[T kernel.Float](t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables, scratch, in []kernel.Vec2[T], out []T) {
 	own := hostScratch(t, p, int(p.N), scratch)
 	for i := t.BlockIdx.X; i < tiles; i += t.GridDim.X {
@@ -44,7 +44,7 @@ func hostInverse[T kernel.Float](t kernel.Thread, p pass, tiles int, pairs bool,
 // hostChirp computes transforms as convolutions with a chirp; see chirpRead. forward and
 // backward are the steps of the convolution's transforms.
 //
-//quern:kernel instantiate=float32,float64
+//quern:kernel only=cpu instantiate=float32,float64
 func hostChirp[T kernel.Float](t kernel.Thread, p pass, tiles int, c chirps, forward, backward pass, tables, scratch, in, out []kernel.Vec2[T]) {
 	own := hostScratch(t, p, c.Lines.Points, scratch)
 	for i := t.BlockIdx.X; i < tiles; i += t.GridDim.X {

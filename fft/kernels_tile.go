@@ -11,7 +11,7 @@ import "quern.dev/kernel"
 // The block has Tile rows of threads. The steps go back and forth between the two halves of
 // the dynamic shared memory (Stockham), so the result is in order.
 //
-//quern:kernel unchecked instantiate=float32,float64
+//quern:kernel unchecked only=gpu instantiate=float32,float64
 func tile[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel.Vec2[T]) {
 	shared := kernel.Dynamic[kernel.Vec2[T]](t)
 	first, readAt, writeAt, twist := place(p, t.BlockIdx.X)
