@@ -523,18 +523,34 @@ func registersRadices(n int) []int {
 	return r
 }
 
-// tileRadices returns the steps of kernel tile.
+// tileRadices returns the steps of kernel tile: as few as possible, and then with the
+// smallest sum.
 func tileRadices(n int) []int {
-	twos := bits.TrailingZeros(uint(n))
-	r := oddRadices(n >> twos)
-	for twos > 0 {
-		step := min(twos, 4)
-		if twos == 5 {
-			step = 3
+	found := map[int][]int{1: nil}
+	sum := func(r []int) (s int) {
+		for _, x := range r {
+			s += x
 		}
-		r, twos = append(r, 1<<step), twos-step
+		return s
 	}
-	return r
+	var search func(n int) []int
+	search = func(n int) []int {
+		best, ok := found[n]
+		if ok {
+			return best
+		}
+		for _, r := range []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16} {
+			if n%r != 0 {
+				continue
+			}
+			if rest := search(n / r); best == nil || len(rest)+1 < len(best) || len(rest)+1 == len(best) && sum(rest)+r < sum(best) {
+				best = append([]int{r}, rest...)
+			}
+		}
+		found[n] = best
+		return best
+	}
+	return search(n)
 }
 
 // hostRadices returns the steps of kernel host: as few as possible with radices 8 and 4.
