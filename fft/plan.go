@@ -221,6 +221,12 @@ func (e *engine[T]) run(s *gpu.Stream, which int, a arguments[T], work []*gpu.Wo
 			err = e.registers(s, l, from, to)
 		case hostKernel:
 			err = LaunchHost(s, l.grid, l.pass, l.tiles, e.tables, host, from, to)
+		case hostForwardKernel:
+			err = LaunchHostForward(s, l.grid, l.pass, l.tiles, l.pairs, l.roots, e.tables, host, a.realIn, to)
+		case hostInverseKernel:
+			err = LaunchHostInverse(s, l.grid, l.pass, l.tiles, l.pairs, l.roots, e.tables, host, from, a.realOut)
+		case hostChirpKernel:
+			err = LaunchHostChirp(s, l.grid, l.pass, l.tiles, l.chirps, l.forward, l.backward, e.tables, host, from, to)
 		case chirpReadKernel:
 			err = LaunchChirpRead(s, l.grid, l.pass, l.chirps, e.tables, from, to)
 		case chirpMultiplyKernel:

@@ -66,7 +66,7 @@ func sq(v complex128) float64 { return real(v)*real(v) + imag(v)*imag(v) }
 
 // bound is the documented error of n points.
 func bound[C fft.Complex](n int) float64 {
-	epsilon := 1e-7
+	epsilon := 5e-8
 	if _, ok := any(C(0)).(complex128); ok {
 		epsilon = 4e-16
 	}
