@@ -63,8 +63,8 @@ type Volume[T Pixel] struct {
 // Limits of the sides, which keep the grids of all kernels within what devices can launch.
 const (
 	mostWidth = 1 << 20
-	mostRows  = 1 << 18
-	mostDepth = 1 << 15
+	mostRows  = 1<<16 - 1
+	mostDepth = 1<<16 - 1
 )
 
 // shape is the checked form of a Volume, with all strides.
@@ -184,3 +184,6 @@ func ceil(a, b int) int { return (a + b - 1) / b }
 func blocks2(w, h, d int) gpu.Grid {
 	return gpu.Blocks(gpu.Dim3{X: ceil(w, 32), Y: ceil(h, 8), Z: d}, gpu.Dim3{X: 32, Y: 8})
 }
+
+// as returns a buffer whose type is known to be U.
+func as[U, T Pixel](b *gpu.Buffer[T]) *gpu.Buffer[U] { return any(b).(*gpu.Buffer[U]) }

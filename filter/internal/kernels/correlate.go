@@ -284,9 +284,11 @@ func correlateLines[Out, In kernel.Number](t kernel.Thread, mode int, value floa
 				line := weights[(kz*kh+ky)*kw:][:kw]
 				if zz < 0 || yy < 0 {
 					total := float32(0)
+					//quern:nounroll
 					for _, wt := range line {
 						total += wt
 					}
+					//quern:nounroll
 					for i := range acc {
 						acc[i] += total * value
 					}
@@ -297,11 +299,13 @@ func correlateLines[Out, In kernel.Number](t kernel.Thread, mode int, value floa
 					first := e0 + (kx-cx)*c
 					if first >= 0 && first+n <= len(row) {
 						in := row[first:][:len(acc)]
+						//quern:nounroll
 						for i := range acc {
 							acc[i] += wt * float32(in[i])
 						}
 						continue
 					}
+					//quern:nounroll
 					for i := range acc {
 						e := first + i
 						if e < 0 || e >= len(row) {
@@ -319,6 +323,7 @@ func correlateLines[Out, In kernel.Number](t kernel.Thread, mode int, value floa
 			}
 		}
 		out := dst[z*dstPlane+y*dstStride+e0:][:n]
+		//quern:nounroll
 		for i, v := range acc {
 			out[i] = round[Out](v)
 		}

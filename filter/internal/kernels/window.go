@@ -41,8 +41,8 @@ func neutral[T kernel.Number](op int) T {
 
 func highest[T kernel.Number]() T {
 	if T(1)/2 != 0 {
-		inf := float32(1e38) * 10
-		return T(inf)
+		big := float32(3e38)
+		return T(big * big)
 	}
 	var zero T
 	return zero - 1
@@ -50,8 +50,8 @@ func highest[T kernel.Number]() T {
 
 func lowest[T kernel.Number]() T {
 	if T(1)/2 != 0 {
-		inf := float32(1e38) * 10
-		return T(-inf)
+		big := float32(3e38)
+		return T(-big * big)
 	}
 	return 0
 }
@@ -101,7 +101,7 @@ func windowRows[Acc, In kernel.Number](t kernel.Thread, op, mode int, value In, 
 			}
 		}
 		for d := 1; d < lanes; d *= 2 {
-			u := kernel.ShuffleUp(t, v, uint32(d*c))
+			u := kernel.ShuffleUp(t, v, d*c)
 			if pixel >= d && left >= d {
 				v = combine(op, u, v)
 			}
@@ -128,7 +128,7 @@ func windowRows[Acc, In kernel.Number](t kernel.Thread, op, mode int, value In, 
 			}
 		}
 		for d := 1; d < lanes; d *= 2 {
-			u := kernel.ShuffleUp(t, v, uint32(d*c))
+			u := kernel.ShuffleUp(t, v, d*c)
 			if pixel >= d && before >= d {
 				v = combine(op, u, v)
 			}
@@ -237,74 +237,74 @@ func windowColumnsCPU[Out, Acc, In kernel.Number](t kernel.Thread, op, mode int,
 	begin := t.BlockIdx.Y * width
 	end := min(begin+width, n)
 	for o := t.BlockIdx.Z; o < outer; o += t.GridDim.Z {
-		for k := range v {
-			v[k] = neutral[Acc](op)
-		}
-		for i := begin + width - 1; i >= begin; i-- {
-			if at := inside(mode, i-center, n); at >= 0 {
-				in := src[o*srcOuter+at*srcStep+e:][:len(v)]
-				switch op {
-				case Sum:
-					for k := range v {
-						v[k] += Acc(in[k])
-					}
-				case Min:
-					for k := range v {
-						v[k] = min(v[k], Acc(in[k]))
-					}
-				default:
-					for k := range v {
-						v[k] = max(v[k], Acc(in[k]))
-					}
-				}
-			} else {
+		// step < width: backward, which ends with the segment's first row; then forward.
+		for step := 0; step < 2*width; step++ {
+			i := begin + width - 1 - step
+			reads := i
+			if step >= width {
+				i = begin + step - width
+				reads = i + width - 1
+			}
+			if step == 0 || step == width {
+				//quern:nounroll
 				for k := range v {
-					v[k] = combine(op, Acc(value), v[k])
+					v[k] = neutral[Acc](op)
 				}
 			}
-			if i < end {
-				copy(partial[o*partialOuter+i*partialStep+e:][:len(v)], v)
-			}
-		}
-		for k := range v {
-			v[k] = neutral[Acc](op)
-		}
-		for i := begin; i < end; i++ {
-			if i > begin {
-				if at := inside(mode, i+width-1-center, n); at >= 0 {
-					in := src[o*srcOuter+at*srcStep+e:][:len(v)]
-					switch op {
-					case Sum:
-						for k := range v {
-							v[k] += Acc(in[k])
-						}
-					case Min:
-						for k := range v {
-							v[k] = min(v[k], Acc(in[k]))
-						}
-					default:
-						for k := range v {
-							v[k] = max(v[k], Acc(in[k]))
-						}
-					}
-				} else {
-					for k := range v {
-						v[k] = combine(op, v[k], Acc(value))
-					}
+			if step != width { // forward, the first window ends with its segment
+				at := inside(mode, reads-center, n)
+				in := src[:0]
+				if at >= 0 {
+					in = src[o*srcOuter+at*srcStep+e:][:len(v)]
 				}
+				addLine(op, v, in, value)
+			}
+			if i >= end {
+				continue
 			}
 			part := partial[o*partialOuter+i*partialStep+e:][:len(v)]
+			if step < width {
+				copy(part, v)
+				continue
+			}
 			out := dst[o*dstOuter+i*dstStep+e:][:len(v)]
-			switch {
-			case divisor > 0:
+			if divisor > 0 {
+				//quern:nounroll
 				for k, u := range part {
 					out[k] = mean[Out](u+v[k], divisor)
 				}
-			default:
+			} else {
+				//quern:nounroll
 				for k, u := range part {
 					out[k] = Out(combine(op, u, v[k]))
 				}
 			}
+		}
+	}
+}
+
+// addLine combines each element of v with that of in, or with value if in is empty.
+func addLine[Acc, In kernel.Number](op int, v []Acc, in []In, value In) {
+	switch {
+	case len(in) == 0:
+		//quern:nounroll
+		for k := range v {
+			v[k] = combine(op, Acc(value), v[k])
+		}
+	case op == Sum:
+		//quern:nounroll
+		for k, u := range in {
+			v[k] += Acc(u)
+		}
+	case op == Min:
+		//quern:nounroll
+		for k, u := range in {
+			v[k] = min(v[k], Acc(u))
+		}
+	default:
+		//quern:nounroll
+		for k, u := range in {
+			v[k] = max(v[k], Acc(u))
 		}
 	}
 }
@@ -337,4 +337,19 @@ func maskedExtreme[T kernel.Number](t kernel.Thread, op, mode int, value T, mw, 
 		}
 	}
 	dst[y*dstStride+e] = v
+}
+
+// subtract writes a - b. Differences of integers below 0 become 0.
+//
+//quern:kernel block=32x8 instantiate=uint8,uint16,float32
+func subtract[T kernel.Number](t kernel.Thread, row, h, aStride, bStride, dstStride int, a, b, dst []T) {
+	e, y := t.Global2()
+	if e >= row || y >= h {
+		return
+	}
+	u, v := a[y*aStride+e], b[y*bStride+e]
+	if T(1)/2 == 0 {
+		v = min(u, v)
+	}
+	dst[y*dstStride+e] = u - v
 }
