@@ -1,9 +1,9 @@
 package filter
 
 import (
+	"flag"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"quern.dev/gpu"
@@ -169,8 +169,8 @@ func matches[T Pixel](t testing.TB, name string, got picture[T], want []float64,
 	}
 }
 
+var all = flag.Bool("all", false, "run every case on the simulator")
+
 // thin reports whether a test skips its n-th case on this device: the simulator runs one in
-// eight, unless QUERN_TEST_LONG is set.
-func thin(dev *gpu.Device, n int) bool {
-	return dev.Backend() == gpu.Simulator && n%8 != 0 && os.Getenv("QUERN_TEST_LONG") == ""
-}
+// eight, unless the flag -all is given.
+func thin(dev *gpu.Device, n int) bool { return dev.Backend() == gpu.Sim && n%8 != 0 && !*all }
