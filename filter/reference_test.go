@@ -31,7 +31,6 @@ func noise[T Pixel](w, h, d, c int) picture[T] {
 	return p
 }
 
-
 func (p picture[T]) get(x, y, z, c int) float64 {
 	return float64(p.at[((z*p.h+y)*p.w+x)*p.c+c])
 }
