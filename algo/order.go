@@ -30,7 +30,8 @@ type Less[T any] struct {
 type LessKernels struct {
 	SortTiles, SortPairTiles, MergePaths, MergeTiles, MergePairTiles *gpu.Kernel
 	SortParts, SortPairParts, MergeParts, MergePairParts             *gpu.Kernel
-	Bounds, Unsorted                                                 *gpu.Kernel
+	SetPaths, SetTiles, SetParts                                     *gpu.Kernel
+	Bounds, Unsorted, Extremes, ExtremeParts                         *gpu.Kernel
 }
 
 // check returns an error if the order was not made by quern gen for type T.
@@ -44,14 +45,25 @@ func (o *Less[T]) check(op string) error {
 // Ascending returns the order of numbers from low to high. Floating-point -0 and 0 are equal.
 // All NaNs are equal and come after all numbers.
 func Ascending[T Number]() Less[T] {
-	return Less[T]{Kernels: OpOrdered[T](0).Kernels, Bind: bindAscending, least: bindAscendingNaN}
+	order := Less[T]{Kernels: OpOrdered[T](0).Kernels, Bind: bindAscending}
+	if isFloat[T]() {
+		order.least = bindAscendingNaN
+	}
+	return order
 }
 
 // Descending returns the order of numbers from high to low. Floating-point -0 and 0 are equal.
 // All NaNs are equal and come after all numbers.
 func Descending[T Number]() Less[T] {
-	return Less[T]{Kernels: OpOrdered[T](0).Kernels, Bind: bindDescending, least: bindDescendingNaN}
+	order := Less[T]{Kernels: OpOrdered[T](0).Kernels, Bind: bindDescending}
+	if isFloat[T]() {
+		order.least = bindDescendingNaN
+	}
+	return order
 }
+
+// isFloat reports whether T is a floating-point type.
+func isFloat[T Number]() bool { return T(1)/2 != 0 }
 
 func bindAscending(l *gpu.Launch)     { gpu.Arg[uint32](l, 0) }
 func bindDescending(l *gpu.Launch)    { gpu.Arg[uint32](l, descending) }
@@ -89,8 +101,8 @@ func SortBy[T any](s *gpu.Stream, order Less[T], keys *gpu.Buffer[T], work ...*g
 	if err := order.check(name); err != nil {
 		return err
 	}
-	if keys == nil {
-		return invalid(name, "keys", "the buffer is nil")
+	if err := present(name, "keys", keys); err != nil {
+		return err
 	}
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {
@@ -111,8 +123,8 @@ func SortPairsBy[K, V any](s *gpu.Stream, order Less[K], keys *gpu.Buffer[K], va
 	if err := order.check(name); err != nil {
 		return err
 	}
-	if keys == nil {
-		return invalid(name, "keys", "the buffer is nil")
+	if err := present(name, "keys", keys); err != nil {
+		return err
 	}
 	n := keys.Len()
 	if err := length(name, "values", values, n); err != nil {
@@ -313,11 +325,11 @@ func Merge[T any](s *gpu.Stream, order Less[T], dst, a, b *gpu.Buffer[T], work .
 	if err := order.check(name); err != nil {
 		return err
 	}
-	if a == nil {
-		return invalid(name, "a", "the buffer is nil")
+	if err := present(name, "a", a); err != nil {
+		return err
 	}
-	if b == nil {
-		return invalid(name, "b", "the buffer is nil")
+	if err := present(name, "b", b); err != nil {
+		return err
 	}
 	n := a.Len() + b.Len()
 	if err := length(name, "dst", dst, n); err != nil {

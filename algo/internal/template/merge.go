@@ -376,18 +376,28 @@ func sortPart[T any](t kernel.Thread, less func(a, b T) bool, pairs bool, part i
 	}
 }
 
+// polled is how many elements a loop handles before the kernel checks whether it shall end.
+const polled = 1 << 12
+
 // insertionSort sorts up to shortRun elements, first to end-1 of a, into b, which may be a.
 func insertionSort[T any](less func(a, b T) bool, pairs bool, first, end int, a, b []T, place func(to, from int)) {
 	var from [shortRun]int32
 	x, y := a[first:end], b[first:end]
-	for i := range x {
+	for i := range shortRun {
+		if i >= len(x) {
+			break
+		}
 		v := x[i]
 		j := i
-		for ; j > 0 && less(v, y[j-1]); j-- {
+		for range shortRun - 1 {
+			if j == 0 || !less(v, y[j-1]) {
+				break
+			}
 			y[j] = y[j-1]
 			if pairs {
 				from[j] = from[j-1]
 			}
+			j--
 		}
 		y[j] = v
 		if pairs {
@@ -404,28 +414,19 @@ func insertionSort[T any](less func(a, b T) bool, pairs bool, first, end int, a,
 // mergeRuns merges a[i:m] and b[j:n] to out[at:end], as far as that goes. It calls move for each
 // element.
 func mergeRuns[T any](less func(a, b T) bool, i, m, j, n, at, end int, a, b, out []T, move func(to, from int)) {
-	if i < m && j < n && at < end {
-		x, y := a[i], b[j]
-		for {
-			if less(y, x) {
+	// Neither list ends before steps elements are merged.
+	for steps := min(m-i, n-j, end-at); steps > 0; steps = min(m-i, n-j, end-at) {
+		for range min(steps, polled) {
+			if x, y := a[i], b[j]; less(y, x) {
 				out[at] = y
 				move(at, j)
-				at++
 				j++
-				if j >= n || at >= end {
-					break
-				}
-				y = b[j]
 			} else {
 				out[at] = x
 				move(at, i)
-				at++
 				i++
-				if i >= m || at >= end {
-					break
-				}
-				x = a[i]
 			}
+			at++
 		}
 	}
 	for ; i < m && at < end; i++ {
@@ -493,13 +494,7 @@ func Bounds[T any](t kernel.Thread, less func(a, b T) bool, upper bool, sorted, 
 //quern:template Less
 //quern:unchecked
 func Unsorted[T any](t kernel.Thread, less func(a, b T) bool, x []T, sorted []uint32) {
-	found := false
-	for i := t.Global() + 1; i < len(x); i += t.Stride() {
-		if less(x[i], x[i-1]) {
-			found = true
-		}
-	}
-	if found {
+	if i := t.Global() + 1; i < len(x) && less(x[i], x[i-1]) {
 		kernel.StoreRelaxed(&sorted[0], 0)
 	}
 }
