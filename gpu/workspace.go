@@ -106,6 +106,8 @@ type Scratch struct {
 	err    error
 
 	buffers []*Buffer[byte] // of the pool
+	views   []*Buffer[byte] // reused
+	viewed  int             // views in use
 }
 
 var scratches = sync.Pool{New: func() any { return new(Scratch) }}
@@ -193,6 +195,21 @@ func (c *Scratch) take(size int64, n int, call uintptr) *Buffer[byte] {
 	}
 }
 
+// ViewAs returns the elements of b as elements of type To, like [Reinterpret]. The result is valid
+// until c is closed.
+func ViewAs[To, From any](c *Scratch, b *Buffer[From]) *Buffer[To] {
+	if b == nil {
+		return nil
+	}
+	if c.viewed == len(c.views) {
+		c.views = append(c.views, new(Buffer[byte]))
+	}
+	v := (*Buffer[To])(unsafe.Pointer(c.views[c.viewed])) // as in Acquire
+	c.viewed++
+	reinterpret(v, b)
+	return v
+}
+
 // misalignment returns how many bytes at the start of the workspace are not used because
 // its memory is a part of a buffer that begins anywhere.
 func (c *Scratch) misalignment() int64 {
@@ -243,7 +260,10 @@ func (c *Scratch) Close() error {
 		c.work.end(c.size)
 	}
 	clear(c.buffers)
-	*c = Scratch{buffers: c.buffers[:0]}
+	for _, v := range c.views[:c.viewed] {
+		v.mem, v.err = nil, nil
+	}
+	*c = Scratch{buffers: c.buffers[:0], views: c.views}
 	scratches.Put(c)
 	return errors.Join(errs...)
 }
@@ -269,3 +289,6 @@ func (g *Graph) retain(nodes []*Node) {
 	defer g.mu.Unlock()
 	g.runs = append(g.runs, nodes...)
 }
+
+// Measuring reports whether the workspace only measures, so that nothing is to be done.
+func (c *Scratch) Measuring() bool { return c.work != nil && c.work.measuring }
