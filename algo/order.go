@@ -2,7 +2,6 @@ package algo
 
 import (
 	"math"
-	"unsafe"
 
 	"quern.dev/algo/internal/template"
 	"quern.dev/gpu"
@@ -30,7 +29,6 @@ type Less[T any] struct {
 type LessKernels struct {
 	SortTiles, SortPairTiles, MergePaths, MergeTiles, MergePairTiles *gpu.Kernel
 	SortParts, SortPairParts, MergeParts, MergePairParts             *gpu.Kernel
-	SetPaths, SetTiles, SetParts                                     *gpu.Kernel
 	Bounds, Unsorted, Extremes, ExtremeParts                         *gpu.Kernel
 }
 
@@ -148,7 +146,7 @@ func SortPairsBy[K, V any](s *gpu.Stream, order Less[K], keys *gpu.Buffer[K], va
 		err = gpu.Copy(s, copied, values)
 	}
 	if err == nil {
-		err = moveByIndex(s, tmp, m.index, copied, values)
+		err = gatherElements(s, tmp, values, copied, m.index)
 	}
 	return failed(name, err)
 }
@@ -190,20 +188,18 @@ const hostPart = 1 << 13
 
 // mergeTile returns the number of elements of a tile of the merging kernels.
 func mergeTile[T any]() int {
-	var v T
-	return template.Threads * template.SortItems(int(unsafe.Sizeof(v)))
+	return template.Threads * template.SortItems(sizeOf[T]())
 }
 
 // tiles returns the grid of a kernel that has one block per tile, and shared memory for a tile.
 func tiles[T any](n int) gpu.Grid {
-	var v T
 	tile := mergeTile[T]()
-	return gpu.Blocks(gpu.Dim3{X: (n + tile - 1) / tile}, gpu.Dim3{X: template.Threads}).Shared(tile * max(int(unsafe.Sizeof(v)), 4))
+	return gpu.Blocks(gpu.Dim3{X: (n + tile - 1) / tile}, block).Shared(tile * max(sizeOf[T](), 4))
 }
 
 // hostGrid returns the grid of a kernel for the CPU that has one thread per part.
 func hostGrid(n, part int) gpu.Grid {
-	return gpu.Blocks(gpu.Dim3{X: (n + part - 1) / part}, gpu.Dim3{X: 1})
+	return gpu.Blocks(gpu.Dim3{X: (n + part - 1) / part}, oneThread)
 }
 
 // sort adds the launches to the stream.

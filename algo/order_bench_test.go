@@ -76,15 +76,3 @@ func BenchmarkPlainSortFunc(b *testing.B) {
 	}
 	b.ReportMetric(float64(sortLength)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Melements/s")
 }
-
-func BenchmarkPlainSort(b *testing.B) {
-	x := random[float32](sortLength, 1<<20)
-	y := slices.Clone(x)
-	for b.Loop() {
-		b.StopTimer()
-		copy(y, x)
-		b.StartTimer()
-		slices.Sort(y)
-	}
-	b.ReportMetric(float64(sortLength)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Melements/s")
-}

@@ -3,14 +3,14 @@ package template
 import "quern.dev/kernel"
 
 // extreme is an element and its position.
-type extreme[T any] struct {
-	v  T
-	at int
+type extreme[T any] = struct {
+	V  T
+	At int
 }
 
 // lesser returns the lesser of two elements, and the first one of equal elements.
 func lesser[T any](less func(a, b T) bool, a, b extreme[T]) extreme[T] {
-	if less(b.v, a.v) || b.at < a.at && !less(a.v, b.v) {
+	if less(b.V, a.V) || b.At < a.At && !less(a.V, b.V) {
 		return b
 	}
 	return a
@@ -18,7 +18,7 @@ func lesser[T any](less func(a, b T) bool, a, b extreme[T]) extreme[T] {
 
 // greater returns the greater of two elements, and the first one of equal elements.
 func greater[T any](less func(a, b T) bool, a, b extreme[T]) extreme[T] {
-	if less(a.v, b.v) || b.at < a.at && !less(b.v, a.v) {
+	if less(a.V, b.V) || b.At < a.At && !less(b.V, a.V) {
 		return b
 	}
 	return a
@@ -45,10 +45,10 @@ func extremesOf[T any](less func(a, b T) bool, first, last, stride int, in []T, 
 		i := from
 		for range min((last-from+stride-1)/stride, polled) {
 			v := in[i]
-			if less(v, lo.v) {
+			if less(v, lo.V) {
 				lo = extreme[T]{v, i}
 			}
-			if less(hi.v, v) {
+			if less(hi.V, v) {
 				hi = extreme[T]{v, i}
 			}
 			i += stride
@@ -85,7 +85,7 @@ func Extremes[T any](t kernel.Thread, less func(a, b T) bool, part, lo, hi int, 
 // least returns the lesser of the values of a warp's threads to its first thread.
 func least[T any](t kernel.Thread, less func(a, b T) bool, e extreme[T]) extreme[T] {
 	for d := warpSize / 2; d > 0; d /= 2 {
-		e = lesser(less, e, extreme[T]{kernel.ShuffleDown(t, e.v, d), kernel.ShuffleDown(t, e.at, d)})
+		e = lesser(less, e, extreme[T]{kernel.ShuffleDown(t, e.V, d), kernel.ShuffleDown(t, e.At, d)})
 	}
 	return e
 }
@@ -93,7 +93,7 @@ func least[T any](t kernel.Thread, less func(a, b T) bool, e extreme[T]) extreme
 // greatest returns the greater of the values of a warp's threads to its first thread.
 func greatest[T any](t kernel.Thread, less func(a, b T) bool, e extreme[T]) extreme[T] {
 	for d := warpSize / 2; d > 0; d /= 2 {
-		e = greater(less, e, extreme[T]{kernel.ShuffleDown(t, e.v, d), kernel.ShuffleDown(t, e.at, d)})
+		e = greater(less, e, extreme[T]{kernel.ShuffleDown(t, e.V, d), kernel.ShuffleDown(t, e.At, d)})
 	}
 	return e
 }
@@ -104,10 +104,10 @@ func storeExtreme[T any](e extreme[T], i, offset int, out []T, outAt []int) {
 		return
 	}
 	if len(out) > 0 {
-		out[i] = e.v
+		out[i] = e.V
 	}
 	if len(outAt) > 0 {
-		outAt[i] = e.at
+		outAt[i] = e.At
 	}
 }
 
