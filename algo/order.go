@@ -29,6 +29,7 @@ type Less[T any] struct {
 type LessKernels struct {
 	SortTiles, SortPairTiles, MergePaths, MergeTiles, MergePairTiles *gpu.Kernel
 	SortParts, SortPairParts, MergeParts, MergePairParts             *gpu.Kernel
+	SetPaths, SetTiles, SetParts                                     *gpu.Kernel
 	Bounds, Unsorted, Extremes, ExtremeParts                         *gpu.Kernel
 }
 
