@@ -74,6 +74,7 @@ func Extremes[T any](t kernel.Thread, less func(a, b T) bool, part, lo, hi int, 
 	}
 	t.Sync()
 	if i == 0 {
+		//quern:nounroll
 		for w := 1; w < warps; w++ {
 			l, h = lesser(less, l, lowest[w]), greater(less, h, highest[w])
 		}
@@ -84,6 +85,7 @@ func Extremes[T any](t kernel.Thread, less func(a, b T) bool, part, lo, hi int, 
 
 // least returns the lesser of the values of a warp's threads to its first thread.
 func least[T any](t kernel.Thread, less func(a, b T) bool, e extreme[T]) extreme[T] {
+	//quern:nounroll
 	for d := warpSize / 2; d > 0; d /= 2 {
 		e = lesser(less, e, extreme[T]{kernel.ShuffleDown(t, e.V, d), kernel.ShuffleDown(t, e.At, d)})
 	}
@@ -92,6 +94,7 @@ func least[T any](t kernel.Thread, less func(a, b T) bool, e extreme[T]) extreme
 
 // greatest returns the greater of the values of a warp's threads to its first thread.
 func greatest[T any](t kernel.Thread, less func(a, b T) bool, e extreme[T]) extreme[T] {
+	//quern:nounroll
 	for d := warpSize / 2; d > 0; d /= 2 {
 		e = greater(less, e, extreme[T]{kernel.ShuffleDown(t, e.V, d), kernel.ShuffleDown(t, e.At, d)})
 	}

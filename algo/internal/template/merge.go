@@ -157,12 +157,16 @@ func sortTile[T any](t kernel.Thread, less func(a, b T) bool, pairs bool, in, ou
 			}
 			at[k] = uint32(base + i*items + k)
 		}
-		for round := range items {
-			for k := round & 1; k+1 < items; k += 2 {
-				if less(v[k+1], v[k]) {
-					v[k], v[k+1] = v[k+1], v[k]
-					if pairs {
-						at[k], at[k+1] = at[k+1], at[k]
+		// A network of odd-even transpositions keeps the order of equal elements.
+		//quern:nounroll
+		for round := 0; round < items; round += 2 {
+			for first := range 2 {
+				for k := first; k+1 < items; k += 2 {
+					if less(v[k+1], v[k]) {
+						v[k], v[k+1] = v[k+1], v[k]
+						if pairs {
+							at[k], at[k+1] = at[k+1], at[k]
+						}
 					}
 				}
 			}
@@ -170,6 +174,7 @@ func sortTile[T any](t kernel.Thread, less func(a, b T) bool, pairs bool, in, ou
 	}
 
 	// Sorted lists of neighbouring threads are merged in pairs.
+	//quern:nounroll
 	for width := 1; width < Threads; width *= 2 {
 		t.Sync()
 		for k := range items {

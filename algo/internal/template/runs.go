@@ -173,7 +173,7 @@ func joinTallies[T any](combine func(a, b T) T) func(a, b tally[T]) tally[T] {
 //quern:unchecked
 func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive bool, first T, heads []uint8, in, out []T, status, counts []uint32, sums []T) {
 	tile := nextTile(t, status)
-	v := loadTile(t, tile, in)
+	x := loadTile(t, tile, in)
 	base := tile*Tile + Vector*t.ThreadIdx.X
 	join := joinTallies(combine)
 	var mask [rows]uint32 // where runs begin, with the element after the vector
@@ -185,9 +185,9 @@ func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive 
 				mask[r] |= 1 << k
 			}
 		}
-		sum[r] = tally[T]{mask[r] & 1, v[r][0]}
+		sum[r] = tally[T]{mask[r] & 1, x[r][0]}
 		for k := 1; k < Vector; k++ {
-			sum[r] = join(sum[r], tally[T]{mask[r] >> k & 1, v[r][k]})
+			sum[r] = join(sum[r], tally[T]{mask[r] >> k & 1, x[r][k]})
 		}
 	}
 	before := prefixesIn(t, join, tile, true, tally[T]{0, first}, status,
@@ -198,22 +198,21 @@ func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive 
 		at := base + r*Threads*Vector
 		so := before[r]
 		for k := range Vector {
-			prior := so.V
-			so = join(so, tally[T]{mask[r] >> k & 1, v[r][k]})
-			if at+k >= len(in) {
-				continue
-			}
+			v, to, writes := so.V, at+k, at+k < len(in)
+			so = join(so, tally[T]{mask[r] >> k & 1, x[r][k]})
 			switch {
-			case reduce:
-				if mask[r]>>(k+1)&1 != 0 {
-					out[so.N-1] = so.V
-				}
 			case !exclusive:
-				out[at+k] = so.V
+				v = so.V
 			case mask[r]>>k&1 != 0:
-				out[at+k] = first
+				v = first
 			default:
-				out[at+k] = combine(first, prior)
+				v = combine(first, v)
+			}
+			if reduce {
+				to, writes = int(so.N)-1, writes && mask[r]>>(k+1)&1 != 0
+			}
+			if writes {
+				out[to] = v
 			}
 		}
 	}
