@@ -31,6 +31,14 @@ type CombineKernels struct {
 	ScanRuns, RunScanParts                                 *gpu.Kernel
 }
 
+// merge is a [Combine] for reductions only.
+type merge[T any] struct {
+	Kernels *mergeKernels
+	Bind    func(*gpu.Launch)
+}
+
+type mergeKernels struct{ ReduceParts *gpu.Kernel }
+
 // begin begins a launch of a kernel of an operator.
 func begin(s *gpu.Stream, k *gpu.Kernel, bind func(*gpu.Launch), g gpu.Grid) (*gpu.Launch, error) {
 	l, err := k.Begin(s, g)

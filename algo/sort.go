@@ -161,7 +161,7 @@ func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Bu
 	if err := gpu.Copy(s, copied, values); err != nil {
 		return failed(name, err)
 	}
-	return failed(name, gatherElements(s, tmp, values, copied, index))
+	return failed(name, moveElements(name, s, true, values, copied, index))
 }
 
 // sortWords sorts keys with values of 32 bits.
@@ -176,24 +176,6 @@ func sortWords[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, key
 	default:
 		return radixSort[K, uint64](name, s, tmp, r, keys, values)
 	}
-}
-
-// gatherElements writes src[at[i]] to dst[i].
-func gatherElements[T any](s *gpu.Stream, tmp *gpu.Scratch, dst, src *gpu.Buffer[T], at *gpu.Buffer[uint32]) error {
-	switch size := sizeOf[T](); {
-	case size%8 == 0:
-		return gatherWords[uint64](s, tmp, size/8, dst, src, at)
-	case size%4 == 0:
-		return gatherWords[uint32](s, tmp, size/4, dst, src, at)
-	case size%2 == 0:
-		return gatherWords[uint16](s, tmp, size/2, dst, src, at)
-	default:
-		return gatherWords[uint8](s, tmp, size, dst, src, at)
-	}
-}
-
-func gatherWords[W word, T any](s *gpu.Stream, tmp *gpu.Scratch, words int, dst, src *gpu.Buffer[T], at *gpu.Buffer[uint32]) error {
-	return LaunchGather(s, gpu.Linear(words*dst.Len()), words, at, gpu.ViewAs[W](tmp, src), gpu.ViewAs[W](tmp, dst))
 }
 
 // radixSort sorts keys of type K, whose bits are words of type W, with values unless that is

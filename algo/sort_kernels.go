@@ -385,3 +385,12 @@ func gather[W word](t kernel.Thread, words int, at []uint32, in, out []W) {
 		out[i] = in[int(at[i/words])*words+i%words]
 	}
 }
+
+// scatter copies the elements of in to the indices at. An element has words words.
+//
+//quern:kernel instantiate=uint8,uint16,uint32,uint64
+func scatter[W word](t kernel.Thread, words int, at []uint32, in, out []W) {
+	if i := t.Global(); i < len(in) {
+		out[int(at[i/words])*words+i%words] = in[i]
+	}
+}

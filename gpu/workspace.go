@@ -187,7 +187,9 @@ func (c *Scratch) take(size int64, n int, call uintptr) *Buffer[byte] {
 		c.buffers = append(c.buffers, &h.buffer)
 		return &h.buffer
 	case c.work.measuring || c.misalignment()+c.size > int64(c.work.memory.Len()):
-		return nil
+		v := c.view()
+		v.length, v.err = n, errNoMemory
+		return v
 	default:
 		v := c.work.viewOf(c.taken - 1)
 		v.mem, v.offset, v.length, v.view = c.work.memory.mem, c.work.memory.offset+c.misalignment()+at, n, true
@@ -201,14 +203,22 @@ func ViewAs[To, From any](c *Scratch, b *Buffer[From]) *Buffer[To] {
 	if b == nil {
 		return nil
 	}
-	if c.viewed == len(c.views) {
-		c.views = append(c.views, new(Buffer[byte]))
-	}
-	v := (*Buffer[To])(unsafe.Pointer(c.views[c.viewed])) // as in Acquire
-	c.viewed++
+	v := (*Buffer[To])(unsafe.Pointer(c.view())) // as in Acquire
 	reinterpret(v, b)
 	return v
 }
+
+// view returns a buffer header that is not in use.
+func (c *Scratch) view() *Buffer[byte] {
+	if c.viewed == len(c.views) {
+		c.views = append(c.views, new(Buffer[byte]))
+	}
+	c.viewed++
+	return c.views[c.viewed-1]
+}
+
+// errNoMemory is the error of a buffer that was taken from a workspace without room for it.
+var errNoMemory = invalid("the workspace only measures, or is too small")
 
 // misalignment returns how many bytes at the start of the workspace are not used because
 // its memory is a part of a buffer that begins anywhere.
@@ -253,7 +263,9 @@ func (c *Scratch) Close() error {
 		if c.graph != nil {
 			c.graph.keep(b)
 		} else {
-			errs = append(errs, b.Close())
+			if err := b.Close(); err != nil {
+				errs = append(errs, err) // without an error, nothing is allocated
+			}
 		}
 	}
 	if c.work != nil {
@@ -261,7 +273,7 @@ func (c *Scratch) Close() error {
 	}
 	clear(c.buffers)
 	for _, v := range c.views[:c.viewed] {
-		v.mem, v.err = nil, nil
+		v.mem, v.err, v.length = nil, nil, 0
 	}
 	*c = Scratch{buffers: c.buffers[:0], views: c.views}
 	scratches.Put(c)

@@ -16,7 +16,7 @@ const Vector = 4
 // ReduceParts combines the elements of each part of in. Part p has the elements p*part to
 // (p+1)*part-1, if there are as many; part is a multiple of [Vector]. The result is out[p].
 //
-//quern:template Combine block=256
+//quern:template Combine,merge block=256
 //quern:unchecked
 func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, out []T) {
 	partial := kernel.Shared[[warps]T](t)
@@ -171,4 +171,11 @@ func reduceGroup[T any](t kernel.Thread, combine func(a, b T) T, group, count in
 		}
 	}
 	return v
+}
+
+// ReduceBlock combines the values of the first count threads of a block of [Threads], at least
+// one. The first thread gets the result. It is for kernels.
+func ReduceBlock[T any](t kernel.Thread, combine func(a, b T) T, count int, v T) T {
+	partial := kernel.Shared[[warps]T](t)
+	return reduceBlock(t, combine, count, v, partial)
 }

@@ -164,8 +164,24 @@ func (l *listed) generated() bool {
 	return false
 }
 
+// BuildTag is set while packages are read for compilation. A file with the constraint
+// !quern can replace a function of a file with the constraint quern in the program: with
+// assembly, for example, which the kernels cannot contain.
+const BuildTag = "quern"
+
+// buildTags returns BuildTag and the tags of GOFLAGS.
+func buildTags() string {
+	tags := BuildTag
+	for _, flag := range strings.Fields(os.Getenv("GOFLAGS")) {
+		if _, list, ok := strings.Cut(flag, "-tags="); ok {
+			tags += "," + list
+		}
+	}
+	return tags
+}
+
 func goList(ctx context.Context, dir string, args []string) ([]*listed, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list"}, args...)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-tags=" + buildTags()}, args...)...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

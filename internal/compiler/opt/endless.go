@@ -297,6 +297,9 @@ func (e *estimator) most(x ir.Expr) float64 {
 			return e.most(x.X) - e.least(x.Y)
 		case ir.Div, ir.Shr:
 			if e.least(x.X) >= 0 && e.least(x.Y) >= 0 {
+				if c := asConst(x.Y); c != nil && x.Op == ir.Div {
+					return math.Floor(e.most(x.X) / max(integer(c), 1))
+				}
 				return e.most(x.X)
 			}
 		case ir.And, ir.Rem:

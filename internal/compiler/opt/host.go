@@ -15,11 +15,13 @@ func Host(k *ir.Kernel) *ir.Kernel {
 }
 
 // inlineForGo returns a kernel with calls inlined that the Go compiler could not inline
-// as well: calls of functions that use the thread or may run long, and of formulas.
+// as well: calls of functions that use the thread or may run long, and of formulas. A
+// function of another package that may run long is called if it uses unexported names.
 func inlineForGo(k *ir.Kernel) *ir.Kernel {
 	known := lengths{}
+	names := NewTruncations(k.Func.Go.Package)
 	return inlineIf(k, func(f *ir.Func) bool {
-		return f.UsesThread || isFormula(f) || isArrayFormula(f) || known.of(f).long
+		return f.UsesThread || isFormula(f) || isArrayFormula(f) || known.of(f).long && names.canWrite(f)
 	})
 }
 

@@ -1,0 +1,2 @@
+// Package blas has dense linear algebra.
+package blas

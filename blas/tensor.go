@@ -1,0 +1,184 @@
+package blas
+
+import (
+	"cmp"
+
+	"quern.dev/blas/internal/kernels"
+	"quern.dev/gpu"
+	"quern.dev/kernel"
+)
+
+// TensorElement is the element types of the factors of [GemmTensor].
+type TensorElement interface {
+	kernel.Float16 | kernel.BFloat16 | float32
+}
+
+// GemmTensor is [GemmBatched] on tensor cores: C[i] = alpha*op(A[i])*op(B[i]) + beta*C[i], then
+// the epilogue. The elements of C and the sums are float32. Factors of float32 are rounded to
+// the TF32 format, which has 11 significant bits; [Gemm] does not do that.
+//
+// The error of an element is at most (2k+4) * 2**-23 times the sum of the magnitudes of its
+// terms. A GPU needs compute capability 8.0.
+//
+// A is read fastest as it is, and B transposed: then the elements that are multiplied are
+// adjacent. Otherwise the factor is copied to temporary memory first.
+func GemmTensor[T TensorElement](s *gpu.Stream, tA, tB Transpose, alpha float32, a, b Batch[T], beta float32, c Batch[float32], e Epilogue[float32], work ...*gpu.Workspace) error {
+	const op = "GemmTensor"
+	k, err := checkProduct(op, tA, tB, a, b, c)
+	if err != nil {
+		return err
+	}
+	post, err := e.check(op, c)
+	if err != nil {
+		return err
+	}
+	x := tensorArguments[T, float32]{
+		m: c.Rows, n: c.Cols, k: k, batch: c.Count, tA: tA, tB: tB, alpha: alpha, beta: beta, a: a, b: b, c: c,
+		post: post, ldr: e.Residual.Stride, stepR: e.Residual.Step, bias: cmp.Or(e.Bias.Data, c.Data), residual: cmp.Or(e.Residual.Data, c.Data),
+	}
+	return wrap(op, x.run(s, tensorPlan, work))
+}
+
+// GemmInteger is [GemmTensor] for integers of 8 bits with sums of 32 bits, which wrap around.
+func GemmInteger[T int8 | uint8](s *gpu.Stream, tA, tB Transpose, alpha int32, a, b Batch[T], beta int32, c Batch[int32], work ...*gpu.Workspace) error {
+	const op = "GemmInteger"
+	k, err := checkProduct(op, tA, tB, a, b, c)
+	if err != nil {
+		return err
+	}
+	x := tensorArguments[T, int32]{m: c.Rows, n: c.Cols, k: k, batch: c.Count, tA: tA, tB: tB, alpha: alpha, beta: beta, a: a, b: b, c: c}
+	return wrap(op, x.run(s, tensorPlan, work))
+}
+
+// tensorArguments is a product on tensor cores.
+type tensorArguments[T any, C float32 | int32] struct {
+	m, n, k, batch   int
+	tA, tB           Transpose
+	alpha, beta      C
+	a, b             Batch[T]
+	c                Batch[C]
+	post, ldr, stepR int
+	bias, residual   *gpu.Buffer[float32]
+}
+
+// run computes the product as choose says.
+func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k, batch, size int) tensorChoice, work []*gpu.Workspace) error {
+	scratch, err := gpu.OpenScratch(s, work)
+	if err != nil {
+		return err
+	}
+	defer scratch.Close()
+	if x.alpha == 0 || x.k == 0 {
+		x.alpha, x.k = 0, 0
+	}
+	if x.m == 0 || x.n == 0 || x.batch == 0 || x.alpha == 0 && x.beta == 1 && x.post == 0 {
+		_, err := scratch.Ready()
+		return err
+	}
+	a, b := x.a, x.b
+	switch {
+	case x.k == 0:
+		none := Batch[T]{General: General[T]{Data: gpu.Take[T](scratch, 1)}} // not read
+		a, b, x.a, x.b = none, none, none, none
+	default:
+		if x.tA != NoTrans {
+			x.a = transposed(scratch, a)
+		}
+		if x.tB == NoTrans {
+			x.b = transposed(scratch, b)
+		}
+	}
+	p := choose(s.Device(), x.m, x.n, x.k, x.batch, sizeOf[T]())
+	partial, ldp := x.c, (x.n+3)&^3
+	sums, isFloat := any(&partial).(*Batch[float32])
+	if !isFloat {
+		p.parts, p.part = 1, max(x.k, 1)
+	}
+	if p.parts > 1 {
+		partial = Batch[C]{General[C]{x.m, x.n, ldp, gpu.Take[C](scratch, x.batch*p.parts*x.m*ldp)}, x.m * ldp, x.batch * p.parts}
+	}
+	if run, err := scratch.Ready(); !run {
+		return err
+	}
+	if x.a.Data != a.Data {
+		if err := transpose(s, x.a, a); err != nil {
+			return err
+		}
+	}
+	if x.b.Data != b.Data {
+		if err := transpose(s, x.b, b); err != nil {
+			return err
+		}
+	}
+	if p.parts == 1 {
+		return x.launch(s, p)
+	}
+	y := x
+	y.c, y.alpha, y.beta, y.post = partial, 1, 0, 0
+	if err := y.launch(s, p); err != nil {
+		return err
+	}
+	c := any(&x.c).(*Batch[float32])
+	return kernels.LaunchSumParts(s, gpu.Linear(x.batch*x.m*x.n), x.m, x.n, p.parts, x.batch, 0, ldp, 0, c.Stride, c.Step,
+		float32(x.alpha), float32(x.beta), sums.Data, c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
+}
+
+// transposed returns temporary memory for the transposes of a batch, in rows that start at
+// multiples of 16 bytes.
+func transposed[T any](scratch *gpu.Scratch, m Batch[T]) Batch[T] {
+	chunk := 16 / sizeOf[T]()
+	stride := divideUp(m.Rows, chunk) * chunk
+	return Batch[T]{General[T]{m.Cols, m.Rows, stride, gpu.Take[T](scratch, m.Cols*stride*m.Count)}, m.Cols * stride, m.Count}
+}
+
+// tensorChoice says how a product on tensor cores is computed.
+type tensorChoice struct {
+	wide        bool // a block has twice as many columns
+	tiles       int
+	parts, part int // into which the sum over k is divided; elements of k in each
+}
+
+// tensorPlan prefers wide tiles, which need less of shared memory's bandwidth, if there are
+// enough of them and the device has the memory; and divides long sums if there are few tiles.
+func tensorPlan(d *gpu.Device, m, n, k, batch, size int) tensorChoice {
+	processors := max(d.Attributes().Multiprocessors, 1)
+	p := tensorChoice{parts: 1, part: max(k, 1)}
+	rows := divideUp(m, kernels.TensorRows)
+	if wide := rows * divideUp(n, 2*kernels.TensorRows); size == 2 && wide*batch >= processors && d.Attributes().SharedPerBlock >= kernels.TensorWideShared {
+		p.wide, p.tiles = true, wide
+		return p
+	}
+	p.tiles = rows * divideUp(n, kernels.TensorRows)
+	step := 128 / size // elements of k that a block reads at a time
+	if most := min(processors/(p.tiles*batch), k/(8*step)); most > 1 && d.Backend() != gpu.CPU {
+		p.part = divideUp(divideUp(k, most), step) * step
+		p.parts = divideUp(k, p.part)
+	}
+	return p
+}
+
+// launch adds the kernel to the stream.
+func (x tensorArguments[T, C]) launch(s *gpu.Stream, p tensorChoice) error {
+	grid := gpu.Linear(p.tiles * p.parts * x.batch * kernels.TensorThreads)
+	switch x := any(&x).(type) {
+	case *tensorArguments[kernel.Float16, float32]:
+		launch := kernels.LaunchTensorF16
+		if p.wide {
+			launch = kernels.LaunchTensorF16Wide
+		}
+		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
+	case *tensorArguments[kernel.BFloat16, float32]:
+		launch := kernels.LaunchTensorBF16
+		if p.wide {
+			launch = kernels.LaunchTensorBF16Wide
+		}
+		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
+	case *tensorArguments[float32, float32]:
+		return kernels.LaunchTensorTF32(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
+	case *tensorArguments[int8, int32]:
+		return kernels.LaunchTensorS8(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
+	case *tensorArguments[uint8, int32]:
+		return kernels.LaunchTensorU8(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
+	}
+	panic("unreachable")
+}

@@ -1,0 +1,154 @@
+package blas
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"quern.dev/gpu"
+	"quern.dev/gputest"
+	"quern.dev/kernel"
+)
+
+// tensorCase is a product on tensor cores to test.
+type tensorCase struct {
+	m, n, k, batch int
+	tA, tB         Transpose
+	skip           int // elements before the matrices
+	post           bool
+}
+
+func tensorCases(d *gpu.Device) []tensorCase {
+	cases := []tensorCase{{17, 9, 40, 1, NoTrans, Trans, 0, false}, {130, 20, 33, 1, Trans, NoTrans, 1, true}}
+	if d.Backend() != gpu.Sim {
+		cases = append(cases, tensorCase{129, 131, 64, 2, NoTrans, NoTrans, 0, true}, tensorCase{1, 1, 1, 3, Trans, Trans, 0, false},
+			tensorCase{5, 300, 130, 1, NoTrans, Trans, 3, true}, tensorCase{3, 4, 0, 1, NoTrans, Trans, 0, true})
+	}
+	return cases
+}
+
+// tensorFactor returns a batch of random matrices with a gap after each row.
+func tensorFactor[T any](t *testing.T, d *gpu.Device, x tensorCase, tr Transpose, rows, cols int, value func() T) (at func(matrix, i, j int) T, b Batch[T]) {
+	if tr != NoTrans {
+		rows, cols = cols, rows
+	}
+	stride := max(cols+x.skip, 1)
+	data := make([]T, x.skip+rows*stride*x.batch)
+	for i := range data {
+		data[i] = value()
+	}
+	b = Batch[T]{General[T]{rows, cols, stride, nil}, rows * stride, x.batch}
+	if rows*cols > 0 {
+		b.Data = gputest.Upload(t, d, data).Slice(x.skip, len(data))
+	}
+	return func(matrix, i, j int) T {
+		if tr != NoTrans {
+			i, j = j, i
+		}
+		return data[x.skip+matrix*rows*stride+i*stride+j]
+	}, b
+}
+
+func testGemmTensor[T TensorElement](t *testing.T, d *gpu.Device, value func(rng *rand.Rand) T, number func(T) float64) {
+	for _, x := range tensorCases(d) {
+		rng := rand.New(rand.NewPCG(3, uint64(x.m)))
+		a, da := tensorFactor(t, d, x, x.tA, x.m, x.k, func() T { return value(rng) })
+		b, db := tensorFactor(t, d, x, x.tB, x.k, x.n, func() T { return value(rng) })
+		c := newMatrix[float32](rng, x.m*x.batch, x.n, x.skip)
+		beta := float32(0.5)
+		if !x.post {
+			c.data, beta = poisoned[float32](len(c.data)), 0
+		}
+		dc := Batch[float32]{General[float32]{x.m, x.n, c.stride, c.upload(t, d, 0).Data}, x.m * c.stride, x.batch}
+		bias := newMatrix[float32](rng, 1, x.n, 0)
+		e := Epilogue[float32]{}
+		if x.post {
+			e = Epilogue[float32]{Bias: Vector[float32]{x.n, 1, bias.upload(t, d, 0).Data}, Activation: ReLU}
+		}
+		if err := GemmTensor(d.DefaultStream(), x.tA, x.tB, 2, da, db, beta, dc, e); err != nil {
+			t.Fatalf("%+v: %v", x, err)
+		}
+		checkMatrix(t, fmt.Sprintf("%T %+v", *new(T), x), gputest.Download(t, d, dc.Data), c, func(i, j int) (float64, float64) {
+			var sum exact
+			for p := range x.k {
+				sum.add(number(a(i/x.m, i%x.m, p)), number(b(i/x.m, p, j)))
+			}
+			sum = sum.scale(2)
+			if x.post {
+				sum.add(0.5, float64(c.at(NoTrans, i, j)))
+				sum.add(1, float64(bias.data[j]))
+				return max(sum.value(), 0), float64(2*x.k+6) * 0x1p-23 * sum.magnitude
+			}
+			return sum.value(), float64(2*x.k+4) * 0x1p-23 * sum.magnitude
+		})
+	}
+}
+
+func TestGemmTensor(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		testGemmTensor(t, d, func(rng *rand.Rand) kernel.Float16 { return kernel.ToFloat16(rng.NormFloat64()) }, kernel.Float16.Float64)
+		testGemmTensor(t, d, func(rng *rand.Rand) kernel.BFloat16 { return kernel.ToBFloat16(rng.NormFloat64()) }, kernel.BFloat16.Float64)
+		testGemmTensor(t, d, func(rng *rand.Rand) float32 {
+			return math.Float32frombits(math.Float32bits(float32(rng.NormFloat64())) &^ (1<<13 - 1)) // exact in TF32
+		}, func(x float32) float64 { return float64(x) })
+	})
+}
+
+func testGemmInteger[T int8 | uint8](t *testing.T, d *gpu.Device) {
+	for _, x := range tensorCases(d) {
+		rng := rand.New(rand.NewPCG(4, uint64(x.m)))
+		a, da := tensorFactor(t, d, x, x.tA, x.m, x.k, func() T { return T(rng.Uint32()) })
+		b, db := tensorFactor(t, d, x, x.tB, x.k, x.n, func() T { return T(rng.Uint32()) })
+		old, dc := tensorFactor(t, d, x, NoTrans, x.m, x.n, func() int32 { return int32(rng.Uint32()) })
+		if err := GemmInteger(d.DefaultStream(), x.tA, x.tB, 3, da, db, -2, dc); err != nil {
+			t.Fatalf("%+v: %v", x, err)
+		}
+		got := gputest.Download(t, d, dc.Data)
+		for i := range x.batch * x.m {
+			for j := range x.n {
+				want := -2 * old(i/x.m, i%x.m, j)
+				for p := range x.k {
+					want += 3 * int32(a(i/x.m, i%x.m, p)) * int32(b(i/x.m, p, j))
+				}
+				if v := got[i*dc.Stride+j]; v != want {
+					t.Fatalf("%T %+v: element (%d, %d) is %d, want %d", *new(T), x, i, j, v, want)
+				}
+			}
+		}
+	}
+}
+
+func TestGemmInteger(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		testGemmInteger[int8](t, d)
+		testGemmInteger[uint8](t, d)
+	})
+}
+
+// TestTensorKernels runs the wide kernels and sums in parts, which the device would not choose.
+func TestTensorKernels(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		const m, n, k = 70, 270, 200
+		rng := rand.New(rand.NewPCG(5, 5))
+		value := func() kernel.BFloat16 { return kernel.ToBFloat16(rng.NormFloat64()) }
+		x := tensorCase{m: m, n: n, k: k, batch: 1, tA: NoTrans, tB: Trans}
+		a, da := tensorFactor(t, d, x, NoTrans, m, k, value)
+		b, db := tensorFactor(t, d, x, Trans, k, n, value)
+		c := matrix[float32]{m, n, n, poisoned[float32](m * n)}
+		dc := c.upload(t, d, 0)
+		for _, p := range []tensorChoice{{true, 2, 1, k}, {false, 3, 2, 128}} {
+			y := tensorArguments[kernel.BFloat16, float32]{m: m, n: n, k: k, batch: 1, tA: NoTrans, tB: Trans, alpha: 1, a: da, b: db, c: dc.Batch(), bias: dc.Data, residual: dc.Data}
+			if err := y.run(d.DefaultStream(), func(*gpu.Device, int, int, int, int, int) tensorChoice { return p }, nil); err != nil {
+				t.Fatal(err)
+			}
+			checkMatrix(t, fmt.Sprintf("%+v", p), gputest.Download(t, d, dc.Data), c, func(i, j int) (float64, float64) {
+				var sum exact
+				for q := range k {
+					sum.add(a(0, i, q).Float64(), b(0, q, j).Float64())
+				}
+				return sum.value(), float64(2*k+4) * 0x1p-23 * sum.magnitude
+			})
+		}
+	})
+}
