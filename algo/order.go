@@ -147,14 +147,14 @@ func SortPairsBy[K, V any](s *gpu.Stream, order Less[K], keys *gpu.Buffer[K], va
 		err = gpu.Copy(s, copied, values)
 	}
 	if err == nil {
-		err = gatherElements(s, tmp, values, copied, m.index)
+		err = Gather(s, values, copied, m.index)
 	}
 	return failed(name, err)
 }
 
 // merger sorts by merging.
 type merger[T any] struct {
-	*Less[T]
+	Less[T]
 	s            *gpu.Stream
 	keys, other  *gpu.Buffer[T]
 	index, moved *gpu.Buffer[uint32] // where the keys were, unless nil
@@ -167,7 +167,7 @@ type merger[T any] struct {
 // sorter returns a merger of keys.
 func (o *Less[T]) sorter(s *gpu.Stream, tmp *gpu.Scratch, keys *gpu.Buffer[T], pairs bool) merger[T] {
 	n := keys.Len()
-	m := merger[T]{Less: o, s: s, keys: keys, part: mergeTile[T]()}
+	m := merger[T]{Less: *o, s: s, keys: keys, part: mergeTile[T]()}
 	if s.Device().Backend() == gpu.CPU {
 		m.part = hostPart
 	} else {
@@ -337,7 +337,7 @@ func Merge[T any](s *gpu.Stream, order Less[T], dst, a, b *gpu.Buffer[T], work .
 		return failed(name, err)
 	}
 	defer tmp.Close()
-	m := merger[T]{Less: &order, s: s, part: hostPart}
+	m := merger[T]{Less: order, s: s, part: hostPart}
 	if s.Device().Backend() != gpu.CPU {
 		m.part = mergeTile[T]()
 		m.paths = gpu.Take[int](tmp, (n+m.part-1)/m.part)

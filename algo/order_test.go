@@ -2,7 +2,9 @@ package algo
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -33,13 +35,12 @@ func inputs[T Number](n int) map[string][]T {
 		}
 		all[name] = x
 	}
-	var zero T
 	if special := specials[T](); len(special) > 0 {
 		x := make([]T, n)
 		for i := range x {
 			x[i] = special[rand.IntN(len(special))]
 		}
-		all[fmt.Sprintf("special %T", zero)] = x
+		all["special"] = x
 	}
 	return all
 }
@@ -84,8 +85,22 @@ func sortLengths(d *gpu.Device) []int {
 		return []int{0, 1, 2, 15, 16, 17, 31, 32, 33, 100, hostPart - 1, hostPart, hostPart + 1, 2*hostPart - 1, 2 * hostPart, 3*hostPart + 5, 9 * hostPart}
 	}
 	n := mergeTile[int32]()
-	return []int{0, 1, 2, 10, 11, 12, 100, n - 1, n, n + 1, 3*n + 5}
+	return []int{0, 1, 2, 10, 11, 12, 100, n - 1, n + 1, 3*n + 5}
 }
+
+// fewer returns all inputs for the CPU and a few for a large n on other devices, because the
+// simulator is slow. Tests with -long use all.
+func fewer[T any](d *gpu.Device, n int, all map[string][]T) map[string][]T {
+	if d.Backend() != gpu.CPU && n > 300 && !*long {
+		maps.DeleteFunc(all, func(name string, _ []T) bool { return !slices.Contains(hard, name) })
+	}
+	return all
+}
+
+var (
+	long = flag.Bool("long", false, "use all inputs in the tests of merging and of runs")
+	hard = []string{"few", "random", "special", "runs up to 40"}
+)
 
 func each(t *testing.T, f func(t *testing.T, d *gpu.Device, s *gpu.Stream)) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) { f(t, d, d.DefaultStream()) })
@@ -97,7 +112,7 @@ func TestSortBy(t *testing.T) {
 			sortBy(t, d, s, n, "ascending", Ascending[int32](), ascending)
 			sortBy(t, d, s, n, "descending", Descending[float32](), descendingOrder)
 		}
-		n := sortLengths(d)[10]
+		n := sortLengths(d)[9]
 		sortBy(t, d, s, n, "ascending", Ascending[float32](), ascending)
 		sortBy(t, d, s, n, "descending", Descending[float64](), descendingOrder)
 		sortBy(t, d, s, n, "descending", Descending[int64](), descendingOrder)
@@ -108,10 +123,7 @@ func TestSortBy(t *testing.T) {
 
 func sortBy[T Number](t *testing.T, d *gpu.Device, s *gpu.Stream, n int, what string, order Less[T], compare func(a, b T) int) {
 	t.Helper()
-	for name, x := range inputs[T](n) {
-		if d.Backend() != gpu.CPU && n > 100 && name != "random" && name != "few" && name[0] != 's' && testing.Short() {
-			continue
-		}
+	for name, x := range fewer(d, n, inputs[T](n)) {
 		want := slices.Clone(x)
 		slices.SortStableFunc(want, compare)
 		keys := gputest.Upload(t, d, x)
@@ -148,7 +160,7 @@ func sortPairsBy[V comparable](t *testing.T, d *gpu.Device, s *gpu.Stream, n int
 		key   float32
 		value V
 	}
-	for name, x := range inputs[float32](n) {
+	for name, x := range fewer(d, n, inputs[float32](n)) {
 		pairs := make([]pair, n)
 		values := make([]V, n)
 		for i, k := range x {
@@ -177,8 +189,8 @@ func sortPairsBy[V comparable](t *testing.T, d *gpu.Device, s *gpu.Stream, n int
 func TestMerge(t *testing.T) {
 	each(t, func(t *testing.T, d *gpu.Device, s *gpu.Stream) {
 		for _, n := range sortLengths(d) {
-			for _, m := range []int{0, 1, n / 3, n, 2 * mergeTile[float32]()} {
-				a, b := inputs[float32](n), inputs[float32](m)
+			for _, m := range []int{0, 1, n / 3, mergeTile[float32]() + 5} {
+				a, b := fewer(d, n+m, inputs[float32](n)), inputs[float32](m)
 				for name, x := range a {
 					y := b[name]
 					slices.SortStableFunc(x, ascending)

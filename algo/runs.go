@@ -99,7 +99,7 @@ func fewerThan32Bits(name string, n int) error {
 
 // runFinder finds the runs of equal elements. Outputs without elements are not written.
 type runFinder[T any] struct {
-	*Equal[T]
+	Equal[T]
 	s           *gpu.Stream
 	src, values *gpu.Buffer[T]
 	lengths     *gpu.Buffer[int]
@@ -113,7 +113,7 @@ type runFinder[T any] struct {
 }
 
 func newRunFinder[T any](e *Equal[T], s *gpu.Stream, tmp *gpu.Scratch, src, values *gpu.Buffer[T], lengths *gpu.Buffer[int], heads *gpu.Buffer[uint8], count *gpu.Buffer[int]) runFinder[T] {
-	f := runFinder[T]{Equal: e, s: s, src: src, values: values, lengths: lengths, heads: heads, count: count}
+	f := runFinder[T]{Equal: *e, s: s, src: src, values: values, lengths: lengths, heads: heads, count: count}
 	n := src.Len()
 	if s.Device().Backend() == gpu.CPU {
 		f.parts, f.size = hostParts(n)

@@ -66,7 +66,7 @@ func runLengths(d *gpu.Device) []int {
 func TestRunLengths(t *testing.T) {
 	each(t, func(t *testing.T, d *gpu.Device, s *gpu.Stream) {
 		for _, n := range runLengths(d) {
-			runLengthsOf(t, d, s, runInputs[float32](n))
+			runLengthsOf(t, d, s, fewer(d, n, runInputs[float32](n)))
 		}
 		runLengthsOf(t, d, s, runInputs[uint64](1000))
 		runLengthsOf(t, d, s, runInputs[float64](1000))
@@ -102,7 +102,7 @@ func runLengthsOf[T Number](t *testing.T, d *gpu.Device, s *gpu.Stream, all map[
 func TestByKey(t *testing.T) {
 	each(t, func(t *testing.T, d *gpu.Device, s *gpu.Stream) {
 		for _, n := range runLengths(d) {
-			byKeyOf(t, d, s, runInputs[int32](n))
+			byKeyOf(t, d, s, fewer(d, n, runInputs[int32](n)))
 		}
 	})
 }

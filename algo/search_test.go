@@ -77,7 +77,7 @@ func extremesOfSlice[T Number](x []T, compare func(a, b T) int) (lo, hi int) {
 
 func TestExtremes(t *testing.T) {
 	each(t, func(t *testing.T, d *gpu.Device, s *gpu.Stream) {
-		for _, n := range []int{1, 2, 3, 255, 256, 257, smallest - 1, smallest, smallest + 1, 3*smallest + 7} {
+		for _, n := range []int{1, 2, 3, 255, 256, 257, smallest, smallest + 1, 2*smallest + 7} {
 			extremesOf(t, d, s, n, Ascending[float32](), ascending)
 			if n < 300 {
 				extremesOf(t, d, s, n, Ascending[float64](), ascending)
@@ -99,7 +99,7 @@ func extremesOf[T Number](t *testing.T, d *gpu.Device, s *gpu.Stream, n int, ord
 			all[name] = x
 		}
 	}
-	for name, x := range all {
+	for name, x := range fewer(d, n, all) {
 		lo, hi := extremesOfSlice(x, compare)
 		in, at := gputest.Upload(t, d, x), gputest.Upload(t, d, []int{-1})
 		both := gputest.Upload(t, d, []T{99, 98})
