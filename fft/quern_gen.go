@@ -5,7 +5,6 @@ package fft
 import (
 	_ "embed"
 
-	"math/bits"
 	"quern.dev/gpu"
 	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
@@ -18,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/fft",
 	Archive: quern_gen_zip,
-	Sum:     "c4af427824a3164c4918817ae1245bdad1c2f570ddc91bf625b4487f9db5e0c7",
+	Sum:     "5528e1a6441f8bb260e7b9462bb626c6c71c4472123f0b6fd152b1986b00bc90",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -79,6 +78,12 @@ type (
 	quern_gen_is_stale__run_go_generate__multiplyPairs_float64   func(t kernel.Thread, l lines, repeat int, roots int, tables []kernel.Vec2[float64], x []kernel.Vec2[float64], y []kernel.Vec2[float64])
 	quern_gen_is_stale__run_go_generate__host_float32            func(t kernel.Thread, p pass, tiles int, tables []kernel.Vec2[float32], scratch []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
 	quern_gen_is_stale__run_go_generate__host_float64            func(t kernel.Thread, p pass, tiles int, tables []kernel.Vec2[float64], scratch []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
+	quern_gen_is_stale__run_go_generate__hostForward_float32     func(t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables []kernel.Vec2[float32], scratch []kernel.Vec2[float32], in []float32, out []kernel.Vec2[float32])
+	quern_gen_is_stale__run_go_generate__hostForward_float64     func(t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables []kernel.Vec2[float64], scratch []kernel.Vec2[float64], in []float64, out []kernel.Vec2[float64])
+	quern_gen_is_stale__run_go_generate__hostInverse_float32     func(t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables []kernel.Vec2[float32], scratch []kernel.Vec2[float32], in []kernel.Vec2[float32], out []float32)
+	quern_gen_is_stale__run_go_generate__hostInverse_float64     func(t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables []kernel.Vec2[float64], scratch []kernel.Vec2[float64], in []kernel.Vec2[float64], out []float64)
+	quern_gen_is_stale__run_go_generate__hostChirp_float32       func(t kernel.Thread, p pass, tiles int, c chirps, forward pass, backward pass, tables []kernel.Vec2[float32], scratch []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
+	quern_gen_is_stale__run_go_generate__hostChirp_float64       func(t kernel.Thread, p pass, tiles int, c chirps, forward pass, backward pass, tables []kernel.Vec2[float64], scratch []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
 	quern_gen_is_stale__run_go_generate__realRead_float32        func(t kernel.Thread, p pass, l lines, pairs bool, r reading, in []float32, out []kernel.Vec2[float32])
 	quern_gen_is_stale__run_go_generate__realRead_float64        func(t kernel.Thread, p pass, l lines, pairs bool, r reading, in []float64, out []kernel.Vec2[float64])
 	quern_gen_is_stale__run_go_generate__realSplit_float32       func(t kernel.Thread, p pass, l lines, pairs bool, roots int, tables []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
@@ -126,6 +131,12 @@ var (
 	quern_multiplyPairs_float64   quern_gen_is_stale__run_go_generate__multiplyPairs_float64   = multiplyPairs[float64]
 	quern_host_float32            quern_gen_is_stale__run_go_generate__host_float32            = host[float32]
 	quern_host_float64            quern_gen_is_stale__run_go_generate__host_float64            = host[float64]
+	quern_hostForward_float32     quern_gen_is_stale__run_go_generate__hostForward_float32     = hostForward[float32]
+	quern_hostForward_float64     quern_gen_is_stale__run_go_generate__hostForward_float64     = hostForward[float64]
+	quern_hostInverse_float32     quern_gen_is_stale__run_go_generate__hostInverse_float32     = hostInverse[float32]
+	quern_hostInverse_float64     quern_gen_is_stale__run_go_generate__hostInverse_float64     = hostInverse[float64]
+	quern_hostChirp_float32       quern_gen_is_stale__run_go_generate__hostChirp_float32       = hostChirp[float32]
+	quern_hostChirp_float64       quern_gen_is_stale__run_go_generate__hostChirp_float64       = hostChirp[float64]
 	quern_realRead_float32        quern_gen_is_stale__run_go_generate__realRead_float32        = realRead[float32]
 	quern_realRead_float64        quern_gen_is_stale__run_go_generate__realRead_float64        = realRead[float64]
 	quern_realSplit_float32       quern_gen_is_stale__run_go_generate__realSplit_float32       = realSplit[float32]
@@ -704,201 +715,102 @@ func LaunchMultiplyPairs[T float32 | float64](s *gpu.Stream, g gpu.Grid, l_ line
 }
 
 var quernHost_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "host[float32]", Package: "quern.dev/fft", Pos: "kernels_host.go:11",
+	Name: "host[float32]", Package: "quern.dev/fft", Pos: "kernels_host.go:17",
 	Entry: "host_float32",
 	Params: []compiled.Param{
 		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
 		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
 		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
+		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 0, 1, 1, 3, 9, 2147483648, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 13, Col: 9},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 117, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 124, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 27, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 27, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 32, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 33, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 39, Col: 19},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 40, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 40, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 47, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 47, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 50, Col: 23},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 57, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 60, Col: 38},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 252, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 254, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 254, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 257, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 258, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 261, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 263, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 275, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 277, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 277, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 280, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 281, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 284, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 286, Col: 6},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 172, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 172, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 172, Col: 51},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 59},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 81},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 175, Col: 8},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 298, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 300, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 300, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 303, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 304, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 307, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 309, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 321, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 323, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 323, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 326, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 327, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 330, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 332, Col: 6},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 78},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 215, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 215, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 215, Col: 62},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 59},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 81},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 43},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 65},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 87},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 219, Col: 8},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 344, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 346, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 346, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 349, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 350, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 353, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 355, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 367, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 369, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 369, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 372, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 373, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 376, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 378, Col: 6},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 88, Col: 28},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 112, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 112, Col: 37},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 116, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 116, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 93, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 95, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 102, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 103, Col: 4},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 13, Col: 9},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 117, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 124, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 27, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 27, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 32, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 33, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 39, Col: 19},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 40, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 40, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 47, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 47, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 50, Col: 23},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 57, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 60, Col: 38},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 252, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 254, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 254, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 257, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 258, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 261, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 263, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 275, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 277, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 277, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 280, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 281, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 284, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 286, Col: 6},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 172, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 172, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 172, Col: 51},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 59},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 81},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 175, Col: 8},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 298, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 300, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 300, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 303, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 304, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 307, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 309, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 321, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 323, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 323, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 326, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 327, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 330, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 332, Col: 6},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 78},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 215, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 215, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 215, Col: 62},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 59},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 81},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 43},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 65},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 87},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 219, Col: 8},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 344, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 346, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 346, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 349, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 350, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 353, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 355, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 367, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 369, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 369, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 372, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 373, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 376, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 378, Col: 6},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 88, Col: 28},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 112, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 112, Col: 37},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 116, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 116, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 93, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 95, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 102, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 103, Col: 4},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 74, Col: 18},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 75, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 76, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 80, Col: 18},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 82, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 84, Col: 14},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 89, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 91, Col: 17},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 92, Col: 17},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 92, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 95, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 98, Col: 9},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 295, Col: 18},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 295, Col: 37},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 299, Col: 17},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 299, Col: 45},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 116, Col: 18},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 117, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 119, Col: 14},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 123, Col: 18},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 125, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 126, Col: 5},
 		}},
 	},
 	Host:  quernHostHost_float32,
@@ -906,201 +818,102 @@ var quernHost_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernHost_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "host[float64]", Package: "quern.dev/fft", Pos: "kernels_host.go:11",
+	Name: "host[float64]", Package: "quern.dev/fft", Pos: "kernels_host.go:17",
 	Entry: "host_float64",
 	Params: []compiled.Param{
 		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
 		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
 		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
+		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 0, 1, 1, 3, 9, 2147483648, 10, 4, 9, 0, 10, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 13, Col: 9},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 117, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 124, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 27, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 27, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 32, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 33, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 39, Col: 19},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 40, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 40, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 47, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 47, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 50, Col: 23},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 57, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 60, Col: 38},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 252, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 254, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 254, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 257, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 258, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 261, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 263, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 275, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 277, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 277, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 280, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 281, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 284, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 286, Col: 6},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 172, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 172, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 172, Col: 51},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 59},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 81},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 175, Col: 8},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 298, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 300, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 300, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 303, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 304, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 307, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 309, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 321, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 323, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 323, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 326, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 327, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 330, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 332, Col: 6},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 78},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 215, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 215, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 215, Col: 62},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 59},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 81},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 43},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 65},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 87},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 219, Col: 8},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 344, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 346, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 346, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 349, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 350, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 353, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 355, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 367, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 369, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 369, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 372, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 373, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 376, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 378, Col: 6},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 88, Col: 28},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 112, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 112, Col: 37},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 116, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 116, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 93, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 95, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 102, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 103, Col: 4},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 13, Col: 9},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 117, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 124, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 27, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 27, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 32, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 33, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 39, Col: 19},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 40, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 40, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 47, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 47, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 50, Col: 23},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 57, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 60, Col: 38},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 252, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 254, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 254, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 257, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 258, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 261, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 263, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 275, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 277, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 277, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 280, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 281, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 284, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 286, Col: 6},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 172, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 172, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 172, Col: 51},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 59},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 81},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 175, Col: 8},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 298, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 300, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 300, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 303, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 304, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 307, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 309, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 321, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 323, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 323, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 326, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 327, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 330, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 332, Col: 6},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 78},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 215, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 215, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 215, Col: 62},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 59},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 217, Col: 81},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 43},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 65},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 218, Col: 87},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 219, Col: 8},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 344, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 346, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 346, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 349, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 350, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 353, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 355, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 367, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 369, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 369, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 372, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 373, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 376, Col: 6},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 378, Col: 6},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 88, Col: 28},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 112, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 112, Col: 37},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 116, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 116, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 93, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 95, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 102, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 103, Col: 4},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 74, Col: 18},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 75, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 76, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 80, Col: 18},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 82, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 84, Col: 14},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 89, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 91, Col: 17},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 92, Col: 17},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 92, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 95, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 98, Col: 9},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 295, Col: 18},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 295, Col: 37},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 299, Col: 17},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 299, Col: 45},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 116, Col: 18},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 117, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 119, Col: 14},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 123, Col: 18},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 125, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 126, Col: 5},
 		}},
 	},
 	Host:  quernHostHost_float64,
@@ -1109,10 +922,7 @@ var quernHost_float64 = gpu.NewKernel(compiled.Kernel{
 
 // LaunchHost runs host on the grid g.
 //
-// host computes transforms on a CPU. A block is one thread, which computes one tile after
-// the other. Its part of scratch holds two copies of a tile. An inverse transform has
-// conjugate roots (Sign is -1), and each of its butterflies is a forward one whose results
-// are in reverse order, so that the points need not be conjugated.
+// host computes complex transforms. An inverse one has Sign -1.
 func LaunchHost[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, tiles int, tables, scratch, in, out *gpu.Buffer[kernel.Vec2[T]]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
@@ -1127,6 +937,726 @@ func LaunchHost[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, tiles in
 	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, tiles)
+	gpu.SliceArg(l, tables)
+	gpu.SliceArg(l, scratch)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernHostForward_float32 = gpu.NewKernel(compiled.Kernel{
+	Name: "hostForward[float32]", Package: "quern.dev/fft", Pos: "kernels_host.go:27",
+	Entry: "hostForward_float32",
+	Params: []compiled.Param{
+		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
+		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
+		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
+		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
+		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
+	},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 30, Col: 32},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 169, Col: 10},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 169, Col: 23},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 171, Col: 12},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 180, Col: 41},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 180, Col: 30},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 185, Col: 30},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 189, Col: 15},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 192, Col: 4},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 192, Col: 33},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 194, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 195, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 198, Col: 4},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 200, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 201, Col: 5},
+		}},
+	},
+	Host:  quernHostHostForward_float32,
+	Plain: quernPlainHostForward_float32,
+})
+
+var quernHostForward_float64 = gpu.NewKernel(compiled.Kernel{
+	Name: "hostForward[float64]", Package: "quern.dev/fft", Pos: "kernels_host.go:27",
+	Entry: "hostForward_float64",
+	Params: []compiled.Param{
+		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
+		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
+		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
+		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
+		{Name: "in", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
+	},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 30, Col: 32},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 169, Col: 10},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 169, Col: 23},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 171, Col: 12},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 180, Col: 41},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 180, Col: 30},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 185, Col: 30},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 189, Col: 15},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 192, Col: 4},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 192, Col: 33},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 194, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 195, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 198, Col: 4},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 200, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 201, Col: 5},
+		}},
+	},
+	Host:  quernHostHostForward_float64,
+	Plain: quernPlainHostForward_float64,
+})
+
+// LaunchHostForward runs hostForward on the grid g.
+//
+// hostForward computes forward transforms of real numbers; see realRead and realSplit.
+func LaunchHostForward[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, tiles int, pairs bool, roots int, tables, scratch *gpu.Buffer[kernel.Vec2[T]], in *gpu.Buffer[T], out *gpu.Buffer[kernel.Vec2[T]]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernHostForward_float32
+	case *float64:
+		k = quernHostForward_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, p)
+	gpu.Arg(l, tiles)
+	gpu.Arg(l, pairs)
+	gpu.Arg(l, roots)
+	gpu.SliceArg(l, tables)
+	gpu.SliceArg(l, scratch)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernHostInverse_float32 = gpu.NewKernel(compiled.Kernel{
+	Name: "hostInverse[float32]", Package: "quern.dev/fft", Pos: "kernels_host.go:37",
+	Entry: "hostInverse_float32",
+	Params: []compiled.Param{
+		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
+		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
+		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
+		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
+		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
+	},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 40, Col: 32},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 10},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 23},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 216, Col: 12},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 219, Col: 17},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 219, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 220, Col: 4},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 222, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 225, Col: 20},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 225, Col: 28},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 228, Col: 4},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 228, Col: 29},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 229, Col: 19},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 231, Col: 10},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 237, Col: 15},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 240, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 246, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 246, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 251, Col: 5},
+		}},
+	},
+	Host:  quernHostHostInverse_float32,
+	Plain: quernPlainHostInverse_float32,
+})
+
+var quernHostInverse_float64 = gpu.NewKernel(compiled.Kernel{
+	Name: "hostInverse[float64]", Package: "quern.dev/fft", Pos: "kernels_host.go:37",
+	Entry: "hostInverse_float64",
+	Params: []compiled.Param{
+		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
+		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
+		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
+		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
+		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "float64", Size: 8},
+	},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 40, Col: 32},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 10},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 23},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 216, Col: 12},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 219, Col: 17},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 219, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 220, Col: 4},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 222, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 225, Col: 20},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 225, Col: 28},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 228, Col: 4},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 228, Col: 29},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 229, Col: 19},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 231, Col: 10},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 237, Col: 15},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 240, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 246, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 246, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 251, Col: 5},
+		}},
+	},
+	Host:  quernHostHostInverse_float64,
+	Plain: quernPlainHostInverse_float64,
+})
+
+// LaunchHostInverse runs hostInverse on the grid g.
+//
+// hostInverse computes inverse transforms to real numbers; see realMerge and realWrite.
+func LaunchHostInverse[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, tiles int, pairs bool, roots int, tables, scratch, in *gpu.Buffer[kernel.Vec2[T]], out *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernHostInverse_float32
+	case *float64:
+		k = quernHostInverse_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, p)
+	gpu.Arg(l, tiles)
+	gpu.Arg(l, pairs)
+	gpu.Arg(l, roots)
+	gpu.SliceArg(l, tables)
+	gpu.SliceArg(l, scratch)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernHostChirp_float32 = gpu.NewKernel(compiled.Kernel{
+	Name: "hostChirp[float32]", Package: "quern.dev/fft", Pos: "kernels_host.go:48",
+	Entry: "hostChirp_float32",
+	Params: []compiled.Param{
+		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
+		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "c", Kind: compiled.Struct, Type: "quern.dev/fft.chirps", Size: 40, Layout: "struct{Lines struct{Points int; Columns int; Total int}; Chirp int; Kernel int}"},
+		{Name: "forward", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
+		{Name: "backward", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
+		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
+		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
+		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
+	},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 264, Col: 10},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 264, Col: 23},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 266, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 267, Col: 12},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 270, Col: 9},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 272, Col: 4},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 275, Col: 9},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 276, Col: 21},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 346, Col: 40},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 20},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 368, Col: 44},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 368, Col: 60},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 17},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 389, Col: 48},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 389, Col: 64},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 389, Col: 80},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 20},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 467, Col: 10},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 20},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 419, Col: 44},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 419, Col: 60},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 36},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 52},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 68},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 432, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 493, Col: 10},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 20},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 519, Col: 10},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 20},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 277, Col: 21},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 277, Col: 21},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 280, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 284, Col: 4},
+		}},
+	},
+	Host:  quernHostHostChirp_float32,
+	Plain: quernPlainHostChirp_float32,
+})
+
+var quernHostChirp_float64 = gpu.NewKernel(compiled.Kernel{
+	Name: "hostChirp[float64]", Package: "quern.dev/fft", Pos: "kernels_host.go:48",
+	Entry: "hostChirp_float64",
+	Params: []compiled.Param{
+		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
+		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "c", Kind: compiled.Struct, Type: "quern.dev/fft.chirps", Size: 40, Layout: "struct{Lines struct{Points int; Columns int; Total int}; Chirp int; Kernel int}"},
+		{Name: "forward", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
+		{Name: "backward", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
+		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
+		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
+		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
+		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
+	},
+	Variants: []compiled.Variant{
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 264, Col: 10},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 264, Col: 23},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 266, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 267, Col: 12},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 270, Col: 9},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 272, Col: 4},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 275, Col: 9},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 276, Col: 21},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 346, Col: 40},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 20},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 368, Col: 44},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 368, Col: 60},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 17},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 389, Col: 48},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 389, Col: 64},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 389, Col: 80},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 20},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 467, Col: 10},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 20},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 419, Col: 44},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 419, Col: 60},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 36},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 52},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 68},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 432, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 493, Col: 10},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 20},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 519, Col: 10},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 20},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 277, Col: 21},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 277, Col: 21},
+			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 280, Col: 22},
+			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 284, Col: 4},
+		}},
+	},
+	Host:  quernHostHostChirp_float64,
+	Plain: quernPlainHostChirp_float64,
+})
+
+// LaunchHostChirp runs hostChirp on the grid g.
+//
+// hostChirp computes transforms as convolutions with a chirp; see chirpRead. forward and
+// backward are the steps of the convolution's transforms.
+func LaunchHostChirp[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, tiles int, c chirps, forward, backward pass, tables, scratch, in, out *gpu.Buffer[kernel.Vec2[T]]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernHostChirp_float32
+	case *float64:
+		k = quernHostChirp_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, p)
+	gpu.Arg(l, tiles)
+	gpu.Arg(l, c)
+	gpu.Arg(l, forward)
+	gpu.Arg(l, backward)
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, scratch)
 	gpu.SliceArg(l, in)
@@ -1545,16 +2075,14 @@ var quernRegisters32 = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 117, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 124, Col: 14},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 117, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 124, Col: 14},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
 		}},
 	},
-	Host:  quernHostRegisters32,
-	Plain: quernPlainRegisters32,
 })
 
 // LaunchRegisters32 runs registers32 on the grid g.
@@ -1584,16 +2112,14 @@ var quernRegisters64 = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 10, 1, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 117, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 124, Col: 14},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 117, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 124, Col: 14},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
 		}},
 	},
-	Host:  quernHostRegisters64,
-	Plain: quernPlainRegisters64,
 })
 
 // LaunchRegisters64 runs registers64 on the grid g.
@@ -1836,16 +2362,14 @@ var quernTile_float32 = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 117, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 124, Col: 14},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 117, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 124, Col: 14},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
 		}},
 	},
-	Host:  quernHostTile_float32,
-	Plain: quernPlainTile_float32,
 })
 
 var quernTile_float64 = gpu.NewKernel(compiled.Kernel{
@@ -1860,16 +2384,14 @@ var quernTile_float64 = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 10, 1, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 117, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 124, Col: 14},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 117, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 124, Col: 14},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
+			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
 		}},
 	},
-	Host:  quernHostTile_float64,
-	Plain: quernPlainTile_float64,
 })
 
 // LaunchTile runs tile on the grid g.
@@ -1983,7 +2505,7 @@ func quernRow1ChirpRead_float32(r *host6.Run, base int, c chirps, p *pass, in, t
 	}
 }
 
-//line quern_gen.go:1987:1
+//line quern_gen.go:2509:1
 func quernPlainChirpRead_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_chirpRead_float64(t, v0, v1, v2, v3, v4) })
@@ -2071,7 +2593,7 @@ func quernRow1ChirpRead_float64(r *host6.Run, base int, c chirps, p *pass, in, t
 	}
 }
 
-//line quern_gen.go:2075:1
+//line quern_gen.go:2597:1
 func quernPlainChirpMultiply_float32(r *host6.Run) {
 	v0, v1, v2 := host6.Value[chirps](r, 0), host6.Slice[kernel.Vec2[float32]](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2)
 	host6.Plain(r, func(t kernel.Thread) { quern_chirpMultiply_float32(t, v0, v1, v2) })
@@ -2135,7 +2657,7 @@ func quernRow1ChirpMultiply_float32(r *host6.Run, base int, c chirps, x, tables 
 	}
 }
 
-//line quern_gen.go:2139:1
+//line quern_gen.go:2661:1
 func quernPlainChirpMultiply_float64(r *host6.Run) {
 	v0, v1, v2 := host6.Value[chirps](r, 0), host6.Slice[kernel.Vec2[float64]](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2)
 	host6.Plain(r, func(t kernel.Thread) { quern_chirpMultiply_float64(t, v0, v1, v2) })
@@ -2199,7 +2721,7 @@ func quernRow1ChirpMultiply_float64(r *host6.Run, base int, c chirps, x, tables 
 	}
 }
 
-//line quern_gen.go:2203:1
+//line quern_gen.go:2725:1
 func quernPlainChirpWrite_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_chirpWrite_float32(t, v0, v1, v2, v3, v4) })
@@ -2281,7 +2803,7 @@ func quernRow1ChirpWrite_float32(r *host6.Run, base int, c chirps, p *pass, in, 
 	}
 }
 
-//line quern_gen.go:2285:1
+//line quern_gen.go:2807:1
 func quernPlainChirpWrite_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_chirpWrite_float64(t, v0, v1, v2, v3, v4) })
@@ -2363,7 +2885,7 @@ func quernRow1ChirpWrite_float64(r *host6.Run, base int, c chirps, p *pass, in, 
 	}
 }
 
-//line quern_gen.go:2367:1
+//line quern_gen.go:2889:1
 func quernPlainPadRead_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[reading](r, 1), host6.Value[float64](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_padRead_float32(t, v0, v1, v2, v3, v4) })
@@ -2467,7 +2989,7 @@ func quernRow1PadRead_float32(r *host6.Run, base int, l lines, r2 reading, in []
 //line kernels_convolve.go:42:10000
 }
 
-//line quern_gen.go:2471:1
+//line quern_gen.go:2993:1
 func quernPlainPadRead_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[reading](r, 1), host6.Value[float64](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_padRead_float64(t, v0, v1, v2, v3, v4) })
@@ -2571,7 +3093,7 @@ func quernRow1PadRead_float64(r *host6.Run, base int, l lines, r2 reading, in []
 //line kernels_convolve.go:42:10000
 }
 
-//line quern_gen.go:2575:1
+//line quern_gen.go:3097:1
 func quernPlainPadWrite_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_padWrite_float32(t, v0, v1, v2, v3, v4) })
@@ -2637,7 +3159,7 @@ func quernRow1PadWrite_float32(r *host6.Run, base, total int, out, in []kernel.V
 //line kernels_convolve.go:51:10000
 }
 
-//line quern_gen.go:2641:1
+//line quern_gen.go:3163:1
 func quernPlainPadWrite_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_padWrite_float64(t, v0, v1, v2, v3, v4) })
@@ -2703,7 +3225,7 @@ func quernRow1PadWrite_float64(r *host6.Run, base, total int, out, in []kernel.V
 //line kernels_convolve.go:51:10000
 }
 
-//line quern_gen.go:2707:1
+//line quern_gen.go:3229:1
 func quernPlainMultiplySpectra_float32(r *host6.Run) {
 	v0, v1, v2, v3 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3)
 	host6.Plain(r, func(t kernel.Thread) { quern_multiplySpectra_float32(t, v0, v1, v2, v3) })
@@ -2778,7 +3300,7 @@ func quernRow1MultiplySpectra_float32(r *host6.Run, base int, l lines, x, y []ke
 //line kernels_convolve.go:60:10000
 }
 
-//line quern_gen.go:2782:1
+//line quern_gen.go:3304:1
 func quernPlainMultiplySpectra_float64(r *host6.Run) {
 	v0, v1, v2, v3 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3)
 	host6.Plain(r, func(t kernel.Thread) { quern_multiplySpectra_float64(t, v0, v1, v2, v3) })
@@ -2853,7 +3375,7 @@ func quernRow1MultiplySpectra_float64(r *host6.Run, base int, l lines, x, y []ke
 //line kernels_convolve.go:60:10000
 }
 
-//line quern_gen.go:2857:1
+//line quern_gen.go:3379:1
 func quernPlainMultiplyPairs_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_multiplyPairs_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -2968,7 +3490,7 @@ func quernRow1MultiplyPairs_float32(r *host6.Run, base, half, n int, l lines, ta
 	}
 }
 
-//line quern_gen.go:2972:1
+//line quern_gen.go:3494:1
 func quernPlainMultiplyPairs_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_multiplyPairs_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -3083,7 +3605,7 @@ func quernRow1MultiplyPairs_float64(r *host6.Run, base, half, n int, l lines, ta
 	}
 }
 
-//line quern_gen.go:3087:1
+//line quern_gen.go:3609:1
 func quernPlainHost_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_host_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -3100,1246 +3622,508 @@ func quernHostHost_float32(r *host6.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
-	t1 := int(p.N)
+	t2 := int(p.N)
 	size2 := 2 * int(p.Tile)
 	t82 := int(p.N)
-	t16 := p.In != 1 || p.Steps == 0
+	columns := p.Levels[0]
+	t15 := p.In != 1 || p.Steps == 0
 	t7 := int(p.N)
-	t38 := p.Steps
-	t17 := p.Out != 1 || p.Steps == 0 || p.Twist > 0
-	t432 := p.Sign < 0
+	t26 := p.Roots
+	t16 := p.Out != 1 || p.Steps == 0 || p.Twist > 0
+	t47 := p.Steps
+	last := int(p.Steps) - 1
+	t472 := !t16
+	direct := t472 || last%2 == 1 || last == 0
+	t84 := p.Sign < 0
 	scale := float32(p.ScaleX)
-	value := t17
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Host_float32(r, t1, size2, blockX, scratch, gridX, tiles, &p, t82, t16, t7, in, t38, t17, out, tables, t432, scale, value, dimX)
+				quernRow1Host_float32(r, t2, size2, blockX, scratch, gridX, tiles, &p, t82, columns, t15, t7, in, tables, t26, t16, out, t47, last, direct, t84, scale, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Host_float32(r *host6.Run, t1, size2, blockX int, scratch []kernel.Vec2[float32], gridX, tiles int, p *pass, t82 int, t16 bool, t7 int, in []kernel.Vec2[float32], t38 int32, t17 bool, out, tables []kernel.Vec2[float32], t432 bool, scale float32, value bool, dimX int) {
+func quernRow1Host_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float32], gridX, tiles int, p *pass, t82 int, columns level, t15 bool, t7 int, in, tables []kernel.Vec2[float32], t26 int32, t16 bool, out []kernel.Vec2[float32], t47 int32, last int, direct, t84 bool, scale float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels_host.go:12
-		result0 := hostPitch(t1)
+//line kernels_host.go:57:20000
+		result0 := hostPitch(t2)
+//line kernels_host.go:58:20000
 		size := size2 * result0
-//line kernels_host.go:13
+//line kernels_host.go:58:20000
 		t3 := blockX * size
+//line kernels_host.go:59:20000
 		t4 := size
-//line kernels_host.go:13
-		own := scratch[t3:][:t4]
+//line kernels_host.go:58:20000
+		result02 := scratch[t3:][:t4]
+//line kernels_host.go:18
+		own := result02
 		for i := blockX; i < tiles; i += gridX {
 			if r.Halted() {
-//line kernels_host.go:14
+//line kernels_host.go:19
 				r.Halt()
 			}
-//line kernels_host.go:15
+//line kernels_host.go:20
 			t6 := i
+//line kernels_host.go:21:20000
 			t8 := own
-//line kernels_host.go:24:20000
-			t2 := t6
-//line kernels_host.go:24:20000
-			first, in2, out2, second := place(*p, t2)
-//line kernels_host.go:25:20000
+//line kernels_host.go:66
+			t22 := t6
+//line kernels_host.go:66
+			first, in2, out2, second := place(*p, t22)
 			first2 := first
-//line kernels_host.go:26:20000
 			readAt := in2
-//line kernels_host.go:27:20000
 			writeAt := out2
-//line kernels_host.go:28:20000
-			twist := second
-//line kernels_host.go:25:20000
-			result02 := hostPitch(t82)
-//line kernels_host.go:26:20000
-			t10 := result02
-//line kernels_host.go:27:20000
-			pitch := t10
-//line kernels_host.go:26:20000
-			count := min(p.Levels[0].Count-first2, int(p.Tile))
-//line kernels_host.go:27:20000
-			t11 := count * pitch
-//line kernels_host.go:27:20000
-			t12 := t8[:t11]
-//line kernels_host.go:28:20000
-			t13 := len(t8) / 2
-//line kernels_host.go:29:20000
-			t14 := count * pitch
-//line kernels_host.go:27:20000
-			t15 := t8[t13:][:t14]
-//line kernels_host.go:28:20000
-			a := t12
-//line kernels_host.go:29:20000
-			b := t15
-//line kernels_host.go:30:20000
-			if t16 && p.Levels[0].In == 1 {
-//line kernels_host.go:31:20000
-				for i2 := 0; i2 < t7; i2++ {
-//line kernels_host.go:32:20000
-					if r.Halted() {
-//line kernels_host.go:31:20000
-						r.Halt()
-//line kernels_host.go:32:20000
-					}
-//line kernels_host.go:32:20000
-					t19 := readAt + i2*p.In
-//line kernels_host.go:33:20000
-					t20 := count
-//line kernels_host.go:32:20000
-					t21 := in[t19:][:t20]
-//line kernels_host.go:33:20000
-					for c := 0; c < len(t21); c++ {
-//line kernels_host.go:32:20000
-						v := t21[c]
-//line kernels_host.go:33:20000
-						a[c*pitch+i2] = v
-//line kernels_host.go:34:20000
-					}
-//line kernels_host.go:35:20000
-				}
-//line kernels_host.go:36:20000
-			} else if t16 {
-//line kernels_host.go:37:20000
-				t22 := count
-//line kernels_host.go:38:20000
-				for c2 := 0; c2 < t22; c2++ {
-//line kernels_host.go:39:20000
-					if r.Halted() {
-//line kernels_host.go:37:20000
-						r.Halt()
-//line kernels_host.go:38:20000
-					}
-//line kernels_host.go:38:20000
-					at := readAt + c2*p.Levels[0].In
-//line kernels_host.go:39:20000
-					t23 := c2 * pitch
-//line kernels_host.go:39:20000
-					t25 := a[t23:][:t7]
-//line kernels_host.go:40:20000
-					for i3 := 0; i3 < len(t25); i3++ {
-//line kernels_host.go:40:20000
-						a[c2*pitch+i3] = in[at]
-//line kernels_host.go:41:20000
-						at += p.In
-//line kernels_host.go:42:20000
-					}
-//line kernels_host.go:43:20000
-				}
-//line kernels_host.go:44:20000
-			}
-//line kernels_host.go:46:20000
-			t26 := count
-//line kernels_host.go:47:20000
-			for c3 := 0; c3 < t26; c3++ {
-//line kernels_host.go:48:20000
-				if r.Halted() {
-//line kernels_host.go:46:20000
-					r.Halt()
-//line kernels_host.go:47:20000
-				}
-//line kernels_host.go:47:20000
-				t27 := c3 * pitch
-//line kernels_host.go:47:20000
-				t29 := a[t27:][:t7]
-//line kernels_host.go:48:20000
-				t30 := c3 * pitch
-//line kernels_host.go:47:20000
-				t32 := b[t30:][:t7]
-//line kernels_host.go:48:20000
-				row := t29
-//line kernels_host.go:49:20000
-				other := t32
-//line kernels_host.go:48:20000
-				from := row
-//line kernels_host.go:49:20000
-				if !t16 {
-//line kernels_host.go:50:20000
-					t33 := readAt + c3*p.Levels[0].In
-//line kernels_host.go:50:20000
-					t35 := in[t33:][:t7]
-//line kernels_host.go:51:20000
-					t36 := row
-//line kernels_host.go:52:20000
-					t37 := other
-//line kernels_host.go:53:20000
-					from = t35
-//line kernels_host.go:54:20000
-					other = t36
-//line kernels_host.go:55:20000
-					row = t37
-//line kernels_host.go:56:20000
-				}
-//line kernels_host.go:52:20000
-				done := 1
-//line kernels_host.go:53:20000
-				radices := p.Radices
-//line kernels_host.go:54:20000
-				for s := int32(0); s < t38; s++ {
-//line kernels_host.go:55:20000
-					if r.Halted() {
-//line kernels_host.go:54:20000
-						r.Halt()
-//line kernels_host.go:55:20000
-					}
-//line kernels_host.go:55:20000
-					to := other
-//line kernels_host.go:56:20000
-					if s == p.Steps-1 && !t17 {
-//line kernels_host.go:57:20000
-						t39 := writeAt + c3*p.Levels[0].Out
-//line kernels_host.go:57:20000
-						to = out[t39:][:t7]
-//line kernels_host.go:58:20000
-					}
-//line kernels_host.go:59:20000
-					radix := int(radices & 15)
-//line kernels_host.go:60:20000
-					t41 := radix
-//line kernels_host.go:61:20000
-					t42 := done
-//line kernels_host.go:62:20000
-					t44 := int(p.Roots) + done - 1
-//line kernels_host.go:60:20000
-					t45 := tables[t44:]
-//line kernels_host.go:61:20000
-					t46 := from
-//line kernels_host.go:62:20000
-					t47 := to
-//line kernels_host.go:127
-					t18 := t41
-					if t18 == 2 {
-						t24 := t42
-						t43 := t45
-						t5 := t46
-						t62 := t47
-//line kernels_host.go:248
-						q := len(t5) / 2
-						for at2 := 0; at2 < q; at2 += t24 {
-							if r.Halted() {
-//line kernels_host.go:249
-								r.Halt()
-							}
-//line kernels_host.go:250
-							t110 := t24
-							for k := 0; k < t110; k++ {
-								if r.Halted() {
-//line kernels_host.go:250
-									r.Halt()
-								}
-//line kernels_host.go:251
-								v2 := [2]kernel.Vec2[float32]{}
-								v2[0] = t5[at2+k]
-								for i4 := 1; i4 < 2; i4++ {
-									t28 := t5[i4*q+at2+k]
-//line kernels_host.go:254
-									t34 := t43[(i4-1)*t24+k]
-//line kernels_host.go:254
-									result03 := multiply[float32](t28, t34)
-//line kernels_host.go:254
-									v2[i4] = result03
-								}
-								t52 := &v2
-//line kernels_host.go:256
-								butterfly2[float32](t52)
-								t63 := 2*at2 + k
-//line kernels_host.go:257
-								d := t62[t63:]
-								d[0] = v2[0]
-//line kernels_host.go:260
-								if t432 {
-									d[t24] = v2[1]
-								} else {
-									d[t24] = v2[1]
-								}
-							}
-						}
-//line kernels_host.go:130
-					} else if t18 == 3 {
-						t72 := t42
-						t9 := t45
-						t102 := t46
-						t112 := t47
-//line kernels_host.go:271
-						q2 := len(t102) / 3
-						for at3 := 0; at3 < q2; at3 += t72 {
-							if r.Halted() {
-//line kernels_host.go:272
-								r.Halt()
-							}
-//line kernels_host.go:273
-							t111 := t72
-							for k2 := 0; k2 < t111; k2++ {
-								if r.Halted() {
-//line kernels_host.go:273
-									r.Halt()
-								}
-//line kernels_host.go:274
-								v3 := [3]kernel.Vec2[float32]{}
-								v3[0] = t102[at3+k2]
-								for i5 := 1; i5 < 3; i5++ {
-									t210 := t102[i5*q2+at3+k2]
-//line kernels_host.go:277
-									t310 := t9[(i5-1)*t72+k2]
-//line kernels_host.go:277
-									result04 := multiply[float32](t210, t310)
-//line kernels_host.go:277
-									v3[i5] = result04
-								}
-								t53 := &v3
-//line kernels_host.go:279
-								butterfly3[float32](t53)
-								t64 := 3*at3 + k2
-//line kernels_host.go:280
-								d2 := t112[t64:]
-								d2[0] = v3[0]
-//line kernels_host.go:283
-								if t432 {
-									d2[t72*2] = v3[1]
-								} else {
-									d2[t72] = v3[1]
-								}
-//line kernels_host.go:283
-								if t432 {
-									d2[t72] = v3[2]
-								} else {
-									d2[t72*2] = v3[2]
-								}
-							}
-						}
-//line kernels_host.go:132
-					} else if t18 == 4 {
-						if t42 == 1 {
-							t132 := t46
-							t142 := t47
-//line kernels_host.go:134
-							first4[float32](t432, t132, t142)
-						} else {
-							t152 := t42
-							t172 := t45
-							t182 := t46
-							t192 := t47
-//line kernels_host.go:171
-							q3 := len(t182) / 4
-							t113 := t152
-//line kernels_host.go:172
-							t211 := t172[:t113]
-							t311 := t152
-							t48 := t152
-//line kernels_host.go:172
-							t54 := t172[t311:][:t48]
-							t65 := 2 * t152
-							t73 := t152
-//line kernels_host.go:172
-							t83 := t172[t65:][:t73]
-							w1 := t211
-							w2 := t54
-							w3 := t83
-//line kernels_host.go:173
-							for at4 := 0; at4 < q3; at4 += t152 {
-								if r.Halted() {
-//line kernels_host.go:173
-									r.Halt()
-								}
-//line kernels_host.go:174
-								t92 := at4
-								t103 := t152
-//line kernels_host.go:174
-								t114 := t182[t92:][:t103]
-								t122 := q3 + at4
-								t133 := t152
-//line kernels_host.go:174
-								t143 := t182[t122:][:t133]
-								t153 := 2*q3 + at4
-								t162 := t152
-//line kernels_host.go:174
-								t173 := t182[t153:][:t162]
-								t183 := 3*q3 + at4
-								t193 := t152
-//line kernels_host.go:174
-								t202 := t182[t183:][:t193]
-								s0 := t114
-								s1 := t143
-								s2 := t173
-								s3 := t202
-//line kernels_host.go:175
-								t212 := 4 * at4
-								t222 := 4 * t152
-//line kernels_host.go:175
-								d3 := t192[t212:][:t222]
-								t232 := t152
-//line kernels_host.go:176
-								t242 := d3[:t232]
-								t252 := t152
-								t262 := t152
-//line kernels_host.go:176
-								t272 := d3[t252:][:t262]
-								t282 := 2 * t152
-								t292 := t152
-//line kernels_host.go:176
-								t302 := d3[t282:][:t292]
-								t31 := 3 * t152
-								t322 := t152
-//line kernels_host.go:176
-								t332 := d3[t31:][:t322]
-								d0 := t242
-								d1 := t272
-								d22 := t302
-								d32 := t332
-//line kernels_host.go:177
-								if t432 {
-									t342 := d32
-									t352 := d1
-									d1 = t342
-									d32 = t352
-								}
-//line kernels_host.go:180
-								for k3 := 0; k3 < len(s0); k3++ {
-									t362 := s0[k3]
-//line kernels_host.go:181
-									t372 := s1[k3]
-//line kernels_host.go:181
-									t382 := w1[k3]
-//line kernels_host.go:181
-									result05 := multiply[float32](t372, t382)
-									t40 := result05
-//line kernels_host.go:181
-									t412 := s2[k3]
-//line kernels_host.go:181
-									t422 := w2[k3]
-//line kernels_host.go:181
-									result06 := multiply[float32](t412, t422)
-									t442 := result06
-//line kernels_host.go:181
-									t452 := s3[k3]
-//line kernels_host.go:181
-									t462 := w3[k3]
-//line kernels_host.go:181
-									result07 := multiply[float32](t452, t462)
-									t482 := result07
-									a2 := t362
-									b2 := t40
-									c4 := t442
-									d4 := t482
-//line kernels_host.go:182
-									t49 := c4
-//line kernels_host.go:182
-									result08 := a2.Add(t49)
-									t51 := result08
-									t522 := c4
-//line kernels_host.go:182
-									result09 := a2.Sub(t522)
-									t542 := result09
-									t55 := d4
-//line kernels_host.go:182
-									result010 := b2.Add(t55)
-									t57 := result010
-									t58 := d4
-//line kernels_host.go:182
-									result011 := b2.Sub(t58)
-									t60 := result011
-//line kernels_host.go:182
-									result012 := turn[float32](t60)
-									t622 := result012
-									p2 := t51
-									q4 := t542
-									r2 := t57
-									s4 := t622
-//line kernels_host.go:183
-									t632 := d0
-									t642 := k3
-//line kernels_host.go:183
-									_ = t632[t642]
-									t652 := d1
-									t66 := k3
-//line kernels_host.go:183
-									_ = t652[t66]
-									t67 := d22
-									t68 := k3
-//line kernels_host.go:183
-									_ = t67[t68]
-									t69 := d32
-									t70 := k3
-//line kernels_host.go:183
-									_ = t69[t70]
-									t71 := r2
-//line kernels_host.go:183
-									result013 := p2.Add(t71)
-									t732 := result013
-									t74 := s4
-//line kernels_host.go:183
-									result014 := q4.Add(t74)
-									t76 := result014
-									t77 := r2
-//line kernels_host.go:183
-									result015 := p2.Sub(t77)
-									t79 := result015
-									t80 := s4
-//line kernels_host.go:183
-									result016 := q4.Sub(t80)
-									t822 := result016
-//line kernels_host.go:183
-									t632[t642] = t732
-//line kernels_host.go:183
-									t652[t66] = t76
-//line kernels_host.go:183
-									t67[t68] = t79
-//line kernels_host.go:183
-									t69[t70] = t822
-								}
-							}
-						}
-//line kernels_host.go:138
-					} else if t18 == 5 {
-						t203 := t42
-						t223 := t45
-						t233 := t46
-						t243 := t47
-//line kernels_host.go:294
-						q5 := len(t233) / 5
-						for at5 := 0; at5 < q5; at5 += t203 {
-							if r.Halted() {
-//line kernels_host.go:295
-								r.Halt()
-							}
-//line kernels_host.go:296
-							t115 := t203
-							for k4 := 0; k4 < t115; k4++ {
-								if r.Halted() {
-//line kernels_host.go:296
-									r.Halt()
-								}
-//line kernels_host.go:297
-								v4 := [5]kernel.Vec2[float32]{}
-								v4[0] = t233[at5+k4]
-								for i6 := 1; i6 < 5; i6++ {
-									t213 := t233[i6*q5+at5+k4]
-//line kernels_host.go:300
-									t312 := t223[(i6-1)*t203+k4]
-//line kernels_host.go:300
-									result017 := multiply[float32](t213, t312)
-//line kernels_host.go:300
-									v4[i6] = result017
-								}
-								t56 := &v4
-//line kernels_host.go:302
-								butterfly5[float32](t56)
-								t610 := 5*at5 + k4
-//line kernels_host.go:303
-								d5 := t243[t610:]
-								d5[0] = v4[0]
-//line kernels_host.go:306
-								if t432 {
-									d5[t203*4] = v4[1]
-								} else {
-									d5[t203] = v4[1]
-								}
-//line kernels_host.go:306
-								if t432 {
-									d5[t203*3] = v4[2]
-								} else {
-									d5[t203*2] = v4[2]
-								}
-//line kernels_host.go:306
-								if t432 {
-									d5[t203*2] = v4[3]
-								} else {
-									d5[t203*3] = v4[3]
-								}
-//line kernels_host.go:306
-								if t432 {
-									d5[t203] = v4[4]
-								} else {
-									d5[t203*4] = v4[4]
-								}
-							}
-						}
-//line kernels_host.go:140
-					} else if t18 == 7 {
-						t253 := t42
-						t273 := t45
-						t283 := t46
-						t293 := t47
-//line kernels_host.go:317
-						q6 := len(t283) / 7
-						for at6 := 0; at6 < q6; at6 += t253 {
-							if r.Halted() {
-//line kernels_host.go:318
-								r.Halt()
-							}
-//line kernels_host.go:319
-							t116 := t253
-							for k5 := 0; k5 < t116; k5++ {
-								if r.Halted() {
-//line kernels_host.go:319
-									r.Halt()
-								}
-//line kernels_host.go:320
-								v5 := [7]kernel.Vec2[float32]{}
-								v5[0] = t283[at6+k5]
-								for i7 := 1; i7 < 7; i7++ {
-									t214 := t283[i7*q6+at6+k5]
-//line kernels_host.go:323
-									t313 := t273[(i7-1)*t253+k5]
-//line kernels_host.go:323
-									result018 := multiply[float32](t214, t313)
-//line kernels_host.go:323
-									v5[i7] = result018
-								}
-								t59 := &v5
-//line kernels_host.go:325
-								butterfly7[float32](t59)
-								t611 := 7*at6 + k5
-//line kernels_host.go:326
-								d6 := t293[t611:]
-								d6[0] = v5[0]
-//line kernels_host.go:329
-								if t432 {
-									d6[t253*6] = v5[1]
-								} else {
-									d6[t253] = v5[1]
-								}
-//line kernels_host.go:329
-								if t432 {
-									d6[t253*5] = v5[2]
-								} else {
-									d6[t253*2] = v5[2]
-								}
-//line kernels_host.go:329
-								if t432 {
-									d6[t253*4] = v5[3]
-								} else {
-									d6[t253*3] = v5[3]
-								}
-//line kernels_host.go:329
-								if t432 {
-									d6[t253*3] = v5[4]
-								} else {
-									d6[t253*4] = v5[4]
-								}
-//line kernels_host.go:329
-								if t432 {
-									d6[t253*2] = v5[5]
-								} else {
-									d6[t253*5] = v5[5]
-								}
-//line kernels_host.go:329
-								if t432 {
-									d6[t253] = v5[6]
-								} else {
-									d6[t253*6] = v5[6]
-								}
-							}
-						}
-//line kernels_host.go:142
-					} else if t18 == 8 {
-						if t42 == 1 {
-							t314 := t46
-							t323 := t47
-//line kernels_host.go:144
-							first8[float32](t432, t314, t323)
-						} else {
-							t333 := t42
-							t353 := t45
-							t363 := t46
-							t373 := t47
-//line kernels_host.go:213
-							q7 := len(t363) / 8
-							t117 := t333
-//line kernels_host.go:214
-							t215 := t353[:t117]
-							t315 := t333
-							t410 := t333
-//line kernels_host.go:214
-							t510 := t353[t315:][:t410]
-							t612 := 2 * t333
-							t75 := t333
-//line kernels_host.go:214
-							t84 := t353[t612:][:t75]
-							t93 := 3 * t333
-							t104 := t333
-//line kernels_host.go:214
-							t118 := t353[t93:][:t104]
-							w12 := t215
-							w22 := t510
-							w32 := t84
-							w4 := t118
-//line kernels_host.go:215
-							t123 := 4 * t333
-							t134 := t333
-//line kernels_host.go:215
-							t144 := t353[t123:][:t134]
-							t154 := 5 * t333
-							t163 := t333
-//line kernels_host.go:215
-							t174 := t353[t154:][:t163]
-							t184 := 6 * t333
-							t194 := t333
-//line kernels_host.go:215
-							t204 := t353[t184:][:t194]
-							w5 := t144
-							w6 := t174
-							w7 := t204
-//line kernels_host.go:216
-							for at7 := 0; at7 < q7; at7 += t333 {
-								if r.Halted() {
-//line kernels_host.go:216
-									r.Halt()
-								}
-//line kernels_host.go:217
-								t216 := at7
-								t224 := t333
-//line kernels_host.go:217
-								t234 := t363[t216:][:t224]
-								t244 := q7 + at7
-								t254 := t333
-//line kernels_host.go:217
-								t263 := t363[t244:][:t254]
-								t274 := 2*q7 + at7
-								t284 := t333
-//line kernels_host.go:217
-								t294 := t363[t274:][:t284]
-								t303 := 3*q7 + at7
-								t316 := t333
-//line kernels_host.go:217
-								t324 := t363[t303:][:t316]
-								s02 := t234
-								s12 := t263
-								s22 := t294
-								s32 := t324
-//line kernels_host.go:218
-								t334 := 4*q7 + at7
-								t343 := t333
-//line kernels_host.go:218
-								t354 := t363[t334:][:t343]
-								t364 := 5*q7 + at7
-								t374 := t333
-//line kernels_host.go:218
-								t383 := t363[t364:][:t374]
-								t392 := 6*q7 + at7
-								t402 := t333
-//line kernels_host.go:218
-								t413 := t363[t392:][:t402]
-								t423 := 7*q7 + at7
-								t433 := t333
-//line kernels_host.go:218
-								t443 := t363[t423:][:t433]
-								s42 := t354
-								s5 := t383
-								s6 := t413
-								s7 := t443
-//line kernels_host.go:219
-								t453 := 8 * at7
-								t463 := 8 * t333
-//line kernels_host.go:219
-								d7 := t373[t453:][:t463]
-								t472 := t333
-//line kernels_host.go:220
-								t483 := d7[:t472]
-								t492 := t333
-								t50 := t333
-//line kernels_host.go:220
-								t512 := d7[t492:][:t50]
-								t523 := 2 * t333
-								t532 := t333
-//line kernels_host.go:220
-								t543 := d7[t523:][:t532]
-								t552 := 3 * t333
-								t562 := t333
-//line kernels_host.go:220
-								t572 := d7[t552:][:t562]
-								d02 := t483
-								d12 := t512
-								d23 := t543
-								d33 := t572
-//line kernels_host.go:221
-								t582 := 4 * t333
-								t592 := t333
-//line kernels_host.go:221
-								t602 := d7[t582:][:t592]
-								t61 := 5 * t333
-								t623 := t333
-//line kernels_host.go:221
-								t633 := d7[t61:][:t623]
-								t643 := 6 * t333
-								t653 := t333
-//line kernels_host.go:221
-								t662 := d7[t643:][:t653]
-								t672 := 7 * t333
-								t682 := t333
-//line kernels_host.go:221
-								t692 := d7[t672:][:t682]
-								d42 := t602
-								d52 := t633
-								d62 := t662
-								d72 := t692
-//line kernels_host.go:222
-								if t432 {
-									t702 := d72
-									t712 := d62
-									t722 := d52
-									t733 := d33
-									t742 := d23
-									t752 := d12
-									d12 = t702
-									d23 = t712
-									d33 = t722
-									d52 = t733
-									d62 = t742
-									d72 = t752
-								}
-//line kernels_host.go:225
-								for k6 := 0; k6 < len(s02); k6++ {
-									t762 := s22[k6]
-//line kernels_host.go:226
-									t772 := w22[k6]
-//line kernels_host.go:226
-									result019 := multiply[float32](t762, t772)
-									t792 := result019
-//line kernels_host.go:226
-									t802 := s6[k6]
-//line kernels_host.go:226
-									t81 := w6[k6]
-//line kernels_host.go:226
-									result020 := multiply[float32](t802, t81)
-									t832 := result020
-									x := t792
-									y := t832
-//line kernels_host.go:227
-									t842 := y
-//line kernels_host.go:227
-									result021 := x.Add(t842)
-									t86 := result021
-									t87 := y
-//line kernels_host.go:227
-									result022 := x.Sub(t87)
-									t89 := result022
-//line kernels_host.go:227
-									result023 := turn[float32](t89)
-									t91 := result023
-									r3 := t86
-									s8 := t91
-//line kernels_host.go:228
-									t922 := s02[k6]
-//line kernels_host.go:228
-									t932 := s42[k6]
-//line kernels_host.go:228
-									t94 := w4[k6]
-//line kernels_host.go:228
-									result024 := multiply[float32](t932, t94)
-									t96 := result024
-									x = t922
-									y = t96
-//line kernels_host.go:229
-									t97 := y
-//line kernels_host.go:229
-									result025 := x.Add(t97)
-									t99 := result025
-									t100 := y
-//line kernels_host.go:229
-									result026 := x.Sub(t100)
-									t1022 := result026
-									p3 := t99
-									q8 := t1022
-//line kernels_host.go:230
-									t1032 := r3
-//line kernels_host.go:230
-									result027 := p3.Add(t1032)
-									t105 := result027
-									t106 := s8
-//line kernels_host.go:230
-									result028 := q8.Add(t106)
-									t108 := result028
-									t109 := r3
-//line kernels_host.go:230
-									result029 := p3.Sub(t109)
-									t1112 := result029
-									t1122 := s8
-//line kernels_host.go:230
-									result030 := q8.Sub(t1122)
-									t1142 := result030
-									a0 := t105
-									a1 := t108
-									a22 := t1112
-									a3 := t1142
-//line kernels_host.go:231
-									t1152 := s32[k6]
-//line kernels_host.go:231
-									t1162 := w32[k6]
-//line kernels_host.go:231
-									result031 := multiply[float32](t1152, t1162)
-									t1182 := result031
-//line kernels_host.go:231
-									t119 := s7[k6]
-//line kernels_host.go:231
-									t120 := w7[k6]
-//line kernels_host.go:231
-									result032 := multiply[float32](t119, t120)
-									t1222 := result032
-									x = t1182
-									y = t1222
-//line kernels_host.go:232
-									t1232 := y
-//line kernels_host.go:232
-									result033 := x.Add(t1232)
-									t125 := result033
-									t126 := y
-//line kernels_host.go:232
-									result034 := x.Sub(t126)
-									t128 := result034
-//line kernels_host.go:232
-									result035 := turn[float32](t128)
-									t130 := result035
-									r3 = t125
-									s8 = t130
-//line kernels_host.go:233
-									t131 := s12[k6]
-//line kernels_host.go:233
-									t1322 := w12[k6]
-//line kernels_host.go:233
-									result036 := multiply[float32](t131, t1322)
-									t1342 := result036
-//line kernels_host.go:233
-									t135 := s5[k6]
-//line kernels_host.go:233
-									t136 := w5[k6]
-//line kernels_host.go:233
-									result037 := multiply[float32](t135, t136)
-									t138 := result037
-									x = t1342
-									y = t138
-//line kernels_host.go:234
-									t139 := y
-//line kernels_host.go:234
-									result038 := x.Add(t139)
-									t141 := result038
-									t1422 := y
-//line kernels_host.go:234
-									result039 := x.Sub(t1422)
-									t1442 := result039
-									p3 = t141
-									q8 = t1442
-//line kernels_host.go:235
-									t145 := r3
-//line kernels_host.go:235
-									result040 := p3.Add(t145)
-									t147 := result040
-									t148 := s8
-//line kernels_host.go:235
-									result041 := q8.Add(t148)
-									t150 := result041
-									t151 := r3
-//line kernels_host.go:235
-									result042 := p3.Sub(t151)
-									t1532 := result042
-									t1542 := s8
-//line kernels_host.go:235
-									result043 := q8.Sub(t1542)
-									t156 := result043
-									b0 := t147
-									b1 := t150
-									b22 := t1532
-									b3 := t156
-//line kernels_host.go:236
-									b1 = kernel.Vec2[float32]{X: 0.70710677 * (b1.X + b1.Y), Y: 0.70710677 * (b1.Y - b1.X)}
-									t157 := b22
-//line kernels_host.go:237
-									result044 := turn[float32](t157)
-									b22 = result044
-//line kernels_host.go:238
-									b3 = kernel.Vec2[float32]{X: 0.70710677 * (b3.Y - b3.X), Y: -0.70710677 * (b3.X + b3.Y)}
-									t159 := d02
-									t160 := k6
-//line kernels_host.go:239
-									_ = t159[t160]
-									t161 := d42
-									t1622 := k6
-//line kernels_host.go:239
-									_ = t161[t1622]
-									t1632 := b0
-//line kernels_host.go:239
-									result045 := a0.Add(t1632)
-									t165 := result045
-									t166 := b0
-//line kernels_host.go:239
-									result046 := a0.Sub(t166)
-									t168 := result046
-//line kernels_host.go:239
-									t159[t160] = t165
-//line kernels_host.go:239
-									t161[t1622] = t168
-									t169 := d12
-									t170 := k6
-//line kernels_host.go:240
-									_ = t169[t170]
-									t171 := d52
-									t1722 := k6
-//line kernels_host.go:240
-									_ = t171[t1722]
-									t1732 := b1
-//line kernels_host.go:240
-									result047 := a1.Add(t1732)
-									t175 := result047
-									t176 := b1
-//line kernels_host.go:240
-									result048 := a1.Sub(t176)
-									t178 := result048
-//line kernels_host.go:240
-									t169[t170] = t175
-//line kernels_host.go:240
-									t171[t1722] = t178
-									t179 := d23
-									t180 := k6
-//line kernels_host.go:241
-									_ = t179[t180]
-									t181 := d62
-									t1822 := k6
-//line kernels_host.go:241
-									_ = t181[t1822]
-									t1832 := b22
-//line kernels_host.go:241
-									result049 := a22.Add(t1832)
-									t185 := result049
-									t186 := b22
-//line kernels_host.go:241
-									result050 := a22.Sub(t186)
-									t188 := result050
-//line kernels_host.go:241
-									t179[t180] = t185
-//line kernels_host.go:241
-									t181[t1822] = t188
-									t189 := d33
-									t190 := k6
-//line kernels_host.go:242
-									_ = t189[t190]
-									t191 := d72
-									t1922 := k6
-//line kernels_host.go:242
-									_ = t191[t1922]
-									t1932 := b3
-//line kernels_host.go:242
-									result051 := a3.Add(t1932)
-									t195 := result051
-									t196 := b3
-//line kernels_host.go:242
-									result052 := a3.Sub(t196)
-									t198 := result052
-//line kernels_host.go:242
-									t189[t190] = t195
-//line kernels_host.go:242
-									t191[t1922] = t198
-								}
-							}
-						}
-//line kernels_host.go:148
-					} else if t18 == 11 {
-						t384 := t42
-						t403 := t45
-						t414 := t46
-						t424 := t47
-//line kernels_host.go:340
-						q9 := len(t414) / 11
-						for at8 := 0; at8 < q9; at8 += t384 {
-							if r.Halted() {
-//line kernels_host.go:341
-								r.Halt()
-							}
-//line kernels_host.go:342
-							t121 := t384
-							for k7 := 0; k7 < t121; k7++ {
-								if r.Halted() {
-//line kernels_host.go:342
-									r.Halt()
-								}
-//line kernels_host.go:343
-								v6 := [11]kernel.Vec2[float32]{}
-								v6[0] = t414[at8+k7]
-								for i8 := 1; i8 < 11; i8++ {
-									t217 := t414[i8*q9+at8+k7]
-//line kernels_host.go:346
-									t317 := t403[(i8-1)*t384+k7]
-//line kernels_host.go:346
-									result053 := multiply[float32](t217, t317)
-//line kernels_host.go:346
-									v6[i8] = result053
-								}
-								t511 := &v6
-//line kernels_host.go:348
-								butterfly11[float32](t511)
-								t613 := 11*at8 + k7
-//line kernels_host.go:349
-								d8 := t424[t613:]
-								d8[0] = v6[0]
-								for i9 := 1; i9 < 11; i9++ {
-									if t432 {
-										d8[(11-i9)*t384] = v6[i9]
-									} else {
-										d8[i9*t384] = v6[i9]
-									}
-								}
-							}
-						}
-//line kernels_host.go:150
-					} else if t18 == 13 {
-						t434 := t42
-						t454 := t45
-						t464 := t46
-						t473 := t47
-//line kernels_host.go:363
-						q10 := len(t464) / 13
-						for at9 := 0; at9 < q10; at9 += t434 {
-							if r.Halted() {
-//line kernels_host.go:364
-								r.Halt()
-							}
-//line kernels_host.go:365
-							t124 := t434
-							for k8 := 0; k8 < t124; k8++ {
-								if r.Halted() {
-//line kernels_host.go:365
-									r.Halt()
-								}
-//line kernels_host.go:366
-								v7 := [13]kernel.Vec2[float32]{}
-								v7[0] = t464[at9+k8]
-								for i10 := 1; i10 < 13; i10++ {
-									t218 := t464[i10*q10+at9+k8]
-//line kernels_host.go:369
-									t318 := t454[(i10-1)*t434+k8]
-//line kernels_host.go:369
-									result054 := multiply[float32](t218, t318)
-//line kernels_host.go:369
-									v7[i10] = result054
-								}
-								t513 := &v7
-//line kernels_host.go:371
-								butterfly13[float32](t513)
-								t614 := 13*at9 + k8
-//line kernels_host.go:372
-								d9 := t473[t614:]
-								d9[0] = v7[0]
-								for i11 := 1; i11 < 13; i11++ {
-									if t432 {
-										d9[(13-i11)*t434] = v7[i11]
-									} else {
-										d9[i11*t434] = v7[i11]
-									}
-								}
-							}
-						}
-					}
-//line kernels_host.go:61:20000
-					done *= radix
-//line kernels_host.go:62:20000
-					radices >>= 4
-//line kernels_host.go:63:20000
-					t484 := to
-//line kernels_host.go:64:20000
-					t493 := row
-//line kernels_host.go:65:20000
-					t502 := to
-//line kernels_host.go:66
-					from = t484
-					other = t493
-					row = t502
-				}
-//line kernels_host.go:65:20000
-				if !t17 && scale != 1 {
-//line kernels_host.go:66
-					for i12 := 0; i12 < len(from); i12++ {
-						result055 := from[i12].Scale(scale)
-//line kernels_host.go:67
-						from[i12] = result055
-					}
-				}
 //line kernels_host.go:70:20000
-			}
+			twist := second
+//line kernels_host.go:67
+			result03 := hostPitch(t82)
+			t10 := result03
+			pitch := t10
+//line kernels_host.go:69
+			count := min(columns.Count-first2, int(p.Tile))
+//line kernels_host.go:70:20000
+			t11 := len(t8) / 2
+//line kernels_host.go:70:20000
+			t12 := t8[:t11]
 //line kernels_host.go:71:20000
-			if value {
+			t13 := len(t8) / 2
+//line kernels_host.go:70:20000
+			t14 := t8[t13:]
+//line kernels_host.go:71:20000
+			a := t12
+//line kernels_host.go:72:20000
+			b := t14
+//line kernels_host.go:73:20000
+			if t15 && columns.In == 1 {
+//line kernels_host.go:74:20000
+				t18 := a[:t7]
 //line kernels_host.go:75:20000
-				swaps := int(p.Steps)
+				for i2 := 0; i2 < len(t18); i2++ {
 //line kernels_host.go:76:20000
-				if !t16 {
+					if r.Halted() {
+//line kernels_host.go:74:20000
+						r.Halt()
+//line kernels_host.go:75:20000
+					}
+//line kernels_host.go:75:20000
+					t19 := readAt + i2*p.In
+//line kernels_host.go:76:20000
+					t20 := count
+//line kernels_host.go:75:20000
+					t21 := in[t19:][:t20]
+//line kernels_host.go:76:20000
+					for c := 0; c < len(t21); c++ {
+//line kernels_host.go:75:20000
+						v := t21[c]
+//line kernels_host.go:76:20000
+						a[c*pitch+i2] = v
 //line kernels_host.go:77:20000
-					swaps--
+					}
 //line kernels_host.go:78:20000
 				}
 //line kernels_host.go:79:20000
-				if swaps%2 == 1 {
+			} else if t15 {
 //line kernels_host.go:80:20000
-					t533 := b
+				t222 := count
+//line kernels_host.go:80:20000
+				t23 := a[:t222]
 //line kernels_host.go:81:20000
-					a = t533
+				for c2 := 0; c2 < len(t23); c2++ {
 //line kernels_host.go:82:20000
-				}
+					if r.Halted() {
+//line kernels_host.go:80:20000
+						r.Halt()
+//line kernels_host.go:81:20000
+					}
+//line kernels_host.go:81:20000
+					at := readAt + c2*columns.In
 //line kernels_host.go:82:20000
-				if p.Twist > 0 {
+					t24 := c2 * pitch
+//line kernels_host.go:82:20000
+					row := a[t24:][:t7]
 //line kernels_host.go:83:20000
-					t553 := count
+					for i3 := 0; i3 < len(row); i3++ {
 //line kernels_host.go:84:20000
-					for c5 := 0; c5 < t553; c5++ {
+						row[i3] = in[at]
 //line kernels_host.go:85:20000
-						if r.Halted() {
-//line kernels_host.go:83:20000
-							r.Halt()
-//line kernels_host.go:84:20000
-						}
-//line kernels_host.go:84:20000
-						j := twist
-//line kernels_host.go:85:20000
-						if p.Twist == 1 {
+						at += p.In
 //line kernels_host.go:86
-							j = first2 + c5
-						}
-						t583 := j
-						t593 := c5 * pitch
-//line kernels_host.go:88
-						t615 := a[t593:][:t7]
-//line kernels_host.go:88
-						hostTwist[float32](*p, tables, t583, t615)
 					}
 				}
-				if p.Levels[0].Out == 1 {
-					for i13 := 0; i13 < t7; i13++ {
-						if r.Halted() {
+			}
+			roots := tables[t26:]
+//line kernels_host.go:91
+			t27 := count
+//line kernels_host.go:91
+			t28 := a[:t27]
+			for c3 := 0; c3 < len(t28); c3++ {
+				if r.Halted() {
+//line kernels_host.go:91
+					r.Halt()
+				}
 //line kernels_host.go:92
-							r.Halt()
-						}
+				t29 := c3 * pitch
+//line kernels_host.go:92
+				t31 := a[t29:][:t7]
+				t32 := c3 * pitch
+//line kernels_host.go:92
+				t34 := b[t32:][:t7]
+				row2 := t31
+				other := t34
 //line kernels_host.go:93
-						t634 := writeAt + i13*p.Out
-						t644 := count
-//line kernels_host.go:93
-						row2 := out[t634:][:t644]
-						for c6 := 0; c6 < len(row2); c6++ {
-							result056 := a[c6*pitch+i13].Scale(scale)
+				t35 := row2
+				t36 := row2
+				from := t35
+				to := t36
+//line kernels_host.go:94
+				if !t15 {
+					t37 := readAt + c3*columns.In
 //line kernels_host.go:95
-							row2[c6] = result056
-						}
-					}
+					from = in[t37:][:t7]
+				}
+				if !t16 {
+					t39 := writeAt + c3*columns.Out
+//line kernels_host.go:98
+					to = out[t39:][:t7]
+				}
+				t42 := roots
+				t43 := from
+				t44 := row2
+				t45 := other
+				t46 := to
+				from2 := t43
+//line kernels_host.go:136
+				if p.Steps == 0 {
+					t1 := t46
+					t25 := from2
+//line kernels_host.go:137
+					copy(t1, t25)
 				} else {
-//line kernels_host.go:100
-					t673 := count
-					for c7 := 0; c7 < t673; c7++ {
+//line kernels_host.go:140
+					done := 1
+					radices := p.Radices
+//line kernels_host.go:146
+					t5 := from2[:t47]
+					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
-//line kernels_host.go:100
+//line kernels_host.go:146
 							r.Halt()
 						}
-//line kernels_host.go:101
-						at10 := writeAt + c7*p.Levels[0].Out
-						t683 := c7 * pitch
-//line kernels_host.go:102
-						t703 := a[t683:][:t7]
-						for i14 := 0; i14 < len(t703); i14++ {
-//line kernels_host.go:102
-							v8 := t703[i14]
-							result057 := v8.Scale(scale)
-//line kernels_host.go:103
-							out[at10] = result057
-							at10 += p.Out
+//line kernels_host.go:147
+						next := t45
+						if s%2 == 1 {
+							next = t44
 						}
+						if s == last && direct {
+							next = t46
+						}
+						radix := int(radices & 15)
+						t62 := radix
+						t72 := done
+						t9 := done - 1
+//line kernels_host.go:155
+						t102 := t42[t9:]
+						t112 := from2
+						t122 := next
+//line kernels_host.go:309
+						t17 := t62
+						if t17 == 2 {
+							t210 := t72
+							t33 := t102
+							t48 := t112
+							t52 := t122
+//line kernels_host.go:311
+							host2[float32](t210, t33, t48, t52)
+						} else if t17 == 3 {
+							t63 := t72
+							t83 := t102
+							t92 := t112
+							t103 := t122
+//line kernels_host.go:313
+							host3[float32](t63, t84, t83, t92, t103)
+						} else if t17 == 4 {
+							t113 := t72
+							t132 := t102
+							t142 := t112
+							t152 := t122
+//line kernels_host.go:315
+							host4[float32](t113, t84, t132, t142, t152)
+						} else if t17 == 5 {
+							t162 := t72
+							t182 := t102
+							t192 := t112
+							t202 := t122
+//line kernels_host.go:317
+							host5[float32](t162, t84, t182, t192, t202)
+						} else if t17 == 7 {
+							t212 := t72
+							t232 := t102
+							t242 := t112
+							t252 := t122
+//line kernels_host.go:460
+							q := len(t242) / 7
+							k := 0
+							at2 := 0
+//line kernels_host.go:462
+							t110 := q
+//line kernels_host.go:462
+							t211 := t242[:t110]
+							for i4 := 0; i4 < len(t211); i4++ {
+								if r.Halted() {
+//line kernels_host.go:462
+									r.Halt()
+								}
+//line kernels_host.go:463
+								if k == t212 {
+									t38 := at2 + 6*t212
+									k = 0
+									at2 = t38
+								}
+//line kernels_host.go:466
+								v2 := [7]kernel.Vec2[float32]{}
+								v2[0] = t242[i4]
+								for j := 1; j < 7; j++ {
+									t49 := t242[j*q+i4]
+//line kernels_host.go:469
+									t53 := t232[(j-1)*t212+k]
+//line kernels_host.go:469
+									result04 := multiply[float32](t49, t53)
+//line kernels_host.go:469
+									v2[j] = result04
+								}
+								t73 := &v2
+//line kernels_host.go:471
+								butterfly7[float32](t73)
+								t252[at2] = v2[0]
+//line kernels_host.go:474
+								if t84 {
+									t252[at2+t212*6] = v2[1]
+								} else {
+									t252[at2+t212] = v2[1]
+								}
+//line kernels_host.go:474
+								if t84 {
+									t252[at2+t212*5] = v2[2]
+								} else {
+									t252[at2+t212*2] = v2[2]
+								}
+//line kernels_host.go:474
+								if t84 {
+									t252[at2+t212*4] = v2[3]
+								} else {
+									t252[at2+t212*3] = v2[3]
+								}
+//line kernels_host.go:474
+								if t84 {
+									t252[at2+t212*3] = v2[4]
+								} else {
+									t252[at2+t212*4] = v2[4]
+								}
+//line kernels_host.go:474
+								if t84 {
+									t252[at2+t212*2] = v2[5]
+								} else {
+									t252[at2+t212*5] = v2[5]
+								}
+//line kernels_host.go:474
+								if t84 {
+									t252[at2+t212] = v2[6]
+								} else {
+									t252[at2+t212*6] = v2[6]
+								}
+//line kernels_host.go:480
+								k++
+								at2++
+							}
+//line kernels_host.go:320
+						} else if t17 == 8 {
+							t262 := t72
+							t282 := t102
+							t292 := t112
+							t30 := t122
+//line kernels_host.go:321
+							host8[float32](t262, t84, t282, t292, t30)
+						} else if t17 == 11 {
+							t312 := t72
+							t332 := t102
+							t342 := t112
+							t352 := t122
+//line kernels_host.go:486
+							q2 := len(t342) / 11
+							k2 := 0
+							at3 := 0
+//line kernels_host.go:488
+							t111 := q2
+//line kernels_host.go:488
+							t213 := t342[:t111]
+							for i5 := 0; i5 < len(t213); i5++ {
+								if r.Halted() {
+//line kernels_host.go:488
+									r.Halt()
+								}
+//line kernels_host.go:489
+								if k2 == t312 {
+									t310 := at3 + 10*t312
+									k2 = 0
+									at3 = t310
+								}
+//line kernels_host.go:492
+								v3 := [11]kernel.Vec2[float32]{}
+								v3[0] = t342[i5]
+								for j2 := 1; j2 < 11; j2++ {
+									t410 := t342[j2*q2+i5]
+//line kernels_host.go:495
+									t54 := t332[(j2-1)*t312+k2]
+//line kernels_host.go:495
+									result05 := multiply[float32](t410, t54)
+//line kernels_host.go:495
+									v3[j2] = result05
+								}
+								t74 := &v3
+//line kernels_host.go:497
+								butterfly11[float32](t74)
+								t352[at3] = v3[0]
+								for j3 := 1; j3 < 11; j3++ {
+									if t84 {
+										t352[at3+(11-j3)*t312] = v3[j3]
+									} else {
+										t352[at3+j3*t312] = v3[j3]
+									}
+								}
+								k2++
+								at3++
+							}
+//line kernels_host.go:324
+						} else if t17 == 13 {
+							t362 := t72
+							t382 := t102
+							t392 := t112
+							t40 := t122
+//line kernels_host.go:512
+							q3 := len(t392) / 13
+							k3 := 0
+							at4 := 0
+//line kernels_host.go:514
+							t114 := q3
+//line kernels_host.go:514
+							t214 := t392[:t114]
+							for i6 := 0; i6 < len(t214); i6++ {
+								if r.Halted() {
+//line kernels_host.go:514
+									r.Halt()
+								}
+//line kernels_host.go:515
+								if k3 == t362 {
+									t311 := at4 + 12*t362
+									k3 = 0
+									at4 = t311
+								}
+//line kernels_host.go:518
+								v4 := [13]kernel.Vec2[float32]{}
+								v4[0] = t392[i6]
+								for j4 := 1; j4 < 13; j4++ {
+									t411 := t392[j4*q3+i6]
+//line kernels_host.go:521
+									t55 := t382[(j4-1)*t362+k3]
+//line kernels_host.go:521
+									result06 := multiply[float32](t411, t55)
+//line kernels_host.go:521
+									v4[j4] = result06
+								}
+								t75 := &v4
+//line kernels_host.go:523
+								butterfly13[float32](t75)
+								t40[at4] = v4[0]
+								for j5 := 1; j5 < 13; j5++ {
+									if t84 {
+										t40[at4+(13-j5)*t362] = v4[j5]
+									} else {
+										t40[at4+j5*t362] = v4[j5]
+									}
+								}
+								k3++
+								at4++
+							}
+						}
+//line kernels_host.go:156
+						done *= radix
+						radices >>= 4
+						from2 = next
+					}
+					if !direct {
+						t133 := t46
+						t143 := from2
+//line kernels_host.go:161
+						copy(t133, t143)
+					}
+				}
+//line kernels_host.go:101
+				if !t16 && scale != 1 {
+					for i7 := 0; i7 < len(to); i7++ {
+//line kernels_host.go:102
+						v5 := to[i7]
+						result07 := v5.Scale(scale)
+//line kernels_host.go:103
+						to[i7] = result07
+					}
+				}
+				if p.Twist > 0 {
+					j6 := twist
+					if p.Twist == 1 {
+						j6 = first2 + c3
+					}
+					t522 := j6
+					t532 := row2
+//line kernels_host.go:111
+					hostTwist[float32](*p, tables, t522, t532)
+				}
+			}
+//line kernels_host.go:115
+			if t16 && columns.Out == 1 {
+				t552 := a[:t7]
+				for i8 := 0; i8 < len(t552); i8++ {
+					if r.Halted() {
+//line kernels_host.go:116
+						r.Halt()
+					}
+//line kernels_host.go:117
+					t56 := writeAt + i8*p.Out
+					t57 := count
+//line kernels_host.go:117
+					row3 := out[t56:][:t57]
+					for c4 := 0; c4 < len(row3); c4++ {
+						result08 := a[c4*pitch+i8].Scale(scale)
+//line kernels_host.go:119
+						row3[c4] = result08
+					}
+				}
+			} else if t16 {
+				t60 := count
+//line kernels_host.go:123
+				t61 := a[:t60]
+				for c5 := 0; c5 < len(t61); c5++ {
+					if r.Halted() {
+//line kernels_host.go:123
+						r.Halt()
+					}
+//line kernels_host.go:124
+					at5 := writeAt + c5*columns.Out
+					t622 := c5 * pitch
+//line kernels_host.go:125
+					t64 := a[t622:][:t7]
+					for i9 := 0; i9 < len(t64); i9++ {
+//line kernels_host.go:125
+						v6 := t64[i9]
+						result09 := v6.Scale(scale)
+//line kernels_host.go:126
+						out[at5] = result09
+						at5 += p.Out
 					}
 				}
 			}
@@ -4347,7 +4131,7 @@ func quernRow1Host_float32(r *host6.Run, t1, size2, blockX int, scratch []kernel
 	}
 }
 
-//line quern_gen.go:4351:1
+//line quern_gen.go:4135:1
 func quernPlainHost_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_host_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -4364,1246 +4148,508 @@ func quernHostHost_float64(r *host6.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
-	t1 := int(p.N)
+	t2 := int(p.N)
 	size2 := 2 * int(p.Tile)
 	t82 := int(p.N)
-	t16 := p.In != 1 || p.Steps == 0
+	columns := p.Levels[0]
+	t15 := p.In != 1 || p.Steps == 0
 	t7 := int(p.N)
-	t38 := p.Steps
-	t17 := p.Out != 1 || p.Steps == 0 || p.Twist > 0
-	t432 := p.Sign < 0
+	t26 := p.Roots
+	t16 := p.Out != 1 || p.Steps == 0 || p.Twist > 0
+	t47 := p.Steps
+	last := int(p.Steps) - 1
+	t472 := !t16
+	direct := t472 || last%2 == 1 || last == 0
+	t84 := p.Sign < 0
 	scale := float64(p.ScaleX)
-	value := t17
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Host_float64(r, t1, size2, blockX, scratch, gridX, tiles, &p, t82, t16, t7, in, t38, t17, out, tables, t432, scale, value, dimX)
+				quernRow1Host_float64(r, t2, size2, blockX, scratch, gridX, tiles, &p, t82, columns, t15, t7, in, tables, t26, t16, out, t47, last, direct, t84, scale, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Host_float64(r *host6.Run, t1, size2, blockX int, scratch []kernel.Vec2[float64], gridX, tiles int, p *pass, t82 int, t16 bool, t7 int, in []kernel.Vec2[float64], t38 int32, t17 bool, out, tables []kernel.Vec2[float64], t432 bool, scale float64, value bool, dimX int) {
+func quernRow1Host_float64(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float64], gridX, tiles int, p *pass, t82 int, columns level, t15 bool, t7 int, in, tables []kernel.Vec2[float64], t26 int32, t16 bool, out []kernel.Vec2[float64], t47 int32, last int, direct, t84 bool, scale float64, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels_host.go:12
-		result0 := hostPitch(t1)
+//line kernels_host.go:57:20000
+		result0 := hostPitch(t2)
+//line kernels_host.go:58:20000
 		size := size2 * result0
-//line kernels_host.go:13
+//line kernels_host.go:58:20000
 		t3 := blockX * size
+//line kernels_host.go:59:20000
 		t4 := size
-//line kernels_host.go:13
-		own := scratch[t3:][:t4]
+//line kernels_host.go:58:20000
+		result02 := scratch[t3:][:t4]
+//line kernels_host.go:18
+		own := result02
 		for i := blockX; i < tiles; i += gridX {
 			if r.Halted() {
-//line kernels_host.go:14
+//line kernels_host.go:19
 				r.Halt()
 			}
-//line kernels_host.go:15
+//line kernels_host.go:20
 			t6 := i
+//line kernels_host.go:21:20000
 			t8 := own
-//line kernels_host.go:24:20000
-			t2 := t6
-//line kernels_host.go:24:20000
-			first, in2, out2, second := place(*p, t2)
-//line kernels_host.go:25:20000
+//line kernels_host.go:66
+			t22 := t6
+//line kernels_host.go:66
+			first, in2, out2, second := place(*p, t22)
 			first2 := first
-//line kernels_host.go:26:20000
 			readAt := in2
-//line kernels_host.go:27:20000
 			writeAt := out2
-//line kernels_host.go:28:20000
-			twist := second
-//line kernels_host.go:25:20000
-			result02 := hostPitch(t82)
-//line kernels_host.go:26:20000
-			t10 := result02
-//line kernels_host.go:27:20000
-			pitch := t10
-//line kernels_host.go:26:20000
-			count := min(p.Levels[0].Count-first2, int(p.Tile))
-//line kernels_host.go:27:20000
-			t11 := count * pitch
-//line kernels_host.go:27:20000
-			t12 := t8[:t11]
-//line kernels_host.go:28:20000
-			t13 := len(t8) / 2
-//line kernels_host.go:29:20000
-			t14 := count * pitch
-//line kernels_host.go:27:20000
-			t15 := t8[t13:][:t14]
-//line kernels_host.go:28:20000
-			a := t12
-//line kernels_host.go:29:20000
-			b := t15
-//line kernels_host.go:30:20000
-			if t16 && p.Levels[0].In == 1 {
-//line kernels_host.go:31:20000
-				for i2 := 0; i2 < t7; i2++ {
-//line kernels_host.go:32:20000
-					if r.Halted() {
-//line kernels_host.go:31:20000
-						r.Halt()
-//line kernels_host.go:32:20000
-					}
-//line kernels_host.go:32:20000
-					t19 := readAt + i2*p.In
-//line kernels_host.go:33:20000
-					t20 := count
-//line kernels_host.go:32:20000
-					t21 := in[t19:][:t20]
-//line kernels_host.go:33:20000
-					for c := 0; c < len(t21); c++ {
-//line kernels_host.go:32:20000
-						v := t21[c]
-//line kernels_host.go:33:20000
-						a[c*pitch+i2] = v
-//line kernels_host.go:34:20000
-					}
-//line kernels_host.go:35:20000
-				}
-//line kernels_host.go:36:20000
-			} else if t16 {
-//line kernels_host.go:37:20000
-				t22 := count
-//line kernels_host.go:38:20000
-				for c2 := 0; c2 < t22; c2++ {
-//line kernels_host.go:39:20000
-					if r.Halted() {
-//line kernels_host.go:37:20000
-						r.Halt()
-//line kernels_host.go:38:20000
-					}
-//line kernels_host.go:38:20000
-					at := readAt + c2*p.Levels[0].In
-//line kernels_host.go:39:20000
-					t23 := c2 * pitch
-//line kernels_host.go:39:20000
-					t25 := a[t23:][:t7]
-//line kernels_host.go:40:20000
-					for i3 := 0; i3 < len(t25); i3++ {
-//line kernels_host.go:40:20000
-						a[c2*pitch+i3] = in[at]
-//line kernels_host.go:41:20000
-						at += p.In
-//line kernels_host.go:42:20000
-					}
-//line kernels_host.go:43:20000
-				}
-//line kernels_host.go:44:20000
-			}
-//line kernels_host.go:46:20000
-			t26 := count
-//line kernels_host.go:47:20000
-			for c3 := 0; c3 < t26; c3++ {
-//line kernels_host.go:48:20000
-				if r.Halted() {
-//line kernels_host.go:46:20000
-					r.Halt()
-//line kernels_host.go:47:20000
-				}
-//line kernels_host.go:47:20000
-				t27 := c3 * pitch
-//line kernels_host.go:47:20000
-				t29 := a[t27:][:t7]
-//line kernels_host.go:48:20000
-				t30 := c3 * pitch
-//line kernels_host.go:47:20000
-				t32 := b[t30:][:t7]
-//line kernels_host.go:48:20000
-				row := t29
-//line kernels_host.go:49:20000
-				other := t32
-//line kernels_host.go:48:20000
-				from := row
-//line kernels_host.go:49:20000
-				if !t16 {
-//line kernels_host.go:50:20000
-					t33 := readAt + c3*p.Levels[0].In
-//line kernels_host.go:50:20000
-					t35 := in[t33:][:t7]
-//line kernels_host.go:51:20000
-					t36 := row
-//line kernels_host.go:52:20000
-					t37 := other
-//line kernels_host.go:53:20000
-					from = t35
-//line kernels_host.go:54:20000
-					other = t36
-//line kernels_host.go:55:20000
-					row = t37
-//line kernels_host.go:56:20000
-				}
-//line kernels_host.go:52:20000
-				done := 1
-//line kernels_host.go:53:20000
-				radices := p.Radices
-//line kernels_host.go:54:20000
-				for s := int32(0); s < t38; s++ {
-//line kernels_host.go:55:20000
-					if r.Halted() {
-//line kernels_host.go:54:20000
-						r.Halt()
-//line kernels_host.go:55:20000
-					}
-//line kernels_host.go:55:20000
-					to := other
-//line kernels_host.go:56:20000
-					if s == p.Steps-1 && !t17 {
-//line kernels_host.go:57:20000
-						t39 := writeAt + c3*p.Levels[0].Out
-//line kernels_host.go:57:20000
-						to = out[t39:][:t7]
-//line kernels_host.go:58:20000
-					}
-//line kernels_host.go:59:20000
-					radix := int(radices & 15)
-//line kernels_host.go:60:20000
-					t41 := radix
-//line kernels_host.go:61:20000
-					t42 := done
-//line kernels_host.go:62:20000
-					t44 := int(p.Roots) + done - 1
-//line kernels_host.go:60:20000
-					t45 := tables[t44:]
-//line kernels_host.go:61:20000
-					t46 := from
-//line kernels_host.go:62:20000
-					t47 := to
-//line kernels_host.go:127
-					t18 := t41
-					if t18 == 2 {
-						t24 := t42
-						t43 := t45
-						t5 := t46
-						t62 := t47
-//line kernels_host.go:248
-						q := len(t5) / 2
-						for at2 := 0; at2 < q; at2 += t24 {
-							if r.Halted() {
-//line kernels_host.go:249
-								r.Halt()
-							}
-//line kernels_host.go:250
-							t110 := t24
-							for k := 0; k < t110; k++ {
-								if r.Halted() {
-//line kernels_host.go:250
-									r.Halt()
-								}
-//line kernels_host.go:251
-								v2 := [2]kernel.Vec2[float64]{}
-								v2[0] = t5[at2+k]
-								for i4 := 1; i4 < 2; i4++ {
-									t28 := t5[i4*q+at2+k]
-//line kernels_host.go:254
-									t34 := t43[(i4-1)*t24+k]
-//line kernels_host.go:254
-									result03 := multiply[float64](t28, t34)
-//line kernels_host.go:254
-									v2[i4] = result03
-								}
-								t52 := &v2
-//line kernels_host.go:256
-								butterfly2[float64](t52)
-								t63 := 2*at2 + k
-//line kernels_host.go:257
-								d := t62[t63:]
-								d[0] = v2[0]
-//line kernels_host.go:260
-								if t432 {
-									d[t24] = v2[1]
-								} else {
-									d[t24] = v2[1]
-								}
-							}
-						}
-//line kernels_host.go:130
-					} else if t18 == 3 {
-						t72 := t42
-						t9 := t45
-						t102 := t46
-						t112 := t47
-//line kernels_host.go:271
-						q2 := len(t102) / 3
-						for at3 := 0; at3 < q2; at3 += t72 {
-							if r.Halted() {
-//line kernels_host.go:272
-								r.Halt()
-							}
-//line kernels_host.go:273
-							t111 := t72
-							for k2 := 0; k2 < t111; k2++ {
-								if r.Halted() {
-//line kernels_host.go:273
-									r.Halt()
-								}
-//line kernels_host.go:274
-								v3 := [3]kernel.Vec2[float64]{}
-								v3[0] = t102[at3+k2]
-								for i5 := 1; i5 < 3; i5++ {
-									t210 := t102[i5*q2+at3+k2]
-//line kernels_host.go:277
-									t310 := t9[(i5-1)*t72+k2]
-//line kernels_host.go:277
-									result04 := multiply[float64](t210, t310)
-//line kernels_host.go:277
-									v3[i5] = result04
-								}
-								t53 := &v3
-//line kernels_host.go:279
-								butterfly3[float64](t53)
-								t64 := 3*at3 + k2
-//line kernels_host.go:280
-								d2 := t112[t64:]
-								d2[0] = v3[0]
-//line kernels_host.go:283
-								if t432 {
-									d2[t72*2] = v3[1]
-								} else {
-									d2[t72] = v3[1]
-								}
-//line kernels_host.go:283
-								if t432 {
-									d2[t72] = v3[2]
-								} else {
-									d2[t72*2] = v3[2]
-								}
-							}
-						}
-//line kernels_host.go:132
-					} else if t18 == 4 {
-						if t42 == 1 {
-							t132 := t46
-							t142 := t47
-//line kernels_host.go:134
-							first4[float64](t432, t132, t142)
-						} else {
-							t152 := t42
-							t172 := t45
-							t182 := t46
-							t192 := t47
-//line kernels_host.go:171
-							q3 := len(t182) / 4
-							t113 := t152
-//line kernels_host.go:172
-							t211 := t172[:t113]
-							t311 := t152
-							t48 := t152
-//line kernels_host.go:172
-							t54 := t172[t311:][:t48]
-							t65 := 2 * t152
-							t73 := t152
-//line kernels_host.go:172
-							t83 := t172[t65:][:t73]
-							w1 := t211
-							w2 := t54
-							w3 := t83
-//line kernels_host.go:173
-							for at4 := 0; at4 < q3; at4 += t152 {
-								if r.Halted() {
-//line kernels_host.go:173
-									r.Halt()
-								}
-//line kernels_host.go:174
-								t92 := at4
-								t103 := t152
-//line kernels_host.go:174
-								t114 := t182[t92:][:t103]
-								t122 := q3 + at4
-								t133 := t152
-//line kernels_host.go:174
-								t143 := t182[t122:][:t133]
-								t153 := 2*q3 + at4
-								t162 := t152
-//line kernels_host.go:174
-								t173 := t182[t153:][:t162]
-								t183 := 3*q3 + at4
-								t193 := t152
-//line kernels_host.go:174
-								t202 := t182[t183:][:t193]
-								s0 := t114
-								s1 := t143
-								s2 := t173
-								s3 := t202
-//line kernels_host.go:175
-								t212 := 4 * at4
-								t222 := 4 * t152
-//line kernels_host.go:175
-								d3 := t192[t212:][:t222]
-								t232 := t152
-//line kernels_host.go:176
-								t242 := d3[:t232]
-								t252 := t152
-								t262 := t152
-//line kernels_host.go:176
-								t272 := d3[t252:][:t262]
-								t282 := 2 * t152
-								t292 := t152
-//line kernels_host.go:176
-								t302 := d3[t282:][:t292]
-								t31 := 3 * t152
-								t322 := t152
-//line kernels_host.go:176
-								t332 := d3[t31:][:t322]
-								d0 := t242
-								d1 := t272
-								d22 := t302
-								d32 := t332
-//line kernels_host.go:177
-								if t432 {
-									t342 := d32
-									t352 := d1
-									d1 = t342
-									d32 = t352
-								}
-//line kernels_host.go:180
-								for k3 := 0; k3 < len(s0); k3++ {
-									t362 := s0[k3]
-//line kernels_host.go:181
-									t372 := s1[k3]
-//line kernels_host.go:181
-									t382 := w1[k3]
-//line kernels_host.go:181
-									result05 := multiply[float64](t372, t382)
-									t40 := result05
-//line kernels_host.go:181
-									t412 := s2[k3]
-//line kernels_host.go:181
-									t422 := w2[k3]
-//line kernels_host.go:181
-									result06 := multiply[float64](t412, t422)
-									t442 := result06
-//line kernels_host.go:181
-									t452 := s3[k3]
-//line kernels_host.go:181
-									t462 := w3[k3]
-//line kernels_host.go:181
-									result07 := multiply[float64](t452, t462)
-									t482 := result07
-									a2 := t362
-									b2 := t40
-									c4 := t442
-									d4 := t482
-//line kernels_host.go:182
-									t49 := c4
-//line kernels_host.go:182
-									result08 := a2.Add(t49)
-									t51 := result08
-									t522 := c4
-//line kernels_host.go:182
-									result09 := a2.Sub(t522)
-									t542 := result09
-									t55 := d4
-//line kernels_host.go:182
-									result010 := b2.Add(t55)
-									t57 := result010
-									t58 := d4
-//line kernels_host.go:182
-									result011 := b2.Sub(t58)
-									t60 := result011
-//line kernels_host.go:182
-									result012 := turn[float64](t60)
-									t622 := result012
-									p2 := t51
-									q4 := t542
-									r2 := t57
-									s4 := t622
-//line kernels_host.go:183
-									t632 := d0
-									t642 := k3
-//line kernels_host.go:183
-									_ = t632[t642]
-									t652 := d1
-									t66 := k3
-//line kernels_host.go:183
-									_ = t652[t66]
-									t67 := d22
-									t68 := k3
-//line kernels_host.go:183
-									_ = t67[t68]
-									t69 := d32
-									t70 := k3
-//line kernels_host.go:183
-									_ = t69[t70]
-									t71 := r2
-//line kernels_host.go:183
-									result013 := p2.Add(t71)
-									t732 := result013
-									t74 := s4
-//line kernels_host.go:183
-									result014 := q4.Add(t74)
-									t76 := result014
-									t77 := r2
-//line kernels_host.go:183
-									result015 := p2.Sub(t77)
-									t79 := result015
-									t80 := s4
-//line kernels_host.go:183
-									result016 := q4.Sub(t80)
-									t822 := result016
-//line kernels_host.go:183
-									t632[t642] = t732
-//line kernels_host.go:183
-									t652[t66] = t76
-//line kernels_host.go:183
-									t67[t68] = t79
-//line kernels_host.go:183
-									t69[t70] = t822
-								}
-							}
-						}
-//line kernels_host.go:138
-					} else if t18 == 5 {
-						t203 := t42
-						t223 := t45
-						t233 := t46
-						t243 := t47
-//line kernels_host.go:294
-						q5 := len(t233) / 5
-						for at5 := 0; at5 < q5; at5 += t203 {
-							if r.Halted() {
-//line kernels_host.go:295
-								r.Halt()
-							}
-//line kernels_host.go:296
-							t115 := t203
-							for k4 := 0; k4 < t115; k4++ {
-								if r.Halted() {
-//line kernels_host.go:296
-									r.Halt()
-								}
-//line kernels_host.go:297
-								v4 := [5]kernel.Vec2[float64]{}
-								v4[0] = t233[at5+k4]
-								for i6 := 1; i6 < 5; i6++ {
-									t213 := t233[i6*q5+at5+k4]
-//line kernels_host.go:300
-									t312 := t223[(i6-1)*t203+k4]
-//line kernels_host.go:300
-									result017 := multiply[float64](t213, t312)
-//line kernels_host.go:300
-									v4[i6] = result017
-								}
-								t56 := &v4
-//line kernels_host.go:302
-								butterfly5[float64](t56)
-								t610 := 5*at5 + k4
-//line kernels_host.go:303
-								d5 := t243[t610:]
-								d5[0] = v4[0]
-//line kernels_host.go:306
-								if t432 {
-									d5[t203*4] = v4[1]
-								} else {
-									d5[t203] = v4[1]
-								}
-//line kernels_host.go:306
-								if t432 {
-									d5[t203*3] = v4[2]
-								} else {
-									d5[t203*2] = v4[2]
-								}
-//line kernels_host.go:306
-								if t432 {
-									d5[t203*2] = v4[3]
-								} else {
-									d5[t203*3] = v4[3]
-								}
-//line kernels_host.go:306
-								if t432 {
-									d5[t203] = v4[4]
-								} else {
-									d5[t203*4] = v4[4]
-								}
-							}
-						}
-//line kernels_host.go:140
-					} else if t18 == 7 {
-						t253 := t42
-						t273 := t45
-						t283 := t46
-						t293 := t47
-//line kernels_host.go:317
-						q6 := len(t283) / 7
-						for at6 := 0; at6 < q6; at6 += t253 {
-							if r.Halted() {
-//line kernels_host.go:318
-								r.Halt()
-							}
-//line kernels_host.go:319
-							t116 := t253
-							for k5 := 0; k5 < t116; k5++ {
-								if r.Halted() {
-//line kernels_host.go:319
-									r.Halt()
-								}
-//line kernels_host.go:320
-								v5 := [7]kernel.Vec2[float64]{}
-								v5[0] = t283[at6+k5]
-								for i7 := 1; i7 < 7; i7++ {
-									t214 := t283[i7*q6+at6+k5]
-//line kernels_host.go:323
-									t313 := t273[(i7-1)*t253+k5]
-//line kernels_host.go:323
-									result018 := multiply[float64](t214, t313)
-//line kernels_host.go:323
-									v5[i7] = result018
-								}
-								t59 := &v5
-//line kernels_host.go:325
-								butterfly7[float64](t59)
-								t611 := 7*at6 + k5
-//line kernels_host.go:326
-								d6 := t293[t611:]
-								d6[0] = v5[0]
-//line kernels_host.go:329
-								if t432 {
-									d6[t253*6] = v5[1]
-								} else {
-									d6[t253] = v5[1]
-								}
-//line kernels_host.go:329
-								if t432 {
-									d6[t253*5] = v5[2]
-								} else {
-									d6[t253*2] = v5[2]
-								}
-//line kernels_host.go:329
-								if t432 {
-									d6[t253*4] = v5[3]
-								} else {
-									d6[t253*3] = v5[3]
-								}
-//line kernels_host.go:329
-								if t432 {
-									d6[t253*3] = v5[4]
-								} else {
-									d6[t253*4] = v5[4]
-								}
-//line kernels_host.go:329
-								if t432 {
-									d6[t253*2] = v5[5]
-								} else {
-									d6[t253*5] = v5[5]
-								}
-//line kernels_host.go:329
-								if t432 {
-									d6[t253] = v5[6]
-								} else {
-									d6[t253*6] = v5[6]
-								}
-							}
-						}
-//line kernels_host.go:142
-					} else if t18 == 8 {
-						if t42 == 1 {
-							t314 := t46
-							t323 := t47
-//line kernels_host.go:144
-							first8[float64](t432, t314, t323)
-						} else {
-							t333 := t42
-							t353 := t45
-							t363 := t46
-							t373 := t47
-//line kernels_host.go:213
-							q7 := len(t363) / 8
-							t117 := t333
-//line kernels_host.go:214
-							t215 := t353[:t117]
-							t315 := t333
-							t410 := t333
-//line kernels_host.go:214
-							t510 := t353[t315:][:t410]
-							t612 := 2 * t333
-							t75 := t333
-//line kernels_host.go:214
-							t84 := t353[t612:][:t75]
-							t93 := 3 * t333
-							t104 := t333
-//line kernels_host.go:214
-							t118 := t353[t93:][:t104]
-							w12 := t215
-							w22 := t510
-							w32 := t84
-							w4 := t118
-//line kernels_host.go:215
-							t123 := 4 * t333
-							t134 := t333
-//line kernels_host.go:215
-							t144 := t353[t123:][:t134]
-							t154 := 5 * t333
-							t163 := t333
-//line kernels_host.go:215
-							t174 := t353[t154:][:t163]
-							t184 := 6 * t333
-							t194 := t333
-//line kernels_host.go:215
-							t204 := t353[t184:][:t194]
-							w5 := t144
-							w6 := t174
-							w7 := t204
-//line kernels_host.go:216
-							for at7 := 0; at7 < q7; at7 += t333 {
-								if r.Halted() {
-//line kernels_host.go:216
-									r.Halt()
-								}
-//line kernels_host.go:217
-								t216 := at7
-								t224 := t333
-//line kernels_host.go:217
-								t234 := t363[t216:][:t224]
-								t244 := q7 + at7
-								t254 := t333
-//line kernels_host.go:217
-								t263 := t363[t244:][:t254]
-								t274 := 2*q7 + at7
-								t284 := t333
-//line kernels_host.go:217
-								t294 := t363[t274:][:t284]
-								t303 := 3*q7 + at7
-								t316 := t333
-//line kernels_host.go:217
-								t324 := t363[t303:][:t316]
-								s02 := t234
-								s12 := t263
-								s22 := t294
-								s32 := t324
-//line kernels_host.go:218
-								t334 := 4*q7 + at7
-								t343 := t333
-//line kernels_host.go:218
-								t354 := t363[t334:][:t343]
-								t364 := 5*q7 + at7
-								t374 := t333
-//line kernels_host.go:218
-								t383 := t363[t364:][:t374]
-								t392 := 6*q7 + at7
-								t402 := t333
-//line kernels_host.go:218
-								t413 := t363[t392:][:t402]
-								t423 := 7*q7 + at7
-								t433 := t333
-//line kernels_host.go:218
-								t443 := t363[t423:][:t433]
-								s42 := t354
-								s5 := t383
-								s6 := t413
-								s7 := t443
-//line kernels_host.go:219
-								t453 := 8 * at7
-								t463 := 8 * t333
-//line kernels_host.go:219
-								d7 := t373[t453:][:t463]
-								t472 := t333
-//line kernels_host.go:220
-								t483 := d7[:t472]
-								t492 := t333
-								t50 := t333
-//line kernels_host.go:220
-								t512 := d7[t492:][:t50]
-								t523 := 2 * t333
-								t532 := t333
-//line kernels_host.go:220
-								t543 := d7[t523:][:t532]
-								t552 := 3 * t333
-								t562 := t333
-//line kernels_host.go:220
-								t572 := d7[t552:][:t562]
-								d02 := t483
-								d12 := t512
-								d23 := t543
-								d33 := t572
-//line kernels_host.go:221
-								t582 := 4 * t333
-								t592 := t333
-//line kernels_host.go:221
-								t602 := d7[t582:][:t592]
-								t61 := 5 * t333
-								t623 := t333
-//line kernels_host.go:221
-								t633 := d7[t61:][:t623]
-								t643 := 6 * t333
-								t653 := t333
-//line kernels_host.go:221
-								t662 := d7[t643:][:t653]
-								t672 := 7 * t333
-								t682 := t333
-//line kernels_host.go:221
-								t692 := d7[t672:][:t682]
-								d42 := t602
-								d52 := t633
-								d62 := t662
-								d72 := t692
-//line kernels_host.go:222
-								if t432 {
-									t702 := d72
-									t712 := d62
-									t722 := d52
-									t733 := d33
-									t742 := d23
-									t752 := d12
-									d12 = t702
-									d23 = t712
-									d33 = t722
-									d52 = t733
-									d62 = t742
-									d72 = t752
-								}
-//line kernels_host.go:225
-								for k6 := 0; k6 < len(s02); k6++ {
-									t762 := s22[k6]
-//line kernels_host.go:226
-									t772 := w22[k6]
-//line kernels_host.go:226
-									result019 := multiply[float64](t762, t772)
-									t792 := result019
-//line kernels_host.go:226
-									t802 := s6[k6]
-//line kernels_host.go:226
-									t81 := w6[k6]
-//line kernels_host.go:226
-									result020 := multiply[float64](t802, t81)
-									t832 := result020
-									x := t792
-									y := t832
-//line kernels_host.go:227
-									t842 := y
-//line kernels_host.go:227
-									result021 := x.Add(t842)
-									t86 := result021
-									t87 := y
-//line kernels_host.go:227
-									result022 := x.Sub(t87)
-									t89 := result022
-//line kernels_host.go:227
-									result023 := turn[float64](t89)
-									t91 := result023
-									r3 := t86
-									s8 := t91
-//line kernels_host.go:228
-									t922 := s02[k6]
-//line kernels_host.go:228
-									t932 := s42[k6]
-//line kernels_host.go:228
-									t94 := w4[k6]
-//line kernels_host.go:228
-									result024 := multiply[float64](t932, t94)
-									t96 := result024
-									x = t922
-									y = t96
-//line kernels_host.go:229
-									t97 := y
-//line kernels_host.go:229
-									result025 := x.Add(t97)
-									t99 := result025
-									t100 := y
-//line kernels_host.go:229
-									result026 := x.Sub(t100)
-									t1022 := result026
-									p3 := t99
-									q8 := t1022
-//line kernels_host.go:230
-									t1032 := r3
-//line kernels_host.go:230
-									result027 := p3.Add(t1032)
-									t105 := result027
-									t106 := s8
-//line kernels_host.go:230
-									result028 := q8.Add(t106)
-									t108 := result028
-									t109 := r3
-//line kernels_host.go:230
-									result029 := p3.Sub(t109)
-									t1112 := result029
-									t1122 := s8
-//line kernels_host.go:230
-									result030 := q8.Sub(t1122)
-									t1142 := result030
-									a0 := t105
-									a1 := t108
-									a22 := t1112
-									a3 := t1142
-//line kernels_host.go:231
-									t1152 := s32[k6]
-//line kernels_host.go:231
-									t1162 := w32[k6]
-//line kernels_host.go:231
-									result031 := multiply[float64](t1152, t1162)
-									t1182 := result031
-//line kernels_host.go:231
-									t119 := s7[k6]
-//line kernels_host.go:231
-									t120 := w7[k6]
-//line kernels_host.go:231
-									result032 := multiply[float64](t119, t120)
-									t1222 := result032
-									x = t1182
-									y = t1222
-//line kernels_host.go:232
-									t1232 := y
-//line kernels_host.go:232
-									result033 := x.Add(t1232)
-									t125 := result033
-									t126 := y
-//line kernels_host.go:232
-									result034 := x.Sub(t126)
-									t128 := result034
-//line kernels_host.go:232
-									result035 := turn[float64](t128)
-									t130 := result035
-									r3 = t125
-									s8 = t130
-//line kernels_host.go:233
-									t131 := s12[k6]
-//line kernels_host.go:233
-									t1322 := w12[k6]
-//line kernels_host.go:233
-									result036 := multiply[float64](t131, t1322)
-									t1342 := result036
-//line kernels_host.go:233
-									t135 := s5[k6]
-//line kernels_host.go:233
-									t136 := w5[k6]
-//line kernels_host.go:233
-									result037 := multiply[float64](t135, t136)
-									t138 := result037
-									x = t1342
-									y = t138
-//line kernels_host.go:234
-									t139 := y
-//line kernels_host.go:234
-									result038 := x.Add(t139)
-									t141 := result038
-									t1422 := y
-//line kernels_host.go:234
-									result039 := x.Sub(t1422)
-									t1442 := result039
-									p3 = t141
-									q8 = t1442
-//line kernels_host.go:235
-									t145 := r3
-//line kernels_host.go:235
-									result040 := p3.Add(t145)
-									t147 := result040
-									t148 := s8
-//line kernels_host.go:235
-									result041 := q8.Add(t148)
-									t150 := result041
-									t151 := r3
-//line kernels_host.go:235
-									result042 := p3.Sub(t151)
-									t1532 := result042
-									t1542 := s8
-//line kernels_host.go:235
-									result043 := q8.Sub(t1542)
-									t156 := result043
-									b0 := t147
-									b1 := t150
-									b22 := t1532
-									b3 := t156
-//line kernels_host.go:236
-									b1 = kernel.Vec2[float64]{X: 0.7071067811865476 * (b1.X + b1.Y), Y: 0.7071067811865476 * (b1.Y - b1.X)}
-									t157 := b22
-//line kernels_host.go:237
-									result044 := turn[float64](t157)
-									b22 = result044
-//line kernels_host.go:238
-									b3 = kernel.Vec2[float64]{X: 0.7071067811865476 * (b3.Y - b3.X), Y: -0.7071067811865476 * (b3.X + b3.Y)}
-									t159 := d02
-									t160 := k6
-//line kernels_host.go:239
-									_ = t159[t160]
-									t161 := d42
-									t1622 := k6
-//line kernels_host.go:239
-									_ = t161[t1622]
-									t1632 := b0
-//line kernels_host.go:239
-									result045 := a0.Add(t1632)
-									t165 := result045
-									t166 := b0
-//line kernels_host.go:239
-									result046 := a0.Sub(t166)
-									t168 := result046
-//line kernels_host.go:239
-									t159[t160] = t165
-//line kernels_host.go:239
-									t161[t1622] = t168
-									t169 := d12
-									t170 := k6
-//line kernels_host.go:240
-									_ = t169[t170]
-									t171 := d52
-									t1722 := k6
-//line kernels_host.go:240
-									_ = t171[t1722]
-									t1732 := b1
-//line kernels_host.go:240
-									result047 := a1.Add(t1732)
-									t175 := result047
-									t176 := b1
-//line kernels_host.go:240
-									result048 := a1.Sub(t176)
-									t178 := result048
-//line kernels_host.go:240
-									t169[t170] = t175
-//line kernels_host.go:240
-									t171[t1722] = t178
-									t179 := d23
-									t180 := k6
-//line kernels_host.go:241
-									_ = t179[t180]
-									t181 := d62
-									t1822 := k6
-//line kernels_host.go:241
-									_ = t181[t1822]
-									t1832 := b22
-//line kernels_host.go:241
-									result049 := a22.Add(t1832)
-									t185 := result049
-									t186 := b22
-//line kernels_host.go:241
-									result050 := a22.Sub(t186)
-									t188 := result050
-//line kernels_host.go:241
-									t179[t180] = t185
-//line kernels_host.go:241
-									t181[t1822] = t188
-									t189 := d33
-									t190 := k6
-//line kernels_host.go:242
-									_ = t189[t190]
-									t191 := d72
-									t1922 := k6
-//line kernels_host.go:242
-									_ = t191[t1922]
-									t1932 := b3
-//line kernels_host.go:242
-									result051 := a3.Add(t1932)
-									t195 := result051
-									t196 := b3
-//line kernels_host.go:242
-									result052 := a3.Sub(t196)
-									t198 := result052
-//line kernels_host.go:242
-									t189[t190] = t195
-//line kernels_host.go:242
-									t191[t1922] = t198
-								}
-							}
-						}
-//line kernels_host.go:148
-					} else if t18 == 11 {
-						t384 := t42
-						t403 := t45
-						t414 := t46
-						t424 := t47
-//line kernels_host.go:340
-						q9 := len(t414) / 11
-						for at8 := 0; at8 < q9; at8 += t384 {
-							if r.Halted() {
-//line kernels_host.go:341
-								r.Halt()
-							}
-//line kernels_host.go:342
-							t121 := t384
-							for k7 := 0; k7 < t121; k7++ {
-								if r.Halted() {
-//line kernels_host.go:342
-									r.Halt()
-								}
-//line kernels_host.go:343
-								v6 := [11]kernel.Vec2[float64]{}
-								v6[0] = t414[at8+k7]
-								for i8 := 1; i8 < 11; i8++ {
-									t217 := t414[i8*q9+at8+k7]
-//line kernels_host.go:346
-									t317 := t403[(i8-1)*t384+k7]
-//line kernels_host.go:346
-									result053 := multiply[float64](t217, t317)
-//line kernels_host.go:346
-									v6[i8] = result053
-								}
-								t511 := &v6
-//line kernels_host.go:348
-								butterfly11[float64](t511)
-								t613 := 11*at8 + k7
-//line kernels_host.go:349
-								d8 := t424[t613:]
-								d8[0] = v6[0]
-								for i9 := 1; i9 < 11; i9++ {
-									if t432 {
-										d8[(11-i9)*t384] = v6[i9]
-									} else {
-										d8[i9*t384] = v6[i9]
-									}
-								}
-							}
-						}
-//line kernels_host.go:150
-					} else if t18 == 13 {
-						t434 := t42
-						t454 := t45
-						t464 := t46
-						t473 := t47
-//line kernels_host.go:363
-						q10 := len(t464) / 13
-						for at9 := 0; at9 < q10; at9 += t434 {
-							if r.Halted() {
-//line kernels_host.go:364
-								r.Halt()
-							}
-//line kernels_host.go:365
-							t124 := t434
-							for k8 := 0; k8 < t124; k8++ {
-								if r.Halted() {
-//line kernels_host.go:365
-									r.Halt()
-								}
-//line kernels_host.go:366
-								v7 := [13]kernel.Vec2[float64]{}
-								v7[0] = t464[at9+k8]
-								for i10 := 1; i10 < 13; i10++ {
-									t218 := t464[i10*q10+at9+k8]
-//line kernels_host.go:369
-									t318 := t454[(i10-1)*t434+k8]
-//line kernels_host.go:369
-									result054 := multiply[float64](t218, t318)
-//line kernels_host.go:369
-									v7[i10] = result054
-								}
-								t513 := &v7
-//line kernels_host.go:371
-								butterfly13[float64](t513)
-								t614 := 13*at9 + k8
-//line kernels_host.go:372
-								d9 := t473[t614:]
-								d9[0] = v7[0]
-								for i11 := 1; i11 < 13; i11++ {
-									if t432 {
-										d9[(13-i11)*t434] = v7[i11]
-									} else {
-										d9[i11*t434] = v7[i11]
-									}
-								}
-							}
-						}
-					}
-//line kernels_host.go:61:20000
-					done *= radix
-//line kernels_host.go:62:20000
-					radices >>= 4
-//line kernels_host.go:63:20000
-					t484 := to
-//line kernels_host.go:64:20000
-					t493 := row
-//line kernels_host.go:65:20000
-					t502 := to
-//line kernels_host.go:66
-					from = t484
-					other = t493
-					row = t502
-				}
-//line kernels_host.go:65:20000
-				if !t17 && scale != 1 {
-//line kernels_host.go:66
-					for i12 := 0; i12 < len(from); i12++ {
-						result055 := from[i12].Scale(scale)
-//line kernels_host.go:67
-						from[i12] = result055
-					}
-				}
 //line kernels_host.go:70:20000
-			}
+			twist := second
+//line kernels_host.go:67
+			result03 := hostPitch(t82)
+			t10 := result03
+			pitch := t10
+//line kernels_host.go:69
+			count := min(columns.Count-first2, int(p.Tile))
+//line kernels_host.go:70:20000
+			t11 := len(t8) / 2
+//line kernels_host.go:70:20000
+			t12 := t8[:t11]
 //line kernels_host.go:71:20000
-			if value {
+			t13 := len(t8) / 2
+//line kernels_host.go:70:20000
+			t14 := t8[t13:]
+//line kernels_host.go:71:20000
+			a := t12
+//line kernels_host.go:72:20000
+			b := t14
+//line kernels_host.go:73:20000
+			if t15 && columns.In == 1 {
+//line kernels_host.go:74:20000
+				t18 := a[:t7]
 //line kernels_host.go:75:20000
-				swaps := int(p.Steps)
+				for i2 := 0; i2 < len(t18); i2++ {
 //line kernels_host.go:76:20000
-				if !t16 {
+					if r.Halted() {
+//line kernels_host.go:74:20000
+						r.Halt()
+//line kernels_host.go:75:20000
+					}
+//line kernels_host.go:75:20000
+					t19 := readAt + i2*p.In
+//line kernels_host.go:76:20000
+					t20 := count
+//line kernels_host.go:75:20000
+					t21 := in[t19:][:t20]
+//line kernels_host.go:76:20000
+					for c := 0; c < len(t21); c++ {
+//line kernels_host.go:75:20000
+						v := t21[c]
+//line kernels_host.go:76:20000
+						a[c*pitch+i2] = v
 //line kernels_host.go:77:20000
-					swaps--
+					}
 //line kernels_host.go:78:20000
 				}
 //line kernels_host.go:79:20000
-				if swaps%2 == 1 {
+			} else if t15 {
 //line kernels_host.go:80:20000
-					t533 := b
+				t222 := count
+//line kernels_host.go:80:20000
+				t23 := a[:t222]
 //line kernels_host.go:81:20000
-					a = t533
+				for c2 := 0; c2 < len(t23); c2++ {
 //line kernels_host.go:82:20000
-				}
+					if r.Halted() {
+//line kernels_host.go:80:20000
+						r.Halt()
+//line kernels_host.go:81:20000
+					}
+//line kernels_host.go:81:20000
+					at := readAt + c2*columns.In
 //line kernels_host.go:82:20000
-				if p.Twist > 0 {
+					t24 := c2 * pitch
+//line kernels_host.go:82:20000
+					row := a[t24:][:t7]
 //line kernels_host.go:83:20000
-					t553 := count
+					for i3 := 0; i3 < len(row); i3++ {
 //line kernels_host.go:84:20000
-					for c5 := 0; c5 < t553; c5++ {
+						row[i3] = in[at]
 //line kernels_host.go:85:20000
-						if r.Halted() {
-//line kernels_host.go:83:20000
-							r.Halt()
-//line kernels_host.go:84:20000
-						}
-//line kernels_host.go:84:20000
-						j := twist
-//line kernels_host.go:85:20000
-						if p.Twist == 1 {
+						at += p.In
 //line kernels_host.go:86
-							j = first2 + c5
-						}
-						t583 := j
-						t593 := c5 * pitch
-//line kernels_host.go:88
-						t615 := a[t593:][:t7]
-//line kernels_host.go:88
-						hostTwist[float64](*p, tables, t583, t615)
 					}
 				}
-				if p.Levels[0].Out == 1 {
-					for i13 := 0; i13 < t7; i13++ {
-						if r.Halted() {
+			}
+			roots := tables[t26:]
+//line kernels_host.go:91
+			t27 := count
+//line kernels_host.go:91
+			t28 := a[:t27]
+			for c3 := 0; c3 < len(t28); c3++ {
+				if r.Halted() {
+//line kernels_host.go:91
+					r.Halt()
+				}
 //line kernels_host.go:92
-							r.Halt()
-						}
+				t29 := c3 * pitch
+//line kernels_host.go:92
+				t31 := a[t29:][:t7]
+				t32 := c3 * pitch
+//line kernels_host.go:92
+				t34 := b[t32:][:t7]
+				row2 := t31
+				other := t34
 //line kernels_host.go:93
-						t634 := writeAt + i13*p.Out
-						t644 := count
-//line kernels_host.go:93
-						row2 := out[t634:][:t644]
-						for c6 := 0; c6 < len(row2); c6++ {
-							result056 := a[c6*pitch+i13].Scale(scale)
+				t35 := row2
+				t36 := row2
+				from := t35
+				to := t36
+//line kernels_host.go:94
+				if !t15 {
+					t37 := readAt + c3*columns.In
 //line kernels_host.go:95
-							row2[c6] = result056
-						}
-					}
+					from = in[t37:][:t7]
+				}
+				if !t16 {
+					t39 := writeAt + c3*columns.Out
+//line kernels_host.go:98
+					to = out[t39:][:t7]
+				}
+				t42 := roots
+				t43 := from
+				t44 := row2
+				t45 := other
+				t46 := to
+				from2 := t43
+//line kernels_host.go:136
+				if p.Steps == 0 {
+					t1 := t46
+					t25 := from2
+//line kernels_host.go:137
+					copy(t1, t25)
 				} else {
-//line kernels_host.go:100
-					t673 := count
-					for c7 := 0; c7 < t673; c7++ {
+//line kernels_host.go:140
+					done := 1
+					radices := p.Radices
+//line kernels_host.go:146
+					t5 := from2[:t47]
+					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
-//line kernels_host.go:100
+//line kernels_host.go:146
 							r.Halt()
 						}
-//line kernels_host.go:101
-						at10 := writeAt + c7*p.Levels[0].Out
-						t683 := c7 * pitch
-//line kernels_host.go:102
-						t703 := a[t683:][:t7]
-						for i14 := 0; i14 < len(t703); i14++ {
-//line kernels_host.go:102
-							v8 := t703[i14]
-							result057 := v8.Scale(scale)
-//line kernels_host.go:103
-							out[at10] = result057
-							at10 += p.Out
+//line kernels_host.go:147
+						next := t45
+						if s%2 == 1 {
+							next = t44
 						}
+						if s == last && direct {
+							next = t46
+						}
+						radix := int(radices & 15)
+						t62 := radix
+						t72 := done
+						t9 := done - 1
+//line kernels_host.go:155
+						t102 := t42[t9:]
+						t112 := from2
+						t122 := next
+//line kernels_host.go:309
+						t17 := t62
+						if t17 == 2 {
+							t210 := t72
+							t33 := t102
+							t48 := t112
+							t52 := t122
+//line kernels_host.go:311
+							host2[float64](t210, t33, t48, t52)
+						} else if t17 == 3 {
+							t63 := t72
+							t83 := t102
+							t92 := t112
+							t103 := t122
+//line kernels_host.go:313
+							host3[float64](t63, t84, t83, t92, t103)
+						} else if t17 == 4 {
+							t113 := t72
+							t132 := t102
+							t142 := t112
+							t152 := t122
+//line kernels_host.go:315
+							host4[float64](t113, t84, t132, t142, t152)
+						} else if t17 == 5 {
+							t162 := t72
+							t182 := t102
+							t192 := t112
+							t202 := t122
+//line kernels_host.go:317
+							host5[float64](t162, t84, t182, t192, t202)
+						} else if t17 == 7 {
+							t212 := t72
+							t232 := t102
+							t242 := t112
+							t252 := t122
+//line kernels_host.go:460
+							q := len(t242) / 7
+							k := 0
+							at2 := 0
+//line kernels_host.go:462
+							t110 := q
+//line kernels_host.go:462
+							t211 := t242[:t110]
+							for i4 := 0; i4 < len(t211); i4++ {
+								if r.Halted() {
+//line kernels_host.go:462
+									r.Halt()
+								}
+//line kernels_host.go:463
+								if k == t212 {
+									t38 := at2 + 6*t212
+									k = 0
+									at2 = t38
+								}
+//line kernels_host.go:466
+								v2 := [7]kernel.Vec2[float64]{}
+								v2[0] = t242[i4]
+								for j := 1; j < 7; j++ {
+									t49 := t242[j*q+i4]
+//line kernels_host.go:469
+									t53 := t232[(j-1)*t212+k]
+//line kernels_host.go:469
+									result04 := multiply[float64](t49, t53)
+//line kernels_host.go:469
+									v2[j] = result04
+								}
+								t73 := &v2
+//line kernels_host.go:471
+								butterfly7[float64](t73)
+								t252[at2] = v2[0]
+//line kernels_host.go:474
+								if t84 {
+									t252[at2+t212*6] = v2[1]
+								} else {
+									t252[at2+t212] = v2[1]
+								}
+//line kernels_host.go:474
+								if t84 {
+									t252[at2+t212*5] = v2[2]
+								} else {
+									t252[at2+t212*2] = v2[2]
+								}
+//line kernels_host.go:474
+								if t84 {
+									t252[at2+t212*4] = v2[3]
+								} else {
+									t252[at2+t212*3] = v2[3]
+								}
+//line kernels_host.go:474
+								if t84 {
+									t252[at2+t212*3] = v2[4]
+								} else {
+									t252[at2+t212*4] = v2[4]
+								}
+//line kernels_host.go:474
+								if t84 {
+									t252[at2+t212*2] = v2[5]
+								} else {
+									t252[at2+t212*5] = v2[5]
+								}
+//line kernels_host.go:474
+								if t84 {
+									t252[at2+t212] = v2[6]
+								} else {
+									t252[at2+t212*6] = v2[6]
+								}
+//line kernels_host.go:480
+								k++
+								at2++
+							}
+//line kernels_host.go:320
+						} else if t17 == 8 {
+							t262 := t72
+							t282 := t102
+							t292 := t112
+							t30 := t122
+//line kernels_host.go:321
+							host8[float64](t262, t84, t282, t292, t30)
+						} else if t17 == 11 {
+							t312 := t72
+							t332 := t102
+							t342 := t112
+							t352 := t122
+//line kernels_host.go:486
+							q2 := len(t342) / 11
+							k2 := 0
+							at3 := 0
+//line kernels_host.go:488
+							t111 := q2
+//line kernels_host.go:488
+							t213 := t342[:t111]
+							for i5 := 0; i5 < len(t213); i5++ {
+								if r.Halted() {
+//line kernels_host.go:488
+									r.Halt()
+								}
+//line kernels_host.go:489
+								if k2 == t312 {
+									t310 := at3 + 10*t312
+									k2 = 0
+									at3 = t310
+								}
+//line kernels_host.go:492
+								v3 := [11]kernel.Vec2[float64]{}
+								v3[0] = t342[i5]
+								for j2 := 1; j2 < 11; j2++ {
+									t410 := t342[j2*q2+i5]
+//line kernels_host.go:495
+									t54 := t332[(j2-1)*t312+k2]
+//line kernels_host.go:495
+									result05 := multiply[float64](t410, t54)
+//line kernels_host.go:495
+									v3[j2] = result05
+								}
+								t74 := &v3
+//line kernels_host.go:497
+								butterfly11[float64](t74)
+								t352[at3] = v3[0]
+								for j3 := 1; j3 < 11; j3++ {
+									if t84 {
+										t352[at3+(11-j3)*t312] = v3[j3]
+									} else {
+										t352[at3+j3*t312] = v3[j3]
+									}
+								}
+								k2++
+								at3++
+							}
+//line kernels_host.go:324
+						} else if t17 == 13 {
+							t362 := t72
+							t382 := t102
+							t392 := t112
+							t40 := t122
+//line kernels_host.go:512
+							q3 := len(t392) / 13
+							k3 := 0
+							at4 := 0
+//line kernels_host.go:514
+							t114 := q3
+//line kernels_host.go:514
+							t214 := t392[:t114]
+							for i6 := 0; i6 < len(t214); i6++ {
+								if r.Halted() {
+//line kernels_host.go:514
+									r.Halt()
+								}
+//line kernels_host.go:515
+								if k3 == t362 {
+									t311 := at4 + 12*t362
+									k3 = 0
+									at4 = t311
+								}
+//line kernels_host.go:518
+								v4 := [13]kernel.Vec2[float64]{}
+								v4[0] = t392[i6]
+								for j4 := 1; j4 < 13; j4++ {
+									t411 := t392[j4*q3+i6]
+//line kernels_host.go:521
+									t55 := t382[(j4-1)*t362+k3]
+//line kernels_host.go:521
+									result06 := multiply[float64](t411, t55)
+//line kernels_host.go:521
+									v4[j4] = result06
+								}
+								t75 := &v4
+//line kernels_host.go:523
+								butterfly13[float64](t75)
+								t40[at4] = v4[0]
+								for j5 := 1; j5 < 13; j5++ {
+									if t84 {
+										t40[at4+(13-j5)*t362] = v4[j5]
+									} else {
+										t40[at4+j5*t362] = v4[j5]
+									}
+								}
+								k3++
+								at4++
+							}
+						}
+//line kernels_host.go:156
+						done *= radix
+						radices >>= 4
+						from2 = next
+					}
+					if !direct {
+						t133 := t46
+						t143 := from2
+//line kernels_host.go:161
+						copy(t133, t143)
+					}
+				}
+//line kernels_host.go:101
+				if !t16 && scale != 1 {
+					for i7 := 0; i7 < len(to); i7++ {
+//line kernels_host.go:102
+						v5 := to[i7]
+						result07 := v5.Scale(scale)
+//line kernels_host.go:103
+						to[i7] = result07
+					}
+				}
+				if p.Twist > 0 {
+					j6 := twist
+					if p.Twist == 1 {
+						j6 = first2 + c3
+					}
+					t522 := j6
+					t532 := row2
+//line kernels_host.go:111
+					hostTwist[float64](*p, tables, t522, t532)
+				}
+			}
+//line kernels_host.go:115
+			if t16 && columns.Out == 1 {
+				t552 := a[:t7]
+				for i8 := 0; i8 < len(t552); i8++ {
+					if r.Halted() {
+//line kernels_host.go:116
+						r.Halt()
+					}
+//line kernels_host.go:117
+					t56 := writeAt + i8*p.Out
+					t57 := count
+//line kernels_host.go:117
+					row3 := out[t56:][:t57]
+					for c4 := 0; c4 < len(row3); c4++ {
+						result08 := a[c4*pitch+i8].Scale(scale)
+//line kernels_host.go:119
+						row3[c4] = result08
+					}
+				}
+			} else if t16 {
+				t60 := count
+//line kernels_host.go:123
+				t61 := a[:t60]
+				for c5 := 0; c5 < len(t61); c5++ {
+					if r.Halted() {
+//line kernels_host.go:123
+						r.Halt()
+					}
+//line kernels_host.go:124
+					at5 := writeAt + c5*columns.Out
+					t622 := c5 * pitch
+//line kernels_host.go:125
+					t64 := a[t622:][:t7]
+					for i9 := 0; i9 < len(t64); i9++ {
+//line kernels_host.go:125
+						v6 := t64[i9]
+						result09 := v6.Scale(scale)
+//line kernels_host.go:126
+						out[at5] = result09
+						at5 += p.Out
 					}
 				}
 			}
@@ -5611,7 +4657,3189 @@ func quernRow1Host_float64(r *host6.Run, t1, size2, blockX int, scratch []kernel
 	}
 }
 
-//line quern_gen.go:5615:1
+//line quern_gen.go:4661:1
+func quernPlainHostForward_float32(r *host6.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[float32](r, 6), host6.Slice[kernel.Vec2[float32]](r, 7)
+	host6.Plain(r, func(t kernel.Thread) { quern_hostForward_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
+
+func quernHostHostForward_float32(r *host6.Run) {
+	p := host6.Value[pass](r, 0)
+	tiles := host6.Value[int](r, 1)
+	pairs := host6.Value[bool](r, 2)
+	roots := host6.Value[int](r, 3)
+	tables := host6.Slice[kernel.Vec2[float32]](r, 4)
+	scratch := host6.Slice[kernel.Vec2[float32]](r, 5)
+	in := host6.Slice[float32](r, 6)
+	out := host6.Slice[kernel.Vec2[float32]](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	t2 := int(p.N)
+	size2 := 2 * int(p.Tile)
+	n := int(p.N)
+	t15 := 2 * n
+	size3 := 2 * p.In
+	t17 := p.Roots
+	t42 := p.Steps
+	last := int(p.Steps) - 1
+	direct := false || last%2 == 1 || last == 0
+	t83 := p.Sign < 0
+	scale := float32(p.ScaleX)
+	c := int(1)
+	t312 := n/2 + 1
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1HostForward_float32(r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, size3, t17, t42, last, direct, t83, out, scale, c, t312, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1HostForward_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float32], gridX, tiles int, tables []kernel.Vec2[float32], roots int, p *pass, n int, pairs bool, in []float32, t15, size3 int, t17, t42 int32, last int, direct, t83 bool, out []kernel.Vec2[float32], scale float32, c, t312, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line kernels_host.go:57:20000
+		result0 := hostPitch(t2)
+//line kernels_host.go:58:20000
+		size := size2 * result0
+//line kernels_host.go:58:20000
+		t3 := blockX * size
+//line kernels_host.go:59:20000
+		t4 := size
+//line kernels_host.go:58:20000
+		result02 := scratch[t3:][:t4]
+//line kernels_host.go:28:20000
+		own := result02
+//line kernels_host.go:29:20000
+		for i := blockX; i < tiles; i += gridX {
+//line kernels_host.go:30:20000
+			if r.Halted() {
+//line kernels_host.go:29:20000
+				r.Halt()
+//line kernels_host.go:30:20000
+			}
+//line kernels_host.go:30:20000
+			t6 := i
+//line kernels_host.go:30:20000
+			t9 := tables[roots:]
+//line kernels_host.go:31:20000
+			t11 := own
+//line kernels_host.go:166
+			t22 := t6
+//line kernels_host.go:166
+			first, in2, out2, _ := place(*p, t22)
+			first2 := first
+			readAt := in2
+			writeAt := out2
+//line kernels_host.go:168
+			count := min(p.Levels[0].Count-first2, int(p.Tile))
+			t8 := t11[:n]
+			t92 := len(t11) / 2
+//line kernels_host.go:169
+			t112 := t11[t92:][:n]
+			a := t8
+			b := t112
+//line kernels_host.go:171
+			t12 := count
+//line kernels_host.go:171
+			t13 := t11[:t12]
+			for i2 := 0; i2 < len(t13); i2++ {
+				if r.Halted() {
+//line kernels_host.go:171
+					r.Halt()
+				}
+//line kernels_host.go:172
+				at := readAt
+				if pairs && p.In == 1 {
+					t14 := at
+//line kernels_host.go:174
+					points := in[t14:][:t15]
+					for i3 := 0; i3 < len(a); i3++ {
+						a[i3] = kernel.Vec2[float32]{X: points[2*i3], Y: points[2*i3+1]}
+					}
+				} else if pairs {
+					for i4 := 0; i4 < len(a); i4++ {
+						a[i4] = kernel.Vec2[float32]{X: in[at], Y: in[at+p.In]}
+						at += size3
+					}
+				} else {
+					for i5 := 0; i5 < len(a); i5++ {
+						a[i5] = kernel.Vec2[float32]{X: in[at]}
+						at += p.In
+					}
+				}
+				t18 := tables[t17:]
+				t19 := a
+				t20 := a
+				t21 := b
+				t222 := a
+				from := t19
+//line kernels_host.go:136
+				if p.Steps == 0 {
+					t1 := t222
+					t23 := from
+//line kernels_host.go:137
+					copy(t1, t23)
+				} else {
+//line kernels_host.go:140
+					done := 1
+					radices := p.Radices
+//line kernels_host.go:146
+					t5 := from[:t42]
+					for s := 0; s < len(t5); s++ {
+						if r.Halted() {
+//line kernels_host.go:146
+							r.Halt()
+						}
+//line kernels_host.go:147
+						next := t21
+						if s%2 == 1 {
+							next = t20
+						}
+						if s == last && direct {
+							next = t222
+						}
+						radix := int(radices & 15)
+						t62 := radix
+						t7 := done
+						t93 := done - 1
+//line kernels_host.go:155
+						t10 := t18[t93:]
+						t113 := from
+						t122 := next
+//line kernels_host.go:309
+						t16 := t62
+						if t16 == 2 {
+							t24 := t7
+							t32 := t10
+							t43 := t113
+							t52 := t122
+//line kernels_host.go:311
+							host2[float32](t24, t32, t43, t52)
+						} else if t16 == 3 {
+							t63 := t7
+							t82 := t10
+							t94 := t113
+							t102 := t122
+//line kernels_host.go:313
+							host3[float32](t63, t83, t82, t94, t102)
+						} else if t16 == 4 {
+							t114 := t7
+							t132 := t10
+							t142 := t113
+							t152 := t122
+//line kernels_host.go:315
+							host4[float32](t114, t83, t132, t142, t152)
+						} else if t16 == 5 {
+							t162 := t7
+							t182 := t10
+							t192 := t113
+							t202 := t122
+//line kernels_host.go:317
+							host5[float32](t162, t83, t182, t192, t202)
+						} else if t16 == 7 {
+							t212 := t7
+							t232 := t10
+							t242 := t113
+							t25 := t122
+//line kernels_host.go:460
+							q := len(t242) / 7
+							k := 0
+							at2 := 0
+//line kernels_host.go:462
+							t110 := q
+//line kernels_host.go:462
+							t26 := t242[:t110]
+							for i6 := 0; i6 < len(t26); i6++ {
+								if r.Halted() {
+//line kernels_host.go:462
+									r.Halt()
+								}
+//line kernels_host.go:463
+								if k == t212 {
+									t33 := at2 + 6*t212
+									k = 0
+									at2 = t33
+								}
+//line kernels_host.go:466
+								v := [7]kernel.Vec2[float32]{}
+								v[0] = t242[i6]
+								for j := 1; j < 7; j++ {
+									t44 := t242[j*q+i6]
+//line kernels_host.go:469
+									t53 := t232[(j-1)*t212+k]
+//line kernels_host.go:469
+									result03 := multiply[float32](t44, t53)
+//line kernels_host.go:469
+									v[j] = result03
+								}
+								t72 := &v
+//line kernels_host.go:471
+								butterfly7[float32](t72)
+								t25[at2] = v[0]
+//line kernels_host.go:474
+								if t83 {
+									t25[at2+t212*6] = v[1]
+								} else {
+									t25[at2+t212] = v[1]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t25[at2+t212*5] = v[2]
+								} else {
+									t25[at2+t212*2] = v[2]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t25[at2+t212*4] = v[3]
+								} else {
+									t25[at2+t212*3] = v[3]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t25[at2+t212*3] = v[4]
+								} else {
+									t25[at2+t212*4] = v[4]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t25[at2+t212*2] = v[5]
+								} else {
+									t25[at2+t212*5] = v[5]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t25[at2+t212] = v[6]
+								} else {
+									t25[at2+t212*6] = v[6]
+								}
+//line kernels_host.go:480
+								k++
+								at2++
+							}
+//line kernels_host.go:320
+						} else if t16 == 8 {
+							t262 := t7
+							t28 := t10
+							t29 := t113
+							t30 := t122
+//line kernels_host.go:321
+							host8[float32](t262, t83, t28, t29, t30)
+						} else if t16 == 11 {
+							t31 := t7
+							t332 := t10
+							t34 := t113
+							t35 := t122
+//line kernels_host.go:486
+							q2 := len(t34) / 11
+							k2 := 0
+							at3 := 0
+//line kernels_host.go:488
+							t111 := q2
+//line kernels_host.go:488
+							t27 := t34[:t111]
+							for i7 := 0; i7 < len(t27); i7++ {
+								if r.Halted() {
+//line kernels_host.go:488
+									r.Halt()
+								}
+//line kernels_host.go:489
+								if k2 == t31 {
+									t36 := at3 + 10*t31
+									k2 = 0
+									at3 = t36
+								}
+//line kernels_host.go:492
+								v2 := [11]kernel.Vec2[float32]{}
+								v2[0] = t34[i7]
+								for j2 := 1; j2 < 11; j2++ {
+									t45 := t34[j2*q2+i7]
+//line kernels_host.go:495
+									t54 := t332[(j2-1)*t31+k2]
+//line kernels_host.go:495
+									result04 := multiply[float32](t45, t54)
+//line kernels_host.go:495
+									v2[j2] = result04
+								}
+								t73 := &v2
+//line kernels_host.go:497
+								butterfly11[float32](t73)
+								t35[at3] = v2[0]
+								for j3 := 1; j3 < 11; j3++ {
+									if t83 {
+										t35[at3+(11-j3)*t31] = v2[j3]
+									} else {
+										t35[at3+j3*t31] = v2[j3]
+									}
+								}
+								k2++
+								at3++
+							}
+//line kernels_host.go:324
+						} else if t16 == 13 {
+							t362 := t7
+							t38 := t10
+							t39 := t113
+							t40 := t122
+//line kernels_host.go:512
+							q3 := len(t39) / 13
+							k3 := 0
+							at4 := 0
+//line kernels_host.go:514
+							t115 := q3
+//line kernels_host.go:514
+							t210 := t39[:t115]
+							for i8 := 0; i8 < len(t210); i8++ {
+								if r.Halted() {
+//line kernels_host.go:514
+									r.Halt()
+								}
+//line kernels_host.go:515
+								if k3 == t362 {
+									t37 := at4 + 12*t362
+									k3 = 0
+									at4 = t37
+								}
+//line kernels_host.go:518
+								v3 := [13]kernel.Vec2[float32]{}
+								v3[0] = t39[i8]
+								for j4 := 1; j4 < 13; j4++ {
+									t46 := t39[j4*q3+i8]
+//line kernels_host.go:521
+									t55 := t38[(j4-1)*t362+k3]
+//line kernels_host.go:521
+									result05 := multiply[float32](t46, t55)
+//line kernels_host.go:521
+									v3[j4] = result05
+								}
+								t74 := &v3
+//line kernels_host.go:523
+								butterfly13[float32](t74)
+								t40[at4] = v3[0]
+								for j5 := 1; j5 < 13; j5++ {
+									if t83 {
+										t40[at4+(13-j5)*t362] = v3[j5]
+									} else {
+										t40[at4+j5*t362] = v3[j5]
+									}
+								}
+								k3++
+								at4++
+							}
+						}
+//line kernels_host.go:156
+						done *= radix
+						radices >>= 4
+						from = next
+					}
+					if !direct {
+						t133 := t222
+						t143 := from
+//line kernels_host.go:161
+						copy(t133, t143)
+					}
+				}
+//line kernels_host.go:190
+				at = writeAt
+				if pairs {
+					out[at] = kernel.Vec2[float32]{X: (a[0].X + a[0].Y) * scale}
+					at += p.Out
+					t243 := t9[c:n]
+					for k4 := 0; k4 < len(t243); k4++ {
+//line kernels_host.go:194
+						w := t243[k4]
+						t252 := a[k4+1]
+//line kernels_host.go:195
+						t263 := a[n-1-k4]
+						t272 := w
+//line kernels_host.go:195
+						result06 := split[float32](t252, t263, t272)
+//line kernels_host.go:195
+						result07 := result06.Scale(scale)
+//line kernels_host.go:195
+						out[at] = result07
+						at += p.Out
+					}
+					out[at] = kernel.Vec2[float32]{X: (a[0].X - a[0].Y) * scale}
+				} else {
+					t322 := a[:t312]
+					for i9 := 0; i9 < len(t322); i9++ {
+//line kernels_host.go:200
+						v4 := t322[i9]
+						result08 := v4.Scale(scale)
+//line kernels_host.go:201
+						out[at] = result08
+						at += p.Out
+					}
+				}
+				readAt += p.Levels[0].In
+				writeAt += p.Levels[0].Out
+			}
+		}
+	}
+}
+
+//line quern_gen.go:5089:1
+func quernPlainHostForward_float64(r *host6.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[float64](r, 6), host6.Slice[kernel.Vec2[float64]](r, 7)
+	host6.Plain(r, func(t kernel.Thread) { quern_hostForward_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
+
+func quernHostHostForward_float64(r *host6.Run) {
+	p := host6.Value[pass](r, 0)
+	tiles := host6.Value[int](r, 1)
+	pairs := host6.Value[bool](r, 2)
+	roots := host6.Value[int](r, 3)
+	tables := host6.Slice[kernel.Vec2[float64]](r, 4)
+	scratch := host6.Slice[kernel.Vec2[float64]](r, 5)
+	in := host6.Slice[float64](r, 6)
+	out := host6.Slice[kernel.Vec2[float64]](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	t2 := int(p.N)
+	size2 := 2 * int(p.Tile)
+	n := int(p.N)
+	t15 := 2 * n
+	size3 := 2 * p.In
+	t17 := p.Roots
+	t42 := p.Steps
+	last := int(p.Steps) - 1
+	direct := false || last%2 == 1 || last == 0
+	t83 := p.Sign < 0
+	scale := float64(p.ScaleX)
+	c := int(1)
+	t312 := n/2 + 1
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1HostForward_float64(r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, size3, t17, t42, last, direct, t83, out, scale, c, t312, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1HostForward_float64(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float64], gridX, tiles int, tables []kernel.Vec2[float64], roots int, p *pass, n int, pairs bool, in []float64, t15, size3 int, t17, t42 int32, last int, direct, t83 bool, out []kernel.Vec2[float64], scale float64, c, t312, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line kernels_host.go:57:20000
+		result0 := hostPitch(t2)
+//line kernels_host.go:58:20000
+		size := size2 * result0
+//line kernels_host.go:58:20000
+		t3 := blockX * size
+//line kernels_host.go:59:20000
+		t4 := size
+//line kernels_host.go:58:20000
+		result02 := scratch[t3:][:t4]
+//line kernels_host.go:28:20000
+		own := result02
+//line kernels_host.go:29:20000
+		for i := blockX; i < tiles; i += gridX {
+//line kernels_host.go:30:20000
+			if r.Halted() {
+//line kernels_host.go:29:20000
+				r.Halt()
+//line kernels_host.go:30:20000
+			}
+//line kernels_host.go:30:20000
+			t6 := i
+//line kernels_host.go:30:20000
+			t9 := tables[roots:]
+//line kernels_host.go:31:20000
+			t11 := own
+//line kernels_host.go:166
+			t22 := t6
+//line kernels_host.go:166
+			first, in2, out2, _ := place(*p, t22)
+			first2 := first
+			readAt := in2
+			writeAt := out2
+//line kernels_host.go:168
+			count := min(p.Levels[0].Count-first2, int(p.Tile))
+			t8 := t11[:n]
+			t92 := len(t11) / 2
+//line kernels_host.go:169
+			t112 := t11[t92:][:n]
+			a := t8
+			b := t112
+//line kernels_host.go:171
+			t12 := count
+//line kernels_host.go:171
+			t13 := t11[:t12]
+			for i2 := 0; i2 < len(t13); i2++ {
+				if r.Halted() {
+//line kernels_host.go:171
+					r.Halt()
+				}
+//line kernels_host.go:172
+				at := readAt
+				if pairs && p.In == 1 {
+					t14 := at
+//line kernels_host.go:174
+					points := in[t14:][:t15]
+					for i3 := 0; i3 < len(a); i3++ {
+						a[i3] = kernel.Vec2[float64]{X: points[2*i3], Y: points[2*i3+1]}
+					}
+				} else if pairs {
+					for i4 := 0; i4 < len(a); i4++ {
+						a[i4] = kernel.Vec2[float64]{X: in[at], Y: in[at+p.In]}
+						at += size3
+					}
+				} else {
+					for i5 := 0; i5 < len(a); i5++ {
+						a[i5] = kernel.Vec2[float64]{X: in[at]}
+						at += p.In
+					}
+				}
+				t18 := tables[t17:]
+				t19 := a
+				t20 := a
+				t21 := b
+				t222 := a
+				from := t19
+//line kernels_host.go:136
+				if p.Steps == 0 {
+					t1 := t222
+					t23 := from
+//line kernels_host.go:137
+					copy(t1, t23)
+				} else {
+//line kernels_host.go:140
+					done := 1
+					radices := p.Radices
+//line kernels_host.go:146
+					t5 := from[:t42]
+					for s := 0; s < len(t5); s++ {
+						if r.Halted() {
+//line kernels_host.go:146
+							r.Halt()
+						}
+//line kernels_host.go:147
+						next := t21
+						if s%2 == 1 {
+							next = t20
+						}
+						if s == last && direct {
+							next = t222
+						}
+						radix := int(radices & 15)
+						t62 := radix
+						t7 := done
+						t93 := done - 1
+//line kernels_host.go:155
+						t10 := t18[t93:]
+						t113 := from
+						t122 := next
+//line kernels_host.go:309
+						t16 := t62
+						if t16 == 2 {
+							t24 := t7
+							t32 := t10
+							t43 := t113
+							t52 := t122
+//line kernels_host.go:311
+							host2[float64](t24, t32, t43, t52)
+						} else if t16 == 3 {
+							t63 := t7
+							t82 := t10
+							t94 := t113
+							t102 := t122
+//line kernels_host.go:313
+							host3[float64](t63, t83, t82, t94, t102)
+						} else if t16 == 4 {
+							t114 := t7
+							t132 := t10
+							t142 := t113
+							t152 := t122
+//line kernels_host.go:315
+							host4[float64](t114, t83, t132, t142, t152)
+						} else if t16 == 5 {
+							t162 := t7
+							t182 := t10
+							t192 := t113
+							t202 := t122
+//line kernels_host.go:317
+							host5[float64](t162, t83, t182, t192, t202)
+						} else if t16 == 7 {
+							t212 := t7
+							t232 := t10
+							t242 := t113
+							t25 := t122
+//line kernels_host.go:460
+							q := len(t242) / 7
+							k := 0
+							at2 := 0
+//line kernels_host.go:462
+							t110 := q
+//line kernels_host.go:462
+							t26 := t242[:t110]
+							for i6 := 0; i6 < len(t26); i6++ {
+								if r.Halted() {
+//line kernels_host.go:462
+									r.Halt()
+								}
+//line kernels_host.go:463
+								if k == t212 {
+									t33 := at2 + 6*t212
+									k = 0
+									at2 = t33
+								}
+//line kernels_host.go:466
+								v := [7]kernel.Vec2[float64]{}
+								v[0] = t242[i6]
+								for j := 1; j < 7; j++ {
+									t44 := t242[j*q+i6]
+//line kernels_host.go:469
+									t53 := t232[(j-1)*t212+k]
+//line kernels_host.go:469
+									result03 := multiply[float64](t44, t53)
+//line kernels_host.go:469
+									v[j] = result03
+								}
+								t72 := &v
+//line kernels_host.go:471
+								butterfly7[float64](t72)
+								t25[at2] = v[0]
+//line kernels_host.go:474
+								if t83 {
+									t25[at2+t212*6] = v[1]
+								} else {
+									t25[at2+t212] = v[1]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t25[at2+t212*5] = v[2]
+								} else {
+									t25[at2+t212*2] = v[2]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t25[at2+t212*4] = v[3]
+								} else {
+									t25[at2+t212*3] = v[3]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t25[at2+t212*3] = v[4]
+								} else {
+									t25[at2+t212*4] = v[4]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t25[at2+t212*2] = v[5]
+								} else {
+									t25[at2+t212*5] = v[5]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t25[at2+t212] = v[6]
+								} else {
+									t25[at2+t212*6] = v[6]
+								}
+//line kernels_host.go:480
+								k++
+								at2++
+							}
+//line kernels_host.go:320
+						} else if t16 == 8 {
+							t262 := t7
+							t28 := t10
+							t29 := t113
+							t30 := t122
+//line kernels_host.go:321
+							host8[float64](t262, t83, t28, t29, t30)
+						} else if t16 == 11 {
+							t31 := t7
+							t332 := t10
+							t34 := t113
+							t35 := t122
+//line kernels_host.go:486
+							q2 := len(t34) / 11
+							k2 := 0
+							at3 := 0
+//line kernels_host.go:488
+							t111 := q2
+//line kernels_host.go:488
+							t27 := t34[:t111]
+							for i7 := 0; i7 < len(t27); i7++ {
+								if r.Halted() {
+//line kernels_host.go:488
+									r.Halt()
+								}
+//line kernels_host.go:489
+								if k2 == t31 {
+									t36 := at3 + 10*t31
+									k2 = 0
+									at3 = t36
+								}
+//line kernels_host.go:492
+								v2 := [11]kernel.Vec2[float64]{}
+								v2[0] = t34[i7]
+								for j2 := 1; j2 < 11; j2++ {
+									t45 := t34[j2*q2+i7]
+//line kernels_host.go:495
+									t54 := t332[(j2-1)*t31+k2]
+//line kernels_host.go:495
+									result04 := multiply[float64](t45, t54)
+//line kernels_host.go:495
+									v2[j2] = result04
+								}
+								t73 := &v2
+//line kernels_host.go:497
+								butterfly11[float64](t73)
+								t35[at3] = v2[0]
+								for j3 := 1; j3 < 11; j3++ {
+									if t83 {
+										t35[at3+(11-j3)*t31] = v2[j3]
+									} else {
+										t35[at3+j3*t31] = v2[j3]
+									}
+								}
+								k2++
+								at3++
+							}
+//line kernels_host.go:324
+						} else if t16 == 13 {
+							t362 := t7
+							t38 := t10
+							t39 := t113
+							t40 := t122
+//line kernels_host.go:512
+							q3 := len(t39) / 13
+							k3 := 0
+							at4 := 0
+//line kernels_host.go:514
+							t115 := q3
+//line kernels_host.go:514
+							t210 := t39[:t115]
+							for i8 := 0; i8 < len(t210); i8++ {
+								if r.Halted() {
+//line kernels_host.go:514
+									r.Halt()
+								}
+//line kernels_host.go:515
+								if k3 == t362 {
+									t37 := at4 + 12*t362
+									k3 = 0
+									at4 = t37
+								}
+//line kernels_host.go:518
+								v3 := [13]kernel.Vec2[float64]{}
+								v3[0] = t39[i8]
+								for j4 := 1; j4 < 13; j4++ {
+									t46 := t39[j4*q3+i8]
+//line kernels_host.go:521
+									t55 := t38[(j4-1)*t362+k3]
+//line kernels_host.go:521
+									result05 := multiply[float64](t46, t55)
+//line kernels_host.go:521
+									v3[j4] = result05
+								}
+								t74 := &v3
+//line kernels_host.go:523
+								butterfly13[float64](t74)
+								t40[at4] = v3[0]
+								for j5 := 1; j5 < 13; j5++ {
+									if t83 {
+										t40[at4+(13-j5)*t362] = v3[j5]
+									} else {
+										t40[at4+j5*t362] = v3[j5]
+									}
+								}
+								k3++
+								at4++
+							}
+						}
+//line kernels_host.go:156
+						done *= radix
+						radices >>= 4
+						from = next
+					}
+					if !direct {
+						t133 := t222
+						t143 := from
+//line kernels_host.go:161
+						copy(t133, t143)
+					}
+				}
+//line kernels_host.go:190
+				at = writeAt
+				if pairs {
+					out[at] = kernel.Vec2[float64]{X: (a[0].X + a[0].Y) * scale}
+					at += p.Out
+					t243 := t9[c:n]
+					for k4 := 0; k4 < len(t243); k4++ {
+//line kernels_host.go:194
+						w := t243[k4]
+						t252 := a[k4+1]
+//line kernels_host.go:195
+						t263 := a[n-1-k4]
+						t272 := w
+//line kernels_host.go:195
+						result06 := split[float64](t252, t263, t272)
+//line kernels_host.go:195
+						result07 := result06.Scale(scale)
+//line kernels_host.go:195
+						out[at] = result07
+						at += p.Out
+					}
+					out[at] = kernel.Vec2[float64]{X: (a[0].X - a[0].Y) * scale}
+				} else {
+					t322 := a[:t312]
+					for i9 := 0; i9 < len(t322); i9++ {
+//line kernels_host.go:200
+						v4 := t322[i9]
+						result08 := v4.Scale(scale)
+//line kernels_host.go:201
+						out[at] = result08
+						at += p.Out
+					}
+				}
+				readAt += p.Levels[0].In
+				writeAt += p.Levels[0].Out
+			}
+		}
+	}
+}
+
+//line quern_gen.go:5517:1
+func quernPlainHostInverse_float32(r *host6.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[kernel.Vec2[float32]](r, 6), host6.Slice[float32](r, 7)
+	host6.Plain(r, func(t kernel.Thread) { quern_hostInverse_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
+
+func quernHostHostInverse_float32(r *host6.Run) {
+	p := host6.Value[pass](r, 0)
+	tiles := host6.Value[int](r, 1)
+	pairs := host6.Value[bool](r, 2)
+	roots := host6.Value[int](r, 3)
+	tables := host6.Slice[kernel.Vec2[float32]](r, 4)
+	scratch := host6.Slice[kernel.Vec2[float32]](r, 5)
+	in := host6.Slice[kernel.Vec2[float32]](r, 6)
+	out := host6.Slice[float32](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	t2 := int(p.N)
+	size2 := 2 * int(p.Tile)
+	n := int(p.N)
+	size3 := n * p.In
+	c := int(1)
+	t222 := n/2 + 1
+	t25 := p.Roots
+	t42 := p.Steps
+	last := int(p.Steps) - 1
+	direct := false || last%2 == 1 || last == 0
+	t83 := p.Sign < 0
+	t322 := 2 * n
+	scale := float32(p.ScaleX)
+	size4 := 2 * p.Out
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1HostInverse_float32(r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, size3, c, t222, t25, t42, last, direct, t83, out, t322, scale, size4, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1HostInverse_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float32], gridX, tiles int, tables []kernel.Vec2[float32], roots int, p *pass, n int, pairs bool, in []kernel.Vec2[float32], size3, c, t222 int, t25, t42 int32, last int, direct, t83 bool, out []float32, t322 int, scale float32, size4, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line kernels_host.go:57:20000
+		result0 := hostPitch(t2)
+//line kernels_host.go:58:20000
+		size := size2 * result0
+//line kernels_host.go:58:20000
+		t3 := blockX * size
+//line kernels_host.go:59:20000
+		t4 := size
+//line kernels_host.go:58:20000
+		result02 := scratch[t3:][:t4]
+//line kernels_host.go:38:20000
+		own := result02
+//line kernels_host.go:39:20000
+		for i := blockX; i < tiles; i += gridX {
+//line kernels_host.go:40:20000
+			if r.Halted() {
+//line kernels_host.go:39:20000
+				r.Halt()
+//line kernels_host.go:40:20000
+			}
+//line kernels_host.go:40:20000
+			t6 := i
+//line kernels_host.go:40:20000
+			t9 := tables[roots:]
+//line kernels_host.go:41:20000
+			t11 := own
+//line kernels_host.go:211
+			t22 := t6
+//line kernels_host.go:211
+			first, in2, out2, _ := place(*p, t22)
+			first2 := first
+			readAt := in2
+			writeAt := out2
+//line kernels_host.go:213
+			count := min(p.Levels[0].Count-first2, int(p.Tile))
+			t8 := t11[:n]
+			t92 := len(t11) / 2
+//line kernels_host.go:214
+			t112 := t11[t92:][:n]
+			a := t8
+			b := t112
+//line kernels_host.go:216
+			t12 := count
+//line kernels_host.go:216
+			t13 := t11[:t12]
+			for i2 := 0; i2 < len(t13); i2++ {
+				if r.Halted() {
+//line kernels_host.go:216
+					r.Halt()
+				}
+//line kernels_host.go:217
+				at := readAt
+				if pairs {
+					t14 := in[at].X
+//line kernels_host.go:219
+					t15 := in[at+size3].X
+					low := t14
+					high := t15
+//line kernels_host.go:220
+					a[0] = kernel.Vec2[float32]{X: low + high, Y: low - high}
+					end := at + size3
+					t17 := t9[c:n]
+					for k := 0; k < len(t17); k++ {
+//line kernels_host.go:222
+						w := t17[k]
+						at += p.In
+						end -= p.In
+						t18 := in[at]
+//line kernels_host.go:225
+						t19 := in[end]
+						t20 := w
+//line kernels_host.go:225
+						result03 := merge[float32](t18, t19, t20)
+//line kernels_host.go:225
+						a[k+1] = result03
+					}
+				} else {
+					a[0] = kernel.Vec2[float32]{X: in[at].X}
+					t23 := a[c:t222]
+					for k2 := 0; k2 < len(t23); k2++ {
+//line kernels_host.go:230
+						at += p.In
+						v := in[at]
+						a[k2+1] = v
+						v.Y = -v.Y
+						a[n-1-k2] = v
+					}
+				}
+				t26 := tables[t25:]
+				t27 := a
+				t28 := a
+				t29 := b
+				t30 := a
+				from := t27
+//line kernels_host.go:136
+				if p.Steps == 0 {
+					t1 := t30
+					t24 := from
+//line kernels_host.go:137
+					copy(t1, t24)
+				} else {
+//line kernels_host.go:140
+					done := 1
+					radices := p.Radices
+//line kernels_host.go:146
+					t5 := from[:t42]
+					for s := 0; s < len(t5); s++ {
+						if r.Halted() {
+//line kernels_host.go:146
+							r.Halt()
+						}
+//line kernels_host.go:147
+						next := t29
+						if s%2 == 1 {
+							next = t28
+						}
+						if s == last && direct {
+							next = t30
+						}
+						radix := int(radices & 15)
+						t62 := radix
+						t7 := done
+						t93 := done - 1
+//line kernels_host.go:155
+						t10 := t26[t93:]
+						t113 := from
+						t122 := next
+//line kernels_host.go:309
+						t16 := t62
+						if t16 == 2 {
+							t210 := t7
+							t32 := t10
+							t43 := t113
+							t52 := t122
+//line kernels_host.go:311
+							host2[float32](t210, t32, t43, t52)
+						} else if t16 == 3 {
+							t63 := t7
+							t82 := t10
+							t94 := t113
+							t102 := t122
+//line kernels_host.go:313
+							host3[float32](t63, t83, t82, t94, t102)
+						} else if t16 == 4 {
+							t114 := t7
+							t132 := t10
+							t142 := t113
+							t152 := t122
+//line kernels_host.go:315
+							host4[float32](t114, t83, t132, t142, t152)
+						} else if t16 == 5 {
+							t162 := t7
+							t182 := t10
+							t192 := t113
+							t202 := t122
+//line kernels_host.go:317
+							host5[float32](t162, t83, t182, t192, t202)
+						} else if t16 == 7 {
+							t21 := t7
+							t232 := t10
+							t242 := t113
+							t252 := t122
+//line kernels_host.go:460
+							q := len(t242) / 7
+							k3 := 0
+							at2 := 0
+//line kernels_host.go:462
+							t110 := q
+//line kernels_host.go:462
+							t211 := t242[:t110]
+							for i3 := 0; i3 < len(t211); i3++ {
+								if r.Halted() {
+//line kernels_host.go:462
+									r.Halt()
+								}
+//line kernels_host.go:463
+								if k3 == t21 {
+									t33 := at2 + 6*t21
+									k3 = 0
+									at2 = t33
+								}
+//line kernels_host.go:466
+								v2 := [7]kernel.Vec2[float32]{}
+								v2[0] = t242[i3]
+								for j := 1; j < 7; j++ {
+									t44 := t242[j*q+i3]
+//line kernels_host.go:469
+									t53 := t232[(j-1)*t21+k3]
+//line kernels_host.go:469
+									result04 := multiply[float32](t44, t53)
+//line kernels_host.go:469
+									v2[j] = result04
+								}
+								t72 := &v2
+//line kernels_host.go:471
+								butterfly7[float32](t72)
+								t252[at2] = v2[0]
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t21*6] = v2[1]
+								} else {
+									t252[at2+t21] = v2[1]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t21*5] = v2[2]
+								} else {
+									t252[at2+t21*2] = v2[2]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t21*4] = v2[3]
+								} else {
+									t252[at2+t21*3] = v2[3]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t21*3] = v2[4]
+								} else {
+									t252[at2+t21*4] = v2[4]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t21*2] = v2[5]
+								} else {
+									t252[at2+t21*5] = v2[5]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t21] = v2[6]
+								} else {
+									t252[at2+t21*6] = v2[6]
+								}
+//line kernels_host.go:480
+								k3++
+								at2++
+							}
+//line kernels_host.go:320
+						} else if t16 == 8 {
+							t262 := t7
+							t282 := t10
+							t292 := t113
+							t302 := t122
+//line kernels_host.go:321
+							host8[float32](t262, t83, t282, t292, t302)
+						} else if t16 == 11 {
+							t31 := t7
+							t332 := t10
+							t34 := t113
+							t35 := t122
+//line kernels_host.go:486
+							q2 := len(t34) / 11
+							k4 := 0
+							at3 := 0
+//line kernels_host.go:488
+							t111 := q2
+//line kernels_host.go:488
+							t212 := t34[:t111]
+							for i4 := 0; i4 < len(t212); i4++ {
+								if r.Halted() {
+//line kernels_host.go:488
+									r.Halt()
+								}
+//line kernels_host.go:489
+								if k4 == t31 {
+									t36 := at3 + 10*t31
+									k4 = 0
+									at3 = t36
+								}
+//line kernels_host.go:492
+								v3 := [11]kernel.Vec2[float32]{}
+								v3[0] = t34[i4]
+								for j2 := 1; j2 < 11; j2++ {
+									t45 := t34[j2*q2+i4]
+//line kernels_host.go:495
+									t54 := t332[(j2-1)*t31+k4]
+//line kernels_host.go:495
+									result05 := multiply[float32](t45, t54)
+//line kernels_host.go:495
+									v3[j2] = result05
+								}
+								t73 := &v3
+//line kernels_host.go:497
+								butterfly11[float32](t73)
+								t35[at3] = v3[0]
+								for j3 := 1; j3 < 11; j3++ {
+									if t83 {
+										t35[at3+(11-j3)*t31] = v3[j3]
+									} else {
+										t35[at3+j3*t31] = v3[j3]
+									}
+								}
+								k4++
+								at3++
+							}
+//line kernels_host.go:324
+						} else if t16 == 13 {
+							t362 := t7
+							t38 := t10
+							t39 := t113
+							t40 := t122
+//line kernels_host.go:512
+							q3 := len(t39) / 13
+							k5 := 0
+							at4 := 0
+//line kernels_host.go:514
+							t115 := q3
+//line kernels_host.go:514
+							t213 := t39[:t115]
+							for i5 := 0; i5 < len(t213); i5++ {
+								if r.Halted() {
+//line kernels_host.go:514
+									r.Halt()
+								}
+//line kernels_host.go:515
+								if k5 == t362 {
+									t37 := at4 + 12*t362
+									k5 = 0
+									at4 = t37
+								}
+//line kernels_host.go:518
+								v4 := [13]kernel.Vec2[float32]{}
+								v4[0] = t39[i5]
+								for j4 := 1; j4 < 13; j4++ {
+									t46 := t39[j4*q3+i5]
+//line kernels_host.go:521
+									t55 := t38[(j4-1)*t362+k5]
+//line kernels_host.go:521
+									result06 := multiply[float32](t46, t55)
+//line kernels_host.go:521
+									v4[j4] = result06
+								}
+								t74 := &v4
+//line kernels_host.go:523
+								butterfly13[float32](t74)
+								t40[at4] = v4[0]
+								for j5 := 1; j5 < 13; j5++ {
+									if t83 {
+										t40[at4+(13-j5)*t362] = v4[j5]
+									} else {
+										t40[at4+j5*t362] = v4[j5]
+									}
+								}
+								k5++
+								at4++
+							}
+						}
+//line kernels_host.go:156
+						done *= radix
+						radices >>= 4
+						from = next
+					}
+					if !direct {
+						t133 := t30
+						t143 := from
+//line kernels_host.go:161
+						copy(t133, t143)
+					}
+				}
+//line kernels_host.go:238
+				at = writeAt
+				if pairs && p.Out == 1 {
+					t312 := at
+//line kernels_host.go:240
+					points := out[t312:][:t322]
+					for i6 := 0; i6 < len(a); i6++ {
+//line kernels_host.go:241
+						v5 := a[i6]
+						t333 := points
+						t342 := 2 * i6
+//line kernels_host.go:242
+						_ = t333[t342]
+						t352 := points
+						t363 := 2*i6 + 1
+//line kernels_host.go:242
+						_ = t352[t363]
+						t372 := v5.X * scale
+						t382 := v5.Y * scale
+//line kernels_host.go:242
+						t333[t342] = t372
+//line kernels_host.go:242
+						t352[t363] = t382
+					}
+				} else if pairs {
+					for i7 := 0; i7 < len(a); i7++ {
+//line kernels_host.go:245
+						v6 := a[i7]
+						t402 := at
+//line kernels_host.go:246
+						_ = out[t402]
+						t422 := at + p.Out
+//line kernels_host.go:246
+						_ = out[t422]
+						t432 := v6.X * scale
+						t442 := v6.Y * scale
+//line kernels_host.go:246
+						out[t402] = t432
+//line kernels_host.go:246
+						out[t422] = t442
+						at += size4
+					}
+				} else {
+					for i8 := 0; i8 < len(a); i8++ {
+//line kernels_host.go:250
+						v7 := a[i8]
+						out[at] = v7.X * scale
+						at += p.Out
+					}
+				}
+				readAt += p.Levels[0].In
+				writeAt += p.Levels[0].Out
+			}
+		}
+	}
+}
+
+//line quern_gen.go:5981:1
+func quernPlainHostInverse_float64(r *host6.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[kernel.Vec2[float64]](r, 6), host6.Slice[float64](r, 7)
+	host6.Plain(r, func(t kernel.Thread) { quern_hostInverse_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
+
+func quernHostHostInverse_float64(r *host6.Run) {
+	p := host6.Value[pass](r, 0)
+	tiles := host6.Value[int](r, 1)
+	pairs := host6.Value[bool](r, 2)
+	roots := host6.Value[int](r, 3)
+	tables := host6.Slice[kernel.Vec2[float64]](r, 4)
+	scratch := host6.Slice[kernel.Vec2[float64]](r, 5)
+	in := host6.Slice[kernel.Vec2[float64]](r, 6)
+	out := host6.Slice[float64](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	t2 := int(p.N)
+	size2 := 2 * int(p.Tile)
+	n := int(p.N)
+	size3 := n * p.In
+	c := int(1)
+	t222 := n/2 + 1
+	t25 := p.Roots
+	t42 := p.Steps
+	last := int(p.Steps) - 1
+	direct := false || last%2 == 1 || last == 0
+	t83 := p.Sign < 0
+	t322 := 2 * n
+	scale := float64(p.ScaleX)
+	size4 := 2 * p.Out
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1HostInverse_float64(r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, size3, c, t222, t25, t42, last, direct, t83, out, t322, scale, size4, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1HostInverse_float64(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float64], gridX, tiles int, tables []kernel.Vec2[float64], roots int, p *pass, n int, pairs bool, in []kernel.Vec2[float64], size3, c, t222 int, t25, t42 int32, last int, direct, t83 bool, out []float64, t322 int, scale float64, size4, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line kernels_host.go:57:20000
+		result0 := hostPitch(t2)
+//line kernels_host.go:58:20000
+		size := size2 * result0
+//line kernels_host.go:58:20000
+		t3 := blockX * size
+//line kernels_host.go:59:20000
+		t4 := size
+//line kernels_host.go:58:20000
+		result02 := scratch[t3:][:t4]
+//line kernels_host.go:38:20000
+		own := result02
+//line kernels_host.go:39:20000
+		for i := blockX; i < tiles; i += gridX {
+//line kernels_host.go:40:20000
+			if r.Halted() {
+//line kernels_host.go:39:20000
+				r.Halt()
+//line kernels_host.go:40:20000
+			}
+//line kernels_host.go:40:20000
+			t6 := i
+//line kernels_host.go:40:20000
+			t9 := tables[roots:]
+//line kernels_host.go:41:20000
+			t11 := own
+//line kernels_host.go:211
+			t22 := t6
+//line kernels_host.go:211
+			first, in2, out2, _ := place(*p, t22)
+			first2 := first
+			readAt := in2
+			writeAt := out2
+//line kernels_host.go:213
+			count := min(p.Levels[0].Count-first2, int(p.Tile))
+			t8 := t11[:n]
+			t92 := len(t11) / 2
+//line kernels_host.go:214
+			t112 := t11[t92:][:n]
+			a := t8
+			b := t112
+//line kernels_host.go:216
+			t12 := count
+//line kernels_host.go:216
+			t13 := t11[:t12]
+			for i2 := 0; i2 < len(t13); i2++ {
+				if r.Halted() {
+//line kernels_host.go:216
+					r.Halt()
+				}
+//line kernels_host.go:217
+				at := readAt
+				if pairs {
+					t14 := in[at].X
+//line kernels_host.go:219
+					t15 := in[at+size3].X
+					low := t14
+					high := t15
+//line kernels_host.go:220
+					a[0] = kernel.Vec2[float64]{X: low + high, Y: low - high}
+					end := at + size3
+					t17 := t9[c:n]
+					for k := 0; k < len(t17); k++ {
+//line kernels_host.go:222
+						w := t17[k]
+						at += p.In
+						end -= p.In
+						t18 := in[at]
+//line kernels_host.go:225
+						t19 := in[end]
+						t20 := w
+//line kernels_host.go:225
+						result03 := merge[float64](t18, t19, t20)
+//line kernels_host.go:225
+						a[k+1] = result03
+					}
+				} else {
+					a[0] = kernel.Vec2[float64]{X: in[at].X}
+					t23 := a[c:t222]
+					for k2 := 0; k2 < len(t23); k2++ {
+//line kernels_host.go:230
+						at += p.In
+						v := in[at]
+						a[k2+1] = v
+						v.Y = -v.Y
+						a[n-1-k2] = v
+					}
+				}
+				t26 := tables[t25:]
+				t27 := a
+				t28 := a
+				t29 := b
+				t30 := a
+				from := t27
+//line kernels_host.go:136
+				if p.Steps == 0 {
+					t1 := t30
+					t24 := from
+//line kernels_host.go:137
+					copy(t1, t24)
+				} else {
+//line kernels_host.go:140
+					done := 1
+					radices := p.Radices
+//line kernels_host.go:146
+					t5 := from[:t42]
+					for s := 0; s < len(t5); s++ {
+						if r.Halted() {
+//line kernels_host.go:146
+							r.Halt()
+						}
+//line kernels_host.go:147
+						next := t29
+						if s%2 == 1 {
+							next = t28
+						}
+						if s == last && direct {
+							next = t30
+						}
+						radix := int(radices & 15)
+						t62 := radix
+						t7 := done
+						t93 := done - 1
+//line kernels_host.go:155
+						t10 := t26[t93:]
+						t113 := from
+						t122 := next
+//line kernels_host.go:309
+						t16 := t62
+						if t16 == 2 {
+							t210 := t7
+							t32 := t10
+							t43 := t113
+							t52 := t122
+//line kernels_host.go:311
+							host2[float64](t210, t32, t43, t52)
+						} else if t16 == 3 {
+							t63 := t7
+							t82 := t10
+							t94 := t113
+							t102 := t122
+//line kernels_host.go:313
+							host3[float64](t63, t83, t82, t94, t102)
+						} else if t16 == 4 {
+							t114 := t7
+							t132 := t10
+							t142 := t113
+							t152 := t122
+//line kernels_host.go:315
+							host4[float64](t114, t83, t132, t142, t152)
+						} else if t16 == 5 {
+							t162 := t7
+							t182 := t10
+							t192 := t113
+							t202 := t122
+//line kernels_host.go:317
+							host5[float64](t162, t83, t182, t192, t202)
+						} else if t16 == 7 {
+							t21 := t7
+							t232 := t10
+							t242 := t113
+							t252 := t122
+//line kernels_host.go:460
+							q := len(t242) / 7
+							k3 := 0
+							at2 := 0
+//line kernels_host.go:462
+							t110 := q
+//line kernels_host.go:462
+							t211 := t242[:t110]
+							for i3 := 0; i3 < len(t211); i3++ {
+								if r.Halted() {
+//line kernels_host.go:462
+									r.Halt()
+								}
+//line kernels_host.go:463
+								if k3 == t21 {
+									t33 := at2 + 6*t21
+									k3 = 0
+									at2 = t33
+								}
+//line kernels_host.go:466
+								v2 := [7]kernel.Vec2[float64]{}
+								v2[0] = t242[i3]
+								for j := 1; j < 7; j++ {
+									t44 := t242[j*q+i3]
+//line kernels_host.go:469
+									t53 := t232[(j-1)*t21+k3]
+//line kernels_host.go:469
+									result04 := multiply[float64](t44, t53)
+//line kernels_host.go:469
+									v2[j] = result04
+								}
+								t72 := &v2
+//line kernels_host.go:471
+								butterfly7[float64](t72)
+								t252[at2] = v2[0]
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t21*6] = v2[1]
+								} else {
+									t252[at2+t21] = v2[1]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t21*5] = v2[2]
+								} else {
+									t252[at2+t21*2] = v2[2]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t21*4] = v2[3]
+								} else {
+									t252[at2+t21*3] = v2[3]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t21*3] = v2[4]
+								} else {
+									t252[at2+t21*4] = v2[4]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t21*2] = v2[5]
+								} else {
+									t252[at2+t21*5] = v2[5]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t21] = v2[6]
+								} else {
+									t252[at2+t21*6] = v2[6]
+								}
+//line kernels_host.go:480
+								k3++
+								at2++
+							}
+//line kernels_host.go:320
+						} else if t16 == 8 {
+							t262 := t7
+							t282 := t10
+							t292 := t113
+							t302 := t122
+//line kernels_host.go:321
+							host8[float64](t262, t83, t282, t292, t302)
+						} else if t16 == 11 {
+							t31 := t7
+							t332 := t10
+							t34 := t113
+							t35 := t122
+//line kernels_host.go:486
+							q2 := len(t34) / 11
+							k4 := 0
+							at3 := 0
+//line kernels_host.go:488
+							t111 := q2
+//line kernels_host.go:488
+							t212 := t34[:t111]
+							for i4 := 0; i4 < len(t212); i4++ {
+								if r.Halted() {
+//line kernels_host.go:488
+									r.Halt()
+								}
+//line kernels_host.go:489
+								if k4 == t31 {
+									t36 := at3 + 10*t31
+									k4 = 0
+									at3 = t36
+								}
+//line kernels_host.go:492
+								v3 := [11]kernel.Vec2[float64]{}
+								v3[0] = t34[i4]
+								for j2 := 1; j2 < 11; j2++ {
+									t45 := t34[j2*q2+i4]
+//line kernels_host.go:495
+									t54 := t332[(j2-1)*t31+k4]
+//line kernels_host.go:495
+									result05 := multiply[float64](t45, t54)
+//line kernels_host.go:495
+									v3[j2] = result05
+								}
+								t73 := &v3
+//line kernels_host.go:497
+								butterfly11[float64](t73)
+								t35[at3] = v3[0]
+								for j3 := 1; j3 < 11; j3++ {
+									if t83 {
+										t35[at3+(11-j3)*t31] = v3[j3]
+									} else {
+										t35[at3+j3*t31] = v3[j3]
+									}
+								}
+								k4++
+								at3++
+							}
+//line kernels_host.go:324
+						} else if t16 == 13 {
+							t362 := t7
+							t38 := t10
+							t39 := t113
+							t40 := t122
+//line kernels_host.go:512
+							q3 := len(t39) / 13
+							k5 := 0
+							at4 := 0
+//line kernels_host.go:514
+							t115 := q3
+//line kernels_host.go:514
+							t213 := t39[:t115]
+							for i5 := 0; i5 < len(t213); i5++ {
+								if r.Halted() {
+//line kernels_host.go:514
+									r.Halt()
+								}
+//line kernels_host.go:515
+								if k5 == t362 {
+									t37 := at4 + 12*t362
+									k5 = 0
+									at4 = t37
+								}
+//line kernels_host.go:518
+								v4 := [13]kernel.Vec2[float64]{}
+								v4[0] = t39[i5]
+								for j4 := 1; j4 < 13; j4++ {
+									t46 := t39[j4*q3+i5]
+//line kernels_host.go:521
+									t55 := t38[(j4-1)*t362+k5]
+//line kernels_host.go:521
+									result06 := multiply[float64](t46, t55)
+//line kernels_host.go:521
+									v4[j4] = result06
+								}
+								t74 := &v4
+//line kernels_host.go:523
+								butterfly13[float64](t74)
+								t40[at4] = v4[0]
+								for j5 := 1; j5 < 13; j5++ {
+									if t83 {
+										t40[at4+(13-j5)*t362] = v4[j5]
+									} else {
+										t40[at4+j5*t362] = v4[j5]
+									}
+								}
+								k5++
+								at4++
+							}
+						}
+//line kernels_host.go:156
+						done *= radix
+						radices >>= 4
+						from = next
+					}
+					if !direct {
+						t133 := t30
+						t143 := from
+//line kernels_host.go:161
+						copy(t133, t143)
+					}
+				}
+//line kernels_host.go:238
+				at = writeAt
+				if pairs && p.Out == 1 {
+					t312 := at
+//line kernels_host.go:240
+					points := out[t312:][:t322]
+					for i6 := 0; i6 < len(a); i6++ {
+//line kernels_host.go:241
+						v5 := a[i6]
+						t333 := points
+						t342 := 2 * i6
+//line kernels_host.go:242
+						_ = t333[t342]
+						t352 := points
+						t363 := 2*i6 + 1
+//line kernels_host.go:242
+						_ = t352[t363]
+						t372 := v5.X * scale
+						t382 := v5.Y * scale
+//line kernels_host.go:242
+						t333[t342] = t372
+//line kernels_host.go:242
+						t352[t363] = t382
+					}
+				} else if pairs {
+					for i7 := 0; i7 < len(a); i7++ {
+//line kernels_host.go:245
+						v6 := a[i7]
+						t402 := at
+//line kernels_host.go:246
+						_ = out[t402]
+						t422 := at + p.Out
+//line kernels_host.go:246
+						_ = out[t422]
+						t432 := v6.X * scale
+						t442 := v6.Y * scale
+//line kernels_host.go:246
+						out[t402] = t432
+//line kernels_host.go:246
+						out[t422] = t442
+						at += size4
+					}
+				} else {
+					for i8 := 0; i8 < len(a); i8++ {
+//line kernels_host.go:250
+						v7 := a[i8]
+						out[at] = v7.X * scale
+						at += p.Out
+					}
+				}
+				readAt += p.Levels[0].In
+				writeAt += p.Levels[0].Out
+			}
+		}
+	}
+}
+
+//line quern_gen.go:6445:1
+func quernPlainHostChirp_float32(r *host6.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[chirps](r, 2), host6.Value[pass](r, 3), host6.Value[pass](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[kernel.Vec2[float32]](r, 6), host6.Slice[kernel.Vec2[float32]](r, 7), host6.Slice[kernel.Vec2[float32]](r, 8)
+	host6.Plain(r, func(t kernel.Thread) { quern_hostChirp_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+}
+
+func quernHostHostChirp_float32(r *host6.Run) {
+	p := host6.Value[pass](r, 0)
+	tiles := host6.Value[int](r, 1)
+	c := host6.Value[chirps](r, 2)
+	forward := host6.Value[pass](r, 3)
+	backward := host6.Value[pass](r, 4)
+	tables := host6.Slice[kernel.Vec2[float32]](r, 5)
+	scratch := host6.Slice[kernel.Vec2[float32]](r, 6)
+	in := host6.Slice[kernel.Vec2[float32]](r, 7)
+	out := host6.Slice[kernel.Vec2[float32]](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	t2 := c.Lines.Points
+	size2 := 2 * int(p.Tile)
+	t8 := c.Lines.Points
+	t17 := c.Chirp
+	t7 := int(p.N)
+	t14 := float32(p.Sign)
+	t28 := forward.Roots
+	t42 := forward.Steps
+	last := int(forward.Steps) - 1
+	direct := false || last%2 == 1 || last == 0
+	t83 := forward.Sign < 0
+	t343 := c.Kernel
+	t41 := backward.Roots
+	t47 := backward.Steps
+	last2 := int(backward.Steps) - 1
+	direct2 := false || last2%2 == 1 || last2 == 0
+	t85 := backward.Sign < 0
+	t154 := float32(p.ScaleX)
+	t163 := float32(p.ScaleY)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1HostChirp_float32(r, t2, size2, blockX, scratch, gridX, tiles, &p, t8, tables, t17, t7, in, t14, t28, &forward, t42, last, direct, t83, t343, t41, &backward, t47, last2, direct2, t85, out, t154, t163, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1HostChirp_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float32], gridX, tiles int, p *pass, t8 int, tables []kernel.Vec2[float32], t17, t7 int, in []kernel.Vec2[float32], t14 float32, t28 int32, forward *pass, t42 int32, last int, direct, t83 bool, t343 int, t41 int32, backward *pass, t47 int32, last2 int, direct2, t85 bool, out []kernel.Vec2[float32], t154, t163 float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line kernels_host.go:57:20000
+		result0 := hostPitch(t2)
+//line kernels_host.go:58:20000
+		size := size2 * result0
+//line kernels_host.go:58:20000
+		t3 := blockX * size
+//line kernels_host.go:59:20000
+		t4 := size
+//line kernels_host.go:58:20000
+		result02 := scratch[t3:][:t4]
+//line kernels_host.go:49:20000
+		own := result02
+//line kernels_host.go:50:20000
+		for i := blockX; i < tiles; i += gridX {
+//line kernels_host.go:51:20000
+			if r.Halted() {
+//line kernels_host.go:50:20000
+				r.Halt()
+//line kernels_host.go:51:20000
+			}
+//line kernels_host.go:51:20000
+			t6 := i
+//line kernels_host.go:52:20000
+			t11 := own
+//line kernels_host.go:261
+			t22 := t6
+//line kernels_host.go:261
+			first, in2, out2, _ := place(*p, t22)
+			first2 := first
+			readAt := in2
+			writeAt := out2
+//line kernels_host.go:263
+			count := min(p.Levels[0].Count-first2, int(p.Tile))
+			t10 := t11[:t8]
+			t112 := len(t11) / 2
+//line kernels_host.go:264
+			t13 := t11[t112:][:t8]
+			a := t10
+			b := t13
+//line kernels_host.go:266
+			chirp := tables[t17:][:t7]
+			t19 := count
+//line kernels_host.go:267
+			t20 := t11[:t19]
+			for i2 := 0; i2 < len(t20); i2++ {
+				if r.Halted() {
+//line kernels_host.go:267
+					r.Halt()
+				}
+//line kernels_host.go:268
+				at := readAt
+				for i3 := 0; i3 < len(chirp); i3++ {
+//line kernels_host.go:269
+					w := chirp[i3]
+					v := in[at]
+					v.Y *= t14
+					t21 := v
+					t222 := w
+//line kernels_host.go:272
+					result03 := multiply[float32](t21, t222)
+//line kernels_host.go:272
+					a[i3] = result03
+					at += p.In
+				}
+				t25 := a[t7:]
+				for i4 := 0; i4 < len(t25); i4++ {
+//line kernels_host.go:275
+					t25[i4] = kernel.Vec2[float32]{}
+				}
+//line kernels_host.go:276
+				t29 := tables[t28:]
+				t30 := a
+				t31 := a
+				t32 := b
+				t33 := a
+				from := t30
+//line kernels_host.go:136
+				if forward.Steps == 0 {
+					t1 := t33
+					t23 := from
+//line kernels_host.go:137
+					copy(t1, t23)
+				} else {
+//line kernels_host.go:140
+					done := 1
+					radices := forward.Radices
+//line kernels_host.go:146
+					t5 := from[:t42]
+					for s := 0; s < len(t5); s++ {
+						if r.Halted() {
+//line kernels_host.go:146
+							r.Halt()
+						}
+//line kernels_host.go:147
+						next := t32
+						if s%2 == 1 {
+							next = t31
+						}
+						if s == last && direct {
+							next = t33
+						}
+						radix := int(radices & 15)
+						t62 := radix
+						t72 := done
+						t9 := done - 1
+//line kernels_host.go:155
+						t102 := t29[t9:]
+						t113 := from
+						t12 := next
+//line kernels_host.go:309
+						t15 := t62
+						if t15 == 2 {
+							t24 := t72
+							t34 := t102
+							t43 := t113
+							t52 := t12
+//line kernels_host.go:311
+							host2[float32](t24, t34, t43, t52)
+						} else if t15 == 3 {
+							t63 := t72
+							t82 := t102
+							t92 := t113
+							t103 := t12
+//line kernels_host.go:313
+							host3[float32](t63, t83, t82, t92, t103)
+						} else if t15 == 4 {
+							t114 := t72
+							t132 := t102
+							t142 := t113
+							t152 := t12
+//line kernels_host.go:315
+							host4[float32](t114, t83, t132, t142, t152)
+						} else if t15 == 5 {
+							t16 := t72
+							t18 := t102
+							t192 := t113
+							t202 := t12
+//line kernels_host.go:317
+							host5[float32](t16, t83, t18, t192, t202)
+						} else if t15 == 7 {
+							t212 := t72
+							t232 := t102
+							t242 := t113
+							t252 := t12
+//line kernels_host.go:460
+							q := len(t242) / 7
+							k := 0
+							at2 := 0
+//line kernels_host.go:462
+							t110 := q
+//line kernels_host.go:462
+							t26 := t242[:t110]
+							for i5 := 0; i5 < len(t26); i5++ {
+								if r.Halted() {
+//line kernels_host.go:462
+									r.Halt()
+								}
+//line kernels_host.go:463
+								if k == t212 {
+									t35 := at2 + 6*t212
+									k = 0
+									at2 = t35
+								}
+//line kernels_host.go:466
+								v2 := [7]kernel.Vec2[float32]{}
+								v2[0] = t242[i5]
+								for j := 1; j < 7; j++ {
+									t44 := t242[j*q+i5]
+//line kernels_host.go:469
+									t53 := t232[(j-1)*t212+k]
+//line kernels_host.go:469
+									result04 := multiply[float32](t44, t53)
+//line kernels_host.go:469
+									v2[j] = result04
+								}
+								t73 := &v2
+//line kernels_host.go:471
+								butterfly7[float32](t73)
+								t252[at2] = v2[0]
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t212*6] = v2[1]
+								} else {
+									t252[at2+t212] = v2[1]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t212*5] = v2[2]
+								} else {
+									t252[at2+t212*2] = v2[2]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t212*4] = v2[3]
+								} else {
+									t252[at2+t212*3] = v2[3]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t212*3] = v2[4]
+								} else {
+									t252[at2+t212*4] = v2[4]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t212*2] = v2[5]
+								} else {
+									t252[at2+t212*5] = v2[5]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t212] = v2[6]
+								} else {
+									t252[at2+t212*6] = v2[6]
+								}
+//line kernels_host.go:480
+								k++
+								at2++
+							}
+//line kernels_host.go:320
+						} else if t15 == 8 {
+							t262 := t72
+							t282 := t102
+							t292 := t113
+							t302 := t12
+//line kernels_host.go:321
+							host8[float32](t262, t83, t282, t292, t302)
+						} else if t15 == 11 {
+							t312 := t72
+							t332 := t102
+							t342 := t113
+							t352 := t12
+//line kernels_host.go:486
+							q2 := len(t342) / 11
+							k2 := 0
+							at3 := 0
+//line kernels_host.go:488
+							t111 := q2
+//line kernels_host.go:488
+							t27 := t342[:t111]
+							for i6 := 0; i6 < len(t27); i6++ {
+								if r.Halted() {
+//line kernels_host.go:488
+									r.Halt()
+								}
+//line kernels_host.go:489
+								if k2 == t312 {
+									t36 := at3 + 10*t312
+									k2 = 0
+									at3 = t36
+								}
+//line kernels_host.go:492
+								v3 := [11]kernel.Vec2[float32]{}
+								v3[0] = t342[i6]
+								for j2 := 1; j2 < 11; j2++ {
+									t45 := t342[j2*q2+i6]
+//line kernels_host.go:495
+									t54 := t332[(j2-1)*t312+k2]
+//line kernels_host.go:495
+									result05 := multiply[float32](t45, t54)
+//line kernels_host.go:495
+									v3[j2] = result05
+								}
+								t74 := &v3
+//line kernels_host.go:497
+								butterfly11[float32](t74)
+								t352[at3] = v3[0]
+								for j3 := 1; j3 < 11; j3++ {
+									if t83 {
+										t352[at3+(11-j3)*t312] = v3[j3]
+									} else {
+										t352[at3+j3*t312] = v3[j3]
+									}
+								}
+								k2++
+								at3++
+							}
+//line kernels_host.go:324
+						} else if t15 == 13 {
+							t362 := t72
+							t38 := t102
+							t39 := t113
+							t40 := t12
+//line kernels_host.go:512
+							q3 := len(t39) / 13
+							k3 := 0
+							at4 := 0
+//line kernels_host.go:514
+							t115 := q3
+//line kernels_host.go:514
+							t210 := t39[:t115]
+							for i7 := 0; i7 < len(t210); i7++ {
+								if r.Halted() {
+//line kernels_host.go:514
+									r.Halt()
+								}
+//line kernels_host.go:515
+								if k3 == t362 {
+									t37 := at4 + 12*t362
+									k3 = 0
+									at4 = t37
+								}
+//line kernels_host.go:518
+								v4 := [13]kernel.Vec2[float32]{}
+								v4[0] = t39[i7]
+								for j4 := 1; j4 < 13; j4++ {
+									t46 := t39[j4*q3+i7]
+//line kernels_host.go:521
+									t55 := t38[(j4-1)*t362+k3]
+//line kernels_host.go:521
+									result06 := multiply[float32](t46, t55)
+//line kernels_host.go:521
+									v4[j4] = result06
+								}
+								t75 := &v4
+//line kernels_host.go:523
+								butterfly13[float32](t75)
+								t40[at4] = v4[0]
+								for j5 := 1; j5 < 13; j5++ {
+									if t83 {
+										t40[at4+(13-j5)*t362] = v4[j5]
+									} else {
+										t40[at4+j5*t362] = v4[j5]
+									}
+								}
+								k3++
+								at4++
+							}
+						}
+//line kernels_host.go:156
+						done *= radix
+						radices >>= 4
+						from = next
+					}
+					if !direct {
+						t133 := t33
+						t143 := from
+//line kernels_host.go:161
+						copy(t133, t143)
+					}
+				}
+//line kernels_host.go:277
+				t363 := tables[t343:][:t8]
+				for i8 := 0; i8 < len(t363); i8++ {
+//line kernels_host.go:277
+					w2 := t363[i8]
+					t372 := a[i8]
+					t382 := w2
+//line kernels_host.go:278
+					result07 := multiply[float32](t372, t382)
+//line kernels_host.go:278
+					a[i8] = result07
+				}
+				t422 := tables[t41:]
+				t432 := a
+				t442 := a
+				t452 := b
+				t462 := a
+				from2 := t432
+//line kernels_host.go:136
+				if backward.Steps == 0 {
+					t116 := t462
+					t211 := from2
+//line kernels_host.go:137
+					copy(t116, t211)
+				} else {
+//line kernels_host.go:140
+					done2 := 1
+					radices2 := backward.Radices
+//line kernels_host.go:146
+					t56 := from2[:t47]
+					for s2 := 0; s2 < len(t56); s2++ {
+						if r.Halted() {
+//line kernels_host.go:146
+							r.Halt()
+						}
+//line kernels_host.go:147
+						next2 := t452
+						if s2%2 == 1 {
+							next2 = t442
+						}
+						if s2 == last2 && direct2 {
+							next2 = t462
+						}
+						radix2 := int(radices2 & 15)
+						t64 := radix2
+						t76 := done2
+						t93 := done2 - 1
+//line kernels_host.go:155
+						t104 := t422[t93:]
+						t117 := from2
+						t122 := next2
+//line kernels_host.go:309
+						t118 := t64
+						if t118 == 2 {
+							t213 := t76
+							t310 := t104
+							t48 := t117
+							t57 := t122
+//line kernels_host.go:311
+							host2[float32](t213, t310, t48, t57)
+						} else if t118 == 3 {
+							t65 := t76
+							t84 := t104
+							t94 := t117
+							t105 := t122
+//line kernels_host.go:313
+							host3[float32](t65, t85, t84, t94, t105)
+						} else if t118 == 4 {
+							t119 := t76
+							t134 := t104
+							t144 := t117
+							t153 := t122
+//line kernels_host.go:315
+							host4[float32](t119, t85, t134, t144, t153)
+						} else if t118 == 5 {
+							t162 := t76
+							t182 := t104
+							t193 := t117
+							t203 := t122
+//line kernels_host.go:317
+							host5[float32](t162, t85, t182, t193, t203)
+						} else if t118 == 7 {
+							t214 := t76
+							t233 := t104
+							t243 := t117
+							t253 := t122
+//line kernels_host.go:460
+							q4 := len(t243) / 7
+							k4 := 0
+							at5 := 0
+//line kernels_host.go:462
+							t120 := q4
+//line kernels_host.go:462
+							t215 := t243[:t120]
+							for i9 := 0; i9 < len(t215); i9++ {
+								if r.Halted() {
+//line kernels_host.go:462
+									r.Halt()
+								}
+//line kernels_host.go:463
+								if k4 == t214 {
+									t311 := at5 + 6*t214
+									k4 = 0
+									at5 = t311
+								}
+//line kernels_host.go:466
+								v5 := [7]kernel.Vec2[float32]{}
+								v5[0] = t243[i9]
+								for j6 := 1; j6 < 7; j6++ {
+									t49 := t243[j6*q4+i9]
+//line kernels_host.go:469
+									t58 := t233[(j6-1)*t214+k4]
+//line kernels_host.go:469
+									result08 := multiply[float32](t49, t58)
+//line kernels_host.go:469
+									v5[j6] = result08
+								}
+								t77 := &v5
+//line kernels_host.go:471
+								butterfly7[float32](t77)
+								t253[at5] = v5[0]
+//line kernels_host.go:474
+								if t85 {
+									t253[at5+t214*6] = v5[1]
+								} else {
+									t253[at5+t214] = v5[1]
+								}
+//line kernels_host.go:474
+								if t85 {
+									t253[at5+t214*5] = v5[2]
+								} else {
+									t253[at5+t214*2] = v5[2]
+								}
+//line kernels_host.go:474
+								if t85 {
+									t253[at5+t214*4] = v5[3]
+								} else {
+									t253[at5+t214*3] = v5[3]
+								}
+//line kernels_host.go:474
+								if t85 {
+									t253[at5+t214*3] = v5[4]
+								} else {
+									t253[at5+t214*4] = v5[4]
+								}
+//line kernels_host.go:474
+								if t85 {
+									t253[at5+t214*2] = v5[5]
+								} else {
+									t253[at5+t214*5] = v5[5]
+								}
+//line kernels_host.go:474
+								if t85 {
+									t253[at5+t214] = v5[6]
+								} else {
+									t253[at5+t214*6] = v5[6]
+								}
+//line kernels_host.go:480
+								k4++
+								at5++
+							}
+//line kernels_host.go:320
+						} else if t118 == 8 {
+							t263 := t76
+							t283 := t104
+							t293 := t117
+							t303 := t122
+//line kernels_host.go:321
+							host8[float32](t263, t85, t283, t293, t303)
+						} else if t118 == 11 {
+							t313 := t76
+							t333 := t104
+							t344 := t117
+							t353 := t122
+//line kernels_host.go:486
+							q5 := len(t344) / 11
+							k5 := 0
+							at6 := 0
+//line kernels_host.go:488
+							t121 := q5
+//line kernels_host.go:488
+							t216 := t344[:t121]
+							for i10 := 0; i10 < len(t216); i10++ {
+								if r.Halted() {
+//line kernels_host.go:488
+									r.Halt()
+								}
+//line kernels_host.go:489
+								if k5 == t313 {
+									t314 := at6 + 10*t313
+									k5 = 0
+									at6 = t314
+								}
+//line kernels_host.go:492
+								v6 := [11]kernel.Vec2[float32]{}
+								v6[0] = t344[i10]
+								for j7 := 1; j7 < 11; j7++ {
+									t410 := t344[j7*q5+i10]
+//line kernels_host.go:495
+									t59 := t333[(j7-1)*t313+k5]
+//line kernels_host.go:495
+									result09 := multiply[float32](t410, t59)
+//line kernels_host.go:495
+									v6[j7] = result09
+								}
+								t78 := &v6
+//line kernels_host.go:497
+								butterfly11[float32](t78)
+								t353[at6] = v6[0]
+								for j8 := 1; j8 < 11; j8++ {
+									if t85 {
+										t353[at6+(11-j8)*t313] = v6[j8]
+									} else {
+										t353[at6+j8*t313] = v6[j8]
+									}
+								}
+								k5++
+								at6++
+							}
+//line kernels_host.go:324
+						} else if t118 == 13 {
+							t364 := t76
+							t383 := t104
+							t392 := t117
+							t402 := t122
+//line kernels_host.go:512
+							q6 := len(t392) / 13
+							k6 := 0
+							at7 := 0
+//line kernels_host.go:514
+							t123 := q6
+//line kernels_host.go:514
+							t217 := t392[:t123]
+							for i11 := 0; i11 < len(t217); i11++ {
+								if r.Halted() {
+//line kernels_host.go:514
+									r.Halt()
+								}
+//line kernels_host.go:515
+								if k6 == t364 {
+									t315 := at7 + 12*t364
+									k6 = 0
+									at7 = t315
+								}
+//line kernels_host.go:518
+								v7 := [13]kernel.Vec2[float32]{}
+								v7[0] = t392[i11]
+								for j9 := 1; j9 < 13; j9++ {
+									t411 := t392[j9*q6+i11]
+//line kernels_host.go:521
+									t510 := t383[(j9-1)*t364+k6]
+//line kernels_host.go:521
+									result010 := multiply[float32](t411, t510)
+//line kernels_host.go:521
+									v7[j9] = result010
+								}
+								t79 := &v7
+//line kernels_host.go:523
+								butterfly13[float32](t79)
+								t402[at7] = v7[0]
+								for j10 := 1; j10 < 13; j10++ {
+									if t85 {
+										t402[at7+(13-j10)*t364] = v7[j10]
+									} else {
+										t402[at7+j10*t364] = v7[j10]
+									}
+								}
+								k6++
+								at7++
+							}
+						}
+//line kernels_host.go:156
+						done2 *= radix2
+						radices2 >>= 4
+						from2 = next2
+					}
+					if !direct2 {
+						t135 := t462
+						t145 := from2
+//line kernels_host.go:161
+						copy(t135, t145)
+					}
+				}
+//line kernels_host.go:281
+				at = writeAt
+				for i12 := 0; i12 < len(chirp); i12++ {
+//line kernels_host.go:282
+					w3 := chirp[i12]
+					t472 := a[i12]
+					t482 := w3
+//line kernels_host.go:283
+					result011 := multiply[float32](t472, t482)
+					v8 := result011
+//line kernels_host.go:284
+					out[at] = kernel.Vec2[float32]{X: v8.X * t154, Y: v8.Y * t163}
+					at += p.Out
+				}
+				readAt += p.Levels[0].In
+				writeAt += p.Levels[0].Out
+			}
+		}
+	}
+}
+
+//line quern_gen.go:7144:1
+func quernPlainHostChirp_float64(r *host6.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[chirps](r, 2), host6.Value[pass](r, 3), host6.Value[pass](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[kernel.Vec2[float64]](r, 6), host6.Slice[kernel.Vec2[float64]](r, 7), host6.Slice[kernel.Vec2[float64]](r, 8)
+	host6.Plain(r, func(t kernel.Thread) { quern_hostChirp_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+}
+
+func quernHostHostChirp_float64(r *host6.Run) {
+	p := host6.Value[pass](r, 0)
+	tiles := host6.Value[int](r, 1)
+	c := host6.Value[chirps](r, 2)
+	forward := host6.Value[pass](r, 3)
+	backward := host6.Value[pass](r, 4)
+	tables := host6.Slice[kernel.Vec2[float64]](r, 5)
+	scratch := host6.Slice[kernel.Vec2[float64]](r, 6)
+	in := host6.Slice[kernel.Vec2[float64]](r, 7)
+	out := host6.Slice[kernel.Vec2[float64]](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	t2 := c.Lines.Points
+	size2 := 2 * int(p.Tile)
+	t8 := c.Lines.Points
+	t17 := c.Chirp
+	t7 := int(p.N)
+	t14 := float64(p.Sign)
+	t28 := forward.Roots
+	t42 := forward.Steps
+	last := int(forward.Steps) - 1
+	direct := false || last%2 == 1 || last == 0
+	t83 := forward.Sign < 0
+	t343 := c.Kernel
+	t41 := backward.Roots
+	t47 := backward.Steps
+	last2 := int(backward.Steps) - 1
+	direct2 := false || last2%2 == 1 || last2 == 0
+	t85 := backward.Sign < 0
+	t154 := float64(p.ScaleX)
+	t163 := float64(p.ScaleY)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1HostChirp_float64(r, t2, size2, blockX, scratch, gridX, tiles, &p, t8, tables, t17, t7, in, t14, t28, &forward, t42, last, direct, t83, t343, t41, &backward, t47, last2, direct2, t85, out, t154, t163, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1HostChirp_float64(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float64], gridX, tiles int, p *pass, t8 int, tables []kernel.Vec2[float64], t17, t7 int, in []kernel.Vec2[float64], t14 float64, t28 int32, forward *pass, t42 int32, last int, direct, t83 bool, t343 int, t41 int32, backward *pass, t47 int32, last2 int, direct2, t85 bool, out []kernel.Vec2[float64], t154, t163 float64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line kernels_host.go:57:20000
+		result0 := hostPitch(t2)
+//line kernels_host.go:58:20000
+		size := size2 * result0
+//line kernels_host.go:58:20000
+		t3 := blockX * size
+//line kernels_host.go:59:20000
+		t4 := size
+//line kernels_host.go:58:20000
+		result02 := scratch[t3:][:t4]
+//line kernels_host.go:49:20000
+		own := result02
+//line kernels_host.go:50:20000
+		for i := blockX; i < tiles; i += gridX {
+//line kernels_host.go:51:20000
+			if r.Halted() {
+//line kernels_host.go:50:20000
+				r.Halt()
+//line kernels_host.go:51:20000
+			}
+//line kernels_host.go:51:20000
+			t6 := i
+//line kernels_host.go:52:20000
+			t11 := own
+//line kernels_host.go:261
+			t22 := t6
+//line kernels_host.go:261
+			first, in2, out2, _ := place(*p, t22)
+			first2 := first
+			readAt := in2
+			writeAt := out2
+//line kernels_host.go:263
+			count := min(p.Levels[0].Count-first2, int(p.Tile))
+			t10 := t11[:t8]
+			t112 := len(t11) / 2
+//line kernels_host.go:264
+			t13 := t11[t112:][:t8]
+			a := t10
+			b := t13
+//line kernels_host.go:266
+			chirp := tables[t17:][:t7]
+			t19 := count
+//line kernels_host.go:267
+			t20 := t11[:t19]
+			for i2 := 0; i2 < len(t20); i2++ {
+				if r.Halted() {
+//line kernels_host.go:267
+					r.Halt()
+				}
+//line kernels_host.go:268
+				at := readAt
+				for i3 := 0; i3 < len(chirp); i3++ {
+//line kernels_host.go:269
+					w := chirp[i3]
+					v := in[at]
+					v.Y *= t14
+					t21 := v
+					t222 := w
+//line kernels_host.go:272
+					result03 := multiply[float64](t21, t222)
+//line kernels_host.go:272
+					a[i3] = result03
+					at += p.In
+				}
+				t25 := a[t7:]
+				for i4 := 0; i4 < len(t25); i4++ {
+//line kernels_host.go:275
+					t25[i4] = kernel.Vec2[float64]{}
+				}
+//line kernels_host.go:276
+				t29 := tables[t28:]
+				t30 := a
+				t31 := a
+				t32 := b
+				t33 := a
+				from := t30
+//line kernels_host.go:136
+				if forward.Steps == 0 {
+					t1 := t33
+					t23 := from
+//line kernels_host.go:137
+					copy(t1, t23)
+				} else {
+//line kernels_host.go:140
+					done := 1
+					radices := forward.Radices
+//line kernels_host.go:146
+					t5 := from[:t42]
+					for s := 0; s < len(t5); s++ {
+						if r.Halted() {
+//line kernels_host.go:146
+							r.Halt()
+						}
+//line kernels_host.go:147
+						next := t32
+						if s%2 == 1 {
+							next = t31
+						}
+						if s == last && direct {
+							next = t33
+						}
+						radix := int(radices & 15)
+						t62 := radix
+						t72 := done
+						t9 := done - 1
+//line kernels_host.go:155
+						t102 := t29[t9:]
+						t113 := from
+						t12 := next
+//line kernels_host.go:309
+						t15 := t62
+						if t15 == 2 {
+							t24 := t72
+							t34 := t102
+							t43 := t113
+							t52 := t12
+//line kernels_host.go:311
+							host2[float64](t24, t34, t43, t52)
+						} else if t15 == 3 {
+							t63 := t72
+							t82 := t102
+							t92 := t113
+							t103 := t12
+//line kernels_host.go:313
+							host3[float64](t63, t83, t82, t92, t103)
+						} else if t15 == 4 {
+							t114 := t72
+							t132 := t102
+							t142 := t113
+							t152 := t12
+//line kernels_host.go:315
+							host4[float64](t114, t83, t132, t142, t152)
+						} else if t15 == 5 {
+							t16 := t72
+							t18 := t102
+							t192 := t113
+							t202 := t12
+//line kernels_host.go:317
+							host5[float64](t16, t83, t18, t192, t202)
+						} else if t15 == 7 {
+							t212 := t72
+							t232 := t102
+							t242 := t113
+							t252 := t12
+//line kernels_host.go:460
+							q := len(t242) / 7
+							k := 0
+							at2 := 0
+//line kernels_host.go:462
+							t110 := q
+//line kernels_host.go:462
+							t26 := t242[:t110]
+							for i5 := 0; i5 < len(t26); i5++ {
+								if r.Halted() {
+//line kernels_host.go:462
+									r.Halt()
+								}
+//line kernels_host.go:463
+								if k == t212 {
+									t35 := at2 + 6*t212
+									k = 0
+									at2 = t35
+								}
+//line kernels_host.go:466
+								v2 := [7]kernel.Vec2[float64]{}
+								v2[0] = t242[i5]
+								for j := 1; j < 7; j++ {
+									t44 := t242[j*q+i5]
+//line kernels_host.go:469
+									t53 := t232[(j-1)*t212+k]
+//line kernels_host.go:469
+									result04 := multiply[float64](t44, t53)
+//line kernels_host.go:469
+									v2[j] = result04
+								}
+								t73 := &v2
+//line kernels_host.go:471
+								butterfly7[float64](t73)
+								t252[at2] = v2[0]
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t212*6] = v2[1]
+								} else {
+									t252[at2+t212] = v2[1]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t212*5] = v2[2]
+								} else {
+									t252[at2+t212*2] = v2[2]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t212*4] = v2[3]
+								} else {
+									t252[at2+t212*3] = v2[3]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t212*3] = v2[4]
+								} else {
+									t252[at2+t212*4] = v2[4]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t212*2] = v2[5]
+								} else {
+									t252[at2+t212*5] = v2[5]
+								}
+//line kernels_host.go:474
+								if t83 {
+									t252[at2+t212] = v2[6]
+								} else {
+									t252[at2+t212*6] = v2[6]
+								}
+//line kernels_host.go:480
+								k++
+								at2++
+							}
+//line kernels_host.go:320
+						} else if t15 == 8 {
+							t262 := t72
+							t282 := t102
+							t292 := t113
+							t302 := t12
+//line kernels_host.go:321
+							host8[float64](t262, t83, t282, t292, t302)
+						} else if t15 == 11 {
+							t312 := t72
+							t332 := t102
+							t342 := t113
+							t352 := t12
+//line kernels_host.go:486
+							q2 := len(t342) / 11
+							k2 := 0
+							at3 := 0
+//line kernels_host.go:488
+							t111 := q2
+//line kernels_host.go:488
+							t27 := t342[:t111]
+							for i6 := 0; i6 < len(t27); i6++ {
+								if r.Halted() {
+//line kernels_host.go:488
+									r.Halt()
+								}
+//line kernels_host.go:489
+								if k2 == t312 {
+									t36 := at3 + 10*t312
+									k2 = 0
+									at3 = t36
+								}
+//line kernels_host.go:492
+								v3 := [11]kernel.Vec2[float64]{}
+								v3[0] = t342[i6]
+								for j2 := 1; j2 < 11; j2++ {
+									t45 := t342[j2*q2+i6]
+//line kernels_host.go:495
+									t54 := t332[(j2-1)*t312+k2]
+//line kernels_host.go:495
+									result05 := multiply[float64](t45, t54)
+//line kernels_host.go:495
+									v3[j2] = result05
+								}
+								t74 := &v3
+//line kernels_host.go:497
+								butterfly11[float64](t74)
+								t352[at3] = v3[0]
+								for j3 := 1; j3 < 11; j3++ {
+									if t83 {
+										t352[at3+(11-j3)*t312] = v3[j3]
+									} else {
+										t352[at3+j3*t312] = v3[j3]
+									}
+								}
+								k2++
+								at3++
+							}
+//line kernels_host.go:324
+						} else if t15 == 13 {
+							t362 := t72
+							t38 := t102
+							t39 := t113
+							t40 := t12
+//line kernels_host.go:512
+							q3 := len(t39) / 13
+							k3 := 0
+							at4 := 0
+//line kernels_host.go:514
+							t115 := q3
+//line kernels_host.go:514
+							t210 := t39[:t115]
+							for i7 := 0; i7 < len(t210); i7++ {
+								if r.Halted() {
+//line kernels_host.go:514
+									r.Halt()
+								}
+//line kernels_host.go:515
+								if k3 == t362 {
+									t37 := at4 + 12*t362
+									k3 = 0
+									at4 = t37
+								}
+//line kernels_host.go:518
+								v4 := [13]kernel.Vec2[float64]{}
+								v4[0] = t39[i7]
+								for j4 := 1; j4 < 13; j4++ {
+									t46 := t39[j4*q3+i7]
+//line kernels_host.go:521
+									t55 := t38[(j4-1)*t362+k3]
+//line kernels_host.go:521
+									result06 := multiply[float64](t46, t55)
+//line kernels_host.go:521
+									v4[j4] = result06
+								}
+								t75 := &v4
+//line kernels_host.go:523
+								butterfly13[float64](t75)
+								t40[at4] = v4[0]
+								for j5 := 1; j5 < 13; j5++ {
+									if t83 {
+										t40[at4+(13-j5)*t362] = v4[j5]
+									} else {
+										t40[at4+j5*t362] = v4[j5]
+									}
+								}
+								k3++
+								at4++
+							}
+						}
+//line kernels_host.go:156
+						done *= radix
+						radices >>= 4
+						from = next
+					}
+					if !direct {
+						t133 := t33
+						t143 := from
+//line kernels_host.go:161
+						copy(t133, t143)
+					}
+				}
+//line kernels_host.go:277
+				t363 := tables[t343:][:t8]
+				for i8 := 0; i8 < len(t363); i8++ {
+//line kernels_host.go:277
+					w2 := t363[i8]
+					t372 := a[i8]
+					t382 := w2
+//line kernels_host.go:278
+					result07 := multiply[float64](t372, t382)
+//line kernels_host.go:278
+					a[i8] = result07
+				}
+				t422 := tables[t41:]
+				t432 := a
+				t442 := a
+				t452 := b
+				t462 := a
+				from2 := t432
+//line kernels_host.go:136
+				if backward.Steps == 0 {
+					t116 := t462
+					t211 := from2
+//line kernels_host.go:137
+					copy(t116, t211)
+				} else {
+//line kernels_host.go:140
+					done2 := 1
+					radices2 := backward.Radices
+//line kernels_host.go:146
+					t56 := from2[:t47]
+					for s2 := 0; s2 < len(t56); s2++ {
+						if r.Halted() {
+//line kernels_host.go:146
+							r.Halt()
+						}
+//line kernels_host.go:147
+						next2 := t452
+						if s2%2 == 1 {
+							next2 = t442
+						}
+						if s2 == last2 && direct2 {
+							next2 = t462
+						}
+						radix2 := int(radices2 & 15)
+						t64 := radix2
+						t76 := done2
+						t93 := done2 - 1
+//line kernels_host.go:155
+						t104 := t422[t93:]
+						t117 := from2
+						t122 := next2
+//line kernels_host.go:309
+						t118 := t64
+						if t118 == 2 {
+							t213 := t76
+							t310 := t104
+							t48 := t117
+							t57 := t122
+//line kernels_host.go:311
+							host2[float64](t213, t310, t48, t57)
+						} else if t118 == 3 {
+							t65 := t76
+							t84 := t104
+							t94 := t117
+							t105 := t122
+//line kernels_host.go:313
+							host3[float64](t65, t85, t84, t94, t105)
+						} else if t118 == 4 {
+							t119 := t76
+							t134 := t104
+							t144 := t117
+							t153 := t122
+//line kernels_host.go:315
+							host4[float64](t119, t85, t134, t144, t153)
+						} else if t118 == 5 {
+							t162 := t76
+							t182 := t104
+							t193 := t117
+							t203 := t122
+//line kernels_host.go:317
+							host5[float64](t162, t85, t182, t193, t203)
+						} else if t118 == 7 {
+							t214 := t76
+							t233 := t104
+							t243 := t117
+							t253 := t122
+//line kernels_host.go:460
+							q4 := len(t243) / 7
+							k4 := 0
+							at5 := 0
+//line kernels_host.go:462
+							t120 := q4
+//line kernels_host.go:462
+							t215 := t243[:t120]
+							for i9 := 0; i9 < len(t215); i9++ {
+								if r.Halted() {
+//line kernels_host.go:462
+									r.Halt()
+								}
+//line kernels_host.go:463
+								if k4 == t214 {
+									t311 := at5 + 6*t214
+									k4 = 0
+									at5 = t311
+								}
+//line kernels_host.go:466
+								v5 := [7]kernel.Vec2[float64]{}
+								v5[0] = t243[i9]
+								for j6 := 1; j6 < 7; j6++ {
+									t49 := t243[j6*q4+i9]
+//line kernels_host.go:469
+									t58 := t233[(j6-1)*t214+k4]
+//line kernels_host.go:469
+									result08 := multiply[float64](t49, t58)
+//line kernels_host.go:469
+									v5[j6] = result08
+								}
+								t77 := &v5
+//line kernels_host.go:471
+								butterfly7[float64](t77)
+								t253[at5] = v5[0]
+//line kernels_host.go:474
+								if t85 {
+									t253[at5+t214*6] = v5[1]
+								} else {
+									t253[at5+t214] = v5[1]
+								}
+//line kernels_host.go:474
+								if t85 {
+									t253[at5+t214*5] = v5[2]
+								} else {
+									t253[at5+t214*2] = v5[2]
+								}
+//line kernels_host.go:474
+								if t85 {
+									t253[at5+t214*4] = v5[3]
+								} else {
+									t253[at5+t214*3] = v5[3]
+								}
+//line kernels_host.go:474
+								if t85 {
+									t253[at5+t214*3] = v5[4]
+								} else {
+									t253[at5+t214*4] = v5[4]
+								}
+//line kernels_host.go:474
+								if t85 {
+									t253[at5+t214*2] = v5[5]
+								} else {
+									t253[at5+t214*5] = v5[5]
+								}
+//line kernels_host.go:474
+								if t85 {
+									t253[at5+t214] = v5[6]
+								} else {
+									t253[at5+t214*6] = v5[6]
+								}
+//line kernels_host.go:480
+								k4++
+								at5++
+							}
+//line kernels_host.go:320
+						} else if t118 == 8 {
+							t263 := t76
+							t283 := t104
+							t293 := t117
+							t303 := t122
+//line kernels_host.go:321
+							host8[float64](t263, t85, t283, t293, t303)
+						} else if t118 == 11 {
+							t313 := t76
+							t333 := t104
+							t344 := t117
+							t353 := t122
+//line kernels_host.go:486
+							q5 := len(t344) / 11
+							k5 := 0
+							at6 := 0
+//line kernels_host.go:488
+							t121 := q5
+//line kernels_host.go:488
+							t216 := t344[:t121]
+							for i10 := 0; i10 < len(t216); i10++ {
+								if r.Halted() {
+//line kernels_host.go:488
+									r.Halt()
+								}
+//line kernels_host.go:489
+								if k5 == t313 {
+									t314 := at6 + 10*t313
+									k5 = 0
+									at6 = t314
+								}
+//line kernels_host.go:492
+								v6 := [11]kernel.Vec2[float64]{}
+								v6[0] = t344[i10]
+								for j7 := 1; j7 < 11; j7++ {
+									t410 := t344[j7*q5+i10]
+//line kernels_host.go:495
+									t59 := t333[(j7-1)*t313+k5]
+//line kernels_host.go:495
+									result09 := multiply[float64](t410, t59)
+//line kernels_host.go:495
+									v6[j7] = result09
+								}
+								t78 := &v6
+//line kernels_host.go:497
+								butterfly11[float64](t78)
+								t353[at6] = v6[0]
+								for j8 := 1; j8 < 11; j8++ {
+									if t85 {
+										t353[at6+(11-j8)*t313] = v6[j8]
+									} else {
+										t353[at6+j8*t313] = v6[j8]
+									}
+								}
+								k5++
+								at6++
+							}
+//line kernels_host.go:324
+						} else if t118 == 13 {
+							t364 := t76
+							t383 := t104
+							t392 := t117
+							t402 := t122
+//line kernels_host.go:512
+							q6 := len(t392) / 13
+							k6 := 0
+							at7 := 0
+//line kernels_host.go:514
+							t123 := q6
+//line kernels_host.go:514
+							t217 := t392[:t123]
+							for i11 := 0; i11 < len(t217); i11++ {
+								if r.Halted() {
+//line kernels_host.go:514
+									r.Halt()
+								}
+//line kernels_host.go:515
+								if k6 == t364 {
+									t315 := at7 + 12*t364
+									k6 = 0
+									at7 = t315
+								}
+//line kernels_host.go:518
+								v7 := [13]kernel.Vec2[float64]{}
+								v7[0] = t392[i11]
+								for j9 := 1; j9 < 13; j9++ {
+									t411 := t392[j9*q6+i11]
+//line kernels_host.go:521
+									t510 := t383[(j9-1)*t364+k6]
+//line kernels_host.go:521
+									result010 := multiply[float64](t411, t510)
+//line kernels_host.go:521
+									v7[j9] = result010
+								}
+								t79 := &v7
+//line kernels_host.go:523
+								butterfly13[float64](t79)
+								t402[at7] = v7[0]
+								for j10 := 1; j10 < 13; j10++ {
+									if t85 {
+										t402[at7+(13-j10)*t364] = v7[j10]
+									} else {
+										t402[at7+j10*t364] = v7[j10]
+									}
+								}
+								k6++
+								at7++
+							}
+						}
+//line kernels_host.go:156
+						done2 *= radix2
+						radices2 >>= 4
+						from2 = next2
+					}
+					if !direct2 {
+						t135 := t462
+						t145 := from2
+//line kernels_host.go:161
+						copy(t135, t145)
+					}
+				}
+//line kernels_host.go:281
+				at = writeAt
+				for i12 := 0; i12 < len(chirp); i12++ {
+//line kernels_host.go:282
+					w3 := chirp[i12]
+					t472 := a[i12]
+					t482 := w3
+//line kernels_host.go:283
+					result011 := multiply[float64](t472, t482)
+					v8 := result011
+//line kernels_host.go:284
+					out[at] = kernel.Vec2[float64]{X: v8.X * t154, Y: v8.Y * t163}
+					at += p.Out
+				}
+				readAt += p.Levels[0].In
+				writeAt += p.Levels[0].Out
+			}
+		}
+	}
+}
+
+//line quern_gen.go:7843:1
 func quernPlainRealRead_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[reading](r, 3), host6.Slice[float32](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_realRead_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -5764,7 +7992,7 @@ func quernRow1RealRead_float32(r *host6.Run, base int, l lines, p *pass, pairs b
 //line kernels_real.go:58:30000
 }
 
-//line quern_gen.go:5768:1
+//line quern_gen.go:7996:1
 func quernPlainRealRead_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[reading](r, 3), host6.Slice[float64](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_realRead_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -5917,7 +8145,7 @@ func quernRow1RealRead_float64(r *host6.Run, base int, l lines, p *pass, pairs b
 //line kernels_real.go:58:30000
 }
 
-//line quern_gen.go:5921:1
+//line quern_gen.go:8149:1
 func quernPlainRealSplit_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[kernel.Vec2[float32]](r, 6)
 	host6.Plain(r, func(t kernel.Thread) { quern_realSplit_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -6037,7 +8265,7 @@ func quernRow1RealSplit_float32(r *host6.Run, base int, l lines, p *pass, n int,
 //line kernels_real.go:76:30000
 }
 
-//line quern_gen.go:6041:1
+//line quern_gen.go:8269:1
 func quernPlainRealSplit_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[kernel.Vec2[float64]](r, 6)
 	host6.Plain(r, func(t kernel.Thread) { quern_realSplit_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -6157,7 +8385,7 @@ func quernRow1RealSplit_float64(r *host6.Run, base int, l lines, p *pass, n int,
 //line kernels_real.go:76:30000
 }
 
-//line quern_gen.go:6161:1
+//line quern_gen.go:8389:1
 func quernPlainRealMerge_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[kernel.Vec2[float32]](r, 6)
 	host6.Plain(r, func(t kernel.Thread) { quern_realMerge_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -6213,7 +8441,7 @@ func quernRow1RealMerge_float32(r *host6.Run, base int, l lines, p *pass, n int,
 					v := in[at+other*p.In]
 //line kernels_real.go:98:30000
 					row[threadX] = kernel.Vec2[float32]{X: v.X, Y: -v.Y}
-//line kernels_real.go:99
+//line kernels_real.go:99:30000
 					continue
 //line kernels_real.go:100:30000
 				}
@@ -6245,18 +8473,25 @@ func quernRow1RealMerge_float32(r *host6.Run, base int, l lines, p *pass, n int,
 					result0 := merge[float32](t7, t8, t9)
 //line kernels_real.go:111:30000
 					v2 = result0
-//line kernels_real.go:112
+//line kernels_real.go:112:30000
 				}
-//line kernels_real.go:112
+//line kernels_real.go:112:30000
 				row[threadX] = v2
+//line kernels_real.go:113:30000
 			}
+//line kernels_real.go:114
 			return
+//line kernels_real.go:115:30000
 		}
+//line kernels_real.go:116:30000
 	}
+//line kernels_real.go:117:30000
 	for threadX := range width {
+//line kernels_real.go:118:30000
 		r.ThreadIdx.X = threadX
+//line kernels_real.go:119:30000
 		i := base + threadX
-//line kernels_real.go:90:30000
+//line kernels_real.go:90
 		if i >= l.Total {
 //line kernels_real.go:91:30000
 			continue
@@ -6276,7 +8511,7 @@ func quernRow1RealMerge_float32(r *host6.Run, base int, l lines, p *pass, n int,
 			v := in[at+other*p.In]
 //line kernels_real.go:98:30000
 			out[i] = kernel.Vec2[float32]{X: v.X, Y: -v.Y}
-//line kernels_real.go:99
+//line kernels_real.go:99:30000
 			continue
 //line kernels_real.go:100:30000
 		}
@@ -6308,14 +8543,16 @@ func quernRow1RealMerge_float32(r *host6.Run, base int, l lines, p *pass, n int,
 			result0 := merge[float32](t7, t8, t9)
 //line kernels_real.go:111:30000
 			v2 = result0
-//line kernels_real.go:112
+//line kernels_real.go:112:30000
 		}
-//line kernels_real.go:112
+//line kernels_real.go:112:30000
 		out[i] = v2
+//line kernels_real.go:113:30000
 	}
+//line kernels_real.go:114
 }
 
-//line quern_gen.go:6319:1
+//line quern_gen.go:8556:1
 func quernPlainRealMerge_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[kernel.Vec2[float64]](r, 6)
 	host6.Plain(r, func(t kernel.Thread) { quern_realMerge_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -6371,7 +8608,7 @@ func quernRow1RealMerge_float64(r *host6.Run, base int, l lines, p *pass, n int,
 					v := in[at+other*p.In]
 //line kernels_real.go:98:30000
 					row[threadX] = kernel.Vec2[float64]{X: v.X, Y: -v.Y}
-//line kernels_real.go:99
+//line kernels_real.go:99:30000
 					continue
 //line kernels_real.go:100:30000
 				}
@@ -6403,18 +8640,25 @@ func quernRow1RealMerge_float64(r *host6.Run, base int, l lines, p *pass, n int,
 					result0 := merge[float64](t7, t8, t9)
 //line kernels_real.go:111:30000
 					v2 = result0
-//line kernels_real.go:112
+//line kernels_real.go:112:30000
 				}
-//line kernels_real.go:112
+//line kernels_real.go:112:30000
 				row[threadX] = v2
+//line kernels_real.go:113:30000
 			}
+//line kernels_real.go:114
 			return
+//line kernels_real.go:115:30000
 		}
+//line kernels_real.go:116:30000
 	}
+//line kernels_real.go:117:30000
 	for threadX := range width {
+//line kernels_real.go:118:30000
 		r.ThreadIdx.X = threadX
+//line kernels_real.go:119:30000
 		i := base + threadX
-//line kernels_real.go:90:30000
+//line kernels_real.go:90
 		if i >= l.Total {
 //line kernels_real.go:91:30000
 			continue
@@ -6434,7 +8678,7 @@ func quernRow1RealMerge_float64(r *host6.Run, base int, l lines, p *pass, n int,
 			v := in[at+other*p.In]
 //line kernels_real.go:98:30000
 			out[i] = kernel.Vec2[float64]{X: v.X, Y: -v.Y}
-//line kernels_real.go:99
+//line kernels_real.go:99:30000
 			continue
 //line kernels_real.go:100:30000
 		}
@@ -6466,14 +8710,16 @@ func quernRow1RealMerge_float64(r *host6.Run, base int, l lines, p *pass, n int,
 			result0 := merge[float64](t7, t8, t9)
 //line kernels_real.go:111:30000
 			v2 = result0
-//line kernels_real.go:112
+//line kernels_real.go:112:30000
 		}
-//line kernels_real.go:112
+//line kernels_real.go:112:30000
 		out[i] = v2
+//line kernels_real.go:113:30000
 	}
+//line kernels_real.go:114
 }
 
-//line quern_gen.go:6477:1
+//line quern_gen.go:8723:1
 func quernPlainRealWrite_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[float32](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_realWrite_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -6528,9 +8774,8 @@ func quernRow1RealWrite_float32(r *host6.Run, base int, l lines, p *pass, in []k
 				if pairs {
 //line kernels_real.go:133:30000
 					point2 *= 2
-//line kernels_real.go:134:30000
+//line kernels_real.go:134
 					if point2+1 < length {
-//line kernels_real.go:135:30000
 						out[at+(point2+1)*p.Out] = v.Y
 //line kernels_real.go:136:30000
 					}
@@ -6538,19 +8783,16 @@ func quernRow1RealWrite_float32(r *host6.Run, base int, l lines, p *pass, in []k
 				}
 //line kernels_real.go:138:30000
 				if point2 < length {
-//line kernels_real.go:139:30000
+//line kernels_real.go:139
 					out[at+point2*p.Out] = v.X
 //line kernels_real.go:140:30000
 				}
 //line kernels_real.go:141:30000
 			}
-//line kernels_real.go:142:30000
+//line kernels_real.go:142
 			return
-//line kernels_real.go:143:30000
 		}
-//line kernels_real.go:144:30000
 	}
-//line kernels_real.go:145:30000
 	for threadX := range width {
 //line kernels_real.go:146:30000
 		r.ThreadIdx.X = threadX
@@ -6576,9 +8818,8 @@ func quernRow1RealWrite_float32(r *host6.Run, base int, l lines, p *pass, in []k
 		if pairs {
 //line kernels_real.go:133:30000
 			point2 *= 2
-//line kernels_real.go:134:30000
+//line kernels_real.go:134
 			if point2+1 < length {
-//line kernels_real.go:135:30000
 				out[at+(point2+1)*p.Out] = v.Y
 //line kernels_real.go:136:30000
 			}
@@ -6586,16 +8827,16 @@ func quernRow1RealWrite_float32(r *host6.Run, base int, l lines, p *pass, in []k
 		}
 //line kernels_real.go:138:30000
 		if point2 < length {
-//line kernels_real.go:139:30000
+//line kernels_real.go:139
 			out[at+point2*p.Out] = v.X
 //line kernels_real.go:140:30000
 		}
 //line kernels_real.go:141:30000
 	}
-//line kernels_real.go:142:30000
+//line kernels_real.go:142
 }
 
-//line quern_gen.go:6599:1
+//line quern_gen.go:8840:1
 func quernPlainRealWrite_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[float64](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_realWrite_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -6650,9 +8891,8 @@ func quernRow1RealWrite_float64(r *host6.Run, base int, l lines, p *pass, in []k
 				if pairs {
 //line kernels_real.go:133:30000
 					point2 *= 2
-//line kernels_real.go:134:30000
+//line kernels_real.go:134
 					if point2+1 < length {
-//line kernels_real.go:135:30000
 						out[at+(point2+1)*p.Out] = v.Y
 //line kernels_real.go:136:30000
 					}
@@ -6660,19 +8900,16 @@ func quernRow1RealWrite_float64(r *host6.Run, base int, l lines, p *pass, in []k
 				}
 //line kernels_real.go:138:30000
 				if point2 < length {
-//line kernels_real.go:139:30000
+//line kernels_real.go:139
 					out[at+point2*p.Out] = v.X
 //line kernels_real.go:140:30000
 				}
 //line kernels_real.go:141:30000
 			}
-//line kernels_real.go:142:30000
+//line kernels_real.go:142
 			return
-//line kernels_real.go:143:30000
 		}
-//line kernels_real.go:144:30000
 	}
-//line kernels_real.go:145:30000
 	for threadX := range width {
 //line kernels_real.go:146:30000
 		r.ThreadIdx.X = threadX
@@ -6698,9 +8935,8 @@ func quernRow1RealWrite_float64(r *host6.Run, base int, l lines, p *pass, in []k
 		if pairs {
 //line kernels_real.go:133:30000
 			point2 *= 2
-//line kernels_real.go:134:30000
+//line kernels_real.go:134
 			if point2+1 < length {
-//line kernels_real.go:135:30000
 				out[at+(point2+1)*p.Out] = v.Y
 //line kernels_real.go:136:30000
 			}
@@ -6708,5396 +8944,16 @@ func quernRow1RealWrite_float64(r *host6.Run, base int, l lines, p *pass, in []k
 		}
 //line kernels_real.go:138:30000
 		if point2 < length {
-//line kernels_real.go:139:30000
+//line kernels_real.go:139
 			out[at+point2*p.Out] = v.X
 //line kernels_real.go:140:30000
 		}
 //line kernels_real.go:141:30000
 	}
-//line kernels_real.go:142:30000
+//line kernels_real.go:142
 }
 
-//line quern_gen.go:6721:1
-func quernPlainRegisters32(r *host6.Run) {
-	v0, v1, v2, v3 := host6.Value[pass](r, 0), host6.Slice[kernel.Vec2[float32]](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3)
-	host6.Plain(r, func(t kernel.Thread) { quern_registers32(t, v0, v1, v2, v3) })
-}
-
-func quernHostRegisters32(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tables := host6.Slice[kernel.Vec2[float32]](r, 1)
-	in := host6.Slice[kernel.Vec2[float32]](r, 2)
-	out := host6.Slice[kernel.Vec2[float32]](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	var done int32
-	es := host6.Scratch[exchange[float32]](r, 0, r.BlockDim.Count())
-	firsts := host6.Scratch[int](r, 1, r.BlockDim.Count())
-	writeAts := host6.Scratch[int](r, 2, r.BlockDim.Count())
-	twists := host6.Scratch[int](r, 3, r.BlockDim.Count())
-	counts := host6.Scratch[int32](r, 4, r.BlockDim.Count())
-	vs := host6.Scratch[[16]kernel.Vec2[float32]](r, 5, r.BlockDim.Count())
-	rows := host6.Scratch[int32](r, 6, r.BlockDim.Count())
-	js := host6.Scratch[int32](r, 7, r.BlockDim.Count())
-	dynamic := host6.Dynamic[float32](r, 0)
-	t9 := int32(dimY)
-	t8 := int32(dimX)
-	size := uint32(bits.TrailingZeros32(uint32(t9)))
-	sign := float32(p.Sign)
-	t17 := int(t8) * p.In
-	t18 := p.N
-	t31s := host6.Scratch[*[16]kernel.Vec2[float32]](r, 8, r.BlockDim.Count())
-	es2 := host6.Scratch[exchange[float32]](r, 14, r.BlockDim.Count())
-	ks := host6.Scratch[int32](r, 9, r.BlockDim.Count())
-	t40s := host6.Scratch[*[16]kernel.Vec2[float32]](r, 10, r.BlockDim.Count())
-	es3 := host6.Scratch[exchange[float32]](r, 15, r.BlockDim.Count())
-	ks2 := host6.Scratch[int32](r, 11, r.BlockDim.Count())
-	t49s := host6.Scratch[*[16]kernel.Vec2[float32]](r, 12, r.BlockDim.Count())
-	es4 := host6.Scratch[exchange[float32]](r, 16, r.BlockDim.Count())
-	rootss := host6.Scratch[int32](r, 13, r.BlockDim.Count())
-	var t50 int32
-	size2 := t8 * 2
-	size3 := t8 * 3
-	size4 := t8 * 4
-	size5 := t8 * 5
-	size6 := t8 * 6
-	size7 := t8 * 7
-	size8 := int(t8) * 2
-	size9 := int(t8) * 3
-	size10 := int(t8) * 4
-	size11 := int(t8) * 5
-	size12 := int(t8) * 6
-	size13 := int(t8) * 7
-	size14 := int(t8) * 8
-	size15 := int(t8) * 9
-	size16 := int(t8) * 10
-	size17 := int(t8) * 11
-	size18 := int(t8) * 12
-	size19 := int(t8) * 13
-	size20 := int(t8) * 14
-	size21 := int(t8) * 15
-	t124 := float32(p.ScaleX)
-	t125 := float32(p.ScaleY)
-	t116 := int(t8) * p.Out
-	for r.Next() {
-		blockX := r.BlockIdx.X
-//line kernels_registers.go:65:40000
-		done = 16
-//line kernels_registers.go:66:40000
-		for threadZ := range dimZ {
-//line kernels_registers.go:67:40000
-			for threadY := range dimY {
-//line kernels_registers.go:68:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:69:40000
-				first := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:70:40000
-				t7 := int32(threadY)
-//line kernels_registers.go:71:40000
-				start := t7 * t8
-//line kernels_registers.go:72:40000
-				quernRow1Registers32(r, es, first, dimX, firsts, writeAts, twists, counts, vs, rows, js, dynamic, &p, blockX, t9, t7, start, size, in, sign, t17, t18, t8)
-//line kernels_registers.go:73:40000
-			}
-//line kernels_registers.go:74:40000
-		}
-//line kernels_registers.go:67:40000
-		if p.N > 16 {
-//line kernels_registers.go:68:40000
-			for threadZ := range dimZ {
-//line kernels_registers.go:69:40000
-				for threadY := range dimY {
-//line kernels_registers.go:70:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:71:40000
-					first4 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:72:40000
-					quernRow2Registers32(r, es, first4, dimX, vs, t31s, es2)
-//line kernels_registers.go:73:40000
-				}
-//line kernels_registers.go:74:40000
-			}
-//line kernels_registers.go:75:40000
-			for threadZ := range dimZ {
-//line kernels_registers.go:76:40000
-				for threadY := range dimY {
-//line kernels_registers.go:77:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:78:40000
-					first5 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:79:40000
-					quernRow3Registers32(r, t31s, first5, dimX, es2)
-//line kernels_registers.go:80:40000
-				}
-//line kernels_registers.go:81:40000
-			}
-//line kernels_registers.go:82:40000
-			for threadZ := range dimZ {
-//line kernels_registers.go:83:40000
-				for threadY := range dimY {
-//line kernels_registers.go:84:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:85:40000
-					first6 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:86:40000
-					quernRow4Registers32(r, t31s, first6, dimX, es2)
-//line kernels_registers.go:87:40000
-				}
-//line kernels_registers.go:88:40000
-			}
-//line kernels_registers.go:89:40000
-			for threadZ := range dimZ {
-//line kernels_registers.go:90:40000
-				for threadY := range dimY {
-//line kernels_registers.go:91:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:92:40000
-					first7 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:93:40000
-					quernRow5Registers32(r, t31s, first7, dimX, es2)
-//line kernels_registers.go:94:40000
-				}
-//line kernels_registers.go:95:40000
-			}
-//line kernels_registers.go:96:40000
-			for threadZ := range dimZ {
-//line kernels_registers.go:97:40000
-				for threadY := range dimY {
-//line kernels_registers.go:98:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:99:40000
-					first8 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:100:40000
-					quernRow6Registers32(r, es, first8, dimX, js)
-//line kernels_registers.go:101:40000
-				}
-//line kernels_registers.go:102:40000
-			}
-//line kernels_registers.go:70:40000
-			if p.N >= 256 {
-//line kernels_registers.go:71:40000
-				done = 256
-//line kernels_registers.go:72:40000
-				for threadZ := range dimZ {
-//line kernels_registers.go:73:40000
-					for threadY := range dimY {
-//line kernels_registers.go:74:40000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:75:40000
-						first9 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:76:40000
-						quernRow7Registers32(r, vs, first9, dimX, js, ks, &p, tables)
-//line kernels_registers.go:77:40000
-					}
-//line kernels_registers.go:78:40000
-				}
-//line kernels_registers.go:75:40000
-				if p.N > 256 {
-//line kernels_registers.go:76:40000
-					for threadZ := range dimZ {
-//line kernels_registers.go:77:40000
-						for threadY := range dimY {
-//line kernels_registers.go:78:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:79:40000
-							first10 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:80:40000
-							quernRow8Registers32(r, es, first10, dimX, vs, js, ks, t40s, es3)
-//line kernels_registers.go:81:40000
-						}
-//line kernels_registers.go:82:40000
-					}
-//line kernels_registers.go:83:40000
-					for threadZ := range dimZ {
-//line kernels_registers.go:84:40000
-						for threadY := range dimY {
-//line kernels_registers.go:85:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:86:40000
-							first11 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:87:40000
-							quernRow9Registers32(r, t40s, first11, dimX, es3)
-//line kernels_registers.go:88:40000
-						}
-//line kernels_registers.go:89:40000
-					}
-//line kernels_registers.go:90:40000
-					for threadZ := range dimZ {
-//line kernels_registers.go:91:40000
-						for threadY := range dimY {
-//line kernels_registers.go:92:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:93:40000
-							first12 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:94:40000
-							quernRow10Registers32(r, t40s, first12, dimX, es3)
-//line kernels_registers.go:95:40000
-						}
-//line kernels_registers.go:96:40000
-					}
-//line kernels_registers.go:97:40000
-					for threadZ := range dimZ {
-//line kernels_registers.go:98:40000
-						for threadY := range dimY {
-//line kernels_registers.go:99:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:100:40000
-							first13 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:101:40000
-							quernRow11Registers32(r, t40s, first13, dimX, es3)
-//line kernels_registers.go:102:40000
-						}
-//line kernels_registers.go:103:40000
-					}
-//line kernels_registers.go:78:40000
-					if p.N >= 4096 {
-//line kernels_registers.go:79:40000
-						done = 4096
-//line kernels_registers.go:80:40000
-						for threadZ := range dimZ {
-//line kernels_registers.go:81:40000
-							for threadY := range dimY {
-//line kernels_registers.go:82:40000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:83:40000
-								first14 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:84:40000
-								quernRow12Registers32(r, vs, first14, dimX, js, ks2, &p, tables)
-//line kernels_registers.go:85:40000
-							}
-//line kernels_registers.go:86:40000
-						}
-//line kernels_registers.go:83:40000
-						if p.N > 4096 {
-//line kernels_registers.go:84:40000
-							for threadZ := range dimZ {
-//line kernels_registers.go:85:40000
-								for threadY := range dimY {
-//line kernels_registers.go:86:40000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:87:40000
-									first15 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:88:40000
-									quernRow13Registers32(r, es, first15, dimX, vs, js, ks2, t49s, es4)
-//line kernels_registers.go:89:40000
-								}
-//line kernels_registers.go:90:40000
-							}
-//line kernels_registers.go:91:40000
-							for threadZ := range dimZ {
-//line kernels_registers.go:92:40000
-								for threadY := range dimY {
-//line kernels_registers.go:93:40000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:94:40000
-									first16 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:95:40000
-									quernRow14Registers32(r, t49s, first16, dimX, es4)
-//line kernels_registers.go:96:40000
-								}
-//line kernels_registers.go:97:40000
-							}
-//line kernels_registers.go:98:40000
-							for threadZ := range dimZ {
-//line kernels_registers.go:99:40000
-								for threadY := range dimY {
-//line kernels_registers.go:100:40000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:101:40000
-									first17 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:102:40000
-									quernRow15Registers32(r, t49s, first17, dimX, es4)
-//line kernels_registers.go:103:40000
-								}
-//line kernels_registers.go:104:40000
-							}
-//line kernels_registers.go:105:40000
-							for threadZ := range dimZ {
-//line kernels_registers.go:106:40000
-								for threadY := range dimY {
-//line kernels_registers.go:107:40000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:108:40000
-									first18 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:109:40000
-									quernRow16Registers32(r, t49s, first18, dimX, es4)
-//line kernels_registers.go:110:40000
-								}
-//line kernels_registers.go:111:40000
-							}
-//line kernels_registers.go:112:40000
-						}
-//line kernels_registers.go:113:40000
-					}
-//line kernels_registers.go:114:40000
-				}
-//line kernels_registers.go:115:40000
-			}
-//line kernels_registers.go:116:40000
-		}
-//line kernels_registers.go:117:40000
-		start2 := p.Roots + done - 1
-//line kernels_registers.go:118:40000
-		for threadZ := range dimZ {
-//line kernels_registers.go:119:40000
-			for threadY := range dimY {
-//line kernels_registers.go:120
-				first19 := (threadZ*dimY + threadY) * dimX
-				quernRow17Registers32(r, js, first19, dimX, rootss, start2)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-//line kernels_registers.go:92:40000
-		t50 = p.N / done
-//line kernels_registers.go:93:40000
-		start3 := done * 2
-//line kernels_registers.go:94:40000
-		start4 := done * 3
-//line kernels_registers.go:95:40000
-		start5 := done * 4
-//line kernels_registers.go:96:40000
-		start6 := done * 5
-//line kernels_registers.go:97:40000
-		start7 := done * 6
-//line kernels_registers.go:98:40000
-		for threadZ := range dimZ {
-//line kernels_registers.go:99:40000
-			for threadY := range dimY {
-//line kernels_registers.go:100:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:101:40000
-				first20 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:102:40000
-				quernRow18Registers32(r, firsts, first20, dimX, writeAts, twists, counts, vs, rows, js, rootss, t50, tables, t8, size2, size3, size4, size5, size6, size7, done, start3, start4, start5, start6, start7, &p, size8, size9, size10, size11, size12, size13, size14, size15, size16, size17, size18, size19, size20, size21, out, t124, t125, t116)
-//line kernels_registers.go:103:40000
-			}
-//line kernels_registers.go:104:40000
-		}
-//line kernels_registers.go:105:40000
-	}
-//line kernels_registers.go:106:40000
-}
-
-//go:noinline
-//line quern_gen.go:7084:1
-func quernRow1Registers32(r *host6.Run, es []exchange[float32], first, dimX int, firsts, writeAts, twists []int, counts []int32, vs [][16]kernel.Vec2[float32], rows, js []int32, dynamic []float32, p *pass, blockX int, t9, t7, start int32, size uint32, in []kernel.Vec2[float32], sign float32, t17 int, t18, t8 int32) {
-	eRow := es[first:][:dimX]
-	firstRow := firsts[first:][:dimX]
-	writeAtRow := writeAts[first:][:dimX]
-	twistRow := twists[first:][:dimX]
-	countRow := counts[first:][:dimX]
-	vRow := vs[first:][:dimX]
-	rowRow := rows[first:][:dimX]
-	jRow := js[first:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		e := &eRow[threadX]
-		v := &vRow[threadX]
-		t6 := int32(threadX)
-		number := start + t6
-		t10 := number & (t9 - 1)
-		t11 := number >> size
-//line kernels_registers.go:33:40000
-		*e = exchange[float32]{shared: dynamic}
-//line kernels_registers.go:34:40000
-		first2, in2, out2, second := place(*p, blockX)
-//line kernels_registers.go:35:40000
-		first3 := first2
-//line kernels_registers.go:36:40000
-		readAt := in2
-//line kernels_registers.go:37:40000
-		writeAt := out2
-//line kernels_registers.go:38:40000
-		twist := second
-//line kernels_registers.go:37:40000
-		count := min(int32(p.Levels[0].Count-first3), t9)
-//line kernels_registers.go:41:40000
-		*v = [16]kernel.Vec2[float32]{}
-//line kernels_registers.go:42:40000
-		row := t7
-//line kernels_registers.go:43:40000
-		j := t6
-//line kernels_registers.go:43:40000
-		if p.ReadColumns {
-//line kernels_registers.go:44:40000
-			row = t10
-//line kernels_registers.go:45:40000
-			j = t11
-//line kernels_registers.go:46:40000
-		}
-//line kernels_registers.go:46:40000
-		if row < count {
-//line kernels_registers.go:48:40000
-			t16 := readAt + int(row)*p.Levels[0].In + int(j)*p.In
-//line kernels_registers.go:49:40000
-			at := t16
-//line kernels_registers.go:51:40000
-			v[0] = in[at]
-//line kernels_registers.go:52:40000
-			v[0].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[1] = in[at]
-//line kernels_registers.go:52:40000
-			v[1].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[2] = in[at]
-//line kernels_registers.go:52:40000
-			v[2].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[3] = in[at]
-//line kernels_registers.go:52:40000
-			v[3].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[4] = in[at]
-//line kernels_registers.go:52:40000
-			v[4].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[5] = in[at]
-//line kernels_registers.go:52:40000
-			v[5].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[6] = in[at]
-//line kernels_registers.go:52:40000
-			v[6].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[7] = in[at]
-//line kernels_registers.go:52:40000
-			v[7].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[8] = in[at]
-//line kernels_registers.go:52:40000
-			v[8].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[9] = in[at]
-//line kernels_registers.go:52:40000
-			v[9].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[10] = in[at]
-//line kernels_registers.go:52:40000
-			v[10].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[11] = in[at]
-//line kernels_registers.go:52:40000
-			v[11].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[12] = in[at]
-//line kernels_registers.go:52:40000
-			v[12].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[13] = in[at]
-//line kernels_registers.go:52:40000
-			v[13].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[14] = in[at]
-//line kernels_registers.go:52:40000
-			v[14].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[15] = in[at]
-//line kernels_registers.go:52:40000
-			v[15].Y *= sign
-//line kernels_registers.go:53:40000
-		}
-//line kernels_registers.go:58:40000
-		result0 := spread(t18)
-//line kernels_registers.go:58:40000
-		pitch := result0 + 32/t9
-//line kernels_registers.go:59:40000
-		t21 := j * 16
-//line kernels_registers.go:59:40000
-		result02 := spread(t21)
-//line kernels_registers.go:60:40000
-		t23 := row*pitch + result02
-//line kernels_registers.go:61:40000
-		e.threads = t8
-//line kernels_registers.go:62:40000
-		e.put = t23
-//line kernels_registers.go:60:40000
-		row = t7
-//line kernels_registers.go:61:40000
-		j = t6
-//line kernels_registers.go:61:40000
-		if p.WriteColumns {
-//line kernels_registers.go:62:40000
-			row = t10
-//line kernels_registers.go:63:40000
-			j = t11
-//line kernels_registers.go:64:40000
-		}
-//line kernels_registers.go:64:40000
-		t28 := j
-//line kernels_registers.go:64:40000
-		result03 := spread(t28)
-//line kernels_registers.go:65:40000
-		e.get = row*pitch + result03
-//line kernels_registers.go:66:40000
-		t30 := v
-//line kernels_registers.go:66:40000
-		butterfly16[float32](t30)
-//line kernels_registers.go:67:40000
-		firstRow[threadX] = first3
-//line kernels_registers.go:68:40000
-		writeAtRow[threadX] = writeAt
-//line kernels_registers.go:69:40000
-		twistRow[threadX] = twist
-//line kernels_registers.go:70:40000
-		countRow[threadX] = count
-//line kernels_registers.go:71:40000
-		rowRow[threadX] = row
-//line kernels_registers.go:72:40000
-		jRow[threadX] = j
-//line kernels_registers.go:73:40000
-	}
-//line kernels_registers.go:74:40000
-}
-
-//go:noinline
-//line quern_gen.go:7286:1
-func quernRow2Registers32(r *host6.Run, es []exchange[float32], first4, dimX int, vs [][16]kernel.Vec2[float32], t31s []*[16]kernel.Vec2[float32], es2 []exchange[float32]) {
-	eRow := es[first4:][:dimX]
-	vRow := vs[first4:][:dimX]
-	t31Row := t31s[first4:][:dimX]
-	eRow2 := es2[first4:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		e := &eRow[threadX]
-		v := &vRow[threadX]
-		e2 := &eRow2[threadX]
-//line kernels_registers.go:68:40000
-		t31 := v
-//line kernels_registers.go:69:40000
-		*e2 = *e
-//line kernels_registers.go:165
-		result04 := spread(0)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result04] = t31[0].X
-//line kernels_registers.go:165
-		result05 := spread(1)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result05] = t31[1].X
-//line kernels_registers.go:165
-		result06 := spread(2)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result06] = t31[2].X
-//line kernels_registers.go:165
-		result07 := spread(3)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result07] = t31[3].X
-//line kernels_registers.go:165
-		result08 := spread(4)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result08] = t31[4].X
-//line kernels_registers.go:165
-		result09 := spread(5)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result09] = t31[5].X
-//line kernels_registers.go:165
-		result010 := spread(6)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result010] = t31[6].X
-//line kernels_registers.go:165
-		result011 := spread(7)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result011] = t31[7].X
-//line kernels_registers.go:165
-		result012 := spread(8)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result012] = t31[8].X
-//line kernels_registers.go:165
-		result013 := spread(9)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result013] = t31[9].X
-//line kernels_registers.go:165
-		result014 := spread(10)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result014] = t31[10].X
-//line kernels_registers.go:165
-		result015 := spread(11)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result015] = t31[11].X
-//line kernels_registers.go:165
-		result016 := spread(12)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result016] = t31[12].X
-//line kernels_registers.go:165
-		result017 := spread(13)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result017] = t31[13].X
-//line kernels_registers.go:165
-		result018 := spread(14)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result018] = t31[14].X
-//line kernels_registers.go:165
-		result019 := spread(15)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result019] = t31[15].X
-		t31Row[threadX] = t31
-	}
-}
-
-//go:noinline
-//line quern_gen.go:7370:1
-func quernRow3Registers32(r *host6.Run, t31s []*[16]kernel.Vec2[float32], first5, dimX int, es2 []exchange[float32]) {
-	t31Row := t31s[first5:][:dimX]
-	eRow2 := es2[first5:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t31 := t31Row[threadX]
-		e2 := &eRow2[threadX]
-//line kernels_registers.go:170
-		result020 := spread(0)
-//line kernels_registers.go:170
-		t31[0].X = e2.shared[e2.get+result020]
-//line kernels_registers.go:171:40000
-		t3 := e2.threads
-//line kernels_registers.go:170
-		result021 := spread(t3)
-//line kernels_registers.go:170
-		t31[1].X = e2.shared[e2.get+result021]
-//line kernels_registers.go:171:40000
-		t32 := e2.threads * 2
-//line kernels_registers.go:170
-		result022 := spread(t32)
-//line kernels_registers.go:170
-		t31[2].X = e2.shared[e2.get+result022]
-//line kernels_registers.go:171:40000
-		t33 := e2.threads * 3
-//line kernels_registers.go:170
-		result023 := spread(t33)
-//line kernels_registers.go:170
-		t31[3].X = e2.shared[e2.get+result023]
-//line kernels_registers.go:171:40000
-		t34 := e2.threads * 4
-//line kernels_registers.go:170
-		result024 := spread(t34)
-//line kernels_registers.go:170
-		t31[4].X = e2.shared[e2.get+result024]
-//line kernels_registers.go:171:40000
-		t35 := e2.threads * 5
-//line kernels_registers.go:170
-		result025 := spread(t35)
-//line kernels_registers.go:170
-		t31[5].X = e2.shared[e2.get+result025]
-//line kernels_registers.go:171:40000
-		t36 := e2.threads * 6
-//line kernels_registers.go:170
-		result026 := spread(t36)
-//line kernels_registers.go:170
-		t31[6].X = e2.shared[e2.get+result026]
-//line kernels_registers.go:171:40000
-		t37 := e2.threads * 7
-//line kernels_registers.go:170
-		result027 := spread(t37)
-//line kernels_registers.go:170
-		t31[7].X = e2.shared[e2.get+result027]
-//line kernels_registers.go:171:40000
-		t38 := e2.threads * 8
-//line kernels_registers.go:170
-		result028 := spread(t38)
-//line kernels_registers.go:170
-		t31[8].X = e2.shared[e2.get+result028]
-//line kernels_registers.go:171:40000
-		t39 := e2.threads * 9
-//line kernels_registers.go:170
-		result029 := spread(t39)
-//line kernels_registers.go:170
-		t31[9].X = e2.shared[e2.get+result029]
-//line kernels_registers.go:171:40000
-		t310 := e2.threads * 10
-//line kernels_registers.go:170
-		result030 := spread(t310)
-//line kernels_registers.go:170
-		t31[10].X = e2.shared[e2.get+result030]
-//line kernels_registers.go:171:40000
-		t311 := e2.threads * 11
-//line kernels_registers.go:170
-		result031 := spread(t311)
-//line kernels_registers.go:170
-		t31[11].X = e2.shared[e2.get+result031]
-//line kernels_registers.go:171:40000
-		t312 := e2.threads * 12
-//line kernels_registers.go:170
-		result032 := spread(t312)
-//line kernels_registers.go:170
-		t31[12].X = e2.shared[e2.get+result032]
-//line kernels_registers.go:171:40000
-		t313 := e2.threads * 13
-//line kernels_registers.go:170
-		result033 := spread(t313)
-//line kernels_registers.go:170
-		t31[13].X = e2.shared[e2.get+result033]
-//line kernels_registers.go:171:40000
-		t314 := e2.threads * 14
-//line kernels_registers.go:170
-		result034 := spread(t314)
-//line kernels_registers.go:170
-		t31[14].X = e2.shared[e2.get+result034]
-//line kernels_registers.go:171:40000
-		t315 := e2.threads * 15
-//line kernels_registers.go:170
-		result035 := spread(t315)
-//line kernels_registers.go:170
-		t31[15].X = e2.shared[e2.get+result035]
-//line kernels_registers.go:171:40000
-	}
-//line kernels_registers.go:172:40000
-}
-
-//go:noinline
-//line quern_gen.go:7478:1
-func quernRow4Registers32(r *host6.Run, t31s []*[16]kernel.Vec2[float32], first6, dimX int, es2 []exchange[float32]) {
-	t31Row := t31s[first6:][:dimX]
-	eRow2 := es2[first6:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t31 := t31Row[threadX]
-		e2 := &eRow2[threadX]
-//line kernels_registers.go:175:40000
-		result036 := spread(0)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result036] = t31[0].Y
-//line kernels_registers.go:175:40000
-		result037 := spread(1)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result037] = t31[1].Y
-//line kernels_registers.go:175:40000
-		result038 := spread(2)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result038] = t31[2].Y
-//line kernels_registers.go:175:40000
-		result039 := spread(3)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result039] = t31[3].Y
-//line kernels_registers.go:175:40000
-		result040 := spread(4)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result040] = t31[4].Y
-//line kernels_registers.go:175:40000
-		result041 := spread(5)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result041] = t31[5].Y
-//line kernels_registers.go:175:40000
-		result042 := spread(6)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result042] = t31[6].Y
-//line kernels_registers.go:175:40000
-		result043 := spread(7)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result043] = t31[7].Y
-//line kernels_registers.go:175:40000
-		result044 := spread(8)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result044] = t31[8].Y
-//line kernels_registers.go:175:40000
-		result045 := spread(9)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result045] = t31[9].Y
-//line kernels_registers.go:175:40000
-		result046 := spread(10)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result046] = t31[10].Y
-//line kernels_registers.go:175:40000
-		result047 := spread(11)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result047] = t31[11].Y
-//line kernels_registers.go:175:40000
-		result048 := spread(12)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result048] = t31[12].Y
-//line kernels_registers.go:175:40000
-		result049 := spread(13)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result049] = t31[13].Y
-//line kernels_registers.go:175:40000
-		result050 := spread(14)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result050] = t31[14].Y
-//line kernels_registers.go:175:40000
-		result051 := spread(15)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result051] = t31[15].Y
-//line kernels_registers.go:176:40000
-	}
-//line kernels_registers.go:177:40000
-}
-
-//go:noinline
-//line quern_gen.go:7556:1
-func quernRow5Registers32(r *host6.Run, t31s []*[16]kernel.Vec2[float32], first7, dimX int, es2 []exchange[float32]) {
-	t31Row := t31s[first7:][:dimX]
-	eRow2 := es2[first7:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t31 := t31Row[threadX]
-		e2 := &eRow2[threadX]
-//line kernels_registers.go:180:40000
-		result052 := spread(0)
-//line kernels_registers.go:180:40000
-		t31[0].Y = e2.shared[e2.get+result052]
-//line kernels_registers.go:181:40000
-		t72 := e2.threads
-//line kernels_registers.go:180:40000
-		result053 := spread(t72)
-//line kernels_registers.go:180:40000
-		t31[1].Y = e2.shared[e2.get+result053]
-//line kernels_registers.go:181:40000
-		t73 := e2.threads * 2
-//line kernels_registers.go:180:40000
-		result054 := spread(t73)
-//line kernels_registers.go:180:40000
-		t31[2].Y = e2.shared[e2.get+result054]
-//line kernels_registers.go:181:40000
-		t74 := e2.threads * 3
-//line kernels_registers.go:180:40000
-		result055 := spread(t74)
-//line kernels_registers.go:180:40000
-		t31[3].Y = e2.shared[e2.get+result055]
-//line kernels_registers.go:181:40000
-		t75 := e2.threads * 4
-//line kernels_registers.go:180:40000
-		result056 := spread(t75)
-//line kernels_registers.go:180:40000
-		t31[4].Y = e2.shared[e2.get+result056]
-//line kernels_registers.go:181:40000
-		t76 := e2.threads * 5
-//line kernels_registers.go:180:40000
-		result057 := spread(t76)
-//line kernels_registers.go:180:40000
-		t31[5].Y = e2.shared[e2.get+result057]
-//line kernels_registers.go:181:40000
-		t77 := e2.threads * 6
-//line kernels_registers.go:180:40000
-		result058 := spread(t77)
-//line kernels_registers.go:180:40000
-		t31[6].Y = e2.shared[e2.get+result058]
-//line kernels_registers.go:181:40000
-		t78 := e2.threads * 7
-//line kernels_registers.go:180:40000
-		result059 := spread(t78)
-//line kernels_registers.go:180:40000
-		t31[7].Y = e2.shared[e2.get+result059]
-//line kernels_registers.go:181:40000
-		t79 := e2.threads * 8
-//line kernels_registers.go:180:40000
-		result060 := spread(t79)
-//line kernels_registers.go:180:40000
-		t31[8].Y = e2.shared[e2.get+result060]
-//line kernels_registers.go:181:40000
-		t710 := e2.threads * 9
-//line kernels_registers.go:180:40000
-		result061 := spread(t710)
-//line kernels_registers.go:180:40000
-		t31[9].Y = e2.shared[e2.get+result061]
-//line kernels_registers.go:181:40000
-		t711 := e2.threads * 10
-//line kernels_registers.go:180:40000
-		result062 := spread(t711)
-//line kernels_registers.go:180:40000
-		t31[10].Y = e2.shared[e2.get+result062]
-//line kernels_registers.go:181:40000
-		t712 := e2.threads * 11
-//line kernels_registers.go:180:40000
-		result063 := spread(t712)
-//line kernels_registers.go:180:40000
-		t31[11].Y = e2.shared[e2.get+result063]
-//line kernels_registers.go:181:40000
-		t713 := e2.threads * 12
-//line kernels_registers.go:180:40000
-		result064 := spread(t713)
-//line kernels_registers.go:180:40000
-		t31[12].Y = e2.shared[e2.get+result064]
-//line kernels_registers.go:181:40000
-		t714 := e2.threads * 13
-//line kernels_registers.go:180:40000
-		result065 := spread(t714)
-//line kernels_registers.go:180:40000
-		t31[13].Y = e2.shared[e2.get+result065]
-//line kernels_registers.go:181:40000
-		t715 := e2.threads * 14
-//line kernels_registers.go:180:40000
-		result066 := spread(t715)
-//line kernels_registers.go:180:40000
-		t31[14].Y = e2.shared[e2.get+result066]
-//line kernels_registers.go:181:40000
-		t716 := e2.threads * 15
-//line kernels_registers.go:180:40000
-		result067 := spread(t716)
-//line kernels_registers.go:180:40000
-		t31[15].Y = e2.shared[e2.get+result067]
-//line kernels_registers.go:181:40000
-	}
-//line kernels_registers.go:182:40000
-}
-
-//go:noinline
-//line quern_gen.go:7664:1
-func quernRow6Registers32(r *host6.Run, es []exchange[float32], first8, dimX int, js []int32) {
-	eRow := es[first8:][:dimX]
-	jRow := js[first8:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		e := &eRow[threadX]
-		j := jRow[threadX]
-//line kernels_registers.go:69:40000
-		t322 := j
-//line kernels_registers.go:69:40000
-		result068 := spread(t322)
-//line kernels_registers.go:70:40000
-		e.put = e.get - result068
-//line kernels_registers.go:71:40000
-	}
-//line kernels_registers.go:72:40000
-}
-
-//go:noinline
-//line quern_gen.go:7684:1
-func quernRow7Registers32(r *host6.Run, vs [][16]kernel.Vec2[float32], first9, dimX int, js, ks []int32, p *pass, tables []kernel.Vec2[float32]) {
-	vRow := vs[first9:][:dimX]
-	jRow := js[first9:][:dimX]
-	kRow := ks[first9:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		v := &vRow[threadX]
-		j := jRow[threadX]
-//line kernels_registers.go:72:40000
-		k := j & 15
-//line kernels_registers.go:73:40000
-		t342 := v
-//line kernels_registers.go:74:40000
-		t352 := p.Roots + 15 + k
-//line kernels_registers.go:73:40000
-		t362 := tables[t352:]
-//line kernels_registers.go:73:40000
-		rotate16[float32](t342, t362, 16)
-//line kernels_registers.go:74:40000
-		t372 := v
-//line kernels_registers.go:74:40000
-		butterfly16[float32](t372)
-//line kernels_registers.go:75:40000
-		kRow[threadX] = k
-//line kernels_registers.go:76:40000
-	}
-//line kernels_registers.go:77:40000
-}
-
-//go:noinline
-//line quern_gen.go:7715:1
-func quernRow8Registers32(r *host6.Run, es []exchange[float32], first10, dimX int, vs [][16]kernel.Vec2[float32], js, ks []int32, t40s []*[16]kernel.Vec2[float32], es3 []exchange[float32]) {
-	eRow := es[first10:][:dimX]
-	vRow := vs[first10:][:dimX]
-	jRow := js[first10:][:dimX]
-	kRow := ks[first10:][:dimX]
-	t40Row := t40s[first10:][:dimX]
-	eRow3 := es3[first10:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		e := &eRow[threadX]
-		v := &vRow[threadX]
-		j := jRow[threadX]
-		k := kRow[threadX]
-		e3 := &eRow3[threadX]
-//line kernels_registers.go:76:40000
-		t382 := (j - k) * 16
-//line kernels_registers.go:76:40000
-		result069 := spread(t382)
-//line kernels_registers.go:77:40000
-		e.put += result069 + k
-//line kernels_registers.go:77:40000
-		t40 := v
-//line kernels_registers.go:78:40000
-		*e3 = *e
-//line kernels_registers.go:165
-		result070 := spread(0)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result070] = t40[0].X
-//line kernels_registers.go:165
-		result071 := spread(16)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result071] = t40[1].X
-//line kernels_registers.go:165
-		result072 := spread(32)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result072] = t40[2].X
-//line kernels_registers.go:165
-		result073 := spread(48)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result073] = t40[3].X
-//line kernels_registers.go:165
-		result074 := spread(64)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result074] = t40[4].X
-//line kernels_registers.go:165
-		result075 := spread(80)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result075] = t40[5].X
-//line kernels_registers.go:165
-		result076 := spread(96)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result076] = t40[6].X
-//line kernels_registers.go:165
-		result077 := spread(112)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result077] = t40[7].X
-//line kernels_registers.go:165
-		result078 := spread(128)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result078] = t40[8].X
-//line kernels_registers.go:165
-		result079 := spread(144)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result079] = t40[9].X
-//line kernels_registers.go:165
-		result080 := spread(160)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result080] = t40[10].X
-//line kernels_registers.go:165
-		result081 := spread(176)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result081] = t40[11].X
-//line kernels_registers.go:165
-		result082 := spread(192)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result082] = t40[12].X
-//line kernels_registers.go:165
-		result083 := spread(208)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result083] = t40[13].X
-//line kernels_registers.go:165
-		result084 := spread(224)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result084] = t40[14].X
-//line kernels_registers.go:165
-		result085 := spread(240)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result085] = t40[15].X
-		t40Row[threadX] = t40
-	}
-}
-
-//go:noinline
-//line quern_gen.go:7809:1
-func quernRow9Registers32(r *host6.Run, t40s []*[16]kernel.Vec2[float32], first11, dimX int, es3 []exchange[float32]) {
-	t40Row := t40s[first11:][:dimX]
-	eRow3 := es3[first11:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t40 := t40Row[threadX]
-		e3 := &eRow3[threadX]
-//line kernels_registers.go:170
-		result086 := spread(0)
-//line kernels_registers.go:170
-		t40[0].X = e3.shared[e3.get+result086]
-//line kernels_registers.go:171:40000
-		t316 := e3.threads
-//line kernels_registers.go:170
-		result087 := spread(t316)
-//line kernels_registers.go:170
-		t40[1].X = e3.shared[e3.get+result087]
-//line kernels_registers.go:171:40000
-		t317 := e3.threads * 2
-//line kernels_registers.go:170
-		result088 := spread(t317)
-//line kernels_registers.go:170
-		t40[2].X = e3.shared[e3.get+result088]
-//line kernels_registers.go:171:40000
-		t318 := e3.threads * 3
-//line kernels_registers.go:170
-		result089 := spread(t318)
-//line kernels_registers.go:170
-		t40[3].X = e3.shared[e3.get+result089]
-//line kernels_registers.go:171:40000
-		t319 := e3.threads * 4
-//line kernels_registers.go:170
-		result090 := spread(t319)
-//line kernels_registers.go:170
-		t40[4].X = e3.shared[e3.get+result090]
-//line kernels_registers.go:171:40000
-		t320 := e3.threads * 5
-//line kernels_registers.go:170
-		result091 := spread(t320)
-//line kernels_registers.go:170
-		t40[5].X = e3.shared[e3.get+result091]
-//line kernels_registers.go:171:40000
-		t321 := e3.threads * 6
-//line kernels_registers.go:170
-		result092 := spread(t321)
-//line kernels_registers.go:170
-		t40[6].X = e3.shared[e3.get+result092]
-//line kernels_registers.go:171:40000
-		t323 := e3.threads * 7
-//line kernels_registers.go:170
-		result093 := spread(t323)
-//line kernels_registers.go:170
-		t40[7].X = e3.shared[e3.get+result093]
-//line kernels_registers.go:171:40000
-		t324 := e3.threads * 8
-//line kernels_registers.go:170
-		result094 := spread(t324)
-//line kernels_registers.go:170
-		t40[8].X = e3.shared[e3.get+result094]
-//line kernels_registers.go:171:40000
-		t325 := e3.threads * 9
-//line kernels_registers.go:170
-		result095 := spread(t325)
-//line kernels_registers.go:170
-		t40[9].X = e3.shared[e3.get+result095]
-//line kernels_registers.go:171:40000
-		t326 := e3.threads * 10
-//line kernels_registers.go:170
-		result096 := spread(t326)
-//line kernels_registers.go:170
-		t40[10].X = e3.shared[e3.get+result096]
-//line kernels_registers.go:171:40000
-		t327 := e3.threads * 11
-//line kernels_registers.go:170
-		result097 := spread(t327)
-//line kernels_registers.go:170
-		t40[11].X = e3.shared[e3.get+result097]
-//line kernels_registers.go:171:40000
-		t328 := e3.threads * 12
-//line kernels_registers.go:170
-		result098 := spread(t328)
-//line kernels_registers.go:170
-		t40[12].X = e3.shared[e3.get+result098]
-//line kernels_registers.go:171:40000
-		t329 := e3.threads * 13
-//line kernels_registers.go:170
-		result099 := spread(t329)
-//line kernels_registers.go:170
-		t40[13].X = e3.shared[e3.get+result099]
-//line kernels_registers.go:171:40000
-		t330 := e3.threads * 14
-//line kernels_registers.go:170
-		result0100 := spread(t330)
-//line kernels_registers.go:170
-		t40[14].X = e3.shared[e3.get+result0100]
-//line kernels_registers.go:171:40000
-		t331 := e3.threads * 15
-//line kernels_registers.go:170
-		result0101 := spread(t331)
-//line kernels_registers.go:170
-		t40[15].X = e3.shared[e3.get+result0101]
-//line kernels_registers.go:171:40000
-	}
-//line kernels_registers.go:172:40000
-}
-
-//go:noinline
-//line quern_gen.go:7917:1
-func quernRow10Registers32(r *host6.Run, t40s []*[16]kernel.Vec2[float32], first12, dimX int, es3 []exchange[float32]) {
-	t40Row := t40s[first12:][:dimX]
-	eRow3 := es3[first12:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t40 := t40Row[threadX]
-		e3 := &eRow3[threadX]
-//line kernels_registers.go:175:40000
-		result0102 := spread(0)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0102] = t40[0].Y
-//line kernels_registers.go:175:40000
-		result0103 := spread(16)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0103] = t40[1].Y
-//line kernels_registers.go:175:40000
-		result0104 := spread(32)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0104] = t40[2].Y
-//line kernels_registers.go:175:40000
-		result0105 := spread(48)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0105] = t40[3].Y
-//line kernels_registers.go:175:40000
-		result0106 := spread(64)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0106] = t40[4].Y
-//line kernels_registers.go:175:40000
-		result0107 := spread(80)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0107] = t40[5].Y
-//line kernels_registers.go:175:40000
-		result0108 := spread(96)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0108] = t40[6].Y
-//line kernels_registers.go:175:40000
-		result0109 := spread(112)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0109] = t40[7].Y
-//line kernels_registers.go:175:40000
-		result0110 := spread(128)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0110] = t40[8].Y
-//line kernels_registers.go:175:40000
-		result0111 := spread(144)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0111] = t40[9].Y
-//line kernels_registers.go:175:40000
-		result0112 := spread(160)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0112] = t40[10].Y
-//line kernels_registers.go:175:40000
-		result0113 := spread(176)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0113] = t40[11].Y
-//line kernels_registers.go:175:40000
-		result0114 := spread(192)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0114] = t40[12].Y
-//line kernels_registers.go:175:40000
-		result0115 := spread(208)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0115] = t40[13].Y
-//line kernels_registers.go:175:40000
-		result0116 := spread(224)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0116] = t40[14].Y
-//line kernels_registers.go:175:40000
-		result0117 := spread(240)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0117] = t40[15].Y
-//line kernels_registers.go:176:40000
-	}
-//line kernels_registers.go:177:40000
-}
-
-//go:noinline
-//line quern_gen.go:7995:1
-func quernRow11Registers32(r *host6.Run, t40s []*[16]kernel.Vec2[float32], first13, dimX int, es3 []exchange[float32]) {
-	t40Row := t40s[first13:][:dimX]
-	eRow3 := es3[first13:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t40 := t40Row[threadX]
-		e3 := &eRow3[threadX]
-//line kernels_registers.go:180:40000
-		result0118 := spread(0)
-//line kernels_registers.go:180:40000
-		t40[0].Y = e3.shared[e3.get+result0118]
-//line kernels_registers.go:181:40000
-		t717 := e3.threads
-//line kernels_registers.go:180:40000
-		result0119 := spread(t717)
-//line kernels_registers.go:180:40000
-		t40[1].Y = e3.shared[e3.get+result0119]
-//line kernels_registers.go:181:40000
-		t718 := e3.threads * 2
-//line kernels_registers.go:180:40000
-		result0120 := spread(t718)
-//line kernels_registers.go:180:40000
-		t40[2].Y = e3.shared[e3.get+result0120]
-//line kernels_registers.go:181:40000
-		t719 := e3.threads * 3
-//line kernels_registers.go:180:40000
-		result0121 := spread(t719)
-//line kernels_registers.go:180:40000
-		t40[3].Y = e3.shared[e3.get+result0121]
-//line kernels_registers.go:181:40000
-		t720 := e3.threads * 4
-//line kernels_registers.go:180:40000
-		result0122 := spread(t720)
-//line kernels_registers.go:180:40000
-		t40[4].Y = e3.shared[e3.get+result0122]
-//line kernels_registers.go:181:40000
-		t721 := e3.threads * 5
-//line kernels_registers.go:180:40000
-		result0123 := spread(t721)
-//line kernels_registers.go:180:40000
-		t40[5].Y = e3.shared[e3.get+result0123]
-//line kernels_registers.go:181:40000
-		t722 := e3.threads * 6
-//line kernels_registers.go:180:40000
-		result0124 := spread(t722)
-//line kernels_registers.go:180:40000
-		t40[6].Y = e3.shared[e3.get+result0124]
-//line kernels_registers.go:181:40000
-		t723 := e3.threads * 7
-//line kernels_registers.go:180:40000
-		result0125 := spread(t723)
-//line kernels_registers.go:180:40000
-		t40[7].Y = e3.shared[e3.get+result0125]
-//line kernels_registers.go:181:40000
-		t724 := e3.threads * 8
-//line kernels_registers.go:180:40000
-		result0126 := spread(t724)
-//line kernels_registers.go:180:40000
-		t40[8].Y = e3.shared[e3.get+result0126]
-//line kernels_registers.go:181:40000
-		t725 := e3.threads * 9
-//line kernels_registers.go:180:40000
-		result0127 := spread(t725)
-//line kernels_registers.go:180:40000
-		t40[9].Y = e3.shared[e3.get+result0127]
-//line kernels_registers.go:181:40000
-		t726 := e3.threads * 10
-//line kernels_registers.go:180:40000
-		result0128 := spread(t726)
-//line kernels_registers.go:180:40000
-		t40[10].Y = e3.shared[e3.get+result0128]
-//line kernels_registers.go:181:40000
-		t727 := e3.threads * 11
-//line kernels_registers.go:180:40000
-		result0129 := spread(t727)
-//line kernels_registers.go:180:40000
-		t40[11].Y = e3.shared[e3.get+result0129]
-//line kernels_registers.go:181:40000
-		t728 := e3.threads * 12
-//line kernels_registers.go:180:40000
-		result0130 := spread(t728)
-//line kernels_registers.go:180:40000
-		t40[12].Y = e3.shared[e3.get+result0130]
-//line kernels_registers.go:181:40000
-		t729 := e3.threads * 13
-//line kernels_registers.go:180:40000
-		result0131 := spread(t729)
-//line kernels_registers.go:180:40000
-		t40[13].Y = e3.shared[e3.get+result0131]
-//line kernels_registers.go:181:40000
-		t730 := e3.threads * 14
-//line kernels_registers.go:180:40000
-		result0132 := spread(t730)
-//line kernels_registers.go:180:40000
-		t40[14].Y = e3.shared[e3.get+result0132]
-//line kernels_registers.go:181:40000
-		t731 := e3.threads * 15
-//line kernels_registers.go:180:40000
-		result0133 := spread(t731)
-//line kernels_registers.go:180:40000
-		t40[15].Y = e3.shared[e3.get+result0133]
-//line kernels_registers.go:181:40000
-	}
-//line kernels_registers.go:182:40000
-}
-
-//go:noinline
-//line quern_gen.go:8103:1
-func quernRow12Registers32(r *host6.Run, vs [][16]kernel.Vec2[float32], first14, dimX int, js, ks2 []int32, p *pass, tables []kernel.Vec2[float32]) {
-	vRow := vs[first14:][:dimX]
-	jRow := js[first14:][:dimX]
-	kRow2 := ks2[first14:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		v := &vRow[threadX]
-		j := jRow[threadX]
-//line kernels_registers.go:80:40000
-		k2 := j & 255
-//line kernels_registers.go:81:40000
-		t41 := v
-//line kernels_registers.go:82:40000
-		t42 := p.Roots + 255 + k2
-//line kernels_registers.go:81:40000
-		t43 := tables[t42:]
-//line kernels_registers.go:81:40000
-		rotate16[float32](t41, t43, 256)
-//line kernels_registers.go:82:40000
-		t44 := v
-//line kernels_registers.go:82:40000
-		butterfly16[float32](t44)
-//line kernels_registers.go:83:40000
-		kRow2[threadX] = k2
-//line kernels_registers.go:84:40000
-	}
-//line kernels_registers.go:85:40000
-}
-
-//go:noinline
-//line quern_gen.go:8134:1
-func quernRow13Registers32(r *host6.Run, es []exchange[float32], first15, dimX int, vs [][16]kernel.Vec2[float32], js, ks2 []int32, t49s []*[16]kernel.Vec2[float32], es4 []exchange[float32]) {
-	eRow := es[first15:][:dimX]
-	vRow := vs[first15:][:dimX]
-	jRow := js[first15:][:dimX]
-	kRow2 := ks2[first15:][:dimX]
-	t49Row := t49s[first15:][:dimX]
-	eRow4 := es4[first15:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		e := &eRow[threadX]
-		v := &vRow[threadX]
-		j := jRow[threadX]
-		k2 := kRow2[threadX]
-		e4 := &eRow4[threadX]
-//line kernels_registers.go:84:40000
-		t45 := j
-//line kernels_registers.go:84:40000
-		result0134 := spread(t45)
-//line kernels_registers.go:85:40000
-		t47 := (j-k2)*16 + k2
-//line kernels_registers.go:84:40000
-		result0135 := spread(t47)
-//line kernels_registers.go:85:40000
-		e.put = e.get - result0134 + result0135
-//line kernels_registers.go:85:40000
-		t49 := v
-//line kernels_registers.go:86:40000
-		*e4 = *e
-//line kernels_registers.go:165
-		result0136 := spread(0)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0136] = t49[0].X
-//line kernels_registers.go:165
-		result0137 := spread(256)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0137] = t49[1].X
-//line kernels_registers.go:165
-		result0138 := spread(512)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0138] = t49[2].X
-//line kernels_registers.go:165
-		result0139 := spread(768)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0139] = t49[3].X
-//line kernels_registers.go:165
-		result0140 := spread(1024)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0140] = t49[4].X
-//line kernels_registers.go:165
-		result0141 := spread(1280)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0141] = t49[5].X
-//line kernels_registers.go:165
-		result0142 := spread(1536)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0142] = t49[6].X
-//line kernels_registers.go:165
-		result0143 := spread(1792)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0143] = t49[7].X
-//line kernels_registers.go:165
-		result0144 := spread(2048)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0144] = t49[8].X
-//line kernels_registers.go:165
-		result0145 := spread(2304)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0145] = t49[9].X
-//line kernels_registers.go:165
-		result0146 := spread(2560)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0146] = t49[10].X
-//line kernels_registers.go:165
-		result0147 := spread(2816)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0147] = t49[11].X
-//line kernels_registers.go:165
-		result0148 := spread(3072)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0148] = t49[12].X
-//line kernels_registers.go:165
-		result0149 := spread(3328)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0149] = t49[13].X
-//line kernels_registers.go:165
-		result0150 := spread(3584)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0150] = t49[14].X
-//line kernels_registers.go:165
-		result0151 := spread(3840)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0151] = t49[15].X
-		t49Row[threadX] = t49
-	}
-}
-
-//go:noinline
-//line quern_gen.go:8232:1
-func quernRow14Registers32(r *host6.Run, t49s []*[16]kernel.Vec2[float32], first16, dimX int, es4 []exchange[float32]) {
-	t49Row := t49s[first16:][:dimX]
-	eRow4 := es4[first16:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t49 := t49Row[threadX]
-		e4 := &eRow4[threadX]
-//line kernels_registers.go:170
-		result0152 := spread(0)
-//line kernels_registers.go:170
-		t49[0].X = e4.shared[e4.get+result0152]
-//line kernels_registers.go:171:40000
-		t332 := e4.threads
-//line kernels_registers.go:170
-		result0153 := spread(t332)
-//line kernels_registers.go:170
-		t49[1].X = e4.shared[e4.get+result0153]
-//line kernels_registers.go:171:40000
-		t333 := e4.threads * 2
-//line kernels_registers.go:170
-		result0154 := spread(t333)
-//line kernels_registers.go:170
-		t49[2].X = e4.shared[e4.get+result0154]
-//line kernels_registers.go:171:40000
-		t334 := e4.threads * 3
-//line kernels_registers.go:170
-		result0155 := spread(t334)
-//line kernels_registers.go:170
-		t49[3].X = e4.shared[e4.get+result0155]
-//line kernels_registers.go:171:40000
-		t335 := e4.threads * 4
-//line kernels_registers.go:170
-		result0156 := spread(t335)
-//line kernels_registers.go:170
-		t49[4].X = e4.shared[e4.get+result0156]
-//line kernels_registers.go:171:40000
-		t336 := e4.threads * 5
-//line kernels_registers.go:170
-		result0157 := spread(t336)
-//line kernels_registers.go:170
-		t49[5].X = e4.shared[e4.get+result0157]
-//line kernels_registers.go:171:40000
-		t337 := e4.threads * 6
-//line kernels_registers.go:170
-		result0158 := spread(t337)
-//line kernels_registers.go:170
-		t49[6].X = e4.shared[e4.get+result0158]
-//line kernels_registers.go:171:40000
-		t338 := e4.threads * 7
-//line kernels_registers.go:170
-		result0159 := spread(t338)
-//line kernels_registers.go:170
-		t49[7].X = e4.shared[e4.get+result0159]
-//line kernels_registers.go:171:40000
-		t339 := e4.threads * 8
-//line kernels_registers.go:170
-		result0160 := spread(t339)
-//line kernels_registers.go:170
-		t49[8].X = e4.shared[e4.get+result0160]
-//line kernels_registers.go:171:40000
-		t340 := e4.threads * 9
-//line kernels_registers.go:170
-		result0161 := spread(t340)
-//line kernels_registers.go:170
-		t49[9].X = e4.shared[e4.get+result0161]
-//line kernels_registers.go:171:40000
-		t341 := e4.threads * 10
-//line kernels_registers.go:170
-		result0162 := spread(t341)
-//line kernels_registers.go:170
-		t49[10].X = e4.shared[e4.get+result0162]
-//line kernels_registers.go:171:40000
-		t343 := e4.threads * 11
-//line kernels_registers.go:170
-		result0163 := spread(t343)
-//line kernels_registers.go:170
-		t49[11].X = e4.shared[e4.get+result0163]
-//line kernels_registers.go:171:40000
-		t344 := e4.threads * 12
-//line kernels_registers.go:170
-		result0164 := spread(t344)
-//line kernels_registers.go:170
-		t49[12].X = e4.shared[e4.get+result0164]
-//line kernels_registers.go:171:40000
-		t345 := e4.threads * 13
-//line kernels_registers.go:170
-		result0165 := spread(t345)
-//line kernels_registers.go:170
-		t49[13].X = e4.shared[e4.get+result0165]
-//line kernels_registers.go:171:40000
-		t346 := e4.threads * 14
-//line kernels_registers.go:170
-		result0166 := spread(t346)
-//line kernels_registers.go:170
-		t49[14].X = e4.shared[e4.get+result0166]
-//line kernels_registers.go:171:40000
-		t347 := e4.threads * 15
-//line kernels_registers.go:170
-		result0167 := spread(t347)
-//line kernels_registers.go:170
-		t49[15].X = e4.shared[e4.get+result0167]
-//line kernels_registers.go:171:40000
-	}
-//line kernels_registers.go:172:40000
-}
-
-//go:noinline
-//line quern_gen.go:8340:1
-func quernRow15Registers32(r *host6.Run, t49s []*[16]kernel.Vec2[float32], first17, dimX int, es4 []exchange[float32]) {
-	t49Row := t49s[first17:][:dimX]
-	eRow4 := es4[first17:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t49 := t49Row[threadX]
-		e4 := &eRow4[threadX]
-//line kernels_registers.go:175:40000
-		result0168 := spread(0)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0168] = t49[0].Y
-//line kernels_registers.go:175:40000
-		result0169 := spread(256)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0169] = t49[1].Y
-//line kernels_registers.go:175:40000
-		result0170 := spread(512)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0170] = t49[2].Y
-//line kernels_registers.go:175:40000
-		result0171 := spread(768)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0171] = t49[3].Y
-//line kernels_registers.go:175:40000
-		result0172 := spread(1024)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0172] = t49[4].Y
-//line kernels_registers.go:175:40000
-		result0173 := spread(1280)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0173] = t49[5].Y
-//line kernels_registers.go:175:40000
-		result0174 := spread(1536)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0174] = t49[6].Y
-//line kernels_registers.go:175:40000
-		result0175 := spread(1792)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0175] = t49[7].Y
-//line kernels_registers.go:175:40000
-		result0176 := spread(2048)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0176] = t49[8].Y
-//line kernels_registers.go:175:40000
-		result0177 := spread(2304)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0177] = t49[9].Y
-//line kernels_registers.go:175:40000
-		result0178 := spread(2560)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0178] = t49[10].Y
-//line kernels_registers.go:175:40000
-		result0179 := spread(2816)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0179] = t49[11].Y
-//line kernels_registers.go:175:40000
-		result0180 := spread(3072)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0180] = t49[12].Y
-//line kernels_registers.go:175:40000
-		result0181 := spread(3328)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0181] = t49[13].Y
-//line kernels_registers.go:175:40000
-		result0182 := spread(3584)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0182] = t49[14].Y
-//line kernels_registers.go:175:40000
-		result0183 := spread(3840)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0183] = t49[15].Y
-//line kernels_registers.go:176:40000
-	}
-//line kernels_registers.go:177:40000
-}
-
-//go:noinline
-//line quern_gen.go:8418:1
-func quernRow16Registers32(r *host6.Run, t49s []*[16]kernel.Vec2[float32], first18, dimX int, es4 []exchange[float32]) {
-	t49Row := t49s[first18:][:dimX]
-	eRow4 := es4[first18:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t49 := t49Row[threadX]
-		e4 := &eRow4[threadX]
-//line kernels_registers.go:180:40000
-		result0184 := spread(0)
-//line kernels_registers.go:180:40000
-		t49[0].Y = e4.shared[e4.get+result0184]
-//line kernels_registers.go:181:40000
-		t732 := e4.threads
-//line kernels_registers.go:180:40000
-		result0185 := spread(t732)
-//line kernels_registers.go:180:40000
-		t49[1].Y = e4.shared[e4.get+result0185]
-//line kernels_registers.go:181:40000
-		t733 := e4.threads * 2
-//line kernels_registers.go:180:40000
-		result0186 := spread(t733)
-//line kernels_registers.go:180:40000
-		t49[2].Y = e4.shared[e4.get+result0186]
-//line kernels_registers.go:181:40000
-		t734 := e4.threads * 3
-//line kernels_registers.go:180:40000
-		result0187 := spread(t734)
-//line kernels_registers.go:180:40000
-		t49[3].Y = e4.shared[e4.get+result0187]
-//line kernels_registers.go:181:40000
-		t735 := e4.threads * 4
-//line kernels_registers.go:180:40000
-		result0188 := spread(t735)
-//line kernels_registers.go:180:40000
-		t49[4].Y = e4.shared[e4.get+result0188]
-//line kernels_registers.go:181:40000
-		t736 := e4.threads * 5
-//line kernels_registers.go:180:40000
-		result0189 := spread(t736)
-//line kernels_registers.go:180:40000
-		t49[5].Y = e4.shared[e4.get+result0189]
-//line kernels_registers.go:181:40000
-		t737 := e4.threads * 6
-//line kernels_registers.go:180:40000
-		result0190 := spread(t737)
-//line kernels_registers.go:180:40000
-		t49[6].Y = e4.shared[e4.get+result0190]
-//line kernels_registers.go:181:40000
-		t738 := e4.threads * 7
-//line kernels_registers.go:180:40000
-		result0191 := spread(t738)
-//line kernels_registers.go:180:40000
-		t49[7].Y = e4.shared[e4.get+result0191]
-//line kernels_registers.go:181:40000
-		t739 := e4.threads * 8
-//line kernels_registers.go:180:40000
-		result0192 := spread(t739)
-//line kernels_registers.go:180:40000
-		t49[8].Y = e4.shared[e4.get+result0192]
-//line kernels_registers.go:181:40000
-		t740 := e4.threads * 9
-//line kernels_registers.go:180:40000
-		result0193 := spread(t740)
-//line kernels_registers.go:180:40000
-		t49[9].Y = e4.shared[e4.get+result0193]
-//line kernels_registers.go:181:40000
-		t741 := e4.threads * 10
-//line kernels_registers.go:180:40000
-		result0194 := spread(t741)
-//line kernels_registers.go:180:40000
-		t49[10].Y = e4.shared[e4.get+result0194]
-//line kernels_registers.go:181:40000
-		t742 := e4.threads * 11
-//line kernels_registers.go:180:40000
-		result0195 := spread(t742)
-//line kernels_registers.go:180:40000
-		t49[11].Y = e4.shared[e4.get+result0195]
-//line kernels_registers.go:181:40000
-		t743 := e4.threads * 12
-//line kernels_registers.go:180:40000
-		result0196 := spread(t743)
-//line kernels_registers.go:180:40000
-		t49[12].Y = e4.shared[e4.get+result0196]
-//line kernels_registers.go:181:40000
-		t744 := e4.threads * 13
-//line kernels_registers.go:180:40000
-		result0197 := spread(t744)
-//line kernels_registers.go:180:40000
-		t49[13].Y = e4.shared[e4.get+result0197]
-//line kernels_registers.go:181:40000
-		t745 := e4.threads * 14
-//line kernels_registers.go:180:40000
-		result0198 := spread(t745)
-//line kernels_registers.go:180:40000
-		t49[14].Y = e4.shared[e4.get+result0198]
-//line kernels_registers.go:181:40000
-		t746 := e4.threads * 15
-//line kernels_registers.go:180:40000
-		result0199 := spread(t746)
-//line kernels_registers.go:180:40000
-		t49[15].Y = e4.shared[e4.get+result0199]
-//line kernels_registers.go:181:40000
-	}
-//line kernels_registers.go:182:40000
-}
-
-//go:noinline
-//line quern_gen.go:8526:1
-func quernRow17Registers32(r *host6.Run, js []int32, first19, dimX int, rootss []int32, start2 int32) {
-	jRow := js[first19:][:dimX]
-	rootsRow := rootss[first19:][:dimX]
-	for threadX := range dimX {
-		j := jRow[threadX]
-//line kernels_registers.go:91:40000
-		roots := start2 + j
-//line kernels_registers.go:92:40000
-		rootsRow[threadX] = roots
-//line kernels_registers.go:93:40000
-	}
-//line kernels_registers.go:94:40000
-}
-
-//go:noinline
-//line quern_gen.go:8542:1
-func quernRow18Registers32(r *host6.Run, firsts []int, first20, dimX int, writeAts, twists []int, counts []int32, vs [][16]kernel.Vec2[float32], rows, js, rootss []int32, t50 int32, tables []kernel.Vec2[float32], t8, size2, size3, size4, size5, size6, size7, done, start3, start4, start5, start6, start7 int32, p *pass, size8, size9, size10, size11, size12, size13, size14, size15, size16, size17, size18, size19, size20, size21 int, out []kernel.Vec2[float32], t124, t125 float32, t116 int) {
-	firstRow := firsts[first20:][:dimX]
-	writeAtRow := writeAts[first20:][:dimX]
-	twistRow := twists[first20:][:dimX]
-	countRow := counts[first20:][:dimX]
-	vRow := vs[first20:][:dimX]
-	rowRow := rows[first20:][:dimX]
-	jRow := js[first20:][:dimX]
-	rootsRow := rootss[first20:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		first3 := firstRow[threadX]
-		writeAt := writeAtRow[threadX]
-		twist := twistRow[threadX]
-		count := countRow[threadX]
-		v := &vRow[threadX]
-		row := rowRow[threadX]
-		j := jRow[threadX]
-		roots := rootsRow[threadX]
-//line kernels_registers.go:93:40000
-		if t50 == 2 {
-//line kernels_registers.go:96:40000
-			t51 := v[8]
-//line kernels_registers.go:96:40000
-			t52 := tables[roots]
-//line kernels_registers.go:96:40000
-			result0200 := multiply[float32](t51, t52)
-//line kernels_registers.go:97:40000
-			b := [2]kernel.Vec2[float32]{v[0], result0200}
-//line kernels_registers.go:97:40000
-			t54 := &b
-//line kernels_registers.go:97:40000
-			butterfly2[float32](t54)
-//line kernels_registers.go:98:40000
-			_ = v[0]
-//line kernels_registers.go:98:40000
-			_ = v[8]
-//line kernels_registers.go:99:40000
-			t57 := b[0]
-//line kernels_registers.go:100:40000
-			t58 := b[1]
-//line kernels_registers.go:101:40000
-			v[0] = t57
-//line kernels_registers.go:102:40000
-			v[8] = t58
-//line kernels_registers.go:96:40000
-			t512 := v[9]
-//line kernels_registers.go:96:40000
-			t522 := tables[roots+t8]
-//line kernels_registers.go:96:40000
-			result0201 := multiply[float32](t512, t522)
-//line kernels_registers.go:97:40000
-			b2 := [2]kernel.Vec2[float32]{v[1], result0201}
-//line kernels_registers.go:97:40000
-			t542 := &b2
-//line kernels_registers.go:97:40000
-			butterfly2[float32](t542)
-//line kernels_registers.go:98:40000
-			_ = v[1]
-//line kernels_registers.go:98:40000
-			_ = v[9]
-//line kernels_registers.go:99:40000
-			t572 := b2[0]
-//line kernels_registers.go:100:40000
-			t582 := b2[1]
-//line kernels_registers.go:101:40000
-			v[1] = t572
-//line kernels_registers.go:102:40000
-			v[9] = t582
-//line kernels_registers.go:96:40000
-			t513 := v[10]
-//line kernels_registers.go:96:40000
-			t523 := tables[roots+size2]
-//line kernels_registers.go:96:40000
-			result0202 := multiply[float32](t513, t523)
-//line kernels_registers.go:97:40000
-			b3 := [2]kernel.Vec2[float32]{v[2], result0202}
-//line kernels_registers.go:97:40000
-			t543 := &b3
-//line kernels_registers.go:97:40000
-			butterfly2[float32](t543)
-//line kernels_registers.go:98:40000
-			_ = v[2]
-//line kernels_registers.go:98:40000
-			_ = v[10]
-//line kernels_registers.go:99:40000
-			t573 := b3[0]
-//line kernels_registers.go:100:40000
-			t583 := b3[1]
-//line kernels_registers.go:101:40000
-			v[2] = t573
-//line kernels_registers.go:102:40000
-			v[10] = t583
-//line kernels_registers.go:96:40000
-			t514 := v[11]
-//line kernels_registers.go:96:40000
-			t524 := tables[roots+size3]
-//line kernels_registers.go:96:40000
-			result0203 := multiply[float32](t514, t524)
-//line kernels_registers.go:97:40000
-			b4 := [2]kernel.Vec2[float32]{v[3], result0203}
-//line kernels_registers.go:97:40000
-			t544 := &b4
-//line kernels_registers.go:97:40000
-			butterfly2[float32](t544)
-//line kernels_registers.go:98:40000
-			_ = v[3]
-//line kernels_registers.go:98:40000
-			_ = v[11]
-//line kernels_registers.go:99:40000
-			t574 := b4[0]
-//line kernels_registers.go:100:40000
-			t584 := b4[1]
-//line kernels_registers.go:101:40000
-			v[3] = t574
-//line kernels_registers.go:102:40000
-			v[11] = t584
-//line kernels_registers.go:96:40000
-			t515 := v[12]
-//line kernels_registers.go:96:40000
-			t525 := tables[roots+size4]
-//line kernels_registers.go:96:40000
-			result0204 := multiply[float32](t515, t525)
-//line kernels_registers.go:97:40000
-			b5 := [2]kernel.Vec2[float32]{v[4], result0204}
-//line kernels_registers.go:97:40000
-			t545 := &b5
-//line kernels_registers.go:97:40000
-			butterfly2[float32](t545)
-//line kernels_registers.go:98:40000
-			_ = v[4]
-//line kernels_registers.go:98:40000
-			_ = v[12]
-//line kernels_registers.go:99:40000
-			t575 := b5[0]
-//line kernels_registers.go:100:40000
-			t585 := b5[1]
-//line kernels_registers.go:101:40000
-			v[4] = t575
-//line kernels_registers.go:102:40000
-			v[12] = t585
-//line kernels_registers.go:96:40000
-			t516 := v[13]
-//line kernels_registers.go:96:40000
-			t526 := tables[roots+size5]
-//line kernels_registers.go:96:40000
-			result0205 := multiply[float32](t516, t526)
-//line kernels_registers.go:97:40000
-			b6 := [2]kernel.Vec2[float32]{v[5], result0205}
-//line kernels_registers.go:97:40000
-			t546 := &b6
-//line kernels_registers.go:97:40000
-			butterfly2[float32](t546)
-//line kernels_registers.go:98:40000
-			_ = v[5]
-//line kernels_registers.go:98:40000
-			_ = v[13]
-//line kernels_registers.go:99:40000
-			t576 := b6[0]
-//line kernels_registers.go:100:40000
-			t586 := b6[1]
-//line kernels_registers.go:101:40000
-			v[5] = t576
-//line kernels_registers.go:102:40000
-			v[13] = t586
-//line kernels_registers.go:96:40000
-			t517 := v[14]
-//line kernels_registers.go:96:40000
-			t527 := tables[roots+size6]
-//line kernels_registers.go:96:40000
-			result0206 := multiply[float32](t517, t527)
-//line kernels_registers.go:97:40000
-			b7 := [2]kernel.Vec2[float32]{v[6], result0206}
-//line kernels_registers.go:97:40000
-			t547 := &b7
-//line kernels_registers.go:97:40000
-			butterfly2[float32](t547)
-//line kernels_registers.go:98:40000
-			_ = v[6]
-//line kernels_registers.go:98:40000
-			_ = v[14]
-//line kernels_registers.go:99:40000
-			t577 := b7[0]
-//line kernels_registers.go:100:40000
-			t587 := b7[1]
-//line kernels_registers.go:101:40000
-			v[6] = t577
-//line kernels_registers.go:102:40000
-			v[14] = t587
-//line kernels_registers.go:96:40000
-			t518 := v[15]
-//line kernels_registers.go:96:40000
-			t528 := tables[roots+size7]
-//line kernels_registers.go:96:40000
-			result0207 := multiply[float32](t518, t528)
-//line kernels_registers.go:97:40000
-			b8 := [2]kernel.Vec2[float32]{v[7], result0207}
-//line kernels_registers.go:97:40000
-			t548 := &b8
-//line kernels_registers.go:97:40000
-			butterfly2[float32](t548)
-//line kernels_registers.go:98:40000
-			_ = v[7]
-//line kernels_registers.go:98:40000
-			_ = v[15]
-//line kernels_registers.go:99:40000
-			t578 := b8[0]
-//line kernels_registers.go:100:40000
-			t588 := b8[1]
-//line kernels_registers.go:101:40000
-			v[7] = t578
-//line kernels_registers.go:102:40000
-			v[15] = t588
-//line kernels_registers.go:100:40000
-		} else if t50 == 4 {
-//line kernels_registers.go:103:40000
-			at2 := roots
-//line kernels_registers.go:105:40000
-			t59 := v[4]
-//line kernels_registers.go:105:40000
-			t60 := tables[at2]
-//line kernels_registers.go:105:40000
-			result0208 := multiply[float32](t59, t60)
-//line kernels_registers.go:106:40000
-			t62 := v[8]
-//line kernels_registers.go:105:40000
-			t63 := tables[at2+done]
-//line kernels_registers.go:105:40000
-			result0209 := multiply[float32](t62, t63)
-//line kernels_registers.go:106:40000
-			t65 := v[12]
-//line kernels_registers.go:105:40000
-			t66 := tables[at2+start3]
-//line kernels_registers.go:105:40000
-			result0210 := multiply[float32](t65, t66)
-//line kernels_registers.go:104:40000
-			b9 := [4]kernel.Vec2[float32]{v[0], result0208, result0209, result0210}
-//line kernels_registers.go:106:40000
-			t68 := &b9
-//line kernels_registers.go:106:40000
-			butterfly4[float32](t68)
-//line kernels_registers.go:107:40000
-			_ = v[0]
-//line kernels_registers.go:107:40000
-			_ = v[4]
-//line kernels_registers.go:107:40000
-			_ = v[8]
-//line kernels_registers.go:107:40000
-			_ = v[12]
-//line kernels_registers.go:108:40000
-			t7310 := b9[0]
-//line kernels_registers.go:109:40000
-			t747 := b9[1]
-//line kernels_registers.go:110:40000
-			t752 := b9[2]
-//line kernels_registers.go:111:40000
-			t762 := b9[3]
-//line kernels_registers.go:112:40000
-			v[0] = t7310
-//line kernels_registers.go:113:40000
-			v[4] = t747
-//line kernels_registers.go:114:40000
-			v[8] = t752
-//line kernels_registers.go:115:40000
-			v[12] = t762
-//line kernels_registers.go:103:40000
-			at3 := roots + t8
-//line kernels_registers.go:105:40000
-			t592 := v[5]
-//line kernels_registers.go:105:40000
-			t602 := tables[at3]
-//line kernels_registers.go:105:40000
-			result0211 := multiply[float32](t592, t602)
-//line kernels_registers.go:106:40000
-			t622 := v[9]
-//line kernels_registers.go:105:40000
-			t632 := tables[at3+done]
-//line kernels_registers.go:105:40000
-			result0212 := multiply[float32](t622, t632)
-//line kernels_registers.go:106:40000
-			t652 := v[13]
-//line kernels_registers.go:105:40000
-			t662 := tables[at3+start3]
-//line kernels_registers.go:105:40000
-			result0213 := multiply[float32](t652, t662)
-//line kernels_registers.go:104:40000
-			b10 := [4]kernel.Vec2[float32]{v[1], result0211, result0212, result0213}
-//line kernels_registers.go:106:40000
-			t682 := &b10
-//line kernels_registers.go:106:40000
-			butterfly4[float32](t682)
-//line kernels_registers.go:107:40000
-			_ = v[1]
-//line kernels_registers.go:107:40000
-			_ = v[5]
-//line kernels_registers.go:107:40000
-			_ = v[9]
-//line kernels_registers.go:107:40000
-			_ = v[13]
-//line kernels_registers.go:108:40000
-			t7311 := b10[0]
-//line kernels_registers.go:109:40000
-			t748 := b10[1]
-//line kernels_registers.go:110:40000
-			t753 := b10[2]
-//line kernels_registers.go:111:40000
-			t763 := b10[3]
-//line kernels_registers.go:112:40000
-			v[1] = t7311
-//line kernels_registers.go:113:40000
-			v[5] = t748
-//line kernels_registers.go:114:40000
-			v[9] = t753
-//line kernels_registers.go:115:40000
-			v[13] = t763
-//line kernels_registers.go:103:40000
-			at4 := roots + size2
-//line kernels_registers.go:105:40000
-			t593 := v[6]
-//line kernels_registers.go:105:40000
-			t603 := tables[at4]
-//line kernels_registers.go:105:40000
-			result0214 := multiply[float32](t593, t603)
-//line kernels_registers.go:106:40000
-			t623 := v[10]
-//line kernels_registers.go:105:40000
-			t633 := tables[at4+done]
-//line kernels_registers.go:105:40000
-			result0215 := multiply[float32](t623, t633)
-//line kernels_registers.go:106:40000
-			t653 := v[14]
-//line kernels_registers.go:105:40000
-			t663 := tables[at4+start3]
-//line kernels_registers.go:105:40000
-			result0216 := multiply[float32](t653, t663)
-//line kernels_registers.go:104:40000
-			b11 := [4]kernel.Vec2[float32]{v[2], result0214, result0215, result0216}
-//line kernels_registers.go:106:40000
-			t683 := &b11
-//line kernels_registers.go:106:40000
-			butterfly4[float32](t683)
-//line kernels_registers.go:107:40000
-			_ = v[2]
-//line kernels_registers.go:107:40000
-			_ = v[6]
-//line kernels_registers.go:107:40000
-			_ = v[10]
-//line kernels_registers.go:107:40000
-			_ = v[14]
-//line kernels_registers.go:108:40000
-			t7312 := b11[0]
-//line kernels_registers.go:109:40000
-			t749 := b11[1]
-//line kernels_registers.go:110:40000
-			t754 := b11[2]
-//line kernels_registers.go:111:40000
-			t764 := b11[3]
-//line kernels_registers.go:112:40000
-			v[2] = t7312
-//line kernels_registers.go:113:40000
-			v[6] = t749
-//line kernels_registers.go:114:40000
-			v[10] = t754
-//line kernels_registers.go:115:40000
-			v[14] = t764
-//line kernels_registers.go:103:40000
-			at5 := roots + size3
-//line kernels_registers.go:105:40000
-			t594 := v[7]
-//line kernels_registers.go:105:40000
-			t604 := tables[at5]
-//line kernels_registers.go:105:40000
-			result0217 := multiply[float32](t594, t604)
-//line kernels_registers.go:106:40000
-			t624 := v[11]
-//line kernels_registers.go:105:40000
-			t634 := tables[at5+done]
-//line kernels_registers.go:105:40000
-			result0218 := multiply[float32](t624, t634)
-//line kernels_registers.go:106:40000
-			t654 := v[15]
-//line kernels_registers.go:105:40000
-			t664 := tables[at5+start3]
-//line kernels_registers.go:105:40000
-			result0219 := multiply[float32](t654, t664)
-//line kernels_registers.go:104:40000
-			b12 := [4]kernel.Vec2[float32]{v[3], result0217, result0218, result0219}
-//line kernels_registers.go:106:40000
-			t684 := &b12
-//line kernels_registers.go:106:40000
-			butterfly4[float32](t684)
-//line kernels_registers.go:107:40000
-			_ = v[3]
-//line kernels_registers.go:107:40000
-			_ = v[7]
-//line kernels_registers.go:107:40000
-			_ = v[11]
-//line kernels_registers.go:107:40000
-			_ = v[15]
-//line kernels_registers.go:108:40000
-			t7313 := b12[0]
-//line kernels_registers.go:109:40000
-			t7410 := b12[1]
-//line kernels_registers.go:110:40000
-			t755 := b12[2]
-//line kernels_registers.go:111:40000
-			t765 := b12[3]
-//line kernels_registers.go:112:40000
-			v[3] = t7313
-//line kernels_registers.go:113:40000
-			v[7] = t7410
-//line kernels_registers.go:114:40000
-			v[11] = t755
-//line kernels_registers.go:115:40000
-			v[15] = t765
-//line kernels_registers.go:109:40000
-		} else if t50 == 8 {
-//line kernels_registers.go:112:40000
-			at6 := roots
-//line kernels_registers.go:114:40000
-			t772 := v[2]
-//line kernels_registers.go:114:40000
-			t782 := tables[at6]
-//line kernels_registers.go:114:40000
-			result0220 := multiply[float32](t772, t782)
-//line kernels_registers.go:115:40000
-			t80 := v[4]
-//line kernels_registers.go:114:40000
-			t81 := tables[at6+done]
-//line kernels_registers.go:114:40000
-			result0221 := multiply[float32](t80, t81)
-//line kernels_registers.go:115:40000
-			t83 := v[6]
-//line kernels_registers.go:114:40000
-			t84 := tables[at6+start3]
-//line kernels_registers.go:114:40000
-			result0222 := multiply[float32](t83, t84)
-//line kernels_registers.go:115:40000
-			t86 := v[8]
-//line kernels_registers.go:115:40000
-			t87 := tables[at6+start4]
-//line kernels_registers.go:115:40000
-			result0223 := multiply[float32](t86, t87)
-//line kernels_registers.go:116:40000
-			t89 := v[10]
-//line kernels_registers.go:115:40000
-			t90 := tables[at6+start5]
-//line kernels_registers.go:115:40000
-			result0224 := multiply[float32](t89, t90)
-//line kernels_registers.go:116:40000
-			t92 := v[12]
-//line kernels_registers.go:116:40000
-			t93 := tables[at6+start6]
-//line kernels_registers.go:116:40000
-			result0225 := multiply[float32](t92, t93)
-//line kernels_registers.go:117:40000
-			t95 := v[14]
-//line kernels_registers.go:116:40000
-			t96 := tables[at6+start7]
-//line kernels_registers.go:116:40000
-			result0226 := multiply[float32](t95, t96)
-//line kernels_registers.go:113:40000
-			b13 := [8]kernel.Vec2[float32]{v[0], result0220, result0221, result0222, result0223, result0224, result0225, result0226}
-//line kernels_registers.go:117:40000
-			t98 := &b13
-//line kernels_registers.go:117:40000
-			butterfly8[float32](t98)
-//line kernels_registers.go:118:40000
-			_ = v[0]
-//line kernels_registers.go:118:40000
-			_ = v[2]
-//line kernels_registers.go:118:40000
-			_ = v[4]
-//line kernels_registers.go:118:40000
-			_ = v[6]
-//line kernels_registers.go:119:40000
-			t103 := b13[0]
-//line kernels_registers.go:120
-			t104 := b13[1]
-			t105 := b13[2]
-			t106 := b13[3]
-			v[0] = t103
-			v[2] = t104
-			v[4] = t105
-			v[6] = t106
-//line kernels_registers.go:119:40000
-			_ = v[8]
-//line kernels_registers.go:119:40000
-			_ = v[10]
-//line kernels_registers.go:119:40000
-			_ = v[12]
-//line kernels_registers.go:119:40000
-			_ = v[14]
-//line kernels_registers.go:120
-			t111 := b13[4]
-			t112 := b13[5]
-			t113 := b13[6]
-			t114 := b13[7]
-			v[8] = t111
-			v[10] = t112
-			v[12] = t113
-//line kernels_registers.go:127:40000
-			v[14] = t114
-//line kernels_registers.go:112:40000
-			at7 := roots + t8
-//line kernels_registers.go:114:40000
-			t773 := v[3]
-//line kernels_registers.go:114:40000
-			t783 := tables[at7]
-//line kernels_registers.go:114:40000
-			result0227 := multiply[float32](t773, t783)
-//line kernels_registers.go:115:40000
-			t802 := v[5]
-//line kernels_registers.go:114:40000
-			t812 := tables[at7+done]
-//line kernels_registers.go:114:40000
-			result0228 := multiply[float32](t802, t812)
-//line kernels_registers.go:115:40000
-			t832 := v[7]
-//line kernels_registers.go:114:40000
-			t842 := tables[at7+start3]
-//line kernels_registers.go:114:40000
-			result0229 := multiply[float32](t832, t842)
-//line kernels_registers.go:115:40000
-			t862 := v[9]
-//line kernels_registers.go:115:40000
-			t872 := tables[at7+start4]
-//line kernels_registers.go:115:40000
-			result0230 := multiply[float32](t862, t872)
-//line kernels_registers.go:116:40000
-			t892 := v[11]
-//line kernels_registers.go:115:40000
-			t902 := tables[at7+start5]
-//line kernels_registers.go:115:40000
-			result0231 := multiply[float32](t892, t902)
-//line kernels_registers.go:116:40000
-			t922 := v[13]
-//line kernels_registers.go:116:40000
-			t932 := tables[at7+start6]
-//line kernels_registers.go:116:40000
-			result0232 := multiply[float32](t922, t932)
-//line kernels_registers.go:117:40000
-			t952 := v[15]
-//line kernels_registers.go:116:40000
-			t962 := tables[at7+start7]
-//line kernels_registers.go:116:40000
-			result0233 := multiply[float32](t952, t962)
-//line kernels_registers.go:113:40000
-			b14 := [8]kernel.Vec2[float32]{v[1], result0227, result0228, result0229, result0230, result0231, result0232, result0233}
-//line kernels_registers.go:117:40000
-			t982 := &b14
-//line kernels_registers.go:117:40000
-			butterfly8[float32](t982)
-//line kernels_registers.go:118:40000
-			_ = v[1]
-//line kernels_registers.go:118:40000
-			_ = v[3]
-//line kernels_registers.go:118:40000
-			_ = v[5]
-//line kernels_registers.go:118:40000
-			_ = v[7]
-//line kernels_registers.go:119:40000
-			t1032 := b14[0]
-//line kernels_registers.go:120
-			t1042 := b14[1]
-			t1052 := b14[2]
-			t1062 := b14[3]
-			v[1] = t1032
-			v[3] = t1042
-			v[5] = t1052
-			v[7] = t1062
-//line kernels_registers.go:119:40000
-			_ = v[9]
-//line kernels_registers.go:119:40000
-			_ = v[11]
-//line kernels_registers.go:119:40000
-			_ = v[13]
-//line kernels_registers.go:119:40000
-			_ = v[15]
-//line kernels_registers.go:120
-			t1112 := b14[4]
-			t1122 := b14[5]
-			t1132 := b14[6]
-			t1142 := b14[7]
-			v[9] = t1112
-			v[11] = t1122
-			v[13] = t1132
-//line kernels_registers.go:127:40000
-			v[15] = t1142
-//line kernels_registers.go:128:40000
-		}
-//line kernels_registers.go:123
-		if row < count {
-//line kernels_registers.go:126
-			if p.Twist == 1 {
-//line kernels_registers.go:127:40000
-				twist = first3 + int(row)
-//line kernels_registers.go:128:40000
-			}
-//line kernels_registers.go:129:40000
-			t115 := writeAt + int(row)*p.Levels[0].Out + int(j)*p.Out
-//line kernels_registers.go:130:40000
-			at8 := t115
-//line kernels_registers.go:130:40000
-			if p.Twist > 0 {
-//line kernels_registers.go:133:40000
-				t117 := v[0]
-//line kernels_registers.go:134:40000
-				t120 := twist * int(j)
-//line kernels_registers.go:133:40000
-				result0234 := root[float32](*p, tables, t120)
-//line kernels_registers.go:134:40000
-				t122 := result0234
-//line kernels_registers.go:133:40000
-				result0235 := multiply[float32](t117, t122)
-//line kernels_registers.go:134:40000
-				v[0] = result0235
-//line kernels_registers.go:135:40000
-				t1172 := v[1]
-//line kernels_registers.go:136:40000
-				t1202 := twist * (int(j) + int(t8))
-//line kernels_registers.go:133:40000
-				result0236 := root[float32](*p, tables, t1202)
-//line kernels_registers.go:134:40000
-				t1222 := result0236
-//line kernels_registers.go:133:40000
-				result0237 := multiply[float32](t1172, t1222)
-//line kernels_registers.go:134:40000
-				v[1] = result0237
-//line kernels_registers.go:135:40000
-				t1173 := v[2]
-//line kernels_registers.go:136:40000
-				t1203 := twist * (int(j) + size8)
-//line kernels_registers.go:133:40000
-				result0238 := root[float32](*p, tables, t1203)
-//line kernels_registers.go:134:40000
-				t1223 := result0238
-//line kernels_registers.go:133:40000
-				result0239 := multiply[float32](t1173, t1223)
-//line kernels_registers.go:134:40000
-				v[2] = result0239
-//line kernels_registers.go:135:40000
-				t1174 := v[3]
-//line kernels_registers.go:136:40000
-				t1204 := twist * (int(j) + size9)
-//line kernels_registers.go:133:40000
-				result0240 := root[float32](*p, tables, t1204)
-//line kernels_registers.go:134:40000
-				t1224 := result0240
-//line kernels_registers.go:133:40000
-				result0241 := multiply[float32](t1174, t1224)
-//line kernels_registers.go:134:40000
-				v[3] = result0241
-//line kernels_registers.go:135:40000
-				t1175 := v[4]
-//line kernels_registers.go:136:40000
-				t1205 := twist * (int(j) + size10)
-//line kernels_registers.go:133:40000
-				result0242 := root[float32](*p, tables, t1205)
-//line kernels_registers.go:134:40000
-				t1225 := result0242
-//line kernels_registers.go:133:40000
-				result0243 := multiply[float32](t1175, t1225)
-//line kernels_registers.go:134:40000
-				v[4] = result0243
-//line kernels_registers.go:135:40000
-				t1176 := v[5]
-//line kernels_registers.go:136:40000
-				t1206 := twist * (int(j) + size11)
-//line kernels_registers.go:133:40000
-				result0244 := root[float32](*p, tables, t1206)
-//line kernels_registers.go:134:40000
-				t1226 := result0244
-//line kernels_registers.go:133:40000
-				result0245 := multiply[float32](t1176, t1226)
-//line kernels_registers.go:134:40000
-				v[5] = result0245
-//line kernels_registers.go:135:40000
-				t1177 := v[6]
-//line kernels_registers.go:136:40000
-				t1207 := twist * (int(j) + size12)
-//line kernels_registers.go:133:40000
-				result0246 := root[float32](*p, tables, t1207)
-//line kernels_registers.go:134:40000
-				t1227 := result0246
-//line kernels_registers.go:133:40000
-				result0247 := multiply[float32](t1177, t1227)
-//line kernels_registers.go:134:40000
-				v[6] = result0247
-//line kernels_registers.go:135:40000
-				t1178 := v[7]
-//line kernels_registers.go:136:40000
-				t1208 := twist * (int(j) + size13)
-//line kernels_registers.go:133:40000
-				result0248 := root[float32](*p, tables, t1208)
-//line kernels_registers.go:134:40000
-				t1228 := result0248
-//line kernels_registers.go:133:40000
-				result0249 := multiply[float32](t1178, t1228)
-//line kernels_registers.go:134:40000
-				v[7] = result0249
-//line kernels_registers.go:135:40000
-				t1179 := v[8]
-//line kernels_registers.go:136:40000
-				t1209 := twist * (int(j) + size14)
-//line kernels_registers.go:133:40000
-				result0250 := root[float32](*p, tables, t1209)
-//line kernels_registers.go:134:40000
-				t1229 := result0250
-//line kernels_registers.go:133:40000
-				result0251 := multiply[float32](t1179, t1229)
-//line kernels_registers.go:134:40000
-				v[8] = result0251
-//line kernels_registers.go:135:40000
-				t11710 := v[9]
-//line kernels_registers.go:136:40000
-				t12010 := twist * (int(j) + size15)
-//line kernels_registers.go:133:40000
-				result0252 := root[float32](*p, tables, t12010)
-//line kernels_registers.go:134:40000
-				t12210 := result0252
-//line kernels_registers.go:133:40000
-				result0253 := multiply[float32](t11710, t12210)
-//line kernels_registers.go:134:40000
-				v[9] = result0253
-//line kernels_registers.go:135:40000
-				t11711 := v[10]
-//line kernels_registers.go:136:40000
-				t12011 := twist * (int(j) + size16)
-//line kernels_registers.go:133:40000
-				result0254 := root[float32](*p, tables, t12011)
-//line kernels_registers.go:134:40000
-				t12211 := result0254
-//line kernels_registers.go:133:40000
-				result0255 := multiply[float32](t11711, t12211)
-//line kernels_registers.go:134:40000
-				v[10] = result0255
-//line kernels_registers.go:135:40000
-				t11712 := v[11]
-//line kernels_registers.go:136:40000
-				t12012 := twist * (int(j) + size17)
-//line kernels_registers.go:133:40000
-				result0256 := root[float32](*p, tables, t12012)
-//line kernels_registers.go:134:40000
-				t12212 := result0256
-//line kernels_registers.go:133:40000
-				result0257 := multiply[float32](t11712, t12212)
-//line kernels_registers.go:134:40000
-				v[11] = result0257
-//line kernels_registers.go:135:40000
-				t11713 := v[12]
-//line kernels_registers.go:136:40000
-				t12013 := twist * (int(j) + size18)
-//line kernels_registers.go:133:40000
-				result0258 := root[float32](*p, tables, t12013)
-//line kernels_registers.go:134:40000
-				t12213 := result0258
-//line kernels_registers.go:133:40000
-				result0259 := multiply[float32](t11713, t12213)
-//line kernels_registers.go:134:40000
-				v[12] = result0259
-//line kernels_registers.go:135:40000
-				t11714 := v[13]
-//line kernels_registers.go:136:40000
-				t12014 := twist * (int(j) + size19)
-//line kernels_registers.go:133:40000
-				result0260 := root[float32](*p, tables, t12014)
-//line kernels_registers.go:134:40000
-				t12214 := result0260
-//line kernels_registers.go:133:40000
-				result0261 := multiply[float32](t11714, t12214)
-//line kernels_registers.go:134:40000
-				v[13] = result0261
-//line kernels_registers.go:135:40000
-				t11715 := v[14]
-//line kernels_registers.go:136:40000
-				t12015 := twist * (int(j) + size20)
-//line kernels_registers.go:133:40000
-				result0262 := root[float32](*p, tables, t12015)
-//line kernels_registers.go:134:40000
-				t12215 := result0262
-//line kernels_registers.go:133:40000
-				result0263 := multiply[float32](t11715, t12215)
-//line kernels_registers.go:134:40000
-				v[14] = result0263
-//line kernels_registers.go:135:40000
-				t11716 := v[15]
-//line kernels_registers.go:136:40000
-				t12016 := twist * (int(j) + size21)
-//line kernels_registers.go:133:40000
-				result0264 := root[float32](*p, tables, t12016)
-//line kernels_registers.go:134:40000
-				t12216 := result0264
-//line kernels_registers.go:133:40000
-				result0265 := multiply[float32](t11716, t12216)
-//line kernels_registers.go:134:40000
-				v[15] = result0265
-//line kernels_registers.go:135:40000
-			}
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[0].X * t124, Y: v[0].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[1].X * t124, Y: v[1].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[2].X * t124, Y: v[2].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[3].X * t124, Y: v[3].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[4].X * t124, Y: v[4].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[5].X * t124, Y: v[5].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[6].X * t124, Y: v[6].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[7].X * t124, Y: v[7].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[8].X * t124, Y: v[8].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[9].X * t124, Y: v[9].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[10].X * t124, Y: v[10].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[11].X * t124, Y: v[11].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[12].X * t124, Y: v[12].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[13].X * t124, Y: v[13].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[14].X * t124, Y: v[14].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float32]{X: v[15].X * t124, Y: v[15].Y * t125}
-//line kernels_registers.go:140:40000
-		}
-//line kernels_registers.go:141:40000
-	}
-//line kernels_registers.go:142:40000
-}
-
-//line quern_gen.go:9411:1
-func quernPlainRegisters64(r *host6.Run) {
-	v0, v1, v2, v3 := host6.Value[pass](r, 0), host6.Slice[kernel.Vec2[float64]](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3)
-	host6.Plain(r, func(t kernel.Thread) { quern_registers64(t, v0, v1, v2, v3) })
-}
-
-func quernHostRegisters64(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tables := host6.Slice[kernel.Vec2[float64]](r, 1)
-	in := host6.Slice[kernel.Vec2[float64]](r, 2)
-	out := host6.Slice[kernel.Vec2[float64]](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	var done int32
-	es := host6.Scratch[exchange[float64]](r, 0, r.BlockDim.Count())
-	firsts := host6.Scratch[int](r, 1, r.BlockDim.Count())
-	writeAts := host6.Scratch[int](r, 2, r.BlockDim.Count())
-	twists := host6.Scratch[int](r, 3, r.BlockDim.Count())
-	counts := host6.Scratch[int32](r, 4, r.BlockDim.Count())
-	vs := host6.Scratch[[16]kernel.Vec2[float64]](r, 5, r.BlockDim.Count())
-	rows := host6.Scratch[int32](r, 6, r.BlockDim.Count())
-	js := host6.Scratch[int32](r, 7, r.BlockDim.Count())
-	dynamic := host6.Dynamic[float64](r, 0)
-	t9 := int32(dimY)
-	t8 := int32(dimX)
-	size := uint32(bits.TrailingZeros32(uint32(t9)))
-	sign := float64(p.Sign)
-	t17 := int(t8) * p.In
-	t18 := p.N
-	t31s := host6.Scratch[*[16]kernel.Vec2[float64]](r, 8, r.BlockDim.Count())
-	es2 := host6.Scratch[exchange[float64]](r, 14, r.BlockDim.Count())
-	ks := host6.Scratch[int32](r, 9, r.BlockDim.Count())
-	t40s := host6.Scratch[*[16]kernel.Vec2[float64]](r, 10, r.BlockDim.Count())
-	es3 := host6.Scratch[exchange[float64]](r, 15, r.BlockDim.Count())
-	ks2 := host6.Scratch[int32](r, 11, r.BlockDim.Count())
-	t49s := host6.Scratch[*[16]kernel.Vec2[float64]](r, 12, r.BlockDim.Count())
-	es4 := host6.Scratch[exchange[float64]](r, 16, r.BlockDim.Count())
-	rootss := host6.Scratch[int32](r, 13, r.BlockDim.Count())
-	var t50 int32
-	size2 := t8 * 2
-	size3 := t8 * 3
-	size4 := t8 * 4
-	size5 := t8 * 5
-	size6 := t8 * 6
-	size7 := t8 * 7
-	size8 := int(t8) * 2
-	size9 := int(t8) * 3
-	size10 := int(t8) * 4
-	size11 := int(t8) * 5
-	size12 := int(t8) * 6
-	size13 := int(t8) * 7
-	size14 := int(t8) * 8
-	size15 := int(t8) * 9
-	size16 := int(t8) * 10
-	size17 := int(t8) * 11
-	size18 := int(t8) * 12
-	size19 := int(t8) * 13
-	size20 := int(t8) * 14
-	size21 := int(t8) * 15
-	t124 := float64(p.ScaleX)
-	t125 := float64(p.ScaleY)
-	t116 := int(t8) * p.Out
-	for r.Next() {
-		blockX := r.BlockIdx.X
-//line kernels_registers.go:65:40000
-		done = 16
-//line kernels_registers.go:66:40000
-		for threadZ := range dimZ {
-//line kernels_registers.go:67:40000
-			for threadY := range dimY {
-//line kernels_registers.go:68:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:69:40000
-				first := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:70:40000
-				t7 := int32(threadY)
-//line kernels_registers.go:71:40000
-				start := t7 * t8
-//line kernels_registers.go:72:40000
-				quernRow1Registers64(r, es, first, dimX, firsts, writeAts, twists, counts, vs, rows, js, dynamic, &p, blockX, t9, t7, start, size, in, sign, t17, t18, t8)
-//line kernels_registers.go:73:40000
-			}
-//line kernels_registers.go:74:40000
-		}
-//line kernels_registers.go:67:40000
-		if p.N > 16 {
-//line kernels_registers.go:68:40000
-			for threadZ := range dimZ {
-//line kernels_registers.go:69:40000
-				for threadY := range dimY {
-//line kernels_registers.go:70:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:71:40000
-					first4 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:72:40000
-					quernRow2Registers64(r, es, first4, dimX, vs, t31s, es2)
-//line kernels_registers.go:73:40000
-				}
-//line kernels_registers.go:74:40000
-			}
-//line kernels_registers.go:75:40000
-			for threadZ := range dimZ {
-//line kernels_registers.go:76:40000
-				for threadY := range dimY {
-//line kernels_registers.go:77:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:78:40000
-					first5 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:79:40000
-					quernRow3Registers64(r, t31s, first5, dimX, es2)
-//line kernels_registers.go:80:40000
-				}
-//line kernels_registers.go:81:40000
-			}
-//line kernels_registers.go:82:40000
-			for threadZ := range dimZ {
-//line kernels_registers.go:83:40000
-				for threadY := range dimY {
-//line kernels_registers.go:84:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:85:40000
-					first6 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:86:40000
-					quernRow4Registers64(r, t31s, first6, dimX, es2)
-//line kernels_registers.go:87:40000
-				}
-//line kernels_registers.go:88:40000
-			}
-//line kernels_registers.go:89:40000
-			for threadZ := range dimZ {
-//line kernels_registers.go:90:40000
-				for threadY := range dimY {
-//line kernels_registers.go:91:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:92:40000
-					first7 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:93:40000
-					quernRow5Registers64(r, t31s, first7, dimX, es2)
-//line kernels_registers.go:94:40000
-				}
-//line kernels_registers.go:95:40000
-			}
-//line kernels_registers.go:96:40000
-			for threadZ := range dimZ {
-//line kernels_registers.go:97:40000
-				for threadY := range dimY {
-//line kernels_registers.go:98:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:99:40000
-					first8 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:100:40000
-					quernRow6Registers64(r, es, first8, dimX, js)
-//line kernels_registers.go:101:40000
-				}
-//line kernels_registers.go:102:40000
-			}
-//line kernels_registers.go:70:40000
-			if p.N >= 256 {
-//line kernels_registers.go:71:40000
-				done = 256
-//line kernels_registers.go:72:40000
-				for threadZ := range dimZ {
-//line kernels_registers.go:73:40000
-					for threadY := range dimY {
-//line kernels_registers.go:74:40000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:75:40000
-						first9 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:76:40000
-						quernRow7Registers64(r, vs, first9, dimX, js, ks, &p, tables)
-//line kernels_registers.go:77:40000
-					}
-//line kernels_registers.go:78:40000
-				}
-//line kernels_registers.go:75:40000
-				if p.N > 256 {
-//line kernels_registers.go:76:40000
-					for threadZ := range dimZ {
-//line kernels_registers.go:77:40000
-						for threadY := range dimY {
-//line kernels_registers.go:78:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:79:40000
-							first10 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:80:40000
-							quernRow8Registers64(r, es, first10, dimX, vs, js, ks, t40s, es3)
-//line kernels_registers.go:81:40000
-						}
-//line kernels_registers.go:82:40000
-					}
-//line kernels_registers.go:83:40000
-					for threadZ := range dimZ {
-//line kernels_registers.go:84:40000
-						for threadY := range dimY {
-//line kernels_registers.go:85:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:86:40000
-							first11 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:87:40000
-							quernRow9Registers64(r, t40s, first11, dimX, es3)
-//line kernels_registers.go:88:40000
-						}
-//line kernels_registers.go:89:40000
-					}
-//line kernels_registers.go:90:40000
-					for threadZ := range dimZ {
-//line kernels_registers.go:91:40000
-						for threadY := range dimY {
-//line kernels_registers.go:92:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:93:40000
-							first12 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:94:40000
-							quernRow10Registers64(r, t40s, first12, dimX, es3)
-//line kernels_registers.go:95:40000
-						}
-//line kernels_registers.go:96:40000
-					}
-//line kernels_registers.go:97:40000
-					for threadZ := range dimZ {
-//line kernels_registers.go:98:40000
-						for threadY := range dimY {
-//line kernels_registers.go:99:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:100:40000
-							first13 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:101:40000
-							quernRow11Registers64(r, t40s, first13, dimX, es3)
-//line kernels_registers.go:102:40000
-						}
-//line kernels_registers.go:103:40000
-					}
-//line kernels_registers.go:78:40000
-					if p.N >= 4096 {
-//line kernels_registers.go:79:40000
-						done = 4096
-//line kernels_registers.go:80:40000
-						for threadZ := range dimZ {
-//line kernels_registers.go:81:40000
-							for threadY := range dimY {
-//line kernels_registers.go:82:40000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:83:40000
-								first14 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:84:40000
-								quernRow12Registers64(r, vs, first14, dimX, js, ks2, &p, tables)
-//line kernels_registers.go:85:40000
-							}
-//line kernels_registers.go:86:40000
-						}
-//line kernels_registers.go:83:40000
-						if p.N > 4096 {
-//line kernels_registers.go:84:40000
-							for threadZ := range dimZ {
-//line kernels_registers.go:85:40000
-								for threadY := range dimY {
-//line kernels_registers.go:86:40000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:87:40000
-									first15 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:88:40000
-									quernRow13Registers64(r, es, first15, dimX, vs, js, ks2, t49s, es4)
-//line kernels_registers.go:89:40000
-								}
-//line kernels_registers.go:90:40000
-							}
-//line kernels_registers.go:91:40000
-							for threadZ := range dimZ {
-//line kernels_registers.go:92:40000
-								for threadY := range dimY {
-//line kernels_registers.go:93:40000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:94:40000
-									first16 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:95:40000
-									quernRow14Registers64(r, t49s, first16, dimX, es4)
-//line kernels_registers.go:96:40000
-								}
-//line kernels_registers.go:97:40000
-							}
-//line kernels_registers.go:98:40000
-							for threadZ := range dimZ {
-//line kernels_registers.go:99:40000
-								for threadY := range dimY {
-//line kernels_registers.go:100:40000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:101:40000
-									first17 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:102:40000
-									quernRow15Registers64(r, t49s, first17, dimX, es4)
-//line kernels_registers.go:103:40000
-								}
-//line kernels_registers.go:104:40000
-							}
-//line kernels_registers.go:105:40000
-							for threadZ := range dimZ {
-//line kernels_registers.go:106:40000
-								for threadY := range dimY {
-//line kernels_registers.go:107:40000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:108:40000
-									first18 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:109:40000
-									quernRow16Registers64(r, t49s, first18, dimX, es4)
-//line kernels_registers.go:110:40000
-								}
-//line kernels_registers.go:111:40000
-							}
-//line kernels_registers.go:112:40000
-						}
-//line kernels_registers.go:113:40000
-					}
-//line kernels_registers.go:114:40000
-				}
-//line kernels_registers.go:115:40000
-			}
-//line kernels_registers.go:116:40000
-		}
-//line kernels_registers.go:117:40000
-		start2 := p.Roots + done - 1
-//line kernels_registers.go:118:40000
-		for threadZ := range dimZ {
-//line kernels_registers.go:119:40000
-			for threadY := range dimY {
-//line kernels_registers.go:120
-				first19 := (threadZ*dimY + threadY) * dimX
-				quernRow17Registers64(r, js, first19, dimX, rootss, start2)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-//line kernels_registers.go:92:40000
-		t50 = p.N / done
-//line kernels_registers.go:93:40000
-		start3 := done * 2
-//line kernels_registers.go:94:40000
-		start4 := done * 3
-//line kernels_registers.go:95:40000
-		start5 := done * 4
-//line kernels_registers.go:96:40000
-		start6 := done * 5
-//line kernels_registers.go:97:40000
-		start7 := done * 6
-//line kernels_registers.go:98:40000
-		for threadZ := range dimZ {
-//line kernels_registers.go:99:40000
-			for threadY := range dimY {
-//line kernels_registers.go:100:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_registers.go:101:40000
-				first20 := (threadZ*dimY + threadY) * dimX
-//line kernels_registers.go:102:40000
-				quernRow18Registers64(r, firsts, first20, dimX, writeAts, twists, counts, vs, rows, js, rootss, t50, tables, t8, size2, size3, size4, size5, size6, size7, done, start3, start4, start5, start6, start7, &p, size8, size9, size10, size11, size12, size13, size14, size15, size16, size17, size18, size19, size20, size21, out, t124, t125, t116)
-//line kernels_registers.go:103:40000
-			}
-//line kernels_registers.go:104:40000
-		}
-//line kernels_registers.go:105:40000
-	}
-//line kernels_registers.go:106:40000
-}
-
-//go:noinline
-//line quern_gen.go:9774:1
-func quernRow1Registers64(r *host6.Run, es []exchange[float64], first, dimX int, firsts, writeAts, twists []int, counts []int32, vs [][16]kernel.Vec2[float64], rows, js []int32, dynamic []float64, p *pass, blockX int, t9, t7, start int32, size uint32, in []kernel.Vec2[float64], sign float64, t17 int, t18, t8 int32) {
-	eRow := es[first:][:dimX]
-	firstRow := firsts[first:][:dimX]
-	writeAtRow := writeAts[first:][:dimX]
-	twistRow := twists[first:][:dimX]
-	countRow := counts[first:][:dimX]
-	vRow := vs[first:][:dimX]
-	rowRow := rows[first:][:dimX]
-	jRow := js[first:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		e := &eRow[threadX]
-		v := &vRow[threadX]
-		t6 := int32(threadX)
-		number := start + t6
-		t10 := number & (t9 - 1)
-		t11 := number >> size
-//line kernels_registers.go:33:40000
-		*e = exchange[float64]{shared: dynamic}
-//line kernels_registers.go:34:40000
-		first2, in2, out2, second := place(*p, blockX)
-//line kernels_registers.go:35:40000
-		first3 := first2
-//line kernels_registers.go:36:40000
-		readAt := in2
-//line kernels_registers.go:37:40000
-		writeAt := out2
-//line kernels_registers.go:38:40000
-		twist := second
-//line kernels_registers.go:37:40000
-		count := min(int32(p.Levels[0].Count-first3), t9)
-//line kernels_registers.go:41:40000
-		*v = [16]kernel.Vec2[float64]{}
-//line kernels_registers.go:42:40000
-		row := t7
-//line kernels_registers.go:43:40000
-		j := t6
-//line kernels_registers.go:43:40000
-		if p.ReadColumns {
-//line kernels_registers.go:44:40000
-			row = t10
-//line kernels_registers.go:45:40000
-			j = t11
-//line kernels_registers.go:46:40000
-		}
-//line kernels_registers.go:46:40000
-		if row < count {
-//line kernels_registers.go:48:40000
-			t16 := readAt + int(row)*p.Levels[0].In + int(j)*p.In
-//line kernels_registers.go:49:40000
-			at := t16
-//line kernels_registers.go:51:40000
-			v[0] = in[at]
-//line kernels_registers.go:52:40000
-			v[0].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[1] = in[at]
-//line kernels_registers.go:52:40000
-			v[1].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[2] = in[at]
-//line kernels_registers.go:52:40000
-			v[2].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[3] = in[at]
-//line kernels_registers.go:52:40000
-			v[3].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[4] = in[at]
-//line kernels_registers.go:52:40000
-			v[4].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[5] = in[at]
-//line kernels_registers.go:52:40000
-			v[5].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[6] = in[at]
-//line kernels_registers.go:52:40000
-			v[6].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[7] = in[at]
-//line kernels_registers.go:52:40000
-			v[7].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[8] = in[at]
-//line kernels_registers.go:52:40000
-			v[8].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[9] = in[at]
-//line kernels_registers.go:52:40000
-			v[9].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[10] = in[at]
-//line kernels_registers.go:52:40000
-			v[10].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[11] = in[at]
-//line kernels_registers.go:52:40000
-			v[11].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[12] = in[at]
-//line kernels_registers.go:52:40000
-			v[12].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[13] = in[at]
-//line kernels_registers.go:52:40000
-			v[13].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[14] = in[at]
-//line kernels_registers.go:52:40000
-			v[14].Y *= sign
-//line kernels_registers.go:53:40000
-			at += t17
-//line kernels_registers.go:51:40000
-			v[15] = in[at]
-//line kernels_registers.go:52:40000
-			v[15].Y *= sign
-//line kernels_registers.go:53:40000
-		}
-//line kernels_registers.go:58:40000
-		result0 := spread(t18)
-//line kernels_registers.go:58:40000
-		pitch := result0 + 32/t9
-//line kernels_registers.go:59:40000
-		t21 := j * 16
-//line kernels_registers.go:59:40000
-		result02 := spread(t21)
-//line kernels_registers.go:60:40000
-		t23 := row*pitch + result02
-//line kernels_registers.go:61:40000
-		e.threads = t8
-//line kernels_registers.go:62:40000
-		e.put = t23
-//line kernels_registers.go:60:40000
-		row = t7
-//line kernels_registers.go:61:40000
-		j = t6
-//line kernels_registers.go:61:40000
-		if p.WriteColumns {
-//line kernels_registers.go:62:40000
-			row = t10
-//line kernels_registers.go:63:40000
-			j = t11
-//line kernels_registers.go:64:40000
-		}
-//line kernels_registers.go:64:40000
-		t28 := j
-//line kernels_registers.go:64:40000
-		result03 := spread(t28)
-//line kernels_registers.go:65:40000
-		e.get = row*pitch + result03
-//line kernels_registers.go:66:40000
-		t30 := v
-//line kernels_registers.go:66:40000
-		butterfly16[float64](t30)
-//line kernels_registers.go:67:40000
-		firstRow[threadX] = first3
-//line kernels_registers.go:68:40000
-		writeAtRow[threadX] = writeAt
-//line kernels_registers.go:69:40000
-		twistRow[threadX] = twist
-//line kernels_registers.go:70:40000
-		countRow[threadX] = count
-//line kernels_registers.go:71:40000
-		rowRow[threadX] = row
-//line kernels_registers.go:72:40000
-		jRow[threadX] = j
-//line kernels_registers.go:73:40000
-	}
-//line kernels_registers.go:74:40000
-}
-
-//go:noinline
-//line quern_gen.go:9976:1
-func quernRow2Registers64(r *host6.Run, es []exchange[float64], first4, dimX int, vs [][16]kernel.Vec2[float64], t31s []*[16]kernel.Vec2[float64], es2 []exchange[float64]) {
-	eRow := es[first4:][:dimX]
-	vRow := vs[first4:][:dimX]
-	t31Row := t31s[first4:][:dimX]
-	eRow2 := es2[first4:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		e := &eRow[threadX]
-		v := &vRow[threadX]
-		e2 := &eRow2[threadX]
-//line kernels_registers.go:68:40000
-		t31 := v
-//line kernels_registers.go:69:40000
-		*e2 = *e
-//line kernels_registers.go:165
-		result04 := spread(0)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result04] = t31[0].X
-//line kernels_registers.go:165
-		result05 := spread(1)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result05] = t31[1].X
-//line kernels_registers.go:165
-		result06 := spread(2)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result06] = t31[2].X
-//line kernels_registers.go:165
-		result07 := spread(3)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result07] = t31[3].X
-//line kernels_registers.go:165
-		result08 := spread(4)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result08] = t31[4].X
-//line kernels_registers.go:165
-		result09 := spread(5)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result09] = t31[5].X
-//line kernels_registers.go:165
-		result010 := spread(6)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result010] = t31[6].X
-//line kernels_registers.go:165
-		result011 := spread(7)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result011] = t31[7].X
-//line kernels_registers.go:165
-		result012 := spread(8)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result012] = t31[8].X
-//line kernels_registers.go:165
-		result013 := spread(9)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result013] = t31[9].X
-//line kernels_registers.go:165
-		result014 := spread(10)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result014] = t31[10].X
-//line kernels_registers.go:165
-		result015 := spread(11)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result015] = t31[11].X
-//line kernels_registers.go:165
-		result016 := spread(12)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result016] = t31[12].X
-//line kernels_registers.go:165
-		result017 := spread(13)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result017] = t31[13].X
-//line kernels_registers.go:165
-		result018 := spread(14)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result018] = t31[14].X
-//line kernels_registers.go:165
-		result019 := spread(15)
-//line kernels_registers.go:165
-		e2.shared[e2.put+result019] = t31[15].X
-		t31Row[threadX] = t31
-	}
-}
-
-//go:noinline
-//line quern_gen.go:10060:1
-func quernRow3Registers64(r *host6.Run, t31s []*[16]kernel.Vec2[float64], first5, dimX int, es2 []exchange[float64]) {
-	t31Row := t31s[first5:][:dimX]
-	eRow2 := es2[first5:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t31 := t31Row[threadX]
-		e2 := &eRow2[threadX]
-//line kernels_registers.go:170
-		result020 := spread(0)
-//line kernels_registers.go:170
-		t31[0].X = e2.shared[e2.get+result020]
-//line kernels_registers.go:171:40000
-		t3 := e2.threads
-//line kernels_registers.go:170
-		result021 := spread(t3)
-//line kernels_registers.go:170
-		t31[1].X = e2.shared[e2.get+result021]
-//line kernels_registers.go:171:40000
-		t32 := e2.threads * 2
-//line kernels_registers.go:170
-		result022 := spread(t32)
-//line kernels_registers.go:170
-		t31[2].X = e2.shared[e2.get+result022]
-//line kernels_registers.go:171:40000
-		t33 := e2.threads * 3
-//line kernels_registers.go:170
-		result023 := spread(t33)
-//line kernels_registers.go:170
-		t31[3].X = e2.shared[e2.get+result023]
-//line kernels_registers.go:171:40000
-		t34 := e2.threads * 4
-//line kernels_registers.go:170
-		result024 := spread(t34)
-//line kernels_registers.go:170
-		t31[4].X = e2.shared[e2.get+result024]
-//line kernels_registers.go:171:40000
-		t35 := e2.threads * 5
-//line kernels_registers.go:170
-		result025 := spread(t35)
-//line kernels_registers.go:170
-		t31[5].X = e2.shared[e2.get+result025]
-//line kernels_registers.go:171:40000
-		t36 := e2.threads * 6
-//line kernels_registers.go:170
-		result026 := spread(t36)
-//line kernels_registers.go:170
-		t31[6].X = e2.shared[e2.get+result026]
-//line kernels_registers.go:171:40000
-		t37 := e2.threads * 7
-//line kernels_registers.go:170
-		result027 := spread(t37)
-//line kernels_registers.go:170
-		t31[7].X = e2.shared[e2.get+result027]
-//line kernels_registers.go:171:40000
-		t38 := e2.threads * 8
-//line kernels_registers.go:170
-		result028 := spread(t38)
-//line kernels_registers.go:170
-		t31[8].X = e2.shared[e2.get+result028]
-//line kernels_registers.go:171:40000
-		t39 := e2.threads * 9
-//line kernels_registers.go:170
-		result029 := spread(t39)
-//line kernels_registers.go:170
-		t31[9].X = e2.shared[e2.get+result029]
-//line kernels_registers.go:171:40000
-		t310 := e2.threads * 10
-//line kernels_registers.go:170
-		result030 := spread(t310)
-//line kernels_registers.go:170
-		t31[10].X = e2.shared[e2.get+result030]
-//line kernels_registers.go:171:40000
-		t311 := e2.threads * 11
-//line kernels_registers.go:170
-		result031 := spread(t311)
-//line kernels_registers.go:170
-		t31[11].X = e2.shared[e2.get+result031]
-//line kernels_registers.go:171:40000
-		t312 := e2.threads * 12
-//line kernels_registers.go:170
-		result032 := spread(t312)
-//line kernels_registers.go:170
-		t31[12].X = e2.shared[e2.get+result032]
-//line kernels_registers.go:171:40000
-		t313 := e2.threads * 13
-//line kernels_registers.go:170
-		result033 := spread(t313)
-//line kernels_registers.go:170
-		t31[13].X = e2.shared[e2.get+result033]
-//line kernels_registers.go:171:40000
-		t314 := e2.threads * 14
-//line kernels_registers.go:170
-		result034 := spread(t314)
-//line kernels_registers.go:170
-		t31[14].X = e2.shared[e2.get+result034]
-//line kernels_registers.go:171:40000
-		t315 := e2.threads * 15
-//line kernels_registers.go:170
-		result035 := spread(t315)
-//line kernels_registers.go:170
-		t31[15].X = e2.shared[e2.get+result035]
-//line kernels_registers.go:171:40000
-	}
-//line kernels_registers.go:172:40000
-}
-
-//go:noinline
-//line quern_gen.go:10168:1
-func quernRow4Registers64(r *host6.Run, t31s []*[16]kernel.Vec2[float64], first6, dimX int, es2 []exchange[float64]) {
-	t31Row := t31s[first6:][:dimX]
-	eRow2 := es2[first6:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t31 := t31Row[threadX]
-		e2 := &eRow2[threadX]
-//line kernels_registers.go:175:40000
-		result036 := spread(0)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result036] = t31[0].Y
-//line kernels_registers.go:175:40000
-		result037 := spread(1)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result037] = t31[1].Y
-//line kernels_registers.go:175:40000
-		result038 := spread(2)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result038] = t31[2].Y
-//line kernels_registers.go:175:40000
-		result039 := spread(3)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result039] = t31[3].Y
-//line kernels_registers.go:175:40000
-		result040 := spread(4)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result040] = t31[4].Y
-//line kernels_registers.go:175:40000
-		result041 := spread(5)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result041] = t31[5].Y
-//line kernels_registers.go:175:40000
-		result042 := spread(6)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result042] = t31[6].Y
-//line kernels_registers.go:175:40000
-		result043 := spread(7)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result043] = t31[7].Y
-//line kernels_registers.go:175:40000
-		result044 := spread(8)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result044] = t31[8].Y
-//line kernels_registers.go:175:40000
-		result045 := spread(9)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result045] = t31[9].Y
-//line kernels_registers.go:175:40000
-		result046 := spread(10)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result046] = t31[10].Y
-//line kernels_registers.go:175:40000
-		result047 := spread(11)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result047] = t31[11].Y
-//line kernels_registers.go:175:40000
-		result048 := spread(12)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result048] = t31[12].Y
-//line kernels_registers.go:175:40000
-		result049 := spread(13)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result049] = t31[13].Y
-//line kernels_registers.go:175:40000
-		result050 := spread(14)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result050] = t31[14].Y
-//line kernels_registers.go:175:40000
-		result051 := spread(15)
-//line kernels_registers.go:175:40000
-		e2.shared[e2.put+result051] = t31[15].Y
-//line kernels_registers.go:176:40000
-	}
-//line kernels_registers.go:177:40000
-}
-
-//go:noinline
-//line quern_gen.go:10246:1
-func quernRow5Registers64(r *host6.Run, t31s []*[16]kernel.Vec2[float64], first7, dimX int, es2 []exchange[float64]) {
-	t31Row := t31s[first7:][:dimX]
-	eRow2 := es2[first7:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t31 := t31Row[threadX]
-		e2 := &eRow2[threadX]
-//line kernels_registers.go:180:40000
-		result052 := spread(0)
-//line kernels_registers.go:180:40000
-		t31[0].Y = e2.shared[e2.get+result052]
-//line kernels_registers.go:181:40000
-		t72 := e2.threads
-//line kernels_registers.go:180:40000
-		result053 := spread(t72)
-//line kernels_registers.go:180:40000
-		t31[1].Y = e2.shared[e2.get+result053]
-//line kernels_registers.go:181:40000
-		t73 := e2.threads * 2
-//line kernels_registers.go:180:40000
-		result054 := spread(t73)
-//line kernels_registers.go:180:40000
-		t31[2].Y = e2.shared[e2.get+result054]
-//line kernels_registers.go:181:40000
-		t74 := e2.threads * 3
-//line kernels_registers.go:180:40000
-		result055 := spread(t74)
-//line kernels_registers.go:180:40000
-		t31[3].Y = e2.shared[e2.get+result055]
-//line kernels_registers.go:181:40000
-		t75 := e2.threads * 4
-//line kernels_registers.go:180:40000
-		result056 := spread(t75)
-//line kernels_registers.go:180:40000
-		t31[4].Y = e2.shared[e2.get+result056]
-//line kernels_registers.go:181:40000
-		t76 := e2.threads * 5
-//line kernels_registers.go:180:40000
-		result057 := spread(t76)
-//line kernels_registers.go:180:40000
-		t31[5].Y = e2.shared[e2.get+result057]
-//line kernels_registers.go:181:40000
-		t77 := e2.threads * 6
-//line kernels_registers.go:180:40000
-		result058 := spread(t77)
-//line kernels_registers.go:180:40000
-		t31[6].Y = e2.shared[e2.get+result058]
-//line kernels_registers.go:181:40000
-		t78 := e2.threads * 7
-//line kernels_registers.go:180:40000
-		result059 := spread(t78)
-//line kernels_registers.go:180:40000
-		t31[7].Y = e2.shared[e2.get+result059]
-//line kernels_registers.go:181:40000
-		t79 := e2.threads * 8
-//line kernels_registers.go:180:40000
-		result060 := spread(t79)
-//line kernels_registers.go:180:40000
-		t31[8].Y = e2.shared[e2.get+result060]
-//line kernels_registers.go:181:40000
-		t710 := e2.threads * 9
-//line kernels_registers.go:180:40000
-		result061 := spread(t710)
-//line kernels_registers.go:180:40000
-		t31[9].Y = e2.shared[e2.get+result061]
-//line kernels_registers.go:181:40000
-		t711 := e2.threads * 10
-//line kernels_registers.go:180:40000
-		result062 := spread(t711)
-//line kernels_registers.go:180:40000
-		t31[10].Y = e2.shared[e2.get+result062]
-//line kernels_registers.go:181:40000
-		t712 := e2.threads * 11
-//line kernels_registers.go:180:40000
-		result063 := spread(t712)
-//line kernels_registers.go:180:40000
-		t31[11].Y = e2.shared[e2.get+result063]
-//line kernels_registers.go:181:40000
-		t713 := e2.threads * 12
-//line kernels_registers.go:180:40000
-		result064 := spread(t713)
-//line kernels_registers.go:180:40000
-		t31[12].Y = e2.shared[e2.get+result064]
-//line kernels_registers.go:181:40000
-		t714 := e2.threads * 13
-//line kernels_registers.go:180:40000
-		result065 := spread(t714)
-//line kernels_registers.go:180:40000
-		t31[13].Y = e2.shared[e2.get+result065]
-//line kernels_registers.go:181:40000
-		t715 := e2.threads * 14
-//line kernels_registers.go:180:40000
-		result066 := spread(t715)
-//line kernels_registers.go:180:40000
-		t31[14].Y = e2.shared[e2.get+result066]
-//line kernels_registers.go:181:40000
-		t716 := e2.threads * 15
-//line kernels_registers.go:180:40000
-		result067 := spread(t716)
-//line kernels_registers.go:180:40000
-		t31[15].Y = e2.shared[e2.get+result067]
-//line kernels_registers.go:181:40000
-	}
-//line kernels_registers.go:182:40000
-}
-
-//go:noinline
-//line quern_gen.go:10354:1
-func quernRow6Registers64(r *host6.Run, es []exchange[float64], first8, dimX int, js []int32) {
-	eRow := es[first8:][:dimX]
-	jRow := js[first8:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		e := &eRow[threadX]
-		j := jRow[threadX]
-//line kernels_registers.go:69:40000
-		t322 := j
-//line kernels_registers.go:69:40000
-		result068 := spread(t322)
-//line kernels_registers.go:70:40000
-		e.put = e.get - result068
-//line kernels_registers.go:71:40000
-	}
-//line kernels_registers.go:72:40000
-}
-
-//go:noinline
-//line quern_gen.go:10374:1
-func quernRow7Registers64(r *host6.Run, vs [][16]kernel.Vec2[float64], first9, dimX int, js, ks []int32, p *pass, tables []kernel.Vec2[float64]) {
-	vRow := vs[first9:][:dimX]
-	jRow := js[first9:][:dimX]
-	kRow := ks[first9:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		v := &vRow[threadX]
-		j := jRow[threadX]
-//line kernels_registers.go:72:40000
-		k := j & 15
-//line kernels_registers.go:73:40000
-		t342 := v
-//line kernels_registers.go:74:40000
-		t352 := p.Roots + 15 + k
-//line kernels_registers.go:73:40000
-		t362 := tables[t352:]
-//line kernels_registers.go:73:40000
-		rotate16[float64](t342, t362, 16)
-//line kernels_registers.go:74:40000
-		t372 := v
-//line kernels_registers.go:74:40000
-		butterfly16[float64](t372)
-//line kernels_registers.go:75:40000
-		kRow[threadX] = k
-//line kernels_registers.go:76:40000
-	}
-//line kernels_registers.go:77:40000
-}
-
-//go:noinline
-//line quern_gen.go:10405:1
-func quernRow8Registers64(r *host6.Run, es []exchange[float64], first10, dimX int, vs [][16]kernel.Vec2[float64], js, ks []int32, t40s []*[16]kernel.Vec2[float64], es3 []exchange[float64]) {
-	eRow := es[first10:][:dimX]
-	vRow := vs[first10:][:dimX]
-	jRow := js[first10:][:dimX]
-	kRow := ks[first10:][:dimX]
-	t40Row := t40s[first10:][:dimX]
-	eRow3 := es3[first10:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		e := &eRow[threadX]
-		v := &vRow[threadX]
-		j := jRow[threadX]
-		k := kRow[threadX]
-		e3 := &eRow3[threadX]
-//line kernels_registers.go:76:40000
-		t382 := (j - k) * 16
-//line kernels_registers.go:76:40000
-		result069 := spread(t382)
-//line kernels_registers.go:77:40000
-		e.put += result069 + k
-//line kernels_registers.go:77:40000
-		t40 := v
-//line kernels_registers.go:78:40000
-		*e3 = *e
-//line kernels_registers.go:165
-		result070 := spread(0)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result070] = t40[0].X
-//line kernels_registers.go:165
-		result071 := spread(16)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result071] = t40[1].X
-//line kernels_registers.go:165
-		result072 := spread(32)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result072] = t40[2].X
-//line kernels_registers.go:165
-		result073 := spread(48)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result073] = t40[3].X
-//line kernels_registers.go:165
-		result074 := spread(64)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result074] = t40[4].X
-//line kernels_registers.go:165
-		result075 := spread(80)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result075] = t40[5].X
-//line kernels_registers.go:165
-		result076 := spread(96)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result076] = t40[6].X
-//line kernels_registers.go:165
-		result077 := spread(112)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result077] = t40[7].X
-//line kernels_registers.go:165
-		result078 := spread(128)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result078] = t40[8].X
-//line kernels_registers.go:165
-		result079 := spread(144)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result079] = t40[9].X
-//line kernels_registers.go:165
-		result080 := spread(160)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result080] = t40[10].X
-//line kernels_registers.go:165
-		result081 := spread(176)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result081] = t40[11].X
-//line kernels_registers.go:165
-		result082 := spread(192)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result082] = t40[12].X
-//line kernels_registers.go:165
-		result083 := spread(208)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result083] = t40[13].X
-//line kernels_registers.go:165
-		result084 := spread(224)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result084] = t40[14].X
-//line kernels_registers.go:165
-		result085 := spread(240)
-//line kernels_registers.go:165
-		e3.shared[e3.put+result085] = t40[15].X
-		t40Row[threadX] = t40
-	}
-}
-
-//go:noinline
-//line quern_gen.go:10499:1
-func quernRow9Registers64(r *host6.Run, t40s []*[16]kernel.Vec2[float64], first11, dimX int, es3 []exchange[float64]) {
-	t40Row := t40s[first11:][:dimX]
-	eRow3 := es3[first11:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t40 := t40Row[threadX]
-		e3 := &eRow3[threadX]
-//line kernels_registers.go:170
-		result086 := spread(0)
-//line kernels_registers.go:170
-		t40[0].X = e3.shared[e3.get+result086]
-//line kernels_registers.go:171:40000
-		t316 := e3.threads
-//line kernels_registers.go:170
-		result087 := spread(t316)
-//line kernels_registers.go:170
-		t40[1].X = e3.shared[e3.get+result087]
-//line kernels_registers.go:171:40000
-		t317 := e3.threads * 2
-//line kernels_registers.go:170
-		result088 := spread(t317)
-//line kernels_registers.go:170
-		t40[2].X = e3.shared[e3.get+result088]
-//line kernels_registers.go:171:40000
-		t318 := e3.threads * 3
-//line kernels_registers.go:170
-		result089 := spread(t318)
-//line kernels_registers.go:170
-		t40[3].X = e3.shared[e3.get+result089]
-//line kernels_registers.go:171:40000
-		t319 := e3.threads * 4
-//line kernels_registers.go:170
-		result090 := spread(t319)
-//line kernels_registers.go:170
-		t40[4].X = e3.shared[e3.get+result090]
-//line kernels_registers.go:171:40000
-		t320 := e3.threads * 5
-//line kernels_registers.go:170
-		result091 := spread(t320)
-//line kernels_registers.go:170
-		t40[5].X = e3.shared[e3.get+result091]
-//line kernels_registers.go:171:40000
-		t321 := e3.threads * 6
-//line kernels_registers.go:170
-		result092 := spread(t321)
-//line kernels_registers.go:170
-		t40[6].X = e3.shared[e3.get+result092]
-//line kernels_registers.go:171:40000
-		t323 := e3.threads * 7
-//line kernels_registers.go:170
-		result093 := spread(t323)
-//line kernels_registers.go:170
-		t40[7].X = e3.shared[e3.get+result093]
-//line kernels_registers.go:171:40000
-		t324 := e3.threads * 8
-//line kernels_registers.go:170
-		result094 := spread(t324)
-//line kernels_registers.go:170
-		t40[8].X = e3.shared[e3.get+result094]
-//line kernels_registers.go:171:40000
-		t325 := e3.threads * 9
-//line kernels_registers.go:170
-		result095 := spread(t325)
-//line kernels_registers.go:170
-		t40[9].X = e3.shared[e3.get+result095]
-//line kernels_registers.go:171:40000
-		t326 := e3.threads * 10
-//line kernels_registers.go:170
-		result096 := spread(t326)
-//line kernels_registers.go:170
-		t40[10].X = e3.shared[e3.get+result096]
-//line kernels_registers.go:171:40000
-		t327 := e3.threads * 11
-//line kernels_registers.go:170
-		result097 := spread(t327)
-//line kernels_registers.go:170
-		t40[11].X = e3.shared[e3.get+result097]
-//line kernels_registers.go:171:40000
-		t328 := e3.threads * 12
-//line kernels_registers.go:170
-		result098 := spread(t328)
-//line kernels_registers.go:170
-		t40[12].X = e3.shared[e3.get+result098]
-//line kernels_registers.go:171:40000
-		t329 := e3.threads * 13
-//line kernels_registers.go:170
-		result099 := spread(t329)
-//line kernels_registers.go:170
-		t40[13].X = e3.shared[e3.get+result099]
-//line kernels_registers.go:171:40000
-		t330 := e3.threads * 14
-//line kernels_registers.go:170
-		result0100 := spread(t330)
-//line kernels_registers.go:170
-		t40[14].X = e3.shared[e3.get+result0100]
-//line kernels_registers.go:171:40000
-		t331 := e3.threads * 15
-//line kernels_registers.go:170
-		result0101 := spread(t331)
-//line kernels_registers.go:170
-		t40[15].X = e3.shared[e3.get+result0101]
-//line kernels_registers.go:171:40000
-	}
-//line kernels_registers.go:172:40000
-}
-
-//go:noinline
-//line quern_gen.go:10607:1
-func quernRow10Registers64(r *host6.Run, t40s []*[16]kernel.Vec2[float64], first12, dimX int, es3 []exchange[float64]) {
-	t40Row := t40s[first12:][:dimX]
-	eRow3 := es3[first12:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t40 := t40Row[threadX]
-		e3 := &eRow3[threadX]
-//line kernels_registers.go:175:40000
-		result0102 := spread(0)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0102] = t40[0].Y
-//line kernels_registers.go:175:40000
-		result0103 := spread(16)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0103] = t40[1].Y
-//line kernels_registers.go:175:40000
-		result0104 := spread(32)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0104] = t40[2].Y
-//line kernels_registers.go:175:40000
-		result0105 := spread(48)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0105] = t40[3].Y
-//line kernels_registers.go:175:40000
-		result0106 := spread(64)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0106] = t40[4].Y
-//line kernels_registers.go:175:40000
-		result0107 := spread(80)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0107] = t40[5].Y
-//line kernels_registers.go:175:40000
-		result0108 := spread(96)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0108] = t40[6].Y
-//line kernels_registers.go:175:40000
-		result0109 := spread(112)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0109] = t40[7].Y
-//line kernels_registers.go:175:40000
-		result0110 := spread(128)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0110] = t40[8].Y
-//line kernels_registers.go:175:40000
-		result0111 := spread(144)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0111] = t40[9].Y
-//line kernels_registers.go:175:40000
-		result0112 := spread(160)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0112] = t40[10].Y
-//line kernels_registers.go:175:40000
-		result0113 := spread(176)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0113] = t40[11].Y
-//line kernels_registers.go:175:40000
-		result0114 := spread(192)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0114] = t40[12].Y
-//line kernels_registers.go:175:40000
-		result0115 := spread(208)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0115] = t40[13].Y
-//line kernels_registers.go:175:40000
-		result0116 := spread(224)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0116] = t40[14].Y
-//line kernels_registers.go:175:40000
-		result0117 := spread(240)
-//line kernels_registers.go:175:40000
-		e3.shared[e3.put+result0117] = t40[15].Y
-//line kernels_registers.go:176:40000
-	}
-//line kernels_registers.go:177:40000
-}
-
-//go:noinline
-//line quern_gen.go:10685:1
-func quernRow11Registers64(r *host6.Run, t40s []*[16]kernel.Vec2[float64], first13, dimX int, es3 []exchange[float64]) {
-	t40Row := t40s[first13:][:dimX]
-	eRow3 := es3[first13:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t40 := t40Row[threadX]
-		e3 := &eRow3[threadX]
-//line kernels_registers.go:180:40000
-		result0118 := spread(0)
-//line kernels_registers.go:180:40000
-		t40[0].Y = e3.shared[e3.get+result0118]
-//line kernels_registers.go:181:40000
-		t717 := e3.threads
-//line kernels_registers.go:180:40000
-		result0119 := spread(t717)
-//line kernels_registers.go:180:40000
-		t40[1].Y = e3.shared[e3.get+result0119]
-//line kernels_registers.go:181:40000
-		t718 := e3.threads * 2
-//line kernels_registers.go:180:40000
-		result0120 := spread(t718)
-//line kernels_registers.go:180:40000
-		t40[2].Y = e3.shared[e3.get+result0120]
-//line kernels_registers.go:181:40000
-		t719 := e3.threads * 3
-//line kernels_registers.go:180:40000
-		result0121 := spread(t719)
-//line kernels_registers.go:180:40000
-		t40[3].Y = e3.shared[e3.get+result0121]
-//line kernels_registers.go:181:40000
-		t720 := e3.threads * 4
-//line kernels_registers.go:180:40000
-		result0122 := spread(t720)
-//line kernels_registers.go:180:40000
-		t40[4].Y = e3.shared[e3.get+result0122]
-//line kernels_registers.go:181:40000
-		t721 := e3.threads * 5
-//line kernels_registers.go:180:40000
-		result0123 := spread(t721)
-//line kernels_registers.go:180:40000
-		t40[5].Y = e3.shared[e3.get+result0123]
-//line kernels_registers.go:181:40000
-		t722 := e3.threads * 6
-//line kernels_registers.go:180:40000
-		result0124 := spread(t722)
-//line kernels_registers.go:180:40000
-		t40[6].Y = e3.shared[e3.get+result0124]
-//line kernels_registers.go:181:40000
-		t723 := e3.threads * 7
-//line kernels_registers.go:180:40000
-		result0125 := spread(t723)
-//line kernels_registers.go:180:40000
-		t40[7].Y = e3.shared[e3.get+result0125]
-//line kernels_registers.go:181:40000
-		t724 := e3.threads * 8
-//line kernels_registers.go:180:40000
-		result0126 := spread(t724)
-//line kernels_registers.go:180:40000
-		t40[8].Y = e3.shared[e3.get+result0126]
-//line kernels_registers.go:181:40000
-		t725 := e3.threads * 9
-//line kernels_registers.go:180:40000
-		result0127 := spread(t725)
-//line kernels_registers.go:180:40000
-		t40[9].Y = e3.shared[e3.get+result0127]
-//line kernels_registers.go:181:40000
-		t726 := e3.threads * 10
-//line kernels_registers.go:180:40000
-		result0128 := spread(t726)
-//line kernels_registers.go:180:40000
-		t40[10].Y = e3.shared[e3.get+result0128]
-//line kernels_registers.go:181:40000
-		t727 := e3.threads * 11
-//line kernels_registers.go:180:40000
-		result0129 := spread(t727)
-//line kernels_registers.go:180:40000
-		t40[11].Y = e3.shared[e3.get+result0129]
-//line kernels_registers.go:181:40000
-		t728 := e3.threads * 12
-//line kernels_registers.go:180:40000
-		result0130 := spread(t728)
-//line kernels_registers.go:180:40000
-		t40[12].Y = e3.shared[e3.get+result0130]
-//line kernels_registers.go:181:40000
-		t729 := e3.threads * 13
-//line kernels_registers.go:180:40000
-		result0131 := spread(t729)
-//line kernels_registers.go:180:40000
-		t40[13].Y = e3.shared[e3.get+result0131]
-//line kernels_registers.go:181:40000
-		t730 := e3.threads * 14
-//line kernels_registers.go:180:40000
-		result0132 := spread(t730)
-//line kernels_registers.go:180:40000
-		t40[14].Y = e3.shared[e3.get+result0132]
-//line kernels_registers.go:181:40000
-		t731 := e3.threads * 15
-//line kernels_registers.go:180:40000
-		result0133 := spread(t731)
-//line kernels_registers.go:180:40000
-		t40[15].Y = e3.shared[e3.get+result0133]
-//line kernels_registers.go:181:40000
-	}
-//line kernels_registers.go:182:40000
-}
-
-//go:noinline
-//line quern_gen.go:10793:1
-func quernRow12Registers64(r *host6.Run, vs [][16]kernel.Vec2[float64], first14, dimX int, js, ks2 []int32, p *pass, tables []kernel.Vec2[float64]) {
-	vRow := vs[first14:][:dimX]
-	jRow := js[first14:][:dimX]
-	kRow2 := ks2[first14:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		v := &vRow[threadX]
-		j := jRow[threadX]
-//line kernels_registers.go:80:40000
-		k2 := j & 255
-//line kernels_registers.go:81:40000
-		t41 := v
-//line kernels_registers.go:82:40000
-		t42 := p.Roots + 255 + k2
-//line kernels_registers.go:81:40000
-		t43 := tables[t42:]
-//line kernels_registers.go:81:40000
-		rotate16[float64](t41, t43, 256)
-//line kernels_registers.go:82:40000
-		t44 := v
-//line kernels_registers.go:82:40000
-		butterfly16[float64](t44)
-//line kernels_registers.go:83:40000
-		kRow2[threadX] = k2
-//line kernels_registers.go:84:40000
-	}
-//line kernels_registers.go:85:40000
-}
-
-//go:noinline
-//line quern_gen.go:10824:1
-func quernRow13Registers64(r *host6.Run, es []exchange[float64], first15, dimX int, vs [][16]kernel.Vec2[float64], js, ks2 []int32, t49s []*[16]kernel.Vec2[float64], es4 []exchange[float64]) {
-	eRow := es[first15:][:dimX]
-	vRow := vs[first15:][:dimX]
-	jRow := js[first15:][:dimX]
-	kRow2 := ks2[first15:][:dimX]
-	t49Row := t49s[first15:][:dimX]
-	eRow4 := es4[first15:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		e := &eRow[threadX]
-		v := &vRow[threadX]
-		j := jRow[threadX]
-		k2 := kRow2[threadX]
-		e4 := &eRow4[threadX]
-//line kernels_registers.go:84:40000
-		t45 := j
-//line kernels_registers.go:84:40000
-		result0134 := spread(t45)
-//line kernels_registers.go:85:40000
-		t47 := (j-k2)*16 + k2
-//line kernels_registers.go:84:40000
-		result0135 := spread(t47)
-//line kernels_registers.go:85:40000
-		e.put = e.get - result0134 + result0135
-//line kernels_registers.go:85:40000
-		t49 := v
-//line kernels_registers.go:86:40000
-		*e4 = *e
-//line kernels_registers.go:165
-		result0136 := spread(0)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0136] = t49[0].X
-//line kernels_registers.go:165
-		result0137 := spread(256)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0137] = t49[1].X
-//line kernels_registers.go:165
-		result0138 := spread(512)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0138] = t49[2].X
-//line kernels_registers.go:165
-		result0139 := spread(768)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0139] = t49[3].X
-//line kernels_registers.go:165
-		result0140 := spread(1024)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0140] = t49[4].X
-//line kernels_registers.go:165
-		result0141 := spread(1280)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0141] = t49[5].X
-//line kernels_registers.go:165
-		result0142 := spread(1536)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0142] = t49[6].X
-//line kernels_registers.go:165
-		result0143 := spread(1792)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0143] = t49[7].X
-//line kernels_registers.go:165
-		result0144 := spread(2048)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0144] = t49[8].X
-//line kernels_registers.go:165
-		result0145 := spread(2304)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0145] = t49[9].X
-//line kernels_registers.go:165
-		result0146 := spread(2560)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0146] = t49[10].X
-//line kernels_registers.go:165
-		result0147 := spread(2816)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0147] = t49[11].X
-//line kernels_registers.go:165
-		result0148 := spread(3072)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0148] = t49[12].X
-//line kernels_registers.go:165
-		result0149 := spread(3328)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0149] = t49[13].X
-//line kernels_registers.go:165
-		result0150 := spread(3584)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0150] = t49[14].X
-//line kernels_registers.go:165
-		result0151 := spread(3840)
-//line kernels_registers.go:165
-		e4.shared[e4.put+result0151] = t49[15].X
-		t49Row[threadX] = t49
-	}
-}
-
-//go:noinline
-//line quern_gen.go:10922:1
-func quernRow14Registers64(r *host6.Run, t49s []*[16]kernel.Vec2[float64], first16, dimX int, es4 []exchange[float64]) {
-	t49Row := t49s[first16:][:dimX]
-	eRow4 := es4[first16:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t49 := t49Row[threadX]
-		e4 := &eRow4[threadX]
-//line kernels_registers.go:170
-		result0152 := spread(0)
-//line kernels_registers.go:170
-		t49[0].X = e4.shared[e4.get+result0152]
-//line kernels_registers.go:171:40000
-		t332 := e4.threads
-//line kernels_registers.go:170
-		result0153 := spread(t332)
-//line kernels_registers.go:170
-		t49[1].X = e4.shared[e4.get+result0153]
-//line kernels_registers.go:171:40000
-		t333 := e4.threads * 2
-//line kernels_registers.go:170
-		result0154 := spread(t333)
-//line kernels_registers.go:170
-		t49[2].X = e4.shared[e4.get+result0154]
-//line kernels_registers.go:171:40000
-		t334 := e4.threads * 3
-//line kernels_registers.go:170
-		result0155 := spread(t334)
-//line kernels_registers.go:170
-		t49[3].X = e4.shared[e4.get+result0155]
-//line kernels_registers.go:171:40000
-		t335 := e4.threads * 4
-//line kernels_registers.go:170
-		result0156 := spread(t335)
-//line kernels_registers.go:170
-		t49[4].X = e4.shared[e4.get+result0156]
-//line kernels_registers.go:171:40000
-		t336 := e4.threads * 5
-//line kernels_registers.go:170
-		result0157 := spread(t336)
-//line kernels_registers.go:170
-		t49[5].X = e4.shared[e4.get+result0157]
-//line kernels_registers.go:171:40000
-		t337 := e4.threads * 6
-//line kernels_registers.go:170
-		result0158 := spread(t337)
-//line kernels_registers.go:170
-		t49[6].X = e4.shared[e4.get+result0158]
-//line kernels_registers.go:171:40000
-		t338 := e4.threads * 7
-//line kernels_registers.go:170
-		result0159 := spread(t338)
-//line kernels_registers.go:170
-		t49[7].X = e4.shared[e4.get+result0159]
-//line kernels_registers.go:171:40000
-		t339 := e4.threads * 8
-//line kernels_registers.go:170
-		result0160 := spread(t339)
-//line kernels_registers.go:170
-		t49[8].X = e4.shared[e4.get+result0160]
-//line kernels_registers.go:171:40000
-		t340 := e4.threads * 9
-//line kernels_registers.go:170
-		result0161 := spread(t340)
-//line kernels_registers.go:170
-		t49[9].X = e4.shared[e4.get+result0161]
-//line kernels_registers.go:171:40000
-		t341 := e4.threads * 10
-//line kernels_registers.go:170
-		result0162 := spread(t341)
-//line kernels_registers.go:170
-		t49[10].X = e4.shared[e4.get+result0162]
-//line kernels_registers.go:171:40000
-		t343 := e4.threads * 11
-//line kernels_registers.go:170
-		result0163 := spread(t343)
-//line kernels_registers.go:170
-		t49[11].X = e4.shared[e4.get+result0163]
-//line kernels_registers.go:171:40000
-		t344 := e4.threads * 12
-//line kernels_registers.go:170
-		result0164 := spread(t344)
-//line kernels_registers.go:170
-		t49[12].X = e4.shared[e4.get+result0164]
-//line kernels_registers.go:171:40000
-		t345 := e4.threads * 13
-//line kernels_registers.go:170
-		result0165 := spread(t345)
-//line kernels_registers.go:170
-		t49[13].X = e4.shared[e4.get+result0165]
-//line kernels_registers.go:171:40000
-		t346 := e4.threads * 14
-//line kernels_registers.go:170
-		result0166 := spread(t346)
-//line kernels_registers.go:170
-		t49[14].X = e4.shared[e4.get+result0166]
-//line kernels_registers.go:171:40000
-		t347 := e4.threads * 15
-//line kernels_registers.go:170
-		result0167 := spread(t347)
-//line kernels_registers.go:170
-		t49[15].X = e4.shared[e4.get+result0167]
-//line kernels_registers.go:171:40000
-	}
-//line kernels_registers.go:172:40000
-}
-
-//go:noinline
-//line quern_gen.go:11030:1
-func quernRow15Registers64(r *host6.Run, t49s []*[16]kernel.Vec2[float64], first17, dimX int, es4 []exchange[float64]) {
-	t49Row := t49s[first17:][:dimX]
-	eRow4 := es4[first17:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t49 := t49Row[threadX]
-		e4 := &eRow4[threadX]
-//line kernels_registers.go:175:40000
-		result0168 := spread(0)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0168] = t49[0].Y
-//line kernels_registers.go:175:40000
-		result0169 := spread(256)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0169] = t49[1].Y
-//line kernels_registers.go:175:40000
-		result0170 := spread(512)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0170] = t49[2].Y
-//line kernels_registers.go:175:40000
-		result0171 := spread(768)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0171] = t49[3].Y
-//line kernels_registers.go:175:40000
-		result0172 := spread(1024)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0172] = t49[4].Y
-//line kernels_registers.go:175:40000
-		result0173 := spread(1280)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0173] = t49[5].Y
-//line kernels_registers.go:175:40000
-		result0174 := spread(1536)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0174] = t49[6].Y
-//line kernels_registers.go:175:40000
-		result0175 := spread(1792)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0175] = t49[7].Y
-//line kernels_registers.go:175:40000
-		result0176 := spread(2048)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0176] = t49[8].Y
-//line kernels_registers.go:175:40000
-		result0177 := spread(2304)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0177] = t49[9].Y
-//line kernels_registers.go:175:40000
-		result0178 := spread(2560)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0178] = t49[10].Y
-//line kernels_registers.go:175:40000
-		result0179 := spread(2816)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0179] = t49[11].Y
-//line kernels_registers.go:175:40000
-		result0180 := spread(3072)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0180] = t49[12].Y
-//line kernels_registers.go:175:40000
-		result0181 := spread(3328)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0181] = t49[13].Y
-//line kernels_registers.go:175:40000
-		result0182 := spread(3584)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0182] = t49[14].Y
-//line kernels_registers.go:175:40000
-		result0183 := spread(3840)
-//line kernels_registers.go:175:40000
-		e4.shared[e4.put+result0183] = t49[15].Y
-//line kernels_registers.go:176:40000
-	}
-//line kernels_registers.go:177:40000
-}
-
-//go:noinline
-//line quern_gen.go:11108:1
-func quernRow16Registers64(r *host6.Run, t49s []*[16]kernel.Vec2[float64], first18, dimX int, es4 []exchange[float64]) {
-	t49Row := t49s[first18:][:dimX]
-	eRow4 := es4[first18:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t49 := t49Row[threadX]
-		e4 := &eRow4[threadX]
-//line kernels_registers.go:180:40000
-		result0184 := spread(0)
-//line kernels_registers.go:180:40000
-		t49[0].Y = e4.shared[e4.get+result0184]
-//line kernels_registers.go:181:40000
-		t732 := e4.threads
-//line kernels_registers.go:180:40000
-		result0185 := spread(t732)
-//line kernels_registers.go:180:40000
-		t49[1].Y = e4.shared[e4.get+result0185]
-//line kernels_registers.go:181:40000
-		t733 := e4.threads * 2
-//line kernels_registers.go:180:40000
-		result0186 := spread(t733)
-//line kernels_registers.go:180:40000
-		t49[2].Y = e4.shared[e4.get+result0186]
-//line kernels_registers.go:181:40000
-		t734 := e4.threads * 3
-//line kernels_registers.go:180:40000
-		result0187 := spread(t734)
-//line kernels_registers.go:180:40000
-		t49[3].Y = e4.shared[e4.get+result0187]
-//line kernels_registers.go:181:40000
-		t735 := e4.threads * 4
-//line kernels_registers.go:180:40000
-		result0188 := spread(t735)
-//line kernels_registers.go:180:40000
-		t49[4].Y = e4.shared[e4.get+result0188]
-//line kernels_registers.go:181:40000
-		t736 := e4.threads * 5
-//line kernels_registers.go:180:40000
-		result0189 := spread(t736)
-//line kernels_registers.go:180:40000
-		t49[5].Y = e4.shared[e4.get+result0189]
-//line kernels_registers.go:181:40000
-		t737 := e4.threads * 6
-//line kernels_registers.go:180:40000
-		result0190 := spread(t737)
-//line kernels_registers.go:180:40000
-		t49[6].Y = e4.shared[e4.get+result0190]
-//line kernels_registers.go:181:40000
-		t738 := e4.threads * 7
-//line kernels_registers.go:180:40000
-		result0191 := spread(t738)
-//line kernels_registers.go:180:40000
-		t49[7].Y = e4.shared[e4.get+result0191]
-//line kernels_registers.go:181:40000
-		t739 := e4.threads * 8
-//line kernels_registers.go:180:40000
-		result0192 := spread(t739)
-//line kernels_registers.go:180:40000
-		t49[8].Y = e4.shared[e4.get+result0192]
-//line kernels_registers.go:181:40000
-		t740 := e4.threads * 9
-//line kernels_registers.go:180:40000
-		result0193 := spread(t740)
-//line kernels_registers.go:180:40000
-		t49[9].Y = e4.shared[e4.get+result0193]
-//line kernels_registers.go:181:40000
-		t741 := e4.threads * 10
-//line kernels_registers.go:180:40000
-		result0194 := spread(t741)
-//line kernels_registers.go:180:40000
-		t49[10].Y = e4.shared[e4.get+result0194]
-//line kernels_registers.go:181:40000
-		t742 := e4.threads * 11
-//line kernels_registers.go:180:40000
-		result0195 := spread(t742)
-//line kernels_registers.go:180:40000
-		t49[11].Y = e4.shared[e4.get+result0195]
-//line kernels_registers.go:181:40000
-		t743 := e4.threads * 12
-//line kernels_registers.go:180:40000
-		result0196 := spread(t743)
-//line kernels_registers.go:180:40000
-		t49[12].Y = e4.shared[e4.get+result0196]
-//line kernels_registers.go:181:40000
-		t744 := e4.threads * 13
-//line kernels_registers.go:180:40000
-		result0197 := spread(t744)
-//line kernels_registers.go:180:40000
-		t49[13].Y = e4.shared[e4.get+result0197]
-//line kernels_registers.go:181:40000
-		t745 := e4.threads * 14
-//line kernels_registers.go:180:40000
-		result0198 := spread(t745)
-//line kernels_registers.go:180:40000
-		t49[14].Y = e4.shared[e4.get+result0198]
-//line kernels_registers.go:181:40000
-		t746 := e4.threads * 15
-//line kernels_registers.go:180:40000
-		result0199 := spread(t746)
-//line kernels_registers.go:180:40000
-		t49[15].Y = e4.shared[e4.get+result0199]
-//line kernels_registers.go:181:40000
-	}
-//line kernels_registers.go:182:40000
-}
-
-//go:noinline
-//line quern_gen.go:11216:1
-func quernRow17Registers64(r *host6.Run, js []int32, first19, dimX int, rootss []int32, start2 int32) {
-	jRow := js[first19:][:dimX]
-	rootsRow := rootss[first19:][:dimX]
-	for threadX := range dimX {
-		j := jRow[threadX]
-//line kernels_registers.go:91:40000
-		roots := start2 + j
-//line kernels_registers.go:92:40000
-		rootsRow[threadX] = roots
-//line kernels_registers.go:93:40000
-	}
-//line kernels_registers.go:94:40000
-}
-
-//go:noinline
-//line quern_gen.go:11232:1
-func quernRow18Registers64(r *host6.Run, firsts []int, first20, dimX int, writeAts, twists []int, counts []int32, vs [][16]kernel.Vec2[float64], rows, js, rootss []int32, t50 int32, tables []kernel.Vec2[float64], t8, size2, size3, size4, size5, size6, size7, done, start3, start4, start5, start6, start7 int32, p *pass, size8, size9, size10, size11, size12, size13, size14, size15, size16, size17, size18, size19, size20, size21 int, out []kernel.Vec2[float64], t124, t125 float64, t116 int) {
-	firstRow := firsts[first20:][:dimX]
-	writeAtRow := writeAts[first20:][:dimX]
-	twistRow := twists[first20:][:dimX]
-	countRow := counts[first20:][:dimX]
-	vRow := vs[first20:][:dimX]
-	rowRow := rows[first20:][:dimX]
-	jRow := js[first20:][:dimX]
-	rootsRow := rootss[first20:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		first3 := firstRow[threadX]
-		writeAt := writeAtRow[threadX]
-		twist := twistRow[threadX]
-		count := countRow[threadX]
-		v := &vRow[threadX]
-		row := rowRow[threadX]
-		j := jRow[threadX]
-		roots := rootsRow[threadX]
-//line kernels_registers.go:93:40000
-		if t50 == 2 {
-//line kernels_registers.go:96:40000
-			t51 := v[8]
-//line kernels_registers.go:96:40000
-			t52 := tables[roots]
-//line kernels_registers.go:96:40000
-			result0200 := multiply[float64](t51, t52)
-//line kernels_registers.go:97:40000
-			b := [2]kernel.Vec2[float64]{v[0], result0200}
-//line kernels_registers.go:97:40000
-			t54 := &b
-//line kernels_registers.go:97:40000
-			butterfly2[float64](t54)
-//line kernels_registers.go:98:40000
-			_ = v[0]
-//line kernels_registers.go:98:40000
-			_ = v[8]
-//line kernels_registers.go:99:40000
-			t57 := b[0]
-//line kernels_registers.go:100:40000
-			t58 := b[1]
-//line kernels_registers.go:101:40000
-			v[0] = t57
-//line kernels_registers.go:102:40000
-			v[8] = t58
-//line kernels_registers.go:96:40000
-			t512 := v[9]
-//line kernels_registers.go:96:40000
-			t522 := tables[roots+t8]
-//line kernels_registers.go:96:40000
-			result0201 := multiply[float64](t512, t522)
-//line kernels_registers.go:97:40000
-			b2 := [2]kernel.Vec2[float64]{v[1], result0201}
-//line kernels_registers.go:97:40000
-			t542 := &b2
-//line kernels_registers.go:97:40000
-			butterfly2[float64](t542)
-//line kernels_registers.go:98:40000
-			_ = v[1]
-//line kernels_registers.go:98:40000
-			_ = v[9]
-//line kernels_registers.go:99:40000
-			t572 := b2[0]
-//line kernels_registers.go:100:40000
-			t582 := b2[1]
-//line kernels_registers.go:101:40000
-			v[1] = t572
-//line kernels_registers.go:102:40000
-			v[9] = t582
-//line kernels_registers.go:96:40000
-			t513 := v[10]
-//line kernels_registers.go:96:40000
-			t523 := tables[roots+size2]
-//line kernels_registers.go:96:40000
-			result0202 := multiply[float64](t513, t523)
-//line kernels_registers.go:97:40000
-			b3 := [2]kernel.Vec2[float64]{v[2], result0202}
-//line kernels_registers.go:97:40000
-			t543 := &b3
-//line kernels_registers.go:97:40000
-			butterfly2[float64](t543)
-//line kernels_registers.go:98:40000
-			_ = v[2]
-//line kernels_registers.go:98:40000
-			_ = v[10]
-//line kernels_registers.go:99:40000
-			t573 := b3[0]
-//line kernels_registers.go:100:40000
-			t583 := b3[1]
-//line kernels_registers.go:101:40000
-			v[2] = t573
-//line kernels_registers.go:102:40000
-			v[10] = t583
-//line kernels_registers.go:96:40000
-			t514 := v[11]
-//line kernels_registers.go:96:40000
-			t524 := tables[roots+size3]
-//line kernels_registers.go:96:40000
-			result0203 := multiply[float64](t514, t524)
-//line kernels_registers.go:97:40000
-			b4 := [2]kernel.Vec2[float64]{v[3], result0203}
-//line kernels_registers.go:97:40000
-			t544 := &b4
-//line kernels_registers.go:97:40000
-			butterfly2[float64](t544)
-//line kernels_registers.go:98:40000
-			_ = v[3]
-//line kernels_registers.go:98:40000
-			_ = v[11]
-//line kernels_registers.go:99:40000
-			t574 := b4[0]
-//line kernels_registers.go:100:40000
-			t584 := b4[1]
-//line kernels_registers.go:101:40000
-			v[3] = t574
-//line kernels_registers.go:102:40000
-			v[11] = t584
-//line kernels_registers.go:96:40000
-			t515 := v[12]
-//line kernels_registers.go:96:40000
-			t525 := tables[roots+size4]
-//line kernels_registers.go:96:40000
-			result0204 := multiply[float64](t515, t525)
-//line kernels_registers.go:97:40000
-			b5 := [2]kernel.Vec2[float64]{v[4], result0204}
-//line kernels_registers.go:97:40000
-			t545 := &b5
-//line kernels_registers.go:97:40000
-			butterfly2[float64](t545)
-//line kernels_registers.go:98:40000
-			_ = v[4]
-//line kernels_registers.go:98:40000
-			_ = v[12]
-//line kernels_registers.go:99:40000
-			t575 := b5[0]
-//line kernels_registers.go:100:40000
-			t585 := b5[1]
-//line kernels_registers.go:101:40000
-			v[4] = t575
-//line kernels_registers.go:102:40000
-			v[12] = t585
-//line kernels_registers.go:96:40000
-			t516 := v[13]
-//line kernels_registers.go:96:40000
-			t526 := tables[roots+size5]
-//line kernels_registers.go:96:40000
-			result0205 := multiply[float64](t516, t526)
-//line kernels_registers.go:97:40000
-			b6 := [2]kernel.Vec2[float64]{v[5], result0205}
-//line kernels_registers.go:97:40000
-			t546 := &b6
-//line kernels_registers.go:97:40000
-			butterfly2[float64](t546)
-//line kernels_registers.go:98:40000
-			_ = v[5]
-//line kernels_registers.go:98:40000
-			_ = v[13]
-//line kernels_registers.go:99:40000
-			t576 := b6[0]
-//line kernels_registers.go:100:40000
-			t586 := b6[1]
-//line kernels_registers.go:101:40000
-			v[5] = t576
-//line kernels_registers.go:102:40000
-			v[13] = t586
-//line kernels_registers.go:96:40000
-			t517 := v[14]
-//line kernels_registers.go:96:40000
-			t527 := tables[roots+size6]
-//line kernels_registers.go:96:40000
-			result0206 := multiply[float64](t517, t527)
-//line kernels_registers.go:97:40000
-			b7 := [2]kernel.Vec2[float64]{v[6], result0206}
-//line kernels_registers.go:97:40000
-			t547 := &b7
-//line kernels_registers.go:97:40000
-			butterfly2[float64](t547)
-//line kernels_registers.go:98:40000
-			_ = v[6]
-//line kernels_registers.go:98:40000
-			_ = v[14]
-//line kernels_registers.go:99:40000
-			t577 := b7[0]
-//line kernels_registers.go:100:40000
-			t587 := b7[1]
-//line kernels_registers.go:101:40000
-			v[6] = t577
-//line kernels_registers.go:102:40000
-			v[14] = t587
-//line kernels_registers.go:96:40000
-			t518 := v[15]
-//line kernels_registers.go:96:40000
-			t528 := tables[roots+size7]
-//line kernels_registers.go:96:40000
-			result0207 := multiply[float64](t518, t528)
-//line kernels_registers.go:97:40000
-			b8 := [2]kernel.Vec2[float64]{v[7], result0207}
-//line kernels_registers.go:97:40000
-			t548 := &b8
-//line kernels_registers.go:97:40000
-			butterfly2[float64](t548)
-//line kernels_registers.go:98:40000
-			_ = v[7]
-//line kernels_registers.go:98:40000
-			_ = v[15]
-//line kernels_registers.go:99:40000
-			t578 := b8[0]
-//line kernels_registers.go:100:40000
-			t588 := b8[1]
-//line kernels_registers.go:101:40000
-			v[7] = t578
-//line kernels_registers.go:102:40000
-			v[15] = t588
-//line kernels_registers.go:100:40000
-		} else if t50 == 4 {
-//line kernels_registers.go:103:40000
-			at2 := roots
-//line kernels_registers.go:105:40000
-			t59 := v[4]
-//line kernels_registers.go:105:40000
-			t60 := tables[at2]
-//line kernels_registers.go:105:40000
-			result0208 := multiply[float64](t59, t60)
-//line kernels_registers.go:106:40000
-			t62 := v[8]
-//line kernels_registers.go:105:40000
-			t63 := tables[at2+done]
-//line kernels_registers.go:105:40000
-			result0209 := multiply[float64](t62, t63)
-//line kernels_registers.go:106:40000
-			t65 := v[12]
-//line kernels_registers.go:105:40000
-			t66 := tables[at2+start3]
-//line kernels_registers.go:105:40000
-			result0210 := multiply[float64](t65, t66)
-//line kernels_registers.go:104:40000
-			b9 := [4]kernel.Vec2[float64]{v[0], result0208, result0209, result0210}
-//line kernels_registers.go:106:40000
-			t68 := &b9
-//line kernels_registers.go:106:40000
-			butterfly4[float64](t68)
-//line kernels_registers.go:107:40000
-			_ = v[0]
-//line kernels_registers.go:107:40000
-			_ = v[4]
-//line kernels_registers.go:107:40000
-			_ = v[8]
-//line kernels_registers.go:107:40000
-			_ = v[12]
-//line kernels_registers.go:108:40000
-			t7310 := b9[0]
-//line kernels_registers.go:109:40000
-			t747 := b9[1]
-//line kernels_registers.go:110:40000
-			t752 := b9[2]
-//line kernels_registers.go:111:40000
-			t762 := b9[3]
-//line kernels_registers.go:112:40000
-			v[0] = t7310
-//line kernels_registers.go:113:40000
-			v[4] = t747
-//line kernels_registers.go:114:40000
-			v[8] = t752
-//line kernels_registers.go:115:40000
-			v[12] = t762
-//line kernels_registers.go:103:40000
-			at3 := roots + t8
-//line kernels_registers.go:105:40000
-			t592 := v[5]
-//line kernels_registers.go:105:40000
-			t602 := tables[at3]
-//line kernels_registers.go:105:40000
-			result0211 := multiply[float64](t592, t602)
-//line kernels_registers.go:106:40000
-			t622 := v[9]
-//line kernels_registers.go:105:40000
-			t632 := tables[at3+done]
-//line kernels_registers.go:105:40000
-			result0212 := multiply[float64](t622, t632)
-//line kernels_registers.go:106:40000
-			t652 := v[13]
-//line kernels_registers.go:105:40000
-			t662 := tables[at3+start3]
-//line kernels_registers.go:105:40000
-			result0213 := multiply[float64](t652, t662)
-//line kernels_registers.go:104:40000
-			b10 := [4]kernel.Vec2[float64]{v[1], result0211, result0212, result0213}
-//line kernels_registers.go:106:40000
-			t682 := &b10
-//line kernels_registers.go:106:40000
-			butterfly4[float64](t682)
-//line kernels_registers.go:107:40000
-			_ = v[1]
-//line kernels_registers.go:107:40000
-			_ = v[5]
-//line kernels_registers.go:107:40000
-			_ = v[9]
-//line kernels_registers.go:107:40000
-			_ = v[13]
-//line kernels_registers.go:108:40000
-			t7311 := b10[0]
-//line kernels_registers.go:109:40000
-			t748 := b10[1]
-//line kernels_registers.go:110:40000
-			t753 := b10[2]
-//line kernels_registers.go:111:40000
-			t763 := b10[3]
-//line kernels_registers.go:112:40000
-			v[1] = t7311
-//line kernels_registers.go:113:40000
-			v[5] = t748
-//line kernels_registers.go:114:40000
-			v[9] = t753
-//line kernels_registers.go:115:40000
-			v[13] = t763
-//line kernels_registers.go:103:40000
-			at4 := roots + size2
-//line kernels_registers.go:105:40000
-			t593 := v[6]
-//line kernels_registers.go:105:40000
-			t603 := tables[at4]
-//line kernels_registers.go:105:40000
-			result0214 := multiply[float64](t593, t603)
-//line kernels_registers.go:106:40000
-			t623 := v[10]
-//line kernels_registers.go:105:40000
-			t633 := tables[at4+done]
-//line kernels_registers.go:105:40000
-			result0215 := multiply[float64](t623, t633)
-//line kernels_registers.go:106:40000
-			t653 := v[14]
-//line kernels_registers.go:105:40000
-			t663 := tables[at4+start3]
-//line kernels_registers.go:105:40000
-			result0216 := multiply[float64](t653, t663)
-//line kernels_registers.go:104:40000
-			b11 := [4]kernel.Vec2[float64]{v[2], result0214, result0215, result0216}
-//line kernels_registers.go:106:40000
-			t683 := &b11
-//line kernels_registers.go:106:40000
-			butterfly4[float64](t683)
-//line kernels_registers.go:107:40000
-			_ = v[2]
-//line kernels_registers.go:107:40000
-			_ = v[6]
-//line kernels_registers.go:107:40000
-			_ = v[10]
-//line kernels_registers.go:107:40000
-			_ = v[14]
-//line kernels_registers.go:108:40000
-			t7312 := b11[0]
-//line kernels_registers.go:109:40000
-			t749 := b11[1]
-//line kernels_registers.go:110:40000
-			t754 := b11[2]
-//line kernels_registers.go:111:40000
-			t764 := b11[3]
-//line kernels_registers.go:112:40000
-			v[2] = t7312
-//line kernels_registers.go:113:40000
-			v[6] = t749
-//line kernels_registers.go:114:40000
-			v[10] = t754
-//line kernels_registers.go:115:40000
-			v[14] = t764
-//line kernels_registers.go:103:40000
-			at5 := roots + size3
-//line kernels_registers.go:105:40000
-			t594 := v[7]
-//line kernels_registers.go:105:40000
-			t604 := tables[at5]
-//line kernels_registers.go:105:40000
-			result0217 := multiply[float64](t594, t604)
-//line kernels_registers.go:106:40000
-			t624 := v[11]
-//line kernels_registers.go:105:40000
-			t634 := tables[at5+done]
-//line kernels_registers.go:105:40000
-			result0218 := multiply[float64](t624, t634)
-//line kernels_registers.go:106:40000
-			t654 := v[15]
-//line kernels_registers.go:105:40000
-			t664 := tables[at5+start3]
-//line kernels_registers.go:105:40000
-			result0219 := multiply[float64](t654, t664)
-//line kernels_registers.go:104:40000
-			b12 := [4]kernel.Vec2[float64]{v[3], result0217, result0218, result0219}
-//line kernels_registers.go:106:40000
-			t684 := &b12
-//line kernels_registers.go:106:40000
-			butterfly4[float64](t684)
-//line kernels_registers.go:107:40000
-			_ = v[3]
-//line kernels_registers.go:107:40000
-			_ = v[7]
-//line kernels_registers.go:107:40000
-			_ = v[11]
-//line kernels_registers.go:107:40000
-			_ = v[15]
-//line kernels_registers.go:108:40000
-			t7313 := b12[0]
-//line kernels_registers.go:109:40000
-			t7410 := b12[1]
-//line kernels_registers.go:110:40000
-			t755 := b12[2]
-//line kernels_registers.go:111:40000
-			t765 := b12[3]
-//line kernels_registers.go:112:40000
-			v[3] = t7313
-//line kernels_registers.go:113:40000
-			v[7] = t7410
-//line kernels_registers.go:114:40000
-			v[11] = t755
-//line kernels_registers.go:115:40000
-			v[15] = t765
-//line kernels_registers.go:109:40000
-		} else if t50 == 8 {
-//line kernels_registers.go:112:40000
-			at6 := roots
-//line kernels_registers.go:114:40000
-			t772 := v[2]
-//line kernels_registers.go:114:40000
-			t782 := tables[at6]
-//line kernels_registers.go:114:40000
-			result0220 := multiply[float64](t772, t782)
-//line kernels_registers.go:115:40000
-			t80 := v[4]
-//line kernels_registers.go:114:40000
-			t81 := tables[at6+done]
-//line kernels_registers.go:114:40000
-			result0221 := multiply[float64](t80, t81)
-//line kernels_registers.go:115:40000
-			t83 := v[6]
-//line kernels_registers.go:114:40000
-			t84 := tables[at6+start3]
-//line kernels_registers.go:114:40000
-			result0222 := multiply[float64](t83, t84)
-//line kernels_registers.go:115:40000
-			t86 := v[8]
-//line kernels_registers.go:115:40000
-			t87 := tables[at6+start4]
-//line kernels_registers.go:115:40000
-			result0223 := multiply[float64](t86, t87)
-//line kernels_registers.go:116:40000
-			t89 := v[10]
-//line kernels_registers.go:115:40000
-			t90 := tables[at6+start5]
-//line kernels_registers.go:115:40000
-			result0224 := multiply[float64](t89, t90)
-//line kernels_registers.go:116:40000
-			t92 := v[12]
-//line kernels_registers.go:116:40000
-			t93 := tables[at6+start6]
-//line kernels_registers.go:116:40000
-			result0225 := multiply[float64](t92, t93)
-//line kernels_registers.go:117:40000
-			t95 := v[14]
-//line kernels_registers.go:116:40000
-			t96 := tables[at6+start7]
-//line kernels_registers.go:116:40000
-			result0226 := multiply[float64](t95, t96)
-//line kernels_registers.go:113:40000
-			b13 := [8]kernel.Vec2[float64]{v[0], result0220, result0221, result0222, result0223, result0224, result0225, result0226}
-//line kernels_registers.go:117:40000
-			t98 := &b13
-//line kernels_registers.go:117:40000
-			butterfly8[float64](t98)
-//line kernels_registers.go:118:40000
-			_ = v[0]
-//line kernels_registers.go:118:40000
-			_ = v[2]
-//line kernels_registers.go:118:40000
-			_ = v[4]
-//line kernels_registers.go:118:40000
-			_ = v[6]
-//line kernels_registers.go:119:40000
-			t103 := b13[0]
-//line kernels_registers.go:120
-			t104 := b13[1]
-			t105 := b13[2]
-			t106 := b13[3]
-			v[0] = t103
-			v[2] = t104
-			v[4] = t105
-			v[6] = t106
-//line kernels_registers.go:119:40000
-			_ = v[8]
-//line kernels_registers.go:119:40000
-			_ = v[10]
-//line kernels_registers.go:119:40000
-			_ = v[12]
-//line kernels_registers.go:119:40000
-			_ = v[14]
-//line kernels_registers.go:120
-			t111 := b13[4]
-			t112 := b13[5]
-			t113 := b13[6]
-			t114 := b13[7]
-			v[8] = t111
-			v[10] = t112
-			v[12] = t113
-//line kernels_registers.go:127:40000
-			v[14] = t114
-//line kernels_registers.go:112:40000
-			at7 := roots + t8
-//line kernels_registers.go:114:40000
-			t773 := v[3]
-//line kernels_registers.go:114:40000
-			t783 := tables[at7]
-//line kernels_registers.go:114:40000
-			result0227 := multiply[float64](t773, t783)
-//line kernels_registers.go:115:40000
-			t802 := v[5]
-//line kernels_registers.go:114:40000
-			t812 := tables[at7+done]
-//line kernels_registers.go:114:40000
-			result0228 := multiply[float64](t802, t812)
-//line kernels_registers.go:115:40000
-			t832 := v[7]
-//line kernels_registers.go:114:40000
-			t842 := tables[at7+start3]
-//line kernels_registers.go:114:40000
-			result0229 := multiply[float64](t832, t842)
-//line kernels_registers.go:115:40000
-			t862 := v[9]
-//line kernels_registers.go:115:40000
-			t872 := tables[at7+start4]
-//line kernels_registers.go:115:40000
-			result0230 := multiply[float64](t862, t872)
-//line kernels_registers.go:116:40000
-			t892 := v[11]
-//line kernels_registers.go:115:40000
-			t902 := tables[at7+start5]
-//line kernels_registers.go:115:40000
-			result0231 := multiply[float64](t892, t902)
-//line kernels_registers.go:116:40000
-			t922 := v[13]
-//line kernels_registers.go:116:40000
-			t932 := tables[at7+start6]
-//line kernels_registers.go:116:40000
-			result0232 := multiply[float64](t922, t932)
-//line kernels_registers.go:117:40000
-			t952 := v[15]
-//line kernels_registers.go:116:40000
-			t962 := tables[at7+start7]
-//line kernels_registers.go:116:40000
-			result0233 := multiply[float64](t952, t962)
-//line kernels_registers.go:113:40000
-			b14 := [8]kernel.Vec2[float64]{v[1], result0227, result0228, result0229, result0230, result0231, result0232, result0233}
-//line kernels_registers.go:117:40000
-			t982 := &b14
-//line kernels_registers.go:117:40000
-			butterfly8[float64](t982)
-//line kernels_registers.go:118:40000
-			_ = v[1]
-//line kernels_registers.go:118:40000
-			_ = v[3]
-//line kernels_registers.go:118:40000
-			_ = v[5]
-//line kernels_registers.go:118:40000
-			_ = v[7]
-//line kernels_registers.go:119:40000
-			t1032 := b14[0]
-//line kernels_registers.go:120
-			t1042 := b14[1]
-			t1052 := b14[2]
-			t1062 := b14[3]
-			v[1] = t1032
-			v[3] = t1042
-			v[5] = t1052
-			v[7] = t1062
-//line kernels_registers.go:119:40000
-			_ = v[9]
-//line kernels_registers.go:119:40000
-			_ = v[11]
-//line kernels_registers.go:119:40000
-			_ = v[13]
-//line kernels_registers.go:119:40000
-			_ = v[15]
-//line kernels_registers.go:120
-			t1112 := b14[4]
-			t1122 := b14[5]
-			t1132 := b14[6]
-			t1142 := b14[7]
-			v[9] = t1112
-			v[11] = t1122
-			v[13] = t1132
-//line kernels_registers.go:127:40000
-			v[15] = t1142
-//line kernels_registers.go:128:40000
-		}
-//line kernels_registers.go:123
-		if row < count {
-//line kernels_registers.go:126
-			if p.Twist == 1 {
-//line kernels_registers.go:127:40000
-				twist = first3 + int(row)
-//line kernels_registers.go:128:40000
-			}
-//line kernels_registers.go:129:40000
-			t115 := writeAt + int(row)*p.Levels[0].Out + int(j)*p.Out
-//line kernels_registers.go:130:40000
-			at8 := t115
-//line kernels_registers.go:130:40000
-			if p.Twist > 0 {
-//line kernels_registers.go:133:40000
-				t117 := v[0]
-//line kernels_registers.go:134:40000
-				t120 := twist * int(j)
-//line kernels_registers.go:133:40000
-				result0234 := root[float64](*p, tables, t120)
-//line kernels_registers.go:134:40000
-				t122 := result0234
-//line kernels_registers.go:133:40000
-				result0235 := multiply[float64](t117, t122)
-//line kernels_registers.go:134:40000
-				v[0] = result0235
-//line kernels_registers.go:135:40000
-				t1172 := v[1]
-//line kernels_registers.go:136:40000
-				t1202 := twist * (int(j) + int(t8))
-//line kernels_registers.go:133:40000
-				result0236 := root[float64](*p, tables, t1202)
-//line kernels_registers.go:134:40000
-				t1222 := result0236
-//line kernels_registers.go:133:40000
-				result0237 := multiply[float64](t1172, t1222)
-//line kernels_registers.go:134:40000
-				v[1] = result0237
-//line kernels_registers.go:135:40000
-				t1173 := v[2]
-//line kernels_registers.go:136:40000
-				t1203 := twist * (int(j) + size8)
-//line kernels_registers.go:133:40000
-				result0238 := root[float64](*p, tables, t1203)
-//line kernels_registers.go:134:40000
-				t1223 := result0238
-//line kernels_registers.go:133:40000
-				result0239 := multiply[float64](t1173, t1223)
-//line kernels_registers.go:134:40000
-				v[2] = result0239
-//line kernels_registers.go:135:40000
-				t1174 := v[3]
-//line kernels_registers.go:136:40000
-				t1204 := twist * (int(j) + size9)
-//line kernels_registers.go:133:40000
-				result0240 := root[float64](*p, tables, t1204)
-//line kernels_registers.go:134:40000
-				t1224 := result0240
-//line kernels_registers.go:133:40000
-				result0241 := multiply[float64](t1174, t1224)
-//line kernels_registers.go:134:40000
-				v[3] = result0241
-//line kernels_registers.go:135:40000
-				t1175 := v[4]
-//line kernels_registers.go:136:40000
-				t1205 := twist * (int(j) + size10)
-//line kernels_registers.go:133:40000
-				result0242 := root[float64](*p, tables, t1205)
-//line kernels_registers.go:134:40000
-				t1225 := result0242
-//line kernels_registers.go:133:40000
-				result0243 := multiply[float64](t1175, t1225)
-//line kernels_registers.go:134:40000
-				v[4] = result0243
-//line kernels_registers.go:135:40000
-				t1176 := v[5]
-//line kernels_registers.go:136:40000
-				t1206 := twist * (int(j) + size11)
-//line kernels_registers.go:133:40000
-				result0244 := root[float64](*p, tables, t1206)
-//line kernels_registers.go:134:40000
-				t1226 := result0244
-//line kernels_registers.go:133:40000
-				result0245 := multiply[float64](t1176, t1226)
-//line kernels_registers.go:134:40000
-				v[5] = result0245
-//line kernels_registers.go:135:40000
-				t1177 := v[6]
-//line kernels_registers.go:136:40000
-				t1207 := twist * (int(j) + size12)
-//line kernels_registers.go:133:40000
-				result0246 := root[float64](*p, tables, t1207)
-//line kernels_registers.go:134:40000
-				t1227 := result0246
-//line kernels_registers.go:133:40000
-				result0247 := multiply[float64](t1177, t1227)
-//line kernels_registers.go:134:40000
-				v[6] = result0247
-//line kernels_registers.go:135:40000
-				t1178 := v[7]
-//line kernels_registers.go:136:40000
-				t1208 := twist * (int(j) + size13)
-//line kernels_registers.go:133:40000
-				result0248 := root[float64](*p, tables, t1208)
-//line kernels_registers.go:134:40000
-				t1228 := result0248
-//line kernels_registers.go:133:40000
-				result0249 := multiply[float64](t1178, t1228)
-//line kernels_registers.go:134:40000
-				v[7] = result0249
-//line kernels_registers.go:135:40000
-				t1179 := v[8]
-//line kernels_registers.go:136:40000
-				t1209 := twist * (int(j) + size14)
-//line kernels_registers.go:133:40000
-				result0250 := root[float64](*p, tables, t1209)
-//line kernels_registers.go:134:40000
-				t1229 := result0250
-//line kernels_registers.go:133:40000
-				result0251 := multiply[float64](t1179, t1229)
-//line kernels_registers.go:134:40000
-				v[8] = result0251
-//line kernels_registers.go:135:40000
-				t11710 := v[9]
-//line kernels_registers.go:136:40000
-				t12010 := twist * (int(j) + size15)
-//line kernels_registers.go:133:40000
-				result0252 := root[float64](*p, tables, t12010)
-//line kernels_registers.go:134:40000
-				t12210 := result0252
-//line kernels_registers.go:133:40000
-				result0253 := multiply[float64](t11710, t12210)
-//line kernels_registers.go:134:40000
-				v[9] = result0253
-//line kernels_registers.go:135:40000
-				t11711 := v[10]
-//line kernels_registers.go:136:40000
-				t12011 := twist * (int(j) + size16)
-//line kernels_registers.go:133:40000
-				result0254 := root[float64](*p, tables, t12011)
-//line kernels_registers.go:134:40000
-				t12211 := result0254
-//line kernels_registers.go:133:40000
-				result0255 := multiply[float64](t11711, t12211)
-//line kernels_registers.go:134:40000
-				v[10] = result0255
-//line kernels_registers.go:135:40000
-				t11712 := v[11]
-//line kernels_registers.go:136:40000
-				t12012 := twist * (int(j) + size17)
-//line kernels_registers.go:133:40000
-				result0256 := root[float64](*p, tables, t12012)
-//line kernels_registers.go:134:40000
-				t12212 := result0256
-//line kernels_registers.go:133:40000
-				result0257 := multiply[float64](t11712, t12212)
-//line kernels_registers.go:134:40000
-				v[11] = result0257
-//line kernels_registers.go:135:40000
-				t11713 := v[12]
-//line kernels_registers.go:136:40000
-				t12013 := twist * (int(j) + size18)
-//line kernels_registers.go:133:40000
-				result0258 := root[float64](*p, tables, t12013)
-//line kernels_registers.go:134:40000
-				t12213 := result0258
-//line kernels_registers.go:133:40000
-				result0259 := multiply[float64](t11713, t12213)
-//line kernels_registers.go:134:40000
-				v[12] = result0259
-//line kernels_registers.go:135:40000
-				t11714 := v[13]
-//line kernels_registers.go:136:40000
-				t12014 := twist * (int(j) + size19)
-//line kernels_registers.go:133:40000
-				result0260 := root[float64](*p, tables, t12014)
-//line kernels_registers.go:134:40000
-				t12214 := result0260
-//line kernels_registers.go:133:40000
-				result0261 := multiply[float64](t11714, t12214)
-//line kernels_registers.go:134:40000
-				v[13] = result0261
-//line kernels_registers.go:135:40000
-				t11715 := v[14]
-//line kernels_registers.go:136:40000
-				t12015 := twist * (int(j) + size20)
-//line kernels_registers.go:133:40000
-				result0262 := root[float64](*p, tables, t12015)
-//line kernels_registers.go:134:40000
-				t12215 := result0262
-//line kernels_registers.go:133:40000
-				result0263 := multiply[float64](t11715, t12215)
-//line kernels_registers.go:134:40000
-				v[14] = result0263
-//line kernels_registers.go:135:40000
-				t11716 := v[15]
-//line kernels_registers.go:136:40000
-				t12016 := twist * (int(j) + size21)
-//line kernels_registers.go:133:40000
-				result0264 := root[float64](*p, tables, t12016)
-//line kernels_registers.go:134:40000
-				t12216 := result0264
-//line kernels_registers.go:133:40000
-				result0265 := multiply[float64](t11716, t12216)
-//line kernels_registers.go:134:40000
-				v[15] = result0265
-//line kernels_registers.go:135:40000
-			}
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[0].X * t124, Y: v[0].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[1].X * t124, Y: v[1].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[2].X * t124, Y: v[2].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[3].X * t124, Y: v[3].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[4].X * t124, Y: v[4].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[5].X * t124, Y: v[5].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[6].X * t124, Y: v[6].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[7].X * t124, Y: v[7].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[8].X * t124, Y: v[8].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[9].X * t124, Y: v[9].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[10].X * t124, Y: v[10].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[11].X * t124, Y: v[11].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[12].X * t124, Y: v[12].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[13].X * t124, Y: v[13].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[14].X * t124, Y: v[14].Y * t125}
-//line kernels_registers.go:140:40000
-			at8 += t116
-//line kernels_registers.go:139:40000
-			out[at8] = kernel.Vec2[float64]{X: v[15].X * t124, Y: v[15].Y * t125}
-//line kernels_registers.go:140:40000
-		}
-//line kernels_registers.go:141:40000
-	}
-//line kernels_registers.go:142:40000
-}
-
-//line quern_gen.go:12101:1
+//line quern_gen.go:8957:1
 func quernPlainPower_float32(r *host6.Run) {
 	v0, v1, v2 := host6.Value[float32](r, 0), host6.Slice[kernel.Vec2[float32]](r, 1), host6.Slice[float32](r, 2)
 	host6.Plain(r, func(t kernel.Thread) { quern_power_float32(t, v0, v1, v2) })
@@ -12139,18 +8995,13 @@ func quernRow1Power_float32(r *host6.Run, base int, in []kernel.Vec2[float32], o
 //line kernels_spectrum.go:10
 				result0 := row[threadX].Dot(t1)
 				row2[threadX] = scale * result0
-//line kernels_spectrum.go:12:50000
 			}
-//line kernels_spectrum.go:13:50000
 			return
-//line kernels_spectrum.go:14:50000
 		}
-//line kernels_spectrum.go:15:50000
 	}
-//line kernels_spectrum.go:16:50000
 	for threadX := range width {
-//line kernels_spectrum.go:17
 		r.ThreadIdx.X = threadX
+//line kernels_spectrum.go:18:40000
 		i := base + threadX
 //line kernels_spectrum.go:9
 		if i < len(in) && i < len(out) {
@@ -12160,12 +9011,10 @@ func quernRow1Power_float32(r *host6.Run, base int, in []kernel.Vec2[float32], o
 //line kernels_spectrum.go:10
 			out[i] = scale * result0
 		}
-//line kernels_spectrum.go:12:50000
 	}
-//line kernels_spectrum.go:13:50000
 }
 
-//line quern_gen.go:12169:1
+//line quern_gen.go:9018:1
 func quernPlainPower_float64(r *host6.Run) {
 	v0, v1, v2 := host6.Value[float64](r, 0), host6.Slice[kernel.Vec2[float64]](r, 1), host6.Slice[float64](r, 2)
 	host6.Plain(r, func(t kernel.Thread) { quern_power_float64(t, v0, v1, v2) })
@@ -12207,18 +9056,13 @@ func quernRow1Power_float64(r *host6.Run, base int, in []kernel.Vec2[float64], o
 //line kernels_spectrum.go:10
 				result0 := row[threadX].Dot(t1)
 				row2[threadX] = scale * result0
-//line kernels_spectrum.go:12:50000
 			}
-//line kernels_spectrum.go:13:50000
 			return
-//line kernels_spectrum.go:14:50000
 		}
-//line kernels_spectrum.go:15:50000
 	}
-//line kernels_spectrum.go:16:50000
 	for threadX := range width {
-//line kernels_spectrum.go:17
 		r.ThreadIdx.X = threadX
+//line kernels_spectrum.go:18:40000
 		i := base + threadX
 //line kernels_spectrum.go:9
 		if i < len(in) && i < len(out) {
@@ -12228,12 +9072,10 @@ func quernRow1Power_float64(r *host6.Run, base int, in []kernel.Vec2[float64], o
 //line kernels_spectrum.go:10
 			out[i] = scale * result0
 		}
-//line kernels_spectrum.go:12:50000
 	}
-//line kernels_spectrum.go:13:50000
 }
 
-//line quern_gen.go:12237:1
+//line quern_gen.go:9079:1
 func quernPlainPolar_float32(r *host6.Run) {
 	v0, v1, v2 := host6.Slice[kernel.Vec2[float32]](r, 0), host6.Slice[float32](r, 1), host6.Slice[float32](r, 2)
 	host6.Plain(r, func(t kernel.Thread) { quern_polar_float32(t, v0, v1, v2) })
@@ -12271,79 +9113,82 @@ func quernRow1Polar_float32(r *host6.Run, base int, in []kernel.Vec2[float32], m
 			row3 := phase[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:19
+//line kernels_spectrum.go:19:40000
 				v := row[threadX]
+//line kernels_spectrum.go:20:40000
 				_ = row2[threadX]
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 				_ = row3[threadX]
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 				t5 := v.X
-//line kernels_spectrum.go:22:50000
+//line kernels_spectrum.go:22:40000
 				t6 := v.Y
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 				result0 := kernel.Hypot[float32](t5, t6)
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 				t8 := result0
-//line kernels_spectrum.go:22:50000
+//line kernels_spectrum.go:22:40000
 				t9 := v.Y
-//line kernels_spectrum.go:23:50000
+//line kernels_spectrum.go:23:40000
 				t10 := v.X
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 				result02 := kernel.Atan2[float32](t9, t10)
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 				t12 := result02
-//line kernels_spectrum.go:22:50000
+//line kernels_spectrum.go:22:40000
 				row2[threadX] = t8
-//line kernels_spectrum.go:23:50000
+//line kernels_spectrum.go:23:40000
 				row3[threadX] = t12
-//line kernels_spectrum.go:24:50000
+//line kernels_spectrum.go:24:40000
 			}
-//line kernels_spectrum.go:25:50000
+//line kernels_spectrum.go:25:40000
 			return
-//line kernels_spectrum.go:26:50000
+//line kernels_spectrum.go:26:40000
 		}
-//line kernels_spectrum.go:27:50000
+//line kernels_spectrum.go:27:40000
 	}
-//line kernels_spectrum.go:28:50000
+//line kernels_spectrum.go:28:40000
 	for threadX := range width {
-//line kernels_spectrum.go:29:50000
+//line kernels_spectrum.go:29:40000
 		r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:30:50000
+//line kernels_spectrum.go:30:40000
 		i := base + threadX
-//line kernels_spectrum.go:18
+//line kernels_spectrum.go:18:40000
 		if i < len(in) && i < len(magnitude) && i < len(phase) {
+//line kernels_spectrum.go:19:40000
 			v := in[i]
+//line kernels_spectrum.go:20:40000
 			_ = magnitude[i]
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 			_ = phase[i]
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 			t5 := v.X
-//line kernels_spectrum.go:22:50000
+//line kernels_spectrum.go:22:40000
 			t6 := v.Y
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 			result0 := kernel.Hypot[float32](t5, t6)
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 			t8 := result0
-//line kernels_spectrum.go:22:50000
+//line kernels_spectrum.go:22:40000
 			t9 := v.Y
-//line kernels_spectrum.go:23:50000
+//line kernels_spectrum.go:23:40000
 			t10 := v.X
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 			result02 := kernel.Atan2[float32](t9, t10)
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 			t12 := result02
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 			magnitude[i] = t8
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 			phase[i] = t12
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 		}
-//line kernels_spectrum.go:22:50000
+//line kernels_spectrum.go:22:40000
 	}
-//line kernels_spectrum.go:23:50000
+//line kernels_spectrum.go:23:40000
 }
 
-//line quern_gen.go:12347:1
+//line quern_gen.go:9192:1
 func quernPlainPolar_float64(r *host6.Run) {
 	v0, v1, v2 := host6.Slice[kernel.Vec2[float64]](r, 0), host6.Slice[float64](r, 1), host6.Slice[float64](r, 2)
 	host6.Plain(r, func(t kernel.Thread) { quern_polar_float64(t, v0, v1, v2) })
@@ -12381,79 +9226,82 @@ func quernRow1Polar_float64(r *host6.Run, base int, in []kernel.Vec2[float64], m
 			row3 := phase[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:19
+//line kernels_spectrum.go:19:40000
 				v := row[threadX]
+//line kernels_spectrum.go:20:40000
 				_ = row2[threadX]
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 				_ = row3[threadX]
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 				t5 := v.X
-//line kernels_spectrum.go:22:50000
+//line kernels_spectrum.go:22:40000
 				t6 := v.Y
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 				result0 := kernel.Hypot[float64](t5, t6)
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 				t8 := result0
-//line kernels_spectrum.go:22:50000
+//line kernels_spectrum.go:22:40000
 				t9 := v.Y
-//line kernels_spectrum.go:23:50000
+//line kernels_spectrum.go:23:40000
 				t10 := v.X
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 				result02 := kernel.Atan2[float64](t9, t10)
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 				t12 := result02
-//line kernels_spectrum.go:22:50000
+//line kernels_spectrum.go:22:40000
 				row2[threadX] = t8
-//line kernels_spectrum.go:23:50000
+//line kernels_spectrum.go:23:40000
 				row3[threadX] = t12
-//line kernels_spectrum.go:24:50000
+//line kernels_spectrum.go:24:40000
 			}
-//line kernels_spectrum.go:25:50000
+//line kernels_spectrum.go:25:40000
 			return
-//line kernels_spectrum.go:26:50000
+//line kernels_spectrum.go:26:40000
 		}
-//line kernels_spectrum.go:27:50000
+//line kernels_spectrum.go:27:40000
 	}
-//line kernels_spectrum.go:28:50000
+//line kernels_spectrum.go:28:40000
 	for threadX := range width {
-//line kernels_spectrum.go:29:50000
+//line kernels_spectrum.go:29:40000
 		r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:30:50000
+//line kernels_spectrum.go:30:40000
 		i := base + threadX
-//line kernels_spectrum.go:18
+//line kernels_spectrum.go:18:40000
 		if i < len(in) && i < len(magnitude) && i < len(phase) {
+//line kernels_spectrum.go:19:40000
 			v := in[i]
+//line kernels_spectrum.go:20:40000
 			_ = magnitude[i]
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 			_ = phase[i]
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 			t5 := v.X
-//line kernels_spectrum.go:22:50000
+//line kernels_spectrum.go:22:40000
 			t6 := v.Y
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 			result0 := kernel.Hypot[float64](t5, t6)
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 			t8 := result0
-//line kernels_spectrum.go:22:50000
+//line kernels_spectrum.go:22:40000
 			t9 := v.Y
-//line kernels_spectrum.go:23:50000
+//line kernels_spectrum.go:23:40000
 			t10 := v.X
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 			result02 := kernel.Atan2[float64](t9, t10)
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 			t12 := result02
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 			magnitude[i] = t8
-//line kernels_spectrum.go:20
+//line kernels_spectrum.go:20:40000
 			phase[i] = t12
-//line kernels_spectrum.go:21:50000
+//line kernels_spectrum.go:21:40000
 		}
-//line kernels_spectrum.go:22:50000
+//line kernels_spectrum.go:22:40000
 	}
-//line kernels_spectrum.go:23:50000
+//line kernels_spectrum.go:23:40000
 }
 
-//line quern_gen.go:12457:1
+//line quern_gen.go:9305:1
 func quernPlainRotate_uint32(r *host6.Run) {
 	v0, v1, v2, v3 := host6.Value[rotation](r, 0), host6.Value[int](r, 1), host6.Slice[uint32](r, 2), host6.Slice[uint32](r, 3)
 	host6.Plain(r, func(t kernel.Thread) { quern_rotate_uint32(t, v0, v1, v2, v3) })
@@ -12494,168 +9342,168 @@ func quernRow1Rotate_uint32(r *host6.Run, base, total int, out []uint32, n int, 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_spectrum.go:35:50000
+//line kernels_spectrum.go:35:40000
 				rest := i
-//line kernels_spectrum.go:36:50000
+//line kernels_spectrum.go:36:40000
 				from := 0
-//line kernels_spectrum.go:37:50000
+//line kernels_spectrum.go:37:40000
 				size := 1
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 				at := rest%n + r2.By[2]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 				if at >= n {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 					at -= n
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 				}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t2 := from + at*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				t3 := size * n
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t4 := rest / n
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				from = t2
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 				size = t3
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 				rest = t4
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 				at2 := rest%n2 + r2.By[1]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 				if at2 >= n2 {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 					at2 -= n2
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 				}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t22 := from + at2*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				t32 := size * n2
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t42 := rest / n2
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				from = t22
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 				size = t32
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 				rest = t42
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 				at3 := rest%n3 + r2.By[0]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 				if at3 >= n3 {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 					at3 -= n3
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 				}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t23 := from + at3*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				t33 := size * n3
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t43 := rest / n3
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				from = t23
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 				size = t33
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 				rest = t43
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 				row[threadX] = in[from+rest*size]
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 			}
-//line kernels_spectrum.go:47:50000
+//line kernels_spectrum.go:47:40000
 			return
-//line kernels_spectrum.go:48:50000
+//line kernels_spectrum.go:48:40000
 		}
-//line kernels_spectrum.go:49:50000
+//line kernels_spectrum.go:49:40000
 	}
-//line kernels_spectrum.go:50:50000
+//line kernels_spectrum.go:50:40000
 	for threadX := range width {
-//line kernels_spectrum.go:51:50000
+//line kernels_spectrum.go:51:40000
 		r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:52:50000
+//line kernels_spectrum.go:52:40000
 		i := base + threadX
-//line kernels_spectrum.go:32:50000
+//line kernels_spectrum.go:32:40000
 		if i >= total || i >= len(out) {
-//line kernels_spectrum.go:33:50000
+//line kernels_spectrum.go:33:40000
 			continue
-//line kernels_spectrum.go:34:50000
+//line kernels_spectrum.go:34:40000
 		}
-//line kernels_spectrum.go:35:50000
+//line kernels_spectrum.go:35:40000
 		rest := i
-//line kernels_spectrum.go:36:50000
+//line kernels_spectrum.go:36:40000
 		from := 0
-//line kernels_spectrum.go:37:50000
+//line kernels_spectrum.go:37:40000
 		size := 1
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 		at := rest%n + r2.By[2]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 		if at >= n {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 			at -= n
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 		}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t2 := from + at*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		t3 := size * n
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t4 := rest / n
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		from = t2
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 		size = t3
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 		rest = t4
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 		at2 := rest%n2 + r2.By[1]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 		if at2 >= n2 {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 			at2 -= n2
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 		}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t22 := from + at2*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		t32 := size * n2
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t42 := rest / n2
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		from = t22
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 		size = t32
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 		rest = t42
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 		at3 := rest%n3 + r2.By[0]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 		if at3 >= n3 {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 			at3 -= n3
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 		}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t23 := from + at3*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		t33 := size * n3
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t43 := rest / n3
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		from = t23
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 		size = t33
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 		rest = t43
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 		out[i] = in[from+rest*size]
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 	}
-//line kernels_spectrum.go:47:50000
+//line kernels_spectrum.go:47:40000
 }
 
-//line quern_gen.go:12659:1
+//line quern_gen.go:9507:1
 func quernPlainRotate_uint64(r *host6.Run) {
 	v0, v1, v2, v3 := host6.Value[rotation](r, 0), host6.Value[int](r, 1), host6.Slice[uint64](r, 2), host6.Slice[uint64](r, 3)
 	host6.Plain(r, func(t kernel.Thread) { quern_rotate_uint64(t, v0, v1, v2, v3) })
@@ -12696,168 +9544,168 @@ func quernRow1Rotate_uint64(r *host6.Run, base, total int, out []uint64, n int, 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_spectrum.go:35:50000
+//line kernels_spectrum.go:35:40000
 				rest := i
-//line kernels_spectrum.go:36:50000
+//line kernels_spectrum.go:36:40000
 				from := 0
-//line kernels_spectrum.go:37:50000
+//line kernels_spectrum.go:37:40000
 				size := 1
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 				at := rest%n + r2.By[2]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 				if at >= n {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 					at -= n
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 				}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t2 := from + at*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				t3 := size * n
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t4 := rest / n
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				from = t2
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 				size = t3
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 				rest = t4
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 				at2 := rest%n2 + r2.By[1]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 				if at2 >= n2 {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 					at2 -= n2
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 				}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t22 := from + at2*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				t32 := size * n2
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t42 := rest / n2
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				from = t22
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 				size = t32
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 				rest = t42
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 				at3 := rest%n3 + r2.By[0]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 				if at3 >= n3 {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 					at3 -= n3
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 				}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t23 := from + at3*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				t33 := size * n3
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t43 := rest / n3
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				from = t23
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 				size = t33
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 				rest = t43
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 				row[threadX] = in[from+rest*size]
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 			}
-//line kernels_spectrum.go:47:50000
+//line kernels_spectrum.go:47:40000
 			return
-//line kernels_spectrum.go:48:50000
+//line kernels_spectrum.go:48:40000
 		}
-//line kernels_spectrum.go:49:50000
+//line kernels_spectrum.go:49:40000
 	}
-//line kernels_spectrum.go:50:50000
+//line kernels_spectrum.go:50:40000
 	for threadX := range width {
-//line kernels_spectrum.go:51:50000
+//line kernels_spectrum.go:51:40000
 		r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:52:50000
+//line kernels_spectrum.go:52:40000
 		i := base + threadX
-//line kernels_spectrum.go:32:50000
+//line kernels_spectrum.go:32:40000
 		if i >= total || i >= len(out) {
-//line kernels_spectrum.go:33:50000
+//line kernels_spectrum.go:33:40000
 			continue
-//line kernels_spectrum.go:34:50000
+//line kernels_spectrum.go:34:40000
 		}
-//line kernels_spectrum.go:35:50000
+//line kernels_spectrum.go:35:40000
 		rest := i
-//line kernels_spectrum.go:36:50000
+//line kernels_spectrum.go:36:40000
 		from := 0
-//line kernels_spectrum.go:37:50000
+//line kernels_spectrum.go:37:40000
 		size := 1
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 		at := rest%n + r2.By[2]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 		if at >= n {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 			at -= n
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 		}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t2 := from + at*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		t3 := size * n
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t4 := rest / n
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		from = t2
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 		size = t3
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 		rest = t4
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 		at2 := rest%n2 + r2.By[1]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 		if at2 >= n2 {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 			at2 -= n2
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 		}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t22 := from + at2*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		t32 := size * n2
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t42 := rest / n2
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		from = t22
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 		size = t32
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 		rest = t42
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 		at3 := rest%n3 + r2.By[0]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 		if at3 >= n3 {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 			at3 -= n3
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 		}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t23 := from + at3*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		t33 := size * n3
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t43 := rest / n3
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		from = t23
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 		size = t33
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 		rest = t43
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 		out[i] = in[from+rest*size]
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 	}
-//line kernels_spectrum.go:47:50000
+//line kernels_spectrum.go:47:40000
 }
 
-//line quern_gen.go:12861:1
+//line quern_gen.go:9709:1
 func quernPlainRotate_2_uint64(r *host6.Run) {
 	v0, v1, v2, v3 := host6.Value[rotation](r, 0), host6.Value[int](r, 1), host6.Slice[[2]uint64](r, 2), host6.Slice[[2]uint64](r, 3)
 	host6.Plain(r, func(t kernel.Thread) { quern_rotate_2_uint64(t, v0, v1, v2, v3) })
@@ -12898,3815 +9746,163 @@ func quernRow1Rotate_2_uint64(r *host6.Run, base, total int, out [][2]uint64, n 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_spectrum.go:35:50000
+//line kernels_spectrum.go:35:40000
 				rest := i
-//line kernels_spectrum.go:36:50000
+//line kernels_spectrum.go:36:40000
 				from := 0
-//line kernels_spectrum.go:37:50000
+//line kernels_spectrum.go:37:40000
 				size := 1
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 				at := rest%n + r2.By[2]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 				if at >= n {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 					at -= n
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 				}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t2 := from + at*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				t3 := size * n
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t4 := rest / n
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				from = t2
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 				size = t3
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 				rest = t4
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 				at2 := rest%n2 + r2.By[1]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 				if at2 >= n2 {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 					at2 -= n2
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 				}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t22 := from + at2*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				t32 := size * n2
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t42 := rest / n2
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				from = t22
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 				size = t32
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 				rest = t42
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 				at3 := rest%n3 + r2.By[0]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 				if at3 >= n3 {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 					at3 -= n3
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 				}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t23 := from + at3*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				t33 := size * n3
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 				t43 := rest / n3
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 				from = t23
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 				size = t33
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 				rest = t43
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 				row[threadX] = in[from+rest*size]
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 			}
-//line kernels_spectrum.go:47:50000
+//line kernels_spectrum.go:47:40000
 			return
-//line kernels_spectrum.go:48:50000
+//line kernels_spectrum.go:48:40000
 		}
-//line kernels_spectrum.go:49:50000
+//line kernels_spectrum.go:49:40000
 	}
-//line kernels_spectrum.go:50:50000
+//line kernels_spectrum.go:50:40000
 	for threadX := range width {
-//line kernels_spectrum.go:51:50000
+//line kernels_spectrum.go:51:40000
 		r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:52:50000
+//line kernels_spectrum.go:52:40000
 		i := base + threadX
-//line kernels_spectrum.go:32:50000
+//line kernels_spectrum.go:32:40000
 		if i >= total || i >= len(out) {
-//line kernels_spectrum.go:33:50000
+//line kernels_spectrum.go:33:40000
 			continue
-//line kernels_spectrum.go:34:50000
+//line kernels_spectrum.go:34:40000
 		}
-//line kernels_spectrum.go:35:50000
+//line kernels_spectrum.go:35:40000
 		rest := i
-//line kernels_spectrum.go:36:50000
+//line kernels_spectrum.go:36:40000
 		from := 0
-//line kernels_spectrum.go:37:50000
+//line kernels_spectrum.go:37:40000
 		size := 1
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 		at := rest%n + r2.By[2]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 		if at >= n {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 			at -= n
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 		}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t2 := from + at*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		t3 := size * n
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t4 := rest / n
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		from = t2
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 		size = t3
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 		rest = t4
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 		at2 := rest%n2 + r2.By[1]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 		if at2 >= n2 {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 			at2 -= n2
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 		}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t22 := from + at2*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		t32 := size * n2
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t42 := rest / n2
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		from = t22
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 		size = t32
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 		rest = t42
-//line kernels_spectrum.go:39:50000
+//line kernels_spectrum.go:39:40000
 		at3 := rest%n3 + r2.By[0]
-//line kernels_spectrum.go:40:50000
+//line kernels_spectrum.go:40:40000
 		if at3 >= n3 {
-//line kernels_spectrum.go:41:50000
+//line kernels_spectrum.go:41:40000
 			at3 -= n3
-//line kernels_spectrum.go:42:50000
+//line kernels_spectrum.go:42:40000
 		}
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t23 := from + at3*size
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		t33 := size * n3
-//line kernels_spectrum.go:43:50000
+//line kernels_spectrum.go:43:40000
 		t43 := rest / n3
-//line kernels_spectrum.go:44:50000
+//line kernels_spectrum.go:44:40000
 		from = t23
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 		size = t33
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 		rest = t43
-//line kernels_spectrum.go:45:50000
+//line kernels_spectrum.go:45:40000
 		out[i] = in[from+rest*size]
-//line kernels_spectrum.go:46:50000
+//line kernels_spectrum.go:46:40000
 	}
-//line kernels_spectrum.go:47:50000
-}
-
-//line quern_gen.go:13063:1
-func quernPlainTile_float32(r *host6.Run) {
-	v0, v1, v2, v3 := host6.Value[pass](r, 0), host6.Slice[kernel.Vec2[float32]](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3)
-	host6.Plain(r, func(t kernel.Thread) { quern_tile_float32(t, v0, v1, v2, v3) })
-}
-
-func quernHostTile_float32(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tables := host6.Slice[kernel.Vec2[float32]](r, 1)
-	in := host6.Slice[kernel.Vec2[float32]](r, 2)
-	out := host6.Slice[kernel.Vec2[float32]](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	firsts := host6.Scratch[int](r, 0, r.BlockDim.Count())
-	writeAts := host6.Scratch[int](r, 1, r.BlockDim.Count())
-	twists := host6.Scratch[int](r, 2, r.BlockDim.Count())
-	counts := host6.Scratch[int32](r, 3, r.BlockDim.Count())
-	pitchs := host6.Scratch[int32](r, 4, r.BlockDim.Count())
-	t9 := int32(dimY)
-	t10 := p.N
-	t8 := int32(dimX)
-	sign := float32(p.Sign)
-	shared := host6.Dynamic[kernel.Vec2[float32]](r, 0)
-	t17 := int(t8) * p.In
-	var radices uint64
-	var i2 int32
-	froms := host6.Scratch[int32](r, 5, r.BlockDim.Count())
-	tos := host6.Scratch[int32](r, 6, r.BlockDim.Count())
-	dones := host6.Scratch[int32](r, 7, r.BlockDim.Count())
-	t22 := p.Steps
-	var t23 uint64
-	size := p.N / 16
-	size2 := p.N / 2
-	size3 := p.N / 3
-	size4 := p.N / 4
-	size5 := p.N / 5
-	size6 := p.N / 7
-	size7 := p.N / 8
-	size8 := p.N / 11
-	size9 := p.N / 13
-	t66 := float32(p.ScaleX)
-	t67 := float32(p.ScaleY)
-	t69 := int(t8) * p.Out
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*dimY + threadY) * dimX
-				t7 := int32(threadY)
-				start := t7 * t8
-				quernRow1Tile_float32(r, firsts, first, dimX, writeAts, twists, counts, pitchs, &p, blockX, t9, t10, t7, start, t8, in, sign, shared, t17)
-			}
-		}
-//line kernels_tile.go:44:60000
-		radices = p.Radices
-//line kernels_tile.go:45:60000
-		i2 = 0
-//line kernels_tile.go:46:60000
-		for threadZ := range dimZ {
-//line kernels_tile.go:47:60000
-			for threadY := range dimY {
-//line kernels_tile.go:48:60000
-				first4 := (threadZ*dimY + threadY) * dimX
-//line kernels_tile.go:49:60000
-				t7 := int32(threadY)
-//line kernels_tile.go:50:60000
-				quernRow2Tile_float32(r, pitchs, first4, dimX, froms, tos, dones, t7, t9)
-//line kernels_tile.go:51:60000
-			}
-//line kernels_tile.go:52:60000
-		}
-//line kernels_tile.go:53:60000
-		for ; i2 < t22; i2++ {
-//line kernels_tile.go:54:60000
-			if r.Halted() {
-//line kernels_tile.go:45:60000
-				r.Halt()
-//line kernels_tile.go:46:60000
-			}
-//line kernels_tile.go:47:60000
-			t23 = radices & 15
-//line kernels_tile.go:85:60000
-			radices >>= 4
-//line kernels_tile.go:86:60000
-			for threadZ := range dimZ {
-//line kernels_tile.go:87:60000
-				for threadY := range dimY {
-//line kernels_tile.go:88:60000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_tile.go:89:60000
-					first5 := (threadZ*dimY + threadY) * dimX
-//line kernels_tile.go:90:60000
-					quernRow3Tile_float32(r, froms, first5, dimX, tos, dones, t8, &p, t23, size, shared, tables, size2, size3, size4, size5, size6, size7, size8, size9)
-//line kernels_tile.go:91:60000
-				}
-//line kernels_tile.go:92:60000
-			}
-//line kernels_tile.go:93:60000
-		}
-//line kernels_tile.go:94:60000
-		for threadZ := range dimZ {
-//line kernels_tile.go:95:60000
-			for threadY := range dimY {
-//line kernels_tile.go:96:60000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_tile.go:97:60000
-				first6 := (threadZ*dimY + threadY) * dimX
-//line kernels_tile.go:98:60000
-				t7 := int32(threadY)
-//line kernels_tile.go:99:60000
-				start2 := t7 * t8
-//line kernels_tile.go:100:60000
-				quernRow4Tile_float32(r, firsts, first6, dimX, writeAts, twists, counts, pitchs, froms, t7, &p, start2, t9, t8, shared, tables, out, t66, t67, t69)
-//line kernels_tile.go:101:60000
-			}
-//line kernels_tile.go:102:60000
-		}
-//line kernels_tile.go:103:60000
-	}
-//line kernels_tile.go:104:60000
-}
-
-//go:noinline
-//line quern_gen.go:13188:1
-func quernRow1Tile_float32(r *host6.Run, firsts []int, first, dimX int, writeAts, twists []int, counts, pitchs []int32, p *pass, blockX int, t9, t10, t7, start, t8 int32, in []kernel.Vec2[float32], sign float32, shared []kernel.Vec2[float32], t17 int) {
-	firstRow := firsts[first:][:dimX]
-	writeAtRow := writeAts[first:][:dimX]
-	twistRow := twists[first:][:dimX]
-	countRow := counts[first:][:dimX]
-	pitchRow := pitchs[first:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t6 := int32(threadX)
-		number := start + t6
-//line kernels_tile.go:17:60000
-		first2, in2, out2, second := place(*p, blockX)
-//line kernels_tile.go:18:60000
-		first3 := first2
-//line kernels_tile.go:19:60000
-		readAt := in2
-//line kernels_tile.go:20:60000
-		writeAt := out2
-//line kernels_tile.go:21:60000
-		twist := second
-//line kernels_tile.go:20:60000
-		count := min(int32(p.Levels[0].Count-first3), t9)
-//line kernels_tile.go:21:60000
-		result0 := pitch(t10)
-//line kernels_tile.go:22:60000
-		pitch2 := result0
-//line kernels_tile.go:25:60000
-		row := t7
-//line kernels_tile.go:26:60000
-		column := t6
-//line kernels_tile.go:26:60000
-		if p.ReadColumns {
-//line kernels_tile.go:27:60000
-			t14 := number % t9
-//line kernels_tile.go:27:60000
-			t15 := number / t9
-//line kernels_tile.go:28:60000
-			row = t14
-//line kernels_tile.go:29:60000
-			column = t15
-//line kernels_tile.go:30:60000
-		}
-//line kernels_tile.go:30:60000
-		t16 := readAt + int(row)*p.Levels[0].In + int(column)*p.In
-//line kernels_tile.go:31:60000
-		at := t16
-//line kernels_tile.go:31:60000
-		for i := column; i < p.N; i += t8 {
-//line kernels_tile.go:32:60000
-			if r.Halted() {
-//line kernels_tile.go:31:60000
-				r.Halt()
-//line kernels_tile.go:32:60000
-			}
-//line kernels_tile.go:32:60000
-			v := kernel.Vec2[float32]{}
-//line kernels_tile.go:33:60000
-			if row < count {
-//line kernels_tile.go:34:60000
-				v = in[at]
-//line kernels_tile.go:35:60000
-				v.Y *= sign
-//line kernels_tile.go:36:60000
-			}
-//line kernels_tile.go:37:60000
-			t18 := i
-//line kernels_tile.go:37:60000
-			result02 := padded(t18)
-//line kernels_tile.go:37:60000
-			shared[row*pitch2+result02] = v
-//line kernels_tile.go:38:60000
-			at += t17
-//line kernels_tile.go:39:60000
-		}
-//line kernels_tile.go:40:60000
-		firstRow[threadX] = first3
-//line kernels_tile.go:41:60000
-		writeAtRow[threadX] = writeAt
-//line kernels_tile.go:42:60000
-		twistRow[threadX] = twist
-//line kernels_tile.go:43:60000
-		countRow[threadX] = count
-//line kernels_tile.go:44:60000
-		pitchRow[threadX] = pitch2
-//line kernels_tile.go:45:60000
-	}
-//line kernels_tile.go:46:60000
-}
-
-//go:noinline
-//line quern_gen.go:13279:1
-func quernRow2Tile_float32(r *host6.Run, pitchs []int32, first4, dimX int, froms, tos, dones []int32, t7, t9 int32) {
-	pitchRow := pitchs[first4:][:dimX]
-	fromRow := froms[first4:][:dimX]
-	toRow := tos[first4:][:dimX]
-	doneRow := dones[first4:][:dimX]
-	for threadX := range dimX {
-		pitch2 := pitchRow[threadX]
-//line kernels_tile.go:42:60000
-		t20 := t7 * pitch2
-//line kernels_tile.go:43:60000
-		t21 := (t9 + t7) * pitch2
-//line kernels_tile.go:44:60000
-		from := t20
-//line kernels_tile.go:45:60000
-		to := t21
-//line kernels_tile.go:43:60000
-		var done int32 = 1
-//line kernels_tile.go:44:60000
-		fromRow[threadX] = from
-//line kernels_tile.go:45:60000
-		toRow[threadX] = to
-//line kernels_tile.go:46:60000
-		doneRow[threadX] = done
-//line kernels_tile.go:47:60000
-	}
-//line kernels_tile.go:48:60000
-}
-
-//go:noinline
-//line quern_gen.go:13309:1
-func quernRow3Tile_float32(r *host6.Run, froms []int32, first5, dimX int, tos, dones []int32, t8 int32, p *pass, t23 uint64, size int32, shared, tables []kernel.Vec2[float32], size2, size3, size4, size5, size6, size7, size8, size9 int32) {
-	fromRow := froms[first5:][:dimX]
-	toRow := tos[first5:][:dimX]
-	doneRow := dones[first5:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		from := fromRow[threadX]
-		to := toRow[threadX]
-		done := doneRow[threadX]
-		t6 := int32(threadX)
-//line kernels_tile.go:46:60000
-		s := step[float32]{width: t8, done: done, inverse: 1 / float32(done), roots: p.Roots + done - 1, from: from, to: to}
-//line kernels_tile.go:48:60000
-		if t23 == 0 {
-//line kernels_tile.go:49:60000
-			s.stages = size
-//line kernels_tile.go:50:60000
-			t25 := s
-//line kernels_tile.go:310:60000
-			for j := t6; j < t25.stages; j += t25.width {
-//line kernels_tile.go:311:60000
-				if r.Halted() {
-//line kernels_tile.go:310:60000
-					r.Halt()
-//line kernels_tile.go:311:60000
-				}
-//line kernels_tile.go:311:60000
-				t1 := j
-//line kernels_tile.go:311:60000
-				result03 := quernFunc1Tile_float32(t25, t1)
-//line kernels_tile.go:312:60000
-				k := result03
-//line kernels_tile.go:312:60000
-				v2 := [16]kernel.Vec2[float32]{}
-//line kernels_tile.go:313
-				t3 := j
-//line kernels_tile.go:313
-				result04 := padded(t3)
-//line kernels_tile.go:313
-				v2[0] = shared[t25.from+result04]
-//line kernels_tile.go:316
-				t5 := j + t25.stages
-//line kernels_tile.go:316
-				result05 := padded(t5)
-//line kernels_tile.go:316
-				t72 := shared[t25.from+result05]
-//line kernels_tile.go:316
-				t82 := tables[t25.roots+k]
-//line kernels_tile.go:316
-				result06 := multiply[float32](t72, t82)
-//line kernels_tile.go:317:60000
-				v2[1] = result06
-//line kernels_tile.go:318:60000
-				t52 := j + t25.stages*2
-//line kernels_tile.go:316
-				result07 := padded(t52)
-//line kernels_tile.go:316
-				t73 := shared[t25.from+result07]
-//line kernels_tile.go:316
-				t83 := tables[t25.roots+t25.done+k]
-//line kernels_tile.go:316
-				result08 := multiply[float32](t73, t83)
-//line kernels_tile.go:317:60000
-				v2[2] = result08
-//line kernels_tile.go:318:60000
-				t53 := j + t25.stages*3
-//line kernels_tile.go:316
-				result09 := padded(t53)
-//line kernels_tile.go:316
-				t74 := shared[t25.from+result09]
-//line kernels_tile.go:316
-				t84 := tables[t25.roots+t25.done*2+k]
-//line kernels_tile.go:316
-				result010 := multiply[float32](t74, t84)
-//line kernels_tile.go:317:60000
-				v2[3] = result010
-//line kernels_tile.go:318:60000
-				t54 := j + t25.stages*4
-//line kernels_tile.go:316
-				result011 := padded(t54)
-//line kernels_tile.go:316
-				t75 := shared[t25.from+result011]
-//line kernels_tile.go:316
-				t85 := tables[t25.roots+t25.done*3+k]
-//line kernels_tile.go:316
-				result012 := multiply[float32](t75, t85)
-//line kernels_tile.go:317:60000
-				v2[4] = result012
-//line kernels_tile.go:318:60000
-				t55 := j + t25.stages*5
-//line kernels_tile.go:316
-				result013 := padded(t55)
-//line kernels_tile.go:316
-				t76 := shared[t25.from+result013]
-//line kernels_tile.go:316
-				t86 := tables[t25.roots+t25.done*4+k]
-//line kernels_tile.go:316
-				result014 := multiply[float32](t76, t86)
-//line kernels_tile.go:317:60000
-				v2[5] = result014
-//line kernels_tile.go:318:60000
-				t56 := j + t25.stages*6
-//line kernels_tile.go:316
-				result015 := padded(t56)
-//line kernels_tile.go:316
-				t77 := shared[t25.from+result015]
-//line kernels_tile.go:316
-				t87 := tables[t25.roots+t25.done*5+k]
-//line kernels_tile.go:316
-				result016 := multiply[float32](t77, t87)
-//line kernels_tile.go:317:60000
-				v2[6] = result016
-//line kernels_tile.go:318:60000
-				t57 := j + t25.stages*7
-//line kernels_tile.go:316
-				result017 := padded(t57)
-//line kernels_tile.go:316
-				t78 := shared[t25.from+result017]
-//line kernels_tile.go:316
-				t88 := tables[t25.roots+t25.done*6+k]
-//line kernels_tile.go:316
-				result018 := multiply[float32](t78, t88)
-//line kernels_tile.go:317:60000
-				v2[7] = result018
-//line kernels_tile.go:318:60000
-				t58 := j + t25.stages*8
-//line kernels_tile.go:316
-				result019 := padded(t58)
-//line kernels_tile.go:316
-				t79 := shared[t25.from+result019]
-//line kernels_tile.go:316
-				t89 := tables[t25.roots+t25.done*7+k]
-//line kernels_tile.go:316
-				result020 := multiply[float32](t79, t89)
-//line kernels_tile.go:317:60000
-				v2[8] = result020
-//line kernels_tile.go:318:60000
-				t59 := j + t25.stages*9
-//line kernels_tile.go:316
-				result021 := padded(t59)
-//line kernels_tile.go:316
-				t710 := shared[t25.from+result021]
-//line kernels_tile.go:316
-				t810 := tables[t25.roots+t25.done*8+k]
-//line kernels_tile.go:316
-				result022 := multiply[float32](t710, t810)
-//line kernels_tile.go:317:60000
-				v2[9] = result022
-//line kernels_tile.go:318:60000
-				t510 := j + t25.stages*10
-//line kernels_tile.go:316
-				result023 := padded(t510)
-//line kernels_tile.go:316
-				t711 := shared[t25.from+result023]
-//line kernels_tile.go:316
-				t811 := tables[t25.roots+t25.done*9+k]
-//line kernels_tile.go:316
-				result024 := multiply[float32](t711, t811)
-//line kernels_tile.go:317:60000
-				v2[10] = result024
-//line kernels_tile.go:318:60000
-				t511 := j + t25.stages*11
-//line kernels_tile.go:316
-				result025 := padded(t511)
-//line kernels_tile.go:316
-				t712 := shared[t25.from+result025]
-//line kernels_tile.go:316
-				t812 := tables[t25.roots+t25.done*10+k]
-//line kernels_tile.go:316
-				result026 := multiply[float32](t712, t812)
-//line kernels_tile.go:317:60000
-				v2[11] = result026
-//line kernels_tile.go:318:60000
-				t512 := j + t25.stages*12
-//line kernels_tile.go:316
-				result027 := padded(t512)
-//line kernels_tile.go:316
-				t713 := shared[t25.from+result027]
-//line kernels_tile.go:316
-				t813 := tables[t25.roots+t25.done*11+k]
-//line kernels_tile.go:316
-				result028 := multiply[float32](t713, t813)
-//line kernels_tile.go:317:60000
-				v2[12] = result028
-//line kernels_tile.go:318:60000
-				t513 := j + t25.stages*13
-//line kernels_tile.go:316
-				result029 := padded(t513)
-//line kernels_tile.go:316
-				t714 := shared[t25.from+result029]
-//line kernels_tile.go:316
-				t814 := tables[t25.roots+t25.done*12+k]
-//line kernels_tile.go:316
-				result030 := multiply[float32](t714, t814)
-//line kernels_tile.go:317:60000
-				v2[13] = result030
-//line kernels_tile.go:318:60000
-				t514 := j + t25.stages*14
-//line kernels_tile.go:316
-				result031 := padded(t514)
-//line kernels_tile.go:316
-				t715 := shared[t25.from+result031]
-//line kernels_tile.go:316
-				t815 := tables[t25.roots+t25.done*13+k]
-//line kernels_tile.go:316
-				result032 := multiply[float32](t715, t815)
-//line kernels_tile.go:317:60000
-				v2[14] = result032
-//line kernels_tile.go:318:60000
-				t515 := j + t25.stages*15
-//line kernels_tile.go:316
-				result033 := padded(t515)
-//line kernels_tile.go:316
-				t716 := shared[t25.from+result033]
-//line kernels_tile.go:316
-				t816 := tables[t25.roots+t25.done*14+k]
-//line kernels_tile.go:316
-				result034 := multiply[float32](t716, t816)
-//line kernels_tile.go:317:60000
-				v2[15] = result034
-//line kernels_tile.go:318:60000
-				t102 := &v2
-//line kernels_tile.go:318:60000
-				butterfly16[float32](t102)
-//line kernels_tile.go:319:60000
-				to2 := (j-k)*16 + k
-//line kernels_tile.go:322:60000
-				t11 := to2
-//line kernels_tile.go:322:60000
-				result035 := padded(t11)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result035] = v2[0]
-//line kernels_tile.go:323:60000
-				t112 := to2 + t25.done
-//line kernels_tile.go:322:60000
-				result036 := padded(t112)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result036] = v2[1]
-//line kernels_tile.go:323:60000
-				t113 := to2 + t25.done*2
-//line kernels_tile.go:322:60000
-				result037 := padded(t113)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result037] = v2[2]
-//line kernels_tile.go:323:60000
-				t114 := to2 + t25.done*3
-//line kernels_tile.go:322:60000
-				result038 := padded(t114)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result038] = v2[3]
-//line kernels_tile.go:323:60000
-				t115 := to2 + t25.done*4
-//line kernels_tile.go:322:60000
-				result039 := padded(t115)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result039] = v2[4]
-//line kernels_tile.go:323:60000
-				t116 := to2 + t25.done*5
-//line kernels_tile.go:322:60000
-				result040 := padded(t116)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result040] = v2[5]
-//line kernels_tile.go:323:60000
-				t117 := to2 + t25.done*6
-//line kernels_tile.go:322:60000
-				result041 := padded(t117)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result041] = v2[6]
-//line kernels_tile.go:323:60000
-				t118 := to2 + t25.done*7
-//line kernels_tile.go:322:60000
-				result042 := padded(t118)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result042] = v2[7]
-//line kernels_tile.go:323:60000
-				t119 := to2 + t25.done*8
-//line kernels_tile.go:322:60000
-				result043 := padded(t119)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result043] = v2[8]
-//line kernels_tile.go:323:60000
-				t1110 := to2 + t25.done*9
-//line kernels_tile.go:322:60000
-				result044 := padded(t1110)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result044] = v2[9]
-//line kernels_tile.go:323:60000
-				t1111 := to2 + t25.done*10
-//line kernels_tile.go:322:60000
-				result045 := padded(t1111)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result045] = v2[10]
-//line kernels_tile.go:323:60000
-				t1112 := to2 + t25.done*11
-//line kernels_tile.go:322:60000
-				result046 := padded(t1112)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result046] = v2[11]
-//line kernels_tile.go:323:60000
-				t1113 := to2 + t25.done*12
-//line kernels_tile.go:322:60000
-				result047 := padded(t1113)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result047] = v2[12]
-//line kernels_tile.go:323:60000
-				t1114 := to2 + t25.done*13
-//line kernels_tile.go:322:60000
-				result048 := padded(t1114)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result048] = v2[13]
-//line kernels_tile.go:323:60000
-				t1115 := to2 + t25.done*14
-//line kernels_tile.go:322:60000
-				result049 := padded(t1115)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result049] = v2[14]
-//line kernels_tile.go:323:60000
-				t1116 := to2 + t25.done*15
-//line kernels_tile.go:322:60000
-				result050 := padded(t1116)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result050] = v2[15]
-//line kernels_tile.go:323:60000
-			}
-//line kernels_tile.go:51:60000
-			done *= 16
-//line kernels_tile.go:52:60000
-		} else if t23 == 2 {
-//line kernels_tile.go:53:60000
-			s.stages = size2
-//line kernels_tile.go:54:60000
-			t29 := s
-//line kernels_tile.go:166:60000
-			for j2 := t6; j2 < t29.stages; j2 += t29.width {
-//line kernels_tile.go:167:60000
-				if r.Halted() {
-//line kernels_tile.go:166:60000
-					r.Halt()
-//line kernels_tile.go:167:60000
-				}
-//line kernels_tile.go:167:60000
-				t12 := j2
-//line kernels_tile.go:167:60000
-				result051 := quernFunc1Tile_float32(t29, t12)
-//line kernels_tile.go:168:60000
-				k2 := result051
-//line kernels_tile.go:168:60000
-				v3 := [2]kernel.Vec2[float32]{}
-//line kernels_tile.go:169
-				t32 := j2
-//line kernels_tile.go:169
-				result052 := padded(t32)
-//line kernels_tile.go:169
-				v3[0] = shared[t29.from+result052]
-//line kernels_tile.go:172:60000
-				t516 := j2 + t29.stages
-//line kernels_tile.go:172:60000
-				result053 := padded(t516)
-//line kernels_tile.go:172:60000
-				t717 := shared[t29.from+result053]
-//line kernels_tile.go:172:60000
-				t817 := tables[t29.roots+k2]
-//line kernels_tile.go:172:60000
-				result054 := multiply[float32](t717, t817)
-//line kernels_tile.go:173:60000
-				v3[1] = result054
-//line kernels_tile.go:174:60000
-				t103 := &v3
-//line kernels_tile.go:174:60000
-				butterfly2[float32](t103)
-//line kernels_tile.go:175:60000
-				to3 := (j2-k2)*2 + k2
-//line kernels_tile.go:178:60000
-				t1117 := to3
-//line kernels_tile.go:178:60000
-				result055 := padded(t1117)
-//line kernels_tile.go:178:60000
-				shared[t29.to+result055] = v3[0]
-//line kernels_tile.go:179:60000
-				t1118 := to3 + t29.done
-//line kernels_tile.go:178:60000
-				result056 := padded(t1118)
-//line kernels_tile.go:178:60000
-				shared[t29.to+result056] = v3[1]
-//line kernels_tile.go:179:60000
-			}
-//line kernels_tile.go:55:60000
-			done *= 2
-//line kernels_tile.go:56:60000
-		} else if t23 == 3 {
-//line kernels_tile.go:57:60000
-			s.stages = size3
-//line kernels_tile.go:58:60000
-			t33 := s
-//line kernels_tile.go:184:60000
-			for j3 := t6; j3 < t33.stages; j3 += t33.width {
-//line kernels_tile.go:185:60000
-				if r.Halted() {
-//line kernels_tile.go:184:60000
-					r.Halt()
-//line kernels_tile.go:185:60000
-				}
-//line kernels_tile.go:185:60000
-				t13 := j3
-//line kernels_tile.go:185:60000
-				result057 := quernFunc1Tile_float32(t33, t13)
-//line kernels_tile.go:186:60000
-				k3 := result057
-//line kernels_tile.go:186:60000
-				v4 := [3]kernel.Vec2[float32]{}
-//line kernels_tile.go:187:60000
-				t34 := j3
-//line kernels_tile.go:187:60000
-				result058 := padded(t34)
-//line kernels_tile.go:187:60000
-				v4[0] = shared[t33.from+result058]
-//line kernels_tile.go:190
-				t517 := j3 + t33.stages
-//line kernels_tile.go:190
-				result059 := padded(t517)
-//line kernels_tile.go:190
-				t718 := shared[t33.from+result059]
-//line kernels_tile.go:190
-				t818 := tables[t33.roots+k3]
-//line kernels_tile.go:190
-				result060 := multiply[float32](t718, t818)
-				v4[1] = result060
-				t518 := j3 + t33.stages*2
-//line kernels_tile.go:190
-				result061 := padded(t518)
-//line kernels_tile.go:190
-				t719 := shared[t33.from+result061]
-//line kernels_tile.go:190
-				t819 := tables[t33.roots+t33.done+k3]
-//line kernels_tile.go:190
-				result062 := multiply[float32](t719, t819)
-				v4[2] = result062
-				t104 := &v4
-//line kernels_tile.go:192
-				butterfly3[float32](t104)
-				to4 := (j3-k3)*3 + k3
-//line kernels_tile.go:196
-				t1119 := to4
-//line kernels_tile.go:196
-				result063 := padded(t1119)
-//line kernels_tile.go:196
-				shared[t33.to+result063] = v4[0]
-				t1120 := to4 + t33.done
-//line kernels_tile.go:196
-				result064 := padded(t1120)
-//line kernels_tile.go:196
-				shared[t33.to+result064] = v4[1]
-				t1121 := to4 + t33.done*2
-//line kernels_tile.go:196
-				result065 := padded(t1121)
-//line kernels_tile.go:196
-				shared[t33.to+result065] = v4[2]
-			}
-//line kernels_tile.go:59:60000
-			done *= 3
-//line kernels_tile.go:60:60000
-		} else if t23 == 4 {
-//line kernels_tile.go:61:60000
-			s.stages = size4
-//line kernels_tile.go:62:60000
-			t37 := s
-//line kernels_tile.go:202
-			for j4 := t6; j4 < t37.stages; j4 += t37.width {
-				if r.Halted() {
-//line kernels_tile.go:202
-					r.Halt()
-				}
-//line kernels_tile.go:203
-				t19 := j4
-//line kernels_tile.go:203
-				result066 := quernFunc1Tile_float32(t37, t19)
-				k4 := result066
-//line kernels_tile.go:204
-				v5 := [4]kernel.Vec2[float32]{}
-				t35 := j4
-//line kernels_tile.go:205
-				result067 := padded(t35)
-//line kernels_tile.go:205
-				v5[0] = shared[t37.from+result067]
-//line kernels_tile.go:208
-				t519 := j4 + t37.stages
-//line kernels_tile.go:208
-				result068 := padded(t519)
-//line kernels_tile.go:208
-				t720 := shared[t37.from+result068]
-//line kernels_tile.go:208
-				t820 := tables[t37.roots+k4]
-//line kernels_tile.go:208
-				result069 := multiply[float32](t720, t820)
-				v5[1] = result069
-				t520 := j4 + t37.stages*2
-//line kernels_tile.go:208
-				result070 := padded(t520)
-//line kernels_tile.go:208
-				t721 := shared[t37.from+result070]
-//line kernels_tile.go:208
-				t821 := tables[t37.roots+t37.done+k4]
-//line kernels_tile.go:208
-				result071 := multiply[float32](t721, t821)
-				v5[2] = result071
-				t521 := j4 + t37.stages*3
-//line kernels_tile.go:208
-				result072 := padded(t521)
-//line kernels_tile.go:208
-				t722 := shared[t37.from+result072]
-//line kernels_tile.go:208
-				t822 := tables[t37.roots+t37.done*2+k4]
-//line kernels_tile.go:208
-				result073 := multiply[float32](t722, t822)
-				v5[3] = result073
-				t105 := &v5
-//line kernels_tile.go:210
-				butterfly4[float32](t105)
-				to5 := (j4-k4)*4 + k4
-//line kernels_tile.go:214:60000
-				t1122 := to5
-//line kernels_tile.go:214:60000
-				result074 := padded(t1122)
-//line kernels_tile.go:214:60000
-				shared[t37.to+result074] = v5[0]
-//line kernels_tile.go:215:60000
-				t1123 := to5 + t37.done
-//line kernels_tile.go:214:60000
-				result075 := padded(t1123)
-//line kernels_tile.go:214:60000
-				shared[t37.to+result075] = v5[1]
-//line kernels_tile.go:215:60000
-				t1124 := to5 + t37.done*2
-//line kernels_tile.go:214:60000
-				result076 := padded(t1124)
-//line kernels_tile.go:214:60000
-				shared[t37.to+result076] = v5[2]
-//line kernels_tile.go:215:60000
-				t1125 := to5 + t37.done*3
-//line kernels_tile.go:214:60000
-				result077 := padded(t1125)
-//line kernels_tile.go:214:60000
-				shared[t37.to+result077] = v5[3]
-//line kernels_tile.go:215:60000
-			}
-//line kernels_tile.go:63:60000
-			done *= 4
-//line kernels_tile.go:64:60000
-		} else if t23 == 5 {
-//line kernels_tile.go:65:60000
-			s.stages = size5
-//line kernels_tile.go:66:60000
-			t41 := s
-//line kernels_tile.go:220:60000
-			for j5 := t6; j5 < t41.stages; j5 += t41.width {
-//line kernels_tile.go:221:60000
-				if r.Halted() {
-//line kernels_tile.go:220:60000
-					r.Halt()
-//line kernels_tile.go:221:60000
-				}
-//line kernels_tile.go:221:60000
-				t110 := j5
-//line kernels_tile.go:221:60000
-				result078 := quernFunc1Tile_float32(t41, t110)
-//line kernels_tile.go:222:60000
-				k5 := result078
-//line kernels_tile.go:222:60000
-				v6 := [5]kernel.Vec2[float32]{}
-//line kernels_tile.go:223:60000
-				t36 := j5
-//line kernels_tile.go:223:60000
-				result079 := padded(t36)
-//line kernels_tile.go:223:60000
-				v6[0] = shared[t41.from+result079]
-//line kernels_tile.go:226:60000
-				t522 := j5 + t41.stages
-//line kernels_tile.go:226:60000
-				result080 := padded(t522)
-//line kernels_tile.go:226:60000
-				t723 := shared[t41.from+result080]
-//line kernels_tile.go:226:60000
-				t823 := tables[t41.roots+k5]
-//line kernels_tile.go:226:60000
-				result081 := multiply[float32](t723, t823)
-//line kernels_tile.go:227:60000
-				v6[1] = result081
-//line kernels_tile.go:228:60000
-				t523 := j5 + t41.stages*2
-//line kernels_tile.go:226:60000
-				result082 := padded(t523)
-//line kernels_tile.go:226:60000
-				t724 := shared[t41.from+result082]
-//line kernels_tile.go:226:60000
-				t824 := tables[t41.roots+t41.done+k5]
-//line kernels_tile.go:226:60000
-				result083 := multiply[float32](t724, t824)
-//line kernels_tile.go:227:60000
-				v6[2] = result083
-//line kernels_tile.go:228:60000
-				t524 := j5 + t41.stages*3
-//line kernels_tile.go:226:60000
-				result084 := padded(t524)
-//line kernels_tile.go:226:60000
-				t725 := shared[t41.from+result084]
-//line kernels_tile.go:226:60000
-				t825 := tables[t41.roots+t41.done*2+k5]
-//line kernels_tile.go:226:60000
-				result085 := multiply[float32](t725, t825)
-//line kernels_tile.go:227:60000
-				v6[3] = result085
-//line kernels_tile.go:228:60000
-				t525 := j5 + t41.stages*4
-//line kernels_tile.go:226:60000
-				result086 := padded(t525)
-//line kernels_tile.go:226:60000
-				t726 := shared[t41.from+result086]
-//line kernels_tile.go:226:60000
-				t826 := tables[t41.roots+t41.done*3+k5]
-//line kernels_tile.go:226:60000
-				result087 := multiply[float32](t726, t826)
-//line kernels_tile.go:227:60000
-				v6[4] = result087
-//line kernels_tile.go:228:60000
-				t106 := &v6
-//line kernels_tile.go:228:60000
-				butterfly5[float32](t106)
-//line kernels_tile.go:229:60000
-				to6 := (j5-k5)*5 + k5
-//line kernels_tile.go:232:60000
-				t1126 := to6
-//line kernels_tile.go:232:60000
-				result088 := padded(t1126)
-//line kernels_tile.go:232:60000
-				shared[t41.to+result088] = v6[0]
-//line kernels_tile.go:233:60000
-				t1127 := to6 + t41.done
-//line kernels_tile.go:232:60000
-				result089 := padded(t1127)
-//line kernels_tile.go:232:60000
-				shared[t41.to+result089] = v6[1]
-//line kernels_tile.go:233:60000
-				t1128 := to6 + t41.done*2
-//line kernels_tile.go:232:60000
-				result090 := padded(t1128)
-//line kernels_tile.go:232:60000
-				shared[t41.to+result090] = v6[2]
-//line kernels_tile.go:233:60000
-				t1129 := to6 + t41.done*3
-//line kernels_tile.go:232:60000
-				result091 := padded(t1129)
-//line kernels_tile.go:232:60000
-				shared[t41.to+result091] = v6[3]
-//line kernels_tile.go:233:60000
-				t1130 := to6 + t41.done*4
-//line kernels_tile.go:232:60000
-				result092 := padded(t1130)
-//line kernels_tile.go:232:60000
-				shared[t41.to+result092] = v6[4]
-//line kernels_tile.go:233:60000
-			}
-//line kernels_tile.go:67:60000
-			done *= 5
-//line kernels_tile.go:68:60000
-		} else if t23 == 7 {
-//line kernels_tile.go:69:60000
-			s.stages = size6
-//line kernels_tile.go:70:60000
-			t45 := s
-//line kernels_tile.go:238:60000
-			for j6 := t6; j6 < t45.stages; j6 += t45.width {
-//line kernels_tile.go:239:60000
-				if r.Halted() {
-//line kernels_tile.go:238:60000
-					r.Halt()
-//line kernels_tile.go:239:60000
-				}
-//line kernels_tile.go:239:60000
-				t111 := j6
-//line kernels_tile.go:239:60000
-				result093 := quernFunc1Tile_float32(t45, t111)
-//line kernels_tile.go:240:60000
-				k6 := result093
-//line kernels_tile.go:240:60000
-				v7 := [7]kernel.Vec2[float32]{}
-//line kernels_tile.go:241:60000
-				t38 := j6
-//line kernels_tile.go:241:60000
-				result094 := padded(t38)
-//line kernels_tile.go:241:60000
-				v7[0] = shared[t45.from+result094]
-//line kernels_tile.go:244:60000
-				t526 := j6 + t45.stages
-//line kernels_tile.go:244:60000
-				result095 := padded(t526)
-//line kernels_tile.go:244:60000
-				t727 := shared[t45.from+result095]
-//line kernels_tile.go:244:60000
-				t827 := tables[t45.roots+k6]
-//line kernels_tile.go:244:60000
-				result096 := multiply[float32](t727, t827)
-//line kernels_tile.go:245:60000
-				v7[1] = result096
-//line kernels_tile.go:246
-				t527 := j6 + t45.stages*2
-//line kernels_tile.go:244:60000
-				result097 := padded(t527)
-//line kernels_tile.go:244:60000
-				t728 := shared[t45.from+result097]
-//line kernels_tile.go:244:60000
-				t828 := tables[t45.roots+t45.done+k6]
-//line kernels_tile.go:244:60000
-				result098 := multiply[float32](t728, t828)
-//line kernels_tile.go:245:60000
-				v7[2] = result098
-//line kernels_tile.go:246
-				t528 := j6 + t45.stages*3
-//line kernels_tile.go:244:60000
-				result099 := padded(t528)
-//line kernels_tile.go:244:60000
-				t729 := shared[t45.from+result099]
-//line kernels_tile.go:244:60000
-				t829 := tables[t45.roots+t45.done*2+k6]
-//line kernels_tile.go:244:60000
-				result0100 := multiply[float32](t729, t829)
-//line kernels_tile.go:245:60000
-				v7[3] = result0100
-//line kernels_tile.go:246
-				t529 := j6 + t45.stages*4
-//line kernels_tile.go:244:60000
-				result0101 := padded(t529)
-//line kernels_tile.go:244:60000
-				t730 := shared[t45.from+result0101]
-//line kernels_tile.go:244:60000
-				t830 := tables[t45.roots+t45.done*3+k6]
-//line kernels_tile.go:244:60000
-				result0102 := multiply[float32](t730, t830)
-//line kernels_tile.go:245:60000
-				v7[4] = result0102
-//line kernels_tile.go:246
-				t530 := j6 + t45.stages*5
-//line kernels_tile.go:244:60000
-				result0103 := padded(t530)
-//line kernels_tile.go:244:60000
-				t731 := shared[t45.from+result0103]
-//line kernels_tile.go:244:60000
-				t831 := tables[t45.roots+t45.done*4+k6]
-//line kernels_tile.go:244:60000
-				result0104 := multiply[float32](t731, t831)
-//line kernels_tile.go:245:60000
-				v7[5] = result0104
-//line kernels_tile.go:246
-				t531 := j6 + t45.stages*6
-//line kernels_tile.go:244:60000
-				result0105 := padded(t531)
-//line kernels_tile.go:244:60000
-				t732 := shared[t45.from+result0105]
-//line kernels_tile.go:244:60000
-				t832 := tables[t45.roots+t45.done*5+k6]
-//line kernels_tile.go:244:60000
-				result0106 := multiply[float32](t732, t832)
-//line kernels_tile.go:245:60000
-				v7[6] = result0106
-//line kernels_tile.go:246
-				t107 := &v7
-//line kernels_tile.go:246
-				butterfly7[float32](t107)
-				to7 := (j6-k6)*7 + k6
-//line kernels_tile.go:250:60000
-				t1131 := to7
-//line kernels_tile.go:250:60000
-				result0107 := padded(t1131)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0107] = v7[0]
-//line kernels_tile.go:251:60000
-				t1132 := to7 + t45.done
-//line kernels_tile.go:250:60000
-				result0108 := padded(t1132)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0108] = v7[1]
-//line kernels_tile.go:251:60000
-				t1133 := to7 + t45.done*2
-//line kernels_tile.go:250:60000
-				result0109 := padded(t1133)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0109] = v7[2]
-//line kernels_tile.go:251:60000
-				t1134 := to7 + t45.done*3
-//line kernels_tile.go:250:60000
-				result0110 := padded(t1134)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0110] = v7[3]
-//line kernels_tile.go:251:60000
-				t1135 := to7 + t45.done*4
-//line kernels_tile.go:250:60000
-				result0111 := padded(t1135)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0111] = v7[4]
-//line kernels_tile.go:251:60000
-				t1136 := to7 + t45.done*5
-//line kernels_tile.go:250:60000
-				result0112 := padded(t1136)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0112] = v7[5]
-//line kernels_tile.go:251:60000
-				t1137 := to7 + t45.done*6
-//line kernels_tile.go:250:60000
-				result0113 := padded(t1137)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0113] = v7[6]
-//line kernels_tile.go:251:60000
-			}
-//line kernels_tile.go:71:60000
-			done *= 7
-//line kernels_tile.go:72:60000
-		} else if t23 == 8 {
-//line kernels_tile.go:73:60000
-			s.stages = size7
-//line kernels_tile.go:74:60000
-			t49 := s
-//line kernels_tile.go:256:60000
-			for j7 := t6; j7 < t49.stages; j7 += t49.width {
-//line kernels_tile.go:257:60000
-				if r.Halted() {
-//line kernels_tile.go:256:60000
-					r.Halt()
-//line kernels_tile.go:257:60000
-				}
-//line kernels_tile.go:257:60000
-				t120 := j7
-//line kernels_tile.go:257:60000
-				result0114 := quernFunc1Tile_float32(t49, t120)
-//line kernels_tile.go:258:60000
-				k7 := result0114
-//line kernels_tile.go:258:60000
-				v8 := [8]kernel.Vec2[float32]{}
-//line kernels_tile.go:259
-				t39 := j7
-//line kernels_tile.go:259
-				result0115 := padded(t39)
-//line kernels_tile.go:259
-				v8[0] = shared[t49.from+result0115]
-//line kernels_tile.go:262:60000
-				t532 := j7 + t49.stages
-//line kernels_tile.go:262:60000
-				result0116 := padded(t532)
-//line kernels_tile.go:262:60000
-				t733 := shared[t49.from+result0116]
-//line kernels_tile.go:262:60000
-				t833 := tables[t49.roots+k7]
-//line kernels_tile.go:262:60000
-				result0117 := multiply[float32](t733, t833)
-//line kernels_tile.go:263:60000
-				v8[1] = result0117
-//line kernels_tile.go:264:60000
-				t533 := j7 + t49.stages*2
-//line kernels_tile.go:262:60000
-				result0118 := padded(t533)
-//line kernels_tile.go:262:60000
-				t734 := shared[t49.from+result0118]
-//line kernels_tile.go:262:60000
-				t834 := tables[t49.roots+t49.done+k7]
-//line kernels_tile.go:262:60000
-				result0119 := multiply[float32](t734, t834)
-//line kernels_tile.go:263:60000
-				v8[2] = result0119
-//line kernels_tile.go:264:60000
-				t534 := j7 + t49.stages*3
-//line kernels_tile.go:262:60000
-				result0120 := padded(t534)
-//line kernels_tile.go:262:60000
-				t735 := shared[t49.from+result0120]
-//line kernels_tile.go:262:60000
-				t835 := tables[t49.roots+t49.done*2+k7]
-//line kernels_tile.go:262:60000
-				result0121 := multiply[float32](t735, t835)
-//line kernels_tile.go:263:60000
-				v8[3] = result0121
-//line kernels_tile.go:264:60000
-				t535 := j7 + t49.stages*4
-//line kernels_tile.go:262:60000
-				result0122 := padded(t535)
-//line kernels_tile.go:262:60000
-				t736 := shared[t49.from+result0122]
-//line kernels_tile.go:262:60000
-				t836 := tables[t49.roots+t49.done*3+k7]
-//line kernels_tile.go:262:60000
-				result0123 := multiply[float32](t736, t836)
-//line kernels_tile.go:263:60000
-				v8[4] = result0123
-//line kernels_tile.go:264:60000
-				t536 := j7 + t49.stages*5
-//line kernels_tile.go:262:60000
-				result0124 := padded(t536)
-//line kernels_tile.go:262:60000
-				t737 := shared[t49.from+result0124]
-//line kernels_tile.go:262:60000
-				t837 := tables[t49.roots+t49.done*4+k7]
-//line kernels_tile.go:262:60000
-				result0125 := multiply[float32](t737, t837)
-//line kernels_tile.go:263:60000
-				v8[5] = result0125
-//line kernels_tile.go:264:60000
-				t537 := j7 + t49.stages*6
-//line kernels_tile.go:262:60000
-				result0126 := padded(t537)
-//line kernels_tile.go:262:60000
-				t738 := shared[t49.from+result0126]
-//line kernels_tile.go:262:60000
-				t838 := tables[t49.roots+t49.done*5+k7]
-//line kernels_tile.go:262:60000
-				result0127 := multiply[float32](t738, t838)
-//line kernels_tile.go:263:60000
-				v8[6] = result0127
-//line kernels_tile.go:264:60000
-				t538 := j7 + t49.stages*7
-//line kernels_tile.go:262:60000
-				result0128 := padded(t538)
-//line kernels_tile.go:262:60000
-				t739 := shared[t49.from+result0128]
-//line kernels_tile.go:262:60000
-				t839 := tables[t49.roots+t49.done*6+k7]
-//line kernels_tile.go:262:60000
-				result0129 := multiply[float32](t739, t839)
-//line kernels_tile.go:263:60000
-				v8[7] = result0129
-//line kernels_tile.go:264:60000
-				t108 := &v8
-//line kernels_tile.go:264:60000
-				butterfly8[float32](t108)
-//line kernels_tile.go:265:60000
-				to8 := (j7-k7)*8 + k7
-//line kernels_tile.go:268
-				t1138 := to8
-//line kernels_tile.go:268
-				result0130 := padded(t1138)
-//line kernels_tile.go:268
-				shared[t49.to+result0130] = v8[0]
-				t1139 := to8 + t49.done
-//line kernels_tile.go:268
-				result0131 := padded(t1139)
-//line kernels_tile.go:268
-				shared[t49.to+result0131] = v8[1]
-				t1140 := to8 + t49.done*2
-//line kernels_tile.go:268
-				result0132 := padded(t1140)
-//line kernels_tile.go:268
-				shared[t49.to+result0132] = v8[2]
-				t1141 := to8 + t49.done*3
-//line kernels_tile.go:268
-				result0133 := padded(t1141)
-//line kernels_tile.go:268
-				shared[t49.to+result0133] = v8[3]
-				t1142 := to8 + t49.done*4
-//line kernels_tile.go:268
-				result0134 := padded(t1142)
-//line kernels_tile.go:268
-				shared[t49.to+result0134] = v8[4]
-				t1143 := to8 + t49.done*5
-//line kernels_tile.go:268
-				result0135 := padded(t1143)
-//line kernels_tile.go:268
-				shared[t49.to+result0135] = v8[5]
-				t1144 := to8 + t49.done*6
-//line kernels_tile.go:268
-				result0136 := padded(t1144)
-//line kernels_tile.go:268
-				shared[t49.to+result0136] = v8[6]
-				t1145 := to8 + t49.done*7
-//line kernels_tile.go:268
-				result0137 := padded(t1145)
-//line kernels_tile.go:268
-				shared[t49.to+result0137] = v8[7]
-			}
-//line kernels_tile.go:75:60000
-			done *= 8
-//line kernels_tile.go:76:60000
-		} else if t23 == 11 {
-//line kernels_tile.go:77:60000
-			s.stages = size8
-//line kernels_tile.go:78:60000
-			t539 := s
-//line kernels_tile.go:274:60000
-			for j8 := t6; j8 < t539.stages; j8 += t539.width {
-//line kernels_tile.go:275:60000
-				if r.Halted() {
-//line kernels_tile.go:274:60000
-					r.Halt()
-//line kernels_tile.go:275:60000
-				}
-//line kernels_tile.go:275:60000
-				t121 := j8
-//line kernels_tile.go:275:60000
-				result0138 := quernFunc1Tile_float32(t539, t121)
-//line kernels_tile.go:276:60000
-				k8 := result0138
-//line kernels_tile.go:276:60000
-				v9 := [11]kernel.Vec2[float32]{}
-//line kernels_tile.go:277:60000
-				t310 := j8
-//line kernels_tile.go:277:60000
-				result0139 := padded(t310)
-//line kernels_tile.go:277:60000
-				v9[0] = shared[t539.from+result0139]
-//line kernels_tile.go:280:60000
-				t540 := j8 + t539.stages
-//line kernels_tile.go:280:60000
-				result0140 := padded(t540)
-//line kernels_tile.go:280:60000
-				t740 := shared[t539.from+result0140]
-//line kernels_tile.go:280:60000
-				t840 := tables[t539.roots+k8]
-//line kernels_tile.go:280:60000
-				result0141 := multiply[float32](t740, t840)
-//line kernels_tile.go:281:60000
-				v9[1] = result0141
-//line kernels_tile.go:282
-				t541 := j8 + t539.stages*2
-//line kernels_tile.go:280:60000
-				result0142 := padded(t541)
-//line kernels_tile.go:280:60000
-				t741 := shared[t539.from+result0142]
-//line kernels_tile.go:280:60000
-				t841 := tables[t539.roots+t539.done+k8]
-//line kernels_tile.go:280:60000
-				result0143 := multiply[float32](t741, t841)
-//line kernels_tile.go:281:60000
-				v9[2] = result0143
-//line kernels_tile.go:282
-				t542 := j8 + t539.stages*3
-//line kernels_tile.go:280:60000
-				result0144 := padded(t542)
-//line kernels_tile.go:280:60000
-				t742 := shared[t539.from+result0144]
-//line kernels_tile.go:280:60000
-				t842 := tables[t539.roots+t539.done*2+k8]
-//line kernels_tile.go:280:60000
-				result0145 := multiply[float32](t742, t842)
-//line kernels_tile.go:281:60000
-				v9[3] = result0145
-//line kernels_tile.go:282
-				t543 := j8 + t539.stages*4
-//line kernels_tile.go:280:60000
-				result0146 := padded(t543)
-//line kernels_tile.go:280:60000
-				t743 := shared[t539.from+result0146]
-//line kernels_tile.go:280:60000
-				t843 := tables[t539.roots+t539.done*3+k8]
-//line kernels_tile.go:280:60000
-				result0147 := multiply[float32](t743, t843)
-//line kernels_tile.go:281:60000
-				v9[4] = result0147
-//line kernels_tile.go:282
-				t544 := j8 + t539.stages*5
-//line kernels_tile.go:280:60000
-				result0148 := padded(t544)
-//line kernels_tile.go:280:60000
-				t744 := shared[t539.from+result0148]
-//line kernels_tile.go:280:60000
-				t844 := tables[t539.roots+t539.done*4+k8]
-//line kernels_tile.go:280:60000
-				result0149 := multiply[float32](t744, t844)
-//line kernels_tile.go:281:60000
-				v9[5] = result0149
-//line kernels_tile.go:282
-				t545 := j8 + t539.stages*6
-//line kernels_tile.go:280:60000
-				result0150 := padded(t545)
-//line kernels_tile.go:280:60000
-				t745 := shared[t539.from+result0150]
-//line kernels_tile.go:280:60000
-				t845 := tables[t539.roots+t539.done*5+k8]
-//line kernels_tile.go:280:60000
-				result0151 := multiply[float32](t745, t845)
-//line kernels_tile.go:281:60000
-				v9[6] = result0151
-//line kernels_tile.go:282
-				t546 := j8 + t539.stages*7
-//line kernels_tile.go:280:60000
-				result0152 := padded(t546)
-//line kernels_tile.go:280:60000
-				t746 := shared[t539.from+result0152]
-//line kernels_tile.go:280:60000
-				t846 := tables[t539.roots+t539.done*6+k8]
-//line kernels_tile.go:280:60000
-				result0153 := multiply[float32](t746, t846)
-//line kernels_tile.go:281:60000
-				v9[7] = result0153
-//line kernels_tile.go:282
-				t547 := j8 + t539.stages*8
-//line kernels_tile.go:280:60000
-				result0154 := padded(t547)
-//line kernels_tile.go:280:60000
-				t747 := shared[t539.from+result0154]
-//line kernels_tile.go:280:60000
-				t847 := tables[t539.roots+t539.done*7+k8]
-//line kernels_tile.go:280:60000
-				result0155 := multiply[float32](t747, t847)
-//line kernels_tile.go:281:60000
-				v9[8] = result0155
-//line kernels_tile.go:282
-				t548 := j8 + t539.stages*9
-//line kernels_tile.go:280:60000
-				result0156 := padded(t548)
-//line kernels_tile.go:280:60000
-				t748 := shared[t539.from+result0156]
-//line kernels_tile.go:280:60000
-				t848 := tables[t539.roots+t539.done*8+k8]
-//line kernels_tile.go:280:60000
-				result0157 := multiply[float32](t748, t848)
-//line kernels_tile.go:281:60000
-				v9[9] = result0157
-//line kernels_tile.go:282
-				t549 := j8 + t539.stages*10
-//line kernels_tile.go:280:60000
-				result0158 := padded(t549)
-//line kernels_tile.go:280:60000
-				t749 := shared[t539.from+result0158]
-//line kernels_tile.go:280:60000
-				t849 := tables[t539.roots+t539.done*9+k8]
-//line kernels_tile.go:280:60000
-				result0159 := multiply[float32](t749, t849)
-//line kernels_tile.go:281:60000
-				v9[10] = result0159
-//line kernels_tile.go:282
-				t109 := &v9
-//line kernels_tile.go:282
-				butterfly11[float32](t109)
-//line kernels_tile.go:283:60000
-				to9 := (j8-k8)*11 + k8
-//line kernels_tile.go:286:60000
-				t1146 := to9
-//line kernels_tile.go:286:60000
-				result0160 := padded(t1146)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0160] = v9[0]
-//line kernels_tile.go:287:60000
-				t1147 := to9 + t539.done
-//line kernels_tile.go:286:60000
-				result0161 := padded(t1147)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0161] = v9[1]
-//line kernels_tile.go:287:60000
-				t1148 := to9 + t539.done*2
-//line kernels_tile.go:286:60000
-				result0162 := padded(t1148)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0162] = v9[2]
-//line kernels_tile.go:287:60000
-				t1149 := to9 + t539.done*3
-//line kernels_tile.go:286:60000
-				result0163 := padded(t1149)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0163] = v9[3]
-//line kernels_tile.go:287:60000
-				t1150 := to9 + t539.done*4
-//line kernels_tile.go:286:60000
-				result0164 := padded(t1150)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0164] = v9[4]
-//line kernels_tile.go:287:60000
-				t1151 := to9 + t539.done*5
-//line kernels_tile.go:286:60000
-				result0165 := padded(t1151)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0165] = v9[5]
-//line kernels_tile.go:287:60000
-				t1152 := to9 + t539.done*6
-//line kernels_tile.go:286:60000
-				result0166 := padded(t1152)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0166] = v9[6]
-//line kernels_tile.go:287:60000
-				t1153 := to9 + t539.done*7
-//line kernels_tile.go:286:60000
-				result0167 := padded(t1153)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0167] = v9[7]
-//line kernels_tile.go:287:60000
-				t1154 := to9 + t539.done*8
-//line kernels_tile.go:286:60000
-				result0168 := padded(t1154)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0168] = v9[8]
-//line kernels_tile.go:287:60000
-				t1155 := to9 + t539.done*9
-//line kernels_tile.go:286:60000
-				result0169 := padded(t1155)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0169] = v9[9]
-//line kernels_tile.go:287:60000
-				t1156 := to9 + t539.done*10
-//line kernels_tile.go:286:60000
-				result0170 := padded(t1156)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0170] = v9[10]
-//line kernels_tile.go:287:60000
-			}
-//line kernels_tile.go:79:60000
-			done *= 11
-//line kernels_tile.go:80:60000
-		} else if t23 == 13 {
-//line kernels_tile.go:81:60000
-			s.stages = size9
-//line kernels_tile.go:82:60000
-			t572 := s
-//line kernels_tile.go:292
-			for j9 := t6; j9 < t572.stages; j9 += t572.width {
-				if r.Halted() {
-//line kernels_tile.go:292
-					r.Halt()
-				}
-//line kernels_tile.go:293
-				t122 := j9
-//line kernels_tile.go:293
-				result0171 := quernFunc1Tile_float32(t572, t122)
-//line kernels_tile.go:294:60000
-				k9 := result0171
-//line kernels_tile.go:294:60000
-				v10 := [13]kernel.Vec2[float32]{}
-//line kernels_tile.go:295:60000
-				t311 := j9
-//line kernels_tile.go:295:60000
-				result0172 := padded(t311)
-//line kernels_tile.go:295:60000
-				v10[0] = shared[t572.from+result0172]
-//line kernels_tile.go:298:60000
-				t550 := j9 + t572.stages
-//line kernels_tile.go:298:60000
-				result0173 := padded(t550)
-//line kernels_tile.go:298:60000
-				t750 := shared[t572.from+result0173]
-//line kernels_tile.go:298:60000
-				t850 := tables[t572.roots+k9]
-//line kernels_tile.go:298:60000
-				result0174 := multiply[float32](t750, t850)
-//line kernels_tile.go:299:60000
-				v10[1] = result0174
-//line kernels_tile.go:300:60000
-				t551 := j9 + t572.stages*2
-//line kernels_tile.go:298:60000
-				result0175 := padded(t551)
-//line kernels_tile.go:298:60000
-				t751 := shared[t572.from+result0175]
-//line kernels_tile.go:298:60000
-				t851 := tables[t572.roots+t572.done+k9]
-//line kernels_tile.go:298:60000
-				result0176 := multiply[float32](t751, t851)
-//line kernels_tile.go:299:60000
-				v10[2] = result0176
-//line kernels_tile.go:300:60000
-				t552 := j9 + t572.stages*3
-//line kernels_tile.go:298:60000
-				result0177 := padded(t552)
-//line kernels_tile.go:298:60000
-				t752 := shared[t572.from+result0177]
-//line kernels_tile.go:298:60000
-				t852 := tables[t572.roots+t572.done*2+k9]
-//line kernels_tile.go:298:60000
-				result0178 := multiply[float32](t752, t852)
-//line kernels_tile.go:299:60000
-				v10[3] = result0178
-//line kernels_tile.go:300:60000
-				t553 := j9 + t572.stages*4
-//line kernels_tile.go:298:60000
-				result0179 := padded(t553)
-//line kernels_tile.go:298:60000
-				t753 := shared[t572.from+result0179]
-//line kernels_tile.go:298:60000
-				t853 := tables[t572.roots+t572.done*3+k9]
-//line kernels_tile.go:298:60000
-				result0180 := multiply[float32](t753, t853)
-//line kernels_tile.go:299:60000
-				v10[4] = result0180
-//line kernels_tile.go:300:60000
-				t554 := j9 + t572.stages*5
-//line kernels_tile.go:298:60000
-				result0181 := padded(t554)
-//line kernels_tile.go:298:60000
-				t754 := shared[t572.from+result0181]
-//line kernels_tile.go:298:60000
-				t854 := tables[t572.roots+t572.done*4+k9]
-//line kernels_tile.go:298:60000
-				result0182 := multiply[float32](t754, t854)
-//line kernels_tile.go:299:60000
-				v10[5] = result0182
-//line kernels_tile.go:300:60000
-				t555 := j9 + t572.stages*6
-//line kernels_tile.go:298:60000
-				result0183 := padded(t555)
-//line kernels_tile.go:298:60000
-				t755 := shared[t572.from+result0183]
-//line kernels_tile.go:298:60000
-				t855 := tables[t572.roots+t572.done*5+k9]
-//line kernels_tile.go:298:60000
-				result0184 := multiply[float32](t755, t855)
-//line kernels_tile.go:299:60000
-				v10[6] = result0184
-//line kernels_tile.go:300:60000
-				t556 := j9 + t572.stages*7
-//line kernels_tile.go:298:60000
-				result0185 := padded(t556)
-//line kernels_tile.go:298:60000
-				t756 := shared[t572.from+result0185]
-//line kernels_tile.go:298:60000
-				t856 := tables[t572.roots+t572.done*6+k9]
-//line kernels_tile.go:298:60000
-				result0186 := multiply[float32](t756, t856)
-//line kernels_tile.go:299:60000
-				v10[7] = result0186
-//line kernels_tile.go:300:60000
-				t557 := j9 + t572.stages*8
-//line kernels_tile.go:298:60000
-				result0187 := padded(t557)
-//line kernels_tile.go:298:60000
-				t757 := shared[t572.from+result0187]
-//line kernels_tile.go:298:60000
-				t857 := tables[t572.roots+t572.done*7+k9]
-//line kernels_tile.go:298:60000
-				result0188 := multiply[float32](t757, t857)
-//line kernels_tile.go:299:60000
-				v10[8] = result0188
-//line kernels_tile.go:300:60000
-				t558 := j9 + t572.stages*9
-//line kernels_tile.go:298:60000
-				result0189 := padded(t558)
-//line kernels_tile.go:298:60000
-				t758 := shared[t572.from+result0189]
-//line kernels_tile.go:298:60000
-				t858 := tables[t572.roots+t572.done*8+k9]
-//line kernels_tile.go:298:60000
-				result0190 := multiply[float32](t758, t858)
-//line kernels_tile.go:299:60000
-				v10[9] = result0190
-//line kernels_tile.go:300:60000
-				t559 := j9 + t572.stages*10
-//line kernels_tile.go:298:60000
-				result0191 := padded(t559)
-//line kernels_tile.go:298:60000
-				t759 := shared[t572.from+result0191]
-//line kernels_tile.go:298:60000
-				t859 := tables[t572.roots+t572.done*9+k9]
-//line kernels_tile.go:298:60000
-				result0192 := multiply[float32](t759, t859)
-//line kernels_tile.go:299:60000
-				v10[10] = result0192
-//line kernels_tile.go:300:60000
-				t560 := j9 + t572.stages*11
-//line kernels_tile.go:298:60000
-				result0193 := padded(t560)
-//line kernels_tile.go:298:60000
-				t760 := shared[t572.from+result0193]
-//line kernels_tile.go:298:60000
-				t860 := tables[t572.roots+t572.done*10+k9]
-//line kernels_tile.go:298:60000
-				result0194 := multiply[float32](t760, t860)
-//line kernels_tile.go:299:60000
-				v10[11] = result0194
-//line kernels_tile.go:300:60000
-				t561 := j9 + t572.stages*12
-//line kernels_tile.go:298:60000
-				result0195 := padded(t561)
-//line kernels_tile.go:298:60000
-				t761 := shared[t572.from+result0195]
-//line kernels_tile.go:298:60000
-				t861 := tables[t572.roots+t572.done*11+k9]
-//line kernels_tile.go:298:60000
-				result0196 := multiply[float32](t761, t861)
-//line kernels_tile.go:299:60000
-				v10[12] = result0196
-//line kernels_tile.go:300:60000
-				t1010 := &v10
-//line kernels_tile.go:300:60000
-				butterfly13[float32](t1010)
-//line kernels_tile.go:301:60000
-				to10 := (j9-k9)*13 + k9
-//line kernels_tile.go:304:60000
-				t1157 := to10
-//line kernels_tile.go:304:60000
-				result0197 := padded(t1157)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0197] = v10[0]
-//line kernels_tile.go:305
-				t1158 := to10 + t572.done
-//line kernels_tile.go:304:60000
-				result0198 := padded(t1158)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0198] = v10[1]
-//line kernels_tile.go:305
-				t1159 := to10 + t572.done*2
-//line kernels_tile.go:304:60000
-				result0199 := padded(t1159)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0199] = v10[2]
-//line kernels_tile.go:305
-				t1160 := to10 + t572.done*3
-//line kernels_tile.go:304:60000
-				result0200 := padded(t1160)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0200] = v10[3]
-//line kernels_tile.go:305
-				t1161 := to10 + t572.done*4
-//line kernels_tile.go:304:60000
-				result0201 := padded(t1161)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0201] = v10[4]
-//line kernels_tile.go:305
-				t1162 := to10 + t572.done*5
-//line kernels_tile.go:304:60000
-				result0202 := padded(t1162)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0202] = v10[5]
-//line kernels_tile.go:305
-				t1163 := to10 + t572.done*6
-//line kernels_tile.go:304:60000
-				result0203 := padded(t1163)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0203] = v10[6]
-//line kernels_tile.go:305
-				t1164 := to10 + t572.done*7
-//line kernels_tile.go:304:60000
-				result0204 := padded(t1164)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0204] = v10[7]
-//line kernels_tile.go:305
-				t1165 := to10 + t572.done*8
-//line kernels_tile.go:304:60000
-				result0205 := padded(t1165)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0205] = v10[8]
-//line kernels_tile.go:305
-				t1166 := to10 + t572.done*9
-//line kernels_tile.go:304:60000
-				result0206 := padded(t1166)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0206] = v10[9]
-//line kernels_tile.go:305
-				t1167 := to10 + t572.done*10
-//line kernels_tile.go:304:60000
-				result0207 := padded(t1167)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0207] = v10[10]
-//line kernels_tile.go:305
-				t1168 := to10 + t572.done*11
-//line kernels_tile.go:304:60000
-				result0208 := padded(t1168)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0208] = v10[11]
-//line kernels_tile.go:305
-				t1169 := to10 + t572.done*12
-//line kernels_tile.go:304:60000
-				result0209 := padded(t1169)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0209] = v10[12]
-//line kernels_tile.go:305
-			}
-//line kernels_tile.go:83:60000
-			done *= 13
-//line kernels_tile.go:84:60000
-		}
-//line kernels_tile.go:86:60000
-		t60 := to
-//line kernels_tile.go:87:60000
-		t61 := from
-//line kernels_tile.go:88:60000
-		from = t60
-//line kernels_tile.go:89:60000
-		to = t61
-//line kernels_tile.go:90:60000
-		fromRow[threadX] = from
-//line kernels_tile.go:91:60000
-		toRow[threadX] = to
-//line kernels_tile.go:92:60000
-		doneRow[threadX] = done
-//line kernels_tile.go:93:60000
-	}
-//line kernels_tile.go:94:60000
-}
-
-//go:noinline
-//line quern_gen.go:14790:1
-func quernRow4Tile_float32(r *host6.Run, firsts []int, first6, dimX int, writeAts, twists []int, counts, pitchs, froms []int32, t7 int32, p *pass, start2, t9, t8 int32, shared, tables, out []kernel.Vec2[float32], t66, t67 float32, t69 int) {
-	firstRow := firsts[first6:][:dimX]
-	writeAtRow := writeAts[first6:][:dimX]
-	twistRow := twists[first6:][:dimX]
-	countRow := counts[first6:][:dimX]
-	pitchRow := pitchs[first6:][:dimX]
-	fromRow := froms[first6:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		first3 := firstRow[threadX]
-		writeAt := writeAtRow[threadX]
-		twist := twistRow[threadX]
-		count := countRow[threadX]
-		pitch2 := pitchRow[threadX]
-		from := fromRow[threadX]
-		t6 := int32(threadX)
-		number := start2 + t6
-//line kernels_tile.go:91:60000
-		row := t7
-//line kernels_tile.go:92:60000
-		column := t6
-//line kernels_tile.go:92:60000
-		if p.WriteColumns {
-//line kernels_tile.go:93:60000
-			t64 := number % t9
-//line kernels_tile.go:93:60000
-			t65 := number / t9
-//line kernels_tile.go:94:60000
-			row = t64
-//line kernels_tile.go:95:60000
-			column = t65
-//line kernels_tile.go:96:60000
-		}
-//line kernels_tile.go:95:60000
-		if row < count {
-//line kernels_tile.go:97:60000
-			from += (row - t7) * pitch2
-//line kernels_tile.go:98:60000
-			if p.Twist == 1 {
-//line kernels_tile.go:99:60000
-				twist = first3 + int(row)
-//line kernels_tile.go:100:60000
-			}
-//line kernels_tile.go:101:60000
-			t68 := writeAt + int(row)*p.Levels[0].Out + int(column)*p.Out
-//line kernels_tile.go:102:60000
-			at2 := t68
-//line kernels_tile.go:102:60000
-			for i3 := column; i3 < p.N; i3 += t8 {
-//line kernels_tile.go:103:60000
-				if r.Halted() {
-//line kernels_tile.go:102:60000
-					r.Halt()
-//line kernels_tile.go:103:60000
-				}
-//line kernels_tile.go:103:60000
-				t70 := i3
-//line kernels_tile.go:103:60000
-				result0210 := padded(t70)
-//line kernels_tile.go:103:60000
-				v11 := shared[from+result0210]
-//line kernels_tile.go:104:60000
-				if p.Twist > 0 {
-//line kernels_tile.go:105:60000
-					t7210 := v11
-//line kernels_tile.go:106:60000
-					t7510 := twist * int(i3)
-//line kernels_tile.go:105:60000
-					result0211 := root[float32](*p, tables, t7510)
-//line kernels_tile.go:106:60000
-					t772 := result0211
-//line kernels_tile.go:105:60000
-					result0212 := multiply[float32](t7210, t772)
-//line kernels_tile.go:106:60000
-					v11 = result0212
-//line kernels_tile.go:107:60000
-				}
-//line kernels_tile.go:107:60000
-				out[at2] = kernel.Vec2[float32]{X: v11.X * t66, Y: v11.Y * t67}
-//line kernels_tile.go:108:60000
-				at2 += t69
-//line kernels_tile.go:109:60000
-			}
-//line kernels_tile.go:110:60000
-		}
-//line kernels_tile.go:111:60000
-	}
-//line kernels_tile.go:112:60000
-}
-
-// quernFunc1Tile_float32 is fft.step.split.
-//
-//line quern_gen.go:14883:1
-func quernFunc1Tile_float32(s step[float32], j int32) int32 {
-//line kernels_tile.go:162
-	return j - host6.Narrow[int32]((float32(j)+0.5)*s.inverse)*s.done
-}
-
-//line quern_gen.go:14889:1
-func quernPlainTile_float64(r *host6.Run) {
-	v0, v1, v2, v3 := host6.Value[pass](r, 0), host6.Slice[kernel.Vec2[float64]](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3)
-	host6.Plain(r, func(t kernel.Thread) { quern_tile_float64(t, v0, v1, v2, v3) })
-}
-
-func quernHostTile_float64(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tables := host6.Slice[kernel.Vec2[float64]](r, 1)
-	in := host6.Slice[kernel.Vec2[float64]](r, 2)
-	out := host6.Slice[kernel.Vec2[float64]](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	firsts := host6.Scratch[int](r, 0, r.BlockDim.Count())
-	writeAts := host6.Scratch[int](r, 1, r.BlockDim.Count())
-	twists := host6.Scratch[int](r, 2, r.BlockDim.Count())
-	counts := host6.Scratch[int32](r, 3, r.BlockDim.Count())
-	pitchs := host6.Scratch[int32](r, 4, r.BlockDim.Count())
-	t9 := int32(dimY)
-	t10 := p.N
-	t8 := int32(dimX)
-	sign := float64(p.Sign)
-	shared := host6.Dynamic[kernel.Vec2[float64]](r, 0)
-	t17 := int(t8) * p.In
-	var radices uint64
-	var i2 int32
-	froms := host6.Scratch[int32](r, 5, r.BlockDim.Count())
-	tos := host6.Scratch[int32](r, 6, r.BlockDim.Count())
-	dones := host6.Scratch[int32](r, 7, r.BlockDim.Count())
-	t22 := p.Steps
-	var t23 uint64
-	size := p.N / 16
-	size2 := p.N / 2
-	size3 := p.N / 3
-	size4 := p.N / 4
-	size5 := p.N / 5
-	size6 := p.N / 7
-	size7 := p.N / 8
-	size8 := p.N / 11
-	size9 := p.N / 13
-	t66 := float64(p.ScaleX)
-	t67 := float64(p.ScaleY)
-	t69 := int(t8) * p.Out
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*dimY + threadY) * dimX
-				t7 := int32(threadY)
-				start := t7 * t8
-				quernRow1Tile_float64(r, firsts, first, dimX, writeAts, twists, counts, pitchs, &p, blockX, t9, t10, t7, start, t8, in, sign, shared, t17)
-			}
-		}
-//line kernels_tile.go:44:60000
-		radices = p.Radices
-//line kernels_tile.go:45:60000
-		i2 = 0
-//line kernels_tile.go:46:60000
-		for threadZ := range dimZ {
-//line kernels_tile.go:47:60000
-			for threadY := range dimY {
-//line kernels_tile.go:48:60000
-				first4 := (threadZ*dimY + threadY) * dimX
-//line kernels_tile.go:49:60000
-				t7 := int32(threadY)
-//line kernels_tile.go:50:60000
-				quernRow2Tile_float64(r, pitchs, first4, dimX, froms, tos, dones, t7, t9)
-//line kernels_tile.go:51:60000
-			}
-//line kernels_tile.go:52:60000
-		}
-//line kernels_tile.go:53:60000
-		for ; i2 < t22; i2++ {
-//line kernels_tile.go:54:60000
-			if r.Halted() {
-//line kernels_tile.go:45:60000
-				r.Halt()
-//line kernels_tile.go:46:60000
-			}
-//line kernels_tile.go:47:60000
-			t23 = radices & 15
-//line kernels_tile.go:85:60000
-			radices >>= 4
-//line kernels_tile.go:86:60000
-			for threadZ := range dimZ {
-//line kernels_tile.go:87:60000
-				for threadY := range dimY {
-//line kernels_tile.go:88:60000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_tile.go:89:60000
-					first5 := (threadZ*dimY + threadY) * dimX
-//line kernels_tile.go:90:60000
-					quernRow3Tile_float64(r, froms, first5, dimX, tos, dones, t8, &p, t23, size, shared, tables, size2, size3, size4, size5, size6, size7, size8, size9)
-//line kernels_tile.go:91:60000
-				}
-//line kernels_tile.go:92:60000
-			}
-//line kernels_tile.go:93:60000
-		}
-//line kernels_tile.go:94:60000
-		for threadZ := range dimZ {
-//line kernels_tile.go:95:60000
-			for threadY := range dimY {
-//line kernels_tile.go:96:60000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line kernels_tile.go:97:60000
-				first6 := (threadZ*dimY + threadY) * dimX
-//line kernels_tile.go:98:60000
-				t7 := int32(threadY)
-//line kernels_tile.go:99:60000
-				start2 := t7 * t8
-//line kernels_tile.go:100:60000
-				quernRow4Tile_float64(r, firsts, first6, dimX, writeAts, twists, counts, pitchs, froms, t7, &p, start2, t9, t8, shared, tables, out, t66, t67, t69)
-//line kernels_tile.go:101:60000
-			}
-//line kernels_tile.go:102:60000
-		}
-//line kernels_tile.go:103:60000
-	}
-//line kernels_tile.go:104:60000
-}
-
-//go:noinline
-//line quern_gen.go:15014:1
-func quernRow1Tile_float64(r *host6.Run, firsts []int, first, dimX int, writeAts, twists []int, counts, pitchs []int32, p *pass, blockX int, t9, t10, t7, start, t8 int32, in []kernel.Vec2[float64], sign float64, shared []kernel.Vec2[float64], t17 int) {
-	firstRow := firsts[first:][:dimX]
-	writeAtRow := writeAts[first:][:dimX]
-	twistRow := twists[first:][:dimX]
-	countRow := counts[first:][:dimX]
-	pitchRow := pitchs[first:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t6 := int32(threadX)
-		number := start + t6
-//line kernels_tile.go:17:60000
-		first2, in2, out2, second := place(*p, blockX)
-//line kernels_tile.go:18:60000
-		first3 := first2
-//line kernels_tile.go:19:60000
-		readAt := in2
-//line kernels_tile.go:20:60000
-		writeAt := out2
-//line kernels_tile.go:21:60000
-		twist := second
-//line kernels_tile.go:20:60000
-		count := min(int32(p.Levels[0].Count-first3), t9)
-//line kernels_tile.go:21:60000
-		result0 := pitch(t10)
-//line kernels_tile.go:22:60000
-		pitch2 := result0
-//line kernels_tile.go:25:60000
-		row := t7
-//line kernels_tile.go:26:60000
-		column := t6
-//line kernels_tile.go:26:60000
-		if p.ReadColumns {
-//line kernels_tile.go:27:60000
-			t14 := number % t9
-//line kernels_tile.go:27:60000
-			t15 := number / t9
-//line kernels_tile.go:28:60000
-			row = t14
-//line kernels_tile.go:29:60000
-			column = t15
-//line kernels_tile.go:30:60000
-		}
-//line kernels_tile.go:30:60000
-		t16 := readAt + int(row)*p.Levels[0].In + int(column)*p.In
-//line kernels_tile.go:31:60000
-		at := t16
-//line kernels_tile.go:31:60000
-		for i := column; i < p.N; i += t8 {
-//line kernels_tile.go:32:60000
-			if r.Halted() {
-//line kernels_tile.go:31:60000
-				r.Halt()
-//line kernels_tile.go:32:60000
-			}
-//line kernels_tile.go:32:60000
-			v := kernel.Vec2[float64]{}
-//line kernels_tile.go:33:60000
-			if row < count {
-//line kernels_tile.go:34:60000
-				v = in[at]
-//line kernels_tile.go:35:60000
-				v.Y *= sign
-//line kernels_tile.go:36:60000
-			}
-//line kernels_tile.go:37:60000
-			t18 := i
-//line kernels_tile.go:37:60000
-			result02 := padded(t18)
-//line kernels_tile.go:37:60000
-			shared[row*pitch2+result02] = v
-//line kernels_tile.go:38:60000
-			at += t17
-//line kernels_tile.go:39:60000
-		}
-//line kernels_tile.go:40:60000
-		firstRow[threadX] = first3
-//line kernels_tile.go:41:60000
-		writeAtRow[threadX] = writeAt
-//line kernels_tile.go:42:60000
-		twistRow[threadX] = twist
-//line kernels_tile.go:43:60000
-		countRow[threadX] = count
-//line kernels_tile.go:44:60000
-		pitchRow[threadX] = pitch2
-//line kernels_tile.go:45:60000
-	}
-//line kernels_tile.go:46:60000
-}
-
-//go:noinline
-//line quern_gen.go:15105:1
-func quernRow2Tile_float64(r *host6.Run, pitchs []int32, first4, dimX int, froms, tos, dones []int32, t7, t9 int32) {
-	pitchRow := pitchs[first4:][:dimX]
-	fromRow := froms[first4:][:dimX]
-	toRow := tos[first4:][:dimX]
-	doneRow := dones[first4:][:dimX]
-	for threadX := range dimX {
-		pitch2 := pitchRow[threadX]
-//line kernels_tile.go:42:60000
-		t20 := t7 * pitch2
-//line kernels_tile.go:43:60000
-		t21 := (t9 + t7) * pitch2
-//line kernels_tile.go:44:60000
-		from := t20
-//line kernels_tile.go:45:60000
-		to := t21
-//line kernels_tile.go:43:60000
-		var done int32 = 1
-//line kernels_tile.go:44:60000
-		fromRow[threadX] = from
-//line kernels_tile.go:45:60000
-		toRow[threadX] = to
-//line kernels_tile.go:46:60000
-		doneRow[threadX] = done
-//line kernels_tile.go:47:60000
-	}
-//line kernels_tile.go:48:60000
-}
-
-//go:noinline
-//line quern_gen.go:15135:1
-func quernRow3Tile_float64(r *host6.Run, froms []int32, first5, dimX int, tos, dones []int32, t8 int32, p *pass, t23 uint64, size int32, shared, tables []kernel.Vec2[float64], size2, size3, size4, size5, size6, size7, size8, size9 int32) {
-	fromRow := froms[first5:][:dimX]
-	toRow := tos[first5:][:dimX]
-	doneRow := dones[first5:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		from := fromRow[threadX]
-		to := toRow[threadX]
-		done := doneRow[threadX]
-		t6 := int32(threadX)
-//line kernels_tile.go:46:60000
-		s := step[float64]{width: t8, done: done, inverse: 1 / float32(done), roots: p.Roots + done - 1, from: from, to: to}
-//line kernels_tile.go:48:60000
-		if t23 == 0 {
-//line kernels_tile.go:49:60000
-			s.stages = size
-//line kernels_tile.go:50:60000
-			t25 := s
-//line kernels_tile.go:310:60000
-			for j := t6; j < t25.stages; j += t25.width {
-//line kernels_tile.go:311:60000
-				if r.Halted() {
-//line kernels_tile.go:310:60000
-					r.Halt()
-//line kernels_tile.go:311:60000
-				}
-//line kernels_tile.go:311:60000
-				t1 := j
-//line kernels_tile.go:311:60000
-				result03 := quernFunc1Tile_float64(t25, t1)
-//line kernels_tile.go:312:60000
-				k := result03
-//line kernels_tile.go:312:60000
-				v2 := [16]kernel.Vec2[float64]{}
-//line kernels_tile.go:313
-				t3 := j
-//line kernels_tile.go:313
-				result04 := padded(t3)
-//line kernels_tile.go:313
-				v2[0] = shared[t25.from+result04]
-//line kernels_tile.go:316
-				t5 := j + t25.stages
-//line kernels_tile.go:316
-				result05 := padded(t5)
-//line kernels_tile.go:316
-				t72 := shared[t25.from+result05]
-//line kernels_tile.go:316
-				t82 := tables[t25.roots+k]
-//line kernels_tile.go:316
-				result06 := multiply[float64](t72, t82)
-//line kernels_tile.go:317:60000
-				v2[1] = result06
-//line kernels_tile.go:318:60000
-				t52 := j + t25.stages*2
-//line kernels_tile.go:316
-				result07 := padded(t52)
-//line kernels_tile.go:316
-				t73 := shared[t25.from+result07]
-//line kernels_tile.go:316
-				t83 := tables[t25.roots+t25.done+k]
-//line kernels_tile.go:316
-				result08 := multiply[float64](t73, t83)
-//line kernels_tile.go:317:60000
-				v2[2] = result08
-//line kernels_tile.go:318:60000
-				t53 := j + t25.stages*3
-//line kernels_tile.go:316
-				result09 := padded(t53)
-//line kernels_tile.go:316
-				t74 := shared[t25.from+result09]
-//line kernels_tile.go:316
-				t84 := tables[t25.roots+t25.done*2+k]
-//line kernels_tile.go:316
-				result010 := multiply[float64](t74, t84)
-//line kernels_tile.go:317:60000
-				v2[3] = result010
-//line kernels_tile.go:318:60000
-				t54 := j + t25.stages*4
-//line kernels_tile.go:316
-				result011 := padded(t54)
-//line kernels_tile.go:316
-				t75 := shared[t25.from+result011]
-//line kernels_tile.go:316
-				t85 := tables[t25.roots+t25.done*3+k]
-//line kernels_tile.go:316
-				result012 := multiply[float64](t75, t85)
-//line kernels_tile.go:317:60000
-				v2[4] = result012
-//line kernels_tile.go:318:60000
-				t55 := j + t25.stages*5
-//line kernels_tile.go:316
-				result013 := padded(t55)
-//line kernels_tile.go:316
-				t76 := shared[t25.from+result013]
-//line kernels_tile.go:316
-				t86 := tables[t25.roots+t25.done*4+k]
-//line kernels_tile.go:316
-				result014 := multiply[float64](t76, t86)
-//line kernels_tile.go:317:60000
-				v2[5] = result014
-//line kernels_tile.go:318:60000
-				t56 := j + t25.stages*6
-//line kernels_tile.go:316
-				result015 := padded(t56)
-//line kernels_tile.go:316
-				t77 := shared[t25.from+result015]
-//line kernels_tile.go:316
-				t87 := tables[t25.roots+t25.done*5+k]
-//line kernels_tile.go:316
-				result016 := multiply[float64](t77, t87)
-//line kernels_tile.go:317:60000
-				v2[6] = result016
-//line kernels_tile.go:318:60000
-				t57 := j + t25.stages*7
-//line kernels_tile.go:316
-				result017 := padded(t57)
-//line kernels_tile.go:316
-				t78 := shared[t25.from+result017]
-//line kernels_tile.go:316
-				t88 := tables[t25.roots+t25.done*6+k]
-//line kernels_tile.go:316
-				result018 := multiply[float64](t78, t88)
-//line kernels_tile.go:317:60000
-				v2[7] = result018
-//line kernels_tile.go:318:60000
-				t58 := j + t25.stages*8
-//line kernels_tile.go:316
-				result019 := padded(t58)
-//line kernels_tile.go:316
-				t79 := shared[t25.from+result019]
-//line kernels_tile.go:316
-				t89 := tables[t25.roots+t25.done*7+k]
-//line kernels_tile.go:316
-				result020 := multiply[float64](t79, t89)
-//line kernels_tile.go:317:60000
-				v2[8] = result020
-//line kernels_tile.go:318:60000
-				t59 := j + t25.stages*9
-//line kernels_tile.go:316
-				result021 := padded(t59)
-//line kernels_tile.go:316
-				t710 := shared[t25.from+result021]
-//line kernels_tile.go:316
-				t810 := tables[t25.roots+t25.done*8+k]
-//line kernels_tile.go:316
-				result022 := multiply[float64](t710, t810)
-//line kernels_tile.go:317:60000
-				v2[9] = result022
-//line kernels_tile.go:318:60000
-				t510 := j + t25.stages*10
-//line kernels_tile.go:316
-				result023 := padded(t510)
-//line kernels_tile.go:316
-				t711 := shared[t25.from+result023]
-//line kernels_tile.go:316
-				t811 := tables[t25.roots+t25.done*9+k]
-//line kernels_tile.go:316
-				result024 := multiply[float64](t711, t811)
-//line kernels_tile.go:317:60000
-				v2[10] = result024
-//line kernels_tile.go:318:60000
-				t511 := j + t25.stages*11
-//line kernels_tile.go:316
-				result025 := padded(t511)
-//line kernels_tile.go:316
-				t712 := shared[t25.from+result025]
-//line kernels_tile.go:316
-				t812 := tables[t25.roots+t25.done*10+k]
-//line kernels_tile.go:316
-				result026 := multiply[float64](t712, t812)
-//line kernels_tile.go:317:60000
-				v2[11] = result026
-//line kernels_tile.go:318:60000
-				t512 := j + t25.stages*12
-//line kernels_tile.go:316
-				result027 := padded(t512)
-//line kernels_tile.go:316
-				t713 := shared[t25.from+result027]
-//line kernels_tile.go:316
-				t813 := tables[t25.roots+t25.done*11+k]
-//line kernels_tile.go:316
-				result028 := multiply[float64](t713, t813)
-//line kernels_tile.go:317:60000
-				v2[12] = result028
-//line kernels_tile.go:318:60000
-				t513 := j + t25.stages*13
-//line kernels_tile.go:316
-				result029 := padded(t513)
-//line kernels_tile.go:316
-				t714 := shared[t25.from+result029]
-//line kernels_tile.go:316
-				t814 := tables[t25.roots+t25.done*12+k]
-//line kernels_tile.go:316
-				result030 := multiply[float64](t714, t814)
-//line kernels_tile.go:317:60000
-				v2[13] = result030
-//line kernels_tile.go:318:60000
-				t514 := j + t25.stages*14
-//line kernels_tile.go:316
-				result031 := padded(t514)
-//line kernels_tile.go:316
-				t715 := shared[t25.from+result031]
-//line kernels_tile.go:316
-				t815 := tables[t25.roots+t25.done*13+k]
-//line kernels_tile.go:316
-				result032 := multiply[float64](t715, t815)
-//line kernels_tile.go:317:60000
-				v2[14] = result032
-//line kernels_tile.go:318:60000
-				t515 := j + t25.stages*15
-//line kernels_tile.go:316
-				result033 := padded(t515)
-//line kernels_tile.go:316
-				t716 := shared[t25.from+result033]
-//line kernels_tile.go:316
-				t816 := tables[t25.roots+t25.done*14+k]
-//line kernels_tile.go:316
-				result034 := multiply[float64](t716, t816)
-//line kernels_tile.go:317:60000
-				v2[15] = result034
-//line kernels_tile.go:318:60000
-				t102 := &v2
-//line kernels_tile.go:318:60000
-				butterfly16[float64](t102)
-//line kernels_tile.go:319:60000
-				to2 := (j-k)*16 + k
-//line kernels_tile.go:322:60000
-				t11 := to2
-//line kernels_tile.go:322:60000
-				result035 := padded(t11)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result035] = v2[0]
-//line kernels_tile.go:323:60000
-				t112 := to2 + t25.done
-//line kernels_tile.go:322:60000
-				result036 := padded(t112)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result036] = v2[1]
-//line kernels_tile.go:323:60000
-				t113 := to2 + t25.done*2
-//line kernels_tile.go:322:60000
-				result037 := padded(t113)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result037] = v2[2]
-//line kernels_tile.go:323:60000
-				t114 := to2 + t25.done*3
-//line kernels_tile.go:322:60000
-				result038 := padded(t114)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result038] = v2[3]
-//line kernels_tile.go:323:60000
-				t115 := to2 + t25.done*4
-//line kernels_tile.go:322:60000
-				result039 := padded(t115)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result039] = v2[4]
-//line kernels_tile.go:323:60000
-				t116 := to2 + t25.done*5
-//line kernels_tile.go:322:60000
-				result040 := padded(t116)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result040] = v2[5]
-//line kernels_tile.go:323:60000
-				t117 := to2 + t25.done*6
-//line kernels_tile.go:322:60000
-				result041 := padded(t117)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result041] = v2[6]
-//line kernels_tile.go:323:60000
-				t118 := to2 + t25.done*7
-//line kernels_tile.go:322:60000
-				result042 := padded(t118)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result042] = v2[7]
-//line kernels_tile.go:323:60000
-				t119 := to2 + t25.done*8
-//line kernels_tile.go:322:60000
-				result043 := padded(t119)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result043] = v2[8]
-//line kernels_tile.go:323:60000
-				t1110 := to2 + t25.done*9
-//line kernels_tile.go:322:60000
-				result044 := padded(t1110)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result044] = v2[9]
-//line kernels_tile.go:323:60000
-				t1111 := to2 + t25.done*10
-//line kernels_tile.go:322:60000
-				result045 := padded(t1111)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result045] = v2[10]
-//line kernels_tile.go:323:60000
-				t1112 := to2 + t25.done*11
-//line kernels_tile.go:322:60000
-				result046 := padded(t1112)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result046] = v2[11]
-//line kernels_tile.go:323:60000
-				t1113 := to2 + t25.done*12
-//line kernels_tile.go:322:60000
-				result047 := padded(t1113)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result047] = v2[12]
-//line kernels_tile.go:323:60000
-				t1114 := to2 + t25.done*13
-//line kernels_tile.go:322:60000
-				result048 := padded(t1114)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result048] = v2[13]
-//line kernels_tile.go:323:60000
-				t1115 := to2 + t25.done*14
-//line kernels_tile.go:322:60000
-				result049 := padded(t1115)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result049] = v2[14]
-//line kernels_tile.go:323:60000
-				t1116 := to2 + t25.done*15
-//line kernels_tile.go:322:60000
-				result050 := padded(t1116)
-//line kernels_tile.go:322:60000
-				shared[t25.to+result050] = v2[15]
-//line kernels_tile.go:323:60000
-			}
-//line kernels_tile.go:51:60000
-			done *= 16
-//line kernels_tile.go:52:60000
-		} else if t23 == 2 {
-//line kernels_tile.go:53:60000
-			s.stages = size2
-//line kernels_tile.go:54:60000
-			t29 := s
-//line kernels_tile.go:166:60000
-			for j2 := t6; j2 < t29.stages; j2 += t29.width {
-//line kernels_tile.go:167:60000
-				if r.Halted() {
-//line kernels_tile.go:166:60000
-					r.Halt()
-//line kernels_tile.go:167:60000
-				}
-//line kernels_tile.go:167:60000
-				t12 := j2
-//line kernels_tile.go:167:60000
-				result051 := quernFunc1Tile_float64(t29, t12)
-//line kernels_tile.go:168:60000
-				k2 := result051
-//line kernels_tile.go:168:60000
-				v3 := [2]kernel.Vec2[float64]{}
-//line kernels_tile.go:169
-				t32 := j2
-//line kernels_tile.go:169
-				result052 := padded(t32)
-//line kernels_tile.go:169
-				v3[0] = shared[t29.from+result052]
-//line kernels_tile.go:172:60000
-				t516 := j2 + t29.stages
-//line kernels_tile.go:172:60000
-				result053 := padded(t516)
-//line kernels_tile.go:172:60000
-				t717 := shared[t29.from+result053]
-//line kernels_tile.go:172:60000
-				t817 := tables[t29.roots+k2]
-//line kernels_tile.go:172:60000
-				result054 := multiply[float64](t717, t817)
-//line kernels_tile.go:173:60000
-				v3[1] = result054
-//line kernels_tile.go:174:60000
-				t103 := &v3
-//line kernels_tile.go:174:60000
-				butterfly2[float64](t103)
-//line kernels_tile.go:175:60000
-				to3 := (j2-k2)*2 + k2
-//line kernels_tile.go:178:60000
-				t1117 := to3
-//line kernels_tile.go:178:60000
-				result055 := padded(t1117)
-//line kernels_tile.go:178:60000
-				shared[t29.to+result055] = v3[0]
-//line kernels_tile.go:179:60000
-				t1118 := to3 + t29.done
-//line kernels_tile.go:178:60000
-				result056 := padded(t1118)
-//line kernels_tile.go:178:60000
-				shared[t29.to+result056] = v3[1]
-//line kernels_tile.go:179:60000
-			}
-//line kernels_tile.go:55:60000
-			done *= 2
-//line kernels_tile.go:56:60000
-		} else if t23 == 3 {
-//line kernels_tile.go:57:60000
-			s.stages = size3
-//line kernels_tile.go:58:60000
-			t33 := s
-//line kernels_tile.go:184:60000
-			for j3 := t6; j3 < t33.stages; j3 += t33.width {
-//line kernels_tile.go:185:60000
-				if r.Halted() {
-//line kernels_tile.go:184:60000
-					r.Halt()
-//line kernels_tile.go:185:60000
-				}
-//line kernels_tile.go:185:60000
-				t13 := j3
-//line kernels_tile.go:185:60000
-				result057 := quernFunc1Tile_float64(t33, t13)
-//line kernels_tile.go:186:60000
-				k3 := result057
-//line kernels_tile.go:186:60000
-				v4 := [3]kernel.Vec2[float64]{}
-//line kernels_tile.go:187:60000
-				t34 := j3
-//line kernels_tile.go:187:60000
-				result058 := padded(t34)
-//line kernels_tile.go:187:60000
-				v4[0] = shared[t33.from+result058]
-//line kernels_tile.go:190
-				t517 := j3 + t33.stages
-//line kernels_tile.go:190
-				result059 := padded(t517)
-//line kernels_tile.go:190
-				t718 := shared[t33.from+result059]
-//line kernels_tile.go:190
-				t818 := tables[t33.roots+k3]
-//line kernels_tile.go:190
-				result060 := multiply[float64](t718, t818)
-				v4[1] = result060
-				t518 := j3 + t33.stages*2
-//line kernels_tile.go:190
-				result061 := padded(t518)
-//line kernels_tile.go:190
-				t719 := shared[t33.from+result061]
-//line kernels_tile.go:190
-				t819 := tables[t33.roots+t33.done+k3]
-//line kernels_tile.go:190
-				result062 := multiply[float64](t719, t819)
-				v4[2] = result062
-				t104 := &v4
-//line kernels_tile.go:192
-				butterfly3[float64](t104)
-				to4 := (j3-k3)*3 + k3
-//line kernels_tile.go:196
-				t1119 := to4
-//line kernels_tile.go:196
-				result063 := padded(t1119)
-//line kernels_tile.go:196
-				shared[t33.to+result063] = v4[0]
-				t1120 := to4 + t33.done
-//line kernels_tile.go:196
-				result064 := padded(t1120)
-//line kernels_tile.go:196
-				shared[t33.to+result064] = v4[1]
-				t1121 := to4 + t33.done*2
-//line kernels_tile.go:196
-				result065 := padded(t1121)
-//line kernels_tile.go:196
-				shared[t33.to+result065] = v4[2]
-			}
-//line kernels_tile.go:59:60000
-			done *= 3
-//line kernels_tile.go:60:60000
-		} else if t23 == 4 {
-//line kernels_tile.go:61:60000
-			s.stages = size4
-//line kernels_tile.go:62:60000
-			t37 := s
-//line kernels_tile.go:202
-			for j4 := t6; j4 < t37.stages; j4 += t37.width {
-				if r.Halted() {
-//line kernels_tile.go:202
-					r.Halt()
-				}
-//line kernels_tile.go:203
-				t19 := j4
-//line kernels_tile.go:203
-				result066 := quernFunc1Tile_float64(t37, t19)
-				k4 := result066
-//line kernels_tile.go:204
-				v5 := [4]kernel.Vec2[float64]{}
-				t35 := j4
-//line kernels_tile.go:205
-				result067 := padded(t35)
-//line kernels_tile.go:205
-				v5[0] = shared[t37.from+result067]
-//line kernels_tile.go:208
-				t519 := j4 + t37.stages
-//line kernels_tile.go:208
-				result068 := padded(t519)
-//line kernels_tile.go:208
-				t720 := shared[t37.from+result068]
-//line kernels_tile.go:208
-				t820 := tables[t37.roots+k4]
-//line kernels_tile.go:208
-				result069 := multiply[float64](t720, t820)
-				v5[1] = result069
-				t520 := j4 + t37.stages*2
-//line kernels_tile.go:208
-				result070 := padded(t520)
-//line kernels_tile.go:208
-				t721 := shared[t37.from+result070]
-//line kernels_tile.go:208
-				t821 := tables[t37.roots+t37.done+k4]
-//line kernels_tile.go:208
-				result071 := multiply[float64](t721, t821)
-				v5[2] = result071
-				t521 := j4 + t37.stages*3
-//line kernels_tile.go:208
-				result072 := padded(t521)
-//line kernels_tile.go:208
-				t722 := shared[t37.from+result072]
-//line kernels_tile.go:208
-				t822 := tables[t37.roots+t37.done*2+k4]
-//line kernels_tile.go:208
-				result073 := multiply[float64](t722, t822)
-				v5[3] = result073
-				t105 := &v5
-//line kernels_tile.go:210
-				butterfly4[float64](t105)
-				to5 := (j4-k4)*4 + k4
-//line kernels_tile.go:214:60000
-				t1122 := to5
-//line kernels_tile.go:214:60000
-				result074 := padded(t1122)
-//line kernels_tile.go:214:60000
-				shared[t37.to+result074] = v5[0]
-//line kernels_tile.go:215:60000
-				t1123 := to5 + t37.done
-//line kernels_tile.go:214:60000
-				result075 := padded(t1123)
-//line kernels_tile.go:214:60000
-				shared[t37.to+result075] = v5[1]
-//line kernels_tile.go:215:60000
-				t1124 := to5 + t37.done*2
-//line kernels_tile.go:214:60000
-				result076 := padded(t1124)
-//line kernels_tile.go:214:60000
-				shared[t37.to+result076] = v5[2]
-//line kernels_tile.go:215:60000
-				t1125 := to5 + t37.done*3
-//line kernels_tile.go:214:60000
-				result077 := padded(t1125)
-//line kernels_tile.go:214:60000
-				shared[t37.to+result077] = v5[3]
-//line kernels_tile.go:215:60000
-			}
-//line kernels_tile.go:63:60000
-			done *= 4
-//line kernels_tile.go:64:60000
-		} else if t23 == 5 {
-//line kernels_tile.go:65:60000
-			s.stages = size5
-//line kernels_tile.go:66:60000
-			t41 := s
-//line kernels_tile.go:220:60000
-			for j5 := t6; j5 < t41.stages; j5 += t41.width {
-//line kernels_tile.go:221:60000
-				if r.Halted() {
-//line kernels_tile.go:220:60000
-					r.Halt()
-//line kernels_tile.go:221:60000
-				}
-//line kernels_tile.go:221:60000
-				t110 := j5
-//line kernels_tile.go:221:60000
-				result078 := quernFunc1Tile_float64(t41, t110)
-//line kernels_tile.go:222:60000
-				k5 := result078
-//line kernels_tile.go:222:60000
-				v6 := [5]kernel.Vec2[float64]{}
-//line kernels_tile.go:223:60000
-				t36 := j5
-//line kernels_tile.go:223:60000
-				result079 := padded(t36)
-//line kernels_tile.go:223:60000
-				v6[0] = shared[t41.from+result079]
-//line kernels_tile.go:226:60000
-				t522 := j5 + t41.stages
-//line kernels_tile.go:226:60000
-				result080 := padded(t522)
-//line kernels_tile.go:226:60000
-				t723 := shared[t41.from+result080]
-//line kernels_tile.go:226:60000
-				t823 := tables[t41.roots+k5]
-//line kernels_tile.go:226:60000
-				result081 := multiply[float64](t723, t823)
-//line kernels_tile.go:227:60000
-				v6[1] = result081
-//line kernels_tile.go:228:60000
-				t523 := j5 + t41.stages*2
-//line kernels_tile.go:226:60000
-				result082 := padded(t523)
-//line kernels_tile.go:226:60000
-				t724 := shared[t41.from+result082]
-//line kernels_tile.go:226:60000
-				t824 := tables[t41.roots+t41.done+k5]
-//line kernels_tile.go:226:60000
-				result083 := multiply[float64](t724, t824)
-//line kernels_tile.go:227:60000
-				v6[2] = result083
-//line kernels_tile.go:228:60000
-				t524 := j5 + t41.stages*3
-//line kernels_tile.go:226:60000
-				result084 := padded(t524)
-//line kernels_tile.go:226:60000
-				t725 := shared[t41.from+result084]
-//line kernels_tile.go:226:60000
-				t825 := tables[t41.roots+t41.done*2+k5]
-//line kernels_tile.go:226:60000
-				result085 := multiply[float64](t725, t825)
-//line kernels_tile.go:227:60000
-				v6[3] = result085
-//line kernels_tile.go:228:60000
-				t525 := j5 + t41.stages*4
-//line kernels_tile.go:226:60000
-				result086 := padded(t525)
-//line kernels_tile.go:226:60000
-				t726 := shared[t41.from+result086]
-//line kernels_tile.go:226:60000
-				t826 := tables[t41.roots+t41.done*3+k5]
-//line kernels_tile.go:226:60000
-				result087 := multiply[float64](t726, t826)
-//line kernels_tile.go:227:60000
-				v6[4] = result087
-//line kernels_tile.go:228:60000
-				t106 := &v6
-//line kernels_tile.go:228:60000
-				butterfly5[float64](t106)
-//line kernels_tile.go:229:60000
-				to6 := (j5-k5)*5 + k5
-//line kernels_tile.go:232:60000
-				t1126 := to6
-//line kernels_tile.go:232:60000
-				result088 := padded(t1126)
-//line kernels_tile.go:232:60000
-				shared[t41.to+result088] = v6[0]
-//line kernels_tile.go:233:60000
-				t1127 := to6 + t41.done
-//line kernels_tile.go:232:60000
-				result089 := padded(t1127)
-//line kernels_tile.go:232:60000
-				shared[t41.to+result089] = v6[1]
-//line kernels_tile.go:233:60000
-				t1128 := to6 + t41.done*2
-//line kernels_tile.go:232:60000
-				result090 := padded(t1128)
-//line kernels_tile.go:232:60000
-				shared[t41.to+result090] = v6[2]
-//line kernels_tile.go:233:60000
-				t1129 := to6 + t41.done*3
-//line kernels_tile.go:232:60000
-				result091 := padded(t1129)
-//line kernels_tile.go:232:60000
-				shared[t41.to+result091] = v6[3]
-//line kernels_tile.go:233:60000
-				t1130 := to6 + t41.done*4
-//line kernels_tile.go:232:60000
-				result092 := padded(t1130)
-//line kernels_tile.go:232:60000
-				shared[t41.to+result092] = v6[4]
-//line kernels_tile.go:233:60000
-			}
-//line kernels_tile.go:67:60000
-			done *= 5
-//line kernels_tile.go:68:60000
-		} else if t23 == 7 {
-//line kernels_tile.go:69:60000
-			s.stages = size6
-//line kernels_tile.go:70:60000
-			t45 := s
-//line kernels_tile.go:238:60000
-			for j6 := t6; j6 < t45.stages; j6 += t45.width {
-//line kernels_tile.go:239:60000
-				if r.Halted() {
-//line kernels_tile.go:238:60000
-					r.Halt()
-//line kernels_tile.go:239:60000
-				}
-//line kernels_tile.go:239:60000
-				t111 := j6
-//line kernels_tile.go:239:60000
-				result093 := quernFunc1Tile_float64(t45, t111)
-//line kernels_tile.go:240:60000
-				k6 := result093
-//line kernels_tile.go:240:60000
-				v7 := [7]kernel.Vec2[float64]{}
-//line kernels_tile.go:241:60000
-				t38 := j6
-//line kernels_tile.go:241:60000
-				result094 := padded(t38)
-//line kernels_tile.go:241:60000
-				v7[0] = shared[t45.from+result094]
-//line kernels_tile.go:244:60000
-				t526 := j6 + t45.stages
-//line kernels_tile.go:244:60000
-				result095 := padded(t526)
-//line kernels_tile.go:244:60000
-				t727 := shared[t45.from+result095]
-//line kernels_tile.go:244:60000
-				t827 := tables[t45.roots+k6]
-//line kernels_tile.go:244:60000
-				result096 := multiply[float64](t727, t827)
-//line kernels_tile.go:245:60000
-				v7[1] = result096
-//line kernels_tile.go:246
-				t527 := j6 + t45.stages*2
-//line kernels_tile.go:244:60000
-				result097 := padded(t527)
-//line kernels_tile.go:244:60000
-				t728 := shared[t45.from+result097]
-//line kernels_tile.go:244:60000
-				t828 := tables[t45.roots+t45.done+k6]
-//line kernels_tile.go:244:60000
-				result098 := multiply[float64](t728, t828)
-//line kernels_tile.go:245:60000
-				v7[2] = result098
-//line kernels_tile.go:246
-				t528 := j6 + t45.stages*3
-//line kernels_tile.go:244:60000
-				result099 := padded(t528)
-//line kernels_tile.go:244:60000
-				t729 := shared[t45.from+result099]
-//line kernels_tile.go:244:60000
-				t829 := tables[t45.roots+t45.done*2+k6]
-//line kernels_tile.go:244:60000
-				result0100 := multiply[float64](t729, t829)
-//line kernels_tile.go:245:60000
-				v7[3] = result0100
-//line kernels_tile.go:246
-				t529 := j6 + t45.stages*4
-//line kernels_tile.go:244:60000
-				result0101 := padded(t529)
-//line kernels_tile.go:244:60000
-				t730 := shared[t45.from+result0101]
-//line kernels_tile.go:244:60000
-				t830 := tables[t45.roots+t45.done*3+k6]
-//line kernels_tile.go:244:60000
-				result0102 := multiply[float64](t730, t830)
-//line kernels_tile.go:245:60000
-				v7[4] = result0102
-//line kernels_tile.go:246
-				t530 := j6 + t45.stages*5
-//line kernels_tile.go:244:60000
-				result0103 := padded(t530)
-//line kernels_tile.go:244:60000
-				t731 := shared[t45.from+result0103]
-//line kernels_tile.go:244:60000
-				t831 := tables[t45.roots+t45.done*4+k6]
-//line kernels_tile.go:244:60000
-				result0104 := multiply[float64](t731, t831)
-//line kernels_tile.go:245:60000
-				v7[5] = result0104
-//line kernels_tile.go:246
-				t531 := j6 + t45.stages*6
-//line kernels_tile.go:244:60000
-				result0105 := padded(t531)
-//line kernels_tile.go:244:60000
-				t732 := shared[t45.from+result0105]
-//line kernels_tile.go:244:60000
-				t832 := tables[t45.roots+t45.done*5+k6]
-//line kernels_tile.go:244:60000
-				result0106 := multiply[float64](t732, t832)
-//line kernels_tile.go:245:60000
-				v7[6] = result0106
-//line kernels_tile.go:246
-				t107 := &v7
-//line kernels_tile.go:246
-				butterfly7[float64](t107)
-				to7 := (j6-k6)*7 + k6
-//line kernels_tile.go:250:60000
-				t1131 := to7
-//line kernels_tile.go:250:60000
-				result0107 := padded(t1131)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0107] = v7[0]
-//line kernels_tile.go:251:60000
-				t1132 := to7 + t45.done
-//line kernels_tile.go:250:60000
-				result0108 := padded(t1132)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0108] = v7[1]
-//line kernels_tile.go:251:60000
-				t1133 := to7 + t45.done*2
-//line kernels_tile.go:250:60000
-				result0109 := padded(t1133)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0109] = v7[2]
-//line kernels_tile.go:251:60000
-				t1134 := to7 + t45.done*3
-//line kernels_tile.go:250:60000
-				result0110 := padded(t1134)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0110] = v7[3]
-//line kernels_tile.go:251:60000
-				t1135 := to7 + t45.done*4
-//line kernels_tile.go:250:60000
-				result0111 := padded(t1135)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0111] = v7[4]
-//line kernels_tile.go:251:60000
-				t1136 := to7 + t45.done*5
-//line kernels_tile.go:250:60000
-				result0112 := padded(t1136)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0112] = v7[5]
-//line kernels_tile.go:251:60000
-				t1137 := to7 + t45.done*6
-//line kernels_tile.go:250:60000
-				result0113 := padded(t1137)
-//line kernels_tile.go:250:60000
-				shared[t45.to+result0113] = v7[6]
-//line kernels_tile.go:251:60000
-			}
-//line kernels_tile.go:71:60000
-			done *= 7
-//line kernels_tile.go:72:60000
-		} else if t23 == 8 {
-//line kernels_tile.go:73:60000
-			s.stages = size7
-//line kernels_tile.go:74:60000
-			t49 := s
-//line kernels_tile.go:256:60000
-			for j7 := t6; j7 < t49.stages; j7 += t49.width {
-//line kernels_tile.go:257:60000
-				if r.Halted() {
-//line kernels_tile.go:256:60000
-					r.Halt()
-//line kernels_tile.go:257:60000
-				}
-//line kernels_tile.go:257:60000
-				t120 := j7
-//line kernels_tile.go:257:60000
-				result0114 := quernFunc1Tile_float64(t49, t120)
-//line kernels_tile.go:258:60000
-				k7 := result0114
-//line kernels_tile.go:258:60000
-				v8 := [8]kernel.Vec2[float64]{}
-//line kernels_tile.go:259
-				t39 := j7
-//line kernels_tile.go:259
-				result0115 := padded(t39)
-//line kernels_tile.go:259
-				v8[0] = shared[t49.from+result0115]
-//line kernels_tile.go:262:60000
-				t532 := j7 + t49.stages
-//line kernels_tile.go:262:60000
-				result0116 := padded(t532)
-//line kernels_tile.go:262:60000
-				t733 := shared[t49.from+result0116]
-//line kernels_tile.go:262:60000
-				t833 := tables[t49.roots+k7]
-//line kernels_tile.go:262:60000
-				result0117 := multiply[float64](t733, t833)
-//line kernels_tile.go:263:60000
-				v8[1] = result0117
-//line kernels_tile.go:264:60000
-				t533 := j7 + t49.stages*2
-//line kernels_tile.go:262:60000
-				result0118 := padded(t533)
-//line kernels_tile.go:262:60000
-				t734 := shared[t49.from+result0118]
-//line kernels_tile.go:262:60000
-				t834 := tables[t49.roots+t49.done+k7]
-//line kernels_tile.go:262:60000
-				result0119 := multiply[float64](t734, t834)
-//line kernels_tile.go:263:60000
-				v8[2] = result0119
-//line kernels_tile.go:264:60000
-				t534 := j7 + t49.stages*3
-//line kernels_tile.go:262:60000
-				result0120 := padded(t534)
-//line kernels_tile.go:262:60000
-				t735 := shared[t49.from+result0120]
-//line kernels_tile.go:262:60000
-				t835 := tables[t49.roots+t49.done*2+k7]
-//line kernels_tile.go:262:60000
-				result0121 := multiply[float64](t735, t835)
-//line kernels_tile.go:263:60000
-				v8[3] = result0121
-//line kernels_tile.go:264:60000
-				t535 := j7 + t49.stages*4
-//line kernels_tile.go:262:60000
-				result0122 := padded(t535)
-//line kernels_tile.go:262:60000
-				t736 := shared[t49.from+result0122]
-//line kernels_tile.go:262:60000
-				t836 := tables[t49.roots+t49.done*3+k7]
-//line kernels_tile.go:262:60000
-				result0123 := multiply[float64](t736, t836)
-//line kernels_tile.go:263:60000
-				v8[4] = result0123
-//line kernels_tile.go:264:60000
-				t536 := j7 + t49.stages*5
-//line kernels_tile.go:262:60000
-				result0124 := padded(t536)
-//line kernels_tile.go:262:60000
-				t737 := shared[t49.from+result0124]
-//line kernels_tile.go:262:60000
-				t837 := tables[t49.roots+t49.done*4+k7]
-//line kernels_tile.go:262:60000
-				result0125 := multiply[float64](t737, t837)
-//line kernels_tile.go:263:60000
-				v8[5] = result0125
-//line kernels_tile.go:264:60000
-				t537 := j7 + t49.stages*6
-//line kernels_tile.go:262:60000
-				result0126 := padded(t537)
-//line kernels_tile.go:262:60000
-				t738 := shared[t49.from+result0126]
-//line kernels_tile.go:262:60000
-				t838 := tables[t49.roots+t49.done*5+k7]
-//line kernels_tile.go:262:60000
-				result0127 := multiply[float64](t738, t838)
-//line kernels_tile.go:263:60000
-				v8[6] = result0127
-//line kernels_tile.go:264:60000
-				t538 := j7 + t49.stages*7
-//line kernels_tile.go:262:60000
-				result0128 := padded(t538)
-//line kernels_tile.go:262:60000
-				t739 := shared[t49.from+result0128]
-//line kernels_tile.go:262:60000
-				t839 := tables[t49.roots+t49.done*6+k7]
-//line kernels_tile.go:262:60000
-				result0129 := multiply[float64](t739, t839)
-//line kernels_tile.go:263:60000
-				v8[7] = result0129
-//line kernels_tile.go:264:60000
-				t108 := &v8
-//line kernels_tile.go:264:60000
-				butterfly8[float64](t108)
-//line kernels_tile.go:265:60000
-				to8 := (j7-k7)*8 + k7
-//line kernels_tile.go:268
-				t1138 := to8
-//line kernels_tile.go:268
-				result0130 := padded(t1138)
-//line kernels_tile.go:268
-				shared[t49.to+result0130] = v8[0]
-				t1139 := to8 + t49.done
-//line kernels_tile.go:268
-				result0131 := padded(t1139)
-//line kernels_tile.go:268
-				shared[t49.to+result0131] = v8[1]
-				t1140 := to8 + t49.done*2
-//line kernels_tile.go:268
-				result0132 := padded(t1140)
-//line kernels_tile.go:268
-				shared[t49.to+result0132] = v8[2]
-				t1141 := to8 + t49.done*3
-//line kernels_tile.go:268
-				result0133 := padded(t1141)
-//line kernels_tile.go:268
-				shared[t49.to+result0133] = v8[3]
-				t1142 := to8 + t49.done*4
-//line kernels_tile.go:268
-				result0134 := padded(t1142)
-//line kernels_tile.go:268
-				shared[t49.to+result0134] = v8[4]
-				t1143 := to8 + t49.done*5
-//line kernels_tile.go:268
-				result0135 := padded(t1143)
-//line kernels_tile.go:268
-				shared[t49.to+result0135] = v8[5]
-				t1144 := to8 + t49.done*6
-//line kernels_tile.go:268
-				result0136 := padded(t1144)
-//line kernels_tile.go:268
-				shared[t49.to+result0136] = v8[6]
-				t1145 := to8 + t49.done*7
-//line kernels_tile.go:268
-				result0137 := padded(t1145)
-//line kernels_tile.go:268
-				shared[t49.to+result0137] = v8[7]
-			}
-//line kernels_tile.go:75:60000
-			done *= 8
-//line kernels_tile.go:76:60000
-		} else if t23 == 11 {
-//line kernels_tile.go:77:60000
-			s.stages = size8
-//line kernels_tile.go:78:60000
-			t539 := s
-//line kernels_tile.go:274:60000
-			for j8 := t6; j8 < t539.stages; j8 += t539.width {
-//line kernels_tile.go:275:60000
-				if r.Halted() {
-//line kernels_tile.go:274:60000
-					r.Halt()
-//line kernels_tile.go:275:60000
-				}
-//line kernels_tile.go:275:60000
-				t121 := j8
-//line kernels_tile.go:275:60000
-				result0138 := quernFunc1Tile_float64(t539, t121)
-//line kernels_tile.go:276:60000
-				k8 := result0138
-//line kernels_tile.go:276:60000
-				v9 := [11]kernel.Vec2[float64]{}
-//line kernels_tile.go:277:60000
-				t310 := j8
-//line kernels_tile.go:277:60000
-				result0139 := padded(t310)
-//line kernels_tile.go:277:60000
-				v9[0] = shared[t539.from+result0139]
-//line kernels_tile.go:280:60000
-				t540 := j8 + t539.stages
-//line kernels_tile.go:280:60000
-				result0140 := padded(t540)
-//line kernels_tile.go:280:60000
-				t740 := shared[t539.from+result0140]
-//line kernels_tile.go:280:60000
-				t840 := tables[t539.roots+k8]
-//line kernels_tile.go:280:60000
-				result0141 := multiply[float64](t740, t840)
-//line kernels_tile.go:281:60000
-				v9[1] = result0141
-//line kernels_tile.go:282
-				t541 := j8 + t539.stages*2
-//line kernels_tile.go:280:60000
-				result0142 := padded(t541)
-//line kernels_tile.go:280:60000
-				t741 := shared[t539.from+result0142]
-//line kernels_tile.go:280:60000
-				t841 := tables[t539.roots+t539.done+k8]
-//line kernels_tile.go:280:60000
-				result0143 := multiply[float64](t741, t841)
-//line kernels_tile.go:281:60000
-				v9[2] = result0143
-//line kernels_tile.go:282
-				t542 := j8 + t539.stages*3
-//line kernels_tile.go:280:60000
-				result0144 := padded(t542)
-//line kernels_tile.go:280:60000
-				t742 := shared[t539.from+result0144]
-//line kernels_tile.go:280:60000
-				t842 := tables[t539.roots+t539.done*2+k8]
-//line kernels_tile.go:280:60000
-				result0145 := multiply[float64](t742, t842)
-//line kernels_tile.go:281:60000
-				v9[3] = result0145
-//line kernels_tile.go:282
-				t543 := j8 + t539.stages*4
-//line kernels_tile.go:280:60000
-				result0146 := padded(t543)
-//line kernels_tile.go:280:60000
-				t743 := shared[t539.from+result0146]
-//line kernels_tile.go:280:60000
-				t843 := tables[t539.roots+t539.done*3+k8]
-//line kernels_tile.go:280:60000
-				result0147 := multiply[float64](t743, t843)
-//line kernels_tile.go:281:60000
-				v9[4] = result0147
-//line kernels_tile.go:282
-				t544 := j8 + t539.stages*5
-//line kernels_tile.go:280:60000
-				result0148 := padded(t544)
-//line kernels_tile.go:280:60000
-				t744 := shared[t539.from+result0148]
-//line kernels_tile.go:280:60000
-				t844 := tables[t539.roots+t539.done*4+k8]
-//line kernels_tile.go:280:60000
-				result0149 := multiply[float64](t744, t844)
-//line kernels_tile.go:281:60000
-				v9[5] = result0149
-//line kernels_tile.go:282
-				t545 := j8 + t539.stages*6
-//line kernels_tile.go:280:60000
-				result0150 := padded(t545)
-//line kernels_tile.go:280:60000
-				t745 := shared[t539.from+result0150]
-//line kernels_tile.go:280:60000
-				t845 := tables[t539.roots+t539.done*5+k8]
-//line kernels_tile.go:280:60000
-				result0151 := multiply[float64](t745, t845)
-//line kernels_tile.go:281:60000
-				v9[6] = result0151
-//line kernels_tile.go:282
-				t546 := j8 + t539.stages*7
-//line kernels_tile.go:280:60000
-				result0152 := padded(t546)
-//line kernels_tile.go:280:60000
-				t746 := shared[t539.from+result0152]
-//line kernels_tile.go:280:60000
-				t846 := tables[t539.roots+t539.done*6+k8]
-//line kernels_tile.go:280:60000
-				result0153 := multiply[float64](t746, t846)
-//line kernels_tile.go:281:60000
-				v9[7] = result0153
-//line kernels_tile.go:282
-				t547 := j8 + t539.stages*8
-//line kernels_tile.go:280:60000
-				result0154 := padded(t547)
-//line kernels_tile.go:280:60000
-				t747 := shared[t539.from+result0154]
-//line kernels_tile.go:280:60000
-				t847 := tables[t539.roots+t539.done*7+k8]
-//line kernels_tile.go:280:60000
-				result0155 := multiply[float64](t747, t847)
-//line kernels_tile.go:281:60000
-				v9[8] = result0155
-//line kernels_tile.go:282
-				t548 := j8 + t539.stages*9
-//line kernels_tile.go:280:60000
-				result0156 := padded(t548)
-//line kernels_tile.go:280:60000
-				t748 := shared[t539.from+result0156]
-//line kernels_tile.go:280:60000
-				t848 := tables[t539.roots+t539.done*8+k8]
-//line kernels_tile.go:280:60000
-				result0157 := multiply[float64](t748, t848)
-//line kernels_tile.go:281:60000
-				v9[9] = result0157
-//line kernels_tile.go:282
-				t549 := j8 + t539.stages*10
-//line kernels_tile.go:280:60000
-				result0158 := padded(t549)
-//line kernels_tile.go:280:60000
-				t749 := shared[t539.from+result0158]
-//line kernels_tile.go:280:60000
-				t849 := tables[t539.roots+t539.done*9+k8]
-//line kernels_tile.go:280:60000
-				result0159 := multiply[float64](t749, t849)
-//line kernels_tile.go:281:60000
-				v9[10] = result0159
-//line kernels_tile.go:282
-				t109 := &v9
-//line kernels_tile.go:282
-				butterfly11[float64](t109)
-//line kernels_tile.go:283:60000
-				to9 := (j8-k8)*11 + k8
-//line kernels_tile.go:286:60000
-				t1146 := to9
-//line kernels_tile.go:286:60000
-				result0160 := padded(t1146)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0160] = v9[0]
-//line kernels_tile.go:287:60000
-				t1147 := to9 + t539.done
-//line kernels_tile.go:286:60000
-				result0161 := padded(t1147)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0161] = v9[1]
-//line kernels_tile.go:287:60000
-				t1148 := to9 + t539.done*2
-//line kernels_tile.go:286:60000
-				result0162 := padded(t1148)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0162] = v9[2]
-//line kernels_tile.go:287:60000
-				t1149 := to9 + t539.done*3
-//line kernels_tile.go:286:60000
-				result0163 := padded(t1149)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0163] = v9[3]
-//line kernels_tile.go:287:60000
-				t1150 := to9 + t539.done*4
-//line kernels_tile.go:286:60000
-				result0164 := padded(t1150)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0164] = v9[4]
-//line kernels_tile.go:287:60000
-				t1151 := to9 + t539.done*5
-//line kernels_tile.go:286:60000
-				result0165 := padded(t1151)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0165] = v9[5]
-//line kernels_tile.go:287:60000
-				t1152 := to9 + t539.done*6
-//line kernels_tile.go:286:60000
-				result0166 := padded(t1152)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0166] = v9[6]
-//line kernels_tile.go:287:60000
-				t1153 := to9 + t539.done*7
-//line kernels_tile.go:286:60000
-				result0167 := padded(t1153)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0167] = v9[7]
-//line kernels_tile.go:287:60000
-				t1154 := to9 + t539.done*8
-//line kernels_tile.go:286:60000
-				result0168 := padded(t1154)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0168] = v9[8]
-//line kernels_tile.go:287:60000
-				t1155 := to9 + t539.done*9
-//line kernels_tile.go:286:60000
-				result0169 := padded(t1155)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0169] = v9[9]
-//line kernels_tile.go:287:60000
-				t1156 := to9 + t539.done*10
-//line kernels_tile.go:286:60000
-				result0170 := padded(t1156)
-//line kernels_tile.go:286:60000
-				shared[t539.to+result0170] = v9[10]
-//line kernels_tile.go:287:60000
-			}
-//line kernels_tile.go:79:60000
-			done *= 11
-//line kernels_tile.go:80:60000
-		} else if t23 == 13 {
-//line kernels_tile.go:81:60000
-			s.stages = size9
-//line kernels_tile.go:82:60000
-			t572 := s
-//line kernels_tile.go:292
-			for j9 := t6; j9 < t572.stages; j9 += t572.width {
-				if r.Halted() {
-//line kernels_tile.go:292
-					r.Halt()
-				}
-//line kernels_tile.go:293
-				t122 := j9
-//line kernels_tile.go:293
-				result0171 := quernFunc1Tile_float64(t572, t122)
-//line kernels_tile.go:294:60000
-				k9 := result0171
-//line kernels_tile.go:294:60000
-				v10 := [13]kernel.Vec2[float64]{}
-//line kernels_tile.go:295:60000
-				t311 := j9
-//line kernels_tile.go:295:60000
-				result0172 := padded(t311)
-//line kernels_tile.go:295:60000
-				v10[0] = shared[t572.from+result0172]
-//line kernels_tile.go:298:60000
-				t550 := j9 + t572.stages
-//line kernels_tile.go:298:60000
-				result0173 := padded(t550)
-//line kernels_tile.go:298:60000
-				t750 := shared[t572.from+result0173]
-//line kernels_tile.go:298:60000
-				t850 := tables[t572.roots+k9]
-//line kernels_tile.go:298:60000
-				result0174 := multiply[float64](t750, t850)
-//line kernels_tile.go:299:60000
-				v10[1] = result0174
-//line kernels_tile.go:300:60000
-				t551 := j9 + t572.stages*2
-//line kernels_tile.go:298:60000
-				result0175 := padded(t551)
-//line kernels_tile.go:298:60000
-				t751 := shared[t572.from+result0175]
-//line kernels_tile.go:298:60000
-				t851 := tables[t572.roots+t572.done+k9]
-//line kernels_tile.go:298:60000
-				result0176 := multiply[float64](t751, t851)
-//line kernels_tile.go:299:60000
-				v10[2] = result0176
-//line kernels_tile.go:300:60000
-				t552 := j9 + t572.stages*3
-//line kernels_tile.go:298:60000
-				result0177 := padded(t552)
-//line kernels_tile.go:298:60000
-				t752 := shared[t572.from+result0177]
-//line kernels_tile.go:298:60000
-				t852 := tables[t572.roots+t572.done*2+k9]
-//line kernels_tile.go:298:60000
-				result0178 := multiply[float64](t752, t852)
-//line kernels_tile.go:299:60000
-				v10[3] = result0178
-//line kernels_tile.go:300:60000
-				t553 := j9 + t572.stages*4
-//line kernels_tile.go:298:60000
-				result0179 := padded(t553)
-//line kernels_tile.go:298:60000
-				t753 := shared[t572.from+result0179]
-//line kernels_tile.go:298:60000
-				t853 := tables[t572.roots+t572.done*3+k9]
-//line kernels_tile.go:298:60000
-				result0180 := multiply[float64](t753, t853)
-//line kernels_tile.go:299:60000
-				v10[4] = result0180
-//line kernels_tile.go:300:60000
-				t554 := j9 + t572.stages*5
-//line kernels_tile.go:298:60000
-				result0181 := padded(t554)
-//line kernels_tile.go:298:60000
-				t754 := shared[t572.from+result0181]
-//line kernels_tile.go:298:60000
-				t854 := tables[t572.roots+t572.done*4+k9]
-//line kernels_tile.go:298:60000
-				result0182 := multiply[float64](t754, t854)
-//line kernels_tile.go:299:60000
-				v10[5] = result0182
-//line kernels_tile.go:300:60000
-				t555 := j9 + t572.stages*6
-//line kernels_tile.go:298:60000
-				result0183 := padded(t555)
-//line kernels_tile.go:298:60000
-				t755 := shared[t572.from+result0183]
-//line kernels_tile.go:298:60000
-				t855 := tables[t572.roots+t572.done*5+k9]
-//line kernels_tile.go:298:60000
-				result0184 := multiply[float64](t755, t855)
-//line kernels_tile.go:299:60000
-				v10[6] = result0184
-//line kernels_tile.go:300:60000
-				t556 := j9 + t572.stages*7
-//line kernels_tile.go:298:60000
-				result0185 := padded(t556)
-//line kernels_tile.go:298:60000
-				t756 := shared[t572.from+result0185]
-//line kernels_tile.go:298:60000
-				t856 := tables[t572.roots+t572.done*6+k9]
-//line kernels_tile.go:298:60000
-				result0186 := multiply[float64](t756, t856)
-//line kernels_tile.go:299:60000
-				v10[7] = result0186
-//line kernels_tile.go:300:60000
-				t557 := j9 + t572.stages*8
-//line kernels_tile.go:298:60000
-				result0187 := padded(t557)
-//line kernels_tile.go:298:60000
-				t757 := shared[t572.from+result0187]
-//line kernels_tile.go:298:60000
-				t857 := tables[t572.roots+t572.done*7+k9]
-//line kernels_tile.go:298:60000
-				result0188 := multiply[float64](t757, t857)
-//line kernels_tile.go:299:60000
-				v10[8] = result0188
-//line kernels_tile.go:300:60000
-				t558 := j9 + t572.stages*9
-//line kernels_tile.go:298:60000
-				result0189 := padded(t558)
-//line kernels_tile.go:298:60000
-				t758 := shared[t572.from+result0189]
-//line kernels_tile.go:298:60000
-				t858 := tables[t572.roots+t572.done*8+k9]
-//line kernels_tile.go:298:60000
-				result0190 := multiply[float64](t758, t858)
-//line kernels_tile.go:299:60000
-				v10[9] = result0190
-//line kernels_tile.go:300:60000
-				t559 := j9 + t572.stages*10
-//line kernels_tile.go:298:60000
-				result0191 := padded(t559)
-//line kernels_tile.go:298:60000
-				t759 := shared[t572.from+result0191]
-//line kernels_tile.go:298:60000
-				t859 := tables[t572.roots+t572.done*9+k9]
-//line kernels_tile.go:298:60000
-				result0192 := multiply[float64](t759, t859)
-//line kernels_tile.go:299:60000
-				v10[10] = result0192
-//line kernels_tile.go:300:60000
-				t560 := j9 + t572.stages*11
-//line kernels_tile.go:298:60000
-				result0193 := padded(t560)
-//line kernels_tile.go:298:60000
-				t760 := shared[t572.from+result0193]
-//line kernels_tile.go:298:60000
-				t860 := tables[t572.roots+t572.done*10+k9]
-//line kernels_tile.go:298:60000
-				result0194 := multiply[float64](t760, t860)
-//line kernels_tile.go:299:60000
-				v10[11] = result0194
-//line kernels_tile.go:300:60000
-				t561 := j9 + t572.stages*12
-//line kernels_tile.go:298:60000
-				result0195 := padded(t561)
-//line kernels_tile.go:298:60000
-				t761 := shared[t572.from+result0195]
-//line kernels_tile.go:298:60000
-				t861 := tables[t572.roots+t572.done*11+k9]
-//line kernels_tile.go:298:60000
-				result0196 := multiply[float64](t761, t861)
-//line kernels_tile.go:299:60000
-				v10[12] = result0196
-//line kernels_tile.go:300:60000
-				t1010 := &v10
-//line kernels_tile.go:300:60000
-				butterfly13[float64](t1010)
-//line kernels_tile.go:301:60000
-				to10 := (j9-k9)*13 + k9
-//line kernels_tile.go:304:60000
-				t1157 := to10
-//line kernels_tile.go:304:60000
-				result0197 := padded(t1157)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0197] = v10[0]
-//line kernels_tile.go:305
-				t1158 := to10 + t572.done
-//line kernels_tile.go:304:60000
-				result0198 := padded(t1158)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0198] = v10[1]
-//line kernels_tile.go:305
-				t1159 := to10 + t572.done*2
-//line kernels_tile.go:304:60000
-				result0199 := padded(t1159)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0199] = v10[2]
-//line kernels_tile.go:305
-				t1160 := to10 + t572.done*3
-//line kernels_tile.go:304:60000
-				result0200 := padded(t1160)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0200] = v10[3]
-//line kernels_tile.go:305
-				t1161 := to10 + t572.done*4
-//line kernels_tile.go:304:60000
-				result0201 := padded(t1161)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0201] = v10[4]
-//line kernels_tile.go:305
-				t1162 := to10 + t572.done*5
-//line kernels_tile.go:304:60000
-				result0202 := padded(t1162)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0202] = v10[5]
-//line kernels_tile.go:305
-				t1163 := to10 + t572.done*6
-//line kernels_tile.go:304:60000
-				result0203 := padded(t1163)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0203] = v10[6]
-//line kernels_tile.go:305
-				t1164 := to10 + t572.done*7
-//line kernels_tile.go:304:60000
-				result0204 := padded(t1164)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0204] = v10[7]
-//line kernels_tile.go:305
-				t1165 := to10 + t572.done*8
-//line kernels_tile.go:304:60000
-				result0205 := padded(t1165)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0205] = v10[8]
-//line kernels_tile.go:305
-				t1166 := to10 + t572.done*9
-//line kernels_tile.go:304:60000
-				result0206 := padded(t1166)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0206] = v10[9]
-//line kernels_tile.go:305
-				t1167 := to10 + t572.done*10
-//line kernels_tile.go:304:60000
-				result0207 := padded(t1167)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0207] = v10[10]
-//line kernels_tile.go:305
-				t1168 := to10 + t572.done*11
-//line kernels_tile.go:304:60000
-				result0208 := padded(t1168)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0208] = v10[11]
-//line kernels_tile.go:305
-				t1169 := to10 + t572.done*12
-//line kernels_tile.go:304:60000
-				result0209 := padded(t1169)
-//line kernels_tile.go:304:60000
-				shared[t572.to+result0209] = v10[12]
-//line kernels_tile.go:305
-			}
-//line kernels_tile.go:83:60000
-			done *= 13
-//line kernels_tile.go:84:60000
-		}
-//line kernels_tile.go:86:60000
-		t60 := to
-//line kernels_tile.go:87:60000
-		t61 := from
-//line kernels_tile.go:88:60000
-		from = t60
-//line kernels_tile.go:89:60000
-		to = t61
-//line kernels_tile.go:90:60000
-		fromRow[threadX] = from
-//line kernels_tile.go:91:60000
-		toRow[threadX] = to
-//line kernels_tile.go:92:60000
-		doneRow[threadX] = done
-//line kernels_tile.go:93:60000
-	}
-//line kernels_tile.go:94:60000
-}
-
-//go:noinline
-//line quern_gen.go:16616:1
-func quernRow4Tile_float64(r *host6.Run, firsts []int, first6, dimX int, writeAts, twists []int, counts, pitchs, froms []int32, t7 int32, p *pass, start2, t9, t8 int32, shared, tables, out []kernel.Vec2[float64], t66, t67 float64, t69 int) {
-	firstRow := firsts[first6:][:dimX]
-	writeAtRow := writeAts[first6:][:dimX]
-	twistRow := twists[first6:][:dimX]
-	countRow := counts[first6:][:dimX]
-	pitchRow := pitchs[first6:][:dimX]
-	fromRow := froms[first6:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		first3 := firstRow[threadX]
-		writeAt := writeAtRow[threadX]
-		twist := twistRow[threadX]
-		count := countRow[threadX]
-		pitch2 := pitchRow[threadX]
-		from := fromRow[threadX]
-		t6 := int32(threadX)
-		number := start2 + t6
-//line kernels_tile.go:91:60000
-		row := t7
-//line kernels_tile.go:92:60000
-		column := t6
-//line kernels_tile.go:92:60000
-		if p.WriteColumns {
-//line kernels_tile.go:93:60000
-			t64 := number % t9
-//line kernels_tile.go:93:60000
-			t65 := number / t9
-//line kernels_tile.go:94:60000
-			row = t64
-//line kernels_tile.go:95:60000
-			column = t65
-//line kernels_tile.go:96:60000
-		}
-//line kernels_tile.go:95:60000
-		if row < count {
-//line kernels_tile.go:97:60000
-			from += (row - t7) * pitch2
-//line kernels_tile.go:98:60000
-			if p.Twist == 1 {
-//line kernels_tile.go:99:60000
-				twist = first3 + int(row)
-//line kernels_tile.go:100:60000
-			}
-//line kernels_tile.go:101:60000
-			t68 := writeAt + int(row)*p.Levels[0].Out + int(column)*p.Out
-//line kernels_tile.go:102:60000
-			at2 := t68
-//line kernels_tile.go:102:60000
-			for i3 := column; i3 < p.N; i3 += t8 {
-//line kernels_tile.go:103:60000
-				if r.Halted() {
-//line kernels_tile.go:102:60000
-					r.Halt()
-//line kernels_tile.go:103:60000
-				}
-//line kernels_tile.go:103:60000
-				t70 := i3
-//line kernels_tile.go:103:60000
-				result0210 := padded(t70)
-//line kernels_tile.go:103:60000
-				v11 := shared[from+result0210]
-//line kernels_tile.go:104:60000
-				if p.Twist > 0 {
-//line kernels_tile.go:105:60000
-					t7210 := v11
-//line kernels_tile.go:106:60000
-					t7510 := twist * int(i3)
-//line kernels_tile.go:105:60000
-					result0211 := root[float64](*p, tables, t7510)
-//line kernels_tile.go:106:60000
-					t772 := result0211
-//line kernels_tile.go:105:60000
-					result0212 := multiply[float64](t7210, t772)
-//line kernels_tile.go:106:60000
-					v11 = result0212
-//line kernels_tile.go:107:60000
-				}
-//line kernels_tile.go:107:60000
-				out[at2] = kernel.Vec2[float64]{X: v11.X * t66, Y: v11.Y * t67}
-//line kernels_tile.go:108:60000
-				at2 += t69
-//line kernels_tile.go:109:60000
-			}
-//line kernels_tile.go:110:60000
-		}
-//line kernels_tile.go:111:60000
-	}
-//line kernels_tile.go:112:60000
-}
-
-// quernFunc1Tile_float64 is fft.step.split.
-//
-//line quern_gen.go:16709:1
-func quernFunc1Tile_float64(s step[float64], j int32) int32 {
-//line kernels_tile.go:162
-	return j - host6.Narrow[int32]((float32(j)+0.5)*s.inverse)*s.done
+//line kernels_spectrum.go:47:40000
 }

@@ -20,12 +20,14 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: quern_gen_zip,
-	Sum:     "10e9037743e764f0130901af3a59726938d3195853c4e1f3c21e6f3c17694bf9",
+	Sum:     "d2d184eba7690c117349e6e6f982c8cf0c726ff4cf7333470b46e8a43a94c79b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 type (
+	quern_gen_is_stale__run_go_generate__mulBSR_float32          func(t kernel.Thread, block int, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__mulBSR_float64          func(t kernel.Thread, block int, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64)
 	quern_gen_is_stale__run_go_generate__starts                  func(t kernel.Thread, rows []int32, start []int32)
 	quern_gen_is_stale__run_go_generate__rowsOf                  func(t kernel.Thread, start []int32, rows []int32)
 	quern_gen_is_stale__run_go_generate__gather_float32          func(t kernel.Thread, numbers []int32, indexIn []int32, valueIn []float32, index []int32, value []float32)
@@ -37,6 +39,10 @@ type (
 	quern_gen_is_stale__run_go_generate__dotTiles_float64        func(t kernel.Thread, n int, x []float64, y []float64, partial []float64)
 	quern_gen_is_stale__run_go_generate__dotParts_float32        func(t kernel.Thread, n int, part int, x []float32, y []float32, partial []float64)
 	quern_gen_is_stale__run_go_generate__dotParts_float64        func(t kernel.Thread, n int, part int, x []float64, y []float64, partial []float64)
+	quern_gen_is_stale__run_go_generate__toELL_float32           func(t kernel.Thread, rows int, width int, start []int32, indexIn []int32, valueIn []float32, index []int32, value []float32)
+	quern_gen_is_stale__run_go_generate__toELL_float64           func(t kernel.Thread, rows int, width int, start []int32, indexIn []int32, valueIn []float64, index []int32, value []float64)
+	quern_gen_is_stale__run_go_generate__mulELL_float32          func(t kernel.Thread, width int, alpha float32, beta float32, index []int32, value []float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__mulELL_float64          func(t kernel.Thread, width int, alpha float64, beta float64, index []int32, value []float64, x []float64, y []float64)
 	quern_gen_is_stale__run_go_generate__mulColumns_float32      func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float32, beta float32, start []int32, index []int32, value []float32, b []float32, c []float32)
 	quern_gen_is_stale__run_go_generate__mulColumns_float64      func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float64, beta float64, start []int32, index []int32, value []float64, b []float64, c []float64)
 	quern_gen_is_stale__run_go_generate__mulTiles_float32        func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float32, beta float32, start []int32, index []int32, value []float32, b []float32, c []float32)
@@ -97,6 +103,8 @@ type (
 )
 
 var (
+	quern_mulBSR_float32          quern_gen_is_stale__run_go_generate__mulBSR_float32          = mulBSR[float32]
+	quern_mulBSR_float64          quern_gen_is_stale__run_go_generate__mulBSR_float64          = mulBSR[float64]
 	quern_starts                  quern_gen_is_stale__run_go_generate__starts                  = starts
 	quern_rowsOf                  quern_gen_is_stale__run_go_generate__rowsOf                  = rowsOf
 	quern_gather_float32          quern_gen_is_stale__run_go_generate__gather_float32          = gather[float32]
@@ -108,6 +116,10 @@ var (
 	quern_dotTiles_float64        quern_gen_is_stale__run_go_generate__dotTiles_float64        = dotTiles[float64]
 	quern_dotParts_float32        quern_gen_is_stale__run_go_generate__dotParts_float32        = dotParts[float32]
 	quern_dotParts_float64        quern_gen_is_stale__run_go_generate__dotParts_float64        = dotParts[float64]
+	quern_toELL_float32           quern_gen_is_stale__run_go_generate__toELL_float32           = toELL[float32]
+	quern_toELL_float64           quern_gen_is_stale__run_go_generate__toELL_float64           = toELL[float64]
+	quern_mulELL_float32          quern_gen_is_stale__run_go_generate__mulELL_float32          = mulELL[float32]
+	quern_mulELL_float64          quern_gen_is_stale__run_go_generate__mulELL_float64          = mulELL[float64]
 	quern_mulColumns_float32      quern_gen_is_stale__run_go_generate__mulColumns_float32      = mulColumns[float32]
 	quern_mulColumns_float64      quern_gen_is_stale__run_go_generate__mulColumns_float64      = mulColumns[float64]
 	quern_mulTiles_float32        quern_gen_is_stale__run_go_generate__mulTiles_float32        = mulTiles[float32]
@@ -166,6 +178,117 @@ var (
 	quern_solveAll_float32        quern_gen_is_stale__run_go_generate__solveAll_float32        = solveAll[float32]
 	quern_solveAll_float64        quern_gen_is_stale__run_go_generate__solveAll_float64        = solveAll[float64]
 )
+
+var quernMulBSR_float32 = gpu.NewKernel(compiled.Kernel{
+	Name: "mulBSR[float32]", Package: "quern.dev/sparse", Pos: "bsr.go:105",
+	Entry: "mulBSR_float32",
+	Params: []compiled.Param{
+		{Name: "block", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 7, 4, 0, 1, 4, 1, 3, 2, 3, 2, 0, 5, 4, 0, 1, 4, 7, 1, 3, 1, 0, 4, 1, 7, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 16},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 114, Col: 39},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 11},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 25},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 16},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 112, Col: 13},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 114, Col: 39},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 11},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 25},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 16},
+			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 27},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 112, Col: 13},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 113, Col: 15},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 114, Col: 39},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 11},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 25},
+		}},
+	},
+	Host:  quernHostMulBSR_float32,
+	Plain: quernPlainMulBSR_float32,
+})
+
+var quernMulBSR_float64 = gpu.NewKernel(compiled.Kernel{
+	Name: "mulBSR[float64]", Package: "quern.dev/sparse", Pos: "bsr.go:105",
+	Entry: "mulBSR_float64",
+	Params: []compiled.Param{
+		{Name: "block", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
+		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
+		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 7, 4, 0, 1, 4, 1, 3, 2, 3, 2, 0, 5, 4, 0, 1, 4, 7, 1, 3, 1, 0, 4, 1, 7, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 16},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 114, Col: 39},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 11},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 25},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 16},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 112, Col: 13},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 114, Col: 39},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 11},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 25},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 16},
+			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 27},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 112, Col: 13},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 113, Col: 15},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 114, Col: 39},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 11},
+			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 25},
+		}},
+	},
+	Host:  quernHostMulBSR_float64,
+	Plain: quernPlainMulBSR_float64,
+})
+
+// LaunchMulBSR runs mulBSR on the grid g.
+//
+// mulBSR computes a row with each thread, so the threads of a block row read neighboring
+// rows of the same blocks.
+func LaunchMulBSR[T float32 | float64](s *gpu.Stream, g gpu.Grid, block int, alpha, beta T, start, index *gpu.Buffer[int32], value, x, y *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernMulBSR_float32
+	case *float64:
+		k = quernMulBSR_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, block)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
 
 var quernStarts = gpu.NewKernel(compiled.Kernel{
 	Name: "starts", Package: "quern.dev/sparse", Pos: "convert.go:29",
@@ -595,6 +718,192 @@ func LaunchDotParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, part int,
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, partial)
+	return l.End()
+}
+
+var quernToELL_float32 = gpu.NewKernel(compiled.Kernel{
+	Name: "toELL[float32]", Package: "quern.dev/sparse", Pos: "ell.go:54",
+	Entry: "toELL_float32",
+	Params: []compiled.Param{
+		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "indexIn", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "valueIn", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4},
+		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 0, 1, 1, 5, 3, 1, 0, 4, 9, 2147483649, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 5, 3, 1, 2, 4, 1, 0, 1, 1, 5, 4, 0, 1, 3, 1, 5, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 5, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 6, 3, 1, 2, 4, 1, 0, 1, 1, 5, 4, 0, 1, 3, 1, 6, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 6, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.PanicSite, File: "ell.go", Line: 61, Col: 2, Text: "assertion failed: a row has more entries than the ELL matrix has places"},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 29},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 11},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 0, 1, 1, 5, 3, 1, 0, 4, 9, 2147483649, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.PanicSite, File: "ell.go", Line: 61, Col: 2, Text: "assertion failed: a row has more entries than the ELL matrix has places"},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 29},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 11},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 3},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 22},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.PanicSite, File: "ell.go", Line: 61, Col: 2, Text: "assertion failed: a row has more entries than the ELL matrix has places"},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 29},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 11},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 3},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 22},
+		}},
+	},
+	Host:  quernHostToELL_float32,
+	Plain: quernPlainToELL_float32,
+})
+
+var quernToELL_float64 = gpu.NewKernel(compiled.Kernel{
+	Name: "toELL[float64]", Package: "quern.dev/sparse", Pos: "ell.go:54",
+	Entry: "toELL_float64",
+	Params: []compiled.Param{
+		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "indexIn", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "valueIn", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4},
+		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 0, 1, 1, 5, 3, 1, 0, 4, 9, 2147483649, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 5, 3, 1, 2, 4, 1, 0, 1, 1, 5, 4, 0, 1, 3, 1, 5, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 5, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 6, 3, 1, 2, 4, 1, 0, 1, 1, 5, 4, 0, 1, 3, 1, 6, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 6, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.PanicSite, File: "ell.go", Line: 61, Col: 2, Text: "assertion failed: a row has more entries than the ELL matrix has places"},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 29},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 11},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 0, 1, 1, 5, 3, 1, 0, 4, 9, 2147483649, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.PanicSite, File: "ell.go", Line: 61, Col: 2, Text: "assertion failed: a row has more entries than the ELL matrix has places"},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 29},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 11},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 3},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 22},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.PanicSite, File: "ell.go", Line: 61, Col: 2, Text: "assertion failed: a row has more entries than the ELL matrix has places"},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 29},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 11},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 3},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 22},
+		}},
+	},
+	Host:  quernHostToELL_float64,
+	Plain: quernPlainToELL_float64,
+})
+
+// LaunchToELL runs toELL on the grid g.
+func LaunchToELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, width int, start, indexIn *gpu.Buffer[int32], valueIn *gpu.Buffer[T], index *gpu.Buffer[int32], value *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernToELL_float32
+	case *float64:
+		k = quernToELL_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, width)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, indexIn)
+	gpu.SliceArg(l, valueIn)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
+	return l.End()
+}
+
+var quernMulELL_float32 = gpu.NewKernel(compiled.Kernel{
+	Name: "mulELL[float32]", Package: "quern.dev/sparse", Pos: "ell.go:72",
+	Entry: "mulELL_float32",
+	Params: []compiled.Param{
+		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 6, 5, 4, 1, 3, 1, 6, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 6, 5, 4, 7, 5, 9, 0, 1, 0, 1, 6, 5, 9, 2147483648, 0, -1, 1, 4, 1, 0, 1, 6, 5, 4, 1, 4, 1, 6, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 6, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 32},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 6, 5, 9, 2147483648, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 79, Col: 8},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 10},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 32},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 79, Col: 8},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 10},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 32},
+		}},
+	},
+	Host:  quernHostMulELL_float32,
+	Plain: quernPlainMulELL_float32,
+})
+
+var quernMulELL_float64 = gpu.NewKernel(compiled.Kernel{
+	Name: "mulELL[float64]", Package: "quern.dev/sparse", Pos: "ell.go:72",
+	Entry: "mulELL_float64",
+	Params: []compiled.Param{
+		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
+		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
+		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 6, 5, 4, 1, 3, 1, 6, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 6, 5, 4, 7, 5, 9, 0, 1, 0, 1, 6, 5, 9, 2147483648, 0, -1, 1, 4, 1, 0, 1, 6, 5, 4, 1, 4, 1, 6, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 6, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 32},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 6, 5, 9, 2147483648, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 79, Col: 8},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 10},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 32},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 79, Col: 8},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 10},
+			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 32},
+		}},
+	},
+	Host:  quernHostMulELL_float64,
+	Plain: quernPlainMulELL_float64,
+})
+
+// LaunchMulELL runs mulELL on the grid g.
+func LaunchMulELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, width int, alpha, beta T, index *gpu.Buffer[int32], value, x, y *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernMulELL_float32
+	case *float64:
+		k = quernMulELL_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, width)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
 	return l.End()
 }
 
@@ -3352,6 +3661,268 @@ func LaunchSolveAll[T float32 | float64](s *gpu.Stream, g gpu.Grid, upper, unit 
 	return l.End()
 }
 
+func quernPlainMulBSR_float32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
+	host.Plain(r, func(t kernel.Thread) { quern_mulBSR_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
+
+func quernHostMulBSR_float32(r *host.Run) {
+	block := host.Value[int](r, 0)
+	alpha := host.Value[float32](r, 1)
+	beta := host.Value[float32](r, 2)
+	start := host.Slice[int32](r, 3)
+	index := host.Slice[int32](r, 4)
+	value := host.Slice[float32](r, 5)
+	x := host.Slice[float32](r, 6)
+	y := host.Slice[float32](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MulBSR_float32(r, base, y, block, start, index, x, value, alpha, beta, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MulBSR_float32(r *host.Run, base int, y []float32, block int, start, index []int32, x, value []float32, alpha, beta float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(y)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(y)-base {
+			row2 := y[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				row := base + threadX
+//line bsr.go:110
+				t1 := row / block
+//line bsr.go:110
+				t2 := row % block
+				line := t1
+				i := t2
+//line bsr.go:111
+				var sum float32
+				end := int(start[line+1])
+				for k := int(start[line]); k < end; k++ {
+					if r.Halted() {
+//line bsr.go:113
+						r.Halt()
+					}
+//line bsr.go:114
+					t3 := (k*block + i) * block
+//line bsr.go:114
+					t4 := int(index[k]) * block
+					at := t3
+					first := t4
+//line bsr.go:115
+					for j := 0; j < block && first+j < len(x); j++ {
+						if r.Halted() {
+//line bsr.go:115
+							r.Halt()
+						}
+//line bsr.go:116
+						sum += value[at+j] * x[first+j]
+					}
+				}
+				t6 := sum
+//line bsr.go:119
+				_ = row2[threadX]
+				t10 := &row2[threadX]
+//line bsr.go:119
+				result0 := scaled[float32](alpha, t6, beta, t10)
+				row2[threadX] = result0
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+//line bsr.go:107
+		if row >= len(y) {
+			continue
+		}
+		t1 := row / block
+//line bsr.go:110
+		t2 := row % block
+		line := t1
+		i := t2
+//line bsr.go:111
+		var sum float32
+		end := int(start[line+1])
+		for k := int(start[line]); k < end; k++ {
+			if r.Halted() {
+//line bsr.go:113
+				r.Halt()
+			}
+//line bsr.go:114
+			t3 := (k*block + i) * block
+//line bsr.go:114
+			t4 := int(index[k]) * block
+			at := t3
+			first := t4
+//line bsr.go:115
+			for j := 0; j < block && first+j < len(x); j++ {
+				if r.Halted() {
+//line bsr.go:115
+					r.Halt()
+				}
+//line bsr.go:116
+				sum += value[at+j] * x[first+j]
+			}
+		}
+		t6 := sum
+//line bsr.go:119
+		_ = y[row]
+//line bsr.go:119
+		t10 := &y[row]
+//line bsr.go:119
+		result0 := scaled[float32](alpha, t6, beta, t10)
+//line bsr.go:119
+		y[row] = result0
+	}
+}
+
+//line quern_gen.go:3795:1
+func quernPlainMulBSR_float64(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
+	host.Plain(r, func(t kernel.Thread) { quern_mulBSR_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
+
+func quernHostMulBSR_float64(r *host.Run) {
+	block := host.Value[int](r, 0)
+	alpha := host.Value[float64](r, 1)
+	beta := host.Value[float64](r, 2)
+	start := host.Slice[int32](r, 3)
+	index := host.Slice[int32](r, 4)
+	value := host.Slice[float64](r, 5)
+	x := host.Slice[float64](r, 6)
+	y := host.Slice[float64](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MulBSR_float64(r, base, y, block, start, index, x, value, alpha, beta, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MulBSR_float64(r *host.Run, base int, y []float64, block int, start, index []int32, x, value []float64, alpha, beta float64, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(y)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(y)-base {
+			row2 := y[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				row := base + threadX
+//line bsr.go:110
+				t1 := row / block
+//line bsr.go:110
+				t2 := row % block
+				line := t1
+				i := t2
+//line bsr.go:111
+				var sum float64
+				end := int(start[line+1])
+				for k := int(start[line]); k < end; k++ {
+					if r.Halted() {
+//line bsr.go:113
+						r.Halt()
+					}
+//line bsr.go:114
+					t3 := (k*block + i) * block
+//line bsr.go:114
+					t4 := int(index[k]) * block
+					at := t3
+					first := t4
+//line bsr.go:115
+					for j := 0; j < block && first+j < len(x); j++ {
+						if r.Halted() {
+//line bsr.go:115
+							r.Halt()
+						}
+//line bsr.go:116
+						sum += value[at+j] * x[first+j]
+					}
+				}
+				t6 := sum
+//line bsr.go:119
+				_ = row2[threadX]
+				t10 := &row2[threadX]
+//line bsr.go:119
+				result0 := scaled[float64](alpha, t6, beta, t10)
+				row2[threadX] = result0
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+//line bsr.go:107
+		if row >= len(y) {
+			continue
+		}
+		t1 := row / block
+//line bsr.go:110
+		t2 := row % block
+		line := t1
+		i := t2
+//line bsr.go:111
+		var sum float64
+		end := int(start[line+1])
+		for k := int(start[line]); k < end; k++ {
+			if r.Halted() {
+//line bsr.go:113
+				r.Halt()
+			}
+//line bsr.go:114
+			t3 := (k*block + i) * block
+//line bsr.go:114
+			t4 := int(index[k]) * block
+			at := t3
+			first := t4
+//line bsr.go:115
+			for j := 0; j < block && first+j < len(x); j++ {
+				if r.Halted() {
+//line bsr.go:115
+					r.Halt()
+				}
+//line bsr.go:116
+				sum += value[at+j] * x[first+j]
+			}
+		}
+		t6 := sum
+//line bsr.go:119
+		_ = y[row]
+//line bsr.go:119
+		t10 := &y[row]
+//line bsr.go:119
+		result0 := scaled[float64](alpha, t6, beta, t10)
+//line bsr.go:119
+		y[row] = result0
+	}
+}
+
+//line quern_gen.go:3926:1
 func quernPlainStarts(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_starts(t, v0, v1) })
@@ -3439,7 +4010,7 @@ func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32,
 	}
 }
 
-//line quern_gen.go:3443:1
+//line quern_gen.go:4014:1
 func quernPlainRowsOf(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_rowsOf(t, v0, v1) })
@@ -3527,7 +4098,7 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 	}
 }
 
-//line quern_gen.go:3531:1
+//line quern_gen.go:4102:1
 func quernPlainGather_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_gather_float32(t, v0, v1, v2, v3, v4) })
@@ -3603,7 +4174,7 @@ func quernRow1Gather_float32(r *host.Run, base int, numbers, index []int32, valu
 	}
 }
 
-//line quern_gen.go:3607:1
+//line quern_gen.go:4178:1
 func quernPlainGather_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_gather_float64(t, v0, v1, v2, v3, v4) })
@@ -3679,7 +4250,7 @@ func quernRow1Gather_float64(r *host.Run, base int, numbers, index []int32, valu
 	}
 }
 
-//line quern_gen.go:3683:1
+//line quern_gen.go:4254:1
 func quernPlainGatherRows_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_gatherRows_float32(t, v0, v1, v2, v3, v4) })
@@ -3790,7 +4361,7 @@ func quernRow1GatherRows_float32(r *host.Run, base int, numbers, index []int32, 
 	}
 }
 
-//line quern_gen.go:3794:1
+//line quern_gen.go:4365:1
 func quernPlainGatherRows_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_gatherRows_float64(t, v0, v1, v2, v3, v4) })
@@ -3901,7 +4472,7 @@ func quernRow1GatherRows_float64(r *host.Run, base int, numbers, index []int32, 
 	}
 }
 
-//line quern_gen.go:3905:1
+//line quern_gen.go:4476:1
 func quernPlainLongest(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_longest(t, v0, v1) })
@@ -3940,7 +4511,7 @@ func quernRow1Longest(r *host.Run, base, size int, start, greatest []int32, widt
 	}
 }
 
-//line quern_gen.go:3944:1
+//line quern_gen.go:4515:1
 func quernPlainDotTiles_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_dotTiles_float32(t, v0, v1, v2, v3) })
@@ -4074,7 +4645,7 @@ func quernHostDotTiles_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4078:1
+//line quern_gen.go:4649:1
 func quernRow1DotTiles_float32(r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line dot.go:22:10000
@@ -4083,7 +4654,7 @@ func quernRow1DotTiles_float32(r *host.Run, sums []float64, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:4087:1
+//line quern_gen.go:4658:1
 func quernRow2DotTiles_float32(r *host.Run, sums []float64, first2 int, x []float32, start int, y []float32, at, start2, at2, start3, at3, start4, at4, from int) {
 	sumRow := (*[256]float64)(sums[first2:])
 	if from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 && from+at4 >= 0 && 256 <= len(x)-(from+at4) && at4 >= 0 && 256 <= len(y)-at4 {
@@ -4128,7 +4699,7 @@ func quernRow2DotTiles_float32(r *host.Run, sums []float64, first2 int, x []floa
 }
 
 //go:noinline
-//line quern_gen.go:4132:1
+//line quern_gen.go:4703:1
 func quernRow3DotTiles_float32(r *host.Run, sums []float64, first3, iFirst2, n int, x []float32, start5 int, y []float32, from int) {
 	sumRow := (*[256]float64)(sums[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -4165,7 +4736,7 @@ func quernRow3DotTiles_float32(r *host.Run, sums []float64, first3, iFirst2, n i
 }
 
 //go:noinline
-//line quern_gen.go:4169:1
+//line quern_gen.go:4740:1
 func quernRow4DotTiles_float32(r *host.Run, reduceAdds []float64, first4 int, sums2 []float64, warps *[8]float64) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first4:])
 	sumRow3 := (*[256]float64)(sums2[first4:])
@@ -4186,7 +4757,7 @@ func quernRow4DotTiles_float32(r *host.Run, reduceAdds []float64, first4 int, su
 }
 
 //go:noinline
-//line quern_gen.go:4190:1
+//line quern_gen.go:4761:1
 func quernRow5DotTiles_float32(r *host.Run, sums2 []float64, first5 int, warps *[8]float64, partial []float64, base int) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -4296,7 +4867,7 @@ func quernRow5DotTiles_float32(r *host.Run, sums2 []float64, first5 int, warps *
 //line dot.go:40:10000
 }
 
-//line quern_gen.go:4300:1
+//line quern_gen.go:4871:1
 func quernPlainDotTiles_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_dotTiles_float64(t, v0, v1, v2, v3) })
@@ -4430,7 +5001,7 @@ func quernHostDotTiles_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4434:1
+//line quern_gen.go:5005:1
 func quernRow1DotTiles_float64(r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line dot.go:22:10000
@@ -4439,7 +5010,7 @@ func quernRow1DotTiles_float64(r *host.Run, sums []float64, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:4443:1
+//line quern_gen.go:5014:1
 func quernRow2DotTiles_float64(r *host.Run, sums []float64, first2 int, x []float64, start int, y []float64, at, start2, at2, start3, at3, start4, at4, from int) {
 	sumRow := (*[256]float64)(sums[first2:])
 	if from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 && from+at4 >= 0 && 256 <= len(x)-(from+at4) && at4 >= 0 && 256 <= len(y)-at4 {
@@ -4484,7 +5055,7 @@ func quernRow2DotTiles_float64(r *host.Run, sums []float64, first2 int, x []floa
 }
 
 //go:noinline
-//line quern_gen.go:4488:1
+//line quern_gen.go:5059:1
 func quernRow3DotTiles_float64(r *host.Run, sums []float64, first3, iFirst2, n int, x []float64, start5 int, y []float64, from int) {
 	sumRow := (*[256]float64)(sums[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -4521,7 +5092,7 @@ func quernRow3DotTiles_float64(r *host.Run, sums []float64, first3, iFirst2, n i
 }
 
 //go:noinline
-//line quern_gen.go:4525:1
+//line quern_gen.go:5096:1
 func quernRow4DotTiles_float64(r *host.Run, reduceAdds []float64, first4 int, sums2 []float64, warps *[8]float64) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first4:])
 	sumRow3 := (*[256]float64)(sums2[first4:])
@@ -4542,7 +5113,7 @@ func quernRow4DotTiles_float64(r *host.Run, reduceAdds []float64, first4 int, su
 }
 
 //go:noinline
-//line quern_gen.go:4546:1
+//line quern_gen.go:5117:1
 func quernRow5DotTiles_float64(r *host.Run, sums2 []float64, first5 int, warps *[8]float64, partial []float64, base int) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -4652,7 +5223,7 @@ func quernRow5DotTiles_float64(r *host.Run, sums2 []float64, first5 int, warps *
 //line dot.go:40:10000
 }
 
-//line quern_gen.go:4656:1
+//line quern_gen.go:5227:1
 func quernPlainDotParts_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_dotParts_float32(t, v0, v1, v2, v3, v4) })
@@ -4723,7 +5294,7 @@ func quernRow1DotParts_float32(r *host.Run, base, end int, x []float32, base2 in
 //line dot.go:60:10000
 }
 
-//line quern_gen.go:4727:1
+//line quern_gen.go:5298:1
 func quernPlainDotParts_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_dotParts_float64(t, v0, v1, v2, v3, v4) })
@@ -4794,7 +5365,1211 @@ func quernRow1DotParts_float64(r *host.Run, base, end int, x []float64, base2 in
 //line dot.go:60:10000
 }
 
-//line quern_gen.go:4798:1
+//line quern_gen.go:5369:1
+func quernPlainToELL_float32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[int32](r, 5), host.Slice[float32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_toELL_float32(t, v0, v1, v2, v3, v4, v5, v6) })
+}
+
+func quernHostToELL_float32(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	width := host.Value[int](r, 1)
+	start := host.Slice[int32](r, 2)
+	indexIn := host.Slice[int32](r, 3)
+	valueIn := host.Slice[float32](r, 4)
+	index := host.Slice[int32](r, 5)
+	value := host.Slice[float32](r, 6)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	firsts := host.Scratch[int](r, 0, max(1024, r.BlockDim.X))
+	ns := host.Scratch[int](r, 1, max(1024, r.BlockDim.X))
+	whole := max(width, 0) &^ 3
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX + 1
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToELL_float32(r, firsts, width2, ns, base, rows, start, width, base2)
+				for k := 0; k < whole; k += 4 {
+					if r.Halted() {
+//line ell.go:62:20000
+						r.Halt()
+//line ell.go:63:20000
+					}
+//line ell.go:64:20000
+					start2 := k * rows
+//line ell.go:65:20000
+					start3 := (k + 1) * rows
+//line ell.go:66:20000
+					start4 := (k + 2) * rows
+//line ell.go:67:20000
+					start5 := (k + 3) * rows
+//line ell.go:68:20000
+					start6 := k*rows + base
+//line ell.go:69:20000
+					start7 := (k+1)*rows + base
+//line ell.go:70
+					start8 := (k+2)*rows + base
+					start9 := (k+3)*rows + base
+					quernRow2ToELL_float32(r, firsts, width2, ns, base, rows, start, k, indexIn, valueIn, index, start2, value, start3, start4, start5, base2, start6, start7, start8, start9)
+				}
+				for k2 := whole; k2 < width; k2++ {
+					if r.Halted() {
+//line ell.go:62:20000
+						r.Halt()
+//line ell.go:63:20000
+					}
+//line ell.go:64:20000
+					start10 := k2 * rows
+//line ell.go:65:20000
+					start11 := k2*rows + base
+//line ell.go:66:20000
+					quernRow3ToELL_float32(r, firsts, width2, ns, base, rows, start, k2, indexIn, valueIn, index, start10, value, base2, start11)
+//line ell.go:67:20000
+				}
+//line ell.go:68:20000
+			}
+//line ell.go:69:20000
+		}
+//line ell.go:70
+	}
+}
+
+//go:noinline
+//line quern_gen.go:5443:1
+func quernRow1ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, width, base2 int) {
+	firstRow := firsts[:][:width2]
+	nRow := ns[:][:width2]
+	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
+		count := min(len(start)-base2, rows-base, width2)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(start)-base && base2 >= 0 && count <= len(start)-base2 {
+			row2 := start[base:][:count]
+			row3 := start[base2:][:count]
+			firstRow2 := firstRow[:][:count]
+			nRow2 := nRow[:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line ell.go:59:20000
+				first := int(row2[threadX])
+//line ell.go:60:20000
+				n := int(row3[threadX]) - first
+//line ell.go:61:20000
+				if !(n <= width) {
+//line ell.go:61:20000
+					host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
+//line ell.go:62:20000
+				}
+//line ell.go:63:20000
+				firstRow2[threadX] = first
+//line ell.go:64:20000
+				nRow2[threadX] = n
+//line ell.go:65:20000
+			}
+//line ell.go:66:20000
+			return
+//line ell.go:67:20000
+		}
+//line ell.go:68:20000
+	}
+//line ell.go:69:20000
+	for threadX := range width2 {
+//line ell.go:70
+		r.ThreadIdx.X = threadX
+		first := firstRow[threadX]
+		n := nRow[threadX]
+		row := base + threadX
+		if row < rows && row+1 < len(start) {
+//line ell.go:59:20000
+			first = int(start[row])
+//line ell.go:60:20000
+			n = int(start[row+1]) - first
+//line ell.go:61:20000
+			if !(n <= width) {
+//line ell.go:61:20000
+				host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
+//line ell.go:62:20000
+			}
+//line ell.go:63:20000
+		}
+//line ell.go:64:20000
+		firstRow[threadX] = first
+//line ell.go:65:20000
+		nRow[threadX] = n
+//line ell.go:66:20000
+	}
+//line ell.go:67:20000
+}
+
+//go:noinline
+//line quern_gen.go:5511:1
+func quernRow2ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k int, indexIn []int32, valueIn []float32, index []int32, start2 int, value []float32, start3, start4, start5, base2, start6, start7, start8, start9 int) {
+	firstRow := firsts[:][:width2]
+	nRow := ns[:][:width2]
+	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
+		count2 := min(len(start)-base2, rows-base, width2)
+		if count2 <= 0 {
+			return
+		}
+		if start6 >= 0 && count2 <= len(index)-start6 && count2 <= len(value)-start6 && start7 >= 0 && count2 <= len(index)-start7 && count2 <= len(value)-start7 && start8 >= 0 && count2 <= len(index)-start8 && count2 <= len(value)-start8 && start9 >= 0 && count2 <= len(index)-start9 && count2 <= len(value)-start9 {
+			row4 := index[start6:][:count2]
+			row5 := value[start6:][:count2]
+			row6 := index[start7:][:count2]
+			row7 := value[start7:][:count2]
+			row8 := index[start8:][:count2]
+			row9 := value[start8:][:count2]
+			row10 := index[start9:][:count2]
+			row11 := value[start9:][:count2]
+			firstRow3 := firstRow[:][:count2]
+			nRow3 := nRow[:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+				first := firstRow3[threadX]
+				n := nRow3[threadX]
+//line ell.go:63:20000
+				var j int32 = -1
+//line ell.go:64:20000
+				var v float32
+//line ell.go:64:20000
+				if k < n {
+//line ell.go:65:20000
+					t2 := indexIn[first+k]
+//line ell.go:65:20000
+					t3 := valueIn[first+k]
+//line ell.go:66:20000
+					j = t2
+//line ell.go:67:20000
+					v = t3
+//line ell.go:68:20000
+				}
+//line ell.go:67:20000
+				_ = row4[threadX]
+//line ell.go:67:20000
+				_ = row5[threadX]
+//line ell.go:68:20000
+				t8 := j
+//line ell.go:69:20000
+				t9 := v
+//line ell.go:70
+				row4[threadX] = t8
+				row5[threadX] = t9
+//line ell.go:63:20000
+				var j2 int32 = -1
+//line ell.go:64:20000
+				var v2 float32
+//line ell.go:64:20000
+				if k+1 < n {
+//line ell.go:65:20000
+					t22 := indexIn[first+(k+1)]
+//line ell.go:65:20000
+					t32 := valueIn[first+(k+1)]
+//line ell.go:66:20000
+					j2 = t22
+//line ell.go:67:20000
+					v2 = t32
+//line ell.go:68:20000
+				}
+//line ell.go:67:20000
+				_ = row6[threadX]
+//line ell.go:67:20000
+				_ = row7[threadX]
+//line ell.go:68:20000
+				t82 := j2
+//line ell.go:69:20000
+				t92 := v2
+//line ell.go:70
+				row6[threadX] = t82
+				row7[threadX] = t92
+//line ell.go:63:20000
+				var j3 int32 = -1
+//line ell.go:64:20000
+				var v3 float32
+//line ell.go:64:20000
+				if k+2 < n {
+//line ell.go:65:20000
+					t23 := indexIn[first+(k+2)]
+//line ell.go:65:20000
+					t33 := valueIn[first+(k+2)]
+//line ell.go:66:20000
+					j3 = t23
+//line ell.go:67:20000
+					v3 = t33
+//line ell.go:68:20000
+				}
+//line ell.go:67:20000
+				_ = row8[threadX]
+//line ell.go:67:20000
+				_ = row9[threadX]
+//line ell.go:68:20000
+				t83 := j3
+//line ell.go:69:20000
+				t93 := v3
+//line ell.go:70
+				row8[threadX] = t83
+				row9[threadX] = t93
+//line ell.go:63:20000
+				var j4 int32 = -1
+//line ell.go:64:20000
+				var v4 float32
+//line ell.go:64:20000
+				if k+3 < n {
+//line ell.go:65:20000
+					t24 := indexIn[first+(k+3)]
+//line ell.go:65:20000
+					t34 := valueIn[first+(k+3)]
+//line ell.go:66:20000
+					j4 = t24
+//line ell.go:67:20000
+					v4 = t34
+//line ell.go:68:20000
+				}
+//line ell.go:67:20000
+				_ = row10[threadX]
+//line ell.go:67:20000
+				_ = row11[threadX]
+//line ell.go:68:20000
+				t84 := j4
+//line ell.go:69:20000
+				t94 := v4
+//line ell.go:70
+				row10[threadX] = t84
+				row11[threadX] = t94
+			}
+			return
+		}
+	}
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		first := firstRow[threadX]
+		n := nRow[threadX]
+		row := base + threadX
+		t5 := start2 + row
+		t7 := start2 + row
+		t52 := start3 + row
+		t72 := start3 + row
+		t53 := start4 + row
+		t73 := start4 + row
+		t54 := start5 + row
+		t74 := start5 + row
+		if row < rows && row+1 < len(start) {
+//line ell.go:63:20000
+			var j int32 = -1
+//line ell.go:64:20000
+			var v float32
+//line ell.go:64:20000
+			if k < n {
+//line ell.go:65:20000
+				t2 := indexIn[first+k]
+//line ell.go:65:20000
+				t3 := valueIn[first+k]
+//line ell.go:66:20000
+				j = t2
+//line ell.go:67:20000
+				v = t3
+//line ell.go:68:20000
+			}
+//line ell.go:67:20000
+			_ = index[t5]
+//line ell.go:67:20000
+			_ = value[t7]
+//line ell.go:68:20000
+			t8 := j
+//line ell.go:69:20000
+			t9 := v
+//line ell.go:67:20000
+			index[t5] = t8
+//line ell.go:67:20000
+			value[t7] = t9
+//line ell.go:63:20000
+			var j2 int32 = -1
+//line ell.go:64:20000
+			var v2 float32
+//line ell.go:64:20000
+			if k+1 < n {
+//line ell.go:65:20000
+				t22 := indexIn[first+(k+1)]
+//line ell.go:65:20000
+				t32 := valueIn[first+(k+1)]
+//line ell.go:66:20000
+				j2 = t22
+//line ell.go:67:20000
+				v2 = t32
+//line ell.go:68:20000
+			}
+//line ell.go:67:20000
+			_ = index[t52]
+//line ell.go:67:20000
+			_ = value[t72]
+//line ell.go:68:20000
+			t82 := j2
+//line ell.go:69:20000
+			t92 := v2
+//line ell.go:67:20000
+			index[t52] = t82
+//line ell.go:67:20000
+			value[t72] = t92
+//line ell.go:63:20000
+			var j3 int32 = -1
+//line ell.go:64:20000
+			var v3 float32
+//line ell.go:64:20000
+			if k+2 < n {
+//line ell.go:65:20000
+				t23 := indexIn[first+(k+2)]
+//line ell.go:65:20000
+				t33 := valueIn[first+(k+2)]
+//line ell.go:66:20000
+				j3 = t23
+//line ell.go:67:20000
+				v3 = t33
+//line ell.go:68:20000
+			}
+//line ell.go:67:20000
+			_ = index[t53]
+//line ell.go:67:20000
+			_ = value[t73]
+//line ell.go:68:20000
+			t83 := j3
+//line ell.go:69:20000
+			t93 := v3
+//line ell.go:67:20000
+			index[t53] = t83
+//line ell.go:67:20000
+			value[t73] = t93
+//line ell.go:63:20000
+			var j4 int32 = -1
+//line ell.go:64:20000
+			var v4 float32
+//line ell.go:64:20000
+			if k+3 < n {
+//line ell.go:65:20000
+				t24 := indexIn[first+(k+3)]
+//line ell.go:65:20000
+				t34 := valueIn[first+(k+3)]
+//line ell.go:66:20000
+				j4 = t24
+//line ell.go:67:20000
+				v4 = t34
+//line ell.go:68:20000
+			}
+//line ell.go:67:20000
+			_ = index[t54]
+//line ell.go:67:20000
+			_ = value[t74]
+//line ell.go:68:20000
+			t84 := j4
+//line ell.go:69:20000
+			t94 := v4
+//line ell.go:67:20000
+			index[t54] = t84
+//line ell.go:67:20000
+			value[t74] = t94
+//line ell.go:68:20000
+		}
+//line ell.go:69:20000
+	}
+//line ell.go:70
+}
+
+//go:noinline
+//line quern_gen.go:5781:1
+func quernRow3ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k2 int, indexIn []int32, valueIn []float32, index []int32, start10 int, value []float32, base2, start11 int) {
+	firstRow := firsts[:][:width2]
+	nRow := ns[:][:width2]
+	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
+		count3 := min(len(start)-base2, rows-base, width2)
+		if count3 <= 0 {
+			return
+		}
+		if start11 >= 0 && count3 <= len(index)-start11 && count3 <= len(value)-start11 {
+			row12 := index[start11:][:count3]
+			row13 := value[start11:][:count3]
+			firstRow4 := firstRow[:][:count3]
+			nRow4 := nRow[:][:count3]
+			for threadX := range count3 {
+				r.ThreadIdx.X = threadX
+				first := firstRow4[threadX]
+				n := nRow4[threadX]
+//line ell.go:63:20000
+				var j5 int32 = -1
+//line ell.go:64:20000
+				var v5 float32
+//line ell.go:64:20000
+				if k2 < n {
+//line ell.go:65:20000
+					t25 := indexIn[first+k2]
+//line ell.go:65:20000
+					t35 := valueIn[first+k2]
+//line ell.go:66:20000
+					j5 = t25
+//line ell.go:67:20000
+					v5 = t35
+//line ell.go:68:20000
+				}
+//line ell.go:67:20000
+				_ = row12[threadX]
+//line ell.go:67:20000
+				_ = row13[threadX]
+//line ell.go:68:20000
+				t85 := j5
+//line ell.go:69:20000
+				t95 := v5
+//line ell.go:70
+				row12[threadX] = t85
+				row13[threadX] = t95
+			}
+			return
+		}
+	}
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		first := firstRow[threadX]
+		n := nRow[threadX]
+		row := base + threadX
+		t55 := start10 + row
+		t75 := start10 + row
+		if row < rows && row+1 < len(start) {
+//line ell.go:63:20000
+			var j5 int32 = -1
+//line ell.go:64:20000
+			var v5 float32
+//line ell.go:64:20000
+			if k2 < n {
+//line ell.go:65:20000
+				t25 := indexIn[first+k2]
+//line ell.go:65:20000
+				t35 := valueIn[first+k2]
+//line ell.go:66:20000
+				j5 = t25
+//line ell.go:67:20000
+				v5 = t35
+//line ell.go:68:20000
+			}
+//line ell.go:67:20000
+			_ = index[t55]
+//line ell.go:67:20000
+			_ = value[t75]
+//line ell.go:68:20000
+			t85 := j5
+//line ell.go:69:20000
+			t95 := v5
+//line ell.go:67:20000
+			index[t55] = t85
+//line ell.go:67:20000
+			value[t75] = t95
+//line ell.go:68:20000
+		}
+//line ell.go:69:20000
+	}
+//line ell.go:70
+}
+
+//line quern_gen.go:5873:1
+func quernPlainToELL_float64(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[int32](r, 5), host.Slice[float64](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_toELL_float64(t, v0, v1, v2, v3, v4, v5, v6) })
+}
+
+func quernHostToELL_float64(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	width := host.Value[int](r, 1)
+	start := host.Slice[int32](r, 2)
+	indexIn := host.Slice[int32](r, 3)
+	valueIn := host.Slice[float64](r, 4)
+	index := host.Slice[int32](r, 5)
+	value := host.Slice[float64](r, 6)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	firsts := host.Scratch[int](r, 0, max(1024, r.BlockDim.X))
+	ns := host.Scratch[int](r, 1, max(1024, r.BlockDim.X))
+	whole := max(width, 0) &^ 3
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX + 1
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToELL_float64(r, firsts, width2, ns, base, rows, start, width, base2)
+				for k := 0; k < whole; k += 4 {
+					if r.Halted() {
+//line ell.go:62:20000
+						r.Halt()
+//line ell.go:63:20000
+					}
+//line ell.go:64:20000
+					start2 := k * rows
+//line ell.go:65:20000
+					start3 := (k + 1) * rows
+//line ell.go:66:20000
+					start4 := (k + 2) * rows
+//line ell.go:67:20000
+					start5 := (k + 3) * rows
+//line ell.go:68:20000
+					start6 := k*rows + base
+//line ell.go:69:20000
+					start7 := (k+1)*rows + base
+//line ell.go:70
+					start8 := (k+2)*rows + base
+					start9 := (k+3)*rows + base
+					quernRow2ToELL_float64(r, firsts, width2, ns, base, rows, start, k, indexIn, valueIn, index, start2, value, start3, start4, start5, base2, start6, start7, start8, start9)
+				}
+				for k2 := whole; k2 < width; k2++ {
+					if r.Halted() {
+//line ell.go:62:20000
+						r.Halt()
+//line ell.go:63:20000
+					}
+//line ell.go:64:20000
+					start10 := k2 * rows
+//line ell.go:65:20000
+					start11 := k2*rows + base
+//line ell.go:66:20000
+					quernRow3ToELL_float64(r, firsts, width2, ns, base, rows, start, k2, indexIn, valueIn, index, start10, value, base2, start11)
+//line ell.go:67:20000
+				}
+//line ell.go:68:20000
+			}
+//line ell.go:69:20000
+		}
+//line ell.go:70
+	}
+}
+
+//go:noinline
+//line quern_gen.go:5947:1
+func quernRow1ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, width, base2 int) {
+	firstRow := firsts[:][:width2]
+	nRow := ns[:][:width2]
+	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
+		count := min(len(start)-base2, rows-base, width2)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(start)-base && base2 >= 0 && count <= len(start)-base2 {
+			row2 := start[base:][:count]
+			row3 := start[base2:][:count]
+			firstRow2 := firstRow[:][:count]
+			nRow2 := nRow[:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line ell.go:59:20000
+				first := int(row2[threadX])
+//line ell.go:60:20000
+				n := int(row3[threadX]) - first
+//line ell.go:61:20000
+				if !(n <= width) {
+//line ell.go:61:20000
+					host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
+//line ell.go:62:20000
+				}
+//line ell.go:63:20000
+				firstRow2[threadX] = first
+//line ell.go:64:20000
+				nRow2[threadX] = n
+//line ell.go:65:20000
+			}
+//line ell.go:66:20000
+			return
+//line ell.go:67:20000
+		}
+//line ell.go:68:20000
+	}
+//line ell.go:69:20000
+	for threadX := range width2 {
+//line ell.go:70
+		r.ThreadIdx.X = threadX
+		first := firstRow[threadX]
+		n := nRow[threadX]
+		row := base + threadX
+		if row < rows && row+1 < len(start) {
+//line ell.go:59:20000
+			first = int(start[row])
+//line ell.go:60:20000
+			n = int(start[row+1]) - first
+//line ell.go:61:20000
+			if !(n <= width) {
+//line ell.go:61:20000
+				host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
+//line ell.go:62:20000
+			}
+//line ell.go:63:20000
+		}
+//line ell.go:64:20000
+		firstRow[threadX] = first
+//line ell.go:65:20000
+		nRow[threadX] = n
+//line ell.go:66:20000
+	}
+//line ell.go:67:20000
+}
+
+//go:noinline
+//line quern_gen.go:6015:1
+func quernRow2ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k int, indexIn []int32, valueIn []float64, index []int32, start2 int, value []float64, start3, start4, start5, base2, start6, start7, start8, start9 int) {
+	firstRow := firsts[:][:width2]
+	nRow := ns[:][:width2]
+	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
+		count2 := min(len(start)-base2, rows-base, width2)
+		if count2 <= 0 {
+			return
+		}
+		if start6 >= 0 && count2 <= len(index)-start6 && count2 <= len(value)-start6 && start7 >= 0 && count2 <= len(index)-start7 && count2 <= len(value)-start7 && start8 >= 0 && count2 <= len(index)-start8 && count2 <= len(value)-start8 && start9 >= 0 && count2 <= len(index)-start9 && count2 <= len(value)-start9 {
+			row4 := index[start6:][:count2]
+			row5 := value[start6:][:count2]
+			row6 := index[start7:][:count2]
+			row7 := value[start7:][:count2]
+			row8 := index[start8:][:count2]
+			row9 := value[start8:][:count2]
+			row10 := index[start9:][:count2]
+			row11 := value[start9:][:count2]
+			firstRow3 := firstRow[:][:count2]
+			nRow3 := nRow[:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+				first := firstRow3[threadX]
+				n := nRow3[threadX]
+//line ell.go:63:20000
+				var j int32 = -1
+//line ell.go:64:20000
+				var v float64
+//line ell.go:64:20000
+				if k < n {
+//line ell.go:65:20000
+					t2 := indexIn[first+k]
+//line ell.go:65:20000
+					t3 := valueIn[first+k]
+//line ell.go:66:20000
+					j = t2
+//line ell.go:67:20000
+					v = t3
+//line ell.go:68:20000
+				}
+//line ell.go:67:20000
+				_ = row4[threadX]
+//line ell.go:67:20000
+				_ = row5[threadX]
+//line ell.go:68:20000
+				t8 := j
+//line ell.go:69:20000
+				t9 := v
+//line ell.go:70
+				row4[threadX] = t8
+				row5[threadX] = t9
+//line ell.go:63:20000
+				var j2 int32 = -1
+//line ell.go:64:20000
+				var v2 float64
+//line ell.go:64:20000
+				if k+1 < n {
+//line ell.go:65:20000
+					t22 := indexIn[first+(k+1)]
+//line ell.go:65:20000
+					t32 := valueIn[first+(k+1)]
+//line ell.go:66:20000
+					j2 = t22
+//line ell.go:67:20000
+					v2 = t32
+//line ell.go:68:20000
+				}
+//line ell.go:67:20000
+				_ = row6[threadX]
+//line ell.go:67:20000
+				_ = row7[threadX]
+//line ell.go:68:20000
+				t82 := j2
+//line ell.go:69:20000
+				t92 := v2
+//line ell.go:70
+				row6[threadX] = t82
+				row7[threadX] = t92
+//line ell.go:63:20000
+				var j3 int32 = -1
+//line ell.go:64:20000
+				var v3 float64
+//line ell.go:64:20000
+				if k+2 < n {
+//line ell.go:65:20000
+					t23 := indexIn[first+(k+2)]
+//line ell.go:65:20000
+					t33 := valueIn[first+(k+2)]
+//line ell.go:66:20000
+					j3 = t23
+//line ell.go:67:20000
+					v3 = t33
+//line ell.go:68:20000
+				}
+//line ell.go:67:20000
+				_ = row8[threadX]
+//line ell.go:67:20000
+				_ = row9[threadX]
+//line ell.go:68:20000
+				t83 := j3
+//line ell.go:69:20000
+				t93 := v3
+//line ell.go:70
+				row8[threadX] = t83
+				row9[threadX] = t93
+//line ell.go:63:20000
+				var j4 int32 = -1
+//line ell.go:64:20000
+				var v4 float64
+//line ell.go:64:20000
+				if k+3 < n {
+//line ell.go:65:20000
+					t24 := indexIn[first+(k+3)]
+//line ell.go:65:20000
+					t34 := valueIn[first+(k+3)]
+//line ell.go:66:20000
+					j4 = t24
+//line ell.go:67:20000
+					v4 = t34
+//line ell.go:68:20000
+				}
+//line ell.go:67:20000
+				_ = row10[threadX]
+//line ell.go:67:20000
+				_ = row11[threadX]
+//line ell.go:68:20000
+				t84 := j4
+//line ell.go:69:20000
+				t94 := v4
+//line ell.go:70
+				row10[threadX] = t84
+				row11[threadX] = t94
+			}
+			return
+		}
+	}
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		first := firstRow[threadX]
+		n := nRow[threadX]
+		row := base + threadX
+		t5 := start2 + row
+		t7 := start2 + row
+		t52 := start3 + row
+		t72 := start3 + row
+		t53 := start4 + row
+		t73 := start4 + row
+		t54 := start5 + row
+		t74 := start5 + row
+		if row < rows && row+1 < len(start) {
+//line ell.go:63:20000
+			var j int32 = -1
+//line ell.go:64:20000
+			var v float64
+//line ell.go:64:20000
+			if k < n {
+//line ell.go:65:20000
+				t2 := indexIn[first+k]
+//line ell.go:65:20000
+				t3 := valueIn[first+k]
+//line ell.go:66:20000
+				j = t2
+//line ell.go:67:20000
+				v = t3
+//line ell.go:68:20000
+			}
+//line ell.go:67:20000
+			_ = index[t5]
+//line ell.go:67:20000
+			_ = value[t7]
+//line ell.go:68:20000
+			t8 := j
+//line ell.go:69:20000
+			t9 := v
+//line ell.go:67:20000
+			index[t5] = t8
+//line ell.go:67:20000
+			value[t7] = t9
+//line ell.go:63:20000
+			var j2 int32 = -1
+//line ell.go:64:20000
+			var v2 float64
+//line ell.go:64:20000
+			if k+1 < n {
+//line ell.go:65:20000
+				t22 := indexIn[first+(k+1)]
+//line ell.go:65:20000
+				t32 := valueIn[first+(k+1)]
+//line ell.go:66:20000
+				j2 = t22
+//line ell.go:67:20000
+				v2 = t32
+//line ell.go:68:20000
+			}
+//line ell.go:67:20000
+			_ = index[t52]
+//line ell.go:67:20000
+			_ = value[t72]
+//line ell.go:68:20000
+			t82 := j2
+//line ell.go:69:20000
+			t92 := v2
+//line ell.go:67:20000
+			index[t52] = t82
+//line ell.go:67:20000
+			value[t72] = t92
+//line ell.go:63:20000
+			var j3 int32 = -1
+//line ell.go:64:20000
+			var v3 float64
+//line ell.go:64:20000
+			if k+2 < n {
+//line ell.go:65:20000
+				t23 := indexIn[first+(k+2)]
+//line ell.go:65:20000
+				t33 := valueIn[first+(k+2)]
+//line ell.go:66:20000
+				j3 = t23
+//line ell.go:67:20000
+				v3 = t33
+//line ell.go:68:20000
+			}
+//line ell.go:67:20000
+			_ = index[t53]
+//line ell.go:67:20000
+			_ = value[t73]
+//line ell.go:68:20000
+			t83 := j3
+//line ell.go:69:20000
+			t93 := v3
+//line ell.go:67:20000
+			index[t53] = t83
+//line ell.go:67:20000
+			value[t73] = t93
+//line ell.go:63:20000
+			var j4 int32 = -1
+//line ell.go:64:20000
+			var v4 float64
+//line ell.go:64:20000
+			if k+3 < n {
+//line ell.go:65:20000
+				t24 := indexIn[first+(k+3)]
+//line ell.go:65:20000
+				t34 := valueIn[first+(k+3)]
+//line ell.go:66:20000
+				j4 = t24
+//line ell.go:67:20000
+				v4 = t34
+//line ell.go:68:20000
+			}
+//line ell.go:67:20000
+			_ = index[t54]
+//line ell.go:67:20000
+			_ = value[t74]
+//line ell.go:68:20000
+			t84 := j4
+//line ell.go:69:20000
+			t94 := v4
+//line ell.go:67:20000
+			index[t54] = t84
+//line ell.go:67:20000
+			value[t74] = t94
+//line ell.go:68:20000
+		}
+//line ell.go:69:20000
+	}
+//line ell.go:70
+}
+
+//go:noinline
+//line quern_gen.go:6285:1
+func quernRow3ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k2 int, indexIn []int32, valueIn []float64, index []int32, start10 int, value []float64, base2, start11 int) {
+	firstRow := firsts[:][:width2]
+	nRow := ns[:][:width2]
+	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
+		count3 := min(len(start)-base2, rows-base, width2)
+		if count3 <= 0 {
+			return
+		}
+		if start11 >= 0 && count3 <= len(index)-start11 && count3 <= len(value)-start11 {
+			row12 := index[start11:][:count3]
+			row13 := value[start11:][:count3]
+			firstRow4 := firstRow[:][:count3]
+			nRow4 := nRow[:][:count3]
+			for threadX := range count3 {
+				r.ThreadIdx.X = threadX
+				first := firstRow4[threadX]
+				n := nRow4[threadX]
+//line ell.go:63:20000
+				var j5 int32 = -1
+//line ell.go:64:20000
+				var v5 float64
+//line ell.go:64:20000
+				if k2 < n {
+//line ell.go:65:20000
+					t25 := indexIn[first+k2]
+//line ell.go:65:20000
+					t35 := valueIn[first+k2]
+//line ell.go:66:20000
+					j5 = t25
+//line ell.go:67:20000
+					v5 = t35
+//line ell.go:68:20000
+				}
+//line ell.go:67:20000
+				_ = row12[threadX]
+//line ell.go:67:20000
+				_ = row13[threadX]
+//line ell.go:68:20000
+				t85 := j5
+//line ell.go:69:20000
+				t95 := v5
+//line ell.go:70
+				row12[threadX] = t85
+				row13[threadX] = t95
+			}
+			return
+		}
+	}
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		first := firstRow[threadX]
+		n := nRow[threadX]
+		row := base + threadX
+		t55 := start10 + row
+		t75 := start10 + row
+		if row < rows && row+1 < len(start) {
+//line ell.go:63:20000
+			var j5 int32 = -1
+//line ell.go:64:20000
+			var v5 float64
+//line ell.go:64:20000
+			if k2 < n {
+//line ell.go:65:20000
+				t25 := indexIn[first+k2]
+//line ell.go:65:20000
+				t35 := valueIn[first+k2]
+//line ell.go:66:20000
+				j5 = t25
+//line ell.go:67:20000
+				v5 = t35
+//line ell.go:68:20000
+			}
+//line ell.go:67:20000
+			_ = index[t55]
+//line ell.go:67:20000
+			_ = value[t75]
+//line ell.go:68:20000
+			t85 := j5
+//line ell.go:69:20000
+			t95 := v5
+//line ell.go:67:20000
+			index[t55] = t85
+//line ell.go:67:20000
+			value[t75] = t95
+//line ell.go:68:20000
+		}
+//line ell.go:69:20000
+	}
+//line ell.go:70
+}
+
+//line quern_gen.go:6377:1
+func quernPlainMulELL_float32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_mulELL_float32(t, v0, v1, v2, v3, v4, v5, v6) })
+}
+
+func quernHostMulELL_float32(r *host.Run) {
+	width := host.Value[int](r, 0)
+	alpha := host.Value[float32](r, 1)
+	beta := host.Value[float32](r, 2)
+	index := host.Slice[int32](r, 3)
+	value := host.Slice[float32](r, 4)
+	x := host.Slice[float32](r, 5)
+	y := host.Slice[float32](r, 6)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MulELL_float32(r, base, y, width, index, value, x, alpha, beta, width2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MulELL_float32(r *host.Run, base int, y []float32, width int, index []int32, value, x []float32, alpha, beta float32, width2 int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(y)-base, width2)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(y)-base {
+			row2 := y[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				row := base + threadX
+//line ell.go:77
+				var sum float32
+				for k := 0; k < width; k++ {
+					if r.Halted() {
+//line ell.go:78
+						r.Halt()
+					}
+//line ell.go:79
+					j := index[k*len(y)+row]
+					if j < 0 {
+						break
+					}
+					sum += value[k*len(y)+row] * x[j]
+				}
+				t3 := sum
+//line ell.go:85
+				_ = row2[threadX]
+				t7 := &row2[threadX]
+//line ell.go:85
+				result0 := scaled[float32](alpha, t3, beta, t7)
+				row2[threadX] = result0
+			}
+			return
+		}
+	}
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+//line ell.go:74
+		if row >= len(y) {
+			continue
+		}
+		var sum float32
+		for k := 0; k < width; k++ {
+			if r.Halted() {
+//line ell.go:78
+				r.Halt()
+			}
+//line ell.go:79
+			j := index[k*len(y)+row]
+			if j < 0 {
+				break
+			}
+			sum += value[k*len(y)+row] * x[j]
+		}
+		t3 := sum
+//line ell.go:85
+		_ = y[row]
+//line ell.go:85
+		t7 := &y[row]
+//line ell.go:85
+		result0 := scaled[float32](alpha, t3, beta, t7)
+//line ell.go:85
+		y[row] = result0
+	}
+}
+
+//line quern_gen.go:6475:1
+func quernPlainMulELL_float64(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_mulELL_float64(t, v0, v1, v2, v3, v4, v5, v6) })
+}
+
+func quernHostMulELL_float64(r *host.Run) {
+	width := host.Value[int](r, 0)
+	alpha := host.Value[float64](r, 1)
+	beta := host.Value[float64](r, 2)
+	index := host.Slice[int32](r, 3)
+	value := host.Slice[float64](r, 4)
+	x := host.Slice[float64](r, 5)
+	y := host.Slice[float64](r, 6)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MulELL_float64(r, base, y, width, index, value, x, alpha, beta, width2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MulELL_float64(r *host.Run, base int, y []float64, width int, index []int32, value, x []float64, alpha, beta float64, width2 int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(y)-base, width2)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(y)-base {
+			row2 := y[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				row := base + threadX
+//line ell.go:77
+				var sum float64
+				for k := 0; k < width; k++ {
+					if r.Halted() {
+//line ell.go:78
+						r.Halt()
+					}
+//line ell.go:79
+					j := index[k*len(y)+row]
+					if j < 0 {
+						break
+					}
+					sum += value[k*len(y)+row] * x[j]
+				}
+				t3 := sum
+//line ell.go:85
+				_ = row2[threadX]
+				t7 := &row2[threadX]
+//line ell.go:85
+				result0 := scaled[float64](alpha, t3, beta, t7)
+				row2[threadX] = result0
+			}
+			return
+		}
+	}
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+//line ell.go:74
+		if row >= len(y) {
+			continue
+		}
+		var sum float64
+		for k := 0; k < width; k++ {
+			if r.Halted() {
+//line ell.go:78
+				r.Halt()
+			}
+//line ell.go:79
+			j := index[k*len(y)+row]
+			if j < 0 {
+				break
+			}
+			sum += value[k*len(y)+row] * x[j]
+		}
+		t3 := sum
+//line ell.go:85
+		_ = y[row]
+//line ell.go:85
+		t7 := &y[row]
+//line ell.go:85
+		result0 := scaled[float64](alpha, t3, beta, t7)
+//line ell.go:85
+		y[row] = result0
+	}
+}
+
+//line quern_gen.go:6573:1
 func quernPlainMulColumns_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_mulColumns_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -4848,74 +6623,74 @@ func quernRow1MulColumns_float32(r *host.Run, same bool, base2, cols int, start 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				column := base2 + threadX
-//line multiply_matrix.go:17:20000
+//line multiply_matrix.go:17:30000
 				var sum float32
-//line multiply_matrix.go:18:20000
+//line multiply_matrix.go:18:30000
 				end := int(start[row+1])
-//line multiply_matrix.go:19:20000
+//line multiply_matrix.go:19:30000
 				for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:20:20000
+//line multiply_matrix.go:20:30000
 					sum += value[k] * b[int(index[k])*strideB+column]
-//line multiply_matrix.go:21:20000
+//line multiply_matrix.go:21:30000
 				}
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 				t2 := sum
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 				_ = row2[threadX]
-//line multiply_matrix.go:24:20000
+//line multiply_matrix.go:24:30000
 				t6 := &row2[threadX]
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 				result0 := scaled[float32](alpha, t2, beta, t6)
-//line multiply_matrix.go:24:20000
+//line multiply_matrix.go:24:30000
 				row2[threadX] = result0
-//line multiply_matrix.go:25:20000
+//line multiply_matrix.go:25:30000
 			}
-//line multiply_matrix.go:26:20000
+//line multiply_matrix.go:26:30000
 			return
-//line multiply_matrix.go:27:20000
+//line multiply_matrix.go:27:30000
 		}
-//line multiply_matrix.go:28:20000
+//line multiply_matrix.go:28:30000
 	}
-//line multiply_matrix.go:29:20000
+//line multiply_matrix.go:29:30000
 	for threadX := range width {
-//line multiply_matrix.go:30:20000
+//line multiply_matrix.go:30:30000
 		r.ThreadIdx.X = threadX
-//line multiply_matrix.go:31:20000
+//line multiply_matrix.go:31:30000
 		column := base2 + threadX
-//line multiply_matrix.go:32:20000
+//line multiply_matrix.go:32:30000
 		at := start2 + column
-//line multiply_matrix.go:14:20000
+//line multiply_matrix.go:14:30000
 		if same || column >= cols {
-//line multiply_matrix.go:15:20000
+//line multiply_matrix.go:15:30000
 			continue
-//line multiply_matrix.go:16:20000
+//line multiply_matrix.go:16:30000
 		}
-//line multiply_matrix.go:17:20000
+//line multiply_matrix.go:17:30000
 		var sum float32
-//line multiply_matrix.go:18:20000
+//line multiply_matrix.go:18:30000
 		end := int(start[row+1])
-//line multiply_matrix.go:19:20000
+//line multiply_matrix.go:19:30000
 		for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:20:20000
+//line multiply_matrix.go:20:30000
 			sum += value[k] * b[int(index[k])*strideB+column]
-//line multiply_matrix.go:21:20000
+//line multiply_matrix.go:21:30000
 		}
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 		t2 := sum
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 		_ = c[at]
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 		t6 := &c[at]
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 		result0 := scaled[float32](alpha, t2, beta, t6)
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 		c[at] = result0
-//line multiply_matrix.go:24:20000
+//line multiply_matrix.go:24:30000
 	}
-//line multiply_matrix.go:25:20000
+//line multiply_matrix.go:25:30000
 }
 
-//line quern_gen.go:4919:1
+//line quern_gen.go:6694:1
 func quernPlainMulColumns_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_mulColumns_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -4969,74 +6744,74 @@ func quernRow1MulColumns_float64(r *host.Run, same bool, base2, cols int, start 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				column := base2 + threadX
-//line multiply_matrix.go:17:20000
+//line multiply_matrix.go:17:30000
 				var sum float64
-//line multiply_matrix.go:18:20000
+//line multiply_matrix.go:18:30000
 				end := int(start[row+1])
-//line multiply_matrix.go:19:20000
+//line multiply_matrix.go:19:30000
 				for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:20:20000
+//line multiply_matrix.go:20:30000
 					sum += value[k] * b[int(index[k])*strideB+column]
-//line multiply_matrix.go:21:20000
+//line multiply_matrix.go:21:30000
 				}
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 				t2 := sum
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 				_ = row2[threadX]
-//line multiply_matrix.go:24:20000
+//line multiply_matrix.go:24:30000
 				t6 := &row2[threadX]
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 				result0 := scaled[float64](alpha, t2, beta, t6)
-//line multiply_matrix.go:24:20000
+//line multiply_matrix.go:24:30000
 				row2[threadX] = result0
-//line multiply_matrix.go:25:20000
+//line multiply_matrix.go:25:30000
 			}
-//line multiply_matrix.go:26:20000
+//line multiply_matrix.go:26:30000
 			return
-//line multiply_matrix.go:27:20000
+//line multiply_matrix.go:27:30000
 		}
-//line multiply_matrix.go:28:20000
+//line multiply_matrix.go:28:30000
 	}
-//line multiply_matrix.go:29:20000
+//line multiply_matrix.go:29:30000
 	for threadX := range width {
-//line multiply_matrix.go:30:20000
+//line multiply_matrix.go:30:30000
 		r.ThreadIdx.X = threadX
-//line multiply_matrix.go:31:20000
+//line multiply_matrix.go:31:30000
 		column := base2 + threadX
-//line multiply_matrix.go:32:20000
+//line multiply_matrix.go:32:30000
 		at := start2 + column
-//line multiply_matrix.go:14:20000
+//line multiply_matrix.go:14:30000
 		if same || column >= cols {
-//line multiply_matrix.go:15:20000
+//line multiply_matrix.go:15:30000
 			continue
-//line multiply_matrix.go:16:20000
+//line multiply_matrix.go:16:30000
 		}
-//line multiply_matrix.go:17:20000
+//line multiply_matrix.go:17:30000
 		var sum float64
-//line multiply_matrix.go:18:20000
+//line multiply_matrix.go:18:30000
 		end := int(start[row+1])
-//line multiply_matrix.go:19:20000
+//line multiply_matrix.go:19:30000
 		for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:20:20000
+//line multiply_matrix.go:20:30000
 			sum += value[k] * b[int(index[k])*strideB+column]
-//line multiply_matrix.go:21:20000
+//line multiply_matrix.go:21:30000
 		}
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 		t2 := sum
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 		_ = c[at]
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 		t6 := &c[at]
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 		result0 := scaled[float64](alpha, t2, beta, t6)
-//line multiply_matrix.go:23:20000
+//line multiply_matrix.go:23:30000
 		c[at] = result0
-//line multiply_matrix.go:24:20000
+//line multiply_matrix.go:24:30000
 	}
-//line multiply_matrix.go:25:20000
+//line multiply_matrix.go:25:30000
 }
 
-//line quern_gen.go:5040:1
+//line quern_gen.go:6815:1
 func quernPlainMulTiles_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_mulTiles_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -5086,226 +6861,226 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2, cols int, start []
 			tile := base2 + threadX
 			first := tile * 8
 			at5 := start2 + first
-//line multiply_matrix.go:34:20000
+//line multiply_matrix.go:34:30000
 			if first < cols && row+1 < len(start) {
-//line multiply_matrix.go:37:20000
+//line multiply_matrix.go:37:30000
 				end := int(start[row+1])
-//line multiply_matrix.go:38:20000
+//line multiply_matrix.go:38:30000
 				if first+8 <= cols {
-//line multiply_matrix.go:39:20000
+//line multiply_matrix.go:39:30000
 					sum := [8]float32{}
-//line multiply_matrix.go:40:20000
+//line multiply_matrix.go:40:30000
 					for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 						if r.Halted() {
-//line multiply_matrix.go:40:20000
+//line multiply_matrix.go:40:30000
 							r.Halt()
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 						}
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 						t1 := value[k]
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 						t2 := int(index[k])*strideB + first
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 						v := t1
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 						at := t2
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 						t3 := at
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 						t4 := at + 8
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 						t5 := b[t3:t4]
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 						for j := 0; j < len(t5); j++ {
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 							x := t5[j]
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 							sum[j] += v * x
-//line multiply_matrix.go:44:20000
+//line multiply_matrix.go:44:30000
 						}
-//line multiply_matrix.go:45:20000
+//line multiply_matrix.go:45:30000
 					}
-//line multiply_matrix.go:46:20000
+//line multiply_matrix.go:46:30000
 					for j2 := 0; j2 < 8; j2++ {
-//line multiply_matrix.go:46:20000
+//line multiply_matrix.go:46:30000
 						v2 := sum[j2]
-//line multiply_matrix.go:47:20000
+//line multiply_matrix.go:47:30000
 						at2 := at5 + j2
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 						t7 := v2
-//line multiply_matrix.go:49:20000
+//line multiply_matrix.go:49:30000
 						t10 := at2
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 						_ = c[t10]
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 						t11 := &c[t10]
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 						result0 := scaled[float32](alpha, t7, beta, t11)
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 						c[at2] = result0
-//line multiply_matrix.go:49:20000
+//line multiply_matrix.go:49:30000
 					}
-//line multiply_matrix.go:50:20000
+//line multiply_matrix.go:50:30000
 					continue
-//line multiply_matrix.go:51:20000
+//line multiply_matrix.go:51:30000
 				}
-//line multiply_matrix.go:52:20000
+//line multiply_matrix.go:52:30000
 				for column := first; column < cols; column++ {
-//line multiply_matrix.go:53:20000
+//line multiply_matrix.go:53:30000
 					if r.Halted() {
-//line multiply_matrix.go:52:20000
+//line multiply_matrix.go:52:30000
 						r.Halt()
-//line multiply_matrix.go:53:20000
+//line multiply_matrix.go:53:30000
 					}
-//line multiply_matrix.go:53:20000
+//line multiply_matrix.go:53:30000
 					var sum2 float32
-//line multiply_matrix.go:54:20000
+//line multiply_matrix.go:54:30000
 					for k2 := int(start[row]); k2 < end; k2++ {
-//line multiply_matrix.go:55:20000
+//line multiply_matrix.go:55:30000
 						sum2 += value[k2] * b[int(index[k2])*strideB+column]
-//line multiply_matrix.go:56:20000
+//line multiply_matrix.go:56:30000
 					}
-//line multiply_matrix.go:57:20000
+//line multiply_matrix.go:57:30000
 					at4 := start2 + column
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 					t14 := sum2
-//line multiply_matrix.go:59:20000
+//line multiply_matrix.go:59:30000
 					t17 := at4
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 					_ = c[t17]
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 					t18 := &c[t17]
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 					result02 := scaled[float32](alpha, t14, beta, t18)
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 					c[at4] = result02
-//line multiply_matrix.go:59:20000
+//line multiply_matrix.go:59:30000
 				}
-//line multiply_matrix.go:60:20000
+//line multiply_matrix.go:60:30000
 			}
-//line multiply_matrix.go:61:20000
+//line multiply_matrix.go:61:30000
 		}
-//line multiply_matrix.go:62:20000
+//line multiply_matrix.go:62:30000
 		return
-//line multiply_matrix.go:63:20000
+//line multiply_matrix.go:63:30000
 	}
-//line multiply_matrix.go:64:20000
+//line multiply_matrix.go:64:30000
 	for threadX := range width {
-//line multiply_matrix.go:65:20000
+//line multiply_matrix.go:65:30000
 		r.ThreadIdx.X = threadX
-//line multiply_matrix.go:66:20000
+//line multiply_matrix.go:66:30000
 		tile := base2 + threadX
-//line multiply_matrix.go:67:20000
+//line multiply_matrix.go:67:30000
 		first := tile * 8
-//line multiply_matrix.go:68:20000
+//line multiply_matrix.go:68:30000
 		at3 := start2 + first
-//line multiply_matrix.go:34:20000
+//line multiply_matrix.go:34:30000
 		if same || first >= cols {
-//line multiply_matrix.go:35:20000
+//line multiply_matrix.go:35:30000
 			continue
-//line multiply_matrix.go:36:20000
+//line multiply_matrix.go:36:30000
 		}
-//line multiply_matrix.go:37:20000
+//line multiply_matrix.go:37:30000
 		end := int(start[row+1])
-//line multiply_matrix.go:38:20000
+//line multiply_matrix.go:38:30000
 		if first+8 <= cols {
-//line multiply_matrix.go:39:20000
+//line multiply_matrix.go:39:30000
 			sum := [8]float32{}
-//line multiply_matrix.go:40:20000
+//line multiply_matrix.go:40:30000
 			for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 				if r.Halted() {
-//line multiply_matrix.go:40:20000
+//line multiply_matrix.go:40:30000
 					r.Halt()
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 				}
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 				t1 := value[k]
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 				t2 := int(index[k])*strideB + first
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 				v := t1
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 				at := t2
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 				t3 := at
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 				t4 := at + 8
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 				t5 := b[t3:t4]
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 				for j := 0; j < len(t5); j++ {
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 					x := t5[j]
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 					sum[j] += v * x
-//line multiply_matrix.go:44:20000
+//line multiply_matrix.go:44:30000
 				}
-//line multiply_matrix.go:45:20000
+//line multiply_matrix.go:45:30000
 			}
-//line multiply_matrix.go:46:20000
+//line multiply_matrix.go:46:30000
 			for j2 := 0; j2 < 8; j2++ {
-//line multiply_matrix.go:46:20000
+//line multiply_matrix.go:46:30000
 				v2 := sum[j2]
-//line multiply_matrix.go:47:20000
+//line multiply_matrix.go:47:30000
 				at2 := at3 + j2
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 				t7 := v2
-//line multiply_matrix.go:49:20000
+//line multiply_matrix.go:49:30000
 				t10 := at2
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 				_ = c[t10]
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 				t11 := &c[t10]
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 				result0 := scaled[float32](alpha, t7, beta, t11)
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 				c[at2] = result0
-//line multiply_matrix.go:49:20000
+//line multiply_matrix.go:49:30000
 			}
-//line multiply_matrix.go:50:20000
+//line multiply_matrix.go:50:30000
 			continue
-//line multiply_matrix.go:51:20000
+//line multiply_matrix.go:51:30000
 		}
-//line multiply_matrix.go:52:20000
+//line multiply_matrix.go:52:30000
 		for column := first; column < cols; column++ {
-//line multiply_matrix.go:53:20000
+//line multiply_matrix.go:53:30000
 			if r.Halted() {
-//line multiply_matrix.go:52:20000
+//line multiply_matrix.go:52:30000
 				r.Halt()
-//line multiply_matrix.go:53:20000
+//line multiply_matrix.go:53:30000
 			}
-//line multiply_matrix.go:53:20000
+//line multiply_matrix.go:53:30000
 			var sum2 float32
-//line multiply_matrix.go:54:20000
+//line multiply_matrix.go:54:30000
 			for k2 := int(start[row]); k2 < end; k2++ {
-//line multiply_matrix.go:55:20000
+//line multiply_matrix.go:55:30000
 				sum2 += value[k2] * b[int(index[k2])*strideB+column]
-//line multiply_matrix.go:56:20000
+//line multiply_matrix.go:56:30000
 			}
-//line multiply_matrix.go:57:20000
+//line multiply_matrix.go:57:30000
 			at4 := start2 + column
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 			t14 := sum2
-//line multiply_matrix.go:59:20000
+//line multiply_matrix.go:59:30000
 			t17 := at4
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 			_ = c[t17]
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 			t18 := &c[t17]
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 			result02 := scaled[float32](alpha, t14, beta, t18)
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 			c[at4] = result02
-//line multiply_matrix.go:59:20000
+//line multiply_matrix.go:59:30000
 		}
-//line multiply_matrix.go:60:20000
+//line multiply_matrix.go:60:30000
 	}
-//line multiply_matrix.go:61:20000
+//line multiply_matrix.go:61:30000
 }
 
-//line quern_gen.go:5309:1
+//line quern_gen.go:7084:1
 func quernPlainMulTiles_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_mulTiles_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -5355,226 +7130,226 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2, cols int, start []
 			tile := base2 + threadX
 			first := tile * 8
 			at5 := start2 + first
-//line multiply_matrix.go:34:20000
+//line multiply_matrix.go:34:30000
 			if first < cols && row+1 < len(start) {
-//line multiply_matrix.go:37:20000
+//line multiply_matrix.go:37:30000
 				end := int(start[row+1])
-//line multiply_matrix.go:38:20000
+//line multiply_matrix.go:38:30000
 				if first+8 <= cols {
-//line multiply_matrix.go:39:20000
+//line multiply_matrix.go:39:30000
 					sum := [8]float64{}
-//line multiply_matrix.go:40:20000
+//line multiply_matrix.go:40:30000
 					for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 						if r.Halted() {
-//line multiply_matrix.go:40:20000
+//line multiply_matrix.go:40:30000
 							r.Halt()
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 						}
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 						t1 := value[k]
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 						t2 := int(index[k])*strideB + first
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 						v := t1
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 						at := t2
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 						t3 := at
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 						t4 := at + 8
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 						t5 := b[t3:t4]
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 						for j := 0; j < len(t5); j++ {
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 							x := t5[j]
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 							sum[j] += v * x
-//line multiply_matrix.go:44:20000
+//line multiply_matrix.go:44:30000
 						}
-//line multiply_matrix.go:45:20000
+//line multiply_matrix.go:45:30000
 					}
-//line multiply_matrix.go:46:20000
+//line multiply_matrix.go:46:30000
 					for j2 := 0; j2 < 8; j2++ {
-//line multiply_matrix.go:46:20000
+//line multiply_matrix.go:46:30000
 						v2 := sum[j2]
-//line multiply_matrix.go:47:20000
+//line multiply_matrix.go:47:30000
 						at2 := at5 + j2
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 						t7 := v2
-//line multiply_matrix.go:49:20000
+//line multiply_matrix.go:49:30000
 						t10 := at2
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 						_ = c[t10]
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 						t11 := &c[t10]
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 						result0 := scaled[float64](alpha, t7, beta, t11)
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 						c[at2] = result0
-//line multiply_matrix.go:49:20000
+//line multiply_matrix.go:49:30000
 					}
-//line multiply_matrix.go:50:20000
+//line multiply_matrix.go:50:30000
 					continue
-//line multiply_matrix.go:51:20000
+//line multiply_matrix.go:51:30000
 				}
-//line multiply_matrix.go:52:20000
+//line multiply_matrix.go:52:30000
 				for column := first; column < cols; column++ {
-//line multiply_matrix.go:53:20000
+//line multiply_matrix.go:53:30000
 					if r.Halted() {
-//line multiply_matrix.go:52:20000
+//line multiply_matrix.go:52:30000
 						r.Halt()
-//line multiply_matrix.go:53:20000
+//line multiply_matrix.go:53:30000
 					}
-//line multiply_matrix.go:53:20000
+//line multiply_matrix.go:53:30000
 					var sum2 float64
-//line multiply_matrix.go:54:20000
+//line multiply_matrix.go:54:30000
 					for k2 := int(start[row]); k2 < end; k2++ {
-//line multiply_matrix.go:55:20000
+//line multiply_matrix.go:55:30000
 						sum2 += value[k2] * b[int(index[k2])*strideB+column]
-//line multiply_matrix.go:56:20000
+//line multiply_matrix.go:56:30000
 					}
-//line multiply_matrix.go:57:20000
+//line multiply_matrix.go:57:30000
 					at4 := start2 + column
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 					t14 := sum2
-//line multiply_matrix.go:59:20000
+//line multiply_matrix.go:59:30000
 					t17 := at4
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 					_ = c[t17]
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 					t18 := &c[t17]
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 					result02 := scaled[float64](alpha, t14, beta, t18)
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 					c[at4] = result02
-//line multiply_matrix.go:59:20000
+//line multiply_matrix.go:59:30000
 				}
-//line multiply_matrix.go:60:20000
+//line multiply_matrix.go:60:30000
 			}
-//line multiply_matrix.go:61:20000
+//line multiply_matrix.go:61:30000
 		}
-//line multiply_matrix.go:62:20000
+//line multiply_matrix.go:62:30000
 		return
-//line multiply_matrix.go:63:20000
+//line multiply_matrix.go:63:30000
 	}
-//line multiply_matrix.go:64:20000
+//line multiply_matrix.go:64:30000
 	for threadX := range width {
-//line multiply_matrix.go:65:20000
+//line multiply_matrix.go:65:30000
 		r.ThreadIdx.X = threadX
-//line multiply_matrix.go:66:20000
+//line multiply_matrix.go:66:30000
 		tile := base2 + threadX
-//line multiply_matrix.go:67:20000
+//line multiply_matrix.go:67:30000
 		first := tile * 8
-//line multiply_matrix.go:68:20000
+//line multiply_matrix.go:68:30000
 		at3 := start2 + first
-//line multiply_matrix.go:34:20000
+//line multiply_matrix.go:34:30000
 		if same || first >= cols {
-//line multiply_matrix.go:35:20000
+//line multiply_matrix.go:35:30000
 			continue
-//line multiply_matrix.go:36:20000
+//line multiply_matrix.go:36:30000
 		}
-//line multiply_matrix.go:37:20000
+//line multiply_matrix.go:37:30000
 		end := int(start[row+1])
-//line multiply_matrix.go:38:20000
+//line multiply_matrix.go:38:30000
 		if first+8 <= cols {
-//line multiply_matrix.go:39:20000
+//line multiply_matrix.go:39:30000
 			sum := [8]float64{}
-//line multiply_matrix.go:40:20000
+//line multiply_matrix.go:40:30000
 			for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 				if r.Halted() {
-//line multiply_matrix.go:40:20000
+//line multiply_matrix.go:40:30000
 					r.Halt()
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 				}
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 				t1 := value[k]
-//line multiply_matrix.go:41:20000
+//line multiply_matrix.go:41:30000
 				t2 := int(index[k])*strideB + first
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 				v := t1
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 				at := t2
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 				t3 := at
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 				t4 := at + 8
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 				t5 := b[t3:t4]
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 				for j := 0; j < len(t5); j++ {
-//line multiply_matrix.go:42:20000
+//line multiply_matrix.go:42:30000
 					x := t5[j]
-//line multiply_matrix.go:43:20000
+//line multiply_matrix.go:43:30000
 					sum[j] += v * x
-//line multiply_matrix.go:44:20000
+//line multiply_matrix.go:44:30000
 				}
-//line multiply_matrix.go:45:20000
+//line multiply_matrix.go:45:30000
 			}
-//line multiply_matrix.go:46:20000
+//line multiply_matrix.go:46:30000
 			for j2 := 0; j2 < 8; j2++ {
-//line multiply_matrix.go:46:20000
+//line multiply_matrix.go:46:30000
 				v2 := sum[j2]
-//line multiply_matrix.go:47:20000
+//line multiply_matrix.go:47:30000
 				at2 := at3 + j2
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 				t7 := v2
-//line multiply_matrix.go:49:20000
+//line multiply_matrix.go:49:30000
 				t10 := at2
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 				_ = c[t10]
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 				t11 := &c[t10]
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 				result0 := scaled[float64](alpha, t7, beta, t11)
-//line multiply_matrix.go:48:20000
+//line multiply_matrix.go:48:30000
 				c[at2] = result0
-//line multiply_matrix.go:49:20000
+//line multiply_matrix.go:49:30000
 			}
-//line multiply_matrix.go:50:20000
+//line multiply_matrix.go:50:30000
 			continue
-//line multiply_matrix.go:51:20000
+//line multiply_matrix.go:51:30000
 		}
-//line multiply_matrix.go:52:20000
+//line multiply_matrix.go:52:30000
 		for column := first; column < cols; column++ {
-//line multiply_matrix.go:53:20000
+//line multiply_matrix.go:53:30000
 			if r.Halted() {
-//line multiply_matrix.go:52:20000
+//line multiply_matrix.go:52:30000
 				r.Halt()
-//line multiply_matrix.go:53:20000
+//line multiply_matrix.go:53:30000
 			}
-//line multiply_matrix.go:53:20000
+//line multiply_matrix.go:53:30000
 			var sum2 float64
-//line multiply_matrix.go:54:20000
+//line multiply_matrix.go:54:30000
 			for k2 := int(start[row]); k2 < end; k2++ {
-//line multiply_matrix.go:55:20000
+//line multiply_matrix.go:55:30000
 				sum2 += value[k2] * b[int(index[k2])*strideB+column]
-//line multiply_matrix.go:56:20000
+//line multiply_matrix.go:56:30000
 			}
-//line multiply_matrix.go:57:20000
+//line multiply_matrix.go:57:30000
 			at4 := start2 + column
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 			t14 := sum2
-//line multiply_matrix.go:59:20000
+//line multiply_matrix.go:59:30000
 			t17 := at4
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 			_ = c[t17]
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 			t18 := &c[t17]
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 			result02 := scaled[float64](alpha, t14, beta, t18)
-//line multiply_matrix.go:58:20000
+//line multiply_matrix.go:58:30000
 			c[at4] = result02
-//line multiply_matrix.go:59:20000
+//line multiply_matrix.go:59:30000
 		}
-//line multiply_matrix.go:60:20000
+//line multiply_matrix.go:60:30000
 	}
-//line multiply_matrix.go:61:20000
+//line multiply_matrix.go:61:30000
 }
 
-//line quern_gen.go:5578:1
+//line quern_gen.go:7353:1
 func quernPlainMulRows_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_mulRows_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -5611,141 +7386,141 @@ func quernHostMulRows_float32(r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-//line multiply_vector.go:29:30000
+//line multiply_vector.go:29:40000
 		d = c << log >> 1
-//line multiply_vector.go:30:30000
+//line multiply_vector.go:30:40000
 		for ; d > 0; d >>= 1 {
-//line multiply_vector.go:31:30000
+//line multiply_vector.go:31:40000
 			if r.Halted() {
-//line multiply_vector.go:29:30000
+//line multiply_vector.go:29:40000
 				r.Halt()
-//line multiply_vector.go:30:30000
+//line multiply_vector.go:30:40000
 			}
-//line multiply_vector.go:30:30000
+//line multiply_vector.go:30:40000
 			t4 = d
-//line multiply_vector.go:31:30000
+//line multiply_vector.go:31:40000
 			for threadZ := range dimZ {
-//line multiply_vector.go:32:30000
+//line multiply_vector.go:32:40000
 				for threadY := range dimY {
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 					first2 := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:34:30000
+//line multiply_vector.go:34:40000
 					quernRow2MulRows_float32(r, sums, first2, dimX, t3s)
-//line multiply_vector.go:35:30000
+//line multiply_vector.go:35:40000
 				}
-//line multiply_vector.go:36:30000
+//line multiply_vector.go:36:40000
 			}
-//line multiply_vector.go:37:30000
+//line multiply_vector.go:37:40000
 			host.ShuffleXor(shuffleXors, t3s, t4)
-//line multiply_vector.go:38:30000
+//line multiply_vector.go:38:40000
 			for threadZ := range dimZ {
-//line multiply_vector.go:39:30000
+//line multiply_vector.go:39:40000
 				for threadY := range dimY {
-//line multiply_vector.go:40:30000
+//line multiply_vector.go:40:40000
 					first3 := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:41:30000
+//line multiply_vector.go:41:40000
 					quernRow3MulRows_float32(r, sums, first3, dimX, shuffleXors)
-//line multiply_vector.go:42:30000
+//line multiply_vector.go:42:40000
 				}
-//line multiply_vector.go:43:30000
+//line multiply_vector.go:43:40000
 			}
-//line multiply_vector.go:44:30000
+//line multiply_vector.go:44:40000
 		}
-//line multiply_vector.go:45:30000
+//line multiply_vector.go:45:40000
 		for threadZ := range dimZ {
-//line multiply_vector.go:46:30000
+//line multiply_vector.go:46:40000
 			for threadY := range dimY {
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line multiply_vector.go:48:30000
+//line multiply_vector.go:48:40000
 				first4 := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:49:30000
+//line multiply_vector.go:49:40000
 				quernRow4MulRows_float32(r, rows, first4, dimX, lanes, sums, y, alpha, beta)
-//line multiply_vector.go:50:30000
+//line multiply_vector.go:50:40000
 			}
-//line multiply_vector.go:51:30000
+//line multiply_vector.go:51:40000
 		}
-//line multiply_vector.go:52:30000
+//line multiply_vector.go:52:40000
 	}
-//line multiply_vector.go:53:30000
+//line multiply_vector.go:53:40000
 }
 
 //go:noinline
-//line quern_gen.go:5675:1
+//line quern_gen.go:7450:1
 func quernRow1MulRows_float32(r *host.Run, rows []int, first, dimX int, lanes []int, sums []float32, base, log, c int, y []float32, start []int32, value, x []float32, index []int32) {
 	rowRow := rows[first:][:dimX]
 	laneRow := lanes[first:][:dimX]
 	sumRow := sums[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:21:30000
+//line multiply_vector.go:21:40000
 		t1 := (base + threadX) >> log
-//line multiply_vector.go:21:30000
+//line multiply_vector.go:21:40000
 		t2 := (base + threadX) & (c<<log - 1)
-//line multiply_vector.go:22:30000
+//line multiply_vector.go:22:40000
 		row := t1
-//line multiply_vector.go:23:30000
+//line multiply_vector.go:23:40000
 		lane := t2
-//line multiply_vector.go:22:30000
+//line multiply_vector.go:22:40000
 		var sum float32
-//line multiply_vector.go:23:30000
+//line multiply_vector.go:23:40000
 		if row < len(y) && row+1 < len(start) {
-//line multiply_vector.go:24:30000
+//line multiply_vector.go:24:40000
 			end := int(start[row+1])
-//line multiply_vector.go:25:30000
+//line multiply_vector.go:25:40000
 			for k := int(start[row]) + lane; k < end; k += c << log {
-//line multiply_vector.go:26:30000
+//line multiply_vector.go:26:40000
 				if r.Halted() {
-//line multiply_vector.go:25:30000
+//line multiply_vector.go:25:40000
 					r.Halt()
-//line multiply_vector.go:26:30000
+//line multiply_vector.go:26:40000
 				}
-//line multiply_vector.go:26:30000
+//line multiply_vector.go:26:40000
 				sum += value[k] * x[index[k]]
-//line multiply_vector.go:27:30000
+//line multiply_vector.go:27:40000
 			}
-//line multiply_vector.go:28:30000
+//line multiply_vector.go:28:40000
 		}
-//line multiply_vector.go:29:30000
+//line multiply_vector.go:29:40000
 		rowRow[threadX] = row
-//line multiply_vector.go:30:30000
+//line multiply_vector.go:30:40000
 		laneRow[threadX] = lane
-//line multiply_vector.go:31:30000
+//line multiply_vector.go:31:40000
 		sumRow[threadX] = sum
-//line multiply_vector.go:32:30000
+//line multiply_vector.go:32:40000
 	}
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 }
 
 //go:noinline
-//line quern_gen.go:5722:1
+//line quern_gen.go:7497:1
 func quernRow2MulRows_float32(r *host.Run, sums []float32, first2, dimX int, t3s []float32) {
 	sumRow := sums[first2:][:dimX]
 	t3Row := t3s[first2:][:dimX]
-//line multiply_vector.go:30:30000
+//line multiply_vector.go:30:40000
 	copy(t3Row, sumRow)
-//line multiply_vector.go:31:30000
+//line multiply_vector.go:31:40000
 }
 
 //go:noinline
-//line quern_gen.go:5732:1
+//line quern_gen.go:7507:1
 func quernRow3MulRows_float32(r *host.Run, sums []float32, first3, dimX int, shuffleXors []float32) {
 	sumRow := sums[first3:][:dimX]
 	shuffleXorRow := shuffleXors[first3:][:dimX]
 	for threadX := range dimX {
 		sum := sumRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line multiply_vector.go:30:30000
+//line multiply_vector.go:30:40000
 		sum += shuffleXor
-//line multiply_vector.go:31:30000
+//line multiply_vector.go:31:40000
 		sumRow[threadX] = sum
-//line multiply_vector.go:32:30000
+//line multiply_vector.go:32:40000
 	}
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 }
 
 //go:noinline
-//line quern_gen.go:5749:1
+//line quern_gen.go:7524:1
 func quernRow4MulRows_float32(r *host.Run, rows []int, first4, dimX int, lanes []int, sums, y []float32, alpha, beta float32) {
 	rowRow := rows[first4:][:dimX]
 	laneRow := lanes[first4:][:dimX]
@@ -5755,28 +7530,28 @@ func quernRow4MulRows_float32(r *host.Run, rows []int, first4, dimX int, lanes [
 		row := rowRow[threadX]
 		lane := laneRow[threadX]
 		sum := sumRow[threadX]
-//line multiply_vector.go:32:30000
+//line multiply_vector.go:32:40000
 		if lane == 0 && row < len(y) {
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 			t7 := sum
-//line multiply_vector.go:34:30000
+//line multiply_vector.go:34:40000
 			t10 := row
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 			_ = y[t10]
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 			t11 := &y[t10]
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 			result0 := scaled[float32](alpha, t7, beta, t11)
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 			y[row] = result0
-//line multiply_vector.go:34:30000
+//line multiply_vector.go:34:40000
 		}
-//line multiply_vector.go:35:30000
+//line multiply_vector.go:35:40000
 	}
-//line multiply_vector.go:36:30000
+//line multiply_vector.go:36:40000
 }
 
-//line quern_gen.go:5780:1
+//line quern_gen.go:7555:1
 func quernPlainMulRows_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_mulRows_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -5813,141 +7588,141 @@ func quernHostMulRows_float64(r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-//line multiply_vector.go:29:30000
+//line multiply_vector.go:29:40000
 		d = c << log >> 1
-//line multiply_vector.go:30:30000
+//line multiply_vector.go:30:40000
 		for ; d > 0; d >>= 1 {
-//line multiply_vector.go:31:30000
+//line multiply_vector.go:31:40000
 			if r.Halted() {
-//line multiply_vector.go:29:30000
+//line multiply_vector.go:29:40000
 				r.Halt()
-//line multiply_vector.go:30:30000
+//line multiply_vector.go:30:40000
 			}
-//line multiply_vector.go:30:30000
+//line multiply_vector.go:30:40000
 			t4 = d
-//line multiply_vector.go:31:30000
+//line multiply_vector.go:31:40000
 			for threadZ := range dimZ {
-//line multiply_vector.go:32:30000
+//line multiply_vector.go:32:40000
 				for threadY := range dimY {
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 					first2 := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:34:30000
+//line multiply_vector.go:34:40000
 					quernRow2MulRows_float64(r, sums, first2, dimX, t3s)
-//line multiply_vector.go:35:30000
+//line multiply_vector.go:35:40000
 				}
-//line multiply_vector.go:36:30000
+//line multiply_vector.go:36:40000
 			}
-//line multiply_vector.go:37:30000
+//line multiply_vector.go:37:40000
 			host.ShuffleXor(shuffleXors, t3s, t4)
-//line multiply_vector.go:38:30000
+//line multiply_vector.go:38:40000
 			for threadZ := range dimZ {
-//line multiply_vector.go:39:30000
+//line multiply_vector.go:39:40000
 				for threadY := range dimY {
-//line multiply_vector.go:40:30000
+//line multiply_vector.go:40:40000
 					first3 := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:41:30000
+//line multiply_vector.go:41:40000
 					quernRow3MulRows_float64(r, sums, first3, dimX, shuffleXors)
-//line multiply_vector.go:42:30000
+//line multiply_vector.go:42:40000
 				}
-//line multiply_vector.go:43:30000
+//line multiply_vector.go:43:40000
 			}
-//line multiply_vector.go:44:30000
+//line multiply_vector.go:44:40000
 		}
-//line multiply_vector.go:45:30000
+//line multiply_vector.go:45:40000
 		for threadZ := range dimZ {
-//line multiply_vector.go:46:30000
+//line multiply_vector.go:46:40000
 			for threadY := range dimY {
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line multiply_vector.go:48:30000
+//line multiply_vector.go:48:40000
 				first4 := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:49:30000
+//line multiply_vector.go:49:40000
 				quernRow4MulRows_float64(r, rows, first4, dimX, lanes, sums, y, alpha, beta)
-//line multiply_vector.go:50:30000
+//line multiply_vector.go:50:40000
 			}
-//line multiply_vector.go:51:30000
+//line multiply_vector.go:51:40000
 		}
-//line multiply_vector.go:52:30000
+//line multiply_vector.go:52:40000
 	}
-//line multiply_vector.go:53:30000
+//line multiply_vector.go:53:40000
 }
 
 //go:noinline
-//line quern_gen.go:5877:1
+//line quern_gen.go:7652:1
 func quernRow1MulRows_float64(r *host.Run, rows []int, first, dimX int, lanes []int, sums []float64, base, log, c int, y []float64, start []int32, value, x []float64, index []int32) {
 	rowRow := rows[first:][:dimX]
 	laneRow := lanes[first:][:dimX]
 	sumRow := sums[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:21:30000
+//line multiply_vector.go:21:40000
 		t1 := (base + threadX) >> log
-//line multiply_vector.go:21:30000
+//line multiply_vector.go:21:40000
 		t2 := (base + threadX) & (c<<log - 1)
-//line multiply_vector.go:22:30000
+//line multiply_vector.go:22:40000
 		row := t1
-//line multiply_vector.go:23:30000
+//line multiply_vector.go:23:40000
 		lane := t2
-//line multiply_vector.go:22:30000
+//line multiply_vector.go:22:40000
 		var sum float64
-//line multiply_vector.go:23:30000
+//line multiply_vector.go:23:40000
 		if row < len(y) && row+1 < len(start) {
-//line multiply_vector.go:24:30000
+//line multiply_vector.go:24:40000
 			end := int(start[row+1])
-//line multiply_vector.go:25:30000
+//line multiply_vector.go:25:40000
 			for k := int(start[row]) + lane; k < end; k += c << log {
-//line multiply_vector.go:26:30000
+//line multiply_vector.go:26:40000
 				if r.Halted() {
-//line multiply_vector.go:25:30000
+//line multiply_vector.go:25:40000
 					r.Halt()
-//line multiply_vector.go:26:30000
+//line multiply_vector.go:26:40000
 				}
-//line multiply_vector.go:26:30000
+//line multiply_vector.go:26:40000
 				sum += value[k] * x[index[k]]
-//line multiply_vector.go:27:30000
+//line multiply_vector.go:27:40000
 			}
-//line multiply_vector.go:28:30000
+//line multiply_vector.go:28:40000
 		}
-//line multiply_vector.go:29:30000
+//line multiply_vector.go:29:40000
 		rowRow[threadX] = row
-//line multiply_vector.go:30:30000
+//line multiply_vector.go:30:40000
 		laneRow[threadX] = lane
-//line multiply_vector.go:31:30000
+//line multiply_vector.go:31:40000
 		sumRow[threadX] = sum
-//line multiply_vector.go:32:30000
+//line multiply_vector.go:32:40000
 	}
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 }
 
 //go:noinline
-//line quern_gen.go:5924:1
+//line quern_gen.go:7699:1
 func quernRow2MulRows_float64(r *host.Run, sums []float64, first2, dimX int, t3s []float64) {
 	sumRow := sums[first2:][:dimX]
 	t3Row := t3s[first2:][:dimX]
-//line multiply_vector.go:30:30000
+//line multiply_vector.go:30:40000
 	copy(t3Row, sumRow)
-//line multiply_vector.go:31:30000
+//line multiply_vector.go:31:40000
 }
 
 //go:noinline
-//line quern_gen.go:5934:1
+//line quern_gen.go:7709:1
 func quernRow3MulRows_float64(r *host.Run, sums []float64, first3, dimX int, shuffleXors []float64) {
 	sumRow := sums[first3:][:dimX]
 	shuffleXorRow := shuffleXors[first3:][:dimX]
 	for threadX := range dimX {
 		sum := sumRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line multiply_vector.go:30:30000
+//line multiply_vector.go:30:40000
 		sum += shuffleXor
-//line multiply_vector.go:31:30000
+//line multiply_vector.go:31:40000
 		sumRow[threadX] = sum
-//line multiply_vector.go:32:30000
+//line multiply_vector.go:32:40000
 	}
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 }
 
 //go:noinline
-//line quern_gen.go:5951:1
+//line quern_gen.go:7726:1
 func quernRow4MulRows_float64(r *host.Run, rows []int, first4, dimX int, lanes []int, sums, y []float64, alpha, beta float64) {
 	rowRow := rows[first4:][:dimX]
 	laneRow := lanes[first4:][:dimX]
@@ -5957,28 +7732,28 @@ func quernRow4MulRows_float64(r *host.Run, rows []int, first4, dimX int, lanes [
 		row := rowRow[threadX]
 		lane := laneRow[threadX]
 		sum := sumRow[threadX]
-//line multiply_vector.go:32:30000
+//line multiply_vector.go:32:40000
 		if lane == 0 && row < len(y) {
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 			t7 := sum
-//line multiply_vector.go:34:30000
+//line multiply_vector.go:34:40000
 			t10 := row
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 			_ = y[t10]
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 			t11 := &y[t10]
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 			result0 := scaled[float64](alpha, t7, beta, t11)
-//line multiply_vector.go:33:30000
+//line multiply_vector.go:33:40000
 			y[row] = result0
-//line multiply_vector.go:34:30000
+//line multiply_vector.go:34:40000
 		}
-//line multiply_vector.go:35:30000
+//line multiply_vector.go:35:40000
 	}
-//line multiply_vector.go:36:30000
+//line multiply_vector.go:36:40000
 }
 
-//line quern_gen.go:5982:1
+//line quern_gen.go:7757:1
 func quernPlainMulRow_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_mulRow_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -6021,70 +7796,70 @@ func quernRow1MulRow_float32(r *host.Run, base int, y []float32, start []int32, 
 			row4 := y[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line multiply_vector.go:42:30000
+//line multiply_vector.go:42:40000
 				var sum float32
-//line multiply_vector.go:43:30000
+//line multiply_vector.go:43:40000
 				end := int(row2[threadX])
-//line multiply_vector.go:44:30000
+//line multiply_vector.go:44:40000
 				for k := int(row3[threadX]); k < end; k++ {
-//line multiply_vector.go:45:30000
+//line multiply_vector.go:45:40000
 					sum += value[k] * x[index[k]]
-//line multiply_vector.go:46:30000
+//line multiply_vector.go:46:40000
 				}
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 				t2 := sum
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 				_ = row4[threadX]
-//line multiply_vector.go:48:30000
+//line multiply_vector.go:48:40000
 				t6 := &row4[threadX]
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 				result0 := scaled[float32](alpha, t2, beta, t6)
-//line multiply_vector.go:48:30000
+//line multiply_vector.go:48:40000
 				row4[threadX] = result0
-//line multiply_vector.go:49:30000
+//line multiply_vector.go:49:40000
 			}
-//line multiply_vector.go:50:30000
+//line multiply_vector.go:50:40000
 			return
-//line multiply_vector.go:51:30000
+//line multiply_vector.go:51:40000
 		}
-//line multiply_vector.go:52:30000
+//line multiply_vector.go:52:40000
 	}
-//line multiply_vector.go:53:30000
+//line multiply_vector.go:53:40000
 	for threadX := range width {
-//line multiply_vector.go:54:30000
+//line multiply_vector.go:54:40000
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:55:30000
+//line multiply_vector.go:55:40000
 		row := base + threadX
-//line multiply_vector.go:41:30000
+//line multiply_vector.go:41:40000
 		if row < len(y) && row+1 < len(start) {
-//line multiply_vector.go:42:30000
+//line multiply_vector.go:42:40000
 			var sum float32
-//line multiply_vector.go:43:30000
+//line multiply_vector.go:43:40000
 			end := int(start[row+1])
-//line multiply_vector.go:44:30000
+//line multiply_vector.go:44:40000
 			for k := int(start[row]); k < end; k++ {
-//line multiply_vector.go:45:30000
+//line multiply_vector.go:45:40000
 				sum += value[k] * x[index[k]]
-//line multiply_vector.go:46:30000
+//line multiply_vector.go:46:40000
 			}
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 			t2 := sum
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 			_ = y[row]
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 			t6 := &y[row]
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 			result0 := scaled[float32](alpha, t2, beta, t6)
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 			y[row] = result0
-//line multiply_vector.go:48:30000
+//line multiply_vector.go:48:40000
 		}
-//line multiply_vector.go:49:30000
+//line multiply_vector.go:49:40000
 	}
-//line multiply_vector.go:50:30000
+//line multiply_vector.go:50:40000
 }
 
-//line quern_gen.go:6088:1
+//line quern_gen.go:7863:1
 func quernPlainMulRow_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_mulRow_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -6127,70 +7902,70 @@ func quernRow1MulRow_float64(r *host.Run, base int, y []float64, start []int32, 
 			row4 := y[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line multiply_vector.go:42:30000
+//line multiply_vector.go:42:40000
 				var sum float64
-//line multiply_vector.go:43:30000
+//line multiply_vector.go:43:40000
 				end := int(row2[threadX])
-//line multiply_vector.go:44:30000
+//line multiply_vector.go:44:40000
 				for k := int(row3[threadX]); k < end; k++ {
-//line multiply_vector.go:45:30000
+//line multiply_vector.go:45:40000
 					sum += value[k] * x[index[k]]
-//line multiply_vector.go:46:30000
+//line multiply_vector.go:46:40000
 				}
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 				t2 := sum
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 				_ = row4[threadX]
-//line multiply_vector.go:48:30000
+//line multiply_vector.go:48:40000
 				t6 := &row4[threadX]
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 				result0 := scaled[float64](alpha, t2, beta, t6)
-//line multiply_vector.go:48:30000
+//line multiply_vector.go:48:40000
 				row4[threadX] = result0
-//line multiply_vector.go:49:30000
+//line multiply_vector.go:49:40000
 			}
-//line multiply_vector.go:50:30000
+//line multiply_vector.go:50:40000
 			return
-//line multiply_vector.go:51:30000
+//line multiply_vector.go:51:40000
 		}
-//line multiply_vector.go:52:30000
+//line multiply_vector.go:52:40000
 	}
-//line multiply_vector.go:53:30000
+//line multiply_vector.go:53:40000
 	for threadX := range width {
-//line multiply_vector.go:54:30000
+//line multiply_vector.go:54:40000
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:55:30000
+//line multiply_vector.go:55:40000
 		row := base + threadX
-//line multiply_vector.go:41:30000
+//line multiply_vector.go:41:40000
 		if row < len(y) && row+1 < len(start) {
-//line multiply_vector.go:42:30000
+//line multiply_vector.go:42:40000
 			var sum float64
-//line multiply_vector.go:43:30000
+//line multiply_vector.go:43:40000
 			end := int(start[row+1])
-//line multiply_vector.go:44:30000
+//line multiply_vector.go:44:40000
 			for k := int(start[row]); k < end; k++ {
-//line multiply_vector.go:45:30000
+//line multiply_vector.go:45:40000
 				sum += value[k] * x[index[k]]
-//line multiply_vector.go:46:30000
+//line multiply_vector.go:46:40000
 			}
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 			t2 := sum
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 			_ = y[row]
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 			t6 := &y[row]
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 			result0 := scaled[float64](alpha, t2, beta, t6)
-//line multiply_vector.go:47:30000
+//line multiply_vector.go:47:40000
 			y[row] = result0
-//line multiply_vector.go:48:30000
+//line multiply_vector.go:48:40000
 		}
-//line multiply_vector.go:49:30000
+//line multiply_vector.go:49:40000
 	}
-//line multiply_vector.go:50:30000
+//line multiply_vector.go:50:40000
 }
 
-//line quern_gen.go:6194:1
+//line quern_gen.go:7969:1
 func quernPlainMulParts_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7), host.Slice[int32](r, 8), host.Slice[float32](r, 9)
 	host.Plain(r, func(t kernel.Thread) { quern_mulParts_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
@@ -6244,87 +8019,99 @@ func quernRow1MulParts_float32(r *host.Run, base int, carry []float32, rows []in
 				t6 := min((p+1)*steps, n+len(value))
 				t13 := max(0, t6-t8)
 				t22 := min(t6, n)
-//line multiply_vector.go:59:30000
+//line multiply_vector.go:59:40000
 				low := t1
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 				for high := t2; low < high; {
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 					if r.Halted() {
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 						r.Halt()
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 					}
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 					mid := (low + high) / 2
-//line multiply_vector.go:62:30000
+//line multiply_vector.go:62:40000
 					if int(start[mid+1]) < t12-mid {
-//line multiply_vector.go:63:30000
+//line multiply_vector.go:63:40000
 						low = mid + 1
-//line multiply_vector.go:64:30000
+//line multiply_vector.go:64:40000
 					} else {
-//line multiply_vector.go:65:30000
+//line multiply_vector.go:65:40000
 						high = mid
-//line multiply_vector.go:66:30000
+//line multiply_vector.go:66:40000
 					}
-//line multiply_vector.go:67:30000
+//line multiply_vector.go:67:40000
 				}
-//line multiply_vector.go:68:30000
+//line multiply_vector.go:68:40000
 				result0 := low
-//line multiply_vector.go:81
+//line multiply_vector.go:81:40000
 				row := result0
+//line multiply_vector.go:82:40000
 				k := min(p*steps, n+len(value)) - row
-//line multiply_vector.go:59:30000
+//line multiply_vector.go:59:40000
 				low2 := t13
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 				for high2 := t22; low2 < high2; {
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 					if r.Halted() {
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 						r.Halt()
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 					}
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 					mid2 := (low2 + high2) / 2
-//line multiply_vector.go:62:30000
+//line multiply_vector.go:62:40000
 					if int(start[mid2+1]) < t6-mid2 {
-//line multiply_vector.go:63:30000
+//line multiply_vector.go:63:40000
 						low2 = mid2 + 1
-//line multiply_vector.go:64:30000
+//line multiply_vector.go:64:40000
 					} else {
-//line multiply_vector.go:65:30000
+//line multiply_vector.go:65:40000
 						high2 = mid2
-//line multiply_vector.go:66:30000
+//line multiply_vector.go:66:40000
 					}
-//line multiply_vector.go:67:30000
+//line multiply_vector.go:67:40000
 				}
-//line multiply_vector.go:68:30000
+//line multiply_vector.go:68:40000
 				result02 := low2
-//line multiply_vector.go:83
+//line multiply_vector.go:83:40000
 				last := result02
+//line multiply_vector.go:84:40000
 				end := min((p+1)*steps, n+len(value)) - last
+//line multiply_vector.go:85:40000
 				for ; row < last; row++ {
+//line multiply_vector.go:86:40000
 					if r.Halted() {
-//line multiply_vector.go:85
+//line multiply_vector.go:85:40000
 						r.Halt()
+//line multiply_vector.go:86:40000
 					}
-//line multiply_vector.go:86
+//line multiply_vector.go:86:40000
 					var sum float32
-//line multiply_vector.go:88
+//line multiply_vector.go:88:40000
 					for stop := int(start[row+1]); k < stop; k++ {
+//line multiply_vector.go:89:40000
 						sum += value[k] * x[index[k]]
+//line multiply_vector.go:90:40000
 					}
+//line multiply_vector.go:91:40000
 					t122 := sum
+//line multiply_vector.go:92:40000
 					t15 := row
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 					_ = y[t15]
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 					t16 := &y[t15]
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 					result03 := scaled[float32](alpha, t122, beta, t16)
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 					y[row] = result03
+//line multiply_vector.go:92:40000
 				}
+//line multiply_vector.go:93:40000
 				var sum2 float32
+//line multiply_vector.go:94
 				for ; k < end; k++ {
 					sum2 += value[k] * x[index[k]]
 				}
@@ -6340,103 +8127,121 @@ func quernRow1MulParts_float32(r *host.Run, base int, carry []float32, rows []in
 		}
 	}
 	for threadX := range width {
+//line multiply_vector.go:107:40000
 		r.ThreadIdx.X = threadX
+//line multiply_vector.go:108:40000
 		p := base + threadX
+//line multiply_vector.go:109:40000
 		t12 := min(p*steps, n+len(value))
-//line multiply_vector.go:77
+//line multiply_vector.go:77:40000
 		if p >= len(carry) || p >= len(rows) {
+//line multiply_vector.go:78:40000
 			continue
+//line multiply_vector.go:79:40000
 		}
-//line multiply_vector.go:59:30000
+//line multiply_vector.go:59:40000
 		t1 := max(0, t12-t3)
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 		t2 := min(t12, n)
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 		low := t1
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 		for high := t2; low < high; {
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			if r.Halted() {
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 				r.Halt()
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			}
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			mid := (low + high) / 2
-//line multiply_vector.go:62:30000
+//line multiply_vector.go:62:40000
 			if int(start[mid+1]) < t12-mid {
-//line multiply_vector.go:63:30000
+//line multiply_vector.go:63:40000
 				low = mid + 1
-//line multiply_vector.go:64:30000
+//line multiply_vector.go:64:40000
 			} else {
-//line multiply_vector.go:65:30000
+//line multiply_vector.go:65:40000
 				high = mid
-//line multiply_vector.go:66:30000
+//line multiply_vector.go:66:40000
 			}
-//line multiply_vector.go:67:30000
+//line multiply_vector.go:67:40000
 		}
-//line multiply_vector.go:68:30000
+//line multiply_vector.go:68:40000
 		result0 := low
-//line multiply_vector.go:81
+//line multiply_vector.go:81:40000
 		row := result0
+//line multiply_vector.go:82:40000
 		k := min(p*steps, n+len(value)) - row
+//line multiply_vector.go:83:40000
 		t6 := min((p+1)*steps, n+len(value))
-//line multiply_vector.go:59:30000
+//line multiply_vector.go:59:40000
 		t13 := max(0, t6-t8)
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 		t22 := min(t6, n)
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 		low2 := t13
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 		for high2 := t22; low2 < high2; {
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			if r.Halted() {
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 				r.Halt()
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			}
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			mid2 := (low2 + high2) / 2
-//line multiply_vector.go:62:30000
+//line multiply_vector.go:62:40000
 			if int(start[mid2+1]) < t6-mid2 {
-//line multiply_vector.go:63:30000
+//line multiply_vector.go:63:40000
 				low2 = mid2 + 1
-//line multiply_vector.go:64:30000
+//line multiply_vector.go:64:40000
 			} else {
-//line multiply_vector.go:65:30000
+//line multiply_vector.go:65:40000
 				high2 = mid2
-//line multiply_vector.go:66:30000
+//line multiply_vector.go:66:40000
 			}
-//line multiply_vector.go:67:30000
+//line multiply_vector.go:67:40000
 		}
-//line multiply_vector.go:68:30000
+//line multiply_vector.go:68:40000
 		result02 := low2
-//line multiply_vector.go:83
+//line multiply_vector.go:83:40000
 		last := result02
+//line multiply_vector.go:84:40000
 		end := min((p+1)*steps, n+len(value)) - last
+//line multiply_vector.go:85:40000
 		for ; row < last; row++ {
+//line multiply_vector.go:86:40000
 			if r.Halted() {
-//line multiply_vector.go:85
+//line multiply_vector.go:85:40000
 				r.Halt()
+//line multiply_vector.go:86:40000
 			}
-//line multiply_vector.go:86
+//line multiply_vector.go:86:40000
 			var sum float32
-//line multiply_vector.go:88
+//line multiply_vector.go:88:40000
 			for stop := int(start[row+1]); k < stop; k++ {
+//line multiply_vector.go:89:40000
 				sum += value[k] * x[index[k]]
+//line multiply_vector.go:90:40000
 			}
+//line multiply_vector.go:91:40000
 			t122 := sum
+//line multiply_vector.go:92:40000
 			t15 := row
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 			_ = y[t15]
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 			t16 := &y[t15]
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 			result03 := scaled[float32](alpha, t122, beta, t16)
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 			y[row] = result03
+//line multiply_vector.go:92:40000
 		}
+//line multiply_vector.go:93:40000
 		var sum2 float32
+//line multiply_vector.go:94
 		for ; k < end; k++ {
 			sum2 += value[k] * x[index[k]]
 		}
@@ -6452,7 +8257,7 @@ func quernRow1MulParts_float32(r *host.Run, base int, carry []float32, rows []in
 	}
 }
 
-//line quern_gen.go:6456:1
+//line quern_gen.go:8261:1
 func quernPlainMulParts_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[int32](r, 8), host.Slice[float64](r, 9)
 	host.Plain(r, func(t kernel.Thread) { quern_mulParts_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
@@ -6506,87 +8311,99 @@ func quernRow1MulParts_float64(r *host.Run, base int, carry []float64, rows []in
 				t6 := min((p+1)*steps, n+len(value))
 				t13 := max(0, t6-t8)
 				t22 := min(t6, n)
-//line multiply_vector.go:59:30000
+//line multiply_vector.go:59:40000
 				low := t1
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 				for high := t2; low < high; {
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 					if r.Halted() {
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 						r.Halt()
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 					}
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 					mid := (low + high) / 2
-//line multiply_vector.go:62:30000
+//line multiply_vector.go:62:40000
 					if int(start[mid+1]) < t12-mid {
-//line multiply_vector.go:63:30000
+//line multiply_vector.go:63:40000
 						low = mid + 1
-//line multiply_vector.go:64:30000
+//line multiply_vector.go:64:40000
 					} else {
-//line multiply_vector.go:65:30000
+//line multiply_vector.go:65:40000
 						high = mid
-//line multiply_vector.go:66:30000
+//line multiply_vector.go:66:40000
 					}
-//line multiply_vector.go:67:30000
+//line multiply_vector.go:67:40000
 				}
-//line multiply_vector.go:68:30000
+//line multiply_vector.go:68:40000
 				result0 := low
-//line multiply_vector.go:81
+//line multiply_vector.go:81:40000
 				row := result0
+//line multiply_vector.go:82:40000
 				k := min(p*steps, n+len(value)) - row
-//line multiply_vector.go:59:30000
+//line multiply_vector.go:59:40000
 				low2 := t13
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 				for high2 := t22; low2 < high2; {
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 					if r.Halted() {
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 						r.Halt()
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 					}
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 					mid2 := (low2 + high2) / 2
-//line multiply_vector.go:62:30000
+//line multiply_vector.go:62:40000
 					if int(start[mid2+1]) < t6-mid2 {
-//line multiply_vector.go:63:30000
+//line multiply_vector.go:63:40000
 						low2 = mid2 + 1
-//line multiply_vector.go:64:30000
+//line multiply_vector.go:64:40000
 					} else {
-//line multiply_vector.go:65:30000
+//line multiply_vector.go:65:40000
 						high2 = mid2
-//line multiply_vector.go:66:30000
+//line multiply_vector.go:66:40000
 					}
-//line multiply_vector.go:67:30000
+//line multiply_vector.go:67:40000
 				}
-//line multiply_vector.go:68:30000
+//line multiply_vector.go:68:40000
 				result02 := low2
-//line multiply_vector.go:83
+//line multiply_vector.go:83:40000
 				last := result02
+//line multiply_vector.go:84:40000
 				end := min((p+1)*steps, n+len(value)) - last
+//line multiply_vector.go:85:40000
 				for ; row < last; row++ {
+//line multiply_vector.go:86:40000
 					if r.Halted() {
-//line multiply_vector.go:85
+//line multiply_vector.go:85:40000
 						r.Halt()
+//line multiply_vector.go:86:40000
 					}
-//line multiply_vector.go:86
+//line multiply_vector.go:86:40000
 					var sum float64
-//line multiply_vector.go:88
+//line multiply_vector.go:88:40000
 					for stop := int(start[row+1]); k < stop; k++ {
+//line multiply_vector.go:89:40000
 						sum += value[k] * x[index[k]]
+//line multiply_vector.go:90:40000
 					}
+//line multiply_vector.go:91:40000
 					t122 := sum
+//line multiply_vector.go:92:40000
 					t15 := row
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 					_ = y[t15]
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 					t16 := &y[t15]
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 					result03 := scaled[float64](alpha, t122, beta, t16)
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 					y[row] = result03
+//line multiply_vector.go:92:40000
 				}
+//line multiply_vector.go:93:40000
 				var sum2 float64
+//line multiply_vector.go:94
 				for ; k < end; k++ {
 					sum2 += value[k] * x[index[k]]
 				}
@@ -6602,103 +8419,121 @@ func quernRow1MulParts_float64(r *host.Run, base int, carry []float64, rows []in
 		}
 	}
 	for threadX := range width {
+//line multiply_vector.go:107:40000
 		r.ThreadIdx.X = threadX
+//line multiply_vector.go:108:40000
 		p := base + threadX
+//line multiply_vector.go:109:40000
 		t12 := min(p*steps, n+len(value))
-//line multiply_vector.go:77
+//line multiply_vector.go:77:40000
 		if p >= len(carry) || p >= len(rows) {
+//line multiply_vector.go:78:40000
 			continue
+//line multiply_vector.go:79:40000
 		}
-//line multiply_vector.go:59:30000
+//line multiply_vector.go:59:40000
 		t1 := max(0, t12-t3)
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 		t2 := min(t12, n)
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 		low := t1
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 		for high := t2; low < high; {
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			if r.Halted() {
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 				r.Halt()
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			}
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			mid := (low + high) / 2
-//line multiply_vector.go:62:30000
+//line multiply_vector.go:62:40000
 			if int(start[mid+1]) < t12-mid {
-//line multiply_vector.go:63:30000
+//line multiply_vector.go:63:40000
 				low = mid + 1
-//line multiply_vector.go:64:30000
+//line multiply_vector.go:64:40000
 			} else {
-//line multiply_vector.go:65:30000
+//line multiply_vector.go:65:40000
 				high = mid
-//line multiply_vector.go:66:30000
+//line multiply_vector.go:66:40000
 			}
-//line multiply_vector.go:67:30000
+//line multiply_vector.go:67:40000
 		}
-//line multiply_vector.go:68:30000
+//line multiply_vector.go:68:40000
 		result0 := low
-//line multiply_vector.go:81
+//line multiply_vector.go:81:40000
 		row := result0
+//line multiply_vector.go:82:40000
 		k := min(p*steps, n+len(value)) - row
+//line multiply_vector.go:83:40000
 		t6 := min((p+1)*steps, n+len(value))
-//line multiply_vector.go:59:30000
+//line multiply_vector.go:59:40000
 		t13 := max(0, t6-t8)
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 		t22 := min(t6, n)
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 		low2 := t13
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 		for high2 := t22; low2 < high2; {
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			if r.Halted() {
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 				r.Halt()
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			}
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			mid2 := (low2 + high2) / 2
-//line multiply_vector.go:62:30000
+//line multiply_vector.go:62:40000
 			if int(start[mid2+1]) < t6-mid2 {
-//line multiply_vector.go:63:30000
+//line multiply_vector.go:63:40000
 				low2 = mid2 + 1
-//line multiply_vector.go:64:30000
+//line multiply_vector.go:64:40000
 			} else {
-//line multiply_vector.go:65:30000
+//line multiply_vector.go:65:40000
 				high2 = mid2
-//line multiply_vector.go:66:30000
+//line multiply_vector.go:66:40000
 			}
-//line multiply_vector.go:67:30000
+//line multiply_vector.go:67:40000
 		}
-//line multiply_vector.go:68:30000
+//line multiply_vector.go:68:40000
 		result02 := low2
-//line multiply_vector.go:83
+//line multiply_vector.go:83:40000
 		last := result02
+//line multiply_vector.go:84:40000
 		end := min((p+1)*steps, n+len(value)) - last
+//line multiply_vector.go:85:40000
 		for ; row < last; row++ {
+//line multiply_vector.go:86:40000
 			if r.Halted() {
-//line multiply_vector.go:85
+//line multiply_vector.go:85:40000
 				r.Halt()
+//line multiply_vector.go:86:40000
 			}
-//line multiply_vector.go:86
+//line multiply_vector.go:86:40000
 			var sum float64
-//line multiply_vector.go:88
+//line multiply_vector.go:88:40000
 			for stop := int(start[row+1]); k < stop; k++ {
+//line multiply_vector.go:89:40000
 				sum += value[k] * x[index[k]]
+//line multiply_vector.go:90:40000
 			}
+//line multiply_vector.go:91:40000
 			t122 := sum
+//line multiply_vector.go:92:40000
 			t15 := row
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 			_ = y[t15]
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 			t16 := &y[t15]
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 			result03 := scaled[float64](alpha, t122, beta, t16)
-//line multiply_vector.go:91
+//line multiply_vector.go:91:40000
 			y[row] = result03
+//line multiply_vector.go:92:40000
 		}
+//line multiply_vector.go:93:40000
 		var sum2 float64
+//line multiply_vector.go:94
 		for ; k < end; k++ {
 			sum2 += value[k] * x[index[k]]
 		}
@@ -6714,7 +8549,7 @@ func quernRow1MulParts_float64(r *host.Run, base int, carry []float64, rows []in
 	}
 }
 
-//line quern_gen.go:6718:1
+//line quern_gen.go:8553:1
 func quernPlainMulMerge_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_mulMerge_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -6824,7 +8659,7 @@ func quernHostMulMerge_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:6828:1
+//line quern_gen.go:8663:1
 func quernRow1MulMerge_float32(r *host.Run, first, last, t4, t1 int, start []int32, bounds *[2]int) {
 	count := 2
 	if count <= 0 {
@@ -6834,94 +8669,107 @@ func quernRow1MulMerge_float32(r *host.Run, first, last, t4, t1 int, start []int
 		row := bounds[:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line multiply_vector.go:122
+//line multiply_vector.go:122:40000
 			d := first
+//line multiply_vector.go:123:40000
 			if threadX == 1 {
+//line multiply_vector.go:124:40000
 				d = last
+//line multiply_vector.go:125:40000
 			}
+//line multiply_vector.go:126:40000
 			t2 := d
-//line multiply_vector.go:59:30000
+//line multiply_vector.go:59:40000
 			t12 := max(0, t2-t4)
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 			t22 := min(t2, t1)
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			low := t12
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 			for high := t22; low < high; {
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 				if r.Halted() {
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 					r.Halt()
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 				}
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 				mid := (low + high) / 2
-//line multiply_vector.go:62:30000
+//line multiply_vector.go:62:40000
 				if int(start[mid+1]) < t2-mid {
-//line multiply_vector.go:63:30000
+//line multiply_vector.go:63:40000
 					low = mid + 1
-//line multiply_vector.go:64:30000
+//line multiply_vector.go:64:40000
 				} else {
-//line multiply_vector.go:65:30000
+//line multiply_vector.go:65:40000
 					high = mid
-//line multiply_vector.go:66:30000
+//line multiply_vector.go:66:40000
 				}
-//line multiply_vector.go:67:30000
+//line multiply_vector.go:67:40000
 			}
-//line multiply_vector.go:68:30000
+//line multiply_vector.go:68:40000
 			result0 := low
-//line multiply_vector.go:126
+//line multiply_vector.go:126:40000
 			row[threadX] = result0
+//line multiply_vector.go:127:40000
 		}
+//line multiply_vector.go:128
 		return
 	}
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:121
+//line multiply_vector.go:121:40000
 		if threadX < 2 {
+//line multiply_vector.go:122:40000
 			d := first
+//line multiply_vector.go:123:40000
 			if threadX == 1 {
+//line multiply_vector.go:124:40000
 				d = last
+//line multiply_vector.go:125:40000
 			}
+//line multiply_vector.go:126:40000
 			t2 := d
-//line multiply_vector.go:59:30000
+//line multiply_vector.go:59:40000
 			t12 := max(0, t2-t4)
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 			t22 := min(t2, t1)
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			low := t12
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 			for high := t22; low < high; {
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 				if r.Halted() {
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 					r.Halt()
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 				}
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 				mid := (low + high) / 2
-//line multiply_vector.go:62:30000
+//line multiply_vector.go:62:40000
 				if int(start[mid+1]) < t2-mid {
-//line multiply_vector.go:63:30000
+//line multiply_vector.go:63:40000
 					low = mid + 1
-//line multiply_vector.go:64:30000
+//line multiply_vector.go:64:40000
 				} else {
-//line multiply_vector.go:65:30000
+//line multiply_vector.go:65:40000
 					high = mid
-//line multiply_vector.go:66:30000
+//line multiply_vector.go:66:40000
 				}
-//line multiply_vector.go:67:30000
+//line multiply_vector.go:67:40000
 			}
-//line multiply_vector.go:68:30000
+//line multiply_vector.go:68:40000
 			result0 := low
-//line multiply_vector.go:126
+//line multiply_vector.go:126:40000
 			bounds[threadX] = result0
+//line multiply_vector.go:127:40000
 		}
+//line multiply_vector.go:128
 	}
 }
 
 //go:noinline
-//line quern_gen.go:6925:1
+//line quern_gen.go:8773:1
 func quernRow2MulMerge_float32(r *host.Run, k1, k0 int, products *[1024]float32, value, x []float32, index []int32, row1, row0 int, ends *[1025]int32, start []int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -6939,7 +8787,7 @@ func quernRow2MulMerge_float32(r *host.Run, k1, k0 int, products *[1024]float32,
 }
 
 //go:noinline
-//line quern_gen.go:6943:1
+//line quern_gen.go:8791:1
 func quernRow3MulMerge_float32(r *host.Run, heads []float32, first2 int, dones []int, start2, t11, count2 int, ends *[1025]int32, products *[1024]float32, row0 int, y []float32, alpha, beta float32, sums *[2][128]float32, whole *[2][128]bool) {
 	headRow := (*[128]float32)(heads[first2:])
 	doneRow := (*[128]int)(dones[first2:])
@@ -7014,7 +8862,7 @@ func quernRow3MulMerge_float32(r *host.Run, heads []float32, first2 int, dones [
 }
 
 //go:noinline
-//line quern_gen.go:7018:1
+//line quern_gen.go:8866:1
 func quernRow4MulMerge_float32(r *host.Run, sums *[2][128]float32, from int, whole *[2][128]bool, d3, t37, t40 int) {
 	if from >= 0 && from < 2 && 1 <= 2-from && 0-d3 >= 0 && 128 <= 128-(0-d3) && t37 >= 0 && 1 <= 2-t37 && t40 >= 0 && 1 <= 2-t40 {
 		row3 := (*[1][128]float32)(sums[from:])
@@ -7077,7 +8925,7 @@ func quernRow4MulMerge_float32(r *host.Run, sums *[2][128]float32, from int, who
 }
 
 //go:noinline
-//line quern_gen.go:7081:1
+//line quern_gen.go:8929:1
 func quernRow5MulMerge_float32(r *host.Run, heads []float32, first3 int, dones []int, sums *[2][128]float32, from, row0 int, y []float32, alpha, beta float32, same bool, rows []int32, blockX int, carry []float32, row1, c int) {
 	headRow := (*[128]float32)(heads[first3:])
 	doneRow := (*[128]int)(dones[first3:])
@@ -7151,7 +8999,7 @@ func quernRow5MulMerge_float32(r *host.Run, heads []float32, first3 int, dones [
 	}
 }
 
-//line quern_gen.go:7155:1
+//line quern_gen.go:9003:1
 func quernPlainMulMerge_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_mulMerge_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -7261,7 +9109,7 @@ func quernHostMulMerge_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7265:1
+//line quern_gen.go:9113:1
 func quernRow1MulMerge_float64(r *host.Run, first, last, t4, t1 int, start []int32, bounds *[2]int) {
 	count := 2
 	if count <= 0 {
@@ -7271,94 +9119,107 @@ func quernRow1MulMerge_float64(r *host.Run, first, last, t4, t1 int, start []int
 		row := bounds[:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line multiply_vector.go:122
+//line multiply_vector.go:122:40000
 			d := first
+//line multiply_vector.go:123:40000
 			if threadX == 1 {
+//line multiply_vector.go:124:40000
 				d = last
+//line multiply_vector.go:125:40000
 			}
+//line multiply_vector.go:126:40000
 			t2 := d
-//line multiply_vector.go:59:30000
+//line multiply_vector.go:59:40000
 			t12 := max(0, t2-t4)
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 			t22 := min(t2, t1)
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			low := t12
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 			for high := t22; low < high; {
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 				if r.Halted() {
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 					r.Halt()
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 				}
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 				mid := (low + high) / 2
-//line multiply_vector.go:62:30000
+//line multiply_vector.go:62:40000
 				if int(start[mid+1]) < t2-mid {
-//line multiply_vector.go:63:30000
+//line multiply_vector.go:63:40000
 					low = mid + 1
-//line multiply_vector.go:64:30000
+//line multiply_vector.go:64:40000
 				} else {
-//line multiply_vector.go:65:30000
+//line multiply_vector.go:65:40000
 					high = mid
-//line multiply_vector.go:66:30000
+//line multiply_vector.go:66:40000
 				}
-//line multiply_vector.go:67:30000
+//line multiply_vector.go:67:40000
 			}
-//line multiply_vector.go:68:30000
+//line multiply_vector.go:68:40000
 			result0 := low
-//line multiply_vector.go:126
+//line multiply_vector.go:126:40000
 			row[threadX] = result0
+//line multiply_vector.go:127:40000
 		}
+//line multiply_vector.go:128
 		return
 	}
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:121
+//line multiply_vector.go:121:40000
 		if threadX < 2 {
+//line multiply_vector.go:122:40000
 			d := first
+//line multiply_vector.go:123:40000
 			if threadX == 1 {
+//line multiply_vector.go:124:40000
 				d = last
+//line multiply_vector.go:125:40000
 			}
+//line multiply_vector.go:126:40000
 			t2 := d
-//line multiply_vector.go:59:30000
+//line multiply_vector.go:59:40000
 			t12 := max(0, t2-t4)
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 			t22 := min(t2, t1)
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 			low := t12
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 			for high := t22; low < high; {
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 				if r.Halted() {
-//line multiply_vector.go:60:30000
+//line multiply_vector.go:60:40000
 					r.Halt()
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 				}
-//line multiply_vector.go:61:30000
+//line multiply_vector.go:61:40000
 				mid := (low + high) / 2
-//line multiply_vector.go:62:30000
+//line multiply_vector.go:62:40000
 				if int(start[mid+1]) < t2-mid {
-//line multiply_vector.go:63:30000
+//line multiply_vector.go:63:40000
 					low = mid + 1
-//line multiply_vector.go:64:30000
+//line multiply_vector.go:64:40000
 				} else {
-//line multiply_vector.go:65:30000
+//line multiply_vector.go:65:40000
 					high = mid
-//line multiply_vector.go:66:30000
+//line multiply_vector.go:66:40000
 				}
-//line multiply_vector.go:67:30000
+//line multiply_vector.go:67:40000
 			}
-//line multiply_vector.go:68:30000
+//line multiply_vector.go:68:40000
 			result0 := low
-//line multiply_vector.go:126
+//line multiply_vector.go:126:40000
 			bounds[threadX] = result0
+//line multiply_vector.go:127:40000
 		}
+//line multiply_vector.go:128
 	}
 }
 
 //go:noinline
-//line quern_gen.go:7362:1
+//line quern_gen.go:9223:1
 func quernRow2MulMerge_float64(r *host.Run, k1, k0 int, products *[1024]float64, value, x []float64, index []int32, row1, row0 int, ends *[1025]int32, start []int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -7376,7 +9237,7 @@ func quernRow2MulMerge_float64(r *host.Run, k1, k0 int, products *[1024]float64,
 }
 
 //go:noinline
-//line quern_gen.go:7380:1
+//line quern_gen.go:9241:1
 func quernRow3MulMerge_float64(r *host.Run, heads []float64, first2 int, dones []int, start2, t11, count2 int, ends *[1025]int32, products *[1024]float64, row0 int, y []float64, alpha, beta float64, sums *[2][128]float64, whole *[2][128]bool) {
 	headRow := (*[128]float64)(heads[first2:])
 	doneRow := (*[128]int)(dones[first2:])
@@ -7451,7 +9312,7 @@ func quernRow3MulMerge_float64(r *host.Run, heads []float64, first2 int, dones [
 }
 
 //go:noinline
-//line quern_gen.go:7455:1
+//line quern_gen.go:9316:1
 func quernRow4MulMerge_float64(r *host.Run, sums *[2][128]float64, from int, whole *[2][128]bool, d3, t37, t40 int) {
 	if from >= 0 && from < 2 && 1 <= 2-from && 0-d3 >= 0 && 128 <= 128-(0-d3) && t37 >= 0 && 1 <= 2-t37 && t40 >= 0 && 1 <= 2-t40 {
 		row3 := (*[1][128]float64)(sums[from:])
@@ -7514,7 +9375,7 @@ func quernRow4MulMerge_float64(r *host.Run, sums *[2][128]float64, from int, who
 }
 
 //go:noinline
-//line quern_gen.go:7518:1
+//line quern_gen.go:9379:1
 func quernRow5MulMerge_float64(r *host.Run, heads []float64, first3 int, dones []int, sums *[2][128]float64, from, row0 int, y []float64, alpha, beta float64, same bool, rows []int32, blockX int, carry []float64, row1, c int) {
 	headRow := (*[128]float64)(heads[first3:])
 	doneRow := (*[128]int)(dones[first3:])
@@ -7588,7 +9449,7 @@ func quernRow5MulMerge_float64(r *host.Run, heads []float64, first3 int, dones [
 	}
 }
 
-//line quern_gen.go:7592:1
+//line quern_gen.go:9453:1
 func quernPlainAddCarries_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[float32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_addCarries_float32(t, v0, v1, v2, v3) })
@@ -7635,7 +9496,7 @@ func quernRow1AddCarries_float32(r *host.Run, base int, rows []int32, carry, y [
 	}
 }
 
-//line quern_gen.go:7639:1
+//line quern_gen.go:9500:1
 func quernPlainAddCarries_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[float64](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_addCarries_float64(t, v0, v1, v2, v3) })
@@ -7682,7 +9543,7 @@ func quernRow1AddCarries_float64(r *host.Run, base int, rows []int32, carry, y [
 	}
 }
 
-//line quern_gen.go:7686:1
+//line quern_gen.go:9547:1
 func quernPlainFoldCarries_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[float32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_foldCarries_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -7711,17 +9572,17 @@ func quernHostFoldCarries_float32(r *host.Run) {
 				quernRow1FoldCarries_float32(r, rows2, first, t2, base, rows, carry, own, sums)
 			}
 		}
-//line multiply_vector.go:233:30000
+//line multiply_vector.go:233:40000
 		from = 0
-//line multiply_vector.go:234:30000
+//line multiply_vector.go:234:40000
 		d = 1
-//line multiply_vector.go:235:30000
+//line multiply_vector.go:235:40000
 		for ; d < 256; d *= 2 {
 //line multiply_vector.go:236
 			if r.Halted() {
-//line multiply_vector.go:234:30000
+//line multiply_vector.go:234:40000
 				r.Halt()
-//line multiply_vector.go:235:30000
+//line multiply_vector.go:235:40000
 			}
 //line multiply_vector.go:236
 			for threadZ := range 1 {
@@ -7745,7 +9606,7 @@ func quernHostFoldCarries_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7749:1
+//line quern_gen.go:9610:1
 func quernRow1FoldCarries_float32(r *host.Run, rows2 []int32, first int, t2 int32, base int, rows []int32, carry []float32, own *[256]int32, sums *[2][256]float32) {
 	rowRow := (*[256]int32)(rows2[first:])
 	if base >= 0 && 256 <= len(rows)-base && 256 <= len(carry)-base {
@@ -7758,27 +9619,27 @@ func quernRow1FoldCarries_float32(r *host.Run, rows2 []int32, first int, t2 int3
 			var sum float32
 //line multiply_vector.go:228
 			if t1 < len(rows) && t1 < len(carry) {
-//line multiply_vector.go:229:30000
+//line multiply_vector.go:229:40000
 				t3 := row2[threadX]
-//line multiply_vector.go:230:30000
+//line multiply_vector.go:230:40000
 				t4 := row3[threadX]
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 				row = t3
-//line multiply_vector.go:232:30000
+//line multiply_vector.go:232:40000
 				sum = t4
-//line multiply_vector.go:233:30000
+//line multiply_vector.go:233:40000
 			}
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 			_ = own[threadX]
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 			_ = sums[0][threadX]
-//line multiply_vector.go:232:30000
+//line multiply_vector.go:232:40000
 			t9 := row
-//line multiply_vector.go:233:30000
+//line multiply_vector.go:233:40000
 			t10 := sum
-//line multiply_vector.go:234:30000
+//line multiply_vector.go:234:40000
 			own[threadX] = t9
-//line multiply_vector.go:235:30000
+//line multiply_vector.go:235:40000
 			sums[0][threadX] = t10
 //line multiply_vector.go:236
 			rowRow[threadX] = row
@@ -7793,37 +9654,37 @@ func quernRow1FoldCarries_float32(r *host.Run, rows2 []int32, first int, t2 int3
 		var sum float32
 //line multiply_vector.go:228
 		if t1 < len(rows) && t1 < len(carry) {
-//line multiply_vector.go:229:30000
+//line multiply_vector.go:229:40000
 			t3 := rows[t1]
-//line multiply_vector.go:229:30000
+//line multiply_vector.go:229:40000
 			t4 := carry[t1]
-//line multiply_vector.go:230:30000
+//line multiply_vector.go:230:40000
 			row = t3
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 			sum = t4
-//line multiply_vector.go:232:30000
+//line multiply_vector.go:232:40000
 		}
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 		_ = own[threadX]
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 		_ = sums[0][threadX]
-//line multiply_vector.go:232:30000
+//line multiply_vector.go:232:40000
 		t9 := row
-//line multiply_vector.go:233:30000
+//line multiply_vector.go:233:40000
 		t10 := sum
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 		own[threadX] = t9
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 		sums[0][threadX] = t10
-//line multiply_vector.go:232:30000
+//line multiply_vector.go:232:40000
 		rowRow[threadX] = row
-//line multiply_vector.go:233:30000
+//line multiply_vector.go:233:40000
 	}
-//line multiply_vector.go:234:30000
+//line multiply_vector.go:234:40000
 }
 
 //go:noinline
-//line quern_gen.go:7827:1
+//line quern_gen.go:9688:1
 func quernRow2FoldCarries_float32(r *host.Run, rows2 []int32, first2 int, sums *[2][256]float32, from, d int, own *[256]int32) {
 	rowRow := (*[256]int32)(rows2[first2:])
 	if from >= 0 && from < 2 && 1 <= 2-from && 0-d >= 0 && 256 <= 256-(0-d) && 1-from >= 0 && 1 <= 2-(1-from) {
@@ -7833,7 +9694,7 @@ func quernRow2FoldCarries_float32(r *host.Run, rows2 []int32, first2 int, sums *
 		row7 := (*[1][256]float32)(sums[1-from:])
 		for threadX := range 256 {
 			row := rowRow[threadX]
-//line multiply_vector.go:235:30000
+//line multiply_vector.go:235:40000
 			s := row4[0][threadX]
 //line multiply_vector.go:236
 			if threadX >= d && row5[threadX] == row {
@@ -7846,7 +9707,7 @@ func quernRow2FoldCarries_float32(r *host.Run, rows2 []int32, first2 int, sums *
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		row := rowRow[threadX]
-//line multiply_vector.go:235:30000
+//line multiply_vector.go:235:40000
 		s := sums[from][threadX]
 //line multiply_vector.go:236
 		if threadX >= d && own[threadX-d] == row {
@@ -7857,7 +9718,7 @@ func quernRow2FoldCarries_float32(r *host.Run, rows2 []int32, first2 int, sums *
 }
 
 //go:noinline
-//line quern_gen.go:7861:1
+//line quern_gen.go:9722:1
 func quernRow3FoldCarries_float32(r *host.Run, rows2 []int32, first3, blockX int, foldedRows []int32, folded []float32, sums *[2][256]float32, from int, own *[256]int32, y []float32, alpha float32) {
 	rowRow := (*[256]int32)(rows2[first3:])
 	if blockX >= 0 && blockX < len(foldedRows) && blockX < len(folded) && from >= 0 && 1 <= 2-from && 256 <= 256-1 {
@@ -7911,7 +9772,7 @@ func quernRow3FoldCarries_float32(r *host.Run, rows2 []int32, first3, blockX int
 	}
 }
 
-//line quern_gen.go:7915:1
+//line quern_gen.go:9776:1
 func quernPlainFoldCarries_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[float64](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_foldCarries_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -7940,17 +9801,17 @@ func quernHostFoldCarries_float64(r *host.Run) {
 				quernRow1FoldCarries_float64(r, rows2, first, t2, base, rows, carry, own, sums)
 			}
 		}
-//line multiply_vector.go:233:30000
+//line multiply_vector.go:233:40000
 		from = 0
-//line multiply_vector.go:234:30000
+//line multiply_vector.go:234:40000
 		d = 1
-//line multiply_vector.go:235:30000
+//line multiply_vector.go:235:40000
 		for ; d < 256; d *= 2 {
 //line multiply_vector.go:236
 			if r.Halted() {
-//line multiply_vector.go:234:30000
+//line multiply_vector.go:234:40000
 				r.Halt()
-//line multiply_vector.go:235:30000
+//line multiply_vector.go:235:40000
 			}
 //line multiply_vector.go:236
 			for threadZ := range 1 {
@@ -7974,7 +9835,7 @@ func quernHostFoldCarries_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7978:1
+//line quern_gen.go:9839:1
 func quernRow1FoldCarries_float64(r *host.Run, rows2 []int32, first int, t2 int32, base int, rows []int32, carry []float64, own *[256]int32, sums *[2][256]float64) {
 	rowRow := (*[256]int32)(rows2[first:])
 	if base >= 0 && 256 <= len(rows)-base && 256 <= len(carry)-base {
@@ -7987,27 +9848,27 @@ func quernRow1FoldCarries_float64(r *host.Run, rows2 []int32, first int, t2 int3
 			var sum float64
 //line multiply_vector.go:228
 			if t1 < len(rows) && t1 < len(carry) {
-//line multiply_vector.go:229:30000
+//line multiply_vector.go:229:40000
 				t3 := row2[threadX]
-//line multiply_vector.go:230:30000
+//line multiply_vector.go:230:40000
 				t4 := row3[threadX]
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 				row = t3
-//line multiply_vector.go:232:30000
+//line multiply_vector.go:232:40000
 				sum = t4
-//line multiply_vector.go:233:30000
+//line multiply_vector.go:233:40000
 			}
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 			_ = own[threadX]
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 			_ = sums[0][threadX]
-//line multiply_vector.go:232:30000
+//line multiply_vector.go:232:40000
 			t9 := row
-//line multiply_vector.go:233:30000
+//line multiply_vector.go:233:40000
 			t10 := sum
-//line multiply_vector.go:234:30000
+//line multiply_vector.go:234:40000
 			own[threadX] = t9
-//line multiply_vector.go:235:30000
+//line multiply_vector.go:235:40000
 			sums[0][threadX] = t10
 //line multiply_vector.go:236
 			rowRow[threadX] = row
@@ -8022,37 +9883,37 @@ func quernRow1FoldCarries_float64(r *host.Run, rows2 []int32, first int, t2 int3
 		var sum float64
 //line multiply_vector.go:228
 		if t1 < len(rows) && t1 < len(carry) {
-//line multiply_vector.go:229:30000
+//line multiply_vector.go:229:40000
 			t3 := rows[t1]
-//line multiply_vector.go:229:30000
+//line multiply_vector.go:229:40000
 			t4 := carry[t1]
-//line multiply_vector.go:230:30000
+//line multiply_vector.go:230:40000
 			row = t3
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 			sum = t4
-//line multiply_vector.go:232:30000
+//line multiply_vector.go:232:40000
 		}
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 		_ = own[threadX]
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 		_ = sums[0][threadX]
-//line multiply_vector.go:232:30000
+//line multiply_vector.go:232:40000
 		t9 := row
-//line multiply_vector.go:233:30000
+//line multiply_vector.go:233:40000
 		t10 := sum
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 		own[threadX] = t9
-//line multiply_vector.go:231:30000
+//line multiply_vector.go:231:40000
 		sums[0][threadX] = t10
-//line multiply_vector.go:232:30000
+//line multiply_vector.go:232:40000
 		rowRow[threadX] = row
-//line multiply_vector.go:233:30000
+//line multiply_vector.go:233:40000
 	}
-//line multiply_vector.go:234:30000
+//line multiply_vector.go:234:40000
 }
 
 //go:noinline
-//line quern_gen.go:8056:1
+//line quern_gen.go:9917:1
 func quernRow2FoldCarries_float64(r *host.Run, rows2 []int32, first2 int, sums *[2][256]float64, from, d int, own *[256]int32) {
 	rowRow := (*[256]int32)(rows2[first2:])
 	if from >= 0 && from < 2 && 1 <= 2-from && 0-d >= 0 && 256 <= 256-(0-d) && 1-from >= 0 && 1 <= 2-(1-from) {
@@ -8062,7 +9923,7 @@ func quernRow2FoldCarries_float64(r *host.Run, rows2 []int32, first2 int, sums *
 		row7 := (*[1][256]float64)(sums[1-from:])
 		for threadX := range 256 {
 			row := rowRow[threadX]
-//line multiply_vector.go:235:30000
+//line multiply_vector.go:235:40000
 			s := row4[0][threadX]
 //line multiply_vector.go:236
 			if threadX >= d && row5[threadX] == row {
@@ -8075,7 +9936,7 @@ func quernRow2FoldCarries_float64(r *host.Run, rows2 []int32, first2 int, sums *
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		row := rowRow[threadX]
-//line multiply_vector.go:235:30000
+//line multiply_vector.go:235:40000
 		s := sums[from][threadX]
 //line multiply_vector.go:236
 		if threadX >= d && own[threadX-d] == row {
@@ -8086,7 +9947,7 @@ func quernRow2FoldCarries_float64(r *host.Run, rows2 []int32, first2 int, sums *
 }
 
 //go:noinline
-//line quern_gen.go:8090:1
+//line quern_gen.go:9951:1
 func quernRow3FoldCarries_float64(r *host.Run, rows2 []int32, first3, blockX int, foldedRows []int32, folded []float64, sums *[2][256]float64, from int, own *[256]int32, y []float64, alpha float64) {
 	rowRow := (*[256]int32)(rows2[first3:])
 	if blockX >= 0 && blockX < len(foldedRows) && blockX < len(folded) && from >= 0 && 1 <= 2-from && 256 <= 256-1 {
@@ -8140,7 +10001,7 @@ func quernRow3FoldCarries_float64(r *host.Run, rows2 []int32, first3, blockX int
 	}
 }
 
-//line quern_gen.go:8144:1
+//line quern_gen.go:10005:1
 func quernPlainFindDiagonal(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_findDiagonal(t, v0, v1, v2, v3) })
@@ -8181,100 +10042,100 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal, start, index, flaw [
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				row := base + threadX
-//line precondition_ilu.go:29:40000
+//line precondition_ilu.go:29:50000
 				var at int32 = -1
-//line precondition_ilu.go:30:40000
+//line precondition_ilu.go:30:50000
 				var last int32 = -1
-//line precondition_ilu.go:30:40000
+//line precondition_ilu.go:30:50000
 				end := int(row2[threadX])
-//line precondition_ilu.go:31:40000
+//line precondition_ilu.go:31:50000
 				for k := int(row3[threadX]); k < end; k++ {
-//line precondition_ilu.go:32:40000
+//line precondition_ilu.go:32:50000
 					if index[k] <= last {
-//line precondition_ilu.go:33:40000
+//line precondition_ilu.go:33:50000
 						at = -1
-//line precondition_ilu.go:34:40000
+//line precondition_ilu.go:34:50000
 						break
-//line precondition_ilu.go:35:40000
+//line precondition_ilu.go:35:50000
 					}
-//line precondition_ilu.go:36:40000
+//line precondition_ilu.go:36:50000
 					last = index[k]
-//line precondition_ilu.go:37:40000
+//line precondition_ilu.go:37:50000
 					if int(last) == row {
-//line precondition_ilu.go:38:40000
+//line precondition_ilu.go:38:50000
 						at = int32(k)
-//line precondition_ilu.go:39:40000
+//line precondition_ilu.go:39:50000
 					}
-//line precondition_ilu.go:40:40000
+//line precondition_ilu.go:40:50000
 				}
-//line precondition_ilu.go:41:40000
+//line precondition_ilu.go:41:50000
 				row4[threadX] = at
-//line precondition_ilu.go:42:40000
+//line precondition_ilu.go:42:50000
 				if at < 0 {
-//line precondition_ilu.go:43:40000
+//line precondition_ilu.go:43:50000
 					kernel.AtomicMin(&flaw[0], int32(row))
-//line precondition_ilu.go:44:40000
+//line precondition_ilu.go:44:50000
 				}
-//line precondition_ilu.go:45:40000
+//line precondition_ilu.go:45:50000
 			}
-//line precondition_ilu.go:46:40000
+//line precondition_ilu.go:46:50000
 			return
-//line precondition_ilu.go:47:40000
+//line precondition_ilu.go:47:50000
 		}
-//line precondition_ilu.go:48:40000
+//line precondition_ilu.go:48:50000
 	}
-//line precondition_ilu.go:49:40000
+//line precondition_ilu.go:49:50000
 	for threadX := range width {
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 		row := base + threadX
-//line precondition_ilu.go:26:40000
+//line precondition_ilu.go:26:50000
 		if row >= len(diagonal) || row+1 >= len(start) {
-//line precondition_ilu.go:27:40000
+//line precondition_ilu.go:27:50000
 			continue
-//line precondition_ilu.go:28:40000
+//line precondition_ilu.go:28:50000
 		}
-//line precondition_ilu.go:29:40000
+//line precondition_ilu.go:29:50000
 		var at int32 = -1
-//line precondition_ilu.go:30:40000
+//line precondition_ilu.go:30:50000
 		var last int32 = -1
-//line precondition_ilu.go:30:40000
+//line precondition_ilu.go:30:50000
 		end := int(start[row+1])
-//line precondition_ilu.go:31:40000
+//line precondition_ilu.go:31:50000
 		for k := int(start[row]); k < end; k++ {
-//line precondition_ilu.go:32:40000
+//line precondition_ilu.go:32:50000
 			if index[k] <= last {
-//line precondition_ilu.go:33:40000
+//line precondition_ilu.go:33:50000
 				at = -1
-//line precondition_ilu.go:34:40000
+//line precondition_ilu.go:34:50000
 				break
-//line precondition_ilu.go:35:40000
+//line precondition_ilu.go:35:50000
 			}
-//line precondition_ilu.go:36:40000
+//line precondition_ilu.go:36:50000
 			last = index[k]
-//line precondition_ilu.go:37:40000
+//line precondition_ilu.go:37:50000
 			if int(last) == row {
-//line precondition_ilu.go:38:40000
+//line precondition_ilu.go:38:50000
 				at = int32(k)
-//line precondition_ilu.go:39:40000
+//line precondition_ilu.go:39:50000
 			}
-//line precondition_ilu.go:40:40000
+//line precondition_ilu.go:40:50000
 		}
-//line precondition_ilu.go:41:40000
+//line precondition_ilu.go:41:50000
 		diagonal[row] = at
-//line precondition_ilu.go:42:40000
+//line precondition_ilu.go:42:50000
 		if at < 0 {
-//line precondition_ilu.go:43:40000
+//line precondition_ilu.go:43:50000
 			kernel.AtomicMin(&flaw[0], int32(row))
-//line precondition_ilu.go:44:40000
+//line precondition_ilu.go:44:50000
 		}
-//line precondition_ilu.go:45:40000
+//line precondition_ilu.go:45:50000
 	}
-//line precondition_ilu.go:46:40000
+//line precondition_ilu.go:46:50000
 }
 
-//line quern_gen.go:8278:1
+//line quern_gen.go:10139:1
 func quernPlainFactorWarps_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float32](r, 3), host.Slice[uint32](r, 4), host.Slice[int32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_factorWarps_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -8305,125 +10166,139 @@ func quernHostFactorWarps_float32(r *host.Run) {
 	var t9 int
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:64:40000
+//line precondition_ilu.go:64:50000
 		t2 = sync[n:]
-//line precondition_ilu.go:65:40000
+//line precondition_ilu.go:65:50000
 		for threadZ := range 1 {
-//line precondition_ilu.go:66:40000
+//line precondition_ilu.go:66:50000
 			for threadY := range 1 {
-//line precondition_ilu.go:67:40000
+//line precondition_ilu.go:67:50000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:68:40000
+//line precondition_ilu.go:68:50000
 				quernRow1FactorWarps_float32(r, t2, c, row)
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 			}
-//line precondition_ilu.go:70
+//line precondition_ilu.go:70:50000
 		}
-//line triangular.go:21:50000
+//line triangular.go:21:60000
 		result0 = *row
-//line precondition_ilu.go:64:40000
+//line precondition_ilu.go:64:50000
 		row2 = result0
-//line precondition_ilu.go:65:40000
+//line precondition_ilu.go:65:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:65:40000
+//line precondition_ilu.go:65:50000
 		end = int(start[row2+1])
-//line precondition_ilu.go:66:40000
+//line precondition_ilu.go:66:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:66:40000
+//line precondition_ilu.go:66:50000
 		own = int(diagonal[row2])
-//line precondition_ilu.go:67:40000
+//line precondition_ilu.go:67:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:67:40000
+//line precondition_ilu.go:67:50000
 		k = int(start[row2])
-//line precondition_ilu.go:68:40000
+//line precondition_ilu.go:68:50000
 		for ; k < own; k++ {
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 			if r.Halted() {
-//line precondition_ilu.go:67:40000
+//line precondition_ilu.go:67:50000
 				r.Halt()
-//line precondition_ilu.go:68:40000
+//line precondition_ilu.go:68:50000
 			}
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 			r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:68:40000
+//line precondition_ilu.go:68:50000
 			j = int(index[k])
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 			for threadZ := range 1 {
-//line precondition_ilu.go:70
+//line precondition_ilu.go:70:50000
 				for threadY := range 1 {
+//line precondition_ilu.go:71:50000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line precondition_ilu.go:72:50000
 					quernRow2FactorWarps_float32(r, sync, j)
+//line precondition_ilu.go:73:50000
 				}
+//line precondition_ilu.go:74:50000
 			}
+//line precondition_ilu.go:75:50000
 			r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:71
+//line precondition_ilu.go:71:50000
 			l = value[k] / value[diagonal[j]]
+//line precondition_ilu.go:72:50000
 			t5 = l
+//line precondition_ilu.go:73:50000
 			for threadZ := range 1 {
+//line precondition_ilu.go:74:50000
 				for threadY := range 1 {
+//line precondition_ilu.go:75:50000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line precondition_ilu.go:76:50000
 					first := (threadZ*1 + threadY) * 32
-//line precondition_ilu.go:77:40000
+//line precondition_ilu.go:77:50000
 					quernRow3FactorWarps_float32(r, t6s, first, diagonal, j)
-//line precondition_ilu.go:78:40000
+//line precondition_ilu.go:78:50000
 				}
-//line precondition_ilu.go:79:40000
+//line precondition_ilu.go:79:50000
 			}
-//line precondition_ilu.go:80
+//line precondition_ilu.go:80:50000
 			r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:72
+//line precondition_ilu.go:72:50000
 			t7 = int(start[j+1])
+//line precondition_ilu.go:73:50000
 			t8 = k + 1
+//line precondition_ilu.go:74:50000
 			t9 = end
+//line precondition_ilu.go:75:50000
 			t1 := t8
+//line precondition_ilu.go:76:50000
 			t22 := t9
-//line precondition_ilu.go:77:40000
+//line precondition_ilu.go:77:50000
 			for threadZ := range 1 {
-//line precondition_ilu.go:78:40000
+//line precondition_ilu.go:78:50000
 				for threadY := range 1 {
-//line precondition_ilu.go:79:40000
+//line precondition_ilu.go:79:50000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:80
+//line precondition_ilu.go:80:50000
 					first2 := (threadZ*1 + threadY) * 32
-//line precondition_ilu.go:81:40000
+//line precondition_ilu.go:81:50000
 					quernRow4FactorWarps_float32(r, t6s, first2, t7, index, t1, t22, t8, t9, value, t5)
-//line precondition_ilu.go:82:40000
+//line precondition_ilu.go:82:50000
 				}
-//line precondition_ilu.go:83:40000
+//line precondition_ilu.go:83:50000
 			}
-//line precondition_ilu.go:84:40000
+//line precondition_ilu.go:84:50000
 			for threadZ := range 1 {
-//line precondition_ilu.go:85:40000
+//line precondition_ilu.go:85:50000
 				for threadY := range 1 {
-//line precondition_ilu.go:86:40000
+//line precondition_ilu.go:86:50000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:87
+//line precondition_ilu.go:87:50000
 					quernRow5FactorWarps_float32(r, value, k, l)
-//line precondition_ilu.go:88:40000
+//line precondition_ilu.go:88:50000
 				}
-//line precondition_ilu.go:89:40000
+//line precondition_ilu.go:89:50000
 			}
-//line precondition_ilu.go:90:40000
+//line precondition_ilu.go:90:50000
 		}
-//line precondition_ilu.go:91:40000
+//line precondition_ilu.go:91:50000
 		for threadZ := range 1 {
-//line precondition_ilu.go:92:40000
+//line precondition_ilu.go:92:50000
 			for threadY := range 1 {
-//line precondition_ilu.go:93:40000
+//line precondition_ilu.go:93:50000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:94:40000
+//line precondition_ilu.go:94:50000
 				quernRow6FactorWarps_float32(r, value, own, flaw, row2, sync)
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 			}
-//line precondition_ilu.go:96:40000
+//line precondition_ilu.go:96:50000
 		}
-//line precondition_ilu.go:97:40000
+//line precondition_ilu.go:97:50000
 	}
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 }
 
 //go:noinline
-//line quern_gen.go:8427:1
+//line quern_gen.go:10302:1
 func quernRow1FactorWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
@@ -8432,87 +10307,95 @@ func quernRow1FactorWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) 
 	}
 	if 0 < len(t2) {
 		for range count {
-//line triangular.go:18:50000
+//line triangular.go:18:60000
 			old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:50000
+//line triangular.go:19:60000
 			*row = int(old)
-//line triangular.go:20:50000
+//line triangular.go:20:60000
 		}
-//line triangular.go:21:50000
+//line triangular.go:21:60000
 		return
-//line triangular.go:22:50000
+//line triangular.go:22:60000
 	}
-//line triangular.go:23:50000
+//line triangular.go:23:60000
 	for threadX := range 32 {
-//line triangular.go:24:50000
+//line triangular.go:24:60000
 		r.ThreadIdx.X = threadX
-//line triangular.go:17:50000
+//line triangular.go:17:60000
 		if threadX == 0 {
-//line triangular.go:18:50000
+//line triangular.go:18:60000
 			old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:50000
+//line triangular.go:19:60000
 			*row = int(old)
-//line triangular.go:20:50000
+//line triangular.go:20:60000
 		}
-//line triangular.go:21:50000
+//line triangular.go:21:60000
 	}
-//line triangular.go:22:50000
+//line triangular.go:22:60000
 }
 
 //go:noinline
-//line quern_gen.go:8464:1
+//line quern_gen.go:10339:1
 func quernRow2FactorWarps_float32(r *host.Run, sync []uint32, j int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var loaded uint32
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 		for {
-//line precondition_ilu.go:70
+//line precondition_ilu.go:70:50000
 			if r.Halted() {
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 				r.Halt()
-//line precondition_ilu.go:70
+//line precondition_ilu.go:70:50000
 			}
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 			loaded = host.Load(r, &sync[j])
-//line precondition_ilu.go:70
+//line precondition_ilu.go:70:50000
 			if !(loaded == 0) {
+//line precondition_ilu.go:71:50000
 				break
+//line precondition_ilu.go:72:50000
 			}
+//line precondition_ilu.go:73:50000
 		}
+//line precondition_ilu.go:74:50000
 	}
+//line precondition_ilu.go:75:50000
 }
 
 //go:noinline
-//line quern_gen.go:8488:1
+//line quern_gen.go:10368:1
 func quernRow3FactorWarps_float32(r *host.Run, t6s []int, first int, diagonal []int32, j int) {
 	t6Row := (*[32]int)(t6s[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:72
+//line precondition_ilu.go:72:50000
 		t6 := int(diagonal[j]) + 1 + threadX
+//line precondition_ilu.go:73:50000
 		t6Row[threadX] = t6
+//line precondition_ilu.go:74:50000
 	}
+//line precondition_ilu.go:75:50000
 }
 
 //go:noinline
-//line quern_gen.go:8500:1
+//line quern_gen.go:10383:1
 func quernRow4FactorWarps_float32(r *host.Run, t6s []int, first2, t7 int, index []int32, t1, t22, t8, t9 int, value []float32, t5 float32) {
 	t6Row := (*[32]int)(t6s[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t6 := t6Row[threadX]
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 		for q := t6; q < t7; q += 32 {
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 			if r.Halted() {
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 				r.Halt()
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 			}
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 			t3 := index[t1:t22]
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 			t4 := index[q]
 //line convert.go:14
 			t12 := len(t3)
@@ -8532,23 +10415,23 @@ func quernRow4FactorWarps_float32(r *host.Run, t6s []int, first2, t7 int, index 
 				}
 			}
 			result02 := low
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 			at := t8 + result02
-//line precondition_ilu.go:52:40000
+//line precondition_ilu.go:52:50000
 			if at < t9 && index[at] == index[q] {
-//line precondition_ilu.go:53:40000
+//line precondition_ilu.go:53:50000
 				value[at] -= t5 * value[q]
-//line precondition_ilu.go:54:40000
+//line precondition_ilu.go:54:50000
 			}
-//line precondition_ilu.go:55:40000
+//line precondition_ilu.go:55:50000
 		}
-//line precondition_ilu.go:56:40000
+//line precondition_ilu.go:56:50000
 	}
-//line precondition_ilu.go:57:40000
+//line precondition_ilu.go:57:50000
 }
 
 //go:noinline
-//line quern_gen.go:8552:1
+//line quern_gen.go:10435:1
 func quernRow5FactorWarps_float32(r *host.Run, value []float32, k int, l float32) {
 	firstX2 := 0
 	count2 := 1 - firstX2
@@ -8557,28 +10440,31 @@ func quernRow5FactorWarps_float32(r *host.Run, value []float32, k int, l float32
 	}
 	if k >= 0 && k < len(value) {
 		for range count2 {
-//line precondition_ilu.go:75
+//line precondition_ilu.go:75:50000
 			value[k] = l
+//line precondition_ilu.go:76:50000
 		}
-//line precondition_ilu.go:77:40000
+//line precondition_ilu.go:77:50000
 		return
-//line precondition_ilu.go:78:40000
+//line precondition_ilu.go:78:50000
 	}
-//line precondition_ilu.go:79:40000
+//line precondition_ilu.go:79:50000
 	for threadX := range 32 {
-//line precondition_ilu.go:80
+//line precondition_ilu.go:80:50000
 		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:74
+//line precondition_ilu.go:74:50000
 		if threadX == 0 {
+//line precondition_ilu.go:75:50000
 			value[k] = l
+//line precondition_ilu.go:76:50000
 		}
-//line precondition_ilu.go:77:40000
+//line precondition_ilu.go:77:50000
 	}
-//line precondition_ilu.go:78:40000
+//line precondition_ilu.go:78:50000
 }
 
 //go:noinline
-//line quern_gen.go:8582:1
+//line quern_gen.go:10468:1
 func quernRow6FactorWarps_float32(r *host.Run, value []float32, own int, flaw []int32, row2 int, sync []uint32) {
 	firstX3 := 0
 	count3 := 1 - firstX3
@@ -8587,46 +10473,46 @@ func quernRow6FactorWarps_float32(r *host.Run, value []float32, own int, flaw []
 	}
 	if own >= 0 && own < len(value) && 0 < len(flaw) && row2 >= 0 && row2 < len(sync) {
 		for range count3 {
-//line precondition_ilu.go:80
+//line precondition_ilu.go:80:50000
 			p := value[own]
-//line precondition_ilu.go:81:40000
+//line precondition_ilu.go:81:50000
 			if p == 0 || p != p {
-//line precondition_ilu.go:81:40000
+//line precondition_ilu.go:81:50000
 				kernel.AtomicMin(&flaw[0], int32(row2))
-//line precondition_ilu.go:82:40000
+//line precondition_ilu.go:82:50000
 			}
-//line precondition_ilu.go:83:40000
+//line precondition_ilu.go:83:50000
 			kernel.StoreRelease(&sync[row2], 1)
-//line precondition_ilu.go:84:40000
+//line precondition_ilu.go:84:50000
 		}
-//line precondition_ilu.go:85:40000
+//line precondition_ilu.go:85:50000
 		return
-//line precondition_ilu.go:86:40000
+//line precondition_ilu.go:86:50000
 	}
-//line precondition_ilu.go:87
+//line precondition_ilu.go:87:50000
 	for threadX := range 32 {
-//line precondition_ilu.go:88:40000
+//line precondition_ilu.go:88:50000
 		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:79:40000
+//line precondition_ilu.go:79:50000
 		if threadX == 0 {
-//line precondition_ilu.go:80
+//line precondition_ilu.go:80:50000
 			p := value[own]
-//line precondition_ilu.go:81:40000
+//line precondition_ilu.go:81:50000
 			if p == 0 || p != p {
-//line precondition_ilu.go:81:40000
+//line precondition_ilu.go:81:50000
 				kernel.AtomicMin(&flaw[0], int32(row2))
-//line precondition_ilu.go:82:40000
+//line precondition_ilu.go:82:50000
 			}
-//line precondition_ilu.go:83:40000
+//line precondition_ilu.go:83:50000
 			kernel.StoreRelease(&sync[row2], 1)
-//line precondition_ilu.go:84:40000
+//line precondition_ilu.go:84:50000
 		}
-//line precondition_ilu.go:85:40000
+//line precondition_ilu.go:85:50000
 	}
-//line precondition_ilu.go:86:40000
+//line precondition_ilu.go:86:50000
 }
 
-//line quern_gen.go:8630:1
+//line quern_gen.go:10516:1
 func quernPlainFactorWarps_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float64](r, 3), host.Slice[uint32](r, 4), host.Slice[int32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_factorWarps_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -8657,125 +10543,139 @@ func quernHostFactorWarps_float64(r *host.Run) {
 	var t9 int
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:64:40000
+//line precondition_ilu.go:64:50000
 		t2 = sync[n:]
-//line precondition_ilu.go:65:40000
+//line precondition_ilu.go:65:50000
 		for threadZ := range 1 {
-//line precondition_ilu.go:66:40000
+//line precondition_ilu.go:66:50000
 			for threadY := range 1 {
-//line precondition_ilu.go:67:40000
+//line precondition_ilu.go:67:50000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:68:40000
+//line precondition_ilu.go:68:50000
 				quernRow1FactorWarps_float64(r, t2, c, row)
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 			}
-//line precondition_ilu.go:70
+//line precondition_ilu.go:70:50000
 		}
-//line triangular.go:21:50000
+//line triangular.go:21:60000
 		result0 = *row
-//line precondition_ilu.go:64:40000
+//line precondition_ilu.go:64:50000
 		row2 = result0
-//line precondition_ilu.go:65:40000
+//line precondition_ilu.go:65:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:65:40000
+//line precondition_ilu.go:65:50000
 		end = int(start[row2+1])
-//line precondition_ilu.go:66:40000
+//line precondition_ilu.go:66:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:66:40000
+//line precondition_ilu.go:66:50000
 		own = int(diagonal[row2])
-//line precondition_ilu.go:67:40000
+//line precondition_ilu.go:67:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:67:40000
+//line precondition_ilu.go:67:50000
 		k = int(start[row2])
-//line precondition_ilu.go:68:40000
+//line precondition_ilu.go:68:50000
 		for ; k < own; k++ {
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 			if r.Halted() {
-//line precondition_ilu.go:67:40000
+//line precondition_ilu.go:67:50000
 				r.Halt()
-//line precondition_ilu.go:68:40000
+//line precondition_ilu.go:68:50000
 			}
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 			r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:68:40000
+//line precondition_ilu.go:68:50000
 			j = int(index[k])
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 			for threadZ := range 1 {
-//line precondition_ilu.go:70
+//line precondition_ilu.go:70:50000
 				for threadY := range 1 {
+//line precondition_ilu.go:71:50000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line precondition_ilu.go:72:50000
 					quernRow2FactorWarps_float64(r, sync, j)
+//line precondition_ilu.go:73:50000
 				}
+//line precondition_ilu.go:74:50000
 			}
+//line precondition_ilu.go:75:50000
 			r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:71
+//line precondition_ilu.go:71:50000
 			l = value[k] / value[diagonal[j]]
+//line precondition_ilu.go:72:50000
 			t5 = l
+//line precondition_ilu.go:73:50000
 			for threadZ := range 1 {
+//line precondition_ilu.go:74:50000
 				for threadY := range 1 {
+//line precondition_ilu.go:75:50000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line precondition_ilu.go:76:50000
 					first := (threadZ*1 + threadY) * 32
-//line precondition_ilu.go:77:40000
+//line precondition_ilu.go:77:50000
 					quernRow3FactorWarps_float64(r, t6s, first, diagonal, j)
-//line precondition_ilu.go:78:40000
+//line precondition_ilu.go:78:50000
 				}
-//line precondition_ilu.go:79:40000
+//line precondition_ilu.go:79:50000
 			}
-//line precondition_ilu.go:80
+//line precondition_ilu.go:80:50000
 			r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:72
+//line precondition_ilu.go:72:50000
 			t7 = int(start[j+1])
+//line precondition_ilu.go:73:50000
 			t8 = k + 1
+//line precondition_ilu.go:74:50000
 			t9 = end
+//line precondition_ilu.go:75:50000
 			t1 := t8
+//line precondition_ilu.go:76:50000
 			t22 := t9
-//line precondition_ilu.go:77:40000
+//line precondition_ilu.go:77:50000
 			for threadZ := range 1 {
-//line precondition_ilu.go:78:40000
+//line precondition_ilu.go:78:50000
 				for threadY := range 1 {
-//line precondition_ilu.go:79:40000
+//line precondition_ilu.go:79:50000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:80
+//line precondition_ilu.go:80:50000
 					first2 := (threadZ*1 + threadY) * 32
-//line precondition_ilu.go:81:40000
+//line precondition_ilu.go:81:50000
 					quernRow4FactorWarps_float64(r, t6s, first2, t7, index, t1, t22, t8, t9, value, t5)
-//line precondition_ilu.go:82:40000
+//line precondition_ilu.go:82:50000
 				}
-//line precondition_ilu.go:83:40000
+//line precondition_ilu.go:83:50000
 			}
-//line precondition_ilu.go:84:40000
+//line precondition_ilu.go:84:50000
 			for threadZ := range 1 {
-//line precondition_ilu.go:85:40000
+//line precondition_ilu.go:85:50000
 				for threadY := range 1 {
-//line precondition_ilu.go:86:40000
+//line precondition_ilu.go:86:50000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:87
+//line precondition_ilu.go:87:50000
 					quernRow5FactorWarps_float64(r, value, k, l)
-//line precondition_ilu.go:88:40000
+//line precondition_ilu.go:88:50000
 				}
-//line precondition_ilu.go:89:40000
+//line precondition_ilu.go:89:50000
 			}
-//line precondition_ilu.go:90:40000
+//line precondition_ilu.go:90:50000
 		}
-//line precondition_ilu.go:91:40000
+//line precondition_ilu.go:91:50000
 		for threadZ := range 1 {
-//line precondition_ilu.go:92:40000
+//line precondition_ilu.go:92:50000
 			for threadY := range 1 {
-//line precondition_ilu.go:93:40000
+//line precondition_ilu.go:93:50000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:94:40000
+//line precondition_ilu.go:94:50000
 				quernRow6FactorWarps_float64(r, value, own, flaw, row2, sync)
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 			}
-//line precondition_ilu.go:96:40000
+//line precondition_ilu.go:96:50000
 		}
-//line precondition_ilu.go:97:40000
+//line precondition_ilu.go:97:50000
 	}
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 }
 
 //go:noinline
-//line quern_gen.go:8779:1
+//line quern_gen.go:10679:1
 func quernRow1FactorWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
@@ -8784,87 +10684,95 @@ func quernRow1FactorWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) 
 	}
 	if 0 < len(t2) {
 		for range count {
-//line triangular.go:18:50000
+//line triangular.go:18:60000
 			old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:50000
+//line triangular.go:19:60000
 			*row = int(old)
-//line triangular.go:20:50000
+//line triangular.go:20:60000
 		}
-//line triangular.go:21:50000
+//line triangular.go:21:60000
 		return
-//line triangular.go:22:50000
+//line triangular.go:22:60000
 	}
-//line triangular.go:23:50000
+//line triangular.go:23:60000
 	for threadX := range 32 {
-//line triangular.go:24:50000
+//line triangular.go:24:60000
 		r.ThreadIdx.X = threadX
-//line triangular.go:17:50000
+//line triangular.go:17:60000
 		if threadX == 0 {
-//line triangular.go:18:50000
+//line triangular.go:18:60000
 			old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:50000
+//line triangular.go:19:60000
 			*row = int(old)
-//line triangular.go:20:50000
+//line triangular.go:20:60000
 		}
-//line triangular.go:21:50000
+//line triangular.go:21:60000
 	}
-//line triangular.go:22:50000
+//line triangular.go:22:60000
 }
 
 //go:noinline
-//line quern_gen.go:8816:1
+//line quern_gen.go:10716:1
 func quernRow2FactorWarps_float64(r *host.Run, sync []uint32, j int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var loaded uint32
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 		for {
-//line precondition_ilu.go:70
+//line precondition_ilu.go:70:50000
 			if r.Halted() {
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 				r.Halt()
-//line precondition_ilu.go:70
+//line precondition_ilu.go:70:50000
 			}
-//line precondition_ilu.go:69:40000
+//line precondition_ilu.go:69:50000
 			loaded = host.Load(r, &sync[j])
-//line precondition_ilu.go:70
+//line precondition_ilu.go:70:50000
 			if !(loaded == 0) {
+//line precondition_ilu.go:71:50000
 				break
+//line precondition_ilu.go:72:50000
 			}
+//line precondition_ilu.go:73:50000
 		}
+//line precondition_ilu.go:74:50000
 	}
+//line precondition_ilu.go:75:50000
 }
 
 //go:noinline
-//line quern_gen.go:8840:1
+//line quern_gen.go:10745:1
 func quernRow3FactorWarps_float64(r *host.Run, t6s []int, first int, diagonal []int32, j int) {
 	t6Row := (*[32]int)(t6s[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:72
+//line precondition_ilu.go:72:50000
 		t6 := int(diagonal[j]) + 1 + threadX
+//line precondition_ilu.go:73:50000
 		t6Row[threadX] = t6
+//line precondition_ilu.go:74:50000
 	}
+//line precondition_ilu.go:75:50000
 }
 
 //go:noinline
-//line quern_gen.go:8852:1
+//line quern_gen.go:10760:1
 func quernRow4FactorWarps_float64(r *host.Run, t6s []int, first2, t7 int, index []int32, t1, t22, t8, t9 int, value []float64, t5 float64) {
 	t6Row := (*[32]int)(t6s[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t6 := t6Row[threadX]
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 		for q := t6; q < t7; q += 32 {
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 			if r.Halted() {
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 				r.Halt()
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 			}
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 			t3 := index[t1:t22]
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 			t4 := index[q]
 //line convert.go:14
 			t12 := len(t3)
@@ -8884,23 +10792,23 @@ func quernRow4FactorWarps_float64(r *host.Run, t6s []int, first2, t7 int, index 
 				}
 			}
 			result02 := low
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 			at := t8 + result02
-//line precondition_ilu.go:52:40000
+//line precondition_ilu.go:52:50000
 			if at < t9 && index[at] == index[q] {
-//line precondition_ilu.go:53:40000
+//line precondition_ilu.go:53:50000
 				value[at] -= t5 * value[q]
-//line precondition_ilu.go:54:40000
+//line precondition_ilu.go:54:50000
 			}
-//line precondition_ilu.go:55:40000
+//line precondition_ilu.go:55:50000
 		}
-//line precondition_ilu.go:56:40000
+//line precondition_ilu.go:56:50000
 	}
-//line precondition_ilu.go:57:40000
+//line precondition_ilu.go:57:50000
 }
 
 //go:noinline
-//line quern_gen.go:8904:1
+//line quern_gen.go:10812:1
 func quernRow5FactorWarps_float64(r *host.Run, value []float64, k int, l float64) {
 	firstX2 := 0
 	count2 := 1 - firstX2
@@ -8909,28 +10817,31 @@ func quernRow5FactorWarps_float64(r *host.Run, value []float64, k int, l float64
 	}
 	if k >= 0 && k < len(value) {
 		for range count2 {
-//line precondition_ilu.go:75
+//line precondition_ilu.go:75:50000
 			value[k] = l
+//line precondition_ilu.go:76:50000
 		}
-//line precondition_ilu.go:77:40000
+//line precondition_ilu.go:77:50000
 		return
-//line precondition_ilu.go:78:40000
+//line precondition_ilu.go:78:50000
 	}
-//line precondition_ilu.go:79:40000
+//line precondition_ilu.go:79:50000
 	for threadX := range 32 {
-//line precondition_ilu.go:80
+//line precondition_ilu.go:80:50000
 		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:74
+//line precondition_ilu.go:74:50000
 		if threadX == 0 {
+//line precondition_ilu.go:75:50000
 			value[k] = l
+//line precondition_ilu.go:76:50000
 		}
-//line precondition_ilu.go:77:40000
+//line precondition_ilu.go:77:50000
 	}
-//line precondition_ilu.go:78:40000
+//line precondition_ilu.go:78:50000
 }
 
 //go:noinline
-//line quern_gen.go:8934:1
+//line quern_gen.go:10845:1
 func quernRow6FactorWarps_float64(r *host.Run, value []float64, own int, flaw []int32, row2 int, sync []uint32) {
 	firstX3 := 0
 	count3 := 1 - firstX3
@@ -8939,46 +10850,46 @@ func quernRow6FactorWarps_float64(r *host.Run, value []float64, own int, flaw []
 	}
 	if own >= 0 && own < len(value) && 0 < len(flaw) && row2 >= 0 && row2 < len(sync) {
 		for range count3 {
-//line precondition_ilu.go:80
+//line precondition_ilu.go:80:50000
 			p := value[own]
-//line precondition_ilu.go:81:40000
+//line precondition_ilu.go:81:50000
 			if p == 0 || p != p {
-//line precondition_ilu.go:81:40000
+//line precondition_ilu.go:81:50000
 				kernel.AtomicMin(&flaw[0], int32(row2))
-//line precondition_ilu.go:82:40000
+//line precondition_ilu.go:82:50000
 			}
-//line precondition_ilu.go:83:40000
+//line precondition_ilu.go:83:50000
 			kernel.StoreRelease(&sync[row2], 1)
-//line precondition_ilu.go:84:40000
+//line precondition_ilu.go:84:50000
 		}
-//line precondition_ilu.go:85:40000
+//line precondition_ilu.go:85:50000
 		return
-//line precondition_ilu.go:86:40000
+//line precondition_ilu.go:86:50000
 	}
-//line precondition_ilu.go:87
+//line precondition_ilu.go:87:50000
 	for threadX := range 32 {
-//line precondition_ilu.go:88:40000
+//line precondition_ilu.go:88:50000
 		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:79:40000
+//line precondition_ilu.go:79:50000
 		if threadX == 0 {
-//line precondition_ilu.go:80
+//line precondition_ilu.go:80:50000
 			p := value[own]
-//line precondition_ilu.go:81:40000
+//line precondition_ilu.go:81:50000
 			if p == 0 || p != p {
-//line precondition_ilu.go:81:40000
+//line precondition_ilu.go:81:50000
 				kernel.AtomicMin(&flaw[0], int32(row2))
-//line precondition_ilu.go:82:40000
+//line precondition_ilu.go:82:50000
 			}
-//line precondition_ilu.go:83:40000
+//line precondition_ilu.go:83:50000
 			kernel.StoreRelease(&sync[row2], 1)
-//line precondition_ilu.go:84:40000
+//line precondition_ilu.go:84:50000
 		}
-//line precondition_ilu.go:85:40000
+//line precondition_ilu.go:85:50000
 	}
-//line precondition_ilu.go:86:40000
+//line precondition_ilu.go:86:50000
 }
 
-//line quern_gen.go:8982:1
+//line quern_gen.go:10893:1
 func quernPlainFactorAll_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float32](r, 3), host.Slice[int32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_factorAll_float32(t, v0, v1, v2, v3, v4) })
@@ -9016,55 +10927,55 @@ func quernRow1FactorAll_float32(r *host.Run, base, t1 int, start, diagonal, inde
 		if 0 < len(flaw) {
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line precondition_ilu.go:94:40000
+//line precondition_ilu.go:94:50000
 				for row := 0; row < t1; row++ {
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 					if r.Halted() {
-//line precondition_ilu.go:94:40000
+//line precondition_ilu.go:94:50000
 						r.Halt()
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 					}
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 					end := int(start[row+1])
-//line precondition_ilu.go:96:40000
+//line precondition_ilu.go:96:50000
 					own := int(diagonal[row])
-//line precondition_ilu.go:97:40000
+//line precondition_ilu.go:97:50000
 					for k := int(start[row]); k < own; k++ {
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 						if r.Halted() {
-//line precondition_ilu.go:97:40000
+//line precondition_ilu.go:97:50000
 							r.Halt()
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 						}
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 						j := int(index[k])
-//line precondition_ilu.go:99:40000
+//line precondition_ilu.go:99:50000
 						l := value[k] / value[diagonal[j]]
-//line precondition_ilu.go:100:40000
+//line precondition_ilu.go:100:50000
 						t2 := l
-//line precondition_ilu.go:100:40000
+//line precondition_ilu.go:100:50000
 						t3 := int(diagonal[j]) + 1
-//line precondition_ilu.go:100:40000
+//line precondition_ilu.go:100:50000
 						t4 := int(start[j+1])
-//line precondition_ilu.go:101:40000
+//line precondition_ilu.go:101:50000
 						t5 := k + 1
-//line precondition_ilu.go:102:40000
+//line precondition_ilu.go:102:50000
 						t6 := end
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 						for q := t3; q < t4; q++ {
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 							if r.Halted() {
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 								r.Halt()
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 							}
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 							t12 := t5
-//line precondition_ilu.go:52:40000
+//line precondition_ilu.go:52:50000
 							t22 := t6
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 							t32 := index[t12:t22]
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 							t42 := index[q]
 //line convert.go:14
 							t13 := len(t32)
@@ -9084,95 +10995,97 @@ func quernRow1FactorAll_float32(r *host.Run, base, t1 int, start, diagonal, inde
 								}
 							}
 							result0 := low
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 							at := t5 + result0
-//line precondition_ilu.go:52:40000
+//line precondition_ilu.go:52:50000
 							if at < t6 && index[at] == index[q] {
-//line precondition_ilu.go:53:40000
+//line precondition_ilu.go:53:50000
 								value[at] -= t2 * value[q]
-//line precondition_ilu.go:54:40000
+//line precondition_ilu.go:54:50000
 							}
-//line precondition_ilu.go:55:40000
+//line precondition_ilu.go:55:50000
 						}
-//line precondition_ilu.go:101:40000
+//line precondition_ilu.go:101:50000
 						value[k] = l
-//line precondition_ilu.go:102:40000
+//line precondition_ilu.go:102:50000
 					}
-//line precondition_ilu.go:103:40000
+//line precondition_ilu.go:103:50000
 					p := value[own]
-//line precondition_ilu.go:104:40000
+//line precondition_ilu.go:104:50000
 					if (p == 0 || p != p) && flaw[0] > int32(row) {
-//line precondition_ilu.go:104:40000
+//line precondition_ilu.go:104:50000
 						flaw[0] = int32(row)
-//line precondition_ilu.go:105:40000
+//line precondition_ilu.go:105:50000
 					}
-//line precondition_ilu.go:106:40000
+//line precondition_ilu.go:106:50000
 				}
-//line precondition_ilu.go:107:40000
+//line precondition_ilu.go:107:50000
 			}
-//line precondition_ilu.go:108:40000
+//line precondition_ilu.go:108:50000
 			return
-//line precondition_ilu.go:109:40000
+//line precondition_ilu.go:109:50000
 		}
-//line precondition_ilu.go:110
+//line precondition_ilu.go:110:50000
 	}
+//line precondition_ilu.go:111:50000
 	for threadX := range width {
+//line precondition_ilu.go:112:50000
 		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:91:40000
+//line precondition_ilu.go:91:50000
 		if base+threadX > 0 {
-//line precondition_ilu.go:92:40000
+//line precondition_ilu.go:92:50000
 			continue
-//line precondition_ilu.go:93:40000
+//line precondition_ilu.go:93:50000
 		}
-//line precondition_ilu.go:94:40000
+//line precondition_ilu.go:94:50000
 		for row := 0; row < t1; row++ {
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 			if r.Halted() {
-//line precondition_ilu.go:94:40000
+//line precondition_ilu.go:94:50000
 				r.Halt()
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 			}
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 			end := int(start[row+1])
-//line precondition_ilu.go:96:40000
+//line precondition_ilu.go:96:50000
 			own := int(diagonal[row])
-//line precondition_ilu.go:97:40000
+//line precondition_ilu.go:97:50000
 			for k := int(start[row]); k < own; k++ {
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 				if r.Halted() {
-//line precondition_ilu.go:97:40000
+//line precondition_ilu.go:97:50000
 					r.Halt()
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 				}
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 				j := int(index[k])
-//line precondition_ilu.go:99:40000
+//line precondition_ilu.go:99:50000
 				l := value[k] / value[diagonal[j]]
-//line precondition_ilu.go:100:40000
+//line precondition_ilu.go:100:50000
 				t2 := l
-//line precondition_ilu.go:100:40000
+//line precondition_ilu.go:100:50000
 				t3 := int(diagonal[j]) + 1
-//line precondition_ilu.go:100:40000
+//line precondition_ilu.go:100:50000
 				t4 := int(start[j+1])
-//line precondition_ilu.go:101:40000
+//line precondition_ilu.go:101:50000
 				t5 := k + 1
-//line precondition_ilu.go:102:40000
+//line precondition_ilu.go:102:50000
 				t6 := end
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 				for q := t3; q < t4; q++ {
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 					if r.Halted() {
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 						r.Halt()
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 					}
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 					t12 := t5
-//line precondition_ilu.go:52:40000
+//line precondition_ilu.go:52:50000
 					t22 := t6
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 					t32 := index[t12:t22]
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 					t42 := index[q]
 //line convert.go:14
 					t13 := len(t32)
@@ -9192,36 +11105,36 @@ func quernRow1FactorAll_float32(r *host.Run, base, t1 int, start, diagonal, inde
 						}
 					}
 					result0 := low
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 					at := t5 + result0
-//line precondition_ilu.go:52:40000
+//line precondition_ilu.go:52:50000
 					if at < t6 && index[at] == index[q] {
-//line precondition_ilu.go:53:40000
+//line precondition_ilu.go:53:50000
 						value[at] -= t2 * value[q]
-//line precondition_ilu.go:54:40000
+//line precondition_ilu.go:54:50000
 					}
-//line precondition_ilu.go:55:40000
+//line precondition_ilu.go:55:50000
 				}
-//line precondition_ilu.go:101:40000
+//line precondition_ilu.go:101:50000
 				value[k] = l
-//line precondition_ilu.go:102:40000
+//line precondition_ilu.go:102:50000
 			}
-//line precondition_ilu.go:103:40000
+//line precondition_ilu.go:103:50000
 			p := value[own]
-//line precondition_ilu.go:103:40000
+//line precondition_ilu.go:103:50000
 			if (p == 0 || p != p) && flaw[0] > int32(row) {
-//line precondition_ilu.go:104:40000
+//line precondition_ilu.go:104:50000
 				flaw[0] = int32(row)
-//line precondition_ilu.go:105:40000
+//line precondition_ilu.go:105:50000
 			}
-//line precondition_ilu.go:106:40000
+//line precondition_ilu.go:106:50000
 		}
-//line precondition_ilu.go:107:40000
+//line precondition_ilu.go:107:50000
 	}
-//line precondition_ilu.go:108:40000
+//line precondition_ilu.go:108:50000
 }
 
-//line quern_gen.go:9225:1
+//line quern_gen.go:11138:1
 func quernPlainFactorAll_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float64](r, 3), host.Slice[int32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_factorAll_float64(t, v0, v1, v2, v3, v4) })
@@ -9259,55 +11172,55 @@ func quernRow1FactorAll_float64(r *host.Run, base, t1 int, start, diagonal, inde
 		if 0 < len(flaw) {
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line precondition_ilu.go:94:40000
+//line precondition_ilu.go:94:50000
 				for row := 0; row < t1; row++ {
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 					if r.Halted() {
-//line precondition_ilu.go:94:40000
+//line precondition_ilu.go:94:50000
 						r.Halt()
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 					}
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 					end := int(start[row+1])
-//line precondition_ilu.go:96:40000
+//line precondition_ilu.go:96:50000
 					own := int(diagonal[row])
-//line precondition_ilu.go:97:40000
+//line precondition_ilu.go:97:50000
 					for k := int(start[row]); k < own; k++ {
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 						if r.Halted() {
-//line precondition_ilu.go:97:40000
+//line precondition_ilu.go:97:50000
 							r.Halt()
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 						}
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 						j := int(index[k])
-//line precondition_ilu.go:99:40000
+//line precondition_ilu.go:99:50000
 						l := value[k] / value[diagonal[j]]
-//line precondition_ilu.go:100:40000
+//line precondition_ilu.go:100:50000
 						t2 := l
-//line precondition_ilu.go:100:40000
+//line precondition_ilu.go:100:50000
 						t3 := int(diagonal[j]) + 1
-//line precondition_ilu.go:100:40000
+//line precondition_ilu.go:100:50000
 						t4 := int(start[j+1])
-//line precondition_ilu.go:101:40000
+//line precondition_ilu.go:101:50000
 						t5 := k + 1
-//line precondition_ilu.go:102:40000
+//line precondition_ilu.go:102:50000
 						t6 := end
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 						for q := t3; q < t4; q++ {
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 							if r.Halted() {
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 								r.Halt()
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 							}
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 							t12 := t5
-//line precondition_ilu.go:52:40000
+//line precondition_ilu.go:52:50000
 							t22 := t6
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 							t32 := index[t12:t22]
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 							t42 := index[q]
 //line convert.go:14
 							t13 := len(t32)
@@ -9327,95 +11240,97 @@ func quernRow1FactorAll_float64(r *host.Run, base, t1 int, start, diagonal, inde
 								}
 							}
 							result0 := low
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 							at := t5 + result0
-//line precondition_ilu.go:52:40000
+//line precondition_ilu.go:52:50000
 							if at < t6 && index[at] == index[q] {
-//line precondition_ilu.go:53:40000
+//line precondition_ilu.go:53:50000
 								value[at] -= t2 * value[q]
-//line precondition_ilu.go:54:40000
+//line precondition_ilu.go:54:50000
 							}
-//line precondition_ilu.go:55:40000
+//line precondition_ilu.go:55:50000
 						}
-//line precondition_ilu.go:101:40000
+//line precondition_ilu.go:101:50000
 						value[k] = l
-//line precondition_ilu.go:102:40000
+//line precondition_ilu.go:102:50000
 					}
-//line precondition_ilu.go:103:40000
+//line precondition_ilu.go:103:50000
 					p := value[own]
-//line precondition_ilu.go:104:40000
+//line precondition_ilu.go:104:50000
 					if (p == 0 || p != p) && flaw[0] > int32(row) {
-//line precondition_ilu.go:104:40000
+//line precondition_ilu.go:104:50000
 						flaw[0] = int32(row)
-//line precondition_ilu.go:105:40000
+//line precondition_ilu.go:105:50000
 					}
-//line precondition_ilu.go:106:40000
+//line precondition_ilu.go:106:50000
 				}
-//line precondition_ilu.go:107:40000
+//line precondition_ilu.go:107:50000
 			}
-//line precondition_ilu.go:108:40000
+//line precondition_ilu.go:108:50000
 			return
-//line precondition_ilu.go:109:40000
+//line precondition_ilu.go:109:50000
 		}
-//line precondition_ilu.go:110
+//line precondition_ilu.go:110:50000
 	}
+//line precondition_ilu.go:111:50000
 	for threadX := range width {
+//line precondition_ilu.go:112:50000
 		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:91:40000
+//line precondition_ilu.go:91:50000
 		if base+threadX > 0 {
-//line precondition_ilu.go:92:40000
+//line precondition_ilu.go:92:50000
 			continue
-//line precondition_ilu.go:93:40000
+//line precondition_ilu.go:93:50000
 		}
-//line precondition_ilu.go:94:40000
+//line precondition_ilu.go:94:50000
 		for row := 0; row < t1; row++ {
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 			if r.Halted() {
-//line precondition_ilu.go:94:40000
+//line precondition_ilu.go:94:50000
 				r.Halt()
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 			}
-//line precondition_ilu.go:95:40000
+//line precondition_ilu.go:95:50000
 			end := int(start[row+1])
-//line precondition_ilu.go:96:40000
+//line precondition_ilu.go:96:50000
 			own := int(diagonal[row])
-//line precondition_ilu.go:97:40000
+//line precondition_ilu.go:97:50000
 			for k := int(start[row]); k < own; k++ {
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 				if r.Halted() {
-//line precondition_ilu.go:97:40000
+//line precondition_ilu.go:97:50000
 					r.Halt()
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 				}
-//line precondition_ilu.go:98:40000
+//line precondition_ilu.go:98:50000
 				j := int(index[k])
-//line precondition_ilu.go:99:40000
+//line precondition_ilu.go:99:50000
 				l := value[k] / value[diagonal[j]]
-//line precondition_ilu.go:100:40000
+//line precondition_ilu.go:100:50000
 				t2 := l
-//line precondition_ilu.go:100:40000
+//line precondition_ilu.go:100:50000
 				t3 := int(diagonal[j]) + 1
-//line precondition_ilu.go:100:40000
+//line precondition_ilu.go:100:50000
 				t4 := int(start[j+1])
-//line precondition_ilu.go:101:40000
+//line precondition_ilu.go:101:50000
 				t5 := k + 1
-//line precondition_ilu.go:102:40000
+//line precondition_ilu.go:102:50000
 				t6 := end
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 				for q := t3; q < t4; q++ {
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 					if r.Halted() {
-//line precondition_ilu.go:50:40000
+//line precondition_ilu.go:50:50000
 						r.Halt()
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 					}
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 					t12 := t5
-//line precondition_ilu.go:52:40000
+//line precondition_ilu.go:52:50000
 					t22 := t6
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 					t32 := index[t12:t22]
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 					t42 := index[q]
 //line convert.go:14
 					t13 := len(t32)
@@ -9435,36 +11350,36 @@ func quernRow1FactorAll_float64(r *host.Run, base, t1 int, start, diagonal, inde
 						}
 					}
 					result0 := low
-//line precondition_ilu.go:51:40000
+//line precondition_ilu.go:51:50000
 					at := t5 + result0
-//line precondition_ilu.go:52:40000
+//line precondition_ilu.go:52:50000
 					if at < t6 && index[at] == index[q] {
-//line precondition_ilu.go:53:40000
+//line precondition_ilu.go:53:50000
 						value[at] -= t2 * value[q]
-//line precondition_ilu.go:54:40000
+//line precondition_ilu.go:54:50000
 					}
-//line precondition_ilu.go:55:40000
+//line precondition_ilu.go:55:50000
 				}
-//line precondition_ilu.go:101:40000
+//line precondition_ilu.go:101:50000
 				value[k] = l
-//line precondition_ilu.go:102:40000
+//line precondition_ilu.go:102:50000
 			}
-//line precondition_ilu.go:103:40000
+//line precondition_ilu.go:103:50000
 			p := value[own]
-//line precondition_ilu.go:103:40000
+//line precondition_ilu.go:103:50000
 			if (p == 0 || p != p) && flaw[0] > int32(row) {
-//line precondition_ilu.go:104:40000
+//line precondition_ilu.go:104:50000
 				flaw[0] = int32(row)
-//line precondition_ilu.go:105:40000
+//line precondition_ilu.go:105:50000
 			}
-//line precondition_ilu.go:106:40000
+//line precondition_ilu.go:106:50000
 		}
-//line precondition_ilu.go:107:40000
+//line precondition_ilu.go:107:50000
 	}
-//line precondition_ilu.go:108:40000
+//line precondition_ilu.go:108:50000
 }
 
-//line quern_gen.go:9468:1
+//line quern_gen.go:11383:1
 func quernPlainInverseDiagonal_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_inverseDiagonal_float32(t, v0, v1, v2, v3) })
@@ -9505,86 +11420,86 @@ func quernRow1InverseDiagonal_float32(r *host.Run, base int, inverse []float32, 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line precondition_jacobi.go:17:60000
+//line precondition_jacobi.go:17:70000
 				var d float32
-//line precondition_jacobi.go:18:60000
+//line precondition_jacobi.go:18:70000
 				end := int(row[threadX])
-//line precondition_jacobi.go:19:60000
+//line precondition_jacobi.go:19:70000
 				for k := int(row2[threadX]); k < end; k++ {
-//line precondition_jacobi.go:20:60000
+//line precondition_jacobi.go:20:70000
 					if r.Halted() {
-//line precondition_jacobi.go:19:60000
+//line precondition_jacobi.go:19:70000
 						r.Halt()
-//line precondition_jacobi.go:20:60000
+//line precondition_jacobi.go:20:70000
 					}
-//line precondition_jacobi.go:20:60000
+//line precondition_jacobi.go:20:70000
 					if int(index[k]) == i {
-//line precondition_jacobi.go:21:60000
+//line precondition_jacobi.go:21:70000
 						d += value[k]
-//line precondition_jacobi.go:22:60000
+//line precondition_jacobi.go:22:70000
 					}
-//line precondition_jacobi.go:23:60000
+//line precondition_jacobi.go:23:70000
 				}
-//line precondition_jacobi.go:24:60000
+//line precondition_jacobi.go:24:70000
 				if d == 0 {
-//line precondition_jacobi.go:25:60000
+//line precondition_jacobi.go:25:70000
 					d = 1
-//line precondition_jacobi.go:26:60000
+//line precondition_jacobi.go:26:70000
 				}
-//line precondition_jacobi.go:27:60000
+//line precondition_jacobi.go:27:70000
 				row3[threadX] = 1 / d
-//line precondition_jacobi.go:28:60000
+//line precondition_jacobi.go:28:70000
 			}
-//line precondition_jacobi.go:29:60000
+//line precondition_jacobi.go:29:70000
 			return
-//line precondition_jacobi.go:30:60000
+//line precondition_jacobi.go:30:70000
 		}
-//line precondition_jacobi.go:31:60000
+//line precondition_jacobi.go:31:70000
 	}
-//line precondition_jacobi.go:32:60000
+//line precondition_jacobi.go:32:70000
 	for threadX := range width {
-//line precondition_jacobi.go:33:60000
+//line precondition_jacobi.go:33:70000
 		r.ThreadIdx.X = threadX
-//line precondition_jacobi.go:34:60000
+//line precondition_jacobi.go:34:70000
 		i := base + threadX
-//line precondition_jacobi.go:16:60000
+//line precondition_jacobi.go:16:70000
 		if i < len(inverse) && i+1 < len(start) {
-//line precondition_jacobi.go:17:60000
+//line precondition_jacobi.go:17:70000
 			var d float32
-//line precondition_jacobi.go:18:60000
+//line precondition_jacobi.go:18:70000
 			end := int(start[i+1])
-//line precondition_jacobi.go:19:60000
+//line precondition_jacobi.go:19:70000
 			for k := int(start[i]); k < end; k++ {
-//line precondition_jacobi.go:20:60000
+//line precondition_jacobi.go:20:70000
 				if r.Halted() {
-//line precondition_jacobi.go:19:60000
+//line precondition_jacobi.go:19:70000
 					r.Halt()
-//line precondition_jacobi.go:20:60000
+//line precondition_jacobi.go:20:70000
 				}
-//line precondition_jacobi.go:20:60000
+//line precondition_jacobi.go:20:70000
 				if int(index[k]) == i {
-//line precondition_jacobi.go:21:60000
+//line precondition_jacobi.go:21:70000
 					d += value[k]
-//line precondition_jacobi.go:22:60000
+//line precondition_jacobi.go:22:70000
 				}
-//line precondition_jacobi.go:23:60000
+//line precondition_jacobi.go:23:70000
 			}
-//line precondition_jacobi.go:24:60000
+//line precondition_jacobi.go:24:70000
 			if d == 0 {
-//line precondition_jacobi.go:25:60000
+//line precondition_jacobi.go:25:70000
 				d = 1
-//line precondition_jacobi.go:26:60000
+//line precondition_jacobi.go:26:70000
 			}
-//line precondition_jacobi.go:27:60000
+//line precondition_jacobi.go:27:70000
 			inverse[i] = 1 / d
-//line precondition_jacobi.go:28:60000
+//line precondition_jacobi.go:28:70000
 		}
-//line precondition_jacobi.go:29:60000
+//line precondition_jacobi.go:29:70000
 	}
-//line precondition_jacobi.go:30:60000
+//line precondition_jacobi.go:30:70000
 }
 
-//line quern_gen.go:9588:1
+//line quern_gen.go:11503:1
 func quernPlainInverseDiagonal_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_inverseDiagonal_float64(t, v0, v1, v2, v3) })
@@ -9625,86 +11540,86 @@ func quernRow1InverseDiagonal_float64(r *host.Run, base int, inverse []float64, 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line precondition_jacobi.go:17:60000
+//line precondition_jacobi.go:17:70000
 				var d float64
-//line precondition_jacobi.go:18:60000
+//line precondition_jacobi.go:18:70000
 				end := int(row[threadX])
-//line precondition_jacobi.go:19:60000
+//line precondition_jacobi.go:19:70000
 				for k := int(row2[threadX]); k < end; k++ {
-//line precondition_jacobi.go:20:60000
+//line precondition_jacobi.go:20:70000
 					if r.Halted() {
-//line precondition_jacobi.go:19:60000
+//line precondition_jacobi.go:19:70000
 						r.Halt()
-//line precondition_jacobi.go:20:60000
+//line precondition_jacobi.go:20:70000
 					}
-//line precondition_jacobi.go:20:60000
+//line precondition_jacobi.go:20:70000
 					if int(index[k]) == i {
-//line precondition_jacobi.go:21:60000
+//line precondition_jacobi.go:21:70000
 						d += value[k]
-//line precondition_jacobi.go:22:60000
+//line precondition_jacobi.go:22:70000
 					}
-//line precondition_jacobi.go:23:60000
+//line precondition_jacobi.go:23:70000
 				}
-//line precondition_jacobi.go:24:60000
+//line precondition_jacobi.go:24:70000
 				if d == 0 {
-//line precondition_jacobi.go:25:60000
+//line precondition_jacobi.go:25:70000
 					d = 1
-//line precondition_jacobi.go:26:60000
+//line precondition_jacobi.go:26:70000
 				}
-//line precondition_jacobi.go:27:60000
+//line precondition_jacobi.go:27:70000
 				row3[threadX] = 1 / d
-//line precondition_jacobi.go:28:60000
+//line precondition_jacobi.go:28:70000
 			}
-//line precondition_jacobi.go:29:60000
+//line precondition_jacobi.go:29:70000
 			return
-//line precondition_jacobi.go:30:60000
+//line precondition_jacobi.go:30:70000
 		}
-//line precondition_jacobi.go:31:60000
+//line precondition_jacobi.go:31:70000
 	}
-//line precondition_jacobi.go:32:60000
+//line precondition_jacobi.go:32:70000
 	for threadX := range width {
-//line precondition_jacobi.go:33:60000
+//line precondition_jacobi.go:33:70000
 		r.ThreadIdx.X = threadX
-//line precondition_jacobi.go:34:60000
+//line precondition_jacobi.go:34:70000
 		i := base + threadX
-//line precondition_jacobi.go:16:60000
+//line precondition_jacobi.go:16:70000
 		if i < len(inverse) && i+1 < len(start) {
-//line precondition_jacobi.go:17:60000
+//line precondition_jacobi.go:17:70000
 			var d float64
-//line precondition_jacobi.go:18:60000
+//line precondition_jacobi.go:18:70000
 			end := int(start[i+1])
-//line precondition_jacobi.go:19:60000
+//line precondition_jacobi.go:19:70000
 			for k := int(start[i]); k < end; k++ {
-//line precondition_jacobi.go:20:60000
+//line precondition_jacobi.go:20:70000
 				if r.Halted() {
-//line precondition_jacobi.go:19:60000
+//line precondition_jacobi.go:19:70000
 					r.Halt()
-//line precondition_jacobi.go:20:60000
+//line precondition_jacobi.go:20:70000
 				}
-//line precondition_jacobi.go:20:60000
+//line precondition_jacobi.go:20:70000
 				if int(index[k]) == i {
-//line precondition_jacobi.go:21:60000
+//line precondition_jacobi.go:21:70000
 					d += value[k]
-//line precondition_jacobi.go:22:60000
+//line precondition_jacobi.go:22:70000
 				}
-//line precondition_jacobi.go:23:60000
+//line precondition_jacobi.go:23:70000
 			}
-//line precondition_jacobi.go:24:60000
+//line precondition_jacobi.go:24:70000
 			if d == 0 {
-//line precondition_jacobi.go:25:60000
+//line precondition_jacobi.go:25:70000
 				d = 1
-//line precondition_jacobi.go:26:60000
+//line precondition_jacobi.go:26:70000
 			}
-//line precondition_jacobi.go:27:60000
+//line precondition_jacobi.go:27:70000
 			inverse[i] = 1 / d
-//line precondition_jacobi.go:28:60000
+//line precondition_jacobi.go:28:70000
 		}
-//line precondition_jacobi.go:29:60000
+//line precondition_jacobi.go:29:70000
 	}
-//line precondition_jacobi.go:30:60000
+//line precondition_jacobi.go:30:70000
 }
 
-//line quern_gen.go:9708:1
+//line quern_gen.go:11623:1
 func quernPlainScale_float32(r *host.Run) {
 	v0, v1, v2 := host.Slice[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scale_float32(t, v0, v1, v2) })
@@ -9741,34 +11656,34 @@ func quernRow1Scale_float32(r *host.Run, base int, z, d, r2 []float32, width int
 			row2 := d[base:][:count]
 			row3 := r2[base:][:count]
 			for threadX := range count {
-//line precondition_jacobi.go:36:60000
+//line precondition_jacobi.go:36:70000
 				row[threadX] = row2[threadX] * row3[threadX]
-//line precondition_jacobi.go:37:60000
+//line precondition_jacobi.go:37:70000
 			}
-//line precondition_jacobi.go:38:60000
+//line precondition_jacobi.go:38:70000
 			return
-//line precondition_jacobi.go:39:60000
+//line precondition_jacobi.go:39:70000
 		}
-//line precondition_jacobi.go:40:60000
+//line precondition_jacobi.go:40:70000
 	}
-//line precondition_jacobi.go:41:60000
+//line precondition_jacobi.go:41:70000
 	for threadX := range width {
-//line precondition_jacobi.go:42:60000
+//line precondition_jacobi.go:42:70000
 		r.ThreadIdx.X = threadX
-//line precondition_jacobi.go:43:60000
+//line precondition_jacobi.go:43:70000
 		i := base + threadX
-//line precondition_jacobi.go:35:60000
+//line precondition_jacobi.go:35:70000
 		if i < len(z) {
-//line precondition_jacobi.go:36:60000
+//line precondition_jacobi.go:36:70000
 			z[i] = d[i] * r2[i]
-//line precondition_jacobi.go:37:60000
+//line precondition_jacobi.go:37:70000
 		}
-//line precondition_jacobi.go:38:60000
+//line precondition_jacobi.go:38:70000
 	}
-//line precondition_jacobi.go:39:60000
+//line precondition_jacobi.go:39:70000
 }
 
-//line quern_gen.go:9772:1
+//line quern_gen.go:11687:1
 func quernPlainScale_float64(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scale_float64(t, v0, v1, v2) })
@@ -9805,34 +11720,34 @@ func quernRow1Scale_float64(r *host.Run, base int, z, d, r2 []float64, width int
 			row2 := d[base:][:count]
 			row3 := r2[base:][:count]
 			for threadX := range count {
-//line precondition_jacobi.go:36:60000
+//line precondition_jacobi.go:36:70000
 				row[threadX] = row2[threadX] * row3[threadX]
-//line precondition_jacobi.go:37:60000
+//line precondition_jacobi.go:37:70000
 			}
-//line precondition_jacobi.go:38:60000
+//line precondition_jacobi.go:38:70000
 			return
-//line precondition_jacobi.go:39:60000
+//line precondition_jacobi.go:39:70000
 		}
-//line precondition_jacobi.go:40:60000
+//line precondition_jacobi.go:40:70000
 	}
-//line precondition_jacobi.go:41:60000
+//line precondition_jacobi.go:41:70000
 	for threadX := range width {
-//line precondition_jacobi.go:42:60000
+//line precondition_jacobi.go:42:70000
 		r.ThreadIdx.X = threadX
-//line precondition_jacobi.go:43:60000
+//line precondition_jacobi.go:43:70000
 		i := base + threadX
-//line precondition_jacobi.go:35:60000
+//line precondition_jacobi.go:35:70000
 		if i < len(z) {
-//line precondition_jacobi.go:36:60000
+//line precondition_jacobi.go:36:70000
 			z[i] = d[i] * r2[i]
-//line precondition_jacobi.go:37:60000
+//line precondition_jacobi.go:37:70000
 		}
-//line precondition_jacobi.go:38:60000
+//line precondition_jacobi.go:38:70000
 	}
-//line precondition_jacobi.go:39:60000
+//line precondition_jacobi.go:39:70000
 }
 
-//line quern_gen.go:9836:1
+//line quern_gen.go:11751:1
 func quernPlainStartCG(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_startCG(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -9917,7 +11832,7 @@ func quernHostStartCG(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9921:1
+//line quern_gen.go:11836:1
 func quernRow1StartCG(r *host.Run, sums []float64, first, n int, bb []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -9938,7 +11853,7 @@ func quernRow1StartCG(r *host.Run, sums []float64, first, n int, bb []float64) {
 }
 
 //go:noinline
-//line quern_gen.go:9942:1
+//line quern_gen.go:11857:1
 func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 []float64, n int, rr []float64) {
 	t4Row := (*[32]float64)(t4s[first2:])
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
@@ -9948,7 +11863,7 @@ func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 
 		reduceAdd := reduceAddRow[threadX]
 //line dot.go:67:10000
 		result0 := reduceAdd
-//line solve_cg.go:30:70000
+//line solve_cg.go:30:80000
 		t4 := result0
 //line dot.go:63:10000
 		var sum2 float64
@@ -9968,7 +11883,7 @@ func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 
 }
 
 //go:noinline
-//line quern_gen.go:9972:1
+//line quern_gen.go:11887:1
 func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2, sums3 []float64, n int, rz []float64) {
 	t8Row := (*[32]float64)(t8s[first3:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first3:])
@@ -9978,7 +11893,7 @@ func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2, sums3
 		reduceAdd2 := reduceAddRow2[threadX]
 //line dot.go:67:10000
 		result02 := reduceAdd2
-//line solve_cg.go:30:70000
+//line solve_cg.go:30:80000
 		t8 := result02
 //line dot.go:63:10000
 		var sum3 float64
@@ -9998,7 +11913,7 @@ func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2, sums3
 }
 
 //go:noinline
-//line quern_gen.go:10002:1
+//line quern_gen.go:11917:1
 func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s, reduceAdds3, state []float64, value float64, history []float64) {
 	t4Row := (*[32]float64)(t4s[first4:])
 	t8Row := (*[32]float64)(t8s[first4:])
@@ -10010,70 +11925,70 @@ func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s, reduceAdds3, 
 		reduceAdd3 := reduceAddRow3[threadX]
 //line dot.go:67:10000
 		result03 := reduceAdd3
-//line solve_cg.go:30:70000
+//line solve_cg.go:30:80000
 		t12 := result03
-//line solve_cg.go:31:70000
+//line solve_cg.go:31:80000
 		b := t4
-//line solve_cg.go:32:70000
+//line solve_cg.go:32:80000
 		r2 := t8
-//line solve_cg.go:33:70000
+//line solve_cg.go:33:80000
 		z := t12
-//line solve_cg.go:31:70000
+//line solve_cg.go:31:80000
 		if threadX == 0 {
-//line solve_cg.go:32:70000
+//line solve_cg.go:32:80000
 			_ = state[0]
-//line solve_cg.go:32:70000
+//line solve_cg.go:32:80000
 			_ = state[1]
-//line solve_cg.go:32:70000
+//line solve_cg.go:32:80000
 			_ = state[2]
-//line solve_cg.go:33:70000
+//line solve_cg.go:33:80000
 			t16 := z
-//line solve_cg.go:32:70000
+//line solve_cg.go:32:80000
 			state[0] = 0
-//line solve_cg.go:32:70000
+//line solve_cg.go:32:80000
 			state[1] = 0
-//line solve_cg.go:32:70000
+//line solve_cg.go:32:80000
 			state[2] = t16
-//line solve_cg.go:33:70000
+//line solve_cg.go:33:80000
 			_ = state[3]
-//line solve_cg.go:33:70000
+//line solve_cg.go:33:80000
 			_ = state[4]
-//line solve_cg.go:34:70000
+//line solve_cg.go:34:80000
 			t19 := value * b
-//line solve_cg.go:35:70000
+//line solve_cg.go:35:80000
 			t20 := b
-//line solve_cg.go:33:70000
+//line solve_cg.go:33:80000
 			state[3] = t19
-//line solve_cg.go:33:70000
+//line solve_cg.go:33:80000
 			state[4] = t20
-//line solve_cg.go:34:70000
+//line solve_cg.go:34:80000
 			_ = state[5]
-//line solve_cg.go:34:70000
+//line solve_cg.go:34:80000
 			_ = state[6]
-//line solve_cg.go:34:70000
+//line solve_cg.go:34:80000
 			state[5] = 0
-//line solve_cg.go:34:70000
+//line solve_cg.go:34:80000
 			state[6] = 0
-//line solve_cg.go:35:70000
+//line solve_cg.go:35:80000
 			if r2 <= state[3] {
-//line solve_cg.go:36:70000
+//line solve_cg.go:36:80000
 				state[5] = 1
-//line solve_cg.go:37:70000
+//line solve_cg.go:37:80000
 			} else if !(r2 <= 1.7976931348623157e+308) {
-//line solve_cg.go:38:70000
+//line solve_cg.go:38:80000
 				state[5] = 3
-//line solve_cg.go:39:70000
+//line solve_cg.go:39:80000
 			}
-//line solve_cg.go:40:70000
+//line solve_cg.go:40:80000
 			history[0] = r2
-//line solve_cg.go:41:70000
+//line solve_cg.go:41:80000
 		}
-//line solve_cg.go:42:70000
+//line solve_cg.go:42:80000
 	}
-//line solve_cg.go:43:70000
+//line solve_cg.go:43:80000
 }
 
-//line quern_gen.go:10077:1
+//line quern_gen.go:11992:1
 func quernPlainAlphaCG(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_alphaCG(t, v0, v1, v2) })
@@ -10115,7 +12030,7 @@ func quernHostAlphaCG(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10119:1
+//line quern_gen.go:12034:1
 func quernRow1AlphaCG(r *host.Run, sums []float64, first, n int, pq []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -10136,7 +12051,7 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first, n int, pq []float64) {
 }
 
 //go:noinline
-//line quern_gen.go:10140:1
+//line quern_gen.go:12055:1
 func quernRow2AlphaCG(r *host.Run, reduceAdds []float64, first2 int, state []float64) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	for threadX := range 32 {
@@ -10144,38 +12059,38 @@ func quernRow2AlphaCG(r *host.Run, reduceAdds []float64, first2 int, state []flo
 		reduceAdd := reduceAddRow[threadX]
 //line dot.go:67:10000
 		result0 := reduceAdd
-//line solve_cg.go:48:70000
+//line solve_cg.go:48:80000
 		d := result0
-//line solve_cg.go:49:70000
+//line solve_cg.go:49:80000
 		if threadX == 0 {
-//line solve_cg.go:50:70000
+//line solve_cg.go:50:80000
 			state[0] = 0
-//line solve_cg.go:51:70000
+//line solve_cg.go:51:80000
 			if state[5] == 0 {
-//line solve_cg.go:52:70000
+//line solve_cg.go:52:80000
 				if d > 0 {
-//line solve_cg.go:53:70000
+//line solve_cg.go:53:80000
 					state[0] = state[2] / d
-//line solve_cg.go:54:70000
+//line solve_cg.go:54:80000
 				} else if d <= 0 {
-//line solve_cg.go:55:70000
+//line solve_cg.go:55:80000
 					state[5] = 2
-//line solve_cg.go:56:70000
+//line solve_cg.go:56:80000
 				} else {
-//line solve_cg.go:57:70000
+//line solve_cg.go:57:80000
 					state[5] = 3
-//line solve_cg.go:58:70000
+//line solve_cg.go:58:80000
 				}
-//line solve_cg.go:59:70000
+//line solve_cg.go:59:80000
 			}
-//line solve_cg.go:60:70000
+//line solve_cg.go:60:80000
 		}
-//line solve_cg.go:61:70000
+//line solve_cg.go:61:80000
 	}
-//line solve_cg.go:62:70000
+//line solve_cg.go:62:80000
 }
 
-//line quern_gen.go:10179:1
+//line quern_gen.go:12094:1
 func quernPlainStepCG_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[float64](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_stepCG_float32(t, v0, v1, v2, v3, v4) })
@@ -10212,44 +12127,44 @@ func quernRow1StepCG_float32(r *host.Run, state []float64, base int, x, p, r2, q
 		row4 := q[base:][:count]
 		for threadX := range count {
 			i := base + threadX
-//line solve_cg.go:67:70000
+//line solve_cg.go:67:80000
 			alpha := float32(state[0])
-//line solve_cg.go:68:70000
+//line solve_cg.go:68:80000
 			if i < len(x) && alpha != 0 {
-//line solve_cg.go:69:70000
+//line solve_cg.go:69:80000
 				row[threadX] += alpha * row2[threadX]
-//line solve_cg.go:70:70000
+//line solve_cg.go:70:80000
 				row3[threadX] -= alpha * row4[threadX]
-//line solve_cg.go:71:70000
+//line solve_cg.go:71:80000
 			}
-//line solve_cg.go:72:70000
+//line solve_cg.go:72:80000
 		}
-//line solve_cg.go:73:70000
+//line solve_cg.go:73:80000
 		return
-//line solve_cg.go:74:70000
+//line solve_cg.go:74:80000
 	}
-//line solve_cg.go:75:70000
+//line solve_cg.go:75:80000
 	for threadX := range width {
-//line solve_cg.go:76:70000
+//line solve_cg.go:76:80000
 		r.ThreadIdx.X = threadX
-//line solve_cg.go:77:70000
+//line solve_cg.go:77:80000
 		i := base + threadX
-//line solve_cg.go:67:70000
+//line solve_cg.go:67:80000
 		alpha := float32(state[0])
-//line solve_cg.go:68:70000
+//line solve_cg.go:68:80000
 		if i < len(x) && alpha != 0 {
-//line solve_cg.go:69:70000
+//line solve_cg.go:69:80000
 			x[i] += alpha * p[i]
-//line solve_cg.go:70:70000
+//line solve_cg.go:70:80000
 			r2[i] -= alpha * q[i]
-//line solve_cg.go:71:70000
+//line solve_cg.go:71:80000
 		}
-//line solve_cg.go:72:70000
+//line solve_cg.go:72:80000
 	}
-//line solve_cg.go:73:70000
+//line solve_cg.go:73:80000
 }
 
-//line quern_gen.go:10253:1
+//line quern_gen.go:12168:1
 func quernPlainStepCG_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_stepCG_float64(t, v0, v1, v2, v3, v4) })
@@ -10286,44 +12201,44 @@ func quernRow1StepCG_float64(r *host.Run, state []float64, base int, x, p, r2, q
 		row4 := q[base:][:count]
 		for threadX := range count {
 			i := base + threadX
-//line solve_cg.go:67:70000
+//line solve_cg.go:67:80000
 			alpha := float64(state[0])
-//line solve_cg.go:68:70000
+//line solve_cg.go:68:80000
 			if i < len(x) && alpha != 0 {
-//line solve_cg.go:69:70000
+//line solve_cg.go:69:80000
 				row[threadX] += alpha * row2[threadX]
-//line solve_cg.go:70:70000
+//line solve_cg.go:70:80000
 				row3[threadX] -= alpha * row4[threadX]
-//line solve_cg.go:71:70000
+//line solve_cg.go:71:80000
 			}
-//line solve_cg.go:72:70000
+//line solve_cg.go:72:80000
 		}
-//line solve_cg.go:73:70000
+//line solve_cg.go:73:80000
 		return
-//line solve_cg.go:74:70000
+//line solve_cg.go:74:80000
 	}
-//line solve_cg.go:75:70000
+//line solve_cg.go:75:80000
 	for threadX := range width {
-//line solve_cg.go:76:70000
+//line solve_cg.go:76:80000
 		r.ThreadIdx.X = threadX
-//line solve_cg.go:77:70000
+//line solve_cg.go:77:80000
 		i := base + threadX
-//line solve_cg.go:67:70000
+//line solve_cg.go:67:80000
 		alpha := float64(state[0])
-//line solve_cg.go:68:70000
+//line solve_cg.go:68:80000
 		if i < len(x) && alpha != 0 {
-//line solve_cg.go:69:70000
+//line solve_cg.go:69:80000
 			x[i] += alpha * p[i]
-//line solve_cg.go:70:70000
+//line solve_cg.go:70:80000
 			r2[i] -= alpha * q[i]
-//line solve_cg.go:71:70000
+//line solve_cg.go:71:80000
 		}
-//line solve_cg.go:72:70000
+//line solve_cg.go:72:80000
 	}
-//line solve_cg.go:73:70000
+//line solve_cg.go:73:80000
 }
 
-//line quern_gen.go:10327:1
+//line quern_gen.go:12242:1
 func quernPlainBetaCG(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_betaCG(t, v0, v1, v2, v3, v4, v5) })
@@ -10387,7 +12302,7 @@ func quernHostBetaCG(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10391:1
+//line quern_gen.go:12306:1
 func quernRow1BetaCG(r *host.Run, sums []float64, first, n int, rr []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -10408,7 +12323,7 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first, n int, rr []float64) {
 }
 
 //go:noinline
-//line quern_gen.go:10412:1
+//line quern_gen.go:12327:1
 func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 []float64, n int, rz []float64) {
 	t4Row := (*[32]float64)(t4s[first2:])
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
@@ -10418,7 +12333,7 @@ func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 [
 		reduceAdd := reduceAddRow[threadX]
 //line dot.go:67:10000
 		result0 := reduceAdd
-//line solve_cg.go:79:70000
+//line solve_cg.go:79:80000
 		t4 := result0
 //line dot.go:63:10000
 		var sum2 float64
@@ -10438,7 +12353,7 @@ func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 [
 }
 
 //go:noinline
-//line quern_gen.go:10442:1
+//line quern_gen.go:12357:1
 func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2, state []float64, iteration int, history []float64) {
 	t4Row := (*[32]float64)(t4s[first3:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first3:])
@@ -10448,46 +12363,46 @@ func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2, state 
 		reduceAdd2 := reduceAddRow2[threadX]
 //line dot.go:67:10000
 		result02 := reduceAdd2
-//line solve_cg.go:79:70000
+//line solve_cg.go:79:80000
 		t8 := result02
-//line solve_cg.go:80:70000
+//line solve_cg.go:80:80000
 		r2 := t4
-//line solve_cg.go:81:70000
+//line solve_cg.go:81:80000
 		z := t8
-//line solve_cg.go:80:70000
+//line solve_cg.go:80:80000
 		if threadX > 0 || state[5] != 0 {
-//line solve_cg.go:81:70000
+//line solve_cg.go:81:80000
 			continue
-//line solve_cg.go:82:70000
+//line solve_cg.go:82:80000
 		}
-//line solve_cg.go:83:70000
+//line solve_cg.go:83:80000
 		state[6] = float64(iteration)
-//line solve_cg.go:84:70000
+//line solve_cg.go:84:80000
 		history[iteration] = r2
-//line solve_cg.go:86:70000
+//line solve_cg.go:86:80000
 		if r2 <= state[3] {
-//line solve_cg.go:87:70000
+//line solve_cg.go:87:80000
 			state[5] = 1
-//line solve_cg.go:88:70000
+//line solve_cg.go:88:80000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-//line solve_cg.go:89:70000
+//line solve_cg.go:89:80000
 			state[5] = 3
-//line solve_cg.go:90:70000
+//line solve_cg.go:90:80000
 		} else if !(z > 0) {
-//line solve_cg.go:91:70000
+//line solve_cg.go:91:80000
 			state[5] = 2
-//line solve_cg.go:92:70000
+//line solve_cg.go:92:80000
 		}
-//line solve_cg.go:93:70000
+//line solve_cg.go:93:80000
 		state[1] = z / state[2]
-//line solve_cg.go:94:70000
+//line solve_cg.go:94:80000
 		state[2] = z
-//line solve_cg.go:95:70000
+//line solve_cg.go:95:80000
 	}
-//line solve_cg.go:96:70000
+//line solve_cg.go:96:80000
 }
 
-//line quern_gen.go:10491:1
+//line quern_gen.go:12406:1
 func quernPlainTurnCG_float32(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_turnCG_float32(t, v0, v1, v2) })
@@ -10523,38 +12438,38 @@ func quernRow1TurnCG_float32(r *host.Run, base int, p []float32, state []float64
 			row := p[base:][:count]
 			row2 := z[base:][:count]
 			for threadX := range count {
-//line solve_cg.go:101:70000
+//line solve_cg.go:101:80000
 				if state[5] == 0 {
-//line solve_cg.go:102:70000
+//line solve_cg.go:102:80000
 					row[threadX] = row2[threadX] + float32(state[1])*row[threadX]
-//line solve_cg.go:103:70000
+//line solve_cg.go:103:80000
 				}
-//line solve_cg.go:104:70000
+//line solve_cg.go:104:80000
 			}
-//line solve_cg.go:105:70000
+//line solve_cg.go:105:80000
 			return
-//line solve_cg.go:106:70000
+//line solve_cg.go:106:80000
 		}
-//line solve_cg.go:107:70000
+//line solve_cg.go:107:80000
 	}
-//line solve_cg.go:108:70000
+//line solve_cg.go:108:80000
 	for threadX := range width {
-//line solve_cg.go:109:70000
+//line solve_cg.go:109:80000
 		r.ThreadIdx.X = threadX
-//line solve_cg.go:110:70000
+//line solve_cg.go:110:80000
 		i := base + threadX
-//line solve_cg.go:101:70000
+//line solve_cg.go:101:80000
 		if i < len(p) && state[5] == 0 {
-//line solve_cg.go:102:70000
+//line solve_cg.go:102:80000
 			p[i] = z[i] + float32(state[1])*p[i]
-//line solve_cg.go:103:70000
+//line solve_cg.go:103:80000
 		}
-//line solve_cg.go:104:70000
+//line solve_cg.go:104:80000
 	}
-//line solve_cg.go:105:70000
+//line solve_cg.go:105:80000
 }
 
-//line quern_gen.go:10558:1
+//line quern_gen.go:12473:1
 func quernPlainTurnCG_float64(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_turnCG_float64(t, v0, v1, v2) })
@@ -10590,38 +12505,38 @@ func quernRow1TurnCG_float64(r *host.Run, base int, p, state, z []float64, width
 			row := p[base:][:count]
 			row2 := z[base:][:count]
 			for threadX := range count {
-//line solve_cg.go:101:70000
+//line solve_cg.go:101:80000
 				if state[5] == 0 {
-//line solve_cg.go:102:70000
+//line solve_cg.go:102:80000
 					row[threadX] = row2[threadX] + float64(state[1])*row[threadX]
-//line solve_cg.go:103:70000
+//line solve_cg.go:103:80000
 				}
-//line solve_cg.go:104:70000
+//line solve_cg.go:104:80000
 			}
-//line solve_cg.go:105:70000
+//line solve_cg.go:105:80000
 			return
-//line solve_cg.go:106:70000
+//line solve_cg.go:106:80000
 		}
-//line solve_cg.go:107:70000
+//line solve_cg.go:107:80000
 	}
-//line solve_cg.go:108:70000
+//line solve_cg.go:108:80000
 	for threadX := range width {
-//line solve_cg.go:109:70000
+//line solve_cg.go:109:80000
 		r.ThreadIdx.X = threadX
-//line solve_cg.go:110:70000
+//line solve_cg.go:110:80000
 		i := base + threadX
-//line solve_cg.go:101:70000
+//line solve_cg.go:101:80000
 		if i < len(p) && state[5] == 0 {
-//line solve_cg.go:102:70000
+//line solve_cg.go:102:80000
 			p[i] = z[i] + float64(state[1])*p[i]
-//line solve_cg.go:103:70000
+//line solve_cg.go:103:80000
 		}
-//line solve_cg.go:104:70000
+//line solve_cg.go:104:80000
 	}
-//line solve_cg.go:105:70000
+//line solve_cg.go:105:80000
 }
 
-//line quern_gen.go:10625:1
+//line quern_gen.go:12540:1
 func quernPlainStartGMRES(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[bool](r, 2), host.Value[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_startGMRES(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -10689,7 +12604,7 @@ func quernHostStartGMRES(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10693:1
+//line quern_gen.go:12608:1
 func quernRow1StartGMRES(r *host.Run, sums []float64, first2, n int, bb []float64) {
 	sumRow := (*[32]float64)(sums[first2:])
 	for threadX := range 32 {
@@ -10710,7 +12625,7 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2, n int, bb []float6
 }
 
 //go:noinline
-//line quern_gen.go:10714:1
+//line quern_gen.go:12629:1
 func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds, sums2 []float64, n int, rr []float64) {
 	t4Row := (*[32]float64)(t4s[first3:])
 	reduceAddRow := (*[32]float64)(reduceAdds[first3:])
@@ -10720,7 +12635,7 @@ func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds, sum
 		reduceAdd := reduceAddRow[threadX]
 //line dot.go:67:10000
 		result0 := reduceAdd
-//line solve_gmres.go:40:80000
+//line solve_gmres.go:40:90000
 		t4 := result0
 //line dot.go:63:10000
 		var sum2 float64
@@ -10740,7 +12655,7 @@ func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds, sum
 }
 
 //go:noinline
-//line quern_gen.go:10744:1
+//line quern_gen.go:12659:1
 func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []float64, first bool, state []float64, value float64, history []float64, h hessenberg, small []float64) {
 	t4Row := (*[32]float64)(t4s[first4:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first4:])
@@ -10750,76 +12665,76 @@ func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []f
 		reduceAdd2 := reduceAddRow2[threadX]
 //line dot.go:67:10000
 		result02 := reduceAdd2
-//line solve_gmres.go:40:80000
+//line solve_gmres.go:40:90000
 		t8 := result02
-//line solve_gmres.go:41:80000
+//line solve_gmres.go:41:90000
 		b := t4
-//line solve_gmres.go:42:80000
+//line solve_gmres.go:42:90000
 		r2 := t8
-//line solve_gmres.go:41:80000
+//line solve_gmres.go:41:90000
 		if threadX > 0 {
-//line solve_gmres.go:42:80000
+//line solve_gmres.go:42:90000
 			continue
-//line solve_gmres.go:43:80000
+//line solve_gmres.go:43:90000
 		}
-//line solve_gmres.go:44:80000
+//line solve_gmres.go:44:90000
 		if first {
-//line solve_gmres.go:45:80000
+//line solve_gmres.go:45:90000
 			_ = state[2]
-//line solve_gmres.go:45:80000
+//line solve_gmres.go:45:90000
 			_ = state[3]
-//line solve_gmres.go:46:80000
+//line solve_gmres.go:46:90000
 			t11 := b
-//line solve_gmres.go:47:80000
+//line solve_gmres.go:47:90000
 			t12 := value * b
-//line solve_gmres.go:45:80000
+//line solve_gmres.go:45:90000
 			state[2] = t11
-//line solve_gmres.go:45:80000
+//line solve_gmres.go:45:90000
 			state[3] = t12
-//line solve_gmres.go:46:80000
+//line solve_gmres.go:46:90000
 			_ = state[4]
-//line solve_gmres.go:46:80000
+//line solve_gmres.go:46:90000
 			_ = state[5]
-//line solve_gmres.go:46:80000
+//line solve_gmres.go:46:90000
 			state[4] = 0
-//line solve_gmres.go:46:80000
+//line solve_gmres.go:46:90000
 			state[5] = 0
-//line solve_gmres.go:47:80000
+//line solve_gmres.go:47:90000
 			history[0] = r2
-//line solve_gmres.go:48:80000
+//line solve_gmres.go:48:90000
 		}
-//line solve_gmres.go:49:80000
+//line solve_gmres.go:49:90000
 		state[1] = 0
-//line solve_gmres.go:50:80000
+//line solve_gmres.go:50:90000
 		if r2 <= state[3] {
-//line solve_gmres.go:51:80000
+//line solve_gmres.go:51:90000
 			state[4] = 1
-//line solve_gmres.go:52:80000
+//line solve_gmres.go:52:90000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-//line solve_gmres.go:53:80000
+//line solve_gmres.go:53:90000
 			state[4] = 3
-//line solve_gmres.go:54:80000
+//line solve_gmres.go:54:90000
 		}
-//line solve_gmres.go:55:80000
+//line solve_gmres.go:55:90000
 		norm := math.Sqrt(r2)
-//line solve_gmres.go:56:80000
+//line solve_gmres.go:56:90000
 		state[0] = 0
-//line solve_gmres.go:57:80000
+//line solve_gmres.go:57:90000
 		if norm > 0 {
-//line solve_gmres.go:58:80000
+//line solve_gmres.go:58:90000
 			state[0] = 1 / norm
-//line solve_gmres.go:59:80000
+//line solve_gmres.go:59:90000
 		}
-//line solve_gmres.go:60:80000
+//line solve_gmres.go:60:90000
 		result03 := h.right(0)
-//line solve_gmres.go:60:80000
+//line solve_gmres.go:60:90000
 		small[result03] = norm
-//line solve_gmres.go:61:80000
+//line solve_gmres.go:61:90000
 	}
-//line solve_gmres.go:62:80000
+//line solve_gmres.go:62:90000
 }
 
-//line quern_gen.go:10823:1
+//line quern_gen.go:12738:1
 func quernPlainUnitGMRES_float32(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_unitGMRES_float32(t, v0, v1, v2) })
@@ -10855,34 +12770,34 @@ func quernRow1UnitGMRES_float32(r *host.Run, base int, v, w []float32, state []f
 			row := v[base:][:count]
 			row2 := w[base:][:count]
 			for threadX := range count {
-//line solve_gmres.go:68:80000
+//line solve_gmres.go:68:90000
 				row[threadX] = float32(float64(row2[threadX]) * state[0])
-//line solve_gmres.go:69:80000
+//line solve_gmres.go:69:90000
 			}
-//line solve_gmres.go:70:80000
+//line solve_gmres.go:70:90000
 			return
-//line solve_gmres.go:71:80000
+//line solve_gmres.go:71:90000
 		}
-//line solve_gmres.go:72:80000
+//line solve_gmres.go:72:90000
 	}
-//line solve_gmres.go:73:80000
+//line solve_gmres.go:73:90000
 	for threadX := range width {
-//line solve_gmres.go:74:80000
+//line solve_gmres.go:74:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:75:80000
+//line solve_gmres.go:75:90000
 		i := base + threadX
-//line solve_gmres.go:67:80000
+//line solve_gmres.go:67:90000
 		if i < len(v) {
-//line solve_gmres.go:68:80000
+//line solve_gmres.go:68:90000
 			v[i] = float32(float64(w[i]) * state[0])
-//line solve_gmres.go:69:80000
+//line solve_gmres.go:69:90000
 		}
-//line solve_gmres.go:70:80000
+//line solve_gmres.go:70:90000
 	}
-//line solve_gmres.go:71:80000
+//line solve_gmres.go:71:90000
 }
 
-//line quern_gen.go:10886:1
+//line quern_gen.go:12801:1
 func quernPlainUnitGMRES_float64(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_unitGMRES_float64(t, v0, v1, v2) })
@@ -10918,34 +12833,34 @@ func quernRow1UnitGMRES_float64(r *host.Run, base int, v, w, state []float64, wi
 			row := v[base:][:count]
 			row2 := w[base:][:count]
 			for threadX := range count {
-//line solve_gmres.go:68:80000
+//line solve_gmres.go:68:90000
 				row[threadX] = float64(float64(row2[threadX]) * state[0])
-//line solve_gmres.go:69:80000
+//line solve_gmres.go:69:90000
 			}
-//line solve_gmres.go:70:80000
+//line solve_gmres.go:70:90000
 			return
-//line solve_gmres.go:71:80000
+//line solve_gmres.go:71:90000
 		}
-//line solve_gmres.go:72:80000
+//line solve_gmres.go:72:90000
 	}
-//line solve_gmres.go:73:80000
+//line solve_gmres.go:73:90000
 	for threadX := range width {
-//line solve_gmres.go:74:80000
+//line solve_gmres.go:74:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:75:80000
+//line solve_gmres.go:75:90000
 		i := base + threadX
-//line solve_gmres.go:67:80000
+//line solve_gmres.go:67:90000
 		if i < len(v) {
-//line solve_gmres.go:68:80000
+//line solve_gmres.go:68:90000
 			v[i] = float64(float64(w[i]) * state[0])
-//line solve_gmres.go:69:80000
+//line solve_gmres.go:69:90000
 		}
-//line solve_gmres.go:70:80000
+//line solve_gmres.go:70:90000
 	}
-//line solve_gmres.go:71:80000
+//line solve_gmres.go:71:90000
 }
 
-//line quern_gen.go:10949:1
+//line quern_gen.go:12864:1
 func quernPlainSumGMRES(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[bool](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_sumGMRES(t, v0, v1, v2, v3, v4, v5) })
@@ -10965,21 +12880,21 @@ func quernHostSumGMRES(r *host.Run) {
 		blockX := r.BlockIdx.X
 		t2 := blockX * n
 		r.ThreadIdx = kernel.Dim3{}
-//line solve_gmres.go:78:80000
+//line solve_gmres.go:78:90000
 		t3 = partial[t2:]
-//line solve_gmres.go:79:80000
+//line solve_gmres.go:79:90000
 		for threadZ := range 1 {
-//line solve_gmres.go:80:80000
+//line solve_gmres.go:80:90000
 			for threadY := range 1 {
-//line solve_gmres.go:81:80000
+//line solve_gmres.go:81:90000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line solve_gmres.go:82:80000
+//line solve_gmres.go:82:90000
 				first := (threadZ*1 + threadY) * 32
-//line solve_gmres.go:83:80000
+//line solve_gmres.go:83:90000
 				quernRow1SumGMRES(r, sums, first, n, t3)
-//line solve_gmres.go:84:80000
+//line solve_gmres.go:84:90000
 			}
-//line solve_gmres.go:85:80000
+//line solve_gmres.go:85:90000
 		}
 //line dot.go:67:10000
 		host.ReduceAdd(reduceAdds, sums)
@@ -11003,7 +12918,7 @@ func quernHostSumGMRES(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11007:1
+//line quern_gen.go:12922:1
 func quernRow1SumGMRES(r *host.Run, sums []float64, first, n int, t3 []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -11024,7 +12939,7 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first, n int, t3 []float64) 
 }
 
 //go:noinline
-//line quern_gen.go:11028:1
+//line quern_gen.go:12943:1
 func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenberg, blockX int, small []float64, second bool, column int) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	for threadX := range 32 {
@@ -11032,34 +12947,34 @@ func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenbe
 		reduceAdd := reduceAddRow[threadX]
 //line dot.go:67:10000
 		result0 := reduceAdd
-//line solve_gmres.go:78:80000
+//line solve_gmres.go:78:90000
 		sum2 := result0
-//line solve_gmres.go:79:80000
+//line solve_gmres.go:79:90000
 		if threadX == 0 {
-//line solve_gmres.go:80:80000
+//line solve_gmres.go:80:90000
 			result02 := h.new(blockX)
-//line solve_gmres.go:80:80000
+//line solve_gmres.go:80:90000
 			small[result02] = sum2
-//line solve_gmres.go:81:80000
+//line solve_gmres.go:81:90000
 			if second {
-//line solve_gmres.go:82:80000
+//line solve_gmres.go:82:90000
 				result03 := h.at(blockX, column)
-//line solve_gmres.go:82:80000
+//line solve_gmres.go:82:90000
 				sum2 += small[result03]
-//line solve_gmres.go:83:80000
+//line solve_gmres.go:83:90000
 			}
-//line solve_gmres.go:84:80000
+//line solve_gmres.go:84:90000
 			result04 := h.at(blockX, column)
-//line solve_gmres.go:84:80000
+//line solve_gmres.go:84:90000
 			small[result04] = sum2
-//line solve_gmres.go:85:80000
+//line solve_gmres.go:85:90000
 		}
-//line solve_gmres.go:86:80000
+//line solve_gmres.go:86:90000
 	}
-//line solve_gmres.go:87:80000
+//line solve_gmres.go:87:90000
 }
 
-//line quern_gen.go:11063:1
+//line quern_gen.go:12978:1
 func quernPlainSubtractGMRES_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_subtractGMRES_float32(t, v0, v1, v2, v3, v4) })
@@ -11085,65 +13000,65 @@ func quernHostSubtractGMRES_float32(r *host.Run) {
 				quernRow1SubtractGMRES_float32(r, sums, width, base, w)
 				for v := 0; v < whole; v += 4 {
 					if r.Halted() {
-//line solve_gmres.go:94:80000
+//line solve_gmres.go:94:90000
 						r.Halt()
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 					}
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 					start := v * len(w)
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 					t2 := v + 1
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 					start2 := (v + 1) * len(w)
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 					t22 := v + 2
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 					start3 := (v + 2) * len(w)
-//line solve_gmres.go:101:80000
+//line solve_gmres.go:101:90000
 					t23 := v + 3
-//line solve_gmres.go:102:80000
+//line solve_gmres.go:102:90000
 					start4 := (v + 3) * len(w)
-//line solve_gmres.go:103:80000
+//line solve_gmres.go:103:90000
 					start5 := v*len(w) + base
-//line solve_gmres.go:104:80000
+//line solve_gmres.go:104:90000
 					start6 := (v+1)*len(w) + base
-//line solve_gmres.go:105:80000
+//line solve_gmres.go:105:90000
 					start7 := (v+2)*len(w) + base
-//line solve_gmres.go:106:80000
+//line solve_gmres.go:106:90000
 					start8 := (v+3)*len(w) + base
-//line solve_gmres.go:107:80000
+//line solve_gmres.go:107:90000
 					quernRow2SubtractGMRES_float32(r, sums, width, base, w, h, v, small, basis, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8)
-//line solve_gmres.go:108:80000
+//line solve_gmres.go:108:90000
 				}
-//line solve_gmres.go:109:80000
+//line solve_gmres.go:109:90000
 				for v2 := whole; v2 < vectors; v2++ {
-//line solve_gmres.go:110:80000
+//line solve_gmres.go:110:90000
 					if r.Halted() {
-//line solve_gmres.go:94:80000
+//line solve_gmres.go:94:90000
 						r.Halt()
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 					}
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 					start9 := v2 * len(w)
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 					start10 := v2*len(w) + base
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 					quernRow3SubtractGMRES_float32(r, sums, width, base, w, h, v2, small, basis, start9, start10)
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 				}
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 				quernRow4SubtractGMRES_float32(r, sums, width, base, w)
-//line solve_gmres.go:101:80000
+//line solve_gmres.go:101:90000
 			}
-//line solve_gmres.go:102:80000
+//line solve_gmres.go:102:90000
 		}
-//line solve_gmres.go:103:80000
+//line solve_gmres.go:103:90000
 	}
-//line solve_gmres.go:104:80000
+//line solve_gmres.go:104:90000
 }
 
 //go:noinline
-//line quern_gen.go:11147:1
+//line quern_gen.go:13062:1
 func quernRow1SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -11152,33 +13067,33 @@ func quernRow1SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 			return
 		}
 		sumRow2 := sumRow[:][:count]
-//line solve_gmres.go:93:80000
+//line solve_gmres.go:93:90000
 		clear(sumRow2)
-//line solve_gmres.go:94:80000
+//line solve_gmres.go:94:90000
 		return
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 	}
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 	for threadX := range width {
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 		sum := sumRow[threadX]
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 		i := base + threadX
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 		if i < len(w) {
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 			sum = 0
-//line solve_gmres.go:101:80000
+//line solve_gmres.go:101:90000
 		}
-//line solve_gmres.go:102:80000
+//line solve_gmres.go:102:90000
 		sumRow[threadX] = sum
-//line solve_gmres.go:103:80000
+//line solve_gmres.go:103:90000
 	}
-//line solve_gmres.go:104:80000
+//line solve_gmres.go:104:90000
 }
 
 //go:noinline
-//line quern_gen.go:11182:1
+//line quern_gen.go:13097:1
 func quernRow2SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32, h hessenberg, v int, small []float64, basis []float32, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -11195,69 +13110,69 @@ func quernRow2SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				sum := sumRow3[threadX]
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				result0 := h.new(v)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				sum += small[result0] * float64(row[threadX])
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				result02 := h.new(t2)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				sum += small[result02] * float64(row2[threadX])
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				result03 := h.new(t22)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				sum += small[result03] * float64(row3[threadX])
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				result04 := h.new(t23)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				sum += small[result04] * float64(row4[threadX])
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 				sumRow3[threadX] = sum
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 			}
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 			return
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 		}
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 	}
-//line solve_gmres.go:101:80000
+//line solve_gmres.go:101:90000
 	for threadX := range width {
-//line solve_gmres.go:102:80000
+//line solve_gmres.go:102:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:103:80000
+//line solve_gmres.go:103:90000
 		sum := sumRow[threadX]
-//line solve_gmres.go:104:80000
+//line solve_gmres.go:104:90000
 		i := base + threadX
-//line solve_gmres.go:105:80000
+//line solve_gmres.go:105:90000
 		if i < len(w) {
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			result0 := h.new(v)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			sum += small[result0] * float64(basis[start+i])
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			result02 := h.new(t2)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			sum += small[result02] * float64(basis[start2+i])
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			result03 := h.new(t22)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			sum += small[result03] * float64(basis[start3+i])
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			result04 := h.new(t23)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			sum += small[result04] * float64(basis[start4+i])
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 		}
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 		sumRow[threadX] = sum
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 	}
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 }
 
 //go:noinline
-//line quern_gen.go:11261:1
+//line quern_gen.go:13176:1
 func quernRow3SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32, h hessenberg, v2 int, small []float64, basis []float32, start9, start10 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -11271,45 +13186,45 @@ func quernRow3SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
 				sum := sumRow4[threadX]
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				result05 := h.new(v2)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				sum += small[result05] * float64(row5[threadX])
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 				sumRow4[threadX] = sum
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 			}
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 			return
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 		}
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 	}
-//line solve_gmres.go:101:80000
+//line solve_gmres.go:101:90000
 	for threadX := range width {
-//line solve_gmres.go:102:80000
+//line solve_gmres.go:102:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:103:80000
+//line solve_gmres.go:103:90000
 		sum := sumRow[threadX]
-//line solve_gmres.go:104:80000
+//line solve_gmres.go:104:90000
 		i := base + threadX
-//line solve_gmres.go:105:80000
+//line solve_gmres.go:105:90000
 		if i < len(w) {
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			result05 := h.new(v2)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			sum += small[result05] * float64(basis[start9+i])
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 		}
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 		sumRow[threadX] = sum
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 	}
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 }
 
 //go:noinline
-//line quern_gen.go:11313:1
+//line quern_gen.go:13228:1
 func quernRow4SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -11322,36 +13237,36 @@ func quernRow4SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 			sumRow5 := sumRow[:][:count4]
 			for threadX := range count4 {
 				sum := sumRow5[threadX]
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 				row6[threadX] = float32(float64(row6[threadX]) - sum)
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 			}
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 			return
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 		}
-//line solve_gmres.go:101:80000
+//line solve_gmres.go:101:90000
 	}
-//line solve_gmres.go:102:80000
+//line solve_gmres.go:102:90000
 	for threadX := range width {
-//line solve_gmres.go:103:80000
+//line solve_gmres.go:103:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:104:80000
+//line solve_gmres.go:104:90000
 		sum := sumRow[threadX]
-//line solve_gmres.go:105:80000
+//line solve_gmres.go:105:90000
 		i := base + threadX
-//line solve_gmres.go:106:80000
+//line solve_gmres.go:106:90000
 		if i < len(w) {
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 			w[i] = float32(float64(w[i]) - sum)
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 		}
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 	}
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 }
 
-//line quern_gen.go:11355:1
+//line quern_gen.go:13270:1
 func quernPlainSubtractGMRES_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_subtractGMRES_float64(t, v0, v1, v2, v3, v4) })
@@ -11377,65 +13292,65 @@ func quernHostSubtractGMRES_float64(r *host.Run) {
 				quernRow1SubtractGMRES_float64(r, sums, width, base, w)
 				for v := 0; v < whole; v += 4 {
 					if r.Halted() {
-//line solve_gmres.go:94:80000
+//line solve_gmres.go:94:90000
 						r.Halt()
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 					}
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 					start := v * len(w)
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 					t2 := v + 1
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 					start2 := (v + 1) * len(w)
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 					t22 := v + 2
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 					start3 := (v + 2) * len(w)
-//line solve_gmres.go:101:80000
+//line solve_gmres.go:101:90000
 					t23 := v + 3
-//line solve_gmres.go:102:80000
+//line solve_gmres.go:102:90000
 					start4 := (v + 3) * len(w)
-//line solve_gmres.go:103:80000
+//line solve_gmres.go:103:90000
 					start5 := v*len(w) + base
-//line solve_gmres.go:104:80000
+//line solve_gmres.go:104:90000
 					start6 := (v+1)*len(w) + base
-//line solve_gmres.go:105:80000
+//line solve_gmres.go:105:90000
 					start7 := (v+2)*len(w) + base
-//line solve_gmres.go:106:80000
+//line solve_gmres.go:106:90000
 					start8 := (v+3)*len(w) + base
-//line solve_gmres.go:107:80000
+//line solve_gmres.go:107:90000
 					quernRow2SubtractGMRES_float64(r, sums, width, base, w, h, v, small, basis, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8)
-//line solve_gmres.go:108:80000
+//line solve_gmres.go:108:90000
 				}
-//line solve_gmres.go:109:80000
+//line solve_gmres.go:109:90000
 				for v2 := whole; v2 < vectors; v2++ {
-//line solve_gmres.go:110:80000
+//line solve_gmres.go:110:90000
 					if r.Halted() {
-//line solve_gmres.go:94:80000
+//line solve_gmres.go:94:90000
 						r.Halt()
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 					}
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 					start9 := v2 * len(w)
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 					start10 := v2*len(w) + base
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 					quernRow3SubtractGMRES_float64(r, sums, width, base, w, h, v2, small, basis, start9, start10)
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 				}
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 				quernRow4SubtractGMRES_float64(r, sums, width, base, w)
-//line solve_gmres.go:101:80000
+//line solve_gmres.go:101:90000
 			}
-//line solve_gmres.go:102:80000
+//line solve_gmres.go:102:90000
 		}
-//line solve_gmres.go:103:80000
+//line solve_gmres.go:103:90000
 	}
-//line solve_gmres.go:104:80000
+//line solve_gmres.go:104:90000
 }
 
 //go:noinline
-//line quern_gen.go:11439:1
+//line quern_gen.go:13354:1
 func quernRow1SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -11444,33 +13359,33 @@ func quernRow1SubtractGMRES_float64(r *host.Run, sums []float64, width, base int
 			return
 		}
 		sumRow2 := sumRow[:][:count]
-//line solve_gmres.go:93:80000
+//line solve_gmres.go:93:90000
 		clear(sumRow2)
-//line solve_gmres.go:94:80000
+//line solve_gmres.go:94:90000
 		return
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 	}
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 	for threadX := range width {
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 		sum := sumRow[threadX]
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 		i := base + threadX
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 		if i < len(w) {
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 			sum = 0
-//line solve_gmres.go:101:80000
+//line solve_gmres.go:101:90000
 		}
-//line solve_gmres.go:102:80000
+//line solve_gmres.go:102:90000
 		sumRow[threadX] = sum
-//line solve_gmres.go:103:80000
+//line solve_gmres.go:103:90000
 	}
-//line solve_gmres.go:104:80000
+//line solve_gmres.go:104:90000
 }
 
 //go:noinline
-//line quern_gen.go:11474:1
+//line quern_gen.go:13389:1
 func quernRow2SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64, h hessenberg, v int, small, basis []float64, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -11487,69 +13402,69 @@ func quernRow2SubtractGMRES_float64(r *host.Run, sums []float64, width, base int
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				sum := sumRow3[threadX]
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				result0 := h.new(v)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				sum += small[result0] * float64(row[threadX])
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				result02 := h.new(t2)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				sum += small[result02] * float64(row2[threadX])
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				result03 := h.new(t22)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				sum += small[result03] * float64(row3[threadX])
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				result04 := h.new(t23)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				sum += small[result04] * float64(row4[threadX])
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 				sumRow3[threadX] = sum
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 			}
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 			return
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 		}
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 	}
-//line solve_gmres.go:101:80000
+//line solve_gmres.go:101:90000
 	for threadX := range width {
-//line solve_gmres.go:102:80000
+//line solve_gmres.go:102:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:103:80000
+//line solve_gmres.go:103:90000
 		sum := sumRow[threadX]
-//line solve_gmres.go:104:80000
+//line solve_gmres.go:104:90000
 		i := base + threadX
-//line solve_gmres.go:105:80000
+//line solve_gmres.go:105:90000
 		if i < len(w) {
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			result0 := h.new(v)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			sum += small[result0] * float64(basis[start+i])
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			result02 := h.new(t2)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			sum += small[result02] * float64(basis[start2+i])
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			result03 := h.new(t22)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			sum += small[result03] * float64(basis[start3+i])
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			result04 := h.new(t23)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			sum += small[result04] * float64(basis[start4+i])
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 		}
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 		sumRow[threadX] = sum
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 	}
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 }
 
 //go:noinline
-//line quern_gen.go:11553:1
+//line quern_gen.go:13468:1
 func quernRow3SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64, h hessenberg, v2 int, small, basis []float64, start9, start10 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -11563,45 +13478,45 @@ func quernRow3SubtractGMRES_float64(r *host.Run, sums []float64, width, base int
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
 				sum := sumRow4[threadX]
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				result05 := h.new(v2)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 				sum += small[result05] * float64(row5[threadX])
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 				sumRow4[threadX] = sum
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 			}
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 			return
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 		}
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 	}
-//line solve_gmres.go:101:80000
+//line solve_gmres.go:101:90000
 	for threadX := range width {
-//line solve_gmres.go:102:80000
+//line solve_gmres.go:102:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:103:80000
+//line solve_gmres.go:103:90000
 		sum := sumRow[threadX]
-//line solve_gmres.go:104:80000
+//line solve_gmres.go:104:90000
 		i := base + threadX
-//line solve_gmres.go:105:80000
+//line solve_gmres.go:105:90000
 		if i < len(w) {
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			result05 := h.new(v2)
-//line solve_gmres.go:95:80000
+//line solve_gmres.go:95:90000
 			sum += small[result05] * float64(basis[start9+i])
-//line solve_gmres.go:96:80000
+//line solve_gmres.go:96:90000
 		}
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 		sumRow[threadX] = sum
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 	}
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 }
 
 //go:noinline
-//line quern_gen.go:11605:1
+//line quern_gen.go:13520:1
 func quernRow4SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -11614,36 +13529,36 @@ func quernRow4SubtractGMRES_float64(r *host.Run, sums []float64, width, base int
 			sumRow5 := sumRow[:][:count4]
 			for threadX := range count4 {
 				sum := sumRow5[threadX]
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 				row6[threadX] = float64(float64(row6[threadX]) - sum)
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 			}
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 			return
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 		}
-//line solve_gmres.go:101:80000
+//line solve_gmres.go:101:90000
 	}
-//line solve_gmres.go:102:80000
+//line solve_gmres.go:102:90000
 	for threadX := range width {
-//line solve_gmres.go:103:80000
+//line solve_gmres.go:103:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:104:80000
+//line solve_gmres.go:104:90000
 		sum := sumRow[threadX]
-//line solve_gmres.go:105:80000
+//line solve_gmres.go:105:90000
 		i := base + threadX
-//line solve_gmres.go:106:80000
+//line solve_gmres.go:106:90000
 		if i < len(w) {
-//line solve_gmres.go:97:80000
+//line solve_gmres.go:97:90000
 			w[i] = float64(float64(w[i]) - sum)
-//line solve_gmres.go:98:80000
+//line solve_gmres.go:98:90000
 		}
-//line solve_gmres.go:99:80000
+//line solve_gmres.go:99:90000
 	}
-//line solve_gmres.go:100:80000
+//line solve_gmres.go:100:90000
 }
 
-//line quern_gen.go:11647:1
+//line quern_gen.go:13562:1
 func quernPlainRotateGMRES(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_rotateGMRES(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -11691,7 +13606,7 @@ func quernHostRotateGMRES(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11695:1
+//line quern_gen.go:13610:1
 func quernRow1RotateGMRES(r *host.Run, sums []float64, first, n int, ww []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -11712,7 +13627,7 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first, n int, ww []float6
 }
 
 //go:noinline
-//line quern_gen.go:11716:1
+//line quern_gen.go:13631:1
 func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state []float64, h hessenberg, column int, small []float64, iteration int, history []float64, t40 int) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	for threadX := range 32 {
@@ -11720,162 +13635,170 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		reduceAdd := reduceAddRow[threadX]
 //line dot.go:67:10000
 		result0 := reduceAdd
-//line solve_gmres.go:106:80000
+//line solve_gmres.go:106:90000
 		norm := math.Sqrt(result0)
-//line solve_gmres.go:107:80000
+//line solve_gmres.go:107:90000
 		if threadX > 0 {
-//line solve_gmres.go:108:80000
+//line solve_gmres.go:108:90000
 			continue
-//line solve_gmres.go:109:80000
+//line solve_gmres.go:109:90000
 		}
-//line solve_gmres.go:110:80000
+//line solve_gmres.go:110:90000
 		state[0] = 0
-//line solve_gmres.go:111:80000
+//line solve_gmres.go:111:90000
 		if norm > 0 {
-//line solve_gmres.go:112:80000
+//line solve_gmres.go:112:90000
 			state[0] = 1 / norm
-//line solve_gmres.go:113
+//line solve_gmres.go:113:90000
 		}
+//line solve_gmres.go:114:90000
 		if state[4] != 0 {
+//line solve_gmres.go:115:90000
 			continue
+//line solve_gmres.go:116:90000
 		}
+//line solve_gmres.go:117:90000
 		result02 := h.at(0, column)
-//line solve_gmres.go:117
+//line solve_gmres.go:117:90000
 		x := small[result02]
+//line solve_gmres.go:118:90000
 		for j := 0; j < column; j++ {
+//line solve_gmres.go:119:90000
 			if r.Halted() {
-//line solve_gmres.go:118
+//line solve_gmres.go:118:90000
 				r.Halt()
+//line solve_gmres.go:119:90000
 			}
-//line solve_gmres.go:119
+//line solve_gmres.go:119:90000
 			t7 := j + 1
-//line solve_gmres.go:119
+//line solve_gmres.go:119:90000
 			result03 := h.at(t7, column)
-//line solve_gmres.go:119
+//line solve_gmres.go:119:90000
 			y := small[result03]
+//line solve_gmres.go:120:90000
 			t10 := j
-//line solve_gmres.go:120
+//line solve_gmres.go:120:90000
 			result04 := h.cos(t10)
-//line solve_gmres.go:120
+//line solve_gmres.go:120:90000
 			t12 := small[result04]
-//line solve_gmres.go:121:80000
+//line solve_gmres.go:121:90000
 			t13 := j
-//line solve_gmres.go:120
+//line solve_gmres.go:120:90000
 			result05 := h.sin(t13)
-//line solve_gmres.go:120
+//line solve_gmres.go:120:90000
 			t15 := small[result05]
-//line solve_gmres.go:121:80000
+//line solve_gmres.go:121:90000
 			c := t12
-//line solve_gmres.go:122:80000
+//line solve_gmres.go:122:90000
 			s := t15
-//line solve_gmres.go:121:80000
+//line solve_gmres.go:121:90000
 			t16 := j
-//line solve_gmres.go:121:80000
+//line solve_gmres.go:121:90000
 			result06 := h.at(t16, column)
-//line solve_gmres.go:121:80000
+//line solve_gmres.go:121:90000
 			small[result06] = c*x + s*y
-//line solve_gmres.go:122:80000
+//line solve_gmres.go:122:90000
 			x = c*y - s*x
-//line solve_gmres.go:123:80000
+//line solve_gmres.go:123:90000
 		}
-//line solve_gmres.go:124:80000
+//line solve_gmres.go:124:90000
 		length := math.Sqrt(x*x + norm*norm)
-//line solve_gmres.go:125:80000
+//line solve_gmres.go:125:90000
 		state[5] = float64(iteration)
-//line solve_gmres.go:126:80000
+//line solve_gmres.go:126:90000
 		if !(length > 0) {
-//line solve_gmres.go:127:80000
+//line solve_gmres.go:127:90000
 			state[4] = 4
-//line solve_gmres.go:128:80000
+//line solve_gmres.go:128:90000
 			if length != length {
-//line solve_gmres.go:129:80000
+//line solve_gmres.go:129:90000
 				state[4] = 3
-//line solve_gmres.go:130:80000
+//line solve_gmres.go:130:90000
 			}
-//line solve_gmres.go:131:80000
+//line solve_gmres.go:131:90000
 			history[iteration] = history[iteration-1]
-//line solve_gmres.go:132:80000
+//line solve_gmres.go:132:90000
 			continue
-//line solve_gmres.go:133:80000
+//line solve_gmres.go:133:90000
 		}
-//line solve_gmres.go:134:80000
+//line solve_gmres.go:134:90000
 		t19 := x / length
-//line solve_gmres.go:135:80000
+//line solve_gmres.go:135:90000
 		t20 := norm / length
-//line solve_gmres.go:136:80000
+//line solve_gmres.go:136:90000
 		c2 := t19
-//line solve_gmres.go:137:80000
+//line solve_gmres.go:137:90000
 		s2 := t20
-//line solve_gmres.go:135:80000
+//line solve_gmres.go:135:90000
 		result07 := h.cos(column)
-//line solve_gmres.go:136:80000
+//line solve_gmres.go:136:90000
 		t24 := result07
-//line solve_gmres.go:135:80000
+//line solve_gmres.go:135:90000
 		_ = small[t24]
-//line solve_gmres.go:135:80000
+//line solve_gmres.go:135:90000
 		result08 := h.sin(column)
-//line solve_gmres.go:136:80000
+//line solve_gmres.go:136:90000
 		t28 := result08
-//line solve_gmres.go:135:80000
+//line solve_gmres.go:135:90000
 		_ = small[t28]
-//line solve_gmres.go:136:80000
+//line solve_gmres.go:136:90000
 		t29 := c2
-//line solve_gmres.go:137:80000
+//line solve_gmres.go:137:90000
 		t30 := s2
-//line solve_gmres.go:135:80000
+//line solve_gmres.go:135:90000
 		small[t24] = t29
-//line solve_gmres.go:135:80000
+//line solve_gmres.go:135:90000
 		small[t28] = t30
-//line solve_gmres.go:136:80000
+//line solve_gmres.go:136:90000
 		result09 := h.at(column, column)
-//line solve_gmres.go:136:80000
+//line solve_gmres.go:136:90000
 		small[result09] = length
-//line solve_gmres.go:137:80000
+//line solve_gmres.go:137:90000
 		result010 := h.right(column)
-//line solve_gmres.go:137:80000
+//line solve_gmres.go:137:90000
 		g := small[result010]
-//line solve_gmres.go:138:80000
+//line solve_gmres.go:138:90000
 		result011 := h.right(column)
-//line solve_gmres.go:139:80000
+//line solve_gmres.go:139:90000
 		t39 := result011
-//line solve_gmres.go:138:80000
+//line solve_gmres.go:138:90000
 		_ = small[t39]
-//line solve_gmres.go:138:80000
+//line solve_gmres.go:138:90000
 		result012 := h.right(t40)
-//line solve_gmres.go:139:80000
+//line solve_gmres.go:139:90000
 		t43 := result012
-//line solve_gmres.go:138:80000
+//line solve_gmres.go:138:90000
 		_ = small[t43]
-//line solve_gmres.go:139:80000
+//line solve_gmres.go:139:90000
 		t44 := c2 * g
-//line solve_gmres.go:140:80000
+//line solve_gmres.go:140:90000
 		t45 := -s2 * g
-//line solve_gmres.go:138:80000
+//line solve_gmres.go:138:90000
 		small[t39] = t44
-//line solve_gmres.go:138:80000
+//line solve_gmres.go:138:90000
 		small[t43] = t45
-//line solve_gmres.go:139:80000
+//line solve_gmres.go:139:90000
 		state[1] = float64(column + 1)
-//line solve_gmres.go:140:80000
+//line solve_gmres.go:140:90000
 		r2 := s2 * g * (s2 * g)
-//line solve_gmres.go:141:80000
+//line solve_gmres.go:141:90000
 		history[iteration] = r2
 //line solve_gmres.go:142
 		if r2 <= state[3] {
-//line solve_gmres.go:143:80000
+//line solve_gmres.go:143:90000
 			state[4] = 1
-//line solve_gmres.go:144:80000
+//line solve_gmres.go:144:90000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-//line solve_gmres.go:145:80000
+//line solve_gmres.go:145:90000
 			state[4] = 3
-//line solve_gmres.go:146:80000
+//line solve_gmres.go:146:90000
 		}
-//line solve_gmres.go:147:80000
+//line solve_gmres.go:147:90000
 	}
-//line solve_gmres.go:148:80000
+//line solve_gmres.go:148:90000
 }
 
-//line quern_gen.go:11879:1
+//line quern_gen.go:13802:1
 func quernPlainSolveGMRES(r *host.Run) {
 	v0, v1, v2 := host.Value[hessenberg](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_solveGMRES(t, v0, v1, v2) })
@@ -11904,132 +13827,132 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 	if 1 < len(state) {
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line solve_gmres.go:156:80000
+//line solve_gmres.go:156:90000
 			n := host.Int64[int](state[1])
-//line solve_gmres.go:157:80000
+//line solve_gmres.go:157:90000
 			for j := n - 1; j >= 0; j-- {
-//line solve_gmres.go:158:80000
+//line solve_gmres.go:158:90000
 				if r.Halted() {
-//line solve_gmres.go:157:80000
+//line solve_gmres.go:157:90000
 					r.Halt()
-//line solve_gmres.go:158:80000
+//line solve_gmres.go:158:90000
 				}
-//line solve_gmres.go:158:80000
+//line solve_gmres.go:158:90000
 				t1 := j
-//line solve_gmres.go:158:80000
+//line solve_gmres.go:158:90000
 				result0 := h.right(t1)
-//line solve_gmres.go:158:80000
+//line solve_gmres.go:158:90000
 				sum := small[result0]
-//line solve_gmres.go:159:80000
+//line solve_gmres.go:159:90000
 				for k := j + 1; k < n; k++ {
-//line solve_gmres.go:160:80000
+//line solve_gmres.go:160:90000
 					if r.Halted() {
-//line solve_gmres.go:159:80000
+//line solve_gmres.go:159:90000
 						r.Halt()
-//line solve_gmres.go:160:80000
+//line solve_gmres.go:160:90000
 					}
-//line solve_gmres.go:160:80000
+//line solve_gmres.go:160:90000
 					t3 := j
-//line solve_gmres.go:161:80000
+//line solve_gmres.go:161:90000
 					t4 := k
-//line solve_gmres.go:160:80000
+//line solve_gmres.go:160:90000
 					result02 := h.at(t3, t4)
-//line solve_gmres.go:161:80000
+//line solve_gmres.go:161:90000
 					t6 := k
-//line solve_gmres.go:160:80000
+//line solve_gmres.go:160:90000
 					result03 := h.y(t6)
-//line solve_gmres.go:160:80000
+//line solve_gmres.go:160:90000
 					sum -= small[result02] * small[result03]
-//line solve_gmres.go:161:80000
+//line solve_gmres.go:161:90000
 				}
-//line solve_gmres.go:162:80000
+//line solve_gmres.go:162:90000
 				t8 := j
-//line solve_gmres.go:162:80000
+//line solve_gmres.go:162:90000
 				result04 := h.y(t8)
-//line solve_gmres.go:163:80000
+//line solve_gmres.go:163:90000
 				t10 := j
-//line solve_gmres.go:164:80000
+//line solve_gmres.go:164:90000
 				t11 := j
-//line solve_gmres.go:162:80000
+//line solve_gmres.go:162:90000
 				result05 := h.at(t10, t11)
-//line solve_gmres.go:162:80000
+//line solve_gmres.go:162:90000
 				small[result04] = sum / small[result05]
-//line solve_gmres.go:163:80000
+//line solve_gmres.go:163:90000
 			}
-//line solve_gmres.go:164:80000
+//line solve_gmres.go:164:90000
 		}
-//line solve_gmres.go:165:80000
+//line solve_gmres.go:165:90000
 		return
-//line solve_gmres.go:166:80000
+//line solve_gmres.go:166:90000
 	}
-//line solve_gmres.go:167:80000
+//line solve_gmres.go:167:90000
 	for threadX := range 32 {
-//line solve_gmres.go:168:80000
+//line solve_gmres.go:168:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:153:80000
+//line solve_gmres.go:153:90000
 		if threadX > 0 {
-//line solve_gmres.go:154:80000
+//line solve_gmres.go:154:90000
 			continue
-//line solve_gmres.go:155:80000
+//line solve_gmres.go:155:90000
 		}
-//line solve_gmres.go:156:80000
+//line solve_gmres.go:156:90000
 		n := host.Int64[int](state[1])
-//line solve_gmres.go:157:80000
+//line solve_gmres.go:157:90000
 		for j := n - 1; j >= 0; j-- {
-//line solve_gmres.go:158:80000
+//line solve_gmres.go:158:90000
 			if r.Halted() {
-//line solve_gmres.go:157:80000
+//line solve_gmres.go:157:90000
 				r.Halt()
-//line solve_gmres.go:158:80000
+//line solve_gmres.go:158:90000
 			}
-//line solve_gmres.go:158:80000
+//line solve_gmres.go:158:90000
 			t1 := j
-//line solve_gmres.go:158:80000
+//line solve_gmres.go:158:90000
 			result0 := h.right(t1)
-//line solve_gmres.go:158:80000
+//line solve_gmres.go:158:90000
 			sum := small[result0]
-//line solve_gmres.go:159:80000
+//line solve_gmres.go:159:90000
 			for k := j + 1; k < n; k++ {
-//line solve_gmres.go:160:80000
+//line solve_gmres.go:160:90000
 				if r.Halted() {
-//line solve_gmres.go:159:80000
+//line solve_gmres.go:159:90000
 					r.Halt()
-//line solve_gmres.go:160:80000
+//line solve_gmres.go:160:90000
 				}
-//line solve_gmres.go:160:80000
+//line solve_gmres.go:160:90000
 				t3 := j
-//line solve_gmres.go:161:80000
+//line solve_gmres.go:161:90000
 				t4 := k
-//line solve_gmres.go:160:80000
+//line solve_gmres.go:160:90000
 				result02 := h.at(t3, t4)
-//line solve_gmres.go:161:80000
+//line solve_gmres.go:161:90000
 				t6 := k
-//line solve_gmres.go:160:80000
+//line solve_gmres.go:160:90000
 				result03 := h.y(t6)
-//line solve_gmres.go:160:80000
+//line solve_gmres.go:160:90000
 				sum -= small[result02] * small[result03]
-//line solve_gmres.go:161:80000
+//line solve_gmres.go:161:90000
 			}
-//line solve_gmres.go:162:80000
+//line solve_gmres.go:162:90000
 			t8 := j
-//line solve_gmres.go:162:80000
+//line solve_gmres.go:162:90000
 			result04 := h.y(t8)
-//line solve_gmres.go:163:80000
+//line solve_gmres.go:163:90000
 			t10 := j
-//line solve_gmres.go:164:80000
+//line solve_gmres.go:164:90000
 			t11 := j
-//line solve_gmres.go:162:80000
+//line solve_gmres.go:162:90000
 			result05 := h.at(t10, t11)
-//line solve_gmres.go:162:80000
+//line solve_gmres.go:162:90000
 			small[result04] = sum / small[result05]
-//line solve_gmres.go:163:80000
+//line solve_gmres.go:163:90000
 		}
-//line solve_gmres.go:164:80000
+//line solve_gmres.go:164:90000
 	}
-//line solve_gmres.go:165:80000
+//line solve_gmres.go:165:90000
 }
 
-//line quern_gen.go:12033:1
+//line quern_gen.go:13956:1
 func quernPlainCombineGMRES_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[bool](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_combineGMRES_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -12071,83 +13994,83 @@ func quernRow1CombineGMRES_float32(r *host.Run, base int, u []float32, state []f
 				i := base + threadX
 //line solve_gmres.go:172
 				var sum float64
-//line solve_gmres.go:173:80000
+//line solve_gmres.go:173:90000
 				t1 := host.Int64[int](state[1])
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 				for v := 0; v < t1; v++ {
-//line solve_gmres.go:175:80000
+//line solve_gmres.go:175:90000
 					if r.Halted() {
-//line solve_gmres.go:173:80000
+//line solve_gmres.go:173:90000
 						r.Halt()
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 					}
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 					t2 := v
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 					result0 := h.y(t2)
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 					sum += small[result0] * float64(basis[v*len(u)+i])
-//line solve_gmres.go:175:80000
+//line solve_gmres.go:175:90000
 				}
-//line solve_gmres.go:176:80000
+//line solve_gmres.go:176:90000
 				if add {
-//line solve_gmres.go:177:80000
+//line solve_gmres.go:177:90000
 					sum += float64(row[threadX])
-//line solve_gmres.go:178:80000
+//line solve_gmres.go:178:90000
 				}
-//line solve_gmres.go:179:80000
+//line solve_gmres.go:179:90000
 				row[threadX] = float32(sum)
-//line solve_gmres.go:180:80000
+//line solve_gmres.go:180:90000
 			}
-//line solve_gmres.go:181:80000
+//line solve_gmres.go:181:90000
 			return
-//line solve_gmres.go:182:80000
+//line solve_gmres.go:182:90000
 		}
-//line solve_gmres.go:183:80000
+//line solve_gmres.go:183:90000
 	}
-//line solve_gmres.go:184:80000
+//line solve_gmres.go:184:90000
 	for threadX := range width {
-//line solve_gmres.go:185:80000
+//line solve_gmres.go:185:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:186:80000
+//line solve_gmres.go:186:90000
 		i := base + threadX
 //line solve_gmres.go:171
 		if i < len(u) {
 			var sum float64
-//line solve_gmres.go:173:80000
+//line solve_gmres.go:173:90000
 			t1 := host.Int64[int](state[1])
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 			for v := 0; v < t1; v++ {
-//line solve_gmres.go:175:80000
+//line solve_gmres.go:175:90000
 				if r.Halted() {
-//line solve_gmres.go:173:80000
+//line solve_gmres.go:173:90000
 					r.Halt()
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 				}
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 				t2 := v
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 				result0 := h.y(t2)
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 				sum += small[result0] * float64(basis[v*len(u)+i])
-//line solve_gmres.go:175:80000
+//line solve_gmres.go:175:90000
 			}
-//line solve_gmres.go:176:80000
+//line solve_gmres.go:176:90000
 			if add {
-//line solve_gmres.go:177:80000
+//line solve_gmres.go:177:90000
 				sum += float64(u[i])
-//line solve_gmres.go:178:80000
+//line solve_gmres.go:178:90000
 			}
-//line solve_gmres.go:179:80000
+//line solve_gmres.go:179:90000
 			u[i] = float32(sum)
-//line solve_gmres.go:180:80000
+//line solve_gmres.go:180:90000
 		}
-//line solve_gmres.go:181:80000
+//line solve_gmres.go:181:90000
 	}
-//line solve_gmres.go:182:80000
+//line solve_gmres.go:182:90000
 }
 
-//line quern_gen.go:12151:1
+//line quern_gen.go:14074:1
 func quernPlainCombineGMRES_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[bool](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_combineGMRES_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -12189,83 +14112,83 @@ func quernRow1CombineGMRES_float64(r *host.Run, base int, u, state []float64, h 
 				i := base + threadX
 //line solve_gmres.go:172
 				var sum float64
-//line solve_gmres.go:173:80000
+//line solve_gmres.go:173:90000
 				t1 := host.Int64[int](state[1])
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 				for v := 0; v < t1; v++ {
-//line solve_gmres.go:175:80000
+//line solve_gmres.go:175:90000
 					if r.Halted() {
-//line solve_gmres.go:173:80000
+//line solve_gmres.go:173:90000
 						r.Halt()
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 					}
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 					t2 := v
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 					result0 := h.y(t2)
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 					sum += small[result0] * float64(basis[v*len(u)+i])
-//line solve_gmres.go:175:80000
+//line solve_gmres.go:175:90000
 				}
-//line solve_gmres.go:176:80000
+//line solve_gmres.go:176:90000
 				if add {
-//line solve_gmres.go:177:80000
+//line solve_gmres.go:177:90000
 					sum += float64(row[threadX])
-//line solve_gmres.go:178:80000
+//line solve_gmres.go:178:90000
 				}
-//line solve_gmres.go:179:80000
+//line solve_gmres.go:179:90000
 				row[threadX] = float64(sum)
-//line solve_gmres.go:180:80000
+//line solve_gmres.go:180:90000
 			}
-//line solve_gmres.go:181:80000
+//line solve_gmres.go:181:90000
 			return
-//line solve_gmres.go:182:80000
+//line solve_gmres.go:182:90000
 		}
-//line solve_gmres.go:183:80000
+//line solve_gmres.go:183:90000
 	}
-//line solve_gmres.go:184:80000
+//line solve_gmres.go:184:90000
 	for threadX := range width {
-//line solve_gmres.go:185:80000
+//line solve_gmres.go:185:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:186:80000
+//line solve_gmres.go:186:90000
 		i := base + threadX
 //line solve_gmres.go:171
 		if i < len(u) {
 			var sum float64
-//line solve_gmres.go:173:80000
+//line solve_gmres.go:173:90000
 			t1 := host.Int64[int](state[1])
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 			for v := 0; v < t1; v++ {
-//line solve_gmres.go:175:80000
+//line solve_gmres.go:175:90000
 				if r.Halted() {
-//line solve_gmres.go:173:80000
+//line solve_gmres.go:173:90000
 					r.Halt()
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 				}
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 				t2 := v
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 				result0 := h.y(t2)
-//line solve_gmres.go:174:80000
+//line solve_gmres.go:174:90000
 				sum += small[result0] * float64(basis[v*len(u)+i])
-//line solve_gmres.go:175:80000
+//line solve_gmres.go:175:90000
 			}
-//line solve_gmres.go:176:80000
+//line solve_gmres.go:176:90000
 			if add {
-//line solve_gmres.go:177:80000
+//line solve_gmres.go:177:90000
 				sum += float64(u[i])
-//line solve_gmres.go:178:80000
+//line solve_gmres.go:178:90000
 			}
-//line solve_gmres.go:179:80000
+//line solve_gmres.go:179:90000
 			u[i] = float64(sum)
-//line solve_gmres.go:180:80000
+//line solve_gmres.go:180:90000
 		}
-//line solve_gmres.go:181:80000
+//line solve_gmres.go:181:90000
 	}
-//line solve_gmres.go:182:80000
+//line solve_gmres.go:182:90000
 }
 
-//line quern_gen.go:12269:1
+//line quern_gen.go:14192:1
 func quernPlainAddVector_float32(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_addVector_float32(t, v0, v1) })
@@ -12300,34 +14223,34 @@ func quernRow1AddVector_float32(r *host.Run, base int, x, y []float32, width int
 			row := x[base:][:count]
 			row2 := y[base:][:count]
 			for threadX := range count {
-//line solve_gmres.go:188:80000
+//line solve_gmres.go:188:90000
 				row[threadX] += row2[threadX]
-//line solve_gmres.go:189:80000
+//line solve_gmres.go:189:90000
 			}
-//line solve_gmres.go:190:80000
+//line solve_gmres.go:190:90000
 			return
-//line solve_gmres.go:191:80000
+//line solve_gmres.go:191:90000
 		}
-//line solve_gmres.go:192:80000
+//line solve_gmres.go:192:90000
 	}
-//line solve_gmres.go:193:80000
+//line solve_gmres.go:193:90000
 	for threadX := range width {
-//line solve_gmres.go:194:80000
+//line solve_gmres.go:194:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:195:80000
+//line solve_gmres.go:195:90000
 		i := base + threadX
-//line solve_gmres.go:187:80000
+//line solve_gmres.go:187:90000
 		if i < len(x) {
-//line solve_gmres.go:188:80000
+//line solve_gmres.go:188:90000
 			x[i] += y[i]
-//line solve_gmres.go:189:80000
+//line solve_gmres.go:189:90000
 		}
-//line solve_gmres.go:190:80000
+//line solve_gmres.go:190:90000
 	}
-//line solve_gmres.go:191:80000
+//line solve_gmres.go:191:90000
 }
 
-//line quern_gen.go:12331:1
+//line quern_gen.go:14254:1
 func quernPlainAddVector_float64(r *host.Run) {
 	v0, v1 := host.Slice[float64](r, 0), host.Slice[float64](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_addVector_float64(t, v0, v1) })
@@ -12362,34 +14285,34 @@ func quernRow1AddVector_float64(r *host.Run, base int, x, y []float64, width int
 			row := x[base:][:count]
 			row2 := y[base:][:count]
 			for threadX := range count {
-//line solve_gmres.go:188:80000
+//line solve_gmres.go:188:90000
 				row[threadX] += row2[threadX]
-//line solve_gmres.go:189:80000
+//line solve_gmres.go:189:90000
 			}
-//line solve_gmres.go:190:80000
+//line solve_gmres.go:190:90000
 			return
-//line solve_gmres.go:191:80000
+//line solve_gmres.go:191:90000
 		}
-//line solve_gmres.go:192:80000
+//line solve_gmres.go:192:90000
 	}
-//line solve_gmres.go:193:80000
+//line solve_gmres.go:193:90000
 	for threadX := range width {
-//line solve_gmres.go:194:80000
+//line solve_gmres.go:194:90000
 		r.ThreadIdx.X = threadX
-//line solve_gmres.go:195:80000
+//line solve_gmres.go:195:90000
 		i := base + threadX
-//line solve_gmres.go:187:80000
+//line solve_gmres.go:187:90000
 		if i < len(x) {
-//line solve_gmres.go:188:80000
+//line solve_gmres.go:188:90000
 			x[i] += y[i]
-//line solve_gmres.go:189:80000
+//line solve_gmres.go:189:90000
 		}
-//line solve_gmres.go:190:80000
+//line solve_gmres.go:190:90000
 	}
-//line solve_gmres.go:191:80000
+//line solve_gmres.go:191:90000
 }
 
-//line quern_gen.go:12393:1
+//line quern_gen.go:14316:1
 func quernPlainCountTiles(r *host.Run) {
 	v0, v1, v2 := host.Value[uint](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_countTiles(t, v0, v1, v2) })
@@ -12429,13 +14352,13 @@ func quernHostCountTiles(r *host.Run) {
 
 //go:noinline
 func quernRow1CountTiles(r *host.Run, count *[256]int32) {
-//line sort.go:23:90000
+//line sort.go:23:100000
 	clear(count[0:256])
-//line sort.go:24:90000
+//line sort.go:24:100000
 }
 
 //go:noinline
-//line quern_gen.go:12439:1
+//line quern_gen.go:14362:1
 func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32, shift uint) {
 	if start >= -1<<61 && start <= 1<<61 {
 		count3 := min(len(keys)-start, 256)
@@ -12445,46 +14368,46 @@ func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32
 		if start >= 0 && count3 <= len(keys)-start {
 			row := keys[start:][:count3]
 			for threadX := range count3 {
-//line sort.go:27:90000
+//line sort.go:27:100000
 				count[uint32(row[threadX])>>shift&255] += 1
-//line sort.go:28:90000
+//line sort.go:28:100000
 			}
-//line sort.go:29:90000
+//line sort.go:29:100000
 			return
-//line sort.go:30:90000
+//line sort.go:30:100000
 		}
-//line sort.go:31:90000
+//line sort.go:31:100000
 	}
-//line sort.go:32:90000
+//line sort.go:32:100000
 	for threadX := range 256 {
-//line sort.go:33:90000
+//line sort.go:33:100000
 		r.ThreadIdx.X = threadX
-//line sort.go:34:90000
+//line sort.go:34:100000
 		i := start + threadX
-//line sort.go:26:90000
+//line sort.go:26:100000
 		if i < len(keys) {
-//line sort.go:27:90000
+//line sort.go:27:100000
 			count[uint32(keys[i])>>shift&255] += 1
-//line sort.go:28:90000
+//line sort.go:28:100000
 		}
-//line sort.go:29:90000
+//line sort.go:29:100000
 	}
-//line sort.go:30:90000
+//line sort.go:30:100000
 }
 
 //go:noinline
-//line quern_gen.go:12477:1
+//line quern_gen.go:14400:1
 func quernRow3CountTiles(r *host.Run, counts []int32, gridX, blockX int, count *[256]int32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line sort.go:31:90000
+//line sort.go:31:100000
 		counts[threadX*gridX+blockX] = count[threadX]
-//line sort.go:32:90000
+//line sort.go:32:100000
 	}
-//line sort.go:33:90000
+//line sort.go:33:100000
 }
 
-//line quern_gen.go:12488:1
+//line quern_gen.go:14411:1
 func quernPlainMoveTiles(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[uint](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_moveTiles(t, v0, v1, v2, v3, v4, v5) })
@@ -12510,164 +14433,164 @@ func quernHostMoveTiles(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base2 := blockX * 2048
-//line sort.go:40:90000
+//line sort.go:40:100000
 		k = 0
-//line sort.go:41:90000
+//line sort.go:41:100000
 		for threadZ := range 1 {
-//line sort.go:42:90000
+//line sort.go:42:100000
 			for threadY := range 1 {
-//line sort.go:43:90000
+//line sort.go:43:100000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:44:90000
+//line sort.go:44:100000
 				quernRow1MoveTiles(r, base, counts, gridX, blockX)
-//line sort.go:45:90000
+//line sort.go:45:100000
 			}
-//line sort.go:46:90000
+//line sort.go:46:100000
 		}
-//line sort.go:47:90000
+//line sort.go:47:100000
 		for ; k < 8; k++ {
-//line sort.go:48:90000
+//line sort.go:48:100000
 			for range 1 {
-//line sort.go:49:90000
+//line sort.go:49:100000
 				for range 1 {
-//line sort.go:50:90000
+//line sort.go:50:100000
 					quernRow2MoveTiles(r, warps)
-//line sort.go:51:90000
+//line sort.go:51:100000
 				}
-//line sort.go:52:90000
+//line sort.go:52:100000
 			}
-//line sort.go:53:90000
+//line sort.go:53:100000
 			start := base2 + k*256
-//line sort.go:54:90000
+//line sort.go:54:100000
 			for threadZ := range 1 {
-//line sort.go:55:90000
+//line sort.go:55:100000
 				for threadY := range 1 {
-//line sort.go:56:90000
+//line sort.go:56:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:57:90000
+//line sort.go:57:100000
 					first := (threadZ*1 + threadY) * 256
-//line sort.go:58:90000
+//line sort.go:58:100000
 					quernRow3MoveTiles(r, is, first, digits, keys2, start, keys, shift)
-//line sort.go:59:90000
+//line sort.go:59:100000
 				}
-//line sort.go:60:90000
+//line sort.go:60:100000
 			}
-//line sort.go:51:90000
+//line sort.go:51:100000
 			host.MatchAny(matchAnys, digits)
-//line sort.go:52:90000
+//line sort.go:52:100000
 			for threadZ := range 1 {
-//line sort.go:53:90000
+//line sort.go:53:100000
 				for threadY := range 1 {
-//line sort.go:54:90000
+//line sort.go:54:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:55:90000
+//line sort.go:55:100000
 					first2 := (threadZ*1 + threadY) * 256
-//line sort.go:56:90000
+//line sort.go:56:100000
 					quernRow4MoveTiles(r, digits, first2, matchAnys, ranks, c, warps)
-//line sort.go:57:90000
+//line sort.go:57:100000
 				}
-//line sort.go:58:90000
+//line sort.go:58:100000
 			}
-//line sort.go:59:90000
+//line sort.go:59:100000
 			for range 1 {
-//line sort.go:60:90000
+//line sort.go:60:100000
 				for range 1 {
-//line sort.go:61:90000
+//line sort.go:61:100000
 					quernRow5MoveTiles(r, base, warps)
-//line sort.go:62:90000
+//line sort.go:62:100000
 				}
-//line sort.go:63:90000
+//line sort.go:63:100000
 			}
-//line sort.go:64:90000
+//line sort.go:64:100000
 			for threadZ := range 1 {
-//line sort.go:65:90000
+//line sort.go:65:100000
 				for threadY := range 1 {
-//line sort.go:66:90000
+//line sort.go:66:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:67:90000
+//line sort.go:67:100000
 					first3 := (threadZ*1 + threadY) * 256
-//line sort.go:68:90000
+//line sort.go:68:100000
 					quernRow6MoveTiles(r, is, first3, digits, keys2, ranks, warps, keysOut, numbersOut, numbers)
-//line sort.go:69:90000
+//line sort.go:69:100000
 				}
-//line sort.go:70:90000
+//line sort.go:70:100000
 			}
-//line sort.go:71:90000
+//line sort.go:71:100000
 		}
-//line sort.go:72:90000
+//line sort.go:72:100000
 	}
-//line sort.go:73:90000
+//line sort.go:73:100000
 }
 
 //go:noinline
-//line quern_gen.go:12604:1
+//line quern_gen.go:14527:1
 func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX, blockX int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line sort.go:39:90000
+//line sort.go:39:100000
 		base[threadX] = counts[threadX*gridX+blockX]
-//line sort.go:40:90000
+//line sort.go:40:100000
 	}
-//line sort.go:41:90000
+//line sort.go:41:100000
 }
 
 //go:noinline
-//line quern_gen.go:12616:1
+//line quern_gen.go:14539:1
 func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
-//line sort.go:42:90000
+//line sort.go:42:100000
 	clear(warps[0][0:256])
-//line sort.go:43:90000
+//line sort.go:43:100000
 	clear(warps[1][0:256])
-//line sort.go:44:90000
+//line sort.go:44:100000
 	clear(warps[2][0:256])
-//line sort.go:45:90000
+//line sort.go:45:100000
 	clear(warps[3][0:256])
-//line sort.go:46:90000
+//line sort.go:46:100000
 	clear(warps[4][0:256])
-//line sort.go:47:90000
+//line sort.go:47:100000
 	clear(warps[5][0:256])
-//line sort.go:48:90000
+//line sort.go:48:100000
 	clear(warps[6][0:256])
-//line sort.go:49:90000
+//line sort.go:49:100000
 	clear(warps[7][0:256])
-//line sort.go:50:90000
+//line sort.go:50:100000
 }
 
 //go:noinline
-//line quern_gen.go:12638:1
+//line quern_gen.go:14561:1
 func quernRow3MoveTiles(r *host.Run, is []int, first int, digits, keys2 []int32, start int, keys []int32, shift uint) {
 	iRow := (*[256]int)(is[first:])
 	digitRow := (*[256]int32)(digits[first:])
 	keyRow := (*[256]int32)(keys2[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line sort.go:45:90000
+//line sort.go:45:100000
 		i := start + threadX
-//line sort.go:46:90000
+//line sort.go:46:100000
 		var digit int32 = 256
-//line sort.go:47:90000
+//line sort.go:47:100000
 		var key int32
-//line sort.go:47:90000
+//line sort.go:47:100000
 		if i < len(keys) {
-//line sort.go:48:90000
+//line sort.go:48:100000
 			key = keys[i]
-//line sort.go:49:90000
+//line sort.go:49:100000
 			digit = int32(uint32(key) >> shift & 255)
-//line sort.go:50:90000
+//line sort.go:50:100000
 		}
-//line sort.go:51:90000
+//line sort.go:51:100000
 		iRow[threadX] = i
-//line sort.go:52:90000
+//line sort.go:52:100000
 		digitRow[threadX] = digit
-//line sort.go:53:90000
+//line sort.go:53:100000
 		keyRow[threadX] = key
-//line sort.go:54:90000
+//line sort.go:54:100000
 	}
-//line sort.go:55:90000
+//line sort.go:55:100000
 }
 
 //go:noinline
-//line quern_gen.go:12671:1
+//line quern_gen.go:14594:1
 func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uint32, ranks []int32, c uint32, warps *[8][256]int32) {
 	digitRow := (*[256]int32)(digits[first2:])
 	matchAnyRow := (*[256]uint32)(matchAnys[first2:])
@@ -12676,86 +14599,86 @@ func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uin
 		r.ThreadIdx.X = threadX
 		digit := digitRow[threadX]
 		matchAny := matchAnyRow[threadX]
-//line sort.go:51:90000
+//line sort.go:51:100000
 		same := matchAny
-//line sort.go:52:90000
+//line sort.go:52:100000
 		rank := int32(bits.OnesCount32(same & (c<<((threadX+first2)&31) - 1)))
-//line sort.go:53:90000
+//line sort.go:53:100000
 		if rank == 0 && digit < 256 {
-//line sort.go:54:90000
+//line sort.go:54:100000
 			warps[(threadX+first2)>>5][digit] = int32(bits.OnesCount32(same))
-//line sort.go:55:90000
+//line sort.go:55:100000
 		}
-//line sort.go:56:90000
+//line sort.go:56:100000
 		rankRow[threadX] = rank
-//line sort.go:57:90000
+//line sort.go:57:100000
 	}
-//line sort.go:58:90000
+//line sort.go:58:100000
 }
 
 //go:noinline
-//line quern_gen.go:12698:1
+//line quern_gen.go:14621:1
 func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 	for threadX := range 256 {
-//line sort.go:57:90000
+//line sort.go:57:100000
 		at := base[threadX]
-//line sort.go:59:90000
+//line sort.go:59:100000
 		n := warps[0][threadX]
-//line sort.go:60:90000
+//line sort.go:60:100000
 		warps[0][threadX] = at
-//line sort.go:61:90000
+//line sort.go:61:100000
 		at += n
-//line sort.go:59:90000
+//line sort.go:59:100000
 		n2 := warps[1][threadX]
-//line sort.go:60:90000
+//line sort.go:60:100000
 		warps[1][threadX] = at
-//line sort.go:61:90000
+//line sort.go:61:100000
 		at += n2
-//line sort.go:59:90000
+//line sort.go:59:100000
 		n3 := warps[2][threadX]
-//line sort.go:60:90000
+//line sort.go:60:100000
 		warps[2][threadX] = at
-//line sort.go:61:90000
+//line sort.go:61:100000
 		at += n3
-//line sort.go:59:90000
+//line sort.go:59:100000
 		n4 := warps[3][threadX]
-//line sort.go:60:90000
+//line sort.go:60:100000
 		warps[3][threadX] = at
-//line sort.go:61:90000
+//line sort.go:61:100000
 		at += n4
-//line sort.go:59:90000
+//line sort.go:59:100000
 		n5 := warps[4][threadX]
-//line sort.go:60:90000
+//line sort.go:60:100000
 		warps[4][threadX] = at
-//line sort.go:61:90000
+//line sort.go:61:100000
 		at += n5
-//line sort.go:59:90000
+//line sort.go:59:100000
 		n6 := warps[5][threadX]
-//line sort.go:60:90000
+//line sort.go:60:100000
 		warps[5][threadX] = at
-//line sort.go:61:90000
+//line sort.go:61:100000
 		at += n6
-//line sort.go:59:90000
+//line sort.go:59:100000
 		n7 := warps[6][threadX]
-//line sort.go:60:90000
+//line sort.go:60:100000
 		warps[6][threadX] = at
-//line sort.go:61:90000
+//line sort.go:61:100000
 		at += n7
-//line sort.go:59:90000
+//line sort.go:59:100000
 		n8 := warps[7][threadX]
-//line sort.go:60:90000
+//line sort.go:60:100000
 		warps[7][threadX] = at
-//line sort.go:61:90000
+//line sort.go:61:100000
 		at += n8
-//line sort.go:63:90000
+//line sort.go:63:100000
 		base[threadX] = at
-//line sort.go:64:90000
+//line sort.go:64:100000
 	}
-//line sort.go:65:90000
+//line sort.go:65:100000
 }
 
 //go:noinline
-//line quern_gen.go:12759:1
+//line quern_gen.go:14682:1
 func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits, keys2, ranks []int32, warps *[8][256]int32, keysOut, numbersOut, numbers []int32) {
 	iRow := (*[256]int)(is[first3:])
 	digitRow := (*[256]int32)(digits[first3:])
@@ -12767,22 +14690,22 @@ func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits, keys2, ranks 
 		digit := digitRow[threadX]
 		key := keyRow[threadX]
 		rank := rankRow[threadX]
-//line sort.go:65:90000
+//line sort.go:65:100000
 		if digit < 256 {
-//line sort.go:66:90000
+//line sort.go:66:100000
 			to := int(warps[(threadX+first3)>>5][digit] + rank)
-//line sort.go:67:90000
+//line sort.go:67:100000
 			keysOut[to] = key
-//line sort.go:68:90000
+//line sort.go:68:100000
 			numbersOut[to] = numbers[i]
-//line sort.go:69:90000
+//line sort.go:69:100000
 		}
-//line sort.go:70:90000
+//line sort.go:70:100000
 	}
-//line sort.go:71:90000
+//line sort.go:71:100000
 }
 
-//line quern_gen.go:12786:1
+//line quern_gen.go:14709:1
 func quernPlainCountParts(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[uint](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_countParts(t, v0, v1, v2, v3) })
@@ -12814,26 +14737,26 @@ func quernHostCountParts(r *host.Run) {
 func quernRow1CountParts(r *host.Run, base, base2 int, keys []int32, shift uint, counts []int32, gridX, blockX, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line sort.go:78:90000
+//line sort.go:78:100000
 		count := [256]int32{}
-//line sort.go:80:90000
+//line sort.go:80:100000
 		for i := base; i < base2 && i < len(keys); i++ {
-//line sort.go:81:90000
+//line sort.go:81:100000
 			count[uint32(keys[i])>>shift&255]++
-//line sort.go:82:90000
+//line sort.go:82:100000
 		}
-//line sort.go:83:90000
+//line sort.go:83:100000
 		for d := 0; d < 256; d++ {
-//line sort.go:84:90000
+//line sort.go:84:100000
 			counts[d*gridX+blockX] = count[d]
-//line sort.go:85:90000
+//line sort.go:85:100000
 		}
-//line sort.go:86:90000
+//line sort.go:86:100000
 	}
-//line sort.go:87:90000
+//line sort.go:87:100000
 }
 
-//line quern_gen.go:12837:1
+//line quern_gen.go:14760:1
 func quernPlainMoveParts(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[uint](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5), host.Slice[int32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_moveParts(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -12868,34 +14791,34 @@ func quernHostMoveParts(r *host.Run) {
 func quernRow1MoveParts(r *host.Run, counts []int32, gridX, blockX, base, base2 int, keys []int32, shift uint, keysOut, numbersOut, numbers []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line sort.go:90:90000
+//line sort.go:90:100000
 		at := [256]int32{}
-//line sort.go:92:90000
+//line sort.go:92:100000
 		for d := 0; d < 256; d++ {
-//line sort.go:93:90000
+//line sort.go:93:100000
 			at[d] = counts[d*gridX+blockX]
-//line sort.go:94:90000
+//line sort.go:94:100000
 		}
-//line sort.go:95:90000
+//line sort.go:95:100000
 		for i := base; i < base2 && i < len(keys); i++ {
-//line sort.go:96:90000
+//line sort.go:96:100000
 			d2 := uint32(keys[i]) >> shift & 255
-//line sort.go:97:90000
+//line sort.go:97:100000
 			to := int(at[d2])
-//line sort.go:98:90000
+//line sort.go:98:100000
 			at[d2]++
-//line sort.go:99:90000
+//line sort.go:99:100000
 			keysOut[to] = keys[i]
-//line sort.go:100:90000
+//line sort.go:100:100000
 			numbersOut[to] = numbers[i]
-//line sort.go:101:90000
+//line sort.go:101:100000
 		}
-//line sort.go:102:90000
+//line sort.go:102:100000
 	}
-//line sort.go:103:90000
+//line sort.go:103:100000
 }
 
-//line quern_gen.go:12899:1
+//line quern_gen.go:14822:1
 func quernPlainTotals(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_totals(t, v0, v1) })
@@ -12925,43 +14848,43 @@ func quernHostTotals(r *host.Run) {
 				quernRow1Totals(r, sums2, first, base, x, base2, base3, base4, base5, base6, base7, base8)
 			}
 		}
-//line sort.go:122:90000
+//line sort.go:122:100000
 		host.ReduceAdd(reduceAdds, sums2)
-//line sort.go:123:90000
+//line sort.go:123:100000
 		for threadZ := range 1 {
-//line sort.go:124:90000
+//line sort.go:124:100000
 			for threadY := range 1 {
-//line sort.go:125:90000
+//line sort.go:125:100000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:126:90000
+//line sort.go:126:100000
 				first2 := (threadZ*1 + threadY) * 256
-//line sort.go:127:90000
+//line sort.go:127:100000
 				quernRow2Totals(r, reduceAdds, first2, sums3, partial)
-//line sort.go:128:90000
+//line sort.go:128:100000
 			}
-//line sort.go:129:90000
+//line sort.go:129:100000
 		}
-//line sort.go:130:90000
+//line sort.go:130:100000
 		for threadZ := range 1 {
-//line sort.go:131:90000
+//line sort.go:131:100000
 			for threadY := range 1 {
-//line sort.go:132:90000
+//line sort.go:132:100000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:133:90000
+//line sort.go:133:100000
 				first3 := (threadZ*1 + threadY) * 256
-//line sort.go:134:90000
+//line sort.go:134:100000
 				quernRow3Totals(r, sums3, first3, partial, sums, blockX)
-//line sort.go:135:90000
+//line sort.go:135:100000
 			}
-//line sort.go:136:90000
+//line sort.go:136:100000
 		}
-//line sort.go:137:90000
+//line sort.go:137:100000
 	}
-//line sort.go:138:90000
+//line sort.go:138:100000
 }
 
 //go:noinline
-//line quern_gen.go:12965:1
+//line quern_gen.go:14888:1
 func quernRow1Totals(r *host.Run, sums2 []int32, first, base int, x []int32, base2, base3, base4, base5, base6, base7, base8 int) {
 	sumRow := (*[256]int32)(sums2[first:])
 	if base >= 0 && 2048 <= len(x)-base {
@@ -12975,166 +14898,166 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first, base int, x []int32, bas
 			i6 := base6 + threadX
 			i7 := base7 + threadX
 			i8 := base8 + threadX
-//line sort.go:116:90000
+//line sort.go:116:100000
 			var sum int32
-//line sort.go:118:90000
+//line sort.go:118:100000
 			if i < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 				sum += row[threadX]
-//line sort.go:120:90000
+//line sort.go:120:100000
 			}
-//line sort.go:118:90000
+//line sort.go:118:100000
 			if i2 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 				sum += row[threadX+256]
-//line sort.go:120:90000
+//line sort.go:120:100000
 			}
-//line sort.go:118:90000
+//line sort.go:118:100000
 			if i3 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 				sum += row[threadX+512]
-//line sort.go:120:90000
+//line sort.go:120:100000
 			}
-//line sort.go:118:90000
+//line sort.go:118:100000
 			if i4 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 				sum += row[threadX+768]
-//line sort.go:120:90000
+//line sort.go:120:100000
 			}
-//line sort.go:118:90000
+//line sort.go:118:100000
 			if i5 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 				sum += row[threadX+1024]
-//line sort.go:120:90000
+//line sort.go:120:100000
 			}
-//line sort.go:118:90000
+//line sort.go:118:100000
 			if i6 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 				sum += row[threadX+1280]
-//line sort.go:120:90000
+//line sort.go:120:100000
 			}
-//line sort.go:118:90000
+//line sort.go:118:100000
 			if i7 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 				sum += row[threadX+1536]
-//line sort.go:120:90000
+//line sort.go:120:100000
 			}
-//line sort.go:118:90000
+//line sort.go:118:100000
 			if i8 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 				sum += row[threadX+1792]
-//line sort.go:120:90000
+//line sort.go:120:100000
 			}
-//line sort.go:121:90000
+//line sort.go:121:100000
 			sumRow[threadX] = sum
-//line sort.go:122:90000
+//line sort.go:122:100000
 		}
-//line sort.go:123:90000
+//line sort.go:123:100000
 		return
-//line sort.go:124:90000
+//line sort.go:124:100000
 	}
-//line sort.go:125:90000
+//line sort.go:125:100000
 	for threadX := range 256 {
-//line sort.go:126:90000
+//line sort.go:126:100000
 		r.ThreadIdx.X = threadX
-//line sort.go:127:90000
+//line sort.go:127:100000
 		i := base + threadX
-//line sort.go:128:90000
+//line sort.go:128:100000
 		i2 := base2 + threadX
-//line sort.go:129:90000
+//line sort.go:129:100000
 		i3 := base3 + threadX
-//line sort.go:130:90000
+//line sort.go:130:100000
 		i4 := base4 + threadX
-//line sort.go:131:90000
+//line sort.go:131:100000
 		i5 := base5 + threadX
-//line sort.go:132:90000
+//line sort.go:132:100000
 		i6 := base6 + threadX
-//line sort.go:133:90000
+//line sort.go:133:100000
 		i7 := base7 + threadX
-//line sort.go:134:90000
+//line sort.go:134:100000
 		i8 := base8 + threadX
-//line sort.go:116:90000
+//line sort.go:116:100000
 		var sum int32
-//line sort.go:118:90000
+//line sort.go:118:100000
 		if i < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 			sum += x[i]
-//line sort.go:120:90000
+//line sort.go:120:100000
 		}
-//line sort.go:118:90000
+//line sort.go:118:100000
 		if i2 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 			sum += x[i2]
-//line sort.go:120:90000
+//line sort.go:120:100000
 		}
-//line sort.go:118:90000
+//line sort.go:118:100000
 		if i3 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 			sum += x[i3]
-//line sort.go:120:90000
+//line sort.go:120:100000
 		}
-//line sort.go:118:90000
+//line sort.go:118:100000
 		if i4 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 			sum += x[i4]
-//line sort.go:120:90000
+//line sort.go:120:100000
 		}
-//line sort.go:118:90000
+//line sort.go:118:100000
 		if i5 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 			sum += x[i5]
-//line sort.go:120:90000
+//line sort.go:120:100000
 		}
-//line sort.go:118:90000
+//line sort.go:118:100000
 		if i6 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 			sum += x[i6]
-//line sort.go:120:90000
+//line sort.go:120:100000
 		}
-//line sort.go:118:90000
+//line sort.go:118:100000
 		if i7 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 			sum += x[i7]
-//line sort.go:120:90000
+//line sort.go:120:100000
 		}
-//line sort.go:118:90000
+//line sort.go:118:100000
 		if i8 < len(x) {
-//line sort.go:119:90000
+//line sort.go:119:100000
 			sum += x[i8]
-//line sort.go:120:90000
+//line sort.go:120:100000
 		}
-//line sort.go:121:90000
+//line sort.go:121:100000
 		sumRow[threadX] = sum
-//line sort.go:122:90000
+//line sort.go:122:100000
 	}
-//line sort.go:123:90000
+//line sort.go:123:100000
 }
 
 //go:noinline
-//line quern_gen.go:13115:1
+//line quern_gen.go:15038:1
 func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32, partial *[8]int32) {
 	reduceAddRow := (*[256]int32)(reduceAdds[first2:])
 	sumRow2 := (*[256]int32)(sums3[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line sort.go:122:90000
+//line sort.go:122:100000
 		sum2 := reduceAdd
-//line sort.go:123:90000
+//line sort.go:123:100000
 		if (threadX+first2)&31 == 0 {
-//line sort.go:124:90000
+//line sort.go:124:100000
 			partial[(threadX+first2)>>5] = sum2
-//line sort.go:125:90000
+//line sort.go:125:100000
 		}
-//line sort.go:126:90000
+//line sort.go:126:100000
 		sumRow2[threadX] = sum2
-//line sort.go:127:90000
+//line sort.go:127:100000
 	}
-//line sort.go:128:90000
+//line sort.go:128:100000
 }
 
 //go:noinline
-//line quern_gen.go:13138:1
+//line quern_gen.go:15061:1
 func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, sums []int32, blockX int) {
 	firstX := 0
 	count2 := 1 - firstX
@@ -13151,100 +15074,100 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 		value7 := partial[6]
 		value8 := partial[7]
 		for range count2 {
-//line sort.go:128:90000
+//line sort.go:128:100000
 			var sum2 int32
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p := value
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p2 := value2
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p2
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p3 := value3
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p3
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p4 := value4
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p4
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p5 := value5
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p5
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p6 := value6
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p6
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p7 := value7
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p7
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p8 := value8
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p8
-//line sort.go:132:90000
+//line sort.go:132:100000
 			sums[blockX] = sum2
-//line sort.go:133:90000
+//line sort.go:133:100000
 		}
-//line sort.go:134:90000
+//line sort.go:134:100000
 		return
-//line sort.go:135:90000
+//line sort.go:135:100000
 	}
-//line sort.go:136:90000
+//line sort.go:136:100000
 	for threadX := range 256 {
-//line sort.go:137:90000
+//line sort.go:137:100000
 		r.ThreadIdx.X = threadX
-//line sort.go:138:90000
+//line sort.go:138:100000
 		var sum2 int32
-//line sort.go:127:90000
+//line sort.go:127:100000
 		if threadX == 0 {
-//line sort.go:128:90000
+//line sort.go:128:100000
 			sum2 = 0
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p := partial[0]
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p2 := partial[1]
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p2
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p3 := partial[2]
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p3
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p4 := partial[3]
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p4
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p5 := partial[4]
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p5
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p6 := partial[5]
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p6
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p7 := partial[6]
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p7
-//line sort.go:129:90000
+//line sort.go:129:100000
 			p8 := partial[7]
-//line sort.go:130:90000
+//line sort.go:130:100000
 			sum2 += p8
-//line sort.go:132:90000
+//line sort.go:132:100000
 			sums[blockX] = sum2
-//line sort.go:133:90000
+//line sort.go:133:100000
 		}
-//line sort.go:134:90000
+//line sort.go:134:100000
 	}
-//line sort.go:135:90000
+//line sort.go:135:100000
 }
 
-//line quern_gen.go:13248:1
+//line quern_gen.go:15171:1
 func quernPlainScan(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scan(t, v0, v1, v2) })
@@ -13279,117 +15202,117 @@ func quernHostScan(r *host.Run) {
 	var s8 int32
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line sort.go:143:90000
+//line sort.go:143:100000
 		carry = 0
-//line sort.go:144:90000
+//line sort.go:144:100000
 		r.ThreadIdx = kernel.Dim3{}
-//line sort.go:144:90000
+//line sort.go:144:100000
 		if blockX < len(before) {
-//line sort.go:145:90000
+//line sort.go:145:100000
 			carry = before[blockX]
-//line sort.go:146:90000
+//line sort.go:146:100000
 		}
-//line sort.go:147:90000
+//line sort.go:147:100000
 		tile = 0
-//line sort.go:148:90000
+//line sort.go:148:100000
 		for ; tile < tiles; tile++ {
-//line sort.go:149:90000
+//line sort.go:149:100000
 			if r.Halted() {
-//line sort.go:147:90000
+//line sort.go:147:100000
 				r.Halt()
-//line sort.go:148:90000
+//line sort.go:148:100000
 			}
-//line sort.go:149:90000
+//line sort.go:149:100000
 			start := (blockX + tile) * 2048
-//line sort.go:150:90000
+//line sort.go:150:100000
 			for threadZ := range 1 {
-//line sort.go:151:90000
+//line sort.go:151:100000
 				for threadY := range 1 {
-//line sort.go:152:90000
+//line sort.go:152:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:153:90000
+//line sort.go:153:100000
 					first := (threadZ*1 + threadY) * 256
-//line sort.go:154:90000
+//line sort.go:154:100000
 					quernRow1Scan(r, ats, first, sums, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, start, x)
-//line sort.go:155:90000
+//line sort.go:155:100000
 				}
-//line sort.go:156:90000
+//line sort.go:156:100000
 			}
-//line sort.go:157:90000
+//line sort.go:157:100000
 			host.ScanExclusiveAdd(scanExclusiveAdds, sums)
-//line sort.go:158:90000
+//line sort.go:158:100000
 			for threadZ := range 1 {
-//line sort.go:159:90000
+//line sort.go:159:100000
 				for threadY := range 1 {
-//line sort.go:160:90000
+//line sort.go:160:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:161:90000
+//line sort.go:161:100000
 					first2 := (threadZ*1 + threadY) * 256
-//line sort.go:162:90000
+//line sort.go:162:100000
 					quernRow2Scan(r, sums, first2, scanExclusiveAdds, prefixs, warps)
-//line sort.go:163:90000
+//line sort.go:163:100000
 				}
-//line sort.go:164:90000
+//line sort.go:164:100000
 			}
-//line sort.go:162:90000
+//line sort.go:162:100000
 			total = 0
-//line sort.go:163:90000
+//line sort.go:163:100000
 			s = warps[0]
-//line sort.go:167:90000
+//line sort.go:167:100000
 			total += s
-//line sort.go:163:90000
+//line sort.go:163:100000
 			s2 = warps[1]
-//line sort.go:167:90000
+//line sort.go:167:100000
 			total += s2
-//line sort.go:163:90000
+//line sort.go:163:100000
 			s3 = warps[2]
-//line sort.go:167:90000
+//line sort.go:167:100000
 			total += s3
-//line sort.go:163:90000
+//line sort.go:163:100000
 			s4 = warps[3]
-//line sort.go:167:90000
+//line sort.go:167:100000
 			total += s4
-//line sort.go:163:90000
+//line sort.go:163:100000
 			s5 = warps[4]
-//line sort.go:167:90000
+//line sort.go:167:100000
 			total += s5
-//line sort.go:163:90000
+//line sort.go:163:100000
 			s6 = warps[5]
-//line sort.go:167:90000
+//line sort.go:167:100000
 			total += s6
-//line sort.go:163:90000
+//line sort.go:163:100000
 			s7 = warps[6]
-//line sort.go:167:90000
+//line sort.go:167:100000
 			total += s7
-//line sort.go:163:90000
+//line sort.go:163:100000
 			s8 = warps[7]
-//line sort.go:167:90000
+//line sort.go:167:100000
 			total += s8
-//line sort.go:168:90000
+//line sort.go:168:100000
 			for threadZ := range 1 {
-//line sort.go:169:90000
+//line sort.go:169:100000
 				for threadY := range 1 {
-//line sort.go:170:90000
+//line sort.go:170:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:171:90000
+//line sort.go:171:100000
 					first3 := (threadZ*1 + threadY) * 256
-//line sort.go:172:90000
+//line sort.go:172:100000
 					quernRow3Scan(r, ats, first3, prefixs, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, s, s2, s3, s4, s5, s6, s7, s8, carry, x)
-//line sort.go:173:90000
+//line sort.go:173:100000
 				}
-//line sort.go:174:90000
+//line sort.go:174:100000
 			}
-//line sort.go:176:90000
+//line sort.go:176:100000
 			carry += total
-//line sort.go:177:90000
+//line sort.go:177:100000
 		}
-//line sort.go:178:90000
+//line sort.go:178:100000
 	}
-//line sort.go:179:90000
+//line sort.go:179:100000
 }
 
 //go:noinline
-//line quern_gen.go:13393:1
+//line quern_gen.go:15316:1
 func quernRow1Scan(r *host.Run, ats []int, first int, sums, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s []int32, start int, x []int32) {
 	atRow := (*[256]int)(ats[first:])
 	sumRow := (*[256]int32)(sums[first:])
@@ -13402,115 +15325,115 @@ func quernRow1Scan(r *host.Run, ats []int, first int, sums, items_0s, items_1s, 
 	items_6Row := (*[256]int32)(items_6s[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line sort.go:148:90000
+//line sort.go:148:100000
 		at := start + threadX*8
-//line sort.go:149:90000
+//line sort.go:149:100000
 		var items_0 int32
-//line sort.go:150:90000
+//line sort.go:150:100000
 		var items_1 int32
-//line sort.go:151:90000
+//line sort.go:151:100000
 		var items_2 int32
-//line sort.go:152:90000
+//line sort.go:152:100000
 		var items_3 int32
-//line sort.go:153:90000
+//line sort.go:153:100000
 		var items_4 int32
-//line sort.go:154:90000
+//line sort.go:154:100000
 		var items_5 int32
-//line sort.go:155:90000
+//line sort.go:155:100000
 		var items_6 int32
-//line sort.go:156:90000
+//line sort.go:156:100000
 		var items_7 int32
-//line sort.go:150:90000
+//line sort.go:150:100000
 		var sum int32
-//line sort.go:152:90000
+//line sort.go:152:100000
 		if at < len(x) {
-//line sort.go:153:90000
+//line sort.go:153:100000
 			items_0 = x[at]
-//line sort.go:154:90000
+//line sort.go:154:100000
 		}
-//line sort.go:155:90000
+//line sort.go:155:100000
 		sum += items_0
-//line sort.go:152:90000
+//line sort.go:152:100000
 		if at+1 < len(x) {
-//line sort.go:153:90000
+//line sort.go:153:100000
 			items_1 = x[at+1]
-//line sort.go:154:90000
+//line sort.go:154:100000
 		}
-//line sort.go:155:90000
+//line sort.go:155:100000
 		sum += items_1
-//line sort.go:152:90000
+//line sort.go:152:100000
 		if at+2 < len(x) {
-//line sort.go:153:90000
+//line sort.go:153:100000
 			items_2 = x[at+2]
-//line sort.go:154:90000
+//line sort.go:154:100000
 		}
-//line sort.go:155:90000
+//line sort.go:155:100000
 		sum += items_2
-//line sort.go:152:90000
+//line sort.go:152:100000
 		if at+3 < len(x) {
-//line sort.go:153:90000
+//line sort.go:153:100000
 			items_3 = x[at+3]
-//line sort.go:154:90000
+//line sort.go:154:100000
 		}
-//line sort.go:155:90000
+//line sort.go:155:100000
 		sum += items_3
-//line sort.go:152:90000
+//line sort.go:152:100000
 		if at+4 < len(x) {
-//line sort.go:153:90000
+//line sort.go:153:100000
 			items_4 = x[at+4]
-//line sort.go:154:90000
+//line sort.go:154:100000
 		}
-//line sort.go:155:90000
+//line sort.go:155:100000
 		sum += items_4
-//line sort.go:152:90000
+//line sort.go:152:100000
 		if at+5 < len(x) {
-//line sort.go:153:90000
+//line sort.go:153:100000
 			items_5 = x[at+5]
-//line sort.go:154:90000
+//line sort.go:154:100000
 		}
-//line sort.go:155:90000
+//line sort.go:155:100000
 		sum += items_5
-//line sort.go:152:90000
+//line sort.go:152:100000
 		if at+6 < len(x) {
-//line sort.go:153:90000
+//line sort.go:153:100000
 			items_6 = x[at+6]
-//line sort.go:154:90000
+//line sort.go:154:100000
 		}
-//line sort.go:155:90000
+//line sort.go:155:100000
 		sum += items_6
-//line sort.go:152:90000
+//line sort.go:152:100000
 		if at+7 < len(x) {
-//line sort.go:153:90000
+//line sort.go:153:100000
 			items_7 = x[at+7]
-//line sort.go:154:90000
+//line sort.go:154:100000
 		}
-//line sort.go:155:90000
+//line sort.go:155:100000
 		sum += items_7
-//line sort.go:156:90000
+//line sort.go:156:100000
 		atRow[threadX] = at
-//line sort.go:157:90000
+//line sort.go:157:100000
 		sumRow[threadX] = sum
-//line sort.go:158:90000
+//line sort.go:158:100000
 		items_0Row[threadX] = items_0
-//line sort.go:159:90000
+//line sort.go:159:100000
 		items_1Row[threadX] = items_1
-//line sort.go:160:90000
+//line sort.go:160:100000
 		items_2Row[threadX] = items_2
-//line sort.go:161:90000
+//line sort.go:161:100000
 		items_3Row[threadX] = items_3
-//line sort.go:162:90000
+//line sort.go:162:100000
 		items_4Row[threadX] = items_4
-//line sort.go:163:90000
+//line sort.go:163:100000
 		items_5Row[threadX] = items_5
-//line sort.go:164:90000
+//line sort.go:164:100000
 		items_6Row[threadX] = items_6
-//line sort.go:165:90000
+//line sort.go:165:100000
 	}
-//line sort.go:166:90000
+//line sort.go:166:100000
 }
 
 //go:noinline
-//line quern_gen.go:13514:1
+//line quern_gen.go:15437:1
 func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds, prefixs []int32, warps *[8]int32) {
 	sumRow := (*[256]int32)(sums[first2:])
 	scanExclusiveAddRow := (*[256]int32)(scanExclusiveAdds[first2:])
@@ -13519,23 +15442,23 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds, pre
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line sort.go:157:90000
+//line sort.go:157:100000
 		prefix := scanExclusiveAdd
-//line sort.go:158:90000
+//line sort.go:158:100000
 		if (threadX+first2)&31 == 31 {
-//line sort.go:159:90000
+//line sort.go:159:100000
 			warps[(threadX+first2)>>5] = prefix + sum
-//line sort.go:160:90000
+//line sort.go:160:100000
 		}
-//line sort.go:161:90000
+//line sort.go:161:100000
 		prefixRow[threadX] = prefix
-//line sort.go:162:90000
+//line sort.go:162:100000
 	}
-//line sort.go:163:90000
+//line sort.go:163:100000
 }
 
 //go:noinline
-//line quern_gen.go:13539:1
+//line quern_gen.go:15462:1
 func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s []int32, s, s2, s3, s4, s5, s6, s7, s8, carry int32, x []int32) {
 	atRow := (*[256]int)(ats[first3:])
 	prefixRow := (*[256]int32)(prefixs[first3:])
@@ -13557,126 +15480,126 @@ func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs, items_0s, items_
 		items_4 := items_4Row[threadX]
 		items_5 := items_5Row[threadX]
 		items_6 := items_6Row[threadX]
-//line sort.go:164:90000
+//line sort.go:164:100000
 		if (threadX+first3)>>5 > 0 {
-//line sort.go:165:90000
+//line sort.go:165:100000
 			prefix += s
-//line sort.go:166:90000
+//line sort.go:166:100000
 		}
-//line sort.go:164:90000
+//line sort.go:164:100000
 		if (threadX+first3)>>5 > 1 {
-//line sort.go:165:90000
+//line sort.go:165:100000
 			prefix += s2
-//line sort.go:166:90000
+//line sort.go:166:100000
 		}
-//line sort.go:164:90000
+//line sort.go:164:100000
 		if (threadX+first3)>>5 > 2 {
-//line sort.go:165:90000
+//line sort.go:165:100000
 			prefix += s3
-//line sort.go:166:90000
+//line sort.go:166:100000
 		}
-//line sort.go:164:90000
+//line sort.go:164:100000
 		if (threadX+first3)>>5 > 3 {
-//line sort.go:165:90000
+//line sort.go:165:100000
 			prefix += s4
-//line sort.go:166:90000
+//line sort.go:166:100000
 		}
-//line sort.go:164:90000
+//line sort.go:164:100000
 		if (threadX+first3)>>5 > 4 {
-//line sort.go:165:90000
+//line sort.go:165:100000
 			prefix += s5
-//line sort.go:166:90000
+//line sort.go:166:100000
 		}
-//line sort.go:164:90000
+//line sort.go:164:100000
 		if (threadX+first3)>>5 > 5 {
-//line sort.go:165:90000
+//line sort.go:165:100000
 			prefix += s6
-//line sort.go:166:90000
+//line sort.go:166:100000
 		}
-//line sort.go:164:90000
+//line sort.go:164:100000
 		if (threadX+first3)>>5 > 6 {
-//line sort.go:165:90000
+//line sort.go:165:100000
 			prefix += s7
-//line sort.go:166:90000
+//line sort.go:166:100000
 		}
-//line sort.go:164:90000
+//line sort.go:164:100000
 		if (threadX+first3)>>5 > 7 {
-//line sort.go:165:90000
+//line sort.go:165:100000
 			prefix += s8
-//line sort.go:166:90000
+//line sort.go:166:100000
 		}
-//line sort.go:169:90000
+//line sort.go:169:100000
 		prefix2 := prefix + carry
-//line sort.go:171:90000
+//line sort.go:171:100000
 		if at < len(x) {
-//line sort.go:172:90000
+//line sort.go:172:100000
 			x[at] = prefix2
-//line sort.go:173:90000
+//line sort.go:173:100000
 		}
-//line sort.go:174:90000
+//line sort.go:174:100000
 		prefix2 += items_0
-//line sort.go:171:90000
+//line sort.go:171:100000
 		if at+1 < len(x) {
-//line sort.go:172:90000
+//line sort.go:172:100000
 			x[at+1] = prefix2
-//line sort.go:173:90000
+//line sort.go:173:100000
 		}
-//line sort.go:174:90000
+//line sort.go:174:100000
 		prefix2 += items_1
-//line sort.go:171:90000
+//line sort.go:171:100000
 		if at+2 < len(x) {
-//line sort.go:172:90000
+//line sort.go:172:100000
 			x[at+2] = prefix2
-//line sort.go:173:90000
+//line sort.go:173:100000
 		}
-//line sort.go:174:90000
+//line sort.go:174:100000
 		prefix2 += items_2
-//line sort.go:171:90000
+//line sort.go:171:100000
 		if at+3 < len(x) {
-//line sort.go:172:90000
+//line sort.go:172:100000
 			x[at+3] = prefix2
-//line sort.go:173:90000
+//line sort.go:173:100000
 		}
-//line sort.go:174:90000
+//line sort.go:174:100000
 		prefix2 += items_3
-//line sort.go:171:90000
+//line sort.go:171:100000
 		if at+4 < len(x) {
-//line sort.go:172:90000
+//line sort.go:172:100000
 			x[at+4] = prefix2
-//line sort.go:173:90000
+//line sort.go:173:100000
 		}
-//line sort.go:174:90000
+//line sort.go:174:100000
 		prefix2 += items_4
-//line sort.go:171:90000
+//line sort.go:171:100000
 		if at+5 < len(x) {
-//line sort.go:172:90000
+//line sort.go:172:100000
 			x[at+5] = prefix2
-//line sort.go:173:90000
+//line sort.go:173:100000
 		}
-//line sort.go:174:90000
+//line sort.go:174:100000
 		prefix2 += items_5
-//line sort.go:171:90000
+//line sort.go:171:100000
 		if at+6 < len(x) {
-//line sort.go:172:90000
+//line sort.go:172:100000
 			x[at+6] = prefix2
-//line sort.go:173:90000
+//line sort.go:173:100000
 		}
-//line sort.go:174:90000
+//line sort.go:174:100000
 		prefix2 += items_6
-//line sort.go:171:90000
+//line sort.go:171:100000
 		if at+7 < len(x) {
-//line sort.go:172:90000
+//line sort.go:172:100000
 			x[at+7] = prefix2
-//line sort.go:173:90000
+//line sort.go:173:100000
 		}
-//line sort.go:174:90000
+//line sort.go:174:100000
 		prefixRow[threadX] = prefix
-//line sort.go:175:90000
+//line sort.go:175:100000
 	}
-//line sort.go:176:90000
+//line sort.go:176:100000
 }
 
-//line quern_gen.go:13680:1
+//line quern_gen.go:15603:1
 func quernPlainScanAll(r *host.Run) {
 	v0 := host.Slice[int32](r, 0)
 	host.Plain(r, func(t kernel.Thread) { quern_scanAll(t, v0) })
@@ -13708,52 +15631,52 @@ func quernRow1ScanAll(r *host.Run, base int, x []int32, width int) {
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line sort.go:188:90000
+//line sort.go:188:100000
 			var sum int32
-//line sort.go:189:90000
+//line sort.go:189:100000
 			for i := 0; i < len(x); i++ {
-//line sort.go:190:90000
+//line sort.go:190:100000
 				v := x[i]
-//line sort.go:191:90000
+//line sort.go:191:100000
 				x[i] = sum
-//line sort.go:192:90000
+//line sort.go:192:100000
 				sum += v
-//line sort.go:193:90000
+//line sort.go:193:100000
 			}
-//line sort.go:194:90000
+//line sort.go:194:100000
 		}
-//line sort.go:195:90000
+//line sort.go:195:100000
 		return
-//line sort.go:196:90000
+//line sort.go:196:100000
 	}
-//line sort.go:197:90000
+//line sort.go:197:100000
 	for threadX := range width {
-//line sort.go:198:90000
+//line sort.go:198:100000
 		r.ThreadIdx.X = threadX
-//line sort.go:185:90000
+//line sort.go:185:100000
 		if base+threadX > 0 {
-//line sort.go:186:90000
+//line sort.go:186:100000
 			continue
-//line sort.go:187:90000
+//line sort.go:187:100000
 		}
-//line sort.go:188:90000
+//line sort.go:188:100000
 		var sum int32
-//line sort.go:189:90000
+//line sort.go:189:100000
 		for i := 0; i < len(x); i++ {
-//line sort.go:190:90000
+//line sort.go:190:100000
 			v := x[i]
-//line sort.go:191:90000
+//line sort.go:191:100000
 			x[i] = sum
-//line sort.go:192:90000
+//line sort.go:192:100000
 			sum += v
-//line sort.go:193:90000
+//line sort.go:193:100000
 		}
-//line sort.go:194:90000
+//line sort.go:194:100000
 	}
-//line sort.go:195:90000
+//line sort.go:195:100000
 }
 
-//line quern_gen.go:13757:1
+//line quern_gen.go:15680:1
 func quernPlainEnumerate(r *host.Run) {
 	v0 := host.Slice[int32](r, 0)
 	host.Plain(r, func(t kernel.Thread) { quern_enumerate(t, v0) })
@@ -13787,34 +15710,34 @@ func quernRow1Enumerate(r *host.Run, base int, x []int32, width int) {
 			row := x[base:][:count]
 			for threadX := range count {
 				i := base + threadX
-//line sort.go:201:90000
+//line sort.go:201:100000
 				row[threadX] = int32(i)
-//line sort.go:202:90000
+//line sort.go:202:100000
 			}
-//line sort.go:203:90000
+//line sort.go:203:100000
 			return
-//line sort.go:204:90000
+//line sort.go:204:100000
 		}
-//line sort.go:205:90000
+//line sort.go:205:100000
 	}
-//line sort.go:206:90000
+//line sort.go:206:100000
 	for threadX := range width {
-//line sort.go:207:90000
+//line sort.go:207:100000
 		r.ThreadIdx.X = threadX
-//line sort.go:208:90000
+//line sort.go:208:100000
 		i := base + threadX
-//line sort.go:200:90000
+//line sort.go:200:100000
 		if i < len(x) {
-//line sort.go:201:90000
+//line sort.go:201:100000
 			x[i] = int32(i)
-//line sort.go:202:90000
+//line sort.go:202:100000
 		}
-//line sort.go:203:90000
+//line sort.go:203:100000
 	}
-//line sort.go:204:90000
+//line sort.go:204:100000
 }
 
-//line quern_gen.go:13818:1
+//line quern_gen.go:15741:1
 func quernPlainSolveWarps_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[uint32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_solveWarps_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -13843,97 +15766,97 @@ func quernHostSolveWarps_float32(r *host.Run) {
 	reduceAdds2 := host.Scratch[float32](r, 4, r.BlockDim.Count())
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
-//line triangular.go:30:50000
+//line triangular.go:30:60000
 		t2 = sync[n:]
-//line triangular.go:31:50000
+//line triangular.go:31:60000
 		for threadZ := range 1 {
-//line triangular.go:32:50000
+//line triangular.go:32:60000
 			for threadY := range 1 {
-//line triangular.go:33:50000
+//line triangular.go:33:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line triangular.go:34:50000
+//line triangular.go:34:60000
 				quernRow1SolveWarps_float32(r, t2, c, row)
-//line triangular.go:35:50000
+//line triangular.go:35:60000
 			}
-//line triangular.go:36:50000
+//line triangular.go:36:60000
 		}
-//line triangular.go:21:50000
+//line triangular.go:21:60000
 		result0 = *row
-//line triangular.go:30:50000
+//line triangular.go:30:60000
 		row2 = result0
-//line triangular.go:31:50000
+//line triangular.go:31:60000
 		if upper {
-//line triangular.go:32:50000
+//line triangular.go:32:60000
 			row2 = n - 1 - row2
-//line triangular.go:33:50000
+//line triangular.go:33:60000
 		}
-//line triangular.go:34:50000
+//line triangular.go:34:60000
 		for threadZ := range 1 {
-//line triangular.go:35:50000
+//line triangular.go:35:60000
 			for threadY := range 1 {
-//line triangular.go:36:50000
+//line triangular.go:36:60000
 				first := (threadZ*1 + threadY) * 32
-//line triangular.go:37:50000
+//line triangular.go:37:60000
 				quernRow2SolveWarps_float32(r, sums, first, diagonals)
-//line triangular.go:38:50000
+//line triangular.go:38:60000
 			}
-//line triangular.go:39:50000
+//line triangular.go:39:60000
 		}
-//line triangular.go:40:50000
+//line triangular.go:40:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line triangular.go:35:50000
+//line triangular.go:35:60000
 		end = int(start[row2+1])
-//line triangular.go:36:50000
+//line triangular.go:36:60000
 		for threadZ := range 1 {
-//line triangular.go:37:50000
+//line triangular.go:37:60000
 			for threadY := range 1 {
-//line triangular.go:38:50000
+//line triangular.go:38:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line triangular.go:39:50000
+//line triangular.go:39:60000
 				first2 := (threadZ*1 + threadY) * 32
-//line triangular.go:40:50000
+//line triangular.go:40:60000
 				quernRow3SolveWarps_float32(r, sums, first2, diagonals, start, row2, end, index, value, upper, sync, x)
-//line triangular.go:41:50000
+//line triangular.go:41:60000
 			}
-//line triangular.go:42:50000
+//line triangular.go:42:60000
 		}
-//line triangular.go:46:50000
+//line triangular.go:46:60000
 		host.ReduceAdd(reduceAdds, sums)
-//line triangular.go:47:50000
+//line triangular.go:47:60000
 		for threadZ := range 1 {
-//line triangular.go:48:50000
+//line triangular.go:48:60000
 			for threadY := range 1 {
-//line triangular.go:49:50000
+//line triangular.go:49:60000
 				first3 := (threadZ*1 + threadY) * 32
-//line triangular.go:50:50000
+//line triangular.go:50:60000
 				quernRow4SolveWarps_float32(r, reduceAdds, first3, t6s)
-//line triangular.go:51:50000
+//line triangular.go:51:60000
 			}
-//line triangular.go:52:50000
+//line triangular.go:52:60000
 		}
-//line triangular.go:53:50000
+//line triangular.go:53:60000
 		host.ReduceAdd(reduceAdds2, diagonals)
-//line triangular.go:54:50000
+//line triangular.go:54:60000
 		for threadZ := range 1 {
-//line triangular.go:55:50000
+//line triangular.go:55:60000
 			for threadY := range 1 {
-//line triangular.go:56:50000
+//line triangular.go:56:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line triangular.go:57:50000
+//line triangular.go:57:60000
 				first4 := (threadZ*1 + threadY) * 32
-//line triangular.go:58:50000
+//line triangular.go:58:60000
 				quernRow5SolveWarps_float32(r, t6s, first4, reduceAdds2, b, row2, unit, x, sync)
-//line triangular.go:59:50000
+//line triangular.go:59:60000
 			}
-//line triangular.go:60:50000
+//line triangular.go:60:60000
 		}
-//line triangular.go:61:50000
+//line triangular.go:61:60000
 	}
-//line triangular.go:62:50000
+//line triangular.go:62:60000
 }
 
 //go:noinline
-//line quern_gen.go:13937:1
+//line quern_gen.go:15860:1
 func quernRow1SolveWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
@@ -13942,47 +15865,47 @@ func quernRow1SolveWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) {
 	}
 	if 0 < len(t2) {
 		for range count {
-//line triangular.go:18:50000
+//line triangular.go:18:60000
 			old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:50000
+//line triangular.go:19:60000
 			*row = int(old)
-//line triangular.go:20:50000
+//line triangular.go:20:60000
 		}
-//line triangular.go:21:50000
+//line triangular.go:21:60000
 		return
-//line triangular.go:22:50000
+//line triangular.go:22:60000
 	}
-//line triangular.go:23:50000
+//line triangular.go:23:60000
 	for threadX := range 32 {
-//line triangular.go:24:50000
+//line triangular.go:24:60000
 		r.ThreadIdx.X = threadX
-//line triangular.go:17:50000
+//line triangular.go:17:60000
 		if threadX == 0 {
-//line triangular.go:18:50000
+//line triangular.go:18:60000
 			old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:50000
+//line triangular.go:19:60000
 			*row = int(old)
-//line triangular.go:20:50000
+//line triangular.go:20:60000
 		}
-//line triangular.go:21:50000
+//line triangular.go:21:60000
 	}
-//line triangular.go:22:50000
+//line triangular.go:22:60000
 }
 
 //go:noinline
-//line quern_gen.go:13974:1
+//line quern_gen.go:15897:1
 func quernRow2SolveWarps_float32(r *host.Run, sums []float32, first int, diagonals []float32) {
 	sumRow := (*[32]float32)(sums[first:])
 	diagonalRow := (*[32]float32)(diagonals[first:])
-//line triangular.go:34:50000
+//line triangular.go:34:60000
 	*sumRow = [32]float32{}
-//line triangular.go:35:50000
+//line triangular.go:35:60000
 	*diagonalRow = [32]float32{}
-//line triangular.go:36:50000
+//line triangular.go:36:60000
 }
 
 //go:noinline
-//line quern_gen.go:13986:1
+//line quern_gen.go:15909:1
 func quernRow3SolveWarps_float32(r *host.Run, sums []float32, first2 int, diagonals []float32, start []int32, row2, end int, index []int32, value []float32, upper bool, sync []uint32, x []float32) {
 	sumRow := (*[32]float32)(sums[first2:])
 	diagonalRow := (*[32]float32)(diagonals[first2:])
@@ -13990,69 +15913,69 @@ func quernRow3SolveWarps_float32(r *host.Run, sums []float32, first2 int, diagon
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		diagonal := diagonalRow[threadX]
-//line triangular.go:36:50000
+//line triangular.go:36:60000
 		for k := int(start[row2]) + threadX; k < end; k += 32 {
-//line triangular.go:37:50000
+//line triangular.go:37:60000
 			if r.Halted() {
-//line triangular.go:36:50000
+//line triangular.go:36:60000
 				r.Halt()
-//line triangular.go:37:50000
+//line triangular.go:37:60000
 			}
-//line triangular.go:37:50000
+//line triangular.go:37:60000
 			j := int(index[k])
-//line triangular.go:38:50000
+//line triangular.go:38:60000
 			if j == row2 {
-//line triangular.go:39:50000
+//line triangular.go:39:60000
 				diagonal += value[k]
-//line triangular.go:40:50000
+//line triangular.go:40:60000
 			} else if j > row2 == upper {
-//line triangular.go:41:50000
+//line triangular.go:41:60000
 				var loaded uint32
-//line triangular.go:41:50000
+//line triangular.go:41:60000
 				for {
-//line triangular.go:42:50000
+//line triangular.go:42:60000
 					if r.Halted() {
-//line triangular.go:41:50000
+//line triangular.go:41:60000
 						r.Halt()
-//line triangular.go:42:50000
+//line triangular.go:42:60000
 					}
-//line triangular.go:41:50000
+//line triangular.go:41:60000
 					loaded = host.Load(r, &sync[j])
-//line triangular.go:42:50000
+//line triangular.go:42:60000
 					if !(loaded == 0) {
-//line triangular.go:43:50000
+//line triangular.go:43:60000
 						break
-//line triangular.go:44:50000
+//line triangular.go:44:60000
 					}
-//line triangular.go:45:50000
+//line triangular.go:45:60000
 				}
-//line triangular.go:43:50000
+//line triangular.go:43:60000
 				sum += value[k] * x[j]
-//line triangular.go:44:50000
+//line triangular.go:44:60000
 			}
-//line triangular.go:45:50000
+//line triangular.go:45:60000
 		}
-//line triangular.go:46:50000
+//line triangular.go:46:60000
 		sumRow[threadX] = sum
-//line triangular.go:47:50000
+//line triangular.go:47:60000
 		diagonalRow[threadX] = diagonal
-//line triangular.go:48:50000
+//line triangular.go:48:60000
 	}
-//line triangular.go:49:50000
+//line triangular.go:49:60000
 }
 
 //go:noinline
-//line quern_gen.go:14046:1
+//line quern_gen.go:15969:1
 func quernRow4SolveWarps_float32(r *host.Run, reduceAdds []float32, first3 int, t6s []float32) {
 	reduceAddRow := (*[32]float32)(reduceAdds[first3:])
 	t6Row := (*[32]float32)(t6s[first3:])
-//line triangular.go:46:50000
+//line triangular.go:46:60000
 	copy(t6Row[:], reduceAddRow[:])
-//line triangular.go:47:50000
+//line triangular.go:47:60000
 }
 
 //go:noinline
-//line quern_gen.go:14056:1
+//line quern_gen.go:15979:1
 func quernRow5SolveWarps_float32(r *host.Run, t6s []float32, first4 int, reduceAdds2, b []float32, row2 int, unit bool, x []float32, sync []uint32) {
 	t6Row := (*[32]float32)(t6s[first4:])
 	reduceAddRow2 := (*[32]float32)(reduceAdds2[first4:])
@@ -14060,34 +15983,34 @@ func quernRow5SolveWarps_float32(r *host.Run, t6s []float32, first4 int, reduceA
 		r.ThreadIdx.X = threadX
 		t6 := t6Row[threadX]
 		reduceAdd := reduceAddRow2[threadX]
-//line triangular.go:46:50000
+//line triangular.go:46:60000
 		t8 := reduceAdd
-//line triangular.go:47:50000
+//line triangular.go:47:60000
 		sum2 := t6
-//line triangular.go:48:50000
+//line triangular.go:48:60000
 		diagonal2 := t8
-//line triangular.go:47:50000
+//line triangular.go:47:60000
 		if threadX == 0 {
-//line triangular.go:48:50000
+//line triangular.go:48:60000
 			v := b[row2] - sum2
-//line triangular.go:49:50000
+//line triangular.go:49:60000
 			if !unit {
-//line triangular.go:50:50000
+//line triangular.go:50:60000
 				v /= diagonal2
-//line triangular.go:51:50000
+//line triangular.go:51:60000
 			}
-//line triangular.go:52:50000
+//line triangular.go:52:60000
 			x[row2] = v
-//line triangular.go:53:50000
+//line triangular.go:53:60000
 			kernel.StoreRelease(&sync[row2], 1)
-//line triangular.go:54:50000
+//line triangular.go:54:60000
 		}
-//line triangular.go:55:50000
+//line triangular.go:55:60000
 	}
-//line triangular.go:56:50000
+//line triangular.go:56:60000
 }
 
-//line quern_gen.go:14091:1
+//line quern_gen.go:16014:1
 func quernPlainSolveWarps_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[uint32](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_solveWarps_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -14116,97 +16039,97 @@ func quernHostSolveWarps_float64(r *host.Run) {
 	reduceAdds2 := host.Scratch[float64](r, 4, r.BlockDim.Count())
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
-//line triangular.go:30:50000
+//line triangular.go:30:60000
 		t2 = sync[n:]
-//line triangular.go:31:50000
+//line triangular.go:31:60000
 		for threadZ := range 1 {
-//line triangular.go:32:50000
+//line triangular.go:32:60000
 			for threadY := range 1 {
-//line triangular.go:33:50000
+//line triangular.go:33:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line triangular.go:34:50000
+//line triangular.go:34:60000
 				quernRow1SolveWarps_float64(r, t2, c, row)
-//line triangular.go:35:50000
+//line triangular.go:35:60000
 			}
-//line triangular.go:36:50000
+//line triangular.go:36:60000
 		}
-//line triangular.go:21:50000
+//line triangular.go:21:60000
 		result0 = *row
-//line triangular.go:30:50000
+//line triangular.go:30:60000
 		row2 = result0
-//line triangular.go:31:50000
+//line triangular.go:31:60000
 		if upper {
-//line triangular.go:32:50000
+//line triangular.go:32:60000
 			row2 = n - 1 - row2
-//line triangular.go:33:50000
+//line triangular.go:33:60000
 		}
-//line triangular.go:34:50000
+//line triangular.go:34:60000
 		for threadZ := range 1 {
-//line triangular.go:35:50000
+//line triangular.go:35:60000
 			for threadY := range 1 {
-//line triangular.go:36:50000
+//line triangular.go:36:60000
 				first := (threadZ*1 + threadY) * 32
-//line triangular.go:37:50000
+//line triangular.go:37:60000
 				quernRow2SolveWarps_float64(r, sums, first, diagonals)
-//line triangular.go:38:50000
+//line triangular.go:38:60000
 			}
-//line triangular.go:39:50000
+//line triangular.go:39:60000
 		}
-//line triangular.go:40:50000
+//line triangular.go:40:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line triangular.go:35:50000
+//line triangular.go:35:60000
 		end = int(start[row2+1])
-//line triangular.go:36:50000
+//line triangular.go:36:60000
 		for threadZ := range 1 {
-//line triangular.go:37:50000
+//line triangular.go:37:60000
 			for threadY := range 1 {
-//line triangular.go:38:50000
+//line triangular.go:38:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line triangular.go:39:50000
+//line triangular.go:39:60000
 				first2 := (threadZ*1 + threadY) * 32
-//line triangular.go:40:50000
+//line triangular.go:40:60000
 				quernRow3SolveWarps_float64(r, sums, first2, diagonals, start, row2, end, index, value, upper, sync, x)
-//line triangular.go:41:50000
+//line triangular.go:41:60000
 			}
-//line triangular.go:42:50000
+//line triangular.go:42:60000
 		}
-//line triangular.go:46:50000
+//line triangular.go:46:60000
 		host.ReduceAdd(reduceAdds, sums)
-//line triangular.go:47:50000
+//line triangular.go:47:60000
 		for threadZ := range 1 {
-//line triangular.go:48:50000
+//line triangular.go:48:60000
 			for threadY := range 1 {
-//line triangular.go:49:50000
+//line triangular.go:49:60000
 				first3 := (threadZ*1 + threadY) * 32
-//line triangular.go:50:50000
+//line triangular.go:50:60000
 				quernRow4SolveWarps_float64(r, reduceAdds, first3, t6s)
-//line triangular.go:51:50000
+//line triangular.go:51:60000
 			}
-//line triangular.go:52:50000
+//line triangular.go:52:60000
 		}
-//line triangular.go:53:50000
+//line triangular.go:53:60000
 		host.ReduceAdd(reduceAdds2, diagonals)
-//line triangular.go:54:50000
+//line triangular.go:54:60000
 		for threadZ := range 1 {
-//line triangular.go:55:50000
+//line triangular.go:55:60000
 			for threadY := range 1 {
-//line triangular.go:56:50000
+//line triangular.go:56:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line triangular.go:57:50000
+//line triangular.go:57:60000
 				first4 := (threadZ*1 + threadY) * 32
-//line triangular.go:58:50000
+//line triangular.go:58:60000
 				quernRow5SolveWarps_float64(r, t6s, first4, reduceAdds2, b, row2, unit, x, sync)
-//line triangular.go:59:50000
+//line triangular.go:59:60000
 			}
-//line triangular.go:60:50000
+//line triangular.go:60:60000
 		}
-//line triangular.go:61:50000
+//line triangular.go:61:60000
 	}
-//line triangular.go:62:50000
+//line triangular.go:62:60000
 }
 
 //go:noinline
-//line quern_gen.go:14210:1
+//line quern_gen.go:16133:1
 func quernRow1SolveWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
@@ -14215,47 +16138,47 @@ func quernRow1SolveWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) {
 	}
 	if 0 < len(t2) {
 		for range count {
-//line triangular.go:18:50000
+//line triangular.go:18:60000
 			old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:50000
+//line triangular.go:19:60000
 			*row = int(old)
-//line triangular.go:20:50000
+//line triangular.go:20:60000
 		}
-//line triangular.go:21:50000
+//line triangular.go:21:60000
 		return
-//line triangular.go:22:50000
+//line triangular.go:22:60000
 	}
-//line triangular.go:23:50000
+//line triangular.go:23:60000
 	for threadX := range 32 {
-//line triangular.go:24:50000
+//line triangular.go:24:60000
 		r.ThreadIdx.X = threadX
-//line triangular.go:17:50000
+//line triangular.go:17:60000
 		if threadX == 0 {
-//line triangular.go:18:50000
+//line triangular.go:18:60000
 			old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:50000
+//line triangular.go:19:60000
 			*row = int(old)
-//line triangular.go:20:50000
+//line triangular.go:20:60000
 		}
-//line triangular.go:21:50000
+//line triangular.go:21:60000
 	}
-//line triangular.go:22:50000
+//line triangular.go:22:60000
 }
 
 //go:noinline
-//line quern_gen.go:14247:1
+//line quern_gen.go:16170:1
 func quernRow2SolveWarps_float64(r *host.Run, sums []float64, first int, diagonals []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	diagonalRow := (*[32]float64)(diagonals[first:])
-//line triangular.go:34:50000
+//line triangular.go:34:60000
 	*sumRow = [32]float64{}
-//line triangular.go:35:50000
+//line triangular.go:35:60000
 	*diagonalRow = [32]float64{}
-//line triangular.go:36:50000
+//line triangular.go:36:60000
 }
 
 //go:noinline
-//line quern_gen.go:14259:1
+//line quern_gen.go:16182:1
 func quernRow3SolveWarps_float64(r *host.Run, sums []float64, first2 int, diagonals []float64, start []int32, row2, end int, index []int32, value []float64, upper bool, sync []uint32, x []float64) {
 	sumRow := (*[32]float64)(sums[first2:])
 	diagonalRow := (*[32]float64)(diagonals[first2:])
@@ -14263,69 +16186,69 @@ func quernRow3SolveWarps_float64(r *host.Run, sums []float64, first2 int, diagon
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		diagonal := diagonalRow[threadX]
-//line triangular.go:36:50000
+//line triangular.go:36:60000
 		for k := int(start[row2]) + threadX; k < end; k += 32 {
-//line triangular.go:37:50000
+//line triangular.go:37:60000
 			if r.Halted() {
-//line triangular.go:36:50000
+//line triangular.go:36:60000
 				r.Halt()
-//line triangular.go:37:50000
+//line triangular.go:37:60000
 			}
-//line triangular.go:37:50000
+//line triangular.go:37:60000
 			j := int(index[k])
-//line triangular.go:38:50000
+//line triangular.go:38:60000
 			if j == row2 {
-//line triangular.go:39:50000
+//line triangular.go:39:60000
 				diagonal += value[k]
-//line triangular.go:40:50000
+//line triangular.go:40:60000
 			} else if j > row2 == upper {
-//line triangular.go:41:50000
+//line triangular.go:41:60000
 				var loaded uint32
-//line triangular.go:41:50000
+//line triangular.go:41:60000
 				for {
-//line triangular.go:42:50000
+//line triangular.go:42:60000
 					if r.Halted() {
-//line triangular.go:41:50000
+//line triangular.go:41:60000
 						r.Halt()
-//line triangular.go:42:50000
+//line triangular.go:42:60000
 					}
-//line triangular.go:41:50000
+//line triangular.go:41:60000
 					loaded = host.Load(r, &sync[j])
-//line triangular.go:42:50000
+//line triangular.go:42:60000
 					if !(loaded == 0) {
-//line triangular.go:43:50000
+//line triangular.go:43:60000
 						break
-//line triangular.go:44:50000
+//line triangular.go:44:60000
 					}
-//line triangular.go:45:50000
+//line triangular.go:45:60000
 				}
-//line triangular.go:43:50000
+//line triangular.go:43:60000
 				sum += value[k] * x[j]
-//line triangular.go:44:50000
+//line triangular.go:44:60000
 			}
-//line triangular.go:45:50000
+//line triangular.go:45:60000
 		}
-//line triangular.go:46:50000
+//line triangular.go:46:60000
 		sumRow[threadX] = sum
-//line triangular.go:47:50000
+//line triangular.go:47:60000
 		diagonalRow[threadX] = diagonal
-//line triangular.go:48:50000
+//line triangular.go:48:60000
 	}
-//line triangular.go:49:50000
+//line triangular.go:49:60000
 }
 
 //go:noinline
-//line quern_gen.go:14319:1
+//line quern_gen.go:16242:1
 func quernRow4SolveWarps_float64(r *host.Run, reduceAdds []float64, first3 int, t6s []float64) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first3:])
 	t6Row := (*[32]float64)(t6s[first3:])
-//line triangular.go:46:50000
+//line triangular.go:46:60000
 	copy(t6Row[:], reduceAddRow[:])
-//line triangular.go:47:50000
+//line triangular.go:47:60000
 }
 
 //go:noinline
-//line quern_gen.go:14329:1
+//line quern_gen.go:16252:1
 func quernRow5SolveWarps_float64(r *host.Run, t6s []float64, first4 int, reduceAdds2, b []float64, row2 int, unit bool, x []float64, sync []uint32) {
 	t6Row := (*[32]float64)(t6s[first4:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first4:])
@@ -14333,34 +16256,34 @@ func quernRow5SolveWarps_float64(r *host.Run, t6s []float64, first4 int, reduceA
 		r.ThreadIdx.X = threadX
 		t6 := t6Row[threadX]
 		reduceAdd := reduceAddRow2[threadX]
-//line triangular.go:46:50000
+//line triangular.go:46:60000
 		t8 := reduceAdd
-//line triangular.go:47:50000
+//line triangular.go:47:60000
 		sum2 := t6
-//line triangular.go:48:50000
+//line triangular.go:48:60000
 		diagonal2 := t8
-//line triangular.go:47:50000
+//line triangular.go:47:60000
 		if threadX == 0 {
-//line triangular.go:48:50000
+//line triangular.go:48:60000
 			v := b[row2] - sum2
-//line triangular.go:49:50000
+//line triangular.go:49:60000
 			if !unit {
-//line triangular.go:50:50000
+//line triangular.go:50:60000
 				v /= diagonal2
-//line triangular.go:51:50000
+//line triangular.go:51:60000
 			}
-//line triangular.go:52:50000
+//line triangular.go:52:60000
 			x[row2] = v
-//line triangular.go:53:50000
+//line triangular.go:53:60000
 			kernel.StoreRelease(&sync[row2], 1)
-//line triangular.go:54:50000
+//line triangular.go:54:60000
 		}
-//line triangular.go:55:50000
+//line triangular.go:55:60000
 	}
-//line triangular.go:56:50000
+//line triangular.go:56:60000
 }
 
-//line quern_gen.go:14364:1
+//line quern_gen.go:16287:1
 func quernPlainSolveAll_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_solveAll_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -14399,128 +16322,128 @@ func quernRow1SolveAll_float32(r *host.Run, base, t1 int, upper bool, x []float3
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line triangular.go:64:50000
+//line triangular.go:64:60000
 			for i := 0; i < t1; i++ {
-//line triangular.go:65:50000
+//line triangular.go:65:60000
 				if r.Halted() {
-//line triangular.go:64:50000
+//line triangular.go:64:60000
 					r.Halt()
-//line triangular.go:65:50000
+//line triangular.go:65:60000
 				}
-//line triangular.go:65:50000
+//line triangular.go:65:60000
 				row := i
-//line triangular.go:66:50000
+//line triangular.go:66:60000
 				if upper {
-//line triangular.go:67:50000
+//line triangular.go:67:60000
 					row = len(x) - 1 - i
-//line triangular.go:68:50000
+//line triangular.go:68:60000
 				}
-//line triangular.go:69:50000
+//line triangular.go:69:60000
 				var sum float32
-//line triangular.go:70:50000
+//line triangular.go:70:60000
 				var diagonal float32
-//line triangular.go:70:50000
+//line triangular.go:70:60000
 				end := int(start[row+1])
-//line triangular.go:71:50000
+//line triangular.go:71:60000
 				for k := int(start[row]); k < end; k++ {
-//line triangular.go:72:50000
+//line triangular.go:72:60000
 					j := int(index[k])
-//line triangular.go:73:50000
+//line triangular.go:73:60000
 					if j == row {
-//line triangular.go:74:50000
+//line triangular.go:74:60000
 						diagonal += value[k]
-//line triangular.go:75:50000
+//line triangular.go:75:60000
 					} else if j > row == upper {
-//line triangular.go:76:50000
+//line triangular.go:76:60000
 						sum += value[k] * x[j]
-//line triangular.go:77:50000
+//line triangular.go:77:60000
 					}
-//line triangular.go:78:50000
+//line triangular.go:78:60000
 				}
-//line triangular.go:79:50000
+//line triangular.go:79:60000
 				v := b[row] - sum
-//line triangular.go:80:50000
+//line triangular.go:80:60000
 				if !unit {
-//line triangular.go:81:50000
+//line triangular.go:81:60000
 					v /= diagonal
-//line triangular.go:82:50000
+//line triangular.go:82:60000
 				}
-//line triangular.go:83:50000
+//line triangular.go:83:60000
 				x[row] = v
-//line triangular.go:84:50000
+//line triangular.go:84:60000
 			}
-//line triangular.go:85:50000
+//line triangular.go:85:60000
 		}
-//line triangular.go:86:50000
+//line triangular.go:86:60000
 		return
-//line triangular.go:87:50000
+//line triangular.go:87:60000
 	}
-//line triangular.go:88:50000
+//line triangular.go:88:60000
 	for threadX := range width {
-//line triangular.go:89:50000
+//line triangular.go:89:60000
 		r.ThreadIdx.X = threadX
-//line triangular.go:61:50000
+//line triangular.go:61:60000
 		if base+threadX > 0 {
-//line triangular.go:62:50000
+//line triangular.go:62:60000
 			continue
-//line triangular.go:63:50000
+//line triangular.go:63:60000
 		}
-//line triangular.go:64:50000
+//line triangular.go:64:60000
 		for i := 0; i < t1; i++ {
-//line triangular.go:65:50000
+//line triangular.go:65:60000
 			if r.Halted() {
-//line triangular.go:64:50000
+//line triangular.go:64:60000
 				r.Halt()
-//line triangular.go:65:50000
+//line triangular.go:65:60000
 			}
-//line triangular.go:65:50000
+//line triangular.go:65:60000
 			row := i
-//line triangular.go:66:50000
+//line triangular.go:66:60000
 			if upper {
-//line triangular.go:67:50000
+//line triangular.go:67:60000
 				row = len(x) - 1 - i
-//line triangular.go:68:50000
+//line triangular.go:68:60000
 			}
-//line triangular.go:69:50000
+//line triangular.go:69:60000
 			var sum float32
-//line triangular.go:70:50000
+//line triangular.go:70:60000
 			var diagonal float32
-//line triangular.go:70:50000
+//line triangular.go:70:60000
 			end := int(start[row+1])
-//line triangular.go:71:50000
+//line triangular.go:71:60000
 			for k := int(start[row]); k < end; k++ {
-//line triangular.go:72:50000
+//line triangular.go:72:60000
 				j := int(index[k])
-//line triangular.go:73:50000
+//line triangular.go:73:60000
 				if j == row {
-//line triangular.go:74:50000
+//line triangular.go:74:60000
 					diagonal += value[k]
-//line triangular.go:75:50000
+//line triangular.go:75:60000
 				} else if j > row == upper {
-//line triangular.go:76:50000
+//line triangular.go:76:60000
 					sum += value[k] * x[j]
-//line triangular.go:77:50000
+//line triangular.go:77:60000
 				}
-//line triangular.go:78:50000
+//line triangular.go:78:60000
 			}
-//line triangular.go:79:50000
+//line triangular.go:79:60000
 			v := b[row] - sum
-//line triangular.go:80:50000
+//line triangular.go:80:60000
 			if !unit {
-//line triangular.go:81:50000
+//line triangular.go:81:60000
 				v /= diagonal
-//line triangular.go:82:50000
+//line triangular.go:82:60000
 			}
-//line triangular.go:83:50000
+//line triangular.go:83:60000
 			x[row] = v
-//line triangular.go:84:50000
+//line triangular.go:84:60000
 		}
-//line triangular.go:85:50000
+//line triangular.go:85:60000
 	}
-//line triangular.go:86:50000
+//line triangular.go:86:60000
 }
 
-//line quern_gen.go:14524:1
+//line quern_gen.go:16447:1
 func quernPlainSolveAll_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_solveAll_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -14559,123 +16482,123 @@ func quernRow1SolveAll_float64(r *host.Run, base, t1 int, upper bool, x []float6
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line triangular.go:64:50000
+//line triangular.go:64:60000
 			for i := 0; i < t1; i++ {
-//line triangular.go:65:50000
+//line triangular.go:65:60000
 				if r.Halted() {
-//line triangular.go:64:50000
+//line triangular.go:64:60000
 					r.Halt()
-//line triangular.go:65:50000
+//line triangular.go:65:60000
 				}
-//line triangular.go:65:50000
+//line triangular.go:65:60000
 				row := i
-//line triangular.go:66:50000
+//line triangular.go:66:60000
 				if upper {
-//line triangular.go:67:50000
+//line triangular.go:67:60000
 					row = len(x) - 1 - i
-//line triangular.go:68:50000
+//line triangular.go:68:60000
 				}
-//line triangular.go:69:50000
+//line triangular.go:69:60000
 				var sum float64
-//line triangular.go:70:50000
+//line triangular.go:70:60000
 				var diagonal float64
-//line triangular.go:70:50000
+//line triangular.go:70:60000
 				end := int(start[row+1])
-//line triangular.go:71:50000
+//line triangular.go:71:60000
 				for k := int(start[row]); k < end; k++ {
-//line triangular.go:72:50000
+//line triangular.go:72:60000
 					j := int(index[k])
-//line triangular.go:73:50000
+//line triangular.go:73:60000
 					if j == row {
-//line triangular.go:74:50000
+//line triangular.go:74:60000
 						diagonal += value[k]
-//line triangular.go:75:50000
+//line triangular.go:75:60000
 					} else if j > row == upper {
-//line triangular.go:76:50000
+//line triangular.go:76:60000
 						sum += value[k] * x[j]
-//line triangular.go:77:50000
+//line triangular.go:77:60000
 					}
-//line triangular.go:78:50000
+//line triangular.go:78:60000
 				}
-//line triangular.go:79:50000
+//line triangular.go:79:60000
 				v := b[row] - sum
-//line triangular.go:80:50000
+//line triangular.go:80:60000
 				if !unit {
-//line triangular.go:81:50000
+//line triangular.go:81:60000
 					v /= diagonal
-//line triangular.go:82:50000
+//line triangular.go:82:60000
 				}
-//line triangular.go:83:50000
+//line triangular.go:83:60000
 				x[row] = v
-//line triangular.go:84:50000
+//line triangular.go:84:60000
 			}
-//line triangular.go:85:50000
+//line triangular.go:85:60000
 		}
-//line triangular.go:86:50000
+//line triangular.go:86:60000
 		return
-//line triangular.go:87:50000
+//line triangular.go:87:60000
 	}
-//line triangular.go:88:50000
+//line triangular.go:88:60000
 	for threadX := range width {
-//line triangular.go:89:50000
+//line triangular.go:89:60000
 		r.ThreadIdx.X = threadX
-//line triangular.go:61:50000
+//line triangular.go:61:60000
 		if base+threadX > 0 {
-//line triangular.go:62:50000
+//line triangular.go:62:60000
 			continue
-//line triangular.go:63:50000
+//line triangular.go:63:60000
 		}
-//line triangular.go:64:50000
+//line triangular.go:64:60000
 		for i := 0; i < t1; i++ {
-//line triangular.go:65:50000
+//line triangular.go:65:60000
 			if r.Halted() {
-//line triangular.go:64:50000
+//line triangular.go:64:60000
 				r.Halt()
-//line triangular.go:65:50000
+//line triangular.go:65:60000
 			}
-//line triangular.go:65:50000
+//line triangular.go:65:60000
 			row := i
-//line triangular.go:66:50000
+//line triangular.go:66:60000
 			if upper {
-//line triangular.go:67:50000
+//line triangular.go:67:60000
 				row = len(x) - 1 - i
-//line triangular.go:68:50000
+//line triangular.go:68:60000
 			}
-//line triangular.go:69:50000
+//line triangular.go:69:60000
 			var sum float64
-//line triangular.go:70:50000
+//line triangular.go:70:60000
 			var diagonal float64
-//line triangular.go:70:50000
+//line triangular.go:70:60000
 			end := int(start[row+1])
-//line triangular.go:71:50000
+//line triangular.go:71:60000
 			for k := int(start[row]); k < end; k++ {
-//line triangular.go:72:50000
+//line triangular.go:72:60000
 				j := int(index[k])
-//line triangular.go:73:50000
+//line triangular.go:73:60000
 				if j == row {
-//line triangular.go:74:50000
+//line triangular.go:74:60000
 					diagonal += value[k]
-//line triangular.go:75:50000
+//line triangular.go:75:60000
 				} else if j > row == upper {
-//line triangular.go:76:50000
+//line triangular.go:76:60000
 					sum += value[k] * x[j]
-//line triangular.go:77:50000
+//line triangular.go:77:60000
 				}
-//line triangular.go:78:50000
+//line triangular.go:78:60000
 			}
-//line triangular.go:79:50000
+//line triangular.go:79:60000
 			v := b[row] - sum
-//line triangular.go:80:50000
+//line triangular.go:80:60000
 			if !unit {
-//line triangular.go:81:50000
+//line triangular.go:81:60000
 				v /= diagonal
-//line triangular.go:82:50000
+//line triangular.go:82:60000
 			}
-//line triangular.go:83:50000
+//line triangular.go:83:60000
 			x[row] = v
-//line triangular.go:84:50000
+//line triangular.go:84:60000
 		}
-//line triangular.go:85:50000
+//line triangular.go:85:60000
 	}
-//line triangular.go:86:50000
+//line triangular.go:86:60000
 }
