@@ -27,7 +27,16 @@ type Combine[T any] struct {
 type CombineKernels struct {
 	ReduceParts, ReduceRows, ReduceColumns, ReduceSegments *gpu.Kernel
 	ScanTiles, TotalParts, PrefixParts, ScanParts          *gpu.Kernel
+	ScanRows, ScanLines                                    *gpu.Kernel
 }
+
+// merge is a [Combine] for reductions only.
+type merge[T any] struct {
+	Kernels *mergeKernels
+	Bind    func(*gpu.Launch)
+}
+
+type mergeKernels struct{ ReduceParts *gpu.Kernel }
 
 // begin begins a launch of a kernel of an operator.
 func begin(s *gpu.Stream, k *gpu.Kernel, bind func(*gpu.Launch), g gpu.Grid) (*gpu.Launch, error) {
@@ -52,10 +61,30 @@ func notCompiled[T any](op string) error {
 }
 
 // Sum returns the operator a+b. Integers wrap around.
-func Sum[T Number]() Combine[T] { return OpAdd[T]() }
+func Sum[T Number]() Combine[T] {
+	return Combine[T]{Kernels: ofSigned[T](OpAdd[int32]().Kernels, OpAdd[int64]().Kernels, OpAdd[float32]().Kernels, OpAdd[float64]().Kernels)}
+}
 
 // Product returns the operator a*b. Integers wrap around.
-func Product[T Number]() Combine[T] { return OpMultiply[T]() }
+func Product[T Number]() Combine[T] {
+	return Combine[T]{Kernels: ofSigned[T](OpMultiply[int32]().Kernels, OpMultiply[int64]().Kernels, OpMultiply[float32]().Kernels, OpMultiply[float64]().Kernels)}
+}
+
+// ofSigned returns the kernels for type T of an operator for which the sign of integers makes no
+// difference.
+func ofSigned[T Number, K any](int32s, int64s, float32s, float64s *K) *K {
+	var zero T
+	switch any(zero).(type) {
+	case int32, uint32:
+		return int32s
+	case int64, uint64:
+		return int64s
+	case float32:
+		return float32s
+	default:
+		return float64s
+	}
+}
 
 // Min returns the operator min(a, b). A NaN makes the result NaN.
 func Min[T Number]() Combine[T] { return OpSmaller[T]() }
@@ -65,12 +94,12 @@ func Max[T Number]() Combine[T] { return OpLarger[T]() }
 
 // add is the operator of [Sum].
 //
-//quern:op Combine instantiate=int32,int64,uint32,uint64,float32,float64
+//quern:op Combine instantiate=int32,int64,float32,float64
 func add[T Number](a, b T) T { return a + b }
 
 // multiply is the operator of [Product].
 //
-//quern:op Combine instantiate=int32,int64,uint32,uint64,float32,float64
+//quern:op Combine instantiate=int32,int64,float32,float64
 func multiply[T Number](a, b T) T { return a * b }
 
 // smaller is the operator of [Min].

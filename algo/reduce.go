@@ -50,15 +50,16 @@ func Reduce[T any](s *gpu.Stream, op Combine[T], dst, src *gpu.Buffer[T], work .
 	if run, err := tmp.Ready(); !run {
 		return failed(name, err)
 	}
-	err = op.reduceParts(s, count, size, src, partial)
+	err = reduceParts(s, op.Kernels.ReduceParts, op.Bind, count, size, src, partial)
 	if err == nil && count > 1 {
-		err = op.reduceParts(s, 1, (count+partUnit-1)/partUnit*partUnit, partial, dst)
+		err = reduceParts(s, op.Kernels.ReduceParts, op.Bind, 1, (count+partUnit-1)/partUnit*partUnit, partial, dst)
 	}
 	return failed(name, err)
 }
 
-func (c *Combine[T]) reduceParts(s *gpu.Stream, count, size int, src, dst *gpu.Buffer[T]) error {
-	l, err := begin(s, c.Kernels.ReduceParts, c.Bind, gpu.Blocks(gpu.Dim3{X: count}, gpu.Dim3{X: template.Threads}))
+// reduceParts combines the elements of each part of src.
+func reduceParts[T any](s *gpu.Stream, k *gpu.Kernel, bind func(*gpu.Launch), count, size int, src, dst *gpu.Buffer[T]) error {
+	l, err := begin(s, k, bind, gpu.Blocks(gpu.Dim3{X: count}, gpu.Dim3{X: template.Threads}))
 	if err != nil {
 		return err
 	}

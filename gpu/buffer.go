@@ -175,33 +175,39 @@ func (b *Buffer[T]) bytes() int64 {
 	return int64(b.length) * int64(unsafe.Sizeof(zero))
 }
 
-// Reinterpret returns the bytes of b as elements of type T, in a buffer that shares the
-// memory of b. It is valid until b is closed, and need not be closed itself. If the bytes
-// are not a whole number of elements, are not aligned for T, or T contains pointers, the
-// result has no elements, and each use of it returns an error.
-func Reinterpret[T any](b *Buffer[byte]) *Buffer[T] {
+// Reinterpret returns the elements of b as elements of type To, in a buffer that shares the memory
+// of b. It is valid until b is closed, and need not be closed itself. If the bytes of b are not a
+// whole number of elements, are not aligned for To, or To contains pointers, the result has no
+// elements, and each use of it returns an error.
+func Reinterpret[To, From any](b *Buffer[From]) *Buffer[To] {
 	if b == nil {
 		return nil
 	}
-	v := &Buffer[T]{mem: b.mem, view: true, err: b.err}
+	v := new(Buffer[To])
+	reinterpret(v, b)
+	return v
+}
+
+// reinterpret makes v a view of b, which is not nil.
+func reinterpret[To, From any](v *Buffer[To], b *Buffer[From]) {
+	v.mem, v.offset, v.length, v.view, v.err = b.mem, 0, 0, true, b.err
 	if v.err != nil || b.mem == nil {
-		return v
+		return
 	}
-	if v.err = checkType[T](); v.err != nil {
-		return v
+	if v.err = checkType[To](); v.err != nil {
+		return
 	}
-	var element T
-	size, align := int(unsafe.Sizeof(element)), uint64(unsafe.Alignof(element))
+	var element To
+	size, align := int64(unsafe.Sizeof(element)), uint64(unsafe.Alignof(element))
 	switch {
-	case b.length%size != 0:
-		v.err = invalid("%s are not a whole number of elements of type %T, which has %d", count(b.length, "byte"), element, size)
+	case b.bytes()%size != 0:
+		v.err = invalid("%s are not a whole number of elements of type %T, which has %d", count(int(b.bytes()), "byte"), element, size)
 	case b.at().Addr%align != 0:
 		v.err = invalid("the bytes do not begin at a multiple of %d, as elements of type %T do", align, element)
 	default:
-		v.offset, v.length = b.offset, b.length/size
+		v.offset, v.length = b.offset, int(b.bytes()/size)
 		v.closed.Store(b.closed.Load())
 	}
-	return v
 }
 
 // elements caches the results of checkElement.

@@ -3,6 +3,8 @@ package gpu
 import (
 	"context"
 	"runtime"
+	"slices"
+	"sync"
 	"unsafe"
 )
 
@@ -128,12 +130,26 @@ func fill[T any](doing string, s *Stream, b *Buffer[T], v T) error {
 	if b.length == 0 {
 		return nil
 	}
-	pattern := unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v))
+	// Drivers do not keep the pattern, but the compiler cannot know that.
+	var pattern []byte
+	if unsafe.Sizeof(v) <= unsafe.Sizeof(fillPattern{}) {
+		p := fillPatterns.Get().(*fillPattern)
+		defer fillPatterns.Put(p)
+		*(*T)(unsafe.Pointer(p)) = v
+		pattern = p[:unsafe.Sizeof(v)]
+	} else {
+		pattern = slices.Clone(unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v)))
+	}
 	if c != nil {
 		return driverError(doing, c.fill(s, b.at(), pattern, int64(b.length), b.mem))
 	}
 	return driverError(doing, s.drv.Fill(b.at(), pattern, int64(b.length)))
 }
+
+// fillPattern is room for the bytes of an element.
+type fillPattern [64]byte
+
+var fillPatterns = sync.Pool{New: func() any { return new(fillPattern) }}
 
 // Zero sets every byte of b to zero.
 func Zero[T any](s *Stream, b *Buffer[T]) error {

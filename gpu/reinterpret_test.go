@@ -51,7 +51,7 @@ func TestReinterpretSaysWhatDoesNotFit(t *testing.T) {
 			{"elements without bytes", Download(ctx, s, []struct{}{}, Reinterpret[struct{}](bytes)), ErrInvalid, "have no size"},
 			{"a closed buffer", Download(ctx, s, make([]uint32, 2), Reinterpret[uint32](closed)), ErrClosed, "buffer is closed"},
 			{"a part that does not exist", Download(ctx, s, []uint32{}, Reinterpret[uint32](bytes.Slice(60, 68))), ErrInvalid, "sub-buffer [60:68]"},
-			{"no buffer", Download(ctx, s, []uint32{}, Reinterpret[uint32](nil)), ErrInvalid, "buffer is nil"},
+			{"no buffer", Download(ctx, s, []uint32{}, Reinterpret[uint32]((*Buffer[byte])(nil))), ErrInvalid, "buffer is nil"},
 			{"a buffer that Alloc has not made", Download(ctx, s, []uint32{}, Reinterpret[uint32](&Buffer[byte]{})), ErrInvalid, "not made by Alloc"},
 		} {
 			if !errors.Is(test.err, test.is) || !strings.Contains(test.err.Error(), test.want) {

@@ -106,6 +106,8 @@ type Scratch struct {
 	err    error
 
 	buffers []*Buffer[byte] // of the pool
+	views   []*Buffer[byte] // reused
+	viewed  int             // views in use
 }
 
 var scratches = sync.Pool{New: func() any { return new(Scratch) }}
@@ -185,13 +187,38 @@ func (c *Scratch) take(size int64, n int, call uintptr) *Buffer[byte] {
 		c.buffers = append(c.buffers, &h.buffer)
 		return &h.buffer
 	case c.work.measuring || c.misalignment()+c.size > int64(c.work.memory.Len()):
-		return nil
+		v := c.view()
+		v.length, v.err = n, errNoMemory
+		return v
 	default:
 		v := c.work.viewOf(c.taken - 1)
 		v.mem, v.offset, v.length, v.view = c.work.memory.mem, c.work.memory.offset+c.misalignment()+at, n, true
 		return v
 	}
 }
+
+// ViewAs returns the elements of b as elements of type To, like [Reinterpret]. The result is valid
+// until c is closed.
+func ViewAs[To, From any](c *Scratch, b *Buffer[From]) *Buffer[To] {
+	if b == nil {
+		return nil
+	}
+	v := (*Buffer[To])(unsafe.Pointer(c.view())) // as in Acquire
+	reinterpret(v, b)
+	return v
+}
+
+// view returns a buffer header that is not in use.
+func (c *Scratch) view() *Buffer[byte] {
+	if c.viewed == len(c.views) {
+		c.views = append(c.views, new(Buffer[byte]))
+	}
+	c.viewed++
+	return c.views[c.viewed-1]
+}
+
+// errNoMemory is the error of a buffer that was taken from a workspace without room for it.
+var errNoMemory = invalid("the workspace only measures, or is too small")
 
 // misalignment returns how many bytes at the start of the workspace are not used because
 // its memory is a part of a buffer that begins anywhere.
@@ -236,14 +263,19 @@ func (c *Scratch) Close() error {
 		if c.graph != nil {
 			c.graph.keep(b)
 		} else {
-			errs = append(errs, b.Close())
+			if err := b.Close(); err != nil {
+				errs = append(errs, err) // without an error, nothing is allocated
+			}
 		}
 	}
 	if c.work != nil {
 		c.work.end(c.size)
 	}
 	clear(c.buffers)
-	*c = Scratch{buffers: c.buffers[:0]}
+	for _, v := range c.views[:c.viewed] {
+		v.mem, v.err, v.length = nil, nil, 0
+	}
+	*c = Scratch{buffers: c.buffers[:0], views: c.views}
 	scratches.Put(c)
 	return errors.Join(errs...)
 }
@@ -269,3 +301,6 @@ func (g *Graph) retain(nodes []*Node) {
 	defer g.mu.Unlock()
 	g.runs = append(g.runs, nodes...)
 }
+
+// Measuring reports whether the workspace only measures, so that nothing is to be done.
+func (c *Scratch) Measuring() bool { return c.work != nil && c.work.measuring }

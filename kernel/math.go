@@ -6,7 +6,7 @@ import (
 )
 
 // In float32 the functions compute in float64 and round once more. This is exact
-// for Sqrt and the rounding functions. For the others, the error exceeds half an
+// for Sqrt and the rounding functions. Rsqrt divides in float32. For the others, the error exceeds half an
 // ULP only if the float64 result is within its own error of the midpoint between
 // two neighboring values.
 
@@ -14,7 +14,7 @@ import (
 func Sqrt[T Float](x T) T { return T(math.Sqrt(float64(x))) }
 
 // Rsqrt returns 1/Sqrt(x).
-func Rsqrt[T Float](x T) T { return T(1 / math.Sqrt(float64(x))) }
+func Rsqrt[T Float](x T) T { return 1 / Sqrt(x) }
 
 // Cbrt returns the cube root of x.
 func Cbrt[T Float](x T) T { return T(math.Cbrt(float64(x))) }

@@ -74,7 +74,11 @@ func TestFunctionsOfOneArgumentAgreeWithPackageMath(t *testing.T) {
 			if got, want := c.f64(x), c.want(x); !same(got, want) {
 				t.Errorf("%s[float64](%v) is %v, want %v", c.name, x, got, want)
 			}
-			if got, want := c.f32(float32(x)), float32(c.want(x32)); !same(got, want) {
+			got, want := c.f32(float32(x)), float32(c.want(x32))
+			if c.name == "Rsqrt" && math.Nextafter32(want, got) == got {
+				continue // it rounds twice
+			}
+			if !same(got, want) {
 				t.Errorf("%s[float32](%v) is %v, want %v", c.name, x, got, want)
 			}
 		}

@@ -3,6 +3,9 @@
 // read it:
 //
 //	unzip -p quern_gen.zip saxpy/narrow.ptx
+//
+// The entry of a module for older devices has only the lines that differ from the main
+// module.
 package archive
 
 import (
@@ -12,6 +15,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -25,15 +29,22 @@ type Module struct {
 	Text            string
 }
 
+// Endings of the names of entries.
+const (
+	mainModule  = ".ptx"
+	olderModule = "-older.diff" // a difference from the main module of the variant
+)
+
 // name returns the name of the module's entry.
 func (m *Module) name() string {
 	if m.Older {
-		return m.Kernel + "/" + m.Variant + "-older.ptx"
+		return m.Kernel + "/" + m.Variant + olderModule
 	}
-	return m.Kernel + "/" + m.Variant + ".ptx"
+	return m.Kernel + "/" + m.Variant + mainModule
 }
 
-// Write returns an archive of modules. With the same Go version, the same modules
+// Write returns an archive of modules. A module for older devices needs the variant's main
+// module. With the same Go version, the same modules
 // give the same bytes.
 func Write(modules []Module) ([]byte, error) {
 	var b bytes.Buffer
@@ -46,7 +57,17 @@ func Write(modules []Module) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := io.WriteString(entry, modules[i].Text); err != nil {
+		text := modules[i].Text
+		if modules[i].Older {
+			m := slices.IndexFunc(modules, func(m Module) bool {
+				return !m.Older && m.Kernel == modules[i].Kernel && m.Variant == modules[i].Variant
+			})
+			if m < 0 {
+				return nil, fmt.Errorf("archive: %s has no main module", modules[i].name())
+			}
+			text = difference(modules[m].Text, text)
+		}
+		if _, err := io.WriteString(entry, text); err != nil {
 			return nil, err
 		}
 	}
@@ -92,7 +113,14 @@ func (a *Archive) Text(kernel, variant string, older bool) (text string, found b
 	if f == nil {
 		return "", false, nil
 	}
-	text, err = read(f)
+	if text, err = read(f); err != nil || !older {
+		return text, true, err
+	}
+	main, found, err := a.Text(kernel, variant, false)
+	if err != nil || !found {
+		return "", found, err
+	}
+	text, err = apply(main, text)
 	return text, true, err
 }
 
@@ -101,14 +129,14 @@ func (a *Archive) Modules() ([]Module, error) {
 	modules := make([]Module, 0, len(a.entries))
 	for _, f := range a.entries {
 		at := strings.LastIndexByte(f.Name, '/')
-		variant, ok := strings.CutSuffix(f.Name[at+1:], ".ptx")
-		if at < 0 || !ok {
+		variant, older := strings.CutSuffix(f.Name[at+1:], olderModule)
+		variant, main := strings.CutSuffix(variant, mainModule)
+		if at < 0 || older == main {
 			return nil, fmt.Errorf("archive: %s is not a PTX module", f.Name)
 		}
-		m := Module{Kernel: f.Name[:at]}
-		m.Variant, m.Older = strings.CutSuffix(variant, "-older")
+		m := Module{Kernel: f.Name[:at], Variant: variant, Older: older}
 		var err error
-		if m.Text, err = read(f); err != nil {
+		if m.Text, _, err = a.Text(m.Kernel, m.Variant, m.Older); err != nil {
 			return nil, err
 		}
 		modules = append(modules, m)

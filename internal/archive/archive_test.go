@@ -71,7 +71,8 @@ func TestSumIdentifiesTheModules(t *testing.T) {
 	for _, modules := range [][]Module{
 		{two, one}, {one}, {}, {one, two, two},
 		{{Kernel: "k", Variant: "wide", Text: "reT;"}, two},
-		{{Kernel: "k", Variant: "wide", Older: true, Text: "ret;"}, two},
+		{one, {Kernel: "k", Variant: "wide", Older: true, Text: "ret;"}, two},
+		{one, {Kernel: "k", Variant: "wide", Older: true, Text: "exit;"}, two},
 		{{Kernel: "k", Variant: "narrow", Text: "ret;"}, two},
 		{{Kernel: "kk", Variant: "wide", Text: "ret;"}, two},
 	} {

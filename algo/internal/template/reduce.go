@@ -16,7 +16,7 @@ const Vector = 4
 // ReduceParts combines the elements of each part of in. Part p has the elements p*part to
 // (p+1)*part-1, if there are as many; part is a multiple of [Vector]. The result is out[p].
 //
-//quern:template Combine block=256
+//quern:template Combine,merge block=256
 //quern:unchecked
 func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, out []T) {
 	partial := kernel.Shared[[warps]T](t)
@@ -56,49 +56,57 @@ func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, o
 	}
 }
 
-// ReduceRows combines the elements of rows. Row r begins at r*pitch and has n elements. A
-// group of neighbouring threads of a warp, a power of two, combines a row.
+// ReduceRows combines the elements of rows of n elements. Each row is divided into parts of part
+// elements, and a group of neighbouring threads of a warp, a power of two, combines a part. The
+// result of part p of row r is out[r*parts+p].
 //
 //quern:template Combine block=256
 //quern:unchecked
-func ReduceRows[T any](t kernel.Thread, combine func(a, b T) T, rows, n, pitch, group int, in, out []T) {
-	row := t.Global() / group
+func ReduceRows[T any](t kernel.Thread, combine func(a, b T) T, n, parts, part, group int, in, out []T) {
+	to := t.Global() / group
 	lane := t.Lane() & (group - 1)
+	row := to / parts
+	at := row*n + (to-row*parts)*part
+	count := min(part, row*n+n-at)
+	if to >= len(out) {
+		count = 0
+	}
 	var sum T
-	if row < rows && lane < n {
-		at := row * pitch
+	if lane < count {
 		sum = in[at+lane]
-		for j := lane + group; j < n; j += group {
+		for j := lane + group; j < count; j += group {
 			sum = combine(sum, in[at+j])
 		}
 	}
-	sum = reduceGroup(t, combine, group, min(n, group), sum)
-	if row < rows && lane == 0 {
-		out[row] = sum
+	sum = reduceGroup(t, combine, group, min(count, group), sum)
+	if to < len(out) && lane == 0 {
+		out[to] = sum
 	}
 }
 
 // ReduceColumns combines the elements of columns. A plane has n rows of width elements, and
 // begins at a multiple of n*width. Columns are divided into parts of part rows; the result of
 // part p of column x of plane z is out[(z*parts+p)*width+x]. The grid has width threads along
-// X, parts along Y, and the planes along Z.
+// X, parts along Y, and planes along Z; if there are more planes, a thread has several.
 //
 //quern:template Combine
 //quern:unchecked
 func ReduceColumns[T any](t kernel.Thread, combine func(a, b T) T, n, width, part int, in, out []T) {
-	x, p, z := t.Global(), t.BlockIdx.Y, t.BlockIdx.Z
+	x, p := t.Global(), t.BlockIdx.Y
 	if x >= width {
 		return
 	}
-	y := p * part
-	last := min(y+part, n)
-	at := (z*n+y)*width + x
-	sum := in[at]
-	for y++; y < last; y++ {
-		at += width
-		sum = combine(sum, in[at])
+	first := p * part
+	last := min(first+part, n)
+	for z := t.BlockIdx.Z; z*n*width < len(in); z += t.GridDim.Z {
+		at := (z*n+first)*width + x
+		sum := in[at]
+		for y := first + 1; y < last; y++ {
+			at += width
+			sum = combine(sum, in[at])
+		}
+		out[(z*t.GridDim.Y+p)*width+x] = sum
 	}
-	out[(z*t.GridDim.Y+p)*width+x] = sum
 }
 
 // ReduceSegments combines the elements of segments. Segment i has the elements ends[i] to
@@ -153,6 +161,9 @@ func reduceBlock[T any](t kernel.Thread, combine func(a, b T) T, count int, v T,
 // threads of a warp. The first thread of a group gets the result.
 func reduceGroup[T any](t kernel.Thread, combine func(a, b T) T, group, count int, v T) T {
 	lane := t.Lane() & (group - 1)
+	if group == 1 {
+		return v
+	}
 	for d := 1; d < warpSize; d *= 2 {
 		other := kernel.ShuffleDown(t, v, d)
 		if d < group && lane+d < count && lane&(2*d-1) == 0 {
@@ -160,4 +171,11 @@ func reduceGroup[T any](t kernel.Thread, combine func(a, b T) T, group, count in
 		}
 	}
 	return v
+}
+
+// ReduceBlock combines the values of the first count threads of a block of [Threads], at least
+// one. The first thread gets the result. It is for kernels.
+func ReduceBlock[T any](t kernel.Thread, combine func(a, b T) T, count int, v T) T {
+	partial := kernel.Shared[[warps]T](t)
+	return reduceBlock(t, combine, count, v, partial)
 }

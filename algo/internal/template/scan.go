@@ -322,3 +322,66 @@ func ScanParts[T any](t kernel.Thread, combine func(a, b T) T, exclusive, start 
 		}
 	}
 }
+
+// ScanRows is [ScanTiles] for rows of n elements, each by itself. A warp scans a row.
+//
+//quern:template Combine block=256 only=gpu
+//quern:unchecked
+func ScanRows[T any](t kernel.Thread, combine func(a, b T) T, exclusive, start bool, first T, n int, in, out []T) {
+	row := t.BlockIdx.X*warps + t.Warp()
+	if row*n >= len(in) {
+		return
+	}
+	carry := first
+	for i := 0; i < n; i += warpSize {
+		at := i + t.Lane()
+		v := scanWarp(t, combine, in[row*n+min(at, n-1)])
+		if i > 0 || start {
+			v = combine(carry, v)
+		}
+		w := kernel.ShuffleUp(t, v, 1)
+		if t.Lane() == 0 {
+			w = carry
+		}
+		if !exclusive {
+			w = v
+		}
+		carry = kernel.Shuffle(t, v, warpSize-1)
+		if at < n {
+			out[row*n+at] = w
+		}
+	}
+}
+
+// ScanLines is [ScanTiles] for lines of n elements, each by itself. Lines of a plane begin at
+// neighbouring elements, and the elements of a line are inner apart. A thread scans a line.
+//
+//quern:template Combine
+//quern:unchecked
+func ScanLines[T any](t kernel.Thread, combine func(a, b T) T, exclusive, start bool, first T, n, inner int, in, out []T) {
+	line := t.Global()
+	plane := line / inner
+	at := plane*n*inner + line - plane*inner
+	if at >= len(in) || plane*n*inner >= len(in) {
+		return
+	}
+	sum := first
+	i := 0
+	if !start {
+		sum = in[at]
+		out[at] = sum
+		at += inner
+		i = 1
+	}
+	for ; i < n; i++ {
+		v := in[at]
+		if exclusive {
+			out[at] = sum
+		}
+		sum = combine(sum, v)
+		if !exclusive {
+			out[at] = sum
+		}
+		at += inner
+	}
+}

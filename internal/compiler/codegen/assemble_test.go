@@ -67,7 +67,8 @@ func modules(t *testing.T) []module {
 // Every module assembles for every architecture from its target on, and no kernel spills
 // registers. The resources used on sm_90 are compared with the recorded ones. A module whose
 // instructions are those recorded by -update has been assembled for every architecture then,
-// so it is assembled for sm_90 only, and not again by -update.
+// so it is not assembled again by -update, and otherwise for sm_90 only, if it is one of an eighth
+// of these modules: they show whether ptxas is still the one that the file is made with.
 func TestModulesAssemble(t *testing.T) {
 	if _, err := ptxas.Find(); err != nil {
 		t.Skip(err)
@@ -80,7 +81,7 @@ func TestModulesAssemble(t *testing.T) {
 	t.Run("assemble", func(t *testing.T) {
 		for _, m := range all {
 			known := want[m.name].instructions == m.instructions()
-			if known && *update {
+			if known && (*update || !strings.HasPrefix(m.instructions(), "0") && !strings.HasPrefix(m.instructions(), "8")) {
 				continue
 			}
 			t.Run(m.name, func(t *testing.T) {

@@ -218,8 +218,9 @@ func (w *World) operator(in *listed, f *ast.File, fd *ast.FuncDecl, dir directiv
 				if t.verb != templateVerb || len(t.args) == 0 {
 					continue
 				}
-				kinds = append(kinds, t.args[0].text)
-				if t.args[0].text != o.Kind {
+				of := strings.Split(t.args[0].text, ",")
+				kinds = append(kinds, of...)
+				if !slices.Contains(of, o.Kind) {
 					continue
 				}
 				k := OperatorKernel{Template: td.Name.Name, Kernel: name + td.Name.Name}

@@ -122,6 +122,7 @@ type emitter struct {
 	copied    *ir.Func // the function being copied; nil: the kernel
 	oneBlock  bool     // the kernel's function runs one block and has the kernel's parameters
 	wide      bool     // a row of threads continues through several blocks
+	allRows   bool     // the current function runs all rows of the block
 
 	// State of the current region: the thread coordinates that it reads, the parameters
 	// of its function, and the parts of slices that it indexes from 0.
@@ -129,6 +130,7 @@ type emitter struct {
 	free    *arguments
 	windows *windows
 	edges   *edges
+	rowDone *label
 	dead    map[*ir.Local]bool // variables whose value the region does not need
 	grouped map[ir.Expr]bool   // sums that get a variable
 }
@@ -139,9 +141,9 @@ func newEmitter(k *ir.Kernel, f *facts, p *plan, imports *Imports, reserved map[
 		names: newNames(reserved), avoid: reserved, reserved: map[string]bool{},
 		scopes: newScopes(), params: map[*ir.Local]bool{}, read: map[*ir.Local]bool{}, grouped: map[ir.Expr]bool{},
 	}
-	e.root = e.newSection()
+	e.root = e.newSection(perLaunch)
 	e.sections[perLaunch] = e.root
-	e.sections[perBlock] = e.newSection()
+	e.sections[perBlock] = e.newSection(perBlock)
 	return e
 }
 
@@ -252,16 +254,21 @@ type section struct {
 	// loop. Declarations that do not depend on names of this section belong there.
 	outer *section
 	names map[string]bool
+
+	inFunction bool // of a region
 }
 
-func (e *emitter) newSection() *section {
-	return &section{e: e, text: &text{}, temp: map[string]string{}, has: map[any]bool{}, names: map[string]bool{}}
+func (e *emitter) newSection(l level) *section {
+	return &section{
+		e: e, text: &text{}, temp: map[string]string{}, has: map[any]bool{}, names: map[string]bool{},
+		inFunction: e.inFunction(l),
+	}
 }
 
 // value declares a variable for a value of the printed type and returns its name; equal
 // texts share one variable.
 func (s *section) value(want, typ, value string) string {
-	thread := s == s.e.sections[perThread]
+	here := s.inFunction
 	s = s.outermost(value)
 	name, ok := s.temp[value]
 	if !ok {
@@ -269,7 +276,7 @@ func (s *section) value(want, typ, value string) string {
 		s.temp[value] = name
 		s.declare(name, name+" := "+value)
 	}
-	if thread {
+	if here {
 		return name
 	}
 	return s.e.outer(name, typ)
@@ -301,17 +308,20 @@ func identifiers(text string) []string {
 	return strings.FieldsFunc(text, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }
 
-// at runs f at a level. Code for levels below the thread is outside the function of a
-// region.
+// at runs f at a level.
 func (e *emitter) at(l level, f func()) {
 	current, free := e.current, e.free
 	e.current = l
-	if l < perThread {
+	if !e.inFunction(l) {
 		e.free = nil
 	}
 	f()
 	e.current, e.free = current, free
 }
+
+// inFunction reports whether code of a level is in the function of a region: that of the
+// thread and, if the function runs all rows, that of the row and the region.
+func (e *emitter) inFunction(l level) bool { return l >= perThread || e.allRows && l >= perRegion }
 
 // hoist returns the name of a variable with the value of x, computed at an outer level,
 // or "" if x is to be computed in place.
@@ -328,7 +338,7 @@ func (e *emitter) hoist(x ir.Expr) string {
 	}
 	want := "value"
 	if x.Type().IsInteger() {
-		want = [...]string{perLaunch: "size", perBlock: "base", perRow: "start", perThread: "at"}[l]
+		want = [...]string{perLaunch: "size", perBlock: "base", perRegion: "start", perRow: "start", perThread: "at"}[l]
 	}
 	s := ""
 	e.at(l, func() { s, _ = e.tree(x) })
@@ -378,7 +388,7 @@ func (e *emitter) coordinate(op ir.ThreadOp) string {
 		return noCoordinate // uniform only because it is the only one
 	default:
 		e.axes[op] = true
-		if op == ir.ThreadIdxX {
+		if op == ir.ThreadIdxX || e.allRows {
 			return name
 		}
 	}
@@ -481,6 +491,7 @@ func (e *emitter) variable(v *ir.Local) string {
 	case e.facts.params[v]:
 		e.params[v] = true
 		return e.outerVariable(name, v.Type)
+	case e.facts.rows[v] && e.allRows:
 	case e.facts.rows[v]:
 		return e.outer(name, e.typ(v.Type))
 	case e.isHoisted(v):
@@ -490,7 +501,7 @@ func (e *emitter) variable(v *ir.Local) string {
 			return "(" + e.expr(e.facts.source[v], precOr) + ")"
 		}
 		e.define(v, name, l)
-		if l < perThread {
+		if !e.inFunction(l) {
 			return e.outerVariable(name, v.Type)
 		}
 	case e.plan.block[v]:
@@ -561,8 +572,14 @@ func (e *emitter) scratch(v *ir.Local) string {
 
 type scratchOf struct{ v *ir.Local }
 
-// inPlace reports whether a variable is used where it is stored and not copied: it is
-// large, or a pointer to it exists.
+// inPlace reports whether a variable is used where it is stored and not copied: it does
+// not fit in registers, or a pointer to it exists.
 func (e *emitter) inPlace(v *ir.Local) bool {
-	return v.Type.IsAggregate() || e.facts.addressed[v]
+	return v.Type.IsAggregate() && !isSmallStruct(v.Type) || e.facts.addressed[v]
+}
+
+// isSmallStruct reports whether the Go compiler keeps variables of a type in registers.
+func isSmallStruct(t *ir.Type) bool {
+	isAggregate := func(f ir.Field) bool { return !f.Type.IsScalar() }
+	return t.Kind == ir.Struct && len(t.Fields) <= 4 && !slices.ContainsFunc(t.Fields, isAggregate)
 }

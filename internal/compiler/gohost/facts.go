@@ -7,13 +7,14 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// level says how often a value must be computed: once per launch, per block, per row of
-// threads along X, or per thread.
+// level says how often a value must be computed: once per launch, per block, each time
+// that the block runs a region, per row of threads along X, or per thread.
 type level uint8
 
 const (
 	perLaunch level = iota
 	perBlock
+	perRegion
 	perRow
 	perThread
 	varying // may differ between evaluations
@@ -37,6 +38,7 @@ type facts struct {
 	// region, the variables of the block.
 	once  map[*ir.Local]bool
 	costs map[*ir.Local]int // of computing a variable in each thread
+	block [3]int            // the declared dimensions
 	// clamps says that indices of the thread which are clamped have an offset too. If
 	// found is set, it receives the bounds between which they are the clamped index.
 	clamps bool
@@ -52,7 +54,7 @@ func newFacts(k *ir.Kernel) *facts {
 		assigned: map[*ir.Local]int{}, source: map[*ir.Local]ir.Expr{},
 		addressed: map[*ir.Local]bool{}, changed: map[*ir.Local]bool{},
 		params: map[*ir.Local]bool{}, levels: map[*ir.Local]level{}, shared: map[*ir.Local]*ir.SharedVar{},
-		rows: map[*ir.Local]bool{}, costs: map[*ir.Local]int{},
+		rows: map[*ir.Local]bool{}, costs: map[*ir.Local]int{}, block: k.Options.Block,
 	}
 	for _, v := range k.Func.Params {
 		f.params[v] = true
@@ -217,9 +219,7 @@ func (f *facts) level(e ir.Expr) level {
 	case *ir.Cap:
 		return f.level(e.X)
 	case *ir.Addr:
-		if _, ok := e.Place.(*ir.SharedPlace); ok {
-			return perLaunch
-		}
+		return f.addressLevel(e.Place)
 	case *ir.ThreadValue:
 		switch {
 		case e.Op >= ir.BlockDimX && e.Op <= ir.GridDimZ:
@@ -243,6 +243,39 @@ func (f *facts) level(e ir.Expr) level {
 	return varying
 }
 
+// addressLevel returns the level of the address of a place.
+func (f *facts) addressLevel(p ir.Place) level {
+	switch p := p.(type) {
+	case *ir.SharedPlace:
+		return perLaunch
+	case *ir.DerefPlace:
+		if to := f.pointee(p); to != nil {
+			return f.addressLevel(to)
+		}
+	case *ir.FieldPlace:
+		return f.addressLevel(p.X)
+	case *ir.IndexPlace:
+		if f.inRange(p) {
+			return max(f.addressLevel(p.X), f.level(p.Index))
+		}
+	}
+	return varying
+}
+
+// pointee returns the place whose address the pointer always holds, or nil.
+func (f *facts) pointee(p *ir.DerefPlace) ir.Place {
+	for x := p.Ptr; ; {
+		if a, ok := x.(*ir.Addr); ok {
+			return a.Place
+		}
+		v, ok := ir.Variable(x)
+		if !ok || f.source[v] == nil {
+			return nil
+		}
+		x = f.source[v]
+	}
+}
+
 func (f *facts) highest(list []ir.Expr) level {
 	l := perLaunch
 	for _, e := range list {
@@ -257,11 +290,11 @@ func (f *facts) placeLevel(p ir.Place) level {
 		if l := f.local(p.Var); l < varying || !f.once[p.Var] {
 			return l
 		}
-		return perRow
+		return perRegion
 	case *ir.FieldPlace:
 		return f.placeLevel(p.X)
 	case *ir.IndexPlace:
-		if inRange(p) {
+		if f.inRange(p) {
 			return max(f.placeLevel(p.X), f.level(p.Index))
 		}
 	case *ir.SharedPlace:
@@ -318,15 +351,24 @@ func (f *facts) isCheap(v *ir.Local) bool {
 	return cost <= cheap
 }
 
-// inRange reports whether an array index cannot fail: it is a constant, or a number
-// whose type or last mask keeps it below the length.
-func inRange(p *ir.IndexPlace) bool {
+// inRange reports whether an array index cannot fail: it is a constant, a coordinate in
+// the declared block, or a number whose type or last mask keeps it below the length.
+func (f *facts) inRange(p *ir.IndexPlace) bool {
 	n := uint64(p.X.Type().Len)
 	index := p.Index
 	for {
 		switch e := index.(type) {
 		case *ir.Const:
 			return e.Bits < n
+		case *ir.Load:
+			v, ok := ir.Variable(e)
+			if !ok || f.source[v] == nil {
+				break
+			}
+			index = f.source[v]
+			continue
+		case *ir.ThreadValue:
+			return e.Op <= ir.ThreadIdxZ && f.block[e.Op] > 0 && uint64(f.block[e.Op]) <= n
 		case *ir.Binary:
 			mask, ok := e.Y.(*ir.Const)
 			return ok && e.Op == ir.And && mask.Int64() >= 0 && mask.Bits < n && !mayFaultBinary(e) && n > 0
@@ -408,7 +450,7 @@ func (f *facts) faultVisitor(found *bool) *ir.Visitor {
 				if f.safe != nil && f.safe(p) {
 					return false // everything on the way to it is in range too
 				}
-				*found = *found || !inRange(p)
+				*found = *found || !f.inRange(p)
 			case *ir.ArrayPlace:
 				*found = true
 			case *ir.DerefPlace:

@@ -131,7 +131,7 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 			t.add("r.ThreadIdx.X = 0")
 		}
 		t.at(skipPos, skipFails, "if !(%s) {", strings.Join(skip, " && "))
-		t.add("\treturn")
+		t.add("\t%s", e.rowEnd())
 		t.add("}")
 	}
 	if len(clamps) > 0 {
@@ -139,38 +139,86 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 		t.add("%s, %s, %s, %s := 0, %s, 0, 0", e.edges.next, e.edges.end, e.edges.ran, e.edges.ranEnd, width)
 	}
 	if len(near) > 0 {
-		t.add("if %s {", strings.Join(near, " && "))
+		t.add("if %s {", e.ofRegion(near))
 		t.depth++
 	}
+	start, end := "0", count
 	if w.full == 0 {
 		if first != "" {
-			t.add("%s := %s", first, extreme("max", firsts))
-			t.add("%s := %s - %s", count, extreme("min", ends), first)
+			start, end = first, first+" + "+count
+			e.early(t, first, extreme("max", firsts))
+			e.early(t, count, extreme("min", ends)+" - "+first)
 		} else {
-			t.add("%s := %s", count, extreme("min", ends))
+			e.early(t, count, extreme("min", ends))
 		}
 	}
 	if bounded {
 		t.add("if %s <= 0 {", count)
-		t.add("\treturn")
+		t.add("\t%s", e.rowEnd())
 		t.add("}")
 	}
 	if len(clamps) > 0 {
-		start, end := "0", count
-		if first != "" {
-			start, end = first, first+" + "+count
-		}
 		t.add("%s, %s = %s, %s", e.edges.next, e.edges.end, start, end)
-		t.add("%s := %s", w.first, extreme("max", append(innerFirsts, start)))
-		t.add("%s := %s - %s", w.count, extreme("min", append(innerEnds, end)), w.first)
+		e.early(t, w.first, extreme("max", append(innerFirsts, start)))
+		e.early(t, w.count, extreme("min", append(innerEnds, end))+" - "+w.first)
 		w.required = append([]string{w.count + " > 0"}, w.required...)
 	}
-	always = w.guard(t, loop, e.edges, count) && len(near) == 0
+	always = e.guard(w, t, loop, count) && len(near) == 0
 	if len(near) > 0 {
 		t.depth--
 		t.add("}")
 	}
 	return t, always
+}
+
+// early declares a variable in t, or before the loops over the rows if its value is the
+// same for all rows.
+func (e *emitter) early(t *text, name, value string) {
+	if !e.sameForRows(value) {
+		e.sections[perRow].names[name] = true
+		t.add("%s := %s", name, value)
+		return
+	}
+	e.sections[perRegion].declare(name, name+" := "+value)
+	if !e.allRows {
+		e.outer(name, "int")
+	}
+}
+
+// sameForRows reports whether a text has the same value for all rows of the block, and
+// there may be many.
+func (e *emitter) sameForRows(text string) bool {
+	if b := e.kernel.Options.Block; e.wide || b[0] > 0 && b[1]*b[2] <= 1 {
+		return false
+	}
+	own := map[string]bool{}
+	for _, op := range [...]ir.ThreadOp{ir.ThreadIdxX, ir.ThreadIdxY, ir.ThreadIdxZ} {
+		own[e.names.of[op]] = true
+	}
+	return !slices.ContainsFunc(identifiers(text), func(name string) bool {
+		for s := e.sections[perRow]; s != nil; s = s.outer {
+			if s.names[name] {
+				return true
+			}
+		}
+		return own[name]
+	})
+}
+
+// ofRegion joins conditions. Those that are the same for all rows are tested once.
+func (e *emitter) ofRegion(conditions []string) string {
+	var same, own []string
+	for _, c := range conditions {
+		if e.sameForRows(c) {
+			same = append(same, c)
+		} else {
+			own = append(own, c)
+		}
+	}
+	if len(same) > 1 {
+		same = []string{e.sections[perRegion].value("same", "bool", strings.Join(same, " && "))}
+	}
+	return strings.Join(append(same, own...), " && ")
 }
 
 // edges are the names of variables that say which threads a fast form leaves: those
@@ -228,9 +276,9 @@ func (e *emitter) cutRows(g *region, w *windows) (restore func()) {
 
 // guard adds the loop under its required conditions; always reports that there are
 // none. If there are edges, the loop may leave some of the count threads.
-func (w *windows) guard(t, loop *text, left *edges, count string) (always bool) {
+func (e *emitter) guard(w *windows, t, loop *text, count string) (always bool) {
 	if len(w.required) > 0 {
-		t.add("if %s {", strings.Join(w.required, " && "))
+		t.add("if %s {", e.ofRegion(w.required))
 		t.depth++
 	}
 	cut := &text{}
@@ -240,13 +288,13 @@ func (w *windows) guard(t, loop *text, left *edges, count string) (always bool) 
 		t.add("%s", d)
 	}
 	t.splice(cut)
-	if left != nil {
+	if left := e.edges; left != nil {
 		t.add("if %s == %s {", w.count, count)
-		t.add("\treturn")
+		t.add("\t%s", e.rowEnd())
 		t.add("}")
 		t.add("%s, %s = %s, %s+%s", left.ran, left.ranEnd, w.first, w.first, w.count)
 	} else if len(w.required) > 0 || t.depth > 0 { // something follows
-		t.add("return")
+		t.add("%s", e.rowEnd())
 	}
 	if len(w.required) > 0 {
 		t.depth--
@@ -297,8 +345,8 @@ func (f *facts) ofRow(p ir.Place) bool {
 	case *ir.SharedPlace:
 		return p.Var.Type.Kind != ir.Slice
 	case *ir.DerefPlace:
-		v, ok := ir.Variable(p.Ptr)
-		return ok && f.shared[v] != nil
+		to := f.pointee(p)
+		return to != nil && f.ofRow(to) && f.addressLevel(to) <= perRow
 	case *ir.FieldPlace:
 		return f.ofRow(p.X)
 	case *ir.IndexPlace:
@@ -334,13 +382,39 @@ func (e *emitter) window(p ir.Place) string {
 			e.requireRow(p.X)
 			return e.sideBySide(e.base(p.X), length, p.Index)
 		}
-		if outer, ok := p.X.(*ir.IndexPlace); ok && !inRange(outer) {
+		if e.facts.inRow(p, w.full) {
+			return "" // the Go compiler knows as much
+		}
+		if outer, ok := p.X.(*ir.IndexPlace); ok && !e.facts.inRange(outer) {
 			return e.elementOfRow(outer, p)
 		}
 		e.requireRow(p.X)
 		return e.element(e.base(p.X), length, p.Type(), p.Index)
 	}
 	return ""
+}
+
+// inRow reports whether an array of fixed place has an element for each of n threads.
+func (f *facts) inRow(p *ir.IndexPlace, n int64) bool {
+	offset, _ := f.offset(p.Index)
+	c, ok := constant(offset)
+	if !ok || c.Int64() < 0 || c.Int64()+n > p.X.Type().Len {
+		return false
+	}
+	for x := p.X; ; {
+		switch q := x.(type) {
+		case *ir.FieldPlace:
+			x = q.X
+			continue
+		case *ir.IndexPlace:
+			if i, ok := constant(q.Index); !ok || i.Bits >= uint64(q.X.Type().Len) {
+				return false
+			}
+			x = q.X
+			continue
+		}
+		return true
+	}
 }
 
 // limit returns how many threads of the row run.
@@ -495,7 +569,7 @@ func (e *emitter) requireRow(p ir.Place) {
 		e.requireRow(p.X)
 	case *ir.IndexPlace:
 		e.requireRow(p.X)
-		if inRange(p) {
+		if e.facts.inRange(p) {
 			return
 		}
 		e.notNegative(p.Index, e.windows)

@@ -96,8 +96,8 @@ func (e *emitter) memoryOf(p ir.Place) (shared *ir.SharedVar, param bool) {
 				return q.Var, false
 			}
 		case *ir.DerefPlace:
-			if v, ok := ir.Variable(q.Ptr); ok {
-				return e.facts.shared[v], false
+			if p = e.facts.pointee(q); p != nil {
+				continue
 			}
 		case *ir.ElemPlace:
 			return nil, e.isParam(q.Slice)

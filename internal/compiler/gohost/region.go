@@ -23,7 +23,7 @@ func (e *emitter) items(list []item) {
 		case *warps:
 			e.warpLoop(it)
 		case *rows:
-			e.inRows(func() bool { return e.rowItems(it.items, nil) })
+			e.allItems(it.items)
 		}
 	}
 }
@@ -104,13 +104,63 @@ func (e *emitter) uniformLoop(s *ir.Loop, c *control) {
 
 // region prints a region: loops over the threads of the block around its statements.
 func (e *emitter) region(g *region) {
-	if e.warp != nil {
-		e.axes = [3]bool{}
-		e.sections[perRow] = e.newSection()
-		e.row(g)
+	if e.warp == nil {
+		e.allItems([]item{g})
 		return
 	}
-	e.inRows(func() bool { return e.rowItems([]item{g}, nil) })
+	e.axes = [3]bool{}
+	out, body := e.out, &text{}
+	e.sections[perRegion], e.sections[perRow], e.out = e.newSection(perRegion), e.newSection(perRow), body
+	e.row(g)
+	e.out = out
+	e.out.splice(e.sections[perRegion].text)
+	e.out.splice(body)
+}
+
+// maxShort is the size of the work of a row, in threads times nodes, up to which a
+// function runs all rows of the block, because a call per row would take a large part of
+// the time.
+const maxShort = 5000
+
+// isShort reports whether the rows of a block do little work.
+func (e *emitter) isShort(list []item) bool {
+	b := e.kernel.Options.Block
+	if e.wide || b[0] == 0 || b[1]*b[2] < 2 {
+		return false
+	}
+	isLoop := func(s ir.Stmt) bool { _, ok := s.(*ir.Loop); return ok }
+	for _, it := range list {
+		if g, ok := it.(*region); !ok || hasStmt(g.stmts, isLoop) || b[0]*nodes(g.stmts) > maxShort {
+			return false
+		}
+	}
+	return true
+}
+
+// allItems prints the work of all rows of the block.
+func (e *emitter) allItems(list []item) {
+	e.allRows = e.isShort(list)
+	out, body, targets := e.out, &text{}, e.targets
+	e.out = body
+	if e.allRows {
+		e.free, e.targets = newArguments(), nil
+	}
+	region := e.newSection(perRegion)
+	e.sections[perRegion] = region
+	e.inRows(func() bool { return e.rowItems(list, nil) })
+	if e.allRows && len(body.lines) > 0 {
+		all := &text{depth: 1}
+		all.splice(region.text)
+		all.splice(body)
+		all.dropUnused()
+		call := e.rowFunction(all)
+		body = &text{}
+		body.add("%s", call)
+	} else if !e.allRows {
+		out.splice(region.text)
+	}
+	out.splice(body)
+	e.out, e.allRows, e.free, e.targets = out, false, nil, targets
 }
 
 // row prints the work of a row of threads in a region, or of a warp's runs of threads.
@@ -118,8 +168,13 @@ func (e *emitter) region(g *region) {
 // Go compiler keeps in registers what the row needs and not what the whole kernel needs.
 // It reports whether a thread can fail.
 func (e *emitter) row(g *region) (fails bool) {
-	e.free, e.dead = newArguments(), e.deadIn(g)
-	targets := e.targets
+	free, targets := e.free, e.targets
+	if e.allRows {
+		e.rowDone = e.newLabel("done")
+	} else {
+		e.free = newArguments()
+	}
+	e.dead = e.deadIn(g)
 	fails = e.facts.mayFault(g.stmts)
 	prologue := &text{depth: 1}
 	e.current, e.facts.once = perThread, e.plan.block
@@ -149,46 +204,66 @@ func (e *emitter) row(g *region) (fails bool) {
 		}
 	}
 	prologue.keepUsed(carried)
-	free := e.free
-	e.current, e.free, e.targets, e.facts.once, e.dead = perBlock, nil, targets, nil, nil
-	if all == nil {
+	call := ""
+	if all != nil && !e.allRows {
+		call = e.rowFunction(prologue)
+	}
+	e.current, e.free, e.targets, e.facts.once, e.dead = perBlock, free, targets, nil, nil
+	switch {
+	case all == nil:
 		return false
+	case e.allRows && e.rowDone.used:
+		e.out.label(e.rowDone)
+		e.out.add("switch {")
+		e.out.add("default:")
+		e.out.splice(prologue)
+		e.out.add("}")
+	case e.allRows:
+		e.out.add("{")
+		e.out.splice(prologue)
+		e.out.add("}")
+	case e.warp != nil:
+		e.runs(e.sections[perRow], fails, func() { e.out.add("%s", call) })
+	default:
+		e.out.add("%s", call)
 	}
-
-	call := func() {
-		e.out.add("%s(%s)", e.rowFunction(free, prologue), strings.Join(append([]string{"r"}, free.values...), ", "))
-	}
-	if e.warp != nil {
-		e.runs(e.sections[perRow], fails, call)
-		return fails
-	}
-	call()
 	return fails
 }
 
-// rowFunction adds a function with the body and returns its name.
-func (e *emitter) rowFunction(free *arguments, body *text) string {
+// rowEnd returns the statement that ends a row's work.
+func (e *emitter) rowEnd() string {
+	if !e.allRows {
+		return "return"
+	}
+	return jump("break", e.rowDone, false)
+}
+
+// rowFunction adds a function with the body, whose parameters are in e.free, and returns a call.
+func (e *emitter) rowFunction(body *text) string {
 	kernel := FuncName(e.kernel.Name)[len("quernHost"):]
 	name := fmt.Sprintf("quernRow%d%s", len(e.rows)+1, kernel)
 	f := &text{}
 	f.add("//go:noinline")
-	f.add("func %s(r *%s%s) {", name, e.member(hostPath, "Run"), free.signature())
+	f.add("func %s(r *%s%s) {", name, e.member(hostPath, "Run"), e.free.signature())
 	f.splice(body)
 	f.add("}")
 	e.rows = append(e.rows, f)
-	return name
+	return fmt.Sprintf("%s(%s)", name, strings.Join(append([]string{"r"}, e.free.values...), ", "))
 }
 
 // threads returns the loop over a row of threads that runs the statements of the
 // region, or a variant of them; nil if there is nothing to do. The loop ends at limit,
 // by default at the row's end.
 func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) *text {
+	if t := e.bulk(g, stmts); t != nil {
+		return t
+	}
 	e.scopes = newScopes()
 	e.scopes.place(stmts, e.plan.private[g])
 	ran := &region{stmts: stmts, last: g.last} // a fast form runs only what the guards enclose
 	e.defineCarried(ran, stmts)
 	t := target{label: e.newLabel("threads"), loop: true, returns: true}
-	thread, body := e.newSection(), &text{}
+	thread, body := e.newSection(perThread), &text{}
 	e.sections[perThread] = thread
 	out, targets := e.out, e.targets
 	e.out, e.targets = body, []target{t}
@@ -326,12 +401,30 @@ func stores(g *region, u usage, v *ir.Local) bool { return u.writes[v] && !g.las
 func (e *emitter) carryRows(g *region) (list [][2]string) {
 	u := uses(g.stmts...)
 	for _, v := range e.plan.carried {
-		if u.mentions(v) && !e.dead[v] && (e.inPlace(v) || stores(g, u, v) || !assignedFirst(g, v)) {
+		if e.hasRow(g, u, v) {
 			of := e.names.name(rowOf{v}, v.Name+"Row")
-			list = append(list, [2]string{of, fmt.Sprintf("%s := %s[%s:][:%s]", of, e.scratch(v), e.rowStart(), e.rowLength())})
+			part := fmt.Sprintf("%s[%s:][:%s]", e.scratch(v), e.rowStart(), e.rowLength())
+			if n := e.declaredRow(); n > 0 {
+				part = fmt.Sprintf("(*[%d]%s)(%s[%s:])", n, e.typ(v.Type), e.scratch(v), e.rowStart())
+			}
+			list = append(list, [2]string{of, fmt.Sprintf("%s := %s", of, part)})
 		}
 	}
 	return list
+}
+
+// declaredRow returns the number of threads in the row if the kernel declares it.
+func (e *emitter) declaredRow() int {
+	if e.warp != nil || e.wide {
+		return 0
+	}
+	return e.kernel.Options.Block[0]
+}
+
+// hasRow reports whether a region, with its uses u, accesses the stored values of v.
+func (e *emitter) hasRow(g *region, u usage, v *ir.Local) bool {
+	_, carried := e.plan.scratchID[v]
+	return carried && u.mentions(v) && !e.dead[v] && (e.inPlace(v) || stores(g, u, v) || !assignedFirst(g, v))
 }
 
 type rowOf struct{ v *ir.Local }

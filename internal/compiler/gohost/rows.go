@@ -31,6 +31,7 @@ type rowSplitter struct {
 	facts  *facts
 	kernel *ir.Kernel
 	guards []ir.Expr
+	beside func(*ir.Local) bool // reports whether other items mention a variable
 	found  bool
 	inner  map[*ir.Loop]bool // loops in lockstep without others inside
 }
@@ -47,7 +48,7 @@ func (p *plan) splitRows(k *ir.Kernel, f *facts, list []item) []item {
 			}
 		case *region:
 			guards, rest := f.splitGuards(it.stmts, true)
-			s := &rowSplitter{facts: f, kernel: k, guards: guards, inner: p.inner}
+			s := &rowSplitter{facts: f, kernel: k, guards: guards, beside: func(v *ir.Local) bool { return p.mentionedBeside(it)[v] }, inner: p.inner}
 			if items := s.split(rest); s.found {
 				list[i] = &rows{items}
 			}
@@ -70,6 +71,14 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 		items, open = append(items, &region{stmts: open}), nil
 	}
 	for i, t := range list {
+		if flag, set := s.flag(t); flag != nil && s.onlyJumpsAtEnd(list[:i]) {
+			end()
+			open = []ir.Stmt{flag}
+			end()
+			open, s.found = []ir.Stmt{set}, true
+			end()
+			continue
+		}
 		if loop, ok := t.(*ir.Loop); ok && len(open) > 0 && s.onlyJumpsAtEnd(list[:i]) {
 			if init, ok := open[len(open)-1].(*ir.Assign); ok {
 				if body := s.hold(init, loop); body != nil {
@@ -81,7 +90,7 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 				}
 			}
 		}
-		if s.ranged(open, t) && s.onlyJumpsAtEnd(list[:i]) {
+		if len(list) > 1 && s.ranged(open, t) && s.onlyJumpsAtEnd(list[:i]) {
 			end()
 			open, s.found = []ir.Stmt{t}, true
 			end()
@@ -98,7 +107,7 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 func (s *rowSplitter) ranged(open []ir.Stmt, t ir.Stmt) bool {
 	f := s.facts
 	c, ok := t.(*ir.If)
-	if !ok || len(c.Else) > 0 || len(open) == 0 || f.level(c.Cond) != perThread || !f.isRange(c.Cond) || !s.gains(c.Then) {
+	if !ok || len(c.Else) > 0 || !s.gains(c.Then) || slices.ContainsFunc(f.conjunction(c.Cond, false), func(x ir.Expr) bool { return !f.isGuard(x) }) {
 		return false
 	}
 	u := uses(t)
@@ -108,6 +117,23 @@ func (s *rowSplitter) ranged(open []ir.Stmt, t ir.Stmt) bool {
 		}
 	}
 	return true
+}
+
+// flag splits the assignment of a condition that holds for a range of the row, to a
+// variable that lives longer than the region: the variable becomes false in all threads
+// and then true in the range.
+func (s *rowSplitter) flag(t ir.Stmt) (clear, set ir.Stmt) {
+	a, ok := t.(*ir.Assign)
+	if !ok {
+		return nil, nil
+	}
+	f := s.facts
+	dst, ok := a.Dst.(*ir.VarPlace)
+	if !ok || a.Src.Type().Kind != ir.Bool || f.addressed[dst.Var] || f.local(dst.Var) != varying || f.level(a.Src) != perThread || !f.isRange(a.Src) || !s.beside(dst.Var) {
+		return nil, nil
+	}
+	to := func(value bool) ir.Stmt { return &ir.Assign{Dst: dst, Src: ir.BoolConst(value), Pos: a.Pos} }
+	return to(false), &ir.If{Cond: a.Src, Then: []ir.Stmt{to(true)}, Pos: a.Pos}
 }
 
 // onlyJumpsAtEnd reports whether every thread reaches the end of a list.
@@ -134,7 +160,7 @@ func (s *rowSplitter) hold(init *ir.Assign, loop *ir.Loop) []item {
 	}
 	s.keep(loop, func() { f.rows[k] = true })
 	if f.level(init.Src) <= perRow && f.level(loop.Cond) <= perRow && f.level(step.Src) <= perRow {
-		inner := &rowSplitter{facts: f, kernel: s.kernel, guards: s.guards, inner: s.inner}
+		inner := &rowSplitter{facts: f, kernel: s.kernel, guards: s.guards, beside: s.beside, inner: s.inner}
 		if items := inner.split(loop.Body); inner.found || s.gains(loop.Body) {
 			if !inner.found && nodes(loop.Body) <= maxJammed {
 				s.inner[loop] = true
@@ -293,7 +319,7 @@ func (e *emitter) inRows(print func() (fails bool)) {
 
 // rowItems prints the work of a row. If loop is set, it is in that loop.
 func (e *emitter) rowItems(list []item, loop *rowLoop) (fails bool) {
-	section, outer := e.newSection(), e.sections[perRow]
+	section, outer := e.newSection(perRow), e.sections[perRow]
 	if loop != nil {
 		section.outer = outer
 		section.names[e.names.of[loop.counter()]] = true

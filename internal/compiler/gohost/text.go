@@ -72,6 +72,30 @@ func (t *text) keepUsed(list [][2]string) {
 	t.lines = append(all.lines, t.lines...)
 }
 
+// dropUnused removes the declarations, one a line, of names that no later line mentions.
+func (t *text) dropUnused() {
+	used := map[string]bool{}
+	kept := t.lines[:0:0]
+	for _, l := range slices.Backward(t.lines) {
+		if name, _, ok := strings.Cut(l.text, " := "); ok && isIdentifier(name) && !used[name] {
+			continue
+		}
+		for _, name := range words.FindAllString(l.text, -1) {
+			used[name] = true // selectors start with a point, and keys end with a colon and a space
+		}
+		kept = append(kept, l)
+	}
+	slices.Reverse(kept)
+	t.lines = kept
+}
+
+var words = regexp.MustCompile(`\.?[\pL_][\pL\d_]*(: )?`)
+
+func isIdentifier(s string) bool {
+	list := identifiers(s)
+	return len(list) == 1 && list[0] == s
+}
+
 // maxDirectives limits the line directives of a function for lines that cannot fail:
 // the Go compiler takes time for each directive in each basic block.
 const maxDirectives = 1000

@@ -113,6 +113,10 @@ func (p *plan) mentionedBeside(g *region) map[*ir.Local]bool {
 				add(it.uses())
 			case *warps:
 				walk(it.items)
+			case *rows:
+				walk(it.items)
+			case *rowLoop:
+				walk(it.items)
 			case *control:
 				add(headUses(it.stmt))
 				for _, l := range it.lists {

@@ -141,7 +141,7 @@ func (x *expansion) fixed(e ir.Expr) ir.Expr {
 // flatten appends the moves of an aggregate's leaves.
 func (x *expansion) flatten(dst ir.Place, src ir.Expr) {
 	t := dst.Type()
-	if !t.IsAggregate() || x.needsLoop(dst, src) {
+	if x.isLeaf(t) || x.needsLoop(dst, src) {
 		x.moves = append(x.moves, move{dst, src})
 		return
 	}
@@ -260,7 +260,7 @@ func (x *expansion) reads(e ir.Expr, vars map[*ir.Local]bool, memory bool) bool 
 // emit appends a move.
 func (x *expansion) emit(dst ir.Place, src ir.Expr) {
 	t := dst.Type()
-	if !t.IsAggregate() {
+	if x.isLeaf(t) {
 		x.set(dst, src)
 		return
 	}

@@ -15,20 +15,81 @@ func Host(k *ir.Kernel) *ir.Kernel {
 }
 
 // inlineForGo returns a kernel with calls inlined that the Go compiler could not inline
-// as well: calls of functions that use the thread or may run long, and of formulas.
+// as well: calls of functions that use the thread or may run long, and of formulas. A
+// function of another package that may run long is called if it uses unexported names.
 func inlineForGo(k *ir.Kernel) *ir.Kernel {
 	known := lengths{}
+	names := NewTruncations(k.Func.Go.Package)
 	return inlineIf(k, func(f *ir.Func) bool {
-		return f.UsesThread || isFormula(f) || isArrayFormula(f) || known.of(f).long
+		return f.UsesThread || isFormula(f) || isArrayFormula(f) || k.Func.Go.Package == f.Go.Package && passesArrays(f) || known.of(f).long && names.canWrite(f)
 	})
 }
 
-// unrollForGo unrolls short loops of plain assignments with constant bounds.
+// unrollForGo unrolls short loops of plain assignments with constant bounds, and loops
+// with calls or barriers that the programmer wants unrolled: a variable of the block,
+// which the Go compiler cannot see through, becomes a constant in each copy.
 func unrollForGo(k *ir.Kernel) {
 	u := newUnroller(k.Func)
-	u.wanted = u.short
+	hinted := false
+	u.wanted = func(s *ir.Loop, c *counted) bool {
+		if s.Unroll != ir.UnrollAll || !leaves(s.Body, isCallOrCollective) || size(s.Body)*len(c.values) > hintedBudget {
+			return u.short(s, c)
+		}
+		hinted = true
+		return true
+	}
 	u.findKnown()
 	k.Func.Body = withoutSelfAssignments(u.list(k.Func.Body))
+	if hinted {
+		u.settle()
+	}
+}
+
+func isCallOrCollective(s ir.Stmt) bool {
+	switch s.(type) {
+	case *ir.Call, *ir.Barrier:
+		return true
+	}
+	return IsWarp(s)
+}
+
+// settle replaces the constant variables of copies of loop bodies, and removes code that
+// does not run.
+func (u *unroller) settle() {
+	u.uses = countUses(u.f)
+	s := &simplifier{}
+	for s.again = true; s.again; {
+		s.again = false
+		u.findKnown()
+		for v := range u.known {
+			if !u.copies[v] {
+				delete(u.known, v)
+			}
+		}
+		r := ir.Rewriter{
+			Expr: func(e ir.Expr) ir.Expr {
+				if v, ok := ir.Variable(e); ok && u.known[v] != nil {
+					c := *u.known[v]
+					return &c
+				}
+				return simplifyExpr(e)
+			},
+			Stmt: func(st ir.Stmt) []ir.Stmt {
+				switch st := st.(type) {
+				case *ir.If:
+					return s.ifStmt(st)
+				case *ir.Block:
+					st.Body = s.trim(st.Body)
+					return dissolve(st)
+				}
+				return []ir.Stmt{st}
+			},
+		}
+		before := len(u.known)
+		u.f.Body = s.trim(r.Body(u.f.Body))
+		u.findKnown()
+		s.again = s.again || len(u.known) > before
+	}
 }
 
 // declared replaces values known from a declared block by constants. These are the X
@@ -192,6 +253,23 @@ func isArrayFormula(f *ir.Func) bool {
 	return true
 }
 
+// maxPassing is the maximum size in nodes of a function that is inlined for its arrays.
+const maxPassing = 200
+
+// passesArrays reports whether a function without control flow has short arrays as
+// parameters or results, which the Go compiler passes in memory.
+func passesArrays(f *ir.Func) bool {
+	isArray := func(v *ir.Local) bool { return isShortArray(v.Type) }
+	return slices.ContainsFunc(slices.Concat(f.Params, f.Results), isArray) && size(f.Body) <= maxPassing &&
+		!leaves(f.Body, func(s ir.Stmt) bool {
+			switch s.(type) {
+			case *ir.Assign, *ir.Call:
+				return false
+			}
+			return s != f.Body[len(f.Body)-1]
+		})
+}
+
 // indexesArray reports whether a body indexes a short array of the thread with an index
 // that depends on v.
 func indexesArray(body []ir.Stmt, v *ir.Local) bool {
@@ -210,8 +288,9 @@ func indexesArray(body []ir.Stmt, v *ir.Local) bool {
 
 // Limits of loops that Host unrolls.
 const (
-	hostTrips  = 16
-	hostBudget = 1400 // nodes
+	hostTrips    = 16
+	hostBudget   = 1400 // nodes
+	hintedBudget = 4000 // if the programmer wants it
 )
 
 // short reports whether a loop is to be unrolled in Go: it has few iterations of

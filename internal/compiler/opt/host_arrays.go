@@ -1,6 +1,10 @@
 package opt
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // maxHostArray is the largest length of an array that becomes variables in Go: a few
 // such arrays fit into registers.
@@ -10,7 +14,7 @@ const maxHostArray = 8
 // indices are constants. The Go compiler keeps such arrays in memory, and a variable of
 // each thread that is live across a barrier is copied as a whole.
 func splitArrays(k *ir.Kernel) {
-	s := &scalariser{f: k.Func, uses: countUses(k.Func), nodes: map[*ir.Local]*node{}}
+	s := &scalariser{f: k.Func, structs: true, uses: countUses(k.Func), nodes: map[*ir.Local]*node{}}
 	for _, v := range k.Func.Locals {
 		if isShortArray(v.Type) && !s.uses[v].addressed {
 			s.nodes[v] = &node{local: v}
@@ -42,8 +46,15 @@ func splitArrays(k *ir.Kernel) {
 	k.Func.Locals = without(k.Func.Locals, func(v *ir.Local) bool { return s.nodes[v] != nil })
 }
 
+// isShortArray reports whether a type is a short array of scalars, or of a few structs of
+// scalars such as vectors.
 func isShortArray(t *ir.Type) bool {
-	return t.Kind == ir.Array && t.Len <= maxHostArray && t.Elem.IsScalar()
+	if t.Kind != ir.Array || t.Len > maxHostArray {
+		return false
+	}
+	isAggregate := func(f ir.Field) bool { return !f.Type.IsScalar() }
+	return t.Elem.IsScalar() ||
+		t.Elem.Kind == ir.Struct && t.Len*int64(len(t.Elem.Fields)) <= 2*maxHostArray && !slices.ContainsFunc(t.Elem.Fields, isAggregate)
 }
 
 // keepWhole excludes arrays that are used as a whole, other than to copy them from or

@@ -69,10 +69,11 @@ type node struct {
 }
 
 type scalariser struct {
-	f     *ir.Func
-	uses  usages
-	nodes map[*ir.Local]*node // of split variables; a leaf has none
-	roots map[*ir.Local]*ir.Local
+	f       *ir.Func
+	uses    usages
+	structs bool                // are not split
+	nodes   map[*ir.Local]*node // of split variables; a leaf has none
+	roots   map[*ir.Local]*ir.Local
 
 	values map[*ir.Local]ir.Expr // values of variables; nil until needed
 }
@@ -175,7 +176,7 @@ func (s *scalariser) split(list []*ir.Local) {
 // grow completes a node's parts down to scalars and arrays in memory.
 func (s *scalariser) grow(n *node, root *ir.Local) {
 	n.root = root
-	if n.memory || !n.local.Type.IsAggregate() {
+	if n.memory || s.isLeaf(n.local.Type) {
 		s.f.Locals = append(s.f.Locals, n.local)
 		s.roots[n.local] = root
 		return
@@ -184,6 +185,11 @@ func (s *scalariser) grow(n *node, root *ir.Local) {
 	for i := range partCount(n.local.Type) {
 		s.grow(n.part(i), root)
 	}
+}
+
+// isLeaf reports whether a value of the type is not split.
+func (s *scalariser) isLeaf(t *ir.Type) bool {
+	return !t.IsAggregate() || s.structs && t.Kind == ir.Struct
 }
 
 // place replaces a part of a split variable by that part's variable.

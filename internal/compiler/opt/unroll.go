@@ -38,7 +38,7 @@ func unroll(k *ir.Kernel) error {
 }
 
 func newUnroller(f *ir.Func) *unroller {
-	u := &unroller{f: f, uses: countUses(f), homes: map[*ir.Local]*loopScope{}, regions: map[*ir.Loop]*loopScope{}}
+	u := &unroller{f: f, uses: countUses(f), homes: map[*ir.Local]*loopScope{}, regions: map[*ir.Loop]*loopScope{}, copies: map[*ir.Local]bool{}}
 	whole := &loopScope{}
 	for _, p := range f.Params {
 		u.homes[p] = whole
@@ -53,6 +53,7 @@ type unroller struct {
 	uses    usages
 	homes   map[*ir.Local]*loopScope
 	regions map[*ir.Loop]*loopScope
+	copies  map[*ir.Local]bool      // variables of copies of loop bodies
 	known   map[*ir.Local]*ir.Const // variables that hold a constant and were not replaced by it
 	done    bool
 }
@@ -368,6 +369,7 @@ func (u *unroller) copyBody(body []ir.Stmt, outside []*ir.Label, private []*ir.L
 	for _, v := range private {
 		w := *v
 		cl.Vars[v] = &w
+		u.copies[&w] = true
 		u.f.Locals = append(u.f.Locals, &w)
 		u.homes[&w] = home
 		u.uses[&w] = u.uses[v]

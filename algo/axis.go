@@ -1,0 +1,226 @@
+package algo
+
+import (
+	"fmt"
+	"math/bits"
+
+	"quern.dev/algo/internal/template"
+	"quern.dev/gpu"
+)
+
+// Axis is an axis of an array in row-major order: Outer is the product of the extents of the axes
+// before it, N is its own extent, and Inner is the product of the extents of the axes after it.
+// The elements along the axis are Inner apart. For the rows of a matrix, Inner is 1.
+type Axis struct{ Outer, N, Inner int }
+
+// AxisOf returns an axis of an array with the given extents. Axes are counted from 0, and from -1
+// backward.
+func AxisOf(axis int, extents ...int) (Axis, error) {
+	if axis < -len(extents) || axis >= len(extents) {
+		return Axis{}, invalid("AxisOf", "axis", "axis %d of an array with %d", axis, len(extents))
+	}
+	if axis < 0 {
+		axis += len(extents)
+	}
+	a := Axis{1, extents[axis], 1}
+	for i, n := range extents {
+		switch {
+		case n < 0:
+			return Axis{}, invalid("AxisOf", "extents", "%v", extents)
+		case i < axis:
+			a.Outer *= n
+		case i > axis:
+			a.Inner *= n
+		}
+	}
+	return a, nil
+}
+
+func (a Axis) String() string { return fmt.Sprintf("%dx[%d]x%d", a.Outer, a.N, a.Inner) }
+
+// check returns an error if the axis does not describe n elements.
+func (a Axis) check(name, arg string, n int) error {
+	if a.Outer < 0 || a.N < 0 || a.Inner < 0 {
+		return invalid(name, "axis", "negative extent in %v", a)
+	}
+	over1, outer := bits.Mul64(uint64(a.Outer), uint64(a.N))
+	over2, all := bits.Mul64(outer, uint64(a.Inner))
+	if over1|over2 != 0 || all != uint64(n) {
+		return invalid(name, arg, "%d elements, but %v are %d", n, a, all)
+	}
+	return nil
+}
+
+// A launch of rows or columns has about this many threads, if there is work for them.
+const manyThreads = 1 << 18
+
+// ReduceAxis combines the elements of src along an axis with an operator that is associative and
+// commutative. dst has axis.Outer*axis.Inner elements. Each run has the same result.
+func ReduceAxis[T any](s *gpu.Stream, op Combine[T], axis Axis, dst, src *gpu.Buffer[T], work ...*gpu.Workspace) error {
+	const name = "ReduceAxis"
+	if err := op.check(name); err != nil {
+		return err
+	}
+	if src == nil {
+		return invalid(name, "src", "the buffer is nil")
+	}
+	if err := axis.check(name, "src", src.Len()); err != nil {
+		return err
+	}
+	results := axis.Outer * axis.Inner
+	if err := length(name, "dst", dst, results); err != nil {
+		return err
+	}
+	if results > 0 && axis.N == 0 {
+		return invalid(name, "axis", "it has no elements, and %s has no result for none", name)
+	}
+	tmp, err := gpu.OpenScratch(s, work)
+	if err != nil {
+		return failed(name, err)
+	}
+	defer tmp.Close()
+	// How elements are combined depends on the shape only.
+	parts, part := 1, axis.N
+	if wanted := manyThreads / max(results, 1); wanted > 1 {
+		unit := 64
+		parts = min(wanted, (axis.N+unit-1)/unit, 512)
+		part = (axis.N + parts - 1) / max(parts, 1)
+		parts = (axis.N + part - 1) / max(part, 1)
+	}
+	partial := dst
+	if parts > 1 {
+		partial = gpu.Take[T](tmp, results*parts)
+	}
+	if run, err := tmp.Ready(); !run || results == 0 {
+		return failed(name, err)
+	}
+	reduce := op.reduceColumns
+	if axis.Inner == 1 {
+		reduce = op.reduceRows
+	}
+	err = reduce(s, axis, parts, part, src, partial)
+	if err == nil && parts > 1 {
+		axis.N = parts
+		err = reduce(s, axis, 1, parts, partial, dst)
+	}
+	return failed(name, err)
+}
+
+// groupOf returns how many threads work together on n elements.
+func groupOf(s *gpu.Stream, n int) int {
+	group := 1
+	for s.Device().Backend() != gpu.CPU && group < 32 && 4*group < n {
+		group *= 2
+	}
+	return group
+}
+
+func (c *Combine[T]) reduceRows(s *gpu.Stream, axis Axis, parts, part int, src, dst *gpu.Buffer[T]) error {
+	group := groupOf(s, part)
+	blocks := (axis.Outer*parts*group + template.Threads - 1) / template.Threads
+	l, err := begin(s, c.Kernels.ReduceRows, c.Bind, gpu.Blocks(gpu.Dim3{X: blocks}, block))
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, axis.N)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, group)
+	gpu.SliceArg(l, src)
+	gpu.SliceArg(l, dst)
+	return l.End()
+}
+
+func (c *Combine[T]) reduceColumns(s *gpu.Stream, axis Axis, parts, part int, src, dst *gpu.Buffer[T]) error {
+	x := min(axis.Inner, 128)
+	blocks := gpu.Dim3{X: (axis.Inner + x - 1) / x, Y: parts, Z: min(axis.Outer, 1<<15)}
+	l, err := begin(s, c.Kernels.ReduceColumns, c.Bind, gpu.Blocks(blocks, gpu.Dim3{X: x}))
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, axis.N)
+	gpu.Arg(l, axis.Inner)
+	gpu.Arg(l, part)
+	gpu.SliceArg(l, src)
+	gpu.SliceArg(l, dst)
+	return l.End()
+}
+
+// ReduceSegments combines the elements of each segment of src with an operator that is
+// associative and commutative. Segment i has the elements ends[i] to ends[i+1]-1, so ends has one
+// element more than dst; its elements do not decrease, and are at most src.Len(). The result of an
+// empty segment is empty.
+func ReduceSegments[T any](s *gpu.Stream, op Combine[T], empty T, dst, src *gpu.Buffer[T], ends *gpu.Buffer[int32]) error {
+	const name = "ReduceSegments"
+	if err := op.check(name); err != nil {
+		return err
+	}
+	if src == nil || dst == nil {
+		return invalid(name, "src or dst", "the buffer is nil")
+	}
+	if err := length(name, "ends", ends, dst.Len()+1); err != nil {
+		return err
+	}
+	n := dst.Len()
+	if n == 0 {
+		return nil
+	}
+	group := groupOf(s, src.Len()/n)
+	l, err := begin(s, op.Kernels.ReduceSegments, op.Bind, gpu.Blocks(gpu.Dim3{X: (n*group + template.Threads - 1) / template.Threads}, block))
+	if err != nil {
+		return failed(name, err)
+	}
+	gpu.Arg(l, group)
+	gpu.Arg(l, empty)
+	gpu.SliceArg(l, ends)
+	gpu.SliceArg(l, src)
+	gpu.SliceArg(l, dst)
+	return failed(name, l.End())
+}
+
+// ScanAxis is [Scan] along an axis: lines along it are scanned each by itself.
+func ScanAxis[T any](s *gpu.Stream, op Combine[T], axis Axis, dst, src *gpu.Buffer[T]) error {
+	var none T
+	return op.scanAxis("ScanAxis", s, axis, false, false, none, dst, src)
+}
+
+// ScanExclusiveAxis is [ScanExclusive] along an axis: lines along it are scanned each by itself,
+// and each begins with first.
+func ScanExclusiveAxis[T any](s *gpu.Stream, op Combine[T], axis Axis, first T, dst, src *gpu.Buffer[T]) error {
+	return op.scanAxis("ScanExclusiveAxis", s, axis, true, true, first, dst, src)
+}
+
+func (c *Combine[T]) scanAxis(name string, s *gpu.Stream, axis Axis, exclusive, start bool, first T, dst, src *gpu.Buffer[T]) error {
+	if err := c.check(name); err != nil {
+		return err
+	}
+	if src == nil {
+		return invalid(name, "src", "the buffer is nil")
+	}
+	if err := axis.check(name, "src", src.Len()); err != nil {
+		return err
+	}
+	if err := length(name, "dst", dst, src.Len()); err != nil || src.Len() == 0 {
+		return err
+	}
+	lines := axis.Outer * axis.Inner
+	rows := s.Device().Backend() != gpu.CPU && axis.Inner == 1
+	k, threads, count := c.Kernels.ScanLines, min(lines, 128), lines
+	if rows {
+		k, threads, count = c.Kernels.ScanRows, template.Threads, lines*32
+	}
+	l, err := begin(s, k, c.Bind, gpu.Blocks(gpu.Dim3{X: (count + threads - 1) / threads}, gpu.Dim3{X: threads}))
+	if err != nil {
+		return failed(name, err)
+	}
+	gpu.Arg(l, exclusive)
+	gpu.Arg(l, start)
+	gpu.Arg(l, first)
+	gpu.Arg(l, axis.N)
+	if !rows {
+		gpu.Arg(l, axis.Inner)
+	}
+	gpu.SliceArg(l, src)
+	gpu.SliceArg(l, dst)
+	return failed(name, l.End())
+}

@@ -1,0 +1,121 @@
+package algo
+
+import (
+	"errors"
+	"testing"
+
+	"quern.dev/gpu"
+	"quern.dev/gputest"
+)
+
+// calls are one call of each function with n elements, and without a workspace for those that
+// take none.
+func calls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Stream, work ...*gpu.Workspace) error {
+	x, y, rejected := gputest.Upload(t, d, random[float32](n, 100)), gputest.Alloc[float32](t, d, n), gputest.Alloc[float32](t, d, n)
+	one, count, index := gputest.Alloc[float32](t, d, 1), gputest.Alloc[int](t, d, 1), gputest.Upload(t, d, make([]uint32, n))
+	values, bins, flags := gputest.Alloc[[3]int32](t, d, n), gputest.Alloc[uint32](t, d, 100), gputest.Upload(t, d, make([]uint8, n))
+	moments, exact, ends := gputest.Alloc[Moments](t, d, 1), gputest.Alloc[Compensated[float32]](t, d, 1), gputest.Upload(t, d, []int32{0, int32(n)})
+	sum, nonZero, axis := Sum[float32](), NonZero[float32](), Axis{1, n, 1}
+	edges := gputest.Upload(t, d, append(make([]float32, 100), 1))
+	all := map[string]func(s *gpu.Stream, w ...*gpu.Workspace) error{
+		"Reduce":         func(s *gpu.Stream, w ...*gpu.Workspace) error { return Reduce(s, sum, one, x, w...) },
+		"ReduceAxis":     func(s *gpu.Stream, w ...*gpu.Workspace) error { return ReduceAxis(s, sum, axis, one, x, w...) },
+		"ReduceSegments": func(s *gpu.Stream, _ ...*gpu.Workspace) error { return ReduceSegments(s, sum, 0, one, x, ends) },
+		"Scan":           func(s *gpu.Stream, w ...*gpu.Workspace) error { return Scan(s, sum, y, x, w...) },
+		"ScanAxis":       func(s *gpu.Stream, _ ...*gpu.Workspace) error { return ScanAxis(s, sum, axis, y, x) },
+		"Sort":           func(s *gpu.Stream, w ...*gpu.Workspace) error { return Sort(s, y, w...) },
+		"SortPairs":      func(s *gpu.Stream, w ...*gpu.Workspace) error { return SortPairs(s, y, values, w...) },
+		"Select":         func(s *gpu.Stream, w ...*gpu.Workspace) error { return Select(s, nonZero, y, count, x, w...) },
+		"Partition": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return Partition(s, nonZero, y, rejected, count, x, w...)
+		},
+		"Where":           func(s *gpu.Stream, w ...*gpu.Workspace) error { return Where(s, nonZero, index, count, x, w...) },
+		"SelectFlagged":   func(s *gpu.Stream, w ...*gpu.Workspace) error { return SelectFlagged(s, flags, y, count, x, w...) },
+		"Count":           func(s *gpu.Stream, _ ...*gpu.Workspace) error { return Count(s, nonZero, count, x) },
+		"HistogramEven":   func(s *gpu.Stream, w ...*gpu.Workspace) error { return HistogramEven(s, 0, 1, bins, x, w...) },
+		"HistogramEdges":  func(s *gpu.Stream, w ...*gpu.Workspace) error { return HistogramEdges(s, edges, bins, x, w...) },
+		"MomentsOf":       func(s *gpu.Stream, w ...*gpu.Workspace) error { return MomentsOf(s, moments, x, w...) },
+		"SumCompensated":  func(s *gpu.Stream, w ...*gpu.Workspace) error { return SumCompensated(s, exact, x, w...) },
+		"HistogramValues": func(s *gpu.Stream, w ...*gpu.Workspace) error { return HistogramValues(s, bins, flags, w...) },
+	}
+	return all
+}
+
+// Every function works with a workspace of the size that it asks for, in graphs, and allocates
+// nothing when it runs again.
+func TestCallsKeepTheContract(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		s := d.DefaultStream()
+		for name, call := range calls(t, d, 9000) {
+			if err := call(s); err != nil {
+				t.Fatal(name, err)
+			}
+			measure := gpu.MeasureWorkspace()
+			if err := call(s, measure); err != nil {
+				t.Fatal(name, err)
+			}
+			size := measure.Size()
+			work := gpu.NewWorkspace(gputest.Alloc[byte](t, d, size))
+			if err := call(s, work); err != nil {
+				t.Fatal(name, err)
+			}
+			if size > 0 {
+				small := gpu.NewWorkspace(gputest.Alloc[byte](t, d, size-1))
+				if err := call(s, small); !errors.Is(err, gpu.ErrInvalid) {
+					t.Errorf("%s: a workspace that is too small: %v", name, err)
+				}
+			}
+			g, err := d.Capture(func(s *gpu.Stream) error { return call(s) })
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			exec, err := g.Instantiate()
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if err := errors.Join(exec.Launch(s), s.Synchronize(t.Context()), exec.Close()); err != nil {
+				t.Fatal(name, err)
+			}
+			if d.Backend() == gpu.CPU {
+				list := []*gpu.Workspace{work}
+				if n := testing.AllocsPerRun(50, func() { call(s, list...) }); n > 0 {
+					t.Errorf("%s allocates %v times per call", name, n)
+				}
+			}
+		}
+	})
+}
+
+func TestBadArguments(t *testing.T) {
+	d := gputest.Open(t, gpu.Config{Device: "cpu"})
+	s := d.DefaultStream()
+	four, five, one := gputest.Alloc[float32](t, d, 4), gputest.Alloc[float32](t, d, 5), gputest.Alloc[float32](t, d, 1)
+	empty, count := gputest.Alloc[float32](t, d, 0), gputest.Alloc[int](t, d, 1)
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{Reduce(s, Sum[float32](), four, five), "algo: Reduce: dst: 4 elements, want 1"},
+		{Reduce(s, Sum[float32](), one, empty), "algo: Reduce: src: no elements, and Reduce has no result for none"},
+		{Reduce(s, Combine[float32]{}, one, five), "algo: Reduce: operator: it has no kernels for type float32: declare it with //quern:op, list the type in instantiate=, and run go generate"},
+		{Scan(s, Sum[float32](), four, five), "algo: Scan: dst: 4 elements, want 5"},
+		{Scan(s, Sum[float32](), nil, five), "algo: Scan: dst: the buffer is nil"},
+		{Scan(s, Sum[float32](), five, nil), "algo: Scan: src: the buffer is nil"},
+		{SortPairs(s, five, four), "algo: SortPairs: values: 4 elements, want 5"},
+		{Sort[float32](s, nil), "algo: Sort: keys: the buffer is nil"},
+		{SortRadix(s, Radix{Bits: 8}, five), "algo: SortRadix: r: bits 0 to 8 of floating-point keys; all 32 bits of them count"},
+		{SortRadix(s, Radix{FirstBit: 30, Bits: 3}, gputest.Alloc[int32](t, d, 3)), "algo: SortRadix: r: bits 30 to 33 of keys of 32 bits"},
+		{Select(s, NonZero[float32](), four, count, five), "algo: Select: dst: 4 elements, want 5"},
+		{HistogramEven(s, 1, 0, gputest.Alloc[uint32](t, d, 3), five), "algo: HistogramEven: low and high: 1 to 0; want finite numbers, the first below the second"},
+		{HistogramEdges(s, four, gputest.Alloc[uint32](t, d, 4), five), "algo: HistogramEdges: edges: 4 elements, want 5"},
+		{HistogramEven(s, 0, 1, gputest.Alloc[uint32](t, d, 0), five), "algo: HistogramEven: counts: no bins"},
+		{Gather(s, four, five, gputest.Alloc[uint32](t, d, 5)), "algo: Gather: at: 5 elements, want 4"},
+	} {
+		if tt.err == nil || tt.err.Error() != tt.want || !errors.Is(tt.err, gpu.ErrInvalid) {
+			t.Errorf("got  %v\nwant %s", tt.err, tt.want)
+		}
+	}
+	if err := Sort(nil, five); !errors.Is(err, gpu.ErrInvalid) {
+		t.Errorf("no stream: %v", err)
+	}
+}

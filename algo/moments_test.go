@@ -1,0 +1,95 @@
+package algo
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"quern.dev/gpu"
+	"quern.dev/gputest"
+)
+
+func TestMomentsOf(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		out := gputest.Alloc[Moments](t, d, 1)
+		for _, n := range []int{0, 1, 2, 300, 9000, 50000} {
+			x := make([]float64, n)
+			sum := 0.0
+			for i := range x {
+				x[i] = 1e9 + rand.NormFloat64()
+				sum += x[i] - 1e9
+			}
+			mean, m2 := sum/float64(n), 0.0
+			for _, v := range x {
+				m2 += (v - 1e9 - mean) * (v - 1e9 - mean)
+			}
+			if err := MomentsOf(d.DefaultStream(), out, gputest.Upload(t, d, x)); err != nil {
+				t.Fatal(err)
+			}
+			got := gputest.Download(t, d, out)[0]
+			if n == 0 {
+				if got != (Moments{}) {
+					t.Errorf("no numbers: %v", got)
+				}
+				continue
+			}
+			if got.Count != int64(n) || math.Abs(got.Mean-1e9-mean) > 1e-6 || math.Abs(got.M2-m2) > 1e-6*m2 {
+				t.Errorf("n=%d: got %v, want %v and %v", n, got, mean+1e9, m2)
+			}
+		}
+	})
+}
+
+func TestSumCompensated(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		out := gputest.Alloc[Compensated[float32]](t, d, 1)
+		for _, n := range []int{0, 1, 1000, 30000} {
+			x := make([]float32, 2*n)
+			sum := 0.0
+			for i := range n {
+				large, small := float32(rand.NormFloat64()*1e8), float32(rand.Float64())
+				x[i], x[2*n-1-i] = large, -large+small
+				sum += float64(large) + float64(x[2*n-1-i])
+			}
+			if err := SumCompensated(d.DefaultStream(), out, gputest.Upload(t, d, x)); err != nil {
+				t.Fatal(err)
+			}
+			if got := float64(gputest.Download(t, d, out)[0].Value()); math.Abs(got-sum) > 1e-6*math.Abs(sum)+1e-3 {
+				t.Errorf("n=%d: got %v, want %v", n, got, sum)
+			}
+		}
+	})
+}
+
+func TestGatherAndScatter(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		s := d.DefaultStream()
+		const n = 1000
+		at := make([]uint32, n)
+		x, want, back := make([][3]uint16, n), make([][3]uint16, n), make([][3]uint16, n)
+		for i, p := range rand.Perm(n) {
+			at[i], x[i] = uint32(p), [3]uint16{uint16(i), 7, uint16(2 * i)}
+		}
+		for i, p := range at {
+			want[i], back[p] = x[p], x[i]
+		}
+		in, index, out := gputest.Upload(t, d, x), gputest.Upload(t, d, at), gputest.Alloc[[3]uint16](t, d, n)
+		if err := Gather(s, out, in, index); err != nil {
+			t.Fatal(err)
+		}
+		gputest.Equal(t, gputest.Download(t, d, out), want)
+		if err := Scatter(s, out, in, index); err != nil {
+			t.Fatal(err)
+		}
+		gputest.Equal(t, gputest.Download(t, d, out), back)
+		at[17] = n
+		if err := Gather(s, out, in, gputest.Upload(t, d, at)); err != nil {
+			t.Fatal(err)
+		}
+		fault, ok := errors.AsType[*gpu.KernelError](s.Synchronize(t.Context()))
+		if !ok || fault.Kind != gpu.OutOfRange {
+			t.Errorf("an index out of range: %v", fault)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package fft
+
+import (
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"quern.dev/gpu"
+)
+
+// RealPlan computes transforms of real signals, whose spectra are complex. C is the complex
+// type of R: complex64 for float32, complex128 for float64.
+//
+// The spectrum of a real signal is Hermitian, so only the elements 0 to n/2 of the last
+// dimension are stored: Desc.Shape is the shape of the signal, and the last dimension of
+// the spectrum has Shape/2+1 elements.
+//
+// A RealPlan is safe for concurrent use.
+type RealPlan[R Float, C Complex] struct {
+	dev              *gpu.Device
+	signal, spectrum arrays
+	engine           *engine[R]
+	closed           atomic.Bool
+}
+
+// NewRealPlan returns a plan for real transforms on dev. It waits until its tables are on
+// the device. The caller closes the plan.
+func NewRealPlan[R Float, C Complex](dev *gpu.Device, d Desc) (*RealPlan[R, C], error) {
+	const op = "NewRealPlan"
+	var c C
+	if unsafe.Sizeof(c) != 2*unsafe.Sizeof(R(0)) {
+		return nil, invalid(op, "C", "%T does not consist of numbers of type %T; use complex64 with float32, complex128 with float64", c, R(0))
+	}
+	batch, err := d.check(op)
+	if err != nil {
+		return nil, err
+	}
+	p := &RealPlan[R, C]{dev: dev}
+	if p.signal, err = d.Signal.resolve(op, "Signal", d.Shape, batch); err != nil {
+		return nil, err
+	}
+	half := slices.Clone(d.Shape)
+	last := len(half) - 1
+	half[last] = half[last]/2 + 1
+	if p.spectrum, err = d.Spectrum.resolve(op, "Spectrum", half, batch); err != nil {
+		return nil, err
+	}
+	b := newBuilder(dev, int(unsafe.Sizeof(c)))
+	forward := b.begin()
+	b.realForward(p.signal, p.spectrum, d.Norm.scale(d.points(), false))
+	inverse := b.begin()
+	b.realInverse(p.spectrum, p.signal, d.Norm.scale(d.points(), true))
+	if p.engine, err = newEngine[R](dev, b, forward, inverse); err != nil {
+		return nil, failed(op, err)
+	}
+	return p, nil
+}
+
+// Forward enqueues the transforms from signals to spectra, like [Plan.Forward]. in and out
+// must not overlap.
+func (p *RealPlan[R, C]) Forward(s *gpu.Stream, out *gpu.Buffer[C], in *gpu.Buffer[R], work ...*gpu.Workspace) error {
+	const op = "RealPlan.Forward"
+	if err := check(op, p.closed.Load(), out.Len(), p.spectrum, in.Len(), p.signal); err != nil {
+		return err
+	}
+	return failed(op, p.engine.run(s, forwardProgram, arguments[R]{out: vectors[R](out), realIn: in}, work))
+}
+
+// Inverse enqueues the transforms from spectra to signals, like [Plan.Inverse]. The
+// imaginary parts of elements that are real for a real signal, such as element 0, are
+// ignored along the last dimension. in keeps its contents.
+func (p *RealPlan[R, C]) Inverse(s *gpu.Stream, out *gpu.Buffer[R], in *gpu.Buffer[C], work ...*gpu.Workspace) error {
+	const op = "RealPlan.Inverse"
+	if err := check(op, p.closed.Load(), out.Len(), p.signal, in.Len(), p.spectrum); err != nil {
+		return err
+	}
+	return failed(op, p.engine.run(s, inverseProgram, arguments[R]{in: vectors[R](in), realOut: out}, work))
+}
+
+// Close frees the tables once the work that uses them is done. Closing again does nothing.
+func (p *RealPlan[R, C]) Close() error {
+	if p == nil || p.closed.Swap(true) {
+		return nil
+	}
+	return p.engine.close()
+}
+
+// realForward adds transforms of real arrays: along the last dimension, then complex ones
+// along the others.
+func (b *builder) realForward(from, to arrays, scale float64) {
+	last := len(from.shape) - 1
+	var others []int
+	for i := last - 1; i >= 0; i-- {
+		if from.shape[i] > 1 {
+			others = append(others, i)
+		}
+	}
+	s := unscaled
+	if len(others) == 0 {
+		s.x = scale
+	}
+	n := from.shape[last]
+	p, l, pairs, roots := b.realPass(n, from, to, s)
+	place := b.temporary(l.Total)
+	line := side{place, l.Columns}
+	b.program.steps = append(b.program.steps, launch{kernel: realReadKernel, pass: p, lines: l, pairs: pairs, reading: reading{Length: n}, grid: l.grid(), from: input, to: place})
+	b.axis(l.Points, line, line, l.loops(), unscaled)
+	half := l.of(n/2 + 1)
+	b.program.steps = append(b.program.steps, launch{kernel: realSplitKernel, pass: p, lines: half, pairs: pairs, roots: roots, grid: half.grid(), from: place, to: output})
+	b.along(others, to, to, output, output, false, scale)
+}
+
+// realInverse is the inverse of realForward.
+func (b *builder) realInverse(from, to arrays, scale float64) {
+	last := len(from.shape) - 1
+	var others []int
+	for i := range last {
+		if from.shape[i] > 1 {
+			others = append(others, i)
+		}
+	}
+	source := input
+	if len(others) > 0 {
+		packed, _ := Layout{}.resolve("", "", from.shape, from.batch)
+		source = b.temporary(packed.extent)
+		b.along(others, from, packed, input, source, true, 1)
+		from = packed
+	}
+	s := unscaled
+	s.x = scale
+	n := to.shape[last]
+	p, l, pairs, roots := b.realPass(n, from, to, s)
+	place := b.temporary(l.Total)
+	line := side{place, l.Columns}
+	b.program.steps = append(b.program.steps, launch{kernel: realMergeKernel, pass: p, lines: l, pairs: pairs, roots: roots, grid: l.grid(), from: source, to: place})
+	b.axis(l.Points, line, line, l.loops(), b.direction(true, true, true, 1))
+	b.program.steps = append(b.program.steps, launch{kernel: realWriteKernel, pass: p, lines: l, pairs: pairs, length: n, grid: l.grid(), from: place, to: output})
+}
+
+// realPass returns the pass along the last dimension, of complex numbers that are pairs of
+// the n points if n is even, the lines for it, and the place of the roots of n points.
+func (b *builder) realPass(n int, from, to arrays, s scaling) (p pass, l lines, pairs bool, roots int) {
+	last := len(from.shape) - 1
+	pairs = n%2 == 0
+	points := n
+	if pairs {
+		points = n / 2
+		roots = b.roots(n, points+1)
+	}
+	p = pass{N: int32(points), In: from.strides[last], Out: to.strides[last], Sign: s.sign, ScaleX: s.x, ScaleY: s.y}
+	loops := []level{{Count: from.batch, In: from.dist, Out: to.dist}}
+	for i := range last {
+		loops = append(loops, level{Count: from.shape[i], In: from.strides[i], Out: to.strides[i]})
+	}
+	b.levels(&p, loops, nil)
+	return p, linesOf(&p, points), pairs, roots
+}

@@ -1,0 +1,2 @@
+// Package sparse multiplies with sparse matrices and solves linear systems.
+package sparse

@@ -1,0 +1,114 @@
+package sparse
+
+import (
+	"quern.dev/gpu"
+	"quern.dev/kernel"
+)
+
+// mulColumns computes an element of c with each thread. Neighboring threads have
+// neighboring columns: they read the same entries of a, and neighboring elements of b.
+//
+//quern:kernel instantiate=float32,float64
+func mulColumns[T Float](t kernel.Thread, rows, cols, strideB, strideC int, alpha, beta T, start, index []int32, value, b, c []T) {
+	column, row := t.Global2()
+	if row >= rows || column >= cols || row+1 >= len(start) {
+		return
+	}
+	sum := T(0)
+	end := int(start[row+1])
+	for k := int(start[row]); k < end; k++ {
+		sum += value[k] * b[int(index[k])*strideB+column]
+	}
+	at := row*strideC + column
+	c[at] = scaled(alpha, sum, beta, &c[at])
+}
+
+const columnsPerThread = 8
+
+// mulTiles computes columnsPerThread elements of a row of c with each thread, for CPUs.
+//
+//quern:kernel instantiate=float32,float64
+func mulTiles[T Float](t kernel.Thread, rows, cols, strideB, strideC int, alpha, beta T, start, index []int32, value, b, c []T) {
+	tile, row := t.Global2()
+	first := tile * columnsPerThread
+	if row >= rows || first >= cols || row+1 >= len(start) {
+		return
+	}
+	end := int(start[row+1])
+	if first+columnsPerThread <= cols {
+		var sum [columnsPerThread]T
+		for k := int(start[row]); k < end; k++ {
+			v, at := value[k], int(index[k])*strideB+first
+			for j, x := range b[at : at+columnsPerThread] {
+				sum[j] += v * x
+			}
+		}
+		for j, v := range sum {
+			at := row*strideC + first + j
+			c[at] = scaled(alpha, v, beta, &c[at])
+		}
+		return
+	}
+	for column := first; column < cols; column++ {
+		sum := T(0)
+		for k := int(start[row]); k < end; k++ {
+			sum += value[k] * b[int(index[k])*strideB+column]
+		}
+		at := row*strideC + column
+		c[at] = scaled(alpha, sum, beta, &c[at])
+	}
+}
+
+// MulMat computes c = alpha*a*b + beta*c, or alpha*aᵀ*b + beta*c if transpose is true. If
+// beta is 0, c is not read. b and c must not overlap. A thread adds up one element of c,
+// so every device sums in the order of the entries; the transposed product transposes
+// the matrix in temporary memory first.
+func MulMat[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T], beta T, c Dense[T], work ...*gpu.Workspace) error {
+	const op = "MulMat"
+	if err := a.check(op, "a"); err != nil {
+		return err
+	}
+	if err := b.check(op, "b"); err != nil {
+		return err
+	}
+	if err := c.check(op, "c"); err != nil {
+		return err
+	}
+	rows, cols := a.Rows, a.Cols
+	if transpose {
+		rows, cols = cols, rows
+	}
+	switch {
+	case b.Rows != cols:
+		return invalid(op, "b", "has %d rows, but op(a) has %d columns", b.Rows, cols)
+	case c.Rows != rows:
+		return invalid(op, "c", "has %d rows, but op(a) has %d", c.Rows, rows)
+	case c.Cols != b.Cols:
+		return invalid(op, "c", "has %d columns, but b has %d", c.Cols, b.Cols)
+	case c.Data == b.Data:
+		return invalid(op, "c", "has the buffer of b; the result needs a buffer of its own")
+	}
+	scratch, err := gpu.OpenScratch(s, work)
+	if err != nil {
+		return failed(op, err)
+	}
+	defer scratch.Close()
+	var turned transposition[T]
+	if transpose {
+		turned = takeTransposition(scratch, a)
+	}
+	if run, err := scratch.Ready(); !run || rows == 0 || c.Cols == 0 {
+		return failed(op, err)
+	}
+	if transpose {
+		if err := turned.run(s); err != nil {
+			return failed(op, err)
+		}
+		a = turned.dst.Transpose()
+	}
+	if s.Device().Backend() == gpu.CPU {
+		g := gpu.Plane((c.Cols+columnsPerThread-1)/columnsPerThread, rows)
+		return failed(op, LaunchMulTiles(s, g, rows, c.Cols, b.Stride, c.Stride, alpha, beta, a.Start, a.Index, a.Value, b.Data, c.Data))
+	}
+	return failed(op, LaunchMulColumns(s, gpu.Plane(c.Cols, rows), rows, c.Cols, b.Stride, c.Stride, alpha, beta, a.Start, a.Index, a.Value, b.Data, c.Data))
+}
