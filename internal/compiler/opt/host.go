@@ -58,14 +58,18 @@ func isCallOrCollective(s ir.Stmt) bool {
 func (u *unroller) settle() {
 	u.uses = countUses(u.f)
 	s := &simplifier{}
-	for s.again = true; s.again; {
-		s.again = false
+	find := func() int {
 		u.findKnown()
 		for v := range u.known {
 			if !u.copies[v] {
 				delete(u.known, v)
 			}
 		}
+		return len(u.known)
+	}
+	for s.again = true; s.again; {
+		s.again = false
+		before := find()
 		r := ir.Rewriter{
 			Expr: func(e ir.Expr) ir.Expr {
 				if v, ok := ir.Variable(e); ok && u.known[v] != nil {
@@ -85,10 +89,8 @@ func (u *unroller) settle() {
 				return []ir.Stmt{st}
 			},
 		}
-		before := len(u.known)
 		u.f.Body = s.trim(r.Body(u.f.Body))
-		u.findKnown()
-		s.again = s.again || len(u.known) > before
+		s.again = find() > before || s.again
 	}
 }
 
