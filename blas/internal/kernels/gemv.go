@@ -14,7 +14,7 @@ const (
 
 // gemvRows computes sums over rows of A, one row per warp: to = alpha*A*x + beta*to.
 //
-//quern:kernel block=GemvThreads specialise=incX:1 instantiate=float32,float64
+//quern:kernel block=GemvThreads specialise=incX:1 instantiate=float32,float64 only=gpu
 func gemvRows[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, incTo int, alpha, beta T, a, x, to []T) {
 	tiles := (rows + GemvRows - 1) / GemvRows
 	row := t.BlockIdx.X%tiles*GemvRows + t.Warp()
@@ -46,7 +46,7 @@ func gemvRows[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, i
 // gemvColumns computes sums over columns of A: to = alpha*Aᵀ*x + beta*to. A block has
 // GemvColumns columns, four per lane; its warps take turns with the rows.
 //
-//quern:kernel block=GemvThreads instantiate=float32,float64
+//quern:kernel block=GemvThreads instantiate=float32,float64 only=gpu
 func gemvColumns[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, incTo int, alpha, beta T, a, x, to []T) {
 	warps := kernel.Shared[[GemvThreads / 32][GemvColumns]T](t)
 	tiles := (columns + GemvColumns - 1) / GemvColumns
@@ -131,7 +131,7 @@ const (
 
 // gemvRowsCPU is gemvRows for the CPU device; x has an increment of 1.
 //
-//quern:kernel block=1 instantiate=float32,float64
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
 func gemvRowsCPU[T Float](t kernel.Thread, rows, columns, part, lda, incTo int, alpha, beta T, a, x, to []T) {
 	tiles := (rows + GemvRowsCPU - 1) / GemvRowsCPU
 	row := t.BlockIdx.X % tiles * GemvRowsCPU
@@ -181,7 +181,7 @@ func dotsOfPlain[T Float](a, b, x []T) (T, T) {
 
 // gemvColumnsCPU is gemvColumns for the CPU device.
 //
-//quern:kernel block=1 instantiate=float32,float64
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
 func gemvColumnsCPU[T Float](t kernel.Thread, rows, columns, part, lda, incX, incTo int, alpha, beta T, a, x, to []T) {
 	sums := kernel.Shared[[GemvColumnsCPU]T](t)
 	tiles := (columns + GemvColumnsCPU - 1) / GemvColumnsCPU
