@@ -258,7 +258,7 @@ func testPlan[C fft.Complex](t *testing.T, dev *gpu.Device, d fft.Desc, p *fft.P
 		spectrum[at] = nan
 	}
 	for i, v := range spectrum {
-		if v == v {
+		if !cmplx.IsNaN(complex128(v)) {
 			t.Fatalf("%+v: element %d is not part of the layout, but was written: %v", d, i, v)
 		}
 	}
@@ -309,6 +309,8 @@ var descs = []fft.Desc{
 	{Shape: []int{8, 12, 20}, Batch: 2},
 	{Shape: []int{6, 7, 16}, Batch: 2, Signal: fft.Layout{Embed: []int{6, 8, 18}}, Spectrum: fft.Layout{Embed: []int{7, 9, 17}, Stride: 3}},
 	{Shape: []int{4, 128, 4}},
+	{Shape: []int{4096, 4}}, // a block of 1024 threads
+	{Shape: []int{1000, 4}},
 }
 
 func TestLayouts(t *testing.T) {
