@@ -309,8 +309,6 @@ var descs = []fft.Desc{
 	{Shape: []int{8, 12, 20}, Batch: 2},
 	{Shape: []int{6, 7, 16}, Batch: 2, Signal: fft.Layout{Embed: []int{6, 8, 18}}, Spectrum: fft.Layout{Embed: []int{7, 9, 17}, Stride: 3}},
 	{Shape: []int{4, 128, 4}},
-	{Shape: []int{4096, 4}}, // a block of 1024 threads
-	{Shape: []int{1000, 4}},
 }
 
 func TestLayouts(t *testing.T) {
@@ -319,6 +317,14 @@ func TestLayouts(t *testing.T) {
 			testDesc[complex64](t, dev, d)
 			testDesc[complex128](t, dev, d)
 		}
+	})
+}
+
+// Columns of the longest transforms that one pass computes. A block has 1024 threads.
+func TestLargestBlocks(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
+		testDesc[complex64](t, dev, fft.Desc{Shape: []int{4096, 4}})
+		testDesc[complex64](t, dev, fft.Desc{Shape: []int{1000, 4}})
 	})
 }
 
