@@ -8199,11 +8199,11 @@ func quernHostSumCompensated_float32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns3, givens2, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow5SumCompensated_float32(r, vs, first6, shuffleDowns, shuffleDowns3, d, group, count3, start)
 					}
 				}
@@ -8235,10 +8235,9 @@ func quernHostSumCompensated_float32(r *host.Run) {
 //go:noinline
 //line quern_gen.go:8237:1
 func quernRow1SumCompensated_float32(r *host.Run, vs []Compensated[float32], first, count int, in []float32, first2 int) {
-	vRow := vs[first:][:256]
+	vRow := (*[256]Compensated[float32])(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v3 := &vRow[threadX]
 //line compensated.go:34
 		sum := Compensated[float32]{}
 		for j := threadX; j < count; j += 256 {
@@ -8254,138 +8253,134 @@ func quernRow1SumCompensated_float32(r *host.Run, vs []Compensated[float32], fir
 //line quern.dev/algo/internal/template/reduce.go:180
 		v2 := v
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v3 = v2
+		v3 := v2
+		vRow[threadX] = v3
 	}
 }
 
 //go:noinline
 //line quern_gen.go:8263:1
 func quernRow2SumCompensated_float32(r *host.Run, vs []Compensated[float32], first3 int, results []Compensated[float32]) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Compensated[float32])(vs[first3:])
+	resultRow := (*[256]Compensated[float32])(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		*result = *v3
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:8276:1
+//line quern_gen.go:8272:1
 func quernRow3SumCompensated_float32(r *host.Run, vs []Compensated[float32], first4 int, t3s, shuffleDowns []Compensated[float32], givens []float32) {
-	vRow := vs[first4:][:256]
-	t3Row := t3s[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
-	givenRow := givens[first4:][:256]
+	vRow := (*[256]Compensated[float32])(vs[first4:])
+	t3Row := (*[256]Compensated[float32])(t3s[first4:])
+	shuffleDownRow := (*[256]Compensated[float32])(shuffleDowns[first4:])
+	givenRow := (*[256]float32)(givens[first4:])
 	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v3 := vRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := *v3
-		*t3 = t12
-		*shuffleDown = Compensated[float32]{}
+		t12 := v3
+		t3 := t12
+		shuffleDown := Compensated[float32]{}
 		given := t3.Sum
+		t3Row[threadX] = t3
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:8296:1
+//line quern_gen.go:8292:1
 func quernRow4SumCompensated_float32(r *host.Run, t3s []Compensated[float32], first5 int, shuffleDowns []Compensated[float32], shuffleDowns2, givens2 []float32) {
-	t3Row := t3s[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
-	shuffleDownRow2 := shuffleDowns2[first5:][:256]
-	givenRow2 := givens2[first5:][:256]
+	t3Row := (*[256]Compensated[float32])(t3s[first5:])
+	shuffleDownRow := (*[256]Compensated[float32])(shuffleDowns[first5:])
+	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first5:])
+	givenRow2 := (*[256]float32)(givens2[first5:])
 	for threadX := range 256 {
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Sum = shuffleDown2
 		given2 := t3.Rest
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:8314:1
+//line quern_gen.go:8311:1
 func quernRow5SumCompensated_float32(r *host.Run, vs []Compensated[float32], first6 int, shuffleDowns []Compensated[float32], shuffleDowns3 []float32, d, group, count3, start int) {
-	vRow := vs[first6:][:256]
-	shuffleDownRow := shuffleDowns[first6:][:256]
-	shuffleDownRow3 := shuffleDowns3[first6:][:256]
+	vRow := (*[256]Compensated[float32])(vs[first6:])
+	shuffleDownRow := (*[256]Compensated[float32])(shuffleDowns[first6:])
+	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v3 := &vRow[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v3 := vRow[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := (threadX + first6) & 31 & (group - 1)
 		count2 := count3 - threadX + (threadX+first6)&31
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Rest = shuffleDown3
-		other := *shuffleDown
+		other := shuffleDown
 //line quern.dev/algo/internal/template/reduce.go:169
 		if d < group && lane+d < count2 && lane&start == 0 {
-			t6 := *v3
+			t6 := v3
 			t7 := other
 //line quern.dev/algo/internal/template/reduce.go:170
 			result02 := addCompensated[float32](t6, t7)
-			*v3 = result02
+			v3 = result02
 		}
+		vRow[threadX] = v3
+		shuffleDownRow[threadX] = shuffleDown
 	}
 }
 
 //go:noinline
-//line quern_gen.go:8341:1
+//line quern_gen.go:8340:1
 func quernRow6SumCompensated_float32(r *host.Run, vs []Compensated[float32], first7 int, results []Compensated[float32]) {
-	vRow := vs[first7:][:256]
-	resultRow := results[first7:][:256]
-	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Compensated[float32])(vs[first7:])
+	resultRow := (*[256]Compensated[float32])(results[first7:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		*result = *v3
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:8354:1
+//line quern_gen.go:8349:1
 func quernRow7SumCompensated_float32(r *host.Run, results []Compensated[float32], first8 int, vs2 []Compensated[float32], partial *[8]Compensated[float32]) {
-	resultRow := results[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	resultRow := (*[256]Compensated[float32])(results[first8:])
+	vRow2 := (*[256]Compensated[float32])(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		result := &resultRow[threadX]
-		v4 := &vRow2[threadX]
+		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v4 = *result
+		v4 := result
 		if (threadX+first8)&31 == 0 {
-			partial[threadX/32] = *v4
+			partial[threadX/32] = v4
 		}
+		vRow2[threadX] = v4
 	}
 }
 
 //go:noinline
-//line quern_gen.go:8371:1
+//line quern_gen.go:8366:1
 func quernRow8SumCompensated_float32(r *host.Run, vs2 []Compensated[float32], first9, base int, partial *[8]Compensated[float32], out []Compensated[float32], blockX int) {
-	vRow2 := vs2[first9:][:256]
+	vRow2 := (*[256]Compensated[float32])(vs2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v4 := &vRow2[threadX]
+		v4 := vRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < base; w++ {
-				t13 := *v4
+				t13 := v4
 //line quern.dev/algo/internal/template/reduce.go:154
 				t23 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
 				result03 := addCompensated[float32](t13, t23)
-				*v4 = result03
+				v4 = result03
 			}
 		}
 //line quern.dev/algo/internal/template/reduce.go:157
-		result2 := *v4
+		result2 := v4
 //line quern.dev/algo/internal/template/reduce.go:180
 		result3 := result2
 //line compensated.go:38
@@ -8396,7 +8391,7 @@ func quernRow8SumCompensated_float32(r *host.Run, vs2 []Compensated[float32], fi
 	}
 }
 
-//line quern_gen.go:8400:1
+//line quern_gen.go:8395:1
 func quernPlainSumCompensated_float64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[Compensated[float64]](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_sumCompensated_float64(t, v0, v1, v2) })
@@ -8467,11 +8462,11 @@ func quernHostSumCompensated_float64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns3, givens2, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow5SumCompensated_float64(r, vs, first6, shuffleDowns, shuffleDowns3, d, group, count3, start)
 					}
 				}
@@ -8501,12 +8496,11 @@ func quernHostSumCompensated_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:8505:1
+//line quern_gen.go:8500:1
 func quernRow1SumCompensated_float64(r *host.Run, vs []Compensated[float64], first, count int, in []float64, first2 int) {
-	vRow := vs[first:][:256]
+	vRow := (*[256]Compensated[float64])(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v3 := &vRow[threadX]
 //line compensated.go:34
 		sum := Compensated[float64]{}
 		for j := threadX; j < count; j += 256 {
@@ -8522,138 +8516,134 @@ func quernRow1SumCompensated_float64(r *host.Run, vs []Compensated[float64], fir
 //line quern.dev/algo/internal/template/reduce.go:180
 		v2 := v
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v3 = v2
+		v3 := v2
+		vRow[threadX] = v3
 	}
 }
 
 //go:noinline
-//line quern_gen.go:8531:1
+//line quern_gen.go:8526:1
 func quernRow2SumCompensated_float64(r *host.Run, vs []Compensated[float64], first3 int, results []Compensated[float64]) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Compensated[float64])(vs[first3:])
+	resultRow := (*[256]Compensated[float64])(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		*result = *v3
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:8544:1
+//line quern_gen.go:8535:1
 func quernRow3SumCompensated_float64(r *host.Run, vs []Compensated[float64], first4 int, t3s, shuffleDowns []Compensated[float64], givens []float64) {
-	vRow := vs[first4:][:256]
-	t3Row := t3s[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
-	givenRow := givens[first4:][:256]
+	vRow := (*[256]Compensated[float64])(vs[first4:])
+	t3Row := (*[256]Compensated[float64])(t3s[first4:])
+	shuffleDownRow := (*[256]Compensated[float64])(shuffleDowns[first4:])
+	givenRow := (*[256]float64)(givens[first4:])
 	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v3 := vRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := *v3
-		*t3 = t12
-		*shuffleDown = Compensated[float64]{}
+		t12 := v3
+		t3 := t12
+		shuffleDown := Compensated[float64]{}
 		given := t3.Sum
+		t3Row[threadX] = t3
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:8564:1
+//line quern_gen.go:8555:1
 func quernRow4SumCompensated_float64(r *host.Run, t3s []Compensated[float64], first5 int, shuffleDowns []Compensated[float64], shuffleDowns2, givens2 []float64) {
-	t3Row := t3s[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
-	shuffleDownRow2 := shuffleDowns2[first5:][:256]
-	givenRow2 := givens2[first5:][:256]
+	t3Row := (*[256]Compensated[float64])(t3s[first5:])
+	shuffleDownRow := (*[256]Compensated[float64])(shuffleDowns[first5:])
+	shuffleDownRow2 := (*[256]float64)(shuffleDowns2[first5:])
+	givenRow2 := (*[256]float64)(givens2[first5:])
 	for threadX := range 256 {
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Sum = shuffleDown2
 		given2 := t3.Rest
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:8582:1
+//line quern_gen.go:8574:1
 func quernRow5SumCompensated_float64(r *host.Run, vs []Compensated[float64], first6 int, shuffleDowns []Compensated[float64], shuffleDowns3 []float64, d, group, count3, start int) {
-	vRow := vs[first6:][:256]
-	shuffleDownRow := shuffleDowns[first6:][:256]
-	shuffleDownRow3 := shuffleDowns3[first6:][:256]
+	vRow := (*[256]Compensated[float64])(vs[first6:])
+	shuffleDownRow := (*[256]Compensated[float64])(shuffleDowns[first6:])
+	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v3 := &vRow[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v3 := vRow[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := (threadX + first6) & 31 & (group - 1)
 		count2 := count3 - threadX + (threadX+first6)&31
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Rest = shuffleDown3
-		other := *shuffleDown
+		other := shuffleDown
 //line quern.dev/algo/internal/template/reduce.go:169
 		if d < group && lane+d < count2 && lane&start == 0 {
-			t6 := *v3
+			t6 := v3
 			t7 := other
 //line quern.dev/algo/internal/template/reduce.go:170
 			result02 := addCompensated[float64](t6, t7)
-			*v3 = result02
+			v3 = result02
 		}
+		vRow[threadX] = v3
+		shuffleDownRow[threadX] = shuffleDown
 	}
 }
 
 //go:noinline
-//line quern_gen.go:8609:1
+//line quern_gen.go:8603:1
 func quernRow6SumCompensated_float64(r *host.Run, vs []Compensated[float64], first7 int, results []Compensated[float64]) {
-	vRow := vs[first7:][:256]
-	resultRow := results[first7:][:256]
-	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Compensated[float64])(vs[first7:])
+	resultRow := (*[256]Compensated[float64])(results[first7:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		*result = *v3
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:8622:1
+//line quern_gen.go:8612:1
 func quernRow7SumCompensated_float64(r *host.Run, results []Compensated[float64], first8 int, vs2 []Compensated[float64], partial *[8]Compensated[float64]) {
-	resultRow := results[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	resultRow := (*[256]Compensated[float64])(results[first8:])
+	vRow2 := (*[256]Compensated[float64])(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		result := &resultRow[threadX]
-		v4 := &vRow2[threadX]
+		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v4 = *result
+		v4 := result
 		if (threadX+first8)&31 == 0 {
-			partial[threadX/32] = *v4
+			partial[threadX/32] = v4
 		}
+		vRow2[threadX] = v4
 	}
 }
 
 //go:noinline
-//line quern_gen.go:8639:1
+//line quern_gen.go:8629:1
 func quernRow8SumCompensated_float64(r *host.Run, vs2 []Compensated[float64], first9, base int, partial *[8]Compensated[float64], out []Compensated[float64], blockX int) {
-	vRow2 := vs2[first9:][:256]
+	vRow2 := (*[256]Compensated[float64])(vs2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v4 := &vRow2[threadX]
+		v4 := vRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < base; w++ {
-				t13 := *v4
+				t13 := v4
 //line quern.dev/algo/internal/template/reduce.go:154
 				t23 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
 				result03 := addCompensated[float64](t13, t23)
-				*v4 = result03
+				v4 = result03
 			}
 		}
 //line quern.dev/algo/internal/template/reduce.go:157
-		result2 := *v4
+		result2 := v4
 //line quern.dev/algo/internal/template/reduce.go:180
 		result3 := result2
 //line compensated.go:38
@@ -8664,7 +8654,7 @@ func quernRow8SumCompensated_float64(r *host.Run, vs2 []Compensated[float64], fi
 	}
 }
 
-//line quern_gen.go:8668:1
+//line quern_gen.go:8658:1
 func quernPlainAddParts(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_addParts(t, v0, v1, v2) })
@@ -8717,7 +8707,7 @@ func quernHostAddParts(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:8721:1
+//line quern_gen.go:8711:1
 func quernRow1AddParts(r *host.Run, ns []uint32, width, base int, counts []uint32) {
 	nRow := ns[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -8726,11 +8716,8 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width, base int, counts []uint3
 			return
 		}
 		nRow2 := nRow[:][:count]
-		for threadX := range count {
 //line histogram_kernels.go:68
-			var n uint32
-			nRow2[threadX] = n
-		}
+		clear(nRow2)
 		return
 	}
 	for threadX := range width {
@@ -8744,7 +8731,7 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width, base int, counts []uint3
 }
 
 //go:noinline
-//line quern_gen.go:8748:1
+//line quern_gen.go:8735:1
 func quernRow2AddParts(r *host.Run, ns []uint32, width, base int, counts, partial []uint32, start, start2, start3, start4, start5, start6, start7, start8 int) {
 	nRow := ns[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -8789,7 +8776,7 @@ func quernRow2AddParts(r *host.Run, ns []uint32, width, base int, counts, partia
 }
 
 //go:noinline
-//line quern_gen.go:8793:1
+//line quern_gen.go:8780:1
 func quernRow3AddParts(r *host.Run, ns []uint32, width, base int, counts, partial []uint32, start9, start10 int) {
 	nRow := ns[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -8822,7 +8809,7 @@ func quernRow3AddParts(r *host.Run, ns []uint32, width, base int, counts, partia
 }
 
 //go:noinline
-//line quern_gen.go:8826:1
+//line quern_gen.go:8813:1
 func quernRow4AddParts(r *host.Run, ns []uint32, width, base int, counts []uint32) {
 	nRow := ns[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -8833,11 +8820,8 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width, base int, counts []uint3
 		if base >= 0 && count4 <= len(counts)-base {
 			row6 := counts[base:][:count4]
 			nRow5 := nRow[:][:count4]
-			for threadX := range count4 {
-				n := nRow5[threadX]
 //line histogram_kernels.go:72
-				row6[threadX] = n
-			}
+			copy(row6, nRow5)
 			return
 		}
 	}
@@ -8852,7 +8836,7 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width, base int, counts []uint3
 	}
 }
 
-//line quern_gen.go:8856:1
+//line quern_gen.go:8840:1
 func quernPlainHistogramEvenParts_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Slice[float32](r, 5), host.Slice[uint32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_histogramEvenParts_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -8925,7 +8909,7 @@ func quernRow1HistogramEvenParts_float32(r *host.Run, base, bins int, counts []u
 
 // quernFunc1HistogramEvenParts_float32 is algo.evenBin.
 //
-//line quern_gen.go:8929:1
+//line quern_gen.go:8913:1
 func quernFunc1HistogramEvenParts_float32(x float32, low float32, high float32, scale float32, bins int) int {
 //line histogram_kernels.go:77
 	if !(x >= low && x <= high) {
@@ -8934,7 +8918,7 @@ func quernFunc1HistogramEvenParts_float32(x float32, low float32, high float32, 
 	return min(host.Int64[int]((x-low)*scale), bins-1)
 }
 
-//line quern_gen.go:8938:1
+//line quern_gen.go:8922:1
 func quernPlainHistogramEvenParts_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5), host.Slice[uint32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_histogramEvenParts_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -9007,7 +8991,7 @@ func quernRow1HistogramEvenParts_float64(r *host.Run, base, bins int, counts []u
 
 // quernFunc1HistogramEvenParts_float64 is algo.evenBin.
 //
-//line quern_gen.go:9011:1
+//line quern_gen.go:8995:1
 func quernFunc1HistogramEvenParts_float64(x float64, low float64, high float64, scale float64, bins int) int {
 //line histogram_kernels.go:77
 	if !(x >= low && x <= high) {
@@ -9016,7 +9000,7 @@ func quernFunc1HistogramEvenParts_float64(x float64, low float64, high float64, 
 	return min(host.Int64[int]((x-low)*scale), bins-1)
 }
 
-//line quern_gen.go:9020:1
+//line quern_gen.go:9004:1
 func quernPlainHistogramEdgesParts_int32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[uint32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_histogramEdgesParts_int32(t, v0, v1, v2, v3, v4) })
@@ -9111,7 +9095,7 @@ func quernRow1HistogramEdgesParts_int32(r *host.Run, base, bins int, counts []ui
 	}
 }
 
-//line quern_gen.go:9115:1
+//line quern_gen.go:9099:1
 func quernPlainHistogramEdgesParts_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[uint32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_histogramEdgesParts_float32(t, v0, v1, v2, v3, v4) })
@@ -9206,7 +9190,7 @@ func quernRow1HistogramEdgesParts_float32(r *host.Run, base, bins int, counts []
 	}
 }
 
-//line quern_gen.go:9210:1
+//line quern_gen.go:9194:1
 func quernPlainHistogramEdgesParts_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[uint32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_histogramEdgesParts_float64(t, v0, v1, v2, v3, v4) })
@@ -9301,7 +9285,7 @@ func quernRow1HistogramEdgesParts_float64(r *host.Run, base, bins int, counts []
 	}
 }
 
-//line quern_gen.go:9305:1
+//line quern_gen.go:9289:1
 func quernPlainHistogramValuesParts_uint8(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint8](r, 2), host.Slice[uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_histogramValuesParts_uint8(t, v0, v1, v2, v3) })
@@ -9369,7 +9353,7 @@ func quernRow1HistogramValuesParts_uint8(r *host.Run, base, bins int, counts []u
 	}
 }
 
-//line quern_gen.go:9373:1
+//line quern_gen.go:9357:1
 func quernPlainHistogramValuesParts_uint16(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint16](r, 2), host.Slice[uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_histogramValuesParts_uint16(t, v0, v1, v2, v3) })
@@ -9437,7 +9421,7 @@ func quernRow1HistogramValuesParts_uint16(r *host.Run, base, bins int, counts []
 	}
 }
 
-//line quern_gen.go:9441:1
+//line quern_gen.go:9425:1
 func quernPlainHistogramValuesParts_int32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_histogramValuesParts_int32(t, v0, v1, v2, v3) })
@@ -9505,7 +9489,7 @@ func quernRow1HistogramValuesParts_int32(r *host.Run, base, bins int, counts []u
 	}
 }
 
-//line quern_gen.go:9509:1
+//line quern_gen.go:9493:1
 func quernPlainHistogramValuesParts_int64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int64](r, 2), host.Slice[uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_histogramValuesParts_int64(t, v0, v1, v2, v3) })
@@ -9573,7 +9557,7 @@ func quernRow1HistogramValuesParts_int64(r *host.Run, base, bins int, counts []u
 	}
 }
 
-//line quern_gen.go:9577:1
+//line quern_gen.go:9561:1
 func quernPlainMomentsOfParts_int32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[Moments](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_momentsOfParts_int32(t, v0, v1, v2) })
@@ -9653,11 +9637,11 @@ func quernHostMomentsOfParts_int32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns4, givens3, t2)
+				start := 2*d2 - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first7 := (threadZ*1 + threadY) * 256
-						start := 2*d2 - 1
 						quernRow6MomentsOfParts_int32(r, vs, first7, shuffleDowns, shuffleDowns4, d2, group, count4, start)
 					}
 				}
@@ -9687,14 +9671,13 @@ func quernHostMomentsOfParts_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9691:1
+//line quern_gen.go:9675:1
 func quernRow1MomentsOfParts_int32(r *host.Run, vs []Moments, first, count int, in []int32, first2 int) {
-	vRow := vs[first:][:256]
+	vRow := (*[256]Moments)(vs[first:])
 	if first2 >= 0 && 256 <= len(in)-first2 {
 		row := (*[256]int32)(in[first2:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
-			v3 := &vRow[threadX]
 //line moments.go:51:10000
 			m := Moments{}
 //line moments.go:52:10000
@@ -9726,13 +9709,13 @@ func quernRow1MomentsOfParts_int32(r *host.Run, vs []Moments, first, count int, 
 //line quern.dev/algo/internal/template/reduce.go:180
 			v2 := v
 //line quern.dev/algo/internal/template/reduce.go:147
-			*v3 = v2
+			v3 := v2
+			vRow[threadX] = v3
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v3 := &vRow[threadX]
 //line moments.go:51:10000
 		m := Moments{}
 //line moments.go:52:10000
@@ -9764,156 +9747,153 @@ func quernRow1MomentsOfParts_int32(r *host.Run, vs []Moments, first, count int, 
 //line quern.dev/algo/internal/template/reduce.go:180
 		v2 := v
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v3 = v2
+		v3 := v2
+		vRow[threadX] = v3
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9773:1
+//line quern_gen.go:9757:1
 func quernRow2MomentsOfParts_int32(r *host.Run, vs []Moments, first3 int, results []Moments) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Moments)(vs[first3:])
+	resultRow := (*[256]Moments)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		*result = *v3
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:9786:1
+//line quern_gen.go:9766:1
 func quernRow3MomentsOfParts_int32(r *host.Run, vs []Moments, first4 int, t3s, shuffleDowns []Moments, givens []int64) {
-	vRow := vs[first4:][:256]
-	t3Row := t3s[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
-	givenRow := givens[first4:][:256]
+	vRow := (*[256]Moments)(vs[first4:])
+	t3Row := (*[256]Moments)(t3s[first4:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first4:])
+	givenRow := (*[256]int64)(givens[first4:])
 	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v3 := vRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
-		t1 := *v3
-		*t3 = t1
-		*shuffleDown = Moments{}
+		t1 := v3
+		t3 := t1
+		shuffleDown := Moments{}
 		given := t3.Count
+		t3Row[threadX] = t3
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9806:1
+//line quern_gen.go:9786:1
 func quernRow4MomentsOfParts_int32(r *host.Run, t3s []Moments, first5 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
-	t3Row := t3s[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
-	shuffleDownRow2 := shuffleDowns2[first5:][:256]
-	givenRow2 := givens2[first5:][:256]
+	t3Row := (*[256]Moments)(t3s[first5:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
+	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first5:])
+	givenRow2 := (*[256]float64)(givens2[first5:])
 	for threadX := range 256 {
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Count = shuffleDown2
 		given2 := t3.Mean
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9824:1
+//line quern_gen.go:9805:1
 func quernRow5MomentsOfParts_int32(r *host.Run, t3s []Moments, first6 int, shuffleDowns []Moments, shuffleDowns3, givens3 []float64) {
-	t3Row := t3s[first6:][:256]
-	shuffleDownRow := shuffleDowns[first6:][:256]
-	shuffleDownRow3 := shuffleDowns3[first6:][:256]
-	givenRow3 := givens3[first6:][:256]
+	t3Row := (*[256]Moments)(t3s[first6:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
+	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first6:])
+	givenRow3 := (*[256]float64)(givens3[first6:])
 	for threadX := range 256 {
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Mean = shuffleDown3
 		given3 := t3.M2
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9842:1
+//line quern_gen.go:9824:1
 func quernRow6MomentsOfParts_int32(r *host.Run, vs []Moments, first7 int, shuffleDowns []Moments, shuffleDowns4 []float64, d2, group, count4, start int) {
-	vRow := vs[first7:][:256]
-	shuffleDownRow := shuffleDowns[first7:][:256]
-	shuffleDownRow4 := shuffleDowns4[first7:][:256]
+	vRow := (*[256]Moments)(vs[first7:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first7:])
+	shuffleDownRow4 := (*[256]float64)(shuffleDowns4[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v3 := &vRow[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v3 := vRow[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := (threadX + first7) & 31 & (group - 1)
 		count3 := count4 - threadX + (threadX+first7)&31
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.M2 = shuffleDown4
-		other := *shuffleDown
+		other := shuffleDown
 //line quern.dev/algo/internal/template/reduce.go:169
 		if d2 < group && lane+d2 < count3 && lane&start == 0 {
-			t7 := *v3
+			t7 := v3
 			t8 := other
 //line quern.dev/algo/internal/template/reduce.go:170
 			result0 := mergeMoments(t7, t8)
-			*v3 = result0
+			v3 = result0
 		}
+		vRow[threadX] = v3
+		shuffleDownRow[threadX] = shuffleDown
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9869:1
+//line quern_gen.go:9853:1
 func quernRow7MomentsOfParts_int32(r *host.Run, vs []Moments, first8 int, results []Moments) {
-	vRow := vs[first8:][:256]
-	resultRow := results[first8:][:256]
-	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Moments)(vs[first8:])
+	resultRow := (*[256]Moments)(results[first8:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		*result = *v3
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:9882:1
+//line quern_gen.go:9862:1
 func quernRow8MomentsOfParts_int32(r *host.Run, results []Moments, first9 int, vs2 []Moments, partial *[8]Moments) {
-	resultRow := results[first9:][:256]
-	vRow2 := vs2[first9:][:256]
+	resultRow := (*[256]Moments)(results[first9:])
+	vRow2 := (*[256]Moments)(vs2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		result := &resultRow[threadX]
-		v4 := &vRow2[threadX]
+		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v4 = *result
+		v4 := result
 		if (threadX+first9)&31 == 0 {
-			partial[threadX/32] = *v4
+			partial[threadX/32] = v4
 		}
+		vRow2[threadX] = v4
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9899:1
+//line quern_gen.go:9879:1
 func quernRow9MomentsOfParts_int32(r *host.Run, vs2 []Moments, first10, base int, partial *[8]Moments, out []Moments, blockX int) {
-	vRow2 := vs2[first10:][:256]
+	vRow2 := (*[256]Moments)(vs2[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v4 := &vRow2[threadX]
+		v4 := vRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < base; w++ {
-				t12 := *v4
+				t12 := v4
 //line quern.dev/algo/internal/template/reduce.go:154
 				t22 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
 				result02 := mergeMoments(t12, t22)
-				*v4 = result02
+				v4 = result02
 			}
 		}
 //line quern.dev/algo/internal/template/reduce.go:157
-		result2 := *v4
+		result2 := v4
 //line quern.dev/algo/internal/template/reduce.go:180
 		result3 := result2
 //line moments.go:65
@@ -9927,7 +9907,7 @@ func quernRow9MomentsOfParts_int32(r *host.Run, vs2 []Moments, first10, base int
 //line moments.go:70:10000
 }
 
-//line quern_gen.go:9931:1
+//line quern_gen.go:9911:1
 func quernPlainMomentsOfParts_float32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[Moments](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_momentsOfParts_float32(t, v0, v1, v2) })
@@ -10007,11 +9987,11 @@ func quernHostMomentsOfParts_float32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns4, givens3, t2)
+				start := 2*d2 - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first7 := (threadZ*1 + threadY) * 256
-						start := 2*d2 - 1
 						quernRow6MomentsOfParts_float32(r, vs, first7, shuffleDowns, shuffleDowns4, d2, group, count4, start)
 					}
 				}
@@ -10041,14 +10021,13 @@ func quernHostMomentsOfParts_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10045:1
+//line quern_gen.go:10025:1
 func quernRow1MomentsOfParts_float32(r *host.Run, vs []Moments, first, count int, in []float32, first2 int) {
-	vRow := vs[first:][:256]
+	vRow := (*[256]Moments)(vs[first:])
 	if first2 >= 0 && 256 <= len(in)-first2 {
 		row := (*[256]float32)(in[first2:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
-			v3 := &vRow[threadX]
 //line moments.go:51:10000
 			m := Moments{}
 //line moments.go:52:10000
@@ -10080,13 +10059,13 @@ func quernRow1MomentsOfParts_float32(r *host.Run, vs []Moments, first, count int
 //line quern.dev/algo/internal/template/reduce.go:180
 			v2 := v
 //line quern.dev/algo/internal/template/reduce.go:147
-			*v3 = v2
+			v3 := v2
+			vRow[threadX] = v3
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v3 := &vRow[threadX]
 //line moments.go:51:10000
 		m := Moments{}
 //line moments.go:52:10000
@@ -10118,156 +10097,153 @@ func quernRow1MomentsOfParts_float32(r *host.Run, vs []Moments, first, count int
 //line quern.dev/algo/internal/template/reduce.go:180
 		v2 := v
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v3 = v2
+		v3 := v2
+		vRow[threadX] = v3
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10127:1
+//line quern_gen.go:10107:1
 func quernRow2MomentsOfParts_float32(r *host.Run, vs []Moments, first3 int, results []Moments) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Moments)(vs[first3:])
+	resultRow := (*[256]Moments)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		*result = *v3
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:10140:1
+//line quern_gen.go:10116:1
 func quernRow3MomentsOfParts_float32(r *host.Run, vs []Moments, first4 int, t3s, shuffleDowns []Moments, givens []int64) {
-	vRow := vs[first4:][:256]
-	t3Row := t3s[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
-	givenRow := givens[first4:][:256]
+	vRow := (*[256]Moments)(vs[first4:])
+	t3Row := (*[256]Moments)(t3s[first4:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first4:])
+	givenRow := (*[256]int64)(givens[first4:])
 	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v3 := vRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
-		t1 := *v3
-		*t3 = t1
-		*shuffleDown = Moments{}
+		t1 := v3
+		t3 := t1
+		shuffleDown := Moments{}
 		given := t3.Count
+		t3Row[threadX] = t3
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10160:1
+//line quern_gen.go:10136:1
 func quernRow4MomentsOfParts_float32(r *host.Run, t3s []Moments, first5 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
-	t3Row := t3s[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
-	shuffleDownRow2 := shuffleDowns2[first5:][:256]
-	givenRow2 := givens2[first5:][:256]
+	t3Row := (*[256]Moments)(t3s[first5:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
+	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first5:])
+	givenRow2 := (*[256]float64)(givens2[first5:])
 	for threadX := range 256 {
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Count = shuffleDown2
 		given2 := t3.Mean
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10178:1
+//line quern_gen.go:10155:1
 func quernRow5MomentsOfParts_float32(r *host.Run, t3s []Moments, first6 int, shuffleDowns []Moments, shuffleDowns3, givens3 []float64) {
-	t3Row := t3s[first6:][:256]
-	shuffleDownRow := shuffleDowns[first6:][:256]
-	shuffleDownRow3 := shuffleDowns3[first6:][:256]
-	givenRow3 := givens3[first6:][:256]
+	t3Row := (*[256]Moments)(t3s[first6:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
+	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first6:])
+	givenRow3 := (*[256]float64)(givens3[first6:])
 	for threadX := range 256 {
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Mean = shuffleDown3
 		given3 := t3.M2
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10196:1
+//line quern_gen.go:10174:1
 func quernRow6MomentsOfParts_float32(r *host.Run, vs []Moments, first7 int, shuffleDowns []Moments, shuffleDowns4 []float64, d2, group, count4, start int) {
-	vRow := vs[first7:][:256]
-	shuffleDownRow := shuffleDowns[first7:][:256]
-	shuffleDownRow4 := shuffleDowns4[first7:][:256]
+	vRow := (*[256]Moments)(vs[first7:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first7:])
+	shuffleDownRow4 := (*[256]float64)(shuffleDowns4[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v3 := &vRow[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v3 := vRow[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := (threadX + first7) & 31 & (group - 1)
 		count3 := count4 - threadX + (threadX+first7)&31
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.M2 = shuffleDown4
-		other := *shuffleDown
+		other := shuffleDown
 //line quern.dev/algo/internal/template/reduce.go:169
 		if d2 < group && lane+d2 < count3 && lane&start == 0 {
-			t7 := *v3
+			t7 := v3
 			t8 := other
 //line quern.dev/algo/internal/template/reduce.go:170
 			result0 := mergeMoments(t7, t8)
-			*v3 = result0
+			v3 = result0
 		}
+		vRow[threadX] = v3
+		shuffleDownRow[threadX] = shuffleDown
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10223:1
+//line quern_gen.go:10203:1
 func quernRow7MomentsOfParts_float32(r *host.Run, vs []Moments, first8 int, results []Moments) {
-	vRow := vs[first8:][:256]
-	resultRow := results[first8:][:256]
-	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Moments)(vs[first8:])
+	resultRow := (*[256]Moments)(results[first8:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		*result = *v3
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:10236:1
+//line quern_gen.go:10212:1
 func quernRow8MomentsOfParts_float32(r *host.Run, results []Moments, first9 int, vs2 []Moments, partial *[8]Moments) {
-	resultRow := results[first9:][:256]
-	vRow2 := vs2[first9:][:256]
+	resultRow := (*[256]Moments)(results[first9:])
+	vRow2 := (*[256]Moments)(vs2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		result := &resultRow[threadX]
-		v4 := &vRow2[threadX]
+		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v4 = *result
+		v4 := result
 		if (threadX+first9)&31 == 0 {
-			partial[threadX/32] = *v4
+			partial[threadX/32] = v4
 		}
+		vRow2[threadX] = v4
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10253:1
+//line quern_gen.go:10229:1
 func quernRow9MomentsOfParts_float32(r *host.Run, vs2 []Moments, first10, base int, partial *[8]Moments, out []Moments, blockX int) {
-	vRow2 := vs2[first10:][:256]
+	vRow2 := (*[256]Moments)(vs2[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v4 := &vRow2[threadX]
+		v4 := vRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < base; w++ {
-				t12 := *v4
+				t12 := v4
 //line quern.dev/algo/internal/template/reduce.go:154
 				t22 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
 				result02 := mergeMoments(t12, t22)
-				*v4 = result02
+				v4 = result02
 			}
 		}
 //line quern.dev/algo/internal/template/reduce.go:157
-		result2 := *v4
+		result2 := v4
 //line quern.dev/algo/internal/template/reduce.go:180
 		result3 := result2
 //line moments.go:65
@@ -10281,7 +10257,7 @@ func quernRow9MomentsOfParts_float32(r *host.Run, vs2 []Moments, first10, base i
 //line moments.go:70:10000
 }
 
-//line quern_gen.go:10285:1
+//line quern_gen.go:10261:1
 func quernPlainMomentsOfParts_float64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[Moments](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_momentsOfParts_float64(t, v0, v1, v2) })
@@ -10361,11 +10337,11 @@ func quernHostMomentsOfParts_float64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns4, givens3, t2)
+				start := 2*d2 - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first7 := (threadZ*1 + threadY) * 256
-						start := 2*d2 - 1
 						quernRow6MomentsOfParts_float64(r, vs, first7, shuffleDowns, shuffleDowns4, d2, group, count4, start)
 					}
 				}
@@ -10395,14 +10371,13 @@ func quernHostMomentsOfParts_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10399:1
+//line quern_gen.go:10375:1
 func quernRow1MomentsOfParts_float64(r *host.Run, vs []Moments, first, count int, in []float64, first2 int) {
-	vRow := vs[first:][:256]
+	vRow := (*[256]Moments)(vs[first:])
 	if first2 >= 0 && 256 <= len(in)-first2 {
 		row := (*[256]float64)(in[first2:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
-			v3 := &vRow[threadX]
 //line moments.go:51:10000
 			m := Moments{}
 //line moments.go:52:10000
@@ -10434,13 +10409,13 @@ func quernRow1MomentsOfParts_float64(r *host.Run, vs []Moments, first, count int
 //line quern.dev/algo/internal/template/reduce.go:180
 			v2 := v
 //line quern.dev/algo/internal/template/reduce.go:147
-			*v3 = v2
+			v3 := v2
+			vRow[threadX] = v3
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v3 := &vRow[threadX]
 //line moments.go:51:10000
 		m := Moments{}
 //line moments.go:52:10000
@@ -10472,156 +10447,153 @@ func quernRow1MomentsOfParts_float64(r *host.Run, vs []Moments, first, count int
 //line quern.dev/algo/internal/template/reduce.go:180
 		v2 := v
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v3 = v2
+		v3 := v2
+		vRow[threadX] = v3
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10481:1
+//line quern_gen.go:10457:1
 func quernRow2MomentsOfParts_float64(r *host.Run, vs []Moments, first3 int, results []Moments) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Moments)(vs[first3:])
+	resultRow := (*[256]Moments)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		*result = *v3
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:10494:1
+//line quern_gen.go:10466:1
 func quernRow3MomentsOfParts_float64(r *host.Run, vs []Moments, first4 int, t3s, shuffleDowns []Moments, givens []int64) {
-	vRow := vs[first4:][:256]
-	t3Row := t3s[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
-	givenRow := givens[first4:][:256]
+	vRow := (*[256]Moments)(vs[first4:])
+	t3Row := (*[256]Moments)(t3s[first4:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first4:])
+	givenRow := (*[256]int64)(givens[first4:])
 	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v3 := vRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
-		t1 := *v3
-		*t3 = t1
-		*shuffleDown = Moments{}
+		t1 := v3
+		t3 := t1
+		shuffleDown := Moments{}
 		given := t3.Count
+		t3Row[threadX] = t3
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10514:1
+//line quern_gen.go:10486:1
 func quernRow4MomentsOfParts_float64(r *host.Run, t3s []Moments, first5 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
-	t3Row := t3s[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
-	shuffleDownRow2 := shuffleDowns2[first5:][:256]
-	givenRow2 := givens2[first5:][:256]
+	t3Row := (*[256]Moments)(t3s[first5:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
+	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first5:])
+	givenRow2 := (*[256]float64)(givens2[first5:])
 	for threadX := range 256 {
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Count = shuffleDown2
 		given2 := t3.Mean
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10532:1
+//line quern_gen.go:10505:1
 func quernRow5MomentsOfParts_float64(r *host.Run, t3s []Moments, first6 int, shuffleDowns []Moments, shuffleDowns3, givens3 []float64) {
-	t3Row := t3s[first6:][:256]
-	shuffleDownRow := shuffleDowns[first6:][:256]
-	shuffleDownRow3 := shuffleDowns3[first6:][:256]
-	givenRow3 := givens3[first6:][:256]
+	t3Row := (*[256]Moments)(t3s[first6:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
+	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first6:])
+	givenRow3 := (*[256]float64)(givens3[first6:])
 	for threadX := range 256 {
-		t3 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Mean = shuffleDown3
 		given3 := t3.M2
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10550:1
+//line quern_gen.go:10524:1
 func quernRow6MomentsOfParts_float64(r *host.Run, vs []Moments, first7 int, shuffleDowns []Moments, shuffleDowns4 []float64, d2, group, count4, start int) {
-	vRow := vs[first7:][:256]
-	shuffleDownRow := shuffleDowns[first7:][:256]
-	shuffleDownRow4 := shuffleDowns4[first7:][:256]
+	vRow := (*[256]Moments)(vs[first7:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first7:])
+	shuffleDownRow4 := (*[256]float64)(shuffleDowns4[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v3 := &vRow[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v3 := vRow[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := (threadX + first7) & 31 & (group - 1)
 		count3 := count4 - threadX + (threadX+first7)&31
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.M2 = shuffleDown4
-		other := *shuffleDown
+		other := shuffleDown
 //line quern.dev/algo/internal/template/reduce.go:169
 		if d2 < group && lane+d2 < count3 && lane&start == 0 {
-			t7 := *v3
+			t7 := v3
 			t8 := other
 //line quern.dev/algo/internal/template/reduce.go:170
 			result0 := mergeMoments(t7, t8)
-			*v3 = result0
+			v3 = result0
 		}
+		vRow[threadX] = v3
+		shuffleDownRow[threadX] = shuffleDown
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10577:1
+//line quern_gen.go:10553:1
 func quernRow7MomentsOfParts_float64(r *host.Run, vs []Moments, first8 int, results []Moments) {
-	vRow := vs[first8:][:256]
-	resultRow := results[first8:][:256]
-	for threadX := range 256 {
-		v3 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Moments)(vs[first8:])
+	resultRow := (*[256]Moments)(results[first8:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		*result = *v3
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:10590:1
+//line quern_gen.go:10562:1
 func quernRow8MomentsOfParts_float64(r *host.Run, results []Moments, first9 int, vs2 []Moments, partial *[8]Moments) {
-	resultRow := results[first9:][:256]
-	vRow2 := vs2[first9:][:256]
+	resultRow := (*[256]Moments)(results[first9:])
+	vRow2 := (*[256]Moments)(vs2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		result := &resultRow[threadX]
-		v4 := &vRow2[threadX]
+		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v4 = *result
+		v4 := result
 		if (threadX+first9)&31 == 0 {
-			partial[threadX/32] = *v4
+			partial[threadX/32] = v4
 		}
+		vRow2[threadX] = v4
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10607:1
+//line quern_gen.go:10579:1
 func quernRow9MomentsOfParts_float64(r *host.Run, vs2 []Moments, first10, base int, partial *[8]Moments, out []Moments, blockX int) {
-	vRow2 := vs2[first10:][:256]
+	vRow2 := (*[256]Moments)(vs2[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v4 := &vRow2[threadX]
+		v4 := vRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < base; w++ {
-				t12 := *v4
+				t12 := v4
 //line quern.dev/algo/internal/template/reduce.go:154
 				t22 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
 				result02 := mergeMoments(t12, t22)
-				*v4 = result02
+				v4 = result02
 			}
 		}
 //line quern.dev/algo/internal/template/reduce.go:157
-		result2 := *v4
+		result2 := v4
 //line quern.dev/algo/internal/template/reduce.go:180
 		result3 := result2
 //line moments.go:65
@@ -10635,7 +10607,7 @@ func quernRow9MomentsOfParts_float64(r *host.Run, vs2 []Moments, first10, base i
 //line moments.go:70:10000
 }
 
-//line quern_gen.go:10639:1
+//line quern_gen.go:10611:1
 func quernPlainCountFlags(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[uint8](r, 1), host.Slice[uint32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_countFlags(t, v0, v1, v2) })
@@ -10725,7 +10697,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 	}
 }
 
-//line quern_gen.go:10729:1
+//line quern_gen.go:10701:1
 func quernPlainKeepFlaggedParts_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3), host.Slice[uint8](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_keepFlaggedParts_uint8(t, v0, v1, v2, v3, v4) })
@@ -10827,7 +10799,7 @@ func quernRow1KeepFlaggedParts_uint8(r *host.Run, base int, before []uint32, in 
 //line select_kernels.go:40:30000
 }
 
-//line quern_gen.go:10831:1
+//line quern_gen.go:10803:1
 func quernPlainKeepFlaggedParts_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint16](r, 3), host.Slice[uint16](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_keepFlaggedParts_uint16(t, v0, v1, v2, v3, v4) })
@@ -10929,7 +10901,7 @@ func quernRow1KeepFlaggedParts_uint16(r *host.Run, base int, before []uint32, in
 //line select_kernels.go:40:30000
 }
 
-//line quern_gen.go:10933:1
+//line quern_gen.go:10905:1
 func quernPlainKeepFlaggedParts_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_keepFlaggedParts_uint32(t, v0, v1, v2, v3, v4) })
@@ -11031,7 +11003,7 @@ func quernRow1KeepFlaggedParts_uint32(r *host.Run, base int, before, in []uint32
 //line select_kernels.go:40:30000
 }
 
-//line quern_gen.go:11035:1
+//line quern_gen.go:11007:1
 func quernPlainKeepFlaggedParts_uint64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint64](r, 3), host.Slice[uint64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_keepFlaggedParts_uint64(t, v0, v1, v2, v3, v4) })
@@ -11133,7 +11105,7 @@ func quernRow1KeepFlaggedParts_uint64(r *host.Run, base int, before []uint32, in
 //line select_kernels.go:40:30000
 }
 
-//line quern_gen.go:11137:1
+//line quern_gen.go:11109:1
 func quernPlainPlaceCounts(r *host.Run) {
 	v0, v1 := host.Slice[uint32](r, 0), host.Slice[int](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_placeCounts(t, v0, v1) })
@@ -11217,7 +11189,7 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 //line select_kernels.go:57:30000
 }
 
-//line quern_gen.go:11221:1
+//line quern_gen.go:11193:1
 func quernPlainCountParts_uint8(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[digitOrder[uint8]](r, 0), host.Value[int](r, 1), host.Slice[uint8](r, 2), host.Slice[uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_countParts_uint8(t, v0, v1, v2, v3) })
@@ -11276,7 +11248,7 @@ func quernRow1CountParts_uint8(r *host.Run, o digitOrder[uint8], base int, count
 	}
 }
 
-//line quern_gen.go:11280:1
+//line quern_gen.go:11252:1
 func quernPlainCountParts_uint16(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[digitOrder[uint16]](r, 0), host.Value[int](r, 1), host.Slice[uint16](r, 2), host.Slice[uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_countParts_uint16(t, v0, v1, v2, v3) })
@@ -11335,7 +11307,7 @@ func quernRow1CountParts_uint16(r *host.Run, o digitOrder[uint16], base int, cou
 	}
 }
 
-//line quern_gen.go:11339:1
+//line quern_gen.go:11311:1
 func quernPlainCountParts_uint32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[digitOrder[uint32]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_countParts_uint32(t, v0, v1, v2, v3) })
@@ -11394,7 +11366,7 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 	}
 }
 
-//line quern_gen.go:11398:1
+//line quern_gen.go:11370:1
 func quernPlainCountParts_uint64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[digitOrder[uint64]](r, 0), host.Value[int](r, 1), host.Slice[uint64](r, 2), host.Slice[uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_countParts_uint64(t, v0, v1, v2, v3) })
@@ -11453,7 +11425,7 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 	}
 }
 
-//line quern_gen.go:11457:1
+//line quern_gen.go:11429:1
 func quernPlainPlaceParts(r *host.Run) {
 	v0, v1 := host.Value[int](r, 0), host.Slice[uint32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_placeParts(t, v0, v1) })
@@ -11525,7 +11497,7 @@ func quernRow1PlaceParts(r *host.Run, base, parts int, counts []uint32, width in
 	}
 }
 
-//line quern_gen.go:11529:1
+//line quern_gen.go:11501:1
 func quernPlainMoveParts_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[digitOrder[uint8]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint8](r, 3), host.Slice[uint8](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_moveParts_uint8(t, v0, v1, v2, v3, v4) })
@@ -11588,7 +11560,7 @@ func quernRow1MoveParts_uint8(r *host.Run, o digitOrder[uint8], base int, counts
 	}
 }
 
-//line quern_gen.go:11592:1
+//line quern_gen.go:11564:1
 func quernPlainMoveParts_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[digitOrder[uint16]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint16](r, 3), host.Slice[uint16](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_moveParts_uint16(t, v0, v1, v2, v3, v4) })
@@ -11651,7 +11623,7 @@ func quernRow1MoveParts_uint16(r *host.Run, o digitOrder[uint16], base int, coun
 	}
 }
 
-//line quern_gen.go:11655:1
+//line quern_gen.go:11627:1
 func quernPlainMoveParts_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[digitOrder[uint32]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_moveParts_uint32(t, v0, v1, v2, v3, v4) })
@@ -11714,7 +11686,7 @@ func quernRow1MoveParts_uint32(r *host.Run, o digitOrder[uint32], base int, coun
 	}
 }
 
-//line quern_gen.go:11718:1
+//line quern_gen.go:11690:1
 func quernPlainMoveParts_uint64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[digitOrder[uint64]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint64](r, 3), host.Slice[uint64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_moveParts_uint64(t, v0, v1, v2, v3, v4) })
@@ -11777,7 +11749,7 @@ func quernRow1MoveParts_uint64(r *host.Run, o digitOrder[uint64], base int, coun
 	}
 }
 
-//line quern_gen.go:11781:1
+//line quern_gen.go:11753:1
 func quernPlainMovePairs_uint8_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[uint8]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint8](r, 3), host.Slice[uint8](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_movePairs_uint8_uint32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -11845,7 +11817,7 @@ func quernRow1MovePairs_uint8_uint32(r *host.Run, o digitOrder[uint8], base int,
 	}
 }
 
-//line quern_gen.go:11849:1
+//line quern_gen.go:11821:1
 func quernPlainMovePairs_uint16_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[uint16]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint16](r, 3), host.Slice[uint16](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_movePairs_uint16_uint32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -11913,7 +11885,7 @@ func quernRow1MovePairs_uint16_uint32(r *host.Run, o digitOrder[uint16], base in
 	}
 }
 
-//line quern_gen.go:11917:1
+//line quern_gen.go:11889:1
 func quernPlainMovePairs_uint32_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[uint32]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_movePairs_uint32_uint32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -11981,7 +11953,7 @@ func quernRow1MovePairs_uint32_uint32(r *host.Run, o digitOrder[uint32], base in
 	}
 }
 
-//line quern_gen.go:11985:1
+//line quern_gen.go:11957:1
 func quernPlainMovePairs_uint32_uint64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[uint32]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4), host.Slice[uint64](r, 5), host.Slice[uint64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_movePairs_uint32_uint64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -12049,7 +12021,7 @@ func quernRow1MovePairs_uint32_uint64(r *host.Run, o digitOrder[uint32], base in
 	}
 }
 
-//line quern_gen.go:12053:1
+//line quern_gen.go:12025:1
 func quernPlainMovePairs_uint64_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[uint64]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint64](r, 3), host.Slice[uint64](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_movePairs_uint64_uint32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -12117,7 +12089,7 @@ func quernRow1MovePairs_uint64_uint32(r *host.Run, o digitOrder[uint64], base in
 	}
 }
 
-//line quern_gen.go:12121:1
+//line quern_gen.go:12093:1
 func quernPlainMovePairs_uint64_uint64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[uint64]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint64](r, 3), host.Slice[uint64](r, 4), host.Slice[uint64](r, 5), host.Slice[uint64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_movePairs_uint64_uint64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -12185,7 +12157,7 @@ func quernRow1MovePairs_uint64_uint64(r *host.Run, o digitOrder[uint64], base in
 	}
 }
 
-//line quern_gen.go:12189:1
+//line quern_gen.go:12161:1
 func quernPlainNumbers(r *host.Run) {
 	v0 := host.Slice[uint32](r, 0)
 	host.Plain(r, func(t kernel.Thread) { quern_numbers(t, v0) })
@@ -12235,7 +12207,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 	}
 }
 
-//line quern_gen.go:12239:1
+//line quern_gen.go:12211:1
 func quernPlainGather_uint8(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_gather_uint8(t, v0, v1, v2, v3) })
@@ -12289,7 +12261,7 @@ func quernRow1Gather_uint8(r *host.Run, base int, out, in []uint8, at []uint32, 
 	}
 }
 
-//line quern_gen.go:12293:1
+//line quern_gen.go:12265:1
 func quernPlainGather_uint16(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint16](r, 2), host.Slice[uint16](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_gather_uint16(t, v0, v1, v2, v3) })
@@ -12343,7 +12315,7 @@ func quernRow1Gather_uint16(r *host.Run, base int, out, in []uint16, at []uint32
 	}
 }
 
-//line quern_gen.go:12347:1
+//line quern_gen.go:12319:1
 func quernPlainGather_uint32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_gather_uint32(t, v0, v1, v2, v3) })
@@ -12397,7 +12369,7 @@ func quernRow1Gather_uint32(r *host.Run, base int, out, in, at []uint32, words, 
 	}
 }
 
-//line quern_gen.go:12401:1
+//line quern_gen.go:12373:1
 func quernPlainGather_uint64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint64](r, 2), host.Slice[uint64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_gather_uint64(t, v0, v1, v2, v3) })
@@ -12451,7 +12423,7 @@ func quernRow1Gather_uint64(r *host.Run, base int, out, in []uint64, at []uint32
 	}
 }
 
-//line quern_gen.go:12455:1
+//line quern_gen.go:12427:1
 func quernPlainScatter_uint8(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_scatter_uint8(t, v0, v1, v2, v3) })
@@ -12505,7 +12477,7 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in, out []uint8, at []uint32,
 	}
 }
 
-//line quern_gen.go:12509:1
+//line quern_gen.go:12481:1
 func quernPlainScatter_uint16(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint16](r, 2), host.Slice[uint16](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_scatter_uint16(t, v0, v1, v2, v3) })
@@ -12559,7 +12531,7 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in, out []uint16, at []uint3
 	}
 }
 
-//line quern_gen.go:12563:1
+//line quern_gen.go:12535:1
 func quernPlainScatter_uint32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_scatter_uint32(t, v0, v1, v2, v3) })
@@ -12613,7 +12585,7 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in, out, at []uint32, words,
 	}
 }
 
-//line quern_gen.go:12617:1
+//line quern_gen.go:12589:1
 func quernPlainScatter_uint64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint64](r, 2), host.Slice[uint64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_scatter_uint64(t, v0, v1, v2, v3) })
@@ -12667,7 +12639,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in, out []uint64, at []uint3
 	}
 }
 
-//line quern_gen.go:12671:1
+//line quern_gen.go:12643:1
 func quernHostAddCompensatedReduceParts_float32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[Compensated[float32]](r, 1)
@@ -12754,11 +12726,11 @@ func quernHostAddCompensatedReduceParts_float32(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns3, givens2, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first6 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow5AddCompensatedReduceParts_float32(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
 						}
 					}
@@ -12789,16 +12761,15 @@ func quernHostAddCompensatedReduceParts_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12793:1
+//line quern_gen.go:12765:1
 func quernRow1AddCompensatedReduceParts_float32(r *host.Run, counts []int, first2 int, counts2 []int, vs []Compensated[float32], vectors int, in []Compensated[float32], first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]Compensated[float32])(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]Compensated[float32])(in[base3:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
-			v5 := &vRow[threadX]
 			t1 := first + 4*threadX
 			j2 := base + threadX
 //line quern.dev/algo/internal/template/reduce.go:30
@@ -12917,15 +12888,15 @@ func quernRow1AddCompensatedReduceParts_float32(r *host.Run, counts []int, first
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
 			count3 := count2 - threadX + (threadX+first2)&31
-			*v5 = v4
+			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
+			vRow[threadX] = v5
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v5 := &vRow[threadX]
 		t1 := first + 4*threadX
 		j2 := base + threadX
 //line quern.dev/algo/internal/template/reduce.go:30
@@ -13044,143 +13015,139 @@ func quernRow1AddCompensatedReduceParts_float32(r *host.Run, counts []int, first
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
 		count3 := count2 - threadX + (threadX+first2)&31
-		*v5 = v4
+		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
+		vRow[threadX] = v5
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13055:1
+//line quern_gen.go:13027:1
 func quernRow2AddCompensatedReduceParts_float32(r *host.Run, vs []Compensated[float32], first3 int, results []Compensated[float32]) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Compensated[float32])(vs[first3:])
+	resultRow := (*[256]Compensated[float32])(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		*result = *v5
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:13068:1
+//line quern_gen.go:13036:1
 func quernRow3AddCompensatedReduceParts_float32(r *host.Run, vs []Compensated[float32], first4 int, t3s, shuffleDowns []Compensated[float32], givens []float32) {
-	vRow := vs[first4:][:256]
-	t3Row := t3s[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
-	givenRow := givens[first4:][:256]
+	vRow := (*[256]Compensated[float32])(vs[first4:])
+	t3Row := (*[256]Compensated[float32])(t3s[first4:])
+	shuffleDownRow := (*[256]Compensated[float32])(shuffleDowns[first4:])
+	givenRow := (*[256]float32)(givens[first4:])
 	for threadX := range 256 {
-		v5 := &vRow[threadX]
-		t32 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v5 := vRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := *v5
-		*t32 = t17
-		*shuffleDown = Compensated[float32]{}
+		t17 := v5
+		t32 := t17
+		shuffleDown := Compensated[float32]{}
 		given := t32.Sum
+		t3Row[threadX] = t32
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13088:1
+//line quern_gen.go:13056:1
 func quernRow4AddCompensatedReduceParts_float32(r *host.Run, t3s []Compensated[float32], first5 int, shuffleDowns []Compensated[float32], shuffleDowns2, givens2 []float32) {
-	t3Row := t3s[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
-	shuffleDownRow2 := shuffleDowns2[first5:][:256]
-	givenRow2 := givens2[first5:][:256]
+	t3Row := (*[256]Compensated[float32])(t3s[first5:])
+	shuffleDownRow := (*[256]Compensated[float32])(shuffleDowns[first5:])
+	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first5:])
+	givenRow2 := (*[256]float32)(givens2[first5:])
 	for threadX := range 256 {
-		t32 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		t32 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Sum = shuffleDown2
 		given2 := t32.Rest
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13106:1
+//line quern_gen.go:13075:1
 func quernRow5AddCompensatedReduceParts_float32(r *host.Run, counts2 []int, first6 int, vs, shuffleDowns []Compensated[float32], shuffleDowns3 []float32, d, group, start int) {
-	countRow2 := counts2[first6:][:256]
-	vRow := vs[first6:][:256]
-	shuffleDownRow := shuffleDowns[first6:][:256]
-	shuffleDownRow3 := shuffleDowns3[first6:][:256]
+	countRow2 := (*[256]int)(counts2[first6:])
+	vRow := (*[256]Compensated[float32])(vs[first6:])
+	shuffleDownRow := (*[256]Compensated[float32])(shuffleDowns[first6:])
+	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
-		v5 := &vRow[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v5 := vRow[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := (threadX + first6) & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Rest = shuffleDown3
-		other := *shuffleDown
+		other := shuffleDown
 //line quern.dev/algo/internal/template/reduce.go:169
 		if d < group && lane+d < count3 && lane&start == 0 {
-			t62 := *v5
+			t62 := v5
 			t72 := other
 //line quern.dev/algo/internal/template/reduce.go:170
 			result09 := addCompensated[float32](t62, t72)
-			*v5 = result09
+			v5 = result09
 		}
+		vRow[threadX] = v5
+		shuffleDownRow[threadX] = shuffleDown
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13134:1
+//line quern_gen.go:13105:1
 func quernRow6AddCompensatedReduceParts_float32(r *host.Run, vs []Compensated[float32], first7 int, results []Compensated[float32]) {
-	vRow := vs[first7:][:256]
-	resultRow := results[first7:][:256]
-	for threadX := range 256 {
-		v5 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Compensated[float32])(vs[first7:])
+	resultRow := (*[256]Compensated[float32])(results[first7:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		*result = *v5
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:13147:1
+//line quern_gen.go:13114:1
 func quernRow7AddCompensatedReduceParts_float32(r *host.Run, results []Compensated[float32], first8 int, vs2 []Compensated[float32], partial *[8]Compensated[float32]) {
-	resultRow := results[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	resultRow := (*[256]Compensated[float32])(results[first8:])
+	vRow2 := (*[256]Compensated[float32])(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		result := &resultRow[threadX]
-		v6 := &vRow2[threadX]
+		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v6 = *result
+		v6 := result
 		if (threadX+first8)&31 == 0 {
-			partial[threadX/32] = *v6
+			partial[threadX/32] = v6
 		}
+		vRow2[threadX] = v6
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13164:1
+//line quern_gen.go:13131:1
 func quernRow8AddCompensatedReduceParts_float32(r *host.Run, counts []int, first9 int, vs2 []Compensated[float32], partial *[8]Compensated[float32], out []Compensated[float32], blockX int) {
-	countRow := counts[first9:][:256]
-	vRow2 := vs2[first9:][:256]
+	countRow := (*[256]int)(counts[first9:])
+	vRow2 := (*[256]Compensated[float32])(vs2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
-		v6 := &vRow2[threadX]
+		v6 := vRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := *v6
+				t110 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
 				result010 := addCompensated[float32](t110, t25)
-				*v6 = result010
+				v6 = result010
 			}
 		}
 //line quern.dev/algo/internal/template/reduce.go:157
-		result2 := *v6
+		result2 := v6
 //line quern.dev/algo/internal/template/reduce.go:53:40000
 		sum2 := result2
 //line quern.dev/algo/internal/template/reduce.go:54:40000
@@ -13190,11 +13157,13 @@ func quernRow8AddCompensatedReduceParts_float32(r *host.Run, counts []int, first
 //line quern.dev/algo/internal/template/reduce.go:56:40000
 		}
 //line quern.dev/algo/internal/template/reduce.go:57:40000
-	}
+		vRow2[threadX] = v6
 //line quern.dev/algo/internal/template/reduce.go:58:40000
+	}
+//line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:13198:1
+//line quern_gen.go:13167:1
 func quernHostAddCompensatedReduceParts_float64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[Compensated[float64]](r, 1)
@@ -13281,11 +13250,11 @@ func quernHostAddCompensatedReduceParts_float64(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns3, givens2, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first6 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow5AddCompensatedReduceParts_float64(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
 						}
 					}
@@ -13316,16 +13285,15 @@ func quernHostAddCompensatedReduceParts_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13320:1
+//line quern_gen.go:13289:1
 func quernRow1AddCompensatedReduceParts_float64(r *host.Run, counts []int, first2 int, counts2 []int, vs []Compensated[float64], vectors int, in []Compensated[float64], first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]Compensated[float64])(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]Compensated[float64])(in[base3:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
-			v5 := &vRow[threadX]
 			t1 := first + 4*threadX
 			j2 := base + threadX
 //line quern.dev/algo/internal/template/reduce.go:30
@@ -13444,15 +13412,15 @@ func quernRow1AddCompensatedReduceParts_float64(r *host.Run, counts []int, first
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
 			count3 := count2 - threadX + (threadX+first2)&31
-			*v5 = v4
+			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
+			vRow[threadX] = v5
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v5 := &vRow[threadX]
 		t1 := first + 4*threadX
 		j2 := base + threadX
 //line quern.dev/algo/internal/template/reduce.go:30
@@ -13571,143 +13539,139 @@ func quernRow1AddCompensatedReduceParts_float64(r *host.Run, counts []int, first
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
 		count3 := count2 - threadX + (threadX+first2)&31
-		*v5 = v4
+		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
+		vRow[threadX] = v5
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13582:1
+//line quern_gen.go:13551:1
 func quernRow2AddCompensatedReduceParts_float64(r *host.Run, vs []Compensated[float64], first3 int, results []Compensated[float64]) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Compensated[float64])(vs[first3:])
+	resultRow := (*[256]Compensated[float64])(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		*result = *v5
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:13595:1
+//line quern_gen.go:13560:1
 func quernRow3AddCompensatedReduceParts_float64(r *host.Run, vs []Compensated[float64], first4 int, t3s, shuffleDowns []Compensated[float64], givens []float64) {
-	vRow := vs[first4:][:256]
-	t3Row := t3s[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
-	givenRow := givens[first4:][:256]
+	vRow := (*[256]Compensated[float64])(vs[first4:])
+	t3Row := (*[256]Compensated[float64])(t3s[first4:])
+	shuffleDownRow := (*[256]Compensated[float64])(shuffleDowns[first4:])
+	givenRow := (*[256]float64)(givens[first4:])
 	for threadX := range 256 {
-		v5 := &vRow[threadX]
-		t32 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v5 := vRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := *v5
-		*t32 = t17
-		*shuffleDown = Compensated[float64]{}
+		t17 := v5
+		t32 := t17
+		shuffleDown := Compensated[float64]{}
 		given := t32.Sum
+		t3Row[threadX] = t32
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13615:1
+//line quern_gen.go:13580:1
 func quernRow4AddCompensatedReduceParts_float64(r *host.Run, t3s []Compensated[float64], first5 int, shuffleDowns []Compensated[float64], shuffleDowns2, givens2 []float64) {
-	t3Row := t3s[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
-	shuffleDownRow2 := shuffleDowns2[first5:][:256]
-	givenRow2 := givens2[first5:][:256]
+	t3Row := (*[256]Compensated[float64])(t3s[first5:])
+	shuffleDownRow := (*[256]Compensated[float64])(shuffleDowns[first5:])
+	shuffleDownRow2 := (*[256]float64)(shuffleDowns2[first5:])
+	givenRow2 := (*[256]float64)(givens2[first5:])
 	for threadX := range 256 {
-		t32 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		t32 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Sum = shuffleDown2
 		given2 := t32.Rest
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13633:1
+//line quern_gen.go:13599:1
 func quernRow5AddCompensatedReduceParts_float64(r *host.Run, counts2 []int, first6 int, vs, shuffleDowns []Compensated[float64], shuffleDowns3 []float64, d, group, start int) {
-	countRow2 := counts2[first6:][:256]
-	vRow := vs[first6:][:256]
-	shuffleDownRow := shuffleDowns[first6:][:256]
-	shuffleDownRow3 := shuffleDowns3[first6:][:256]
+	countRow2 := (*[256]int)(counts2[first6:])
+	vRow := (*[256]Compensated[float64])(vs[first6:])
+	shuffleDownRow := (*[256]Compensated[float64])(shuffleDowns[first6:])
+	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
-		v5 := &vRow[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v5 := vRow[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := (threadX + first6) & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Rest = shuffleDown3
-		other := *shuffleDown
+		other := shuffleDown
 //line quern.dev/algo/internal/template/reduce.go:169
 		if d < group && lane+d < count3 && lane&start == 0 {
-			t62 := *v5
+			t62 := v5
 			t72 := other
 //line quern.dev/algo/internal/template/reduce.go:170
 			result09 := addCompensated[float64](t62, t72)
-			*v5 = result09
+			v5 = result09
 		}
+		vRow[threadX] = v5
+		shuffleDownRow[threadX] = shuffleDown
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13661:1
+//line quern_gen.go:13629:1
 func quernRow6AddCompensatedReduceParts_float64(r *host.Run, vs []Compensated[float64], first7 int, results []Compensated[float64]) {
-	vRow := vs[first7:][:256]
-	resultRow := results[first7:][:256]
-	for threadX := range 256 {
-		v5 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Compensated[float64])(vs[first7:])
+	resultRow := (*[256]Compensated[float64])(results[first7:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		*result = *v5
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:13674:1
+//line quern_gen.go:13638:1
 func quernRow7AddCompensatedReduceParts_float64(r *host.Run, results []Compensated[float64], first8 int, vs2 []Compensated[float64], partial *[8]Compensated[float64]) {
-	resultRow := results[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	resultRow := (*[256]Compensated[float64])(results[first8:])
+	vRow2 := (*[256]Compensated[float64])(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		result := &resultRow[threadX]
-		v6 := &vRow2[threadX]
+		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v6 = *result
+		v6 := result
 		if (threadX+first8)&31 == 0 {
-			partial[threadX/32] = *v6
+			partial[threadX/32] = v6
 		}
+		vRow2[threadX] = v6
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13691:1
+//line quern_gen.go:13655:1
 func quernRow8AddCompensatedReduceParts_float64(r *host.Run, counts []int, first9 int, vs2 []Compensated[float64], partial *[8]Compensated[float64], out []Compensated[float64], blockX int) {
-	countRow := counts[first9:][:256]
-	vRow2 := vs2[first9:][:256]
+	countRow := (*[256]int)(counts[first9:])
+	vRow2 := (*[256]Compensated[float64])(vs2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
-		v6 := &vRow2[threadX]
+		v6 := vRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := *v6
+				t110 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
 				result010 := addCompensated[float64](t110, t25)
-				*v6 = result010
+				v6 = result010
 			}
 		}
 //line quern.dev/algo/internal/template/reduce.go:157
-		result2 := *v6
+		result2 := v6
 //line quern.dev/algo/internal/template/reduce.go:53:40000
 		sum2 := result2
 //line quern.dev/algo/internal/template/reduce.go:54:40000
@@ -13717,11 +13681,13 @@ func quernRow8AddCompensatedReduceParts_float64(r *host.Run, counts []int, first
 //line quern.dev/algo/internal/template/reduce.go:56:40000
 		}
 //line quern.dev/algo/internal/template/reduce.go:57:40000
-	}
+		vRow2[threadX] = v6
 //line quern.dev/algo/internal/template/reduce.go:58:40000
+	}
+//line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:13725:1
+//line quern_gen.go:13691:1
 func quernHostMergeMomentsReduceParts(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[Moments](r, 1)
@@ -13817,11 +13783,11 @@ func quernHostMergeMomentsReduceParts(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns4, givens3, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first7 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow6MergeMomentsReduceParts(r, counts2, first7, vs, shuffleDowns, shuffleDowns4, d, group, start)
 						}
 					}
@@ -13852,16 +13818,15 @@ func quernHostMergeMomentsReduceParts(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13856:1
+//line quern_gen.go:13822:1
 func quernRow1MergeMomentsReduceParts(r *host.Run, counts []int, first2 int, counts2 []int, vs []Moments, vectors int, in []Moments, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]Moments)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]Moments)(in[base3:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
-			v5 := &vRow[threadX]
 			t1 := first + 4*threadX
 			j2 := base + threadX
 //line quern.dev/algo/internal/template/reduce.go:30
@@ -13980,15 +13945,15 @@ func quernRow1MergeMomentsReduceParts(r *host.Run, counts []int, first2 int, cou
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
 			count3 := count2 - threadX + (threadX+first2)&31
-			*v5 = v4
+			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
+			vRow[threadX] = v5
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v5 := &vRow[threadX]
 		t1 := first + 4*threadX
 		j2 := base + threadX
 //line quern.dev/algo/internal/template/reduce.go:30
@@ -14107,161 +14072,158 @@ func quernRow1MergeMomentsReduceParts(r *host.Run, counts []int, first2 int, cou
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
 		count3 := count2 - threadX + (threadX+first2)&31
-		*v5 = v4
+		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
+		vRow[threadX] = v5
 	}
 }
 
 //go:noinline
-//line quern_gen.go:14118:1
+//line quern_gen.go:14084:1
 func quernRow2MergeMomentsReduceParts(r *host.Run, vs []Moments, first3 int, results []Moments) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Moments)(vs[first3:])
+	resultRow := (*[256]Moments)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		*result = *v5
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:14131:1
+//line quern_gen.go:14093:1
 func quernRow3MergeMomentsReduceParts(r *host.Run, vs []Moments, first4 int, t3s, shuffleDowns []Moments, givens []int64) {
-	vRow := vs[first4:][:256]
-	t3Row := t3s[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
-	givenRow := givens[first4:][:256]
+	vRow := (*[256]Moments)(vs[first4:])
+	t3Row := (*[256]Moments)(t3s[first4:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first4:])
+	givenRow := (*[256]int64)(givens[first4:])
 	for threadX := range 256 {
-		v5 := &vRow[threadX]
-		t32 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v5 := vRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := *v5
-		*t32 = t17
-		*shuffleDown = Moments{}
+		t17 := v5
+		t32 := t17
+		shuffleDown := Moments{}
 		given := t32.Count
+		t3Row[threadX] = t32
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:14151:1
+//line quern_gen.go:14113:1
 func quernRow4MergeMomentsReduceParts(r *host.Run, t3s []Moments, first5 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
-	t3Row := t3s[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
-	shuffleDownRow2 := shuffleDowns2[first5:][:256]
-	givenRow2 := givens2[first5:][:256]
+	t3Row := (*[256]Moments)(t3s[first5:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
+	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first5:])
+	givenRow2 := (*[256]float64)(givens2[first5:])
 	for threadX := range 256 {
-		t32 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		t32 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Count = shuffleDown2
 		given2 := t32.Mean
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:14169:1
+//line quern_gen.go:14132:1
 func quernRow5MergeMomentsReduceParts(r *host.Run, t3s []Moments, first6 int, shuffleDowns []Moments, shuffleDowns3, givens3 []float64) {
-	t3Row := t3s[first6:][:256]
-	shuffleDownRow := shuffleDowns[first6:][:256]
-	shuffleDownRow3 := shuffleDowns3[first6:][:256]
-	givenRow3 := givens3[first6:][:256]
+	t3Row := (*[256]Moments)(t3s[first6:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
+	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first6:])
+	givenRow3 := (*[256]float64)(givens3[first6:])
 	for threadX := range 256 {
-		t32 := &t3Row[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		t32 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Mean = shuffleDown3
 		given3 := t32.M2
+		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
 	}
 }
 
 //go:noinline
-//line quern_gen.go:14187:1
+//line quern_gen.go:14151:1
 func quernRow6MergeMomentsReduceParts(r *host.Run, counts2 []int, first7 int, vs, shuffleDowns []Moments, shuffleDowns4 []float64, d, group, start int) {
-	countRow2 := counts2[first7:][:256]
-	vRow := vs[first7:][:256]
-	shuffleDownRow := shuffleDowns[first7:][:256]
-	shuffleDownRow4 := shuffleDowns4[first7:][:256]
+	countRow2 := (*[256]int)(counts2[first7:])
+	vRow := (*[256]Moments)(vs[first7:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first7:])
+	shuffleDownRow4 := (*[256]float64)(shuffleDowns4[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
-		v5 := &vRow[threadX]
-		shuffleDown := &shuffleDownRow[threadX]
+		v5 := vRow[threadX]
+		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := (threadX + first7) & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.M2 = shuffleDown4
-		other := *shuffleDown
+		other := shuffleDown
 //line quern.dev/algo/internal/template/reduce.go:169
 		if d < group && lane+d < count3 && lane&start == 0 {
-			t72 := *v5
+			t72 := v5
 			t82 := other
 //line quern.dev/algo/internal/template/reduce.go:170
 			result09 := mergeMoments(t72, t82)
-			*v5 = result09
+			v5 = result09
 		}
+		vRow[threadX] = v5
+		shuffleDownRow[threadX] = shuffleDown
 	}
 }
 
 //go:noinline
-//line quern_gen.go:14215:1
+//line quern_gen.go:14181:1
 func quernRow7MergeMomentsReduceParts(r *host.Run, vs []Moments, first8 int, results []Moments) {
-	vRow := vs[first8:][:256]
-	resultRow := results[first8:][:256]
-	for threadX := range 256 {
-		v5 := &vRow[threadX]
-		result := &resultRow[threadX]
+	vRow := (*[256]Moments)(vs[first8:])
+	resultRow := (*[256]Moments)(results[first8:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		*result = *v5
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:14228:1
+//line quern_gen.go:14190:1
 func quernRow8MergeMomentsReduceParts(r *host.Run, results []Moments, first9 int, vs2 []Moments, partial *[8]Moments) {
-	resultRow := results[first9:][:256]
-	vRow2 := vs2[first9:][:256]
+	resultRow := (*[256]Moments)(results[first9:])
+	vRow2 := (*[256]Moments)(vs2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		result := &resultRow[threadX]
-		v6 := &vRow2[threadX]
+		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
-		*v6 = *result
+		v6 := result
 		if (threadX+first9)&31 == 0 {
-			partial[threadX/32] = *v6
+			partial[threadX/32] = v6
 		}
+		vRow2[threadX] = v6
 	}
 }
 
 //go:noinline
-//line quern_gen.go:14245:1
+//line quern_gen.go:14207:1
 func quernRow9MergeMomentsReduceParts(r *host.Run, counts []int, first10 int, vs2 []Moments, partial *[8]Moments, out []Moments, blockX int) {
-	countRow := counts[first10:][:256]
-	vRow2 := vs2[first10:][:256]
+	countRow := (*[256]int)(counts[first10:])
+	vRow2 := (*[256]Moments)(vs2[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
-		v6 := &vRow2[threadX]
+		v6 := vRow2[threadX]
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := *v6
+				t110 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
 				result010 := mergeMoments(t110, t25)
-				*v6 = result010
+				v6 = result010
 			}
 		}
 //line quern.dev/algo/internal/template/reduce.go:157
-		result2 := *v6
+		result2 := v6
 //line quern.dev/algo/internal/template/reduce.go:53:40000
 		sum2 := result2
 //line quern.dev/algo/internal/template/reduce.go:54:40000
@@ -14271,11 +14233,13 @@ func quernRow9MergeMomentsReduceParts(r *host.Run, counts []int, first10 int, vs
 //line quern.dev/algo/internal/template/reduce.go:56:40000
 		}
 //line quern.dev/algo/internal/template/reduce.go:57:40000
-	}
+		vRow2[threadX] = v6
 //line quern.dev/algo/internal/template/reduce.go:58:40000
+	}
+//line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:14279:1
+//line quern_gen.go:14243:1
 func quernHostAddReduceParts_int32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
@@ -14351,11 +14315,11 @@ func quernHostAddReduceParts_int32(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4AddReduceParts_int32(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -14386,11 +14350,11 @@ func quernHostAddReduceParts_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:14390:1
+//line quern_gen.go:14354:1
 func quernRow1AddReduceParts_int32(r *host.Run, counts []int, first2 int, counts2 []int, vs []int32, vectors int, in []int32, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]int32)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]int32)(in[base3:])
 		for threadX := range 256 {
@@ -14648,37 +14612,29 @@ func quernRow1AddReduceParts_int32(r *host.Run, counts []int, first2 int, counts
 }
 
 //go:noinline
-//line quern_gen.go:14652:1
+//line quern_gen.go:14616:1
 func quernRow2AddReduceParts_int32(r *host.Run, vs []int32, first3 int, results []int32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int32)(vs[first3:])
+	resultRow := (*[256]int32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:14665:1
+//line quern_gen.go:14625:1
 func quernRow3AddReduceParts_int32(r *host.Run, vs []int32, first4 int, t1s []int32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int32)(vs[first4:])
+	t1Row := (*[256]int32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:14678:1
+//line quern_gen.go:14634:1
 func quernRow4AddReduceParts_int32(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []int32, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]int32)(vs[first5:])
+	shuffleDownRow := (*[256]int32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -14699,23 +14655,19 @@ func quernRow4AddReduceParts_int32(r *host.Run, counts2 []int, first5 int, vs, s
 }
 
 //go:noinline
-//line quern_gen.go:14703:1
+//line quern_gen.go:14659:1
 func quernRow5AddReduceParts_int32(r *host.Run, vs []int32, first6 int, results []int32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int32)(vs[first6:])
+	resultRow := (*[256]int32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:14716:1
+//line quern_gen.go:14668:1
 func quernRow6AddReduceParts_int32(r *host.Run, results []int32, first7 int, vs2 []int32, partial *[8]int32) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]int32)(results[first7:])
+	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -14729,10 +14681,10 @@ func quernRow6AddReduceParts_int32(r *host.Run, results []int32, first7 int, vs2
 }
 
 //go:noinline
-//line quern_gen.go:14733:1
+//line quern_gen.go:14685:1
 func quernRow7AddReduceParts_int32(r *host.Run, counts []int, first8 int, vs2 []int32, partial *[8]int32, out []int32, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -14740,11 +14692,11 @@ func quernRow7AddReduceParts_int32(r *host.Run, counts []int, first8 int, vs2 []
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := add[int32](t110, t25)
+				result010 := add[int32](t17, t25)
 				v6 = result010
 			}
 		}
@@ -14765,7 +14717,7 @@ func quernRow7AddReduceParts_int32(r *host.Run, counts []int, first8 int, vs2 []
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:14769:1
+//line quern_gen.go:14721:1
 func quernHostAddReduceParts_int64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int64](r, 1)
@@ -14841,11 +14793,11 @@ func quernHostAddReduceParts_int64(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4AddReduceParts_int64(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -14876,11 +14828,11 @@ func quernHostAddReduceParts_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:14880:1
+//line quern_gen.go:14832:1
 func quernRow1AddReduceParts_int64(r *host.Run, counts []int, first2 int, counts2 []int, vs []int64, vectors int, in []int64, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]int64)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]int64)(in[base3:])
 		for threadX := range 256 {
@@ -15138,37 +15090,29 @@ func quernRow1AddReduceParts_int64(r *host.Run, counts []int, first2 int, counts
 }
 
 //go:noinline
-//line quern_gen.go:15142:1
+//line quern_gen.go:15094:1
 func quernRow2AddReduceParts_int64(r *host.Run, vs []int64, first3 int, results []int64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int64)(vs[first3:])
+	resultRow := (*[256]int64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:15155:1
+//line quern_gen.go:15103:1
 func quernRow3AddReduceParts_int64(r *host.Run, vs []int64, first4 int, t1s []int64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int64)(vs[first4:])
+	t1Row := (*[256]int64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:15168:1
+//line quern_gen.go:15112:1
 func quernRow4AddReduceParts_int64(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []int64, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]int64)(vs[first5:])
+	shuffleDownRow := (*[256]int64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -15189,23 +15133,19 @@ func quernRow4AddReduceParts_int64(r *host.Run, counts2 []int, first5 int, vs, s
 }
 
 //go:noinline
-//line quern_gen.go:15193:1
+//line quern_gen.go:15137:1
 func quernRow5AddReduceParts_int64(r *host.Run, vs []int64, first6 int, results []int64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int64)(vs[first6:])
+	resultRow := (*[256]int64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:15206:1
+//line quern_gen.go:15146:1
 func quernRow6AddReduceParts_int64(r *host.Run, results []int64, first7 int, vs2 []int64, partial *[8]int64) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]int64)(results[first7:])
+	vRow2 := (*[256]int64)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -15219,10 +15159,10 @@ func quernRow6AddReduceParts_int64(r *host.Run, results []int64, first7 int, vs2
 }
 
 //go:noinline
-//line quern_gen.go:15223:1
+//line quern_gen.go:15163:1
 func quernRow7AddReduceParts_int64(r *host.Run, counts []int, first8 int, vs2 []int64, partial *[8]int64, out []int64, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]int64)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -15230,11 +15170,11 @@ func quernRow7AddReduceParts_int64(r *host.Run, counts []int, first8 int, vs2 []
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := add[int64](t110, t25)
+				result010 := add[int64](t17, t25)
 				v6 = result010
 			}
 		}
@@ -15255,7 +15195,7 @@ func quernRow7AddReduceParts_int64(r *host.Run, counts []int, first8 int, vs2 []
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:15259:1
+//line quern_gen.go:15199:1
 func quernHostAddReduceParts_float32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float32](r, 1)
@@ -15331,11 +15271,11 @@ func quernHostAddReduceParts_float32(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4AddReduceParts_float32(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -15366,11 +15306,11 @@ func quernHostAddReduceParts_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15370:1
+//line quern_gen.go:15310:1
 func quernRow1AddReduceParts_float32(r *host.Run, counts []int, first2 int, counts2 []int, vs []float32, vectors int, in []float32, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]float32)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]float32)(in[base3:])
 		for threadX := range 256 {
@@ -15628,37 +15568,29 @@ func quernRow1AddReduceParts_float32(r *host.Run, counts []int, first2 int, coun
 }
 
 //go:noinline
-//line quern_gen.go:15632:1
+//line quern_gen.go:15572:1
 func quernRow2AddReduceParts_float32(r *host.Run, vs []float32, first3 int, results []float32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float32)(vs[first3:])
+	resultRow := (*[256]float32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:15645:1
+//line quern_gen.go:15581:1
 func quernRow3AddReduceParts_float32(r *host.Run, vs []float32, first4 int, t1s []float32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float32)(vs[first4:])
+	t1Row := (*[256]float32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:15658:1
+//line quern_gen.go:15590:1
 func quernRow4AddReduceParts_float32(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []float32, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]float32)(vs[first5:])
+	shuffleDownRow := (*[256]float32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -15679,23 +15611,19 @@ func quernRow4AddReduceParts_float32(r *host.Run, counts2 []int, first5 int, vs,
 }
 
 //go:noinline
-//line quern_gen.go:15683:1
+//line quern_gen.go:15615:1
 func quernRow5AddReduceParts_float32(r *host.Run, vs []float32, first6 int, results []float32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float32)(vs[first6:])
+	resultRow := (*[256]float32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:15696:1
+//line quern_gen.go:15624:1
 func quernRow6AddReduceParts_float32(r *host.Run, results []float32, first7 int, vs2 []float32, partial *[8]float32) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]float32)(results[first7:])
+	vRow2 := (*[256]float32)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -15709,10 +15637,10 @@ func quernRow6AddReduceParts_float32(r *host.Run, results []float32, first7 int,
 }
 
 //go:noinline
-//line quern_gen.go:15713:1
+//line quern_gen.go:15641:1
 func quernRow7AddReduceParts_float32(r *host.Run, counts []int, first8 int, vs2 []float32, partial *[8]float32, out []float32, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]float32)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -15720,11 +15648,11 @@ func quernRow7AddReduceParts_float32(r *host.Run, counts []int, first8 int, vs2 
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := add[float32](t110, t25)
+				result010 := add[float32](t17, t25)
 				v6 = result010
 			}
 		}
@@ -15745,7 +15673,7 @@ func quernRow7AddReduceParts_float32(r *host.Run, counts []int, first8 int, vs2 
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:15749:1
+//line quern_gen.go:15677:1
 func quernHostAddReduceParts_float64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float64](r, 1)
@@ -15821,11 +15749,11 @@ func quernHostAddReduceParts_float64(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4AddReduceParts_float64(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -15856,11 +15784,11 @@ func quernHostAddReduceParts_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15860:1
+//line quern_gen.go:15788:1
 func quernRow1AddReduceParts_float64(r *host.Run, counts []int, first2 int, counts2 []int, vs []float64, vectors int, in []float64, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]float64)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]float64)(in[base3:])
 		for threadX := range 256 {
@@ -16118,37 +16046,29 @@ func quernRow1AddReduceParts_float64(r *host.Run, counts []int, first2 int, coun
 }
 
 //go:noinline
-//line quern_gen.go:16122:1
+//line quern_gen.go:16050:1
 func quernRow2AddReduceParts_float64(r *host.Run, vs []float64, first3 int, results []float64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float64)(vs[first3:])
+	resultRow := (*[256]float64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:16135:1
+//line quern_gen.go:16059:1
 func quernRow3AddReduceParts_float64(r *host.Run, vs []float64, first4 int, t1s []float64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float64)(vs[first4:])
+	t1Row := (*[256]float64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:16148:1
+//line quern_gen.go:16068:1
 func quernRow4AddReduceParts_float64(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []float64, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]float64)(vs[first5:])
+	shuffleDownRow := (*[256]float64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -16169,23 +16089,19 @@ func quernRow4AddReduceParts_float64(r *host.Run, counts2 []int, first5 int, vs,
 }
 
 //go:noinline
-//line quern_gen.go:16173:1
+//line quern_gen.go:16093:1
 func quernRow5AddReduceParts_float64(r *host.Run, vs []float64, first6 int, results []float64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float64)(vs[first6:])
+	resultRow := (*[256]float64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:16186:1
+//line quern_gen.go:16102:1
 func quernRow6AddReduceParts_float64(r *host.Run, results []float64, first7 int, vs2 []float64, partial *[8]float64) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]float64)(results[first7:])
+	vRow2 := (*[256]float64)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -16199,10 +16115,10 @@ func quernRow6AddReduceParts_float64(r *host.Run, results []float64, first7 int,
 }
 
 //go:noinline
-//line quern_gen.go:16203:1
+//line quern_gen.go:16119:1
 func quernRow7AddReduceParts_float64(r *host.Run, counts []int, first8 int, vs2 []float64, partial *[8]float64, out []float64, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]float64)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -16210,11 +16126,11 @@ func quernRow7AddReduceParts_float64(r *host.Run, counts []int, first8 int, vs2 
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := add[float64](t110, t25)
+				result010 := add[float64](t17, t25)
 				v6 = result010
 			}
 		}
@@ -16235,7 +16151,7 @@ func quernRow7AddReduceParts_float64(r *host.Run, counts []int, first8 int, vs2 
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:16239:1
+//line quern_gen.go:16155:1
 func quernHostAddReduceRows_int32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -16289,11 +16205,11 @@ func quernHostAddReduceRows_int32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4AddReduceRows_int32(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -16316,11 +16232,11 @@ func quernHostAddReduceRows_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16320:1
+//line quern_gen.go:16236:1
 func quernRow1AddReduceRows_int32(r *host.Run, tos []int, first int, counts []int, vs []int32, base, group, parts, n, part int, out, in []int32) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -16378,37 +16294,29 @@ func quernRow1AddReduceRows_int32(r *host.Run, tos []int, first int, counts []in
 }
 
 //go:noinline
-//line quern_gen.go:16382:1
+//line quern_gen.go:16298:1
 func quernRow2AddReduceRows_int32(r *host.Run, vs []int32, first2 int, results []int32) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first2:])
+	resultRow := (*[256]int32)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:16395:1
+//line quern_gen.go:16307:1
 func quernRow3AddReduceRows_int32(r *host.Run, vs []int32, first3 int, t1s []int32) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first3:])
+	t1Row := (*[256]int32)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:16408:1
+//line quern_gen.go:16316:1
 func quernRow4AddReduceRows_int32(r *host.Run, counts []int, first4 int, vs, shuffleDowns []int32, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]int32)(vs[first4:])
+	shuffleDownRow := (*[256]int32)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -16429,23 +16337,19 @@ func quernRow4AddReduceRows_int32(r *host.Run, counts []int, first4 int, vs, shu
 }
 
 //go:noinline
-//line quern_gen.go:16433:1
+//line quern_gen.go:16341:1
 func quernRow5AddReduceRows_int32(r *host.Run, vs []int32, first5 int, results []int32) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first5:])
+	resultRow := (*[256]int32)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:16446:1
+//line quern_gen.go:16350:1
 func quernRow6AddReduceRows_int32(r *host.Run, tos []int, first6 int, results, out []int32, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]int32)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -16462,7 +16366,7 @@ func quernRow6AddReduceRows_int32(r *host.Run, tos []int, first6 int, results, o
 	}
 }
 
-//line quern_gen.go:16466:1
+//line quern_gen.go:16370:1
 func quernHostAddReduceRows_int64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -16516,11 +16420,11 @@ func quernHostAddReduceRows_int64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4AddReduceRows_int64(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -16543,11 +16447,11 @@ func quernHostAddReduceRows_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16547:1
+//line quern_gen.go:16451:1
 func quernRow1AddReduceRows_int64(r *host.Run, tos []int, first int, counts []int, vs []int64, base, group, parts, n, part int, out, in []int64) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -16605,37 +16509,29 @@ func quernRow1AddReduceRows_int64(r *host.Run, tos []int, first int, counts []in
 }
 
 //go:noinline
-//line quern_gen.go:16609:1
+//line quern_gen.go:16513:1
 func quernRow2AddReduceRows_int64(r *host.Run, vs []int64, first2 int, results []int64) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first2:])
+	resultRow := (*[256]int64)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:16622:1
+//line quern_gen.go:16522:1
 func quernRow3AddReduceRows_int64(r *host.Run, vs []int64, first3 int, t1s []int64) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first3:])
+	t1Row := (*[256]int64)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:16635:1
+//line quern_gen.go:16531:1
 func quernRow4AddReduceRows_int64(r *host.Run, counts []int, first4 int, vs, shuffleDowns []int64, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]int64)(vs[first4:])
+	shuffleDownRow := (*[256]int64)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -16656,23 +16552,19 @@ func quernRow4AddReduceRows_int64(r *host.Run, counts []int, first4 int, vs, shu
 }
 
 //go:noinline
-//line quern_gen.go:16660:1
+//line quern_gen.go:16556:1
 func quernRow5AddReduceRows_int64(r *host.Run, vs []int64, first5 int, results []int64) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first5:])
+	resultRow := (*[256]int64)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:16673:1
+//line quern_gen.go:16565:1
 func quernRow6AddReduceRows_int64(r *host.Run, tos []int, first6 int, results, out []int64, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]int64)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -16689,7 +16581,7 @@ func quernRow6AddReduceRows_int64(r *host.Run, tos []int, first6 int, results, o
 	}
 }
 
-//line quern_gen.go:16693:1
+//line quern_gen.go:16585:1
 func quernHostAddReduceRows_float32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -16743,11 +16635,11 @@ func quernHostAddReduceRows_float32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4AddReduceRows_float32(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -16770,11 +16662,11 @@ func quernHostAddReduceRows_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16774:1
+//line quern_gen.go:16666:1
 func quernRow1AddReduceRows_float32(r *host.Run, tos []int, first int, counts []int, vs []float32, base, group, parts, n, part int, out, in []float32) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -16832,37 +16724,29 @@ func quernRow1AddReduceRows_float32(r *host.Run, tos []int, first int, counts []
 }
 
 //go:noinline
-//line quern_gen.go:16836:1
+//line quern_gen.go:16728:1
 func quernRow2AddReduceRows_float32(r *host.Run, vs []float32, first2 int, results []float32) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first2:])
+	resultRow := (*[256]float32)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:16849:1
+//line quern_gen.go:16737:1
 func quernRow3AddReduceRows_float32(r *host.Run, vs []float32, first3 int, t1s []float32) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first3:])
+	t1Row := (*[256]float32)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:16862:1
+//line quern_gen.go:16746:1
 func quernRow4AddReduceRows_float32(r *host.Run, counts []int, first4 int, vs, shuffleDowns []float32, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]float32)(vs[first4:])
+	shuffleDownRow := (*[256]float32)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -16883,23 +16767,19 @@ func quernRow4AddReduceRows_float32(r *host.Run, counts []int, first4 int, vs, s
 }
 
 //go:noinline
-//line quern_gen.go:16887:1
+//line quern_gen.go:16771:1
 func quernRow5AddReduceRows_float32(r *host.Run, vs []float32, first5 int, results []float32) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first5:])
+	resultRow := (*[256]float32)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:16900:1
+//line quern_gen.go:16780:1
 func quernRow6AddReduceRows_float32(r *host.Run, tos []int, first6 int, results, out []float32, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]float32)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -16916,7 +16796,7 @@ func quernRow6AddReduceRows_float32(r *host.Run, tos []int, first6 int, results,
 	}
 }
 
-//line quern_gen.go:16920:1
+//line quern_gen.go:16800:1
 func quernHostAddReduceRows_float64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -16970,11 +16850,11 @@ func quernHostAddReduceRows_float64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4AddReduceRows_float64(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -16997,11 +16877,11 @@ func quernHostAddReduceRows_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:17001:1
+//line quern_gen.go:16881:1
 func quernRow1AddReduceRows_float64(r *host.Run, tos []int, first int, counts []int, vs []float64, base, group, parts, n, part int, out, in []float64) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -17059,37 +16939,29 @@ func quernRow1AddReduceRows_float64(r *host.Run, tos []int, first int, counts []
 }
 
 //go:noinline
-//line quern_gen.go:17063:1
+//line quern_gen.go:16943:1
 func quernRow2AddReduceRows_float64(r *host.Run, vs []float64, first2 int, results []float64) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first2:])
+	resultRow := (*[256]float64)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:17076:1
+//line quern_gen.go:16952:1
 func quernRow3AddReduceRows_float64(r *host.Run, vs []float64, first3 int, t1s []float64) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first3:])
+	t1Row := (*[256]float64)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:17089:1
+//line quern_gen.go:16961:1
 func quernRow4AddReduceRows_float64(r *host.Run, counts []int, first4 int, vs, shuffleDowns []float64, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]float64)(vs[first4:])
+	shuffleDownRow := (*[256]float64)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -17110,23 +16982,19 @@ func quernRow4AddReduceRows_float64(r *host.Run, counts []int, first4 int, vs, s
 }
 
 //go:noinline
-//line quern_gen.go:17114:1
+//line quern_gen.go:16986:1
 func quernRow5AddReduceRows_float64(r *host.Run, vs []float64, first5 int, results []float64) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first5:])
+	resultRow := (*[256]float64)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:17127:1
+//line quern_gen.go:16995:1
 func quernRow6AddReduceRows_float64(r *host.Run, tos []int, first6 int, results, out []float64, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]float64)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -17143,7 +17011,7 @@ func quernRow6AddReduceRows_float64(r *host.Run, tos []int, first6 int, results,
 	}
 }
 
-//line quern_gen.go:17147:1
+//line quern_gen.go:17015:1
 func quernHostAddReduceColumns_int32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -17227,7 +17095,7 @@ func quernRow1AddReduceColumns_int32(r *host.Run, base, width, blockZ, gridZ, n 
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:17231:1
+//line quern_gen.go:17099:1
 func quernHostAddReduceColumns_int64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -17311,7 +17179,7 @@ func quernRow1AddReduceColumns_int64(r *host.Run, base, width, blockZ, gridZ, n 
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:17315:1
+//line quern_gen.go:17183:1
 func quernHostAddReduceColumns_float32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -17395,7 +17263,7 @@ func quernRow1AddReduceColumns_float32(r *host.Run, base, width, blockZ, gridZ, 
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:17399:1
+//line quern_gen.go:17267:1
 func quernHostAddReduceColumns_float64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -17479,7 +17347,7 @@ func quernRow1AddReduceColumns_float64(r *host.Run, base, width, blockZ, gridZ, 
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:17483:1
+//line quern_gen.go:17351:1
 func quernHostAddReduceSegments_int32(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[int32](r, 1)
@@ -17534,11 +17402,11 @@ func quernHostAddReduceSegments_int32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4AddReduceSegments_int32(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -17561,13 +17429,13 @@ func quernHostAddReduceSegments_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:17565:1
+//line quern_gen.go:17433:1
 func quernRow1AddReduceSegments_int32(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []int32, base, group int, out, ends, in []int32) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -17621,37 +17489,29 @@ func quernRow1AddReduceSegments_int32(r *host.Run, segments []int, first int, fi
 }
 
 //go:noinline
-//line quern_gen.go:17625:1
+//line quern_gen.go:17493:1
 func quernRow2AddReduceSegments_int32(r *host.Run, vs []int32, first3 int, results []int32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first3:])
+	resultRow := (*[256]int32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:17638:1
+//line quern_gen.go:17502:1
 func quernRow3AddReduceSegments_int32(r *host.Run, vs []int32, first4 int, t1s []int32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first4:])
+	t1Row := (*[256]int32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:17651:1
+//line quern_gen.go:17511:1
 func quernRow4AddReduceSegments_int32(r *host.Run, counts []int, first5 int, vs, shuffleDowns []int32, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]int32)(vs[first5:])
+	shuffleDownRow := (*[256]int32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -17672,25 +17532,21 @@ func quernRow4AddReduceSegments_int32(r *host.Run, counts []int, first5 int, vs,
 }
 
 //go:noinline
-//line quern_gen.go:17676:1
+//line quern_gen.go:17536:1
 func quernRow5AddReduceSegments_int32(r *host.Run, vs []int32, first6 int, results []int32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first6:])
+	resultRow := (*[256]int32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:17689:1
+//line quern_gen.go:17545:1
 func quernRow6AddReduceSegments_int32(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []int32, group int, empty int32) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]int32)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -17712,7 +17568,7 @@ func quernRow6AddReduceSegments_int32(r *host.Run, segments []int, first7 int, f
 	}
 }
 
-//line quern_gen.go:17716:1
+//line quern_gen.go:17572:1
 func quernHostAddReduceSegments_int64(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[int64](r, 1)
@@ -17767,11 +17623,11 @@ func quernHostAddReduceSegments_int64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4AddReduceSegments_int64(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -17794,13 +17650,13 @@ func quernHostAddReduceSegments_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:17798:1
+//line quern_gen.go:17654:1
 func quernRow1AddReduceSegments_int64(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []int64, base, group int, out []int64, ends []int32, in []int64) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -17854,37 +17710,29 @@ func quernRow1AddReduceSegments_int64(r *host.Run, segments []int, first int, fi
 }
 
 //go:noinline
-//line quern_gen.go:17858:1
+//line quern_gen.go:17714:1
 func quernRow2AddReduceSegments_int64(r *host.Run, vs []int64, first3 int, results []int64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first3:])
+	resultRow := (*[256]int64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:17871:1
+//line quern_gen.go:17723:1
 func quernRow3AddReduceSegments_int64(r *host.Run, vs []int64, first4 int, t1s []int64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first4:])
+	t1Row := (*[256]int64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:17884:1
+//line quern_gen.go:17732:1
 func quernRow4AddReduceSegments_int64(r *host.Run, counts []int, first5 int, vs, shuffleDowns []int64, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]int64)(vs[first5:])
+	shuffleDownRow := (*[256]int64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -17905,25 +17753,21 @@ func quernRow4AddReduceSegments_int64(r *host.Run, counts []int, first5 int, vs,
 }
 
 //go:noinline
-//line quern_gen.go:17909:1
+//line quern_gen.go:17757:1
 func quernRow5AddReduceSegments_int64(r *host.Run, vs []int64, first6 int, results []int64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first6:])
+	resultRow := (*[256]int64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:17922:1
+//line quern_gen.go:17766:1
 func quernRow6AddReduceSegments_int64(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []int64, group int, empty int64) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]int64)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -17945,7 +17789,7 @@ func quernRow6AddReduceSegments_int64(r *host.Run, segments []int, first7 int, f
 	}
 }
 
-//line quern_gen.go:17949:1
+//line quern_gen.go:17793:1
 func quernHostAddReduceSegments_float32(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[float32](r, 1)
@@ -18000,11 +17844,11 @@ func quernHostAddReduceSegments_float32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4AddReduceSegments_float32(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -18027,13 +17871,13 @@ func quernHostAddReduceSegments_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:18031:1
+//line quern_gen.go:17875:1
 func quernRow1AddReduceSegments_float32(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []float32, base, group int, out []float32, ends []int32, in []float32) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -18087,37 +17931,29 @@ func quernRow1AddReduceSegments_float32(r *host.Run, segments []int, first int, 
 }
 
 //go:noinline
-//line quern_gen.go:18091:1
+//line quern_gen.go:17935:1
 func quernRow2AddReduceSegments_float32(r *host.Run, vs []float32, first3 int, results []float32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first3:])
+	resultRow := (*[256]float32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:18104:1
+//line quern_gen.go:17944:1
 func quernRow3AddReduceSegments_float32(r *host.Run, vs []float32, first4 int, t1s []float32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first4:])
+	t1Row := (*[256]float32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:18117:1
+//line quern_gen.go:17953:1
 func quernRow4AddReduceSegments_float32(r *host.Run, counts []int, first5 int, vs, shuffleDowns []float32, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]float32)(vs[first5:])
+	shuffleDownRow := (*[256]float32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -18138,25 +17974,21 @@ func quernRow4AddReduceSegments_float32(r *host.Run, counts []int, first5 int, v
 }
 
 //go:noinline
-//line quern_gen.go:18142:1
+//line quern_gen.go:17978:1
 func quernRow5AddReduceSegments_float32(r *host.Run, vs []float32, first6 int, results []float32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first6:])
+	resultRow := (*[256]float32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:18155:1
+//line quern_gen.go:17987:1
 func quernRow6AddReduceSegments_float32(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []float32, group int, empty float32) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]float32)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -18178,7 +18010,7 @@ func quernRow6AddReduceSegments_float32(r *host.Run, segments []int, first7 int,
 	}
 }
 
-//line quern_gen.go:18182:1
+//line quern_gen.go:18014:1
 func quernHostAddReduceSegments_float64(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[float64](r, 1)
@@ -18233,11 +18065,11 @@ func quernHostAddReduceSegments_float64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4AddReduceSegments_float64(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -18260,13 +18092,13 @@ func quernHostAddReduceSegments_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:18264:1
+//line quern_gen.go:18096:1
 func quernRow1AddReduceSegments_float64(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []float64, base, group int, out []float64, ends []int32, in []float64) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -18320,37 +18152,29 @@ func quernRow1AddReduceSegments_float64(r *host.Run, segments []int, first int, 
 }
 
 //go:noinline
-//line quern_gen.go:18324:1
+//line quern_gen.go:18156:1
 func quernRow2AddReduceSegments_float64(r *host.Run, vs []float64, first3 int, results []float64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first3:])
+	resultRow := (*[256]float64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:18337:1
+//line quern_gen.go:18165:1
 func quernRow3AddReduceSegments_float64(r *host.Run, vs []float64, first4 int, t1s []float64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first4:])
+	t1Row := (*[256]float64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:18350:1
+//line quern_gen.go:18174:1
 func quernRow4AddReduceSegments_float64(r *host.Run, counts []int, first5 int, vs, shuffleDowns []float64, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]float64)(vs[first5:])
+	shuffleDownRow := (*[256]float64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -18371,25 +18195,21 @@ func quernRow4AddReduceSegments_float64(r *host.Run, counts []int, first5 int, v
 }
 
 //go:noinline
-//line quern_gen.go:18375:1
+//line quern_gen.go:18199:1
 func quernRow5AddReduceSegments_float64(r *host.Run, vs []float64, first6 int, results []float64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first6:])
+	resultRow := (*[256]float64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:18388:1
+//line quern_gen.go:18208:1
 func quernRow6AddReduceSegments_float64(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []float64, group int, empty float64) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]float64)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -18411,7 +18231,7 @@ func quernRow6AddReduceSegments_float64(r *host.Run, segments []int, first7 int,
 	}
 }
 
-//line quern_gen.go:18415:1
+//line quern_gen.go:18235:1
 func quernHostAddTotalParts_int32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
@@ -18559,7 +18379,7 @@ func quernRow1AddTotalParts_int32(r *host.Run, base, part, size int, in, before 
 	}
 }
 
-//line quern_gen.go:18563:1
+//line quern_gen.go:18383:1
 func quernHostAddTotalParts_int64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int64](r, 1)
@@ -18707,7 +18527,7 @@ func quernRow1AddTotalParts_int64(r *host.Run, base, part, size int, in, before 
 	}
 }
 
-//line quern_gen.go:18711:1
+//line quern_gen.go:18531:1
 func quernHostAddTotalParts_float32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float32](r, 1)
@@ -18855,7 +18675,7 @@ func quernRow1AddTotalParts_float32(r *host.Run, base, part, size int, in, befor
 	}
 }
 
-//line quern_gen.go:18859:1
+//line quern_gen.go:18679:1
 func quernHostAddTotalParts_float64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float64](r, 1)
@@ -19003,7 +18823,7 @@ func quernRow1AddTotalParts_float64(r *host.Run, base, part, size int, in, befor
 	}
 }
 
-//line quern_gen.go:19007:1
+//line quern_gen.go:18827:1
 func quernHostAddPrefixParts_int32(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[int32](r, 1)
@@ -19057,7 +18877,7 @@ func quernRow1AddPrefixParts_int32(r *host.Run, base int, before []int32, start 
 	}
 }
 
-//line quern_gen.go:19061:1
+//line quern_gen.go:18881:1
 func quernHostAddPrefixParts_int64(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[int64](r, 1)
@@ -19111,7 +18931,7 @@ func quernRow1AddPrefixParts_int64(r *host.Run, base int, before []int64, start 
 	}
 }
 
-//line quern_gen.go:19115:1
+//line quern_gen.go:18935:1
 func quernHostAddPrefixParts_float32(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[float32](r, 1)
@@ -19165,7 +18985,7 @@ func quernRow1AddPrefixParts_float32(r *host.Run, base int, before []float32, st
 	}
 }
 
-//line quern_gen.go:19169:1
+//line quern_gen.go:18989:1
 func quernHostAddPrefixParts_float64(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[float64](r, 1)
@@ -19219,7 +19039,7 @@ func quernRow1AddPrefixParts_float64(r *host.Run, base int, before []float64, st
 	}
 }
 
-//line quern_gen.go:19223:1
+//line quern_gen.go:19043:1
 func quernHostAddScanParts_int32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -19493,7 +19313,7 @@ func quernRow1AddScanParts_int32(r *host.Run, base, part, size int, in, before, 
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:19497:1
+//line quern_gen.go:19317:1
 func quernHostAddScanParts_int64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -19767,7 +19587,7 @@ func quernRow1AddScanParts_int64(r *host.Run, base, part, size int, in, before, 
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:19771:1
+//line quern_gen.go:19591:1
 func quernHostAddScanParts_float32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -20041,7 +19861,7 @@ func quernRow1AddScanParts_float32(r *host.Run, base, part, size int, in, before
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:20045:1
+//line quern_gen.go:19865:1
 func quernHostAddScanParts_float64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -20315,7 +20135,7 @@ func quernRow1AddScanParts_float64(r *host.Run, base, part, size int, in, before
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:20319:1
+//line quern_gen.go:20139:1
 func quernHostAddScanLines_int32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -20410,7 +20230,7 @@ func quernRow1AddScanLines_int32(r *host.Run, base, inner, n int, in []int32, fi
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:20414:1
+//line quern_gen.go:20234:1
 func quernHostAddScanLines_int64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -20505,7 +20325,7 @@ func quernRow1AddScanLines_int64(r *host.Run, base, inner, n int, in []int64, fi
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:20509:1
+//line quern_gen.go:20329:1
 func quernHostAddScanLines_float32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -20600,7 +20420,7 @@ func quernRow1AddScanLines_float32(r *host.Run, base, inner, n int, in []float32
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:20604:1
+//line quern_gen.go:20424:1
 func quernHostAddScanLines_float64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -20695,7 +20515,7 @@ func quernRow1AddScanLines_float64(r *host.Run, base, inner, n int, in []float64
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:20699:1
+//line quern_gen.go:20519:1
 func quernHostMultiplyReduceParts_int32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
@@ -20771,11 +20591,11 @@ func quernHostMultiplyReduceParts_int32(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4MultiplyReduceParts_int32(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -20806,11 +20626,11 @@ func quernHostMultiplyReduceParts_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:20810:1
+//line quern_gen.go:20630:1
 func quernRow1MultiplyReduceParts_int32(r *host.Run, counts []int, first2 int, counts2 []int, vs []int32, vectors int, in []int32, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]int32)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]int32)(in[base3:])
 		for threadX := range 256 {
@@ -21068,37 +20888,29 @@ func quernRow1MultiplyReduceParts_int32(r *host.Run, counts []int, first2 int, c
 }
 
 //go:noinline
-//line quern_gen.go:21072:1
+//line quern_gen.go:20892:1
 func quernRow2MultiplyReduceParts_int32(r *host.Run, vs []int32, first3 int, results []int32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int32)(vs[first3:])
+	resultRow := (*[256]int32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:21085:1
+//line quern_gen.go:20901:1
 func quernRow3MultiplyReduceParts_int32(r *host.Run, vs []int32, first4 int, t1s []int32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int32)(vs[first4:])
+	t1Row := (*[256]int32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:21098:1
+//line quern_gen.go:20910:1
 func quernRow4MultiplyReduceParts_int32(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []int32, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]int32)(vs[first5:])
+	shuffleDownRow := (*[256]int32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -21119,23 +20931,19 @@ func quernRow4MultiplyReduceParts_int32(r *host.Run, counts2 []int, first5 int, 
 }
 
 //go:noinline
-//line quern_gen.go:21123:1
+//line quern_gen.go:20935:1
 func quernRow5MultiplyReduceParts_int32(r *host.Run, vs []int32, first6 int, results []int32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int32)(vs[first6:])
+	resultRow := (*[256]int32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:21136:1
+//line quern_gen.go:20944:1
 func quernRow6MultiplyReduceParts_int32(r *host.Run, results []int32, first7 int, vs2 []int32, partial *[8]int32) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]int32)(results[first7:])
+	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -21149,10 +20957,10 @@ func quernRow6MultiplyReduceParts_int32(r *host.Run, results []int32, first7 int
 }
 
 //go:noinline
-//line quern_gen.go:21153:1
+//line quern_gen.go:20961:1
 func quernRow7MultiplyReduceParts_int32(r *host.Run, counts []int, first8 int, vs2 []int32, partial *[8]int32, out []int32, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -21160,11 +20968,11 @@ func quernRow7MultiplyReduceParts_int32(r *host.Run, counts []int, first8 int, v
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := multiply[int32](t110, t25)
+				result010 := multiply[int32](t17, t25)
 				v6 = result010
 			}
 		}
@@ -21185,7 +20993,7 @@ func quernRow7MultiplyReduceParts_int32(r *host.Run, counts []int, first8 int, v
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:21189:1
+//line quern_gen.go:20997:1
 func quernHostMultiplyReduceParts_int64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int64](r, 1)
@@ -21261,11 +21069,11 @@ func quernHostMultiplyReduceParts_int64(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4MultiplyReduceParts_int64(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -21296,11 +21104,11 @@ func quernHostMultiplyReduceParts_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:21300:1
+//line quern_gen.go:21108:1
 func quernRow1MultiplyReduceParts_int64(r *host.Run, counts []int, first2 int, counts2 []int, vs []int64, vectors int, in []int64, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]int64)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]int64)(in[base3:])
 		for threadX := range 256 {
@@ -21558,37 +21366,29 @@ func quernRow1MultiplyReduceParts_int64(r *host.Run, counts []int, first2 int, c
 }
 
 //go:noinline
-//line quern_gen.go:21562:1
+//line quern_gen.go:21370:1
 func quernRow2MultiplyReduceParts_int64(r *host.Run, vs []int64, first3 int, results []int64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int64)(vs[first3:])
+	resultRow := (*[256]int64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:21575:1
+//line quern_gen.go:21379:1
 func quernRow3MultiplyReduceParts_int64(r *host.Run, vs []int64, first4 int, t1s []int64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int64)(vs[first4:])
+	t1Row := (*[256]int64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:21588:1
+//line quern_gen.go:21388:1
 func quernRow4MultiplyReduceParts_int64(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []int64, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]int64)(vs[first5:])
+	shuffleDownRow := (*[256]int64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -21609,23 +21409,19 @@ func quernRow4MultiplyReduceParts_int64(r *host.Run, counts2 []int, first5 int, 
 }
 
 //go:noinline
-//line quern_gen.go:21613:1
+//line quern_gen.go:21413:1
 func quernRow5MultiplyReduceParts_int64(r *host.Run, vs []int64, first6 int, results []int64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int64)(vs[first6:])
+	resultRow := (*[256]int64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:21626:1
+//line quern_gen.go:21422:1
 func quernRow6MultiplyReduceParts_int64(r *host.Run, results []int64, first7 int, vs2 []int64, partial *[8]int64) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]int64)(results[first7:])
+	vRow2 := (*[256]int64)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -21639,10 +21435,10 @@ func quernRow6MultiplyReduceParts_int64(r *host.Run, results []int64, first7 int
 }
 
 //go:noinline
-//line quern_gen.go:21643:1
+//line quern_gen.go:21439:1
 func quernRow7MultiplyReduceParts_int64(r *host.Run, counts []int, first8 int, vs2 []int64, partial *[8]int64, out []int64, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]int64)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -21650,11 +21446,11 @@ func quernRow7MultiplyReduceParts_int64(r *host.Run, counts []int, first8 int, v
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := multiply[int64](t110, t25)
+				result010 := multiply[int64](t17, t25)
 				v6 = result010
 			}
 		}
@@ -21675,7 +21471,7 @@ func quernRow7MultiplyReduceParts_int64(r *host.Run, counts []int, first8 int, v
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:21679:1
+//line quern_gen.go:21475:1
 func quernHostMultiplyReduceParts_float32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float32](r, 1)
@@ -21751,11 +21547,11 @@ func quernHostMultiplyReduceParts_float32(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4MultiplyReduceParts_float32(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -21786,11 +21582,11 @@ func quernHostMultiplyReduceParts_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:21790:1
+//line quern_gen.go:21586:1
 func quernRow1MultiplyReduceParts_float32(r *host.Run, counts []int, first2 int, counts2 []int, vs []float32, vectors int, in []float32, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]float32)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]float32)(in[base3:])
 		for threadX := range 256 {
@@ -22048,37 +21844,29 @@ func quernRow1MultiplyReduceParts_float32(r *host.Run, counts []int, first2 int,
 }
 
 //go:noinline
-//line quern_gen.go:22052:1
+//line quern_gen.go:21848:1
 func quernRow2MultiplyReduceParts_float32(r *host.Run, vs []float32, first3 int, results []float32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float32)(vs[first3:])
+	resultRow := (*[256]float32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:22065:1
+//line quern_gen.go:21857:1
 func quernRow3MultiplyReduceParts_float32(r *host.Run, vs []float32, first4 int, t1s []float32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float32)(vs[first4:])
+	t1Row := (*[256]float32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:22078:1
+//line quern_gen.go:21866:1
 func quernRow4MultiplyReduceParts_float32(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []float32, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]float32)(vs[first5:])
+	shuffleDownRow := (*[256]float32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -22099,23 +21887,19 @@ func quernRow4MultiplyReduceParts_float32(r *host.Run, counts2 []int, first5 int
 }
 
 //go:noinline
-//line quern_gen.go:22103:1
+//line quern_gen.go:21891:1
 func quernRow5MultiplyReduceParts_float32(r *host.Run, vs []float32, first6 int, results []float32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float32)(vs[first6:])
+	resultRow := (*[256]float32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:22116:1
+//line quern_gen.go:21900:1
 func quernRow6MultiplyReduceParts_float32(r *host.Run, results []float32, first7 int, vs2 []float32, partial *[8]float32) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]float32)(results[first7:])
+	vRow2 := (*[256]float32)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -22129,10 +21913,10 @@ func quernRow6MultiplyReduceParts_float32(r *host.Run, results []float32, first7
 }
 
 //go:noinline
-//line quern_gen.go:22133:1
+//line quern_gen.go:21917:1
 func quernRow7MultiplyReduceParts_float32(r *host.Run, counts []int, first8 int, vs2 []float32, partial *[8]float32, out []float32, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]float32)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -22140,11 +21924,11 @@ func quernRow7MultiplyReduceParts_float32(r *host.Run, counts []int, first8 int,
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := multiply[float32](t110, t25)
+				result010 := multiply[float32](t17, t25)
 				v6 = result010
 			}
 		}
@@ -22165,7 +21949,7 @@ func quernRow7MultiplyReduceParts_float32(r *host.Run, counts []int, first8 int,
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:22169:1
+//line quern_gen.go:21953:1
 func quernHostMultiplyReduceParts_float64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float64](r, 1)
@@ -22241,11 +22025,11 @@ func quernHostMultiplyReduceParts_float64(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4MultiplyReduceParts_float64(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -22276,11 +22060,11 @@ func quernHostMultiplyReduceParts_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:22280:1
+//line quern_gen.go:22064:1
 func quernRow1MultiplyReduceParts_float64(r *host.Run, counts []int, first2 int, counts2 []int, vs []float64, vectors int, in []float64, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]float64)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]float64)(in[base3:])
 		for threadX := range 256 {
@@ -22538,37 +22322,29 @@ func quernRow1MultiplyReduceParts_float64(r *host.Run, counts []int, first2 int,
 }
 
 //go:noinline
-//line quern_gen.go:22542:1
+//line quern_gen.go:22326:1
 func quernRow2MultiplyReduceParts_float64(r *host.Run, vs []float64, first3 int, results []float64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float64)(vs[first3:])
+	resultRow := (*[256]float64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:22555:1
+//line quern_gen.go:22335:1
 func quernRow3MultiplyReduceParts_float64(r *host.Run, vs []float64, first4 int, t1s []float64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float64)(vs[first4:])
+	t1Row := (*[256]float64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:22568:1
+//line quern_gen.go:22344:1
 func quernRow4MultiplyReduceParts_float64(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []float64, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]float64)(vs[first5:])
+	shuffleDownRow := (*[256]float64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -22589,23 +22365,19 @@ func quernRow4MultiplyReduceParts_float64(r *host.Run, counts2 []int, first5 int
 }
 
 //go:noinline
-//line quern_gen.go:22593:1
+//line quern_gen.go:22369:1
 func quernRow5MultiplyReduceParts_float64(r *host.Run, vs []float64, first6 int, results []float64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float64)(vs[first6:])
+	resultRow := (*[256]float64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:22606:1
+//line quern_gen.go:22378:1
 func quernRow6MultiplyReduceParts_float64(r *host.Run, results []float64, first7 int, vs2 []float64, partial *[8]float64) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]float64)(results[first7:])
+	vRow2 := (*[256]float64)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -22619,10 +22391,10 @@ func quernRow6MultiplyReduceParts_float64(r *host.Run, results []float64, first7
 }
 
 //go:noinline
-//line quern_gen.go:22623:1
+//line quern_gen.go:22395:1
 func quernRow7MultiplyReduceParts_float64(r *host.Run, counts []int, first8 int, vs2 []float64, partial *[8]float64, out []float64, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]float64)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -22630,11 +22402,11 @@ func quernRow7MultiplyReduceParts_float64(r *host.Run, counts []int, first8 int,
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := multiply[float64](t110, t25)
+				result010 := multiply[float64](t17, t25)
 				v6 = result010
 			}
 		}
@@ -22655,7 +22427,7 @@ func quernRow7MultiplyReduceParts_float64(r *host.Run, counts []int, first8 int,
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:22659:1
+//line quern_gen.go:22431:1
 func quernHostMultiplyReduceRows_int32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -22709,11 +22481,11 @@ func quernHostMultiplyReduceRows_int32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4MultiplyReduceRows_int32(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -22736,11 +22508,11 @@ func quernHostMultiplyReduceRows_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:22740:1
+//line quern_gen.go:22512:1
 func quernRow1MultiplyReduceRows_int32(r *host.Run, tos []int, first int, counts []int, vs []int32, base, group, parts, n, part int, out, in []int32) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -22798,37 +22570,29 @@ func quernRow1MultiplyReduceRows_int32(r *host.Run, tos []int, first int, counts
 }
 
 //go:noinline
-//line quern_gen.go:22802:1
+//line quern_gen.go:22574:1
 func quernRow2MultiplyReduceRows_int32(r *host.Run, vs []int32, first2 int, results []int32) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first2:])
+	resultRow := (*[256]int32)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:22815:1
+//line quern_gen.go:22583:1
 func quernRow3MultiplyReduceRows_int32(r *host.Run, vs []int32, first3 int, t1s []int32) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first3:])
+	t1Row := (*[256]int32)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:22828:1
+//line quern_gen.go:22592:1
 func quernRow4MultiplyReduceRows_int32(r *host.Run, counts []int, first4 int, vs, shuffleDowns []int32, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]int32)(vs[first4:])
+	shuffleDownRow := (*[256]int32)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -22849,23 +22613,19 @@ func quernRow4MultiplyReduceRows_int32(r *host.Run, counts []int, first4 int, vs
 }
 
 //go:noinline
-//line quern_gen.go:22853:1
+//line quern_gen.go:22617:1
 func quernRow5MultiplyReduceRows_int32(r *host.Run, vs []int32, first5 int, results []int32) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first5:])
+	resultRow := (*[256]int32)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:22866:1
+//line quern_gen.go:22626:1
 func quernRow6MultiplyReduceRows_int32(r *host.Run, tos []int, first6 int, results, out []int32, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]int32)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -22882,7 +22642,7 @@ func quernRow6MultiplyReduceRows_int32(r *host.Run, tos []int, first6 int, resul
 	}
 }
 
-//line quern_gen.go:22886:1
+//line quern_gen.go:22646:1
 func quernHostMultiplyReduceRows_int64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -22936,11 +22696,11 @@ func quernHostMultiplyReduceRows_int64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4MultiplyReduceRows_int64(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -22963,11 +22723,11 @@ func quernHostMultiplyReduceRows_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:22967:1
+//line quern_gen.go:22727:1
 func quernRow1MultiplyReduceRows_int64(r *host.Run, tos []int, first int, counts []int, vs []int64, base, group, parts, n, part int, out, in []int64) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -23025,37 +22785,29 @@ func quernRow1MultiplyReduceRows_int64(r *host.Run, tos []int, first int, counts
 }
 
 //go:noinline
-//line quern_gen.go:23029:1
+//line quern_gen.go:22789:1
 func quernRow2MultiplyReduceRows_int64(r *host.Run, vs []int64, first2 int, results []int64) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first2:])
+	resultRow := (*[256]int64)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:23042:1
+//line quern_gen.go:22798:1
 func quernRow3MultiplyReduceRows_int64(r *host.Run, vs []int64, first3 int, t1s []int64) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first3:])
+	t1Row := (*[256]int64)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:23055:1
+//line quern_gen.go:22807:1
 func quernRow4MultiplyReduceRows_int64(r *host.Run, counts []int, first4 int, vs, shuffleDowns []int64, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]int64)(vs[first4:])
+	shuffleDownRow := (*[256]int64)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -23076,23 +22828,19 @@ func quernRow4MultiplyReduceRows_int64(r *host.Run, counts []int, first4 int, vs
 }
 
 //go:noinline
-//line quern_gen.go:23080:1
+//line quern_gen.go:22832:1
 func quernRow5MultiplyReduceRows_int64(r *host.Run, vs []int64, first5 int, results []int64) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first5:])
+	resultRow := (*[256]int64)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:23093:1
+//line quern_gen.go:22841:1
 func quernRow6MultiplyReduceRows_int64(r *host.Run, tos []int, first6 int, results, out []int64, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]int64)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -23109,7 +22857,7 @@ func quernRow6MultiplyReduceRows_int64(r *host.Run, tos []int, first6 int, resul
 	}
 }
 
-//line quern_gen.go:23113:1
+//line quern_gen.go:22861:1
 func quernHostMultiplyReduceRows_float32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -23163,11 +22911,11 @@ func quernHostMultiplyReduceRows_float32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4MultiplyReduceRows_float32(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -23190,11 +22938,11 @@ func quernHostMultiplyReduceRows_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:23194:1
+//line quern_gen.go:22942:1
 func quernRow1MultiplyReduceRows_float32(r *host.Run, tos []int, first int, counts []int, vs []float32, base, group, parts, n, part int, out, in []float32) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -23252,37 +23000,29 @@ func quernRow1MultiplyReduceRows_float32(r *host.Run, tos []int, first int, coun
 }
 
 //go:noinline
-//line quern_gen.go:23256:1
+//line quern_gen.go:23004:1
 func quernRow2MultiplyReduceRows_float32(r *host.Run, vs []float32, first2 int, results []float32) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first2:])
+	resultRow := (*[256]float32)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:23269:1
+//line quern_gen.go:23013:1
 func quernRow3MultiplyReduceRows_float32(r *host.Run, vs []float32, first3 int, t1s []float32) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first3:])
+	t1Row := (*[256]float32)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:23282:1
+//line quern_gen.go:23022:1
 func quernRow4MultiplyReduceRows_float32(r *host.Run, counts []int, first4 int, vs, shuffleDowns []float32, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]float32)(vs[first4:])
+	shuffleDownRow := (*[256]float32)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -23303,23 +23043,19 @@ func quernRow4MultiplyReduceRows_float32(r *host.Run, counts []int, first4 int, 
 }
 
 //go:noinline
-//line quern_gen.go:23307:1
+//line quern_gen.go:23047:1
 func quernRow5MultiplyReduceRows_float32(r *host.Run, vs []float32, first5 int, results []float32) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first5:])
+	resultRow := (*[256]float32)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:23320:1
+//line quern_gen.go:23056:1
 func quernRow6MultiplyReduceRows_float32(r *host.Run, tos []int, first6 int, results, out []float32, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]float32)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -23336,7 +23072,7 @@ func quernRow6MultiplyReduceRows_float32(r *host.Run, tos []int, first6 int, res
 	}
 }
 
-//line quern_gen.go:23340:1
+//line quern_gen.go:23076:1
 func quernHostMultiplyReduceRows_float64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -23390,11 +23126,11 @@ func quernHostMultiplyReduceRows_float64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4MultiplyReduceRows_float64(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -23417,11 +23153,11 @@ func quernHostMultiplyReduceRows_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:23421:1
+//line quern_gen.go:23157:1
 func quernRow1MultiplyReduceRows_float64(r *host.Run, tos []int, first int, counts []int, vs []float64, base, group, parts, n, part int, out, in []float64) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -23479,37 +23215,29 @@ func quernRow1MultiplyReduceRows_float64(r *host.Run, tos []int, first int, coun
 }
 
 //go:noinline
-//line quern_gen.go:23483:1
+//line quern_gen.go:23219:1
 func quernRow2MultiplyReduceRows_float64(r *host.Run, vs []float64, first2 int, results []float64) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first2:])
+	resultRow := (*[256]float64)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:23496:1
+//line quern_gen.go:23228:1
 func quernRow3MultiplyReduceRows_float64(r *host.Run, vs []float64, first3 int, t1s []float64) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first3:])
+	t1Row := (*[256]float64)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:23509:1
+//line quern_gen.go:23237:1
 func quernRow4MultiplyReduceRows_float64(r *host.Run, counts []int, first4 int, vs, shuffleDowns []float64, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]float64)(vs[first4:])
+	shuffleDownRow := (*[256]float64)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -23530,23 +23258,19 @@ func quernRow4MultiplyReduceRows_float64(r *host.Run, counts []int, first4 int, 
 }
 
 //go:noinline
-//line quern_gen.go:23534:1
+//line quern_gen.go:23262:1
 func quernRow5MultiplyReduceRows_float64(r *host.Run, vs []float64, first5 int, results []float64) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first5:])
+	resultRow := (*[256]float64)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:23547:1
+//line quern_gen.go:23271:1
 func quernRow6MultiplyReduceRows_float64(r *host.Run, tos []int, first6 int, results, out []float64, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]float64)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -23563,7 +23287,7 @@ func quernRow6MultiplyReduceRows_float64(r *host.Run, tos []int, first6 int, res
 	}
 }
 
-//line quern_gen.go:23567:1
+//line quern_gen.go:23291:1
 func quernHostMultiplyReduceColumns_int32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -23647,7 +23371,7 @@ func quernRow1MultiplyReduceColumns_int32(r *host.Run, base, width, blockZ, grid
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:23651:1
+//line quern_gen.go:23375:1
 func quernHostMultiplyReduceColumns_int64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -23731,7 +23455,7 @@ func quernRow1MultiplyReduceColumns_int64(r *host.Run, base, width, blockZ, grid
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:23735:1
+//line quern_gen.go:23459:1
 func quernHostMultiplyReduceColumns_float32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -23815,7 +23539,7 @@ func quernRow1MultiplyReduceColumns_float32(r *host.Run, base, width, blockZ, gr
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:23819:1
+//line quern_gen.go:23543:1
 func quernHostMultiplyReduceColumns_float64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -23899,7 +23623,7 @@ func quernRow1MultiplyReduceColumns_float64(r *host.Run, base, width, blockZ, gr
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:23903:1
+//line quern_gen.go:23627:1
 func quernHostMultiplyReduceSegments_int32(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[int32](r, 1)
@@ -23954,11 +23678,11 @@ func quernHostMultiplyReduceSegments_int32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4MultiplyReduceSegments_int32(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -23981,13 +23705,13 @@ func quernHostMultiplyReduceSegments_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:23985:1
+//line quern_gen.go:23709:1
 func quernRow1MultiplyReduceSegments_int32(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []int32, base, group int, out, ends, in []int32) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -24041,37 +23765,29 @@ func quernRow1MultiplyReduceSegments_int32(r *host.Run, segments []int, first in
 }
 
 //go:noinline
-//line quern_gen.go:24045:1
+//line quern_gen.go:23769:1
 func quernRow2MultiplyReduceSegments_int32(r *host.Run, vs []int32, first3 int, results []int32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first3:])
+	resultRow := (*[256]int32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:24058:1
+//line quern_gen.go:23778:1
 func quernRow3MultiplyReduceSegments_int32(r *host.Run, vs []int32, first4 int, t1s []int32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first4:])
+	t1Row := (*[256]int32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:24071:1
+//line quern_gen.go:23787:1
 func quernRow4MultiplyReduceSegments_int32(r *host.Run, counts []int, first5 int, vs, shuffleDowns []int32, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]int32)(vs[first5:])
+	shuffleDownRow := (*[256]int32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -24092,25 +23808,21 @@ func quernRow4MultiplyReduceSegments_int32(r *host.Run, counts []int, first5 int
 }
 
 //go:noinline
-//line quern_gen.go:24096:1
+//line quern_gen.go:23812:1
 func quernRow5MultiplyReduceSegments_int32(r *host.Run, vs []int32, first6 int, results []int32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first6:])
+	resultRow := (*[256]int32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:24109:1
+//line quern_gen.go:23821:1
 func quernRow6MultiplyReduceSegments_int32(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []int32, group int, empty int32) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]int32)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -24132,7 +23844,7 @@ func quernRow6MultiplyReduceSegments_int32(r *host.Run, segments []int, first7 i
 	}
 }
 
-//line quern_gen.go:24136:1
+//line quern_gen.go:23848:1
 func quernHostMultiplyReduceSegments_int64(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[int64](r, 1)
@@ -24187,11 +23899,11 @@ func quernHostMultiplyReduceSegments_int64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4MultiplyReduceSegments_int64(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -24214,13 +23926,13 @@ func quernHostMultiplyReduceSegments_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:24218:1
+//line quern_gen.go:23930:1
 func quernRow1MultiplyReduceSegments_int64(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []int64, base, group int, out []int64, ends []int32, in []int64) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -24274,37 +23986,29 @@ func quernRow1MultiplyReduceSegments_int64(r *host.Run, segments []int, first in
 }
 
 //go:noinline
-//line quern_gen.go:24278:1
+//line quern_gen.go:23990:1
 func quernRow2MultiplyReduceSegments_int64(r *host.Run, vs []int64, first3 int, results []int64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first3:])
+	resultRow := (*[256]int64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:24291:1
+//line quern_gen.go:23999:1
 func quernRow3MultiplyReduceSegments_int64(r *host.Run, vs []int64, first4 int, t1s []int64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first4:])
+	t1Row := (*[256]int64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:24304:1
+//line quern_gen.go:24008:1
 func quernRow4MultiplyReduceSegments_int64(r *host.Run, counts []int, first5 int, vs, shuffleDowns []int64, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]int64)(vs[first5:])
+	shuffleDownRow := (*[256]int64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -24325,25 +24029,21 @@ func quernRow4MultiplyReduceSegments_int64(r *host.Run, counts []int, first5 int
 }
 
 //go:noinline
-//line quern_gen.go:24329:1
+//line quern_gen.go:24033:1
 func quernRow5MultiplyReduceSegments_int64(r *host.Run, vs []int64, first6 int, results []int64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first6:])
+	resultRow := (*[256]int64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:24342:1
+//line quern_gen.go:24042:1
 func quernRow6MultiplyReduceSegments_int64(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []int64, group int, empty int64) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]int64)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -24365,7 +24065,7 @@ func quernRow6MultiplyReduceSegments_int64(r *host.Run, segments []int, first7 i
 	}
 }
 
-//line quern_gen.go:24369:1
+//line quern_gen.go:24069:1
 func quernHostMultiplyReduceSegments_float32(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[float32](r, 1)
@@ -24420,11 +24120,11 @@ func quernHostMultiplyReduceSegments_float32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4MultiplyReduceSegments_float32(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -24447,13 +24147,13 @@ func quernHostMultiplyReduceSegments_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:24451:1
+//line quern_gen.go:24151:1
 func quernRow1MultiplyReduceSegments_float32(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []float32, base, group int, out []float32, ends []int32, in []float32) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -24507,37 +24207,29 @@ func quernRow1MultiplyReduceSegments_float32(r *host.Run, segments []int, first 
 }
 
 //go:noinline
-//line quern_gen.go:24511:1
+//line quern_gen.go:24211:1
 func quernRow2MultiplyReduceSegments_float32(r *host.Run, vs []float32, first3 int, results []float32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first3:])
+	resultRow := (*[256]float32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:24524:1
+//line quern_gen.go:24220:1
 func quernRow3MultiplyReduceSegments_float32(r *host.Run, vs []float32, first4 int, t1s []float32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first4:])
+	t1Row := (*[256]float32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:24537:1
+//line quern_gen.go:24229:1
 func quernRow4MultiplyReduceSegments_float32(r *host.Run, counts []int, first5 int, vs, shuffleDowns []float32, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]float32)(vs[first5:])
+	shuffleDownRow := (*[256]float32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -24558,25 +24250,21 @@ func quernRow4MultiplyReduceSegments_float32(r *host.Run, counts []int, first5 i
 }
 
 //go:noinline
-//line quern_gen.go:24562:1
+//line quern_gen.go:24254:1
 func quernRow5MultiplyReduceSegments_float32(r *host.Run, vs []float32, first6 int, results []float32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first6:])
+	resultRow := (*[256]float32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:24575:1
+//line quern_gen.go:24263:1
 func quernRow6MultiplyReduceSegments_float32(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []float32, group int, empty float32) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]float32)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -24598,7 +24286,7 @@ func quernRow6MultiplyReduceSegments_float32(r *host.Run, segments []int, first7
 	}
 }
 
-//line quern_gen.go:24602:1
+//line quern_gen.go:24290:1
 func quernHostMultiplyReduceSegments_float64(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[float64](r, 1)
@@ -24653,11 +24341,11 @@ func quernHostMultiplyReduceSegments_float64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4MultiplyReduceSegments_float64(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -24680,13 +24368,13 @@ func quernHostMultiplyReduceSegments_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:24684:1
+//line quern_gen.go:24372:1
 func quernRow1MultiplyReduceSegments_float64(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []float64, base, group int, out []float64, ends []int32, in []float64) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -24740,37 +24428,29 @@ func quernRow1MultiplyReduceSegments_float64(r *host.Run, segments []int, first 
 }
 
 //go:noinline
-//line quern_gen.go:24744:1
+//line quern_gen.go:24432:1
 func quernRow2MultiplyReduceSegments_float64(r *host.Run, vs []float64, first3 int, results []float64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first3:])
+	resultRow := (*[256]float64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:24757:1
+//line quern_gen.go:24441:1
 func quernRow3MultiplyReduceSegments_float64(r *host.Run, vs []float64, first4 int, t1s []float64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first4:])
+	t1Row := (*[256]float64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:24770:1
+//line quern_gen.go:24450:1
 func quernRow4MultiplyReduceSegments_float64(r *host.Run, counts []int, first5 int, vs, shuffleDowns []float64, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]float64)(vs[first5:])
+	shuffleDownRow := (*[256]float64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -24791,25 +24471,21 @@ func quernRow4MultiplyReduceSegments_float64(r *host.Run, counts []int, first5 i
 }
 
 //go:noinline
-//line quern_gen.go:24795:1
+//line quern_gen.go:24475:1
 func quernRow5MultiplyReduceSegments_float64(r *host.Run, vs []float64, first6 int, results []float64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first6:])
+	resultRow := (*[256]float64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:24808:1
+//line quern_gen.go:24484:1
 func quernRow6MultiplyReduceSegments_float64(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []float64, group int, empty float64) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]float64)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -24831,7 +24507,7 @@ func quernRow6MultiplyReduceSegments_float64(r *host.Run, segments []int, first7
 	}
 }
 
-//line quern_gen.go:24835:1
+//line quern_gen.go:24511:1
 func quernHostMultiplyTotalParts_int32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
@@ -24979,7 +24655,7 @@ func quernRow1MultiplyTotalParts_int32(r *host.Run, base, part, size int, in, be
 	}
 }
 
-//line quern_gen.go:24983:1
+//line quern_gen.go:24659:1
 func quernHostMultiplyTotalParts_int64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int64](r, 1)
@@ -25127,7 +24803,7 @@ func quernRow1MultiplyTotalParts_int64(r *host.Run, base, part, size int, in, be
 	}
 }
 
-//line quern_gen.go:25131:1
+//line quern_gen.go:24807:1
 func quernHostMultiplyTotalParts_float32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float32](r, 1)
@@ -25275,7 +24951,7 @@ func quernRow1MultiplyTotalParts_float32(r *host.Run, base, part, size int, in, 
 	}
 }
 
-//line quern_gen.go:25279:1
+//line quern_gen.go:24955:1
 func quernHostMultiplyTotalParts_float64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float64](r, 1)
@@ -25423,7 +25099,7 @@ func quernRow1MultiplyTotalParts_float64(r *host.Run, base, part, size int, in, 
 	}
 }
 
-//line quern_gen.go:25427:1
+//line quern_gen.go:25103:1
 func quernHostMultiplyPrefixParts_int32(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[int32](r, 1)
@@ -25477,7 +25153,7 @@ func quernRow1MultiplyPrefixParts_int32(r *host.Run, base int, before []int32, s
 	}
 }
 
-//line quern_gen.go:25481:1
+//line quern_gen.go:25157:1
 func quernHostMultiplyPrefixParts_int64(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[int64](r, 1)
@@ -25531,7 +25207,7 @@ func quernRow1MultiplyPrefixParts_int64(r *host.Run, base int, before []int64, s
 	}
 }
 
-//line quern_gen.go:25535:1
+//line quern_gen.go:25211:1
 func quernHostMultiplyPrefixParts_float32(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[float32](r, 1)
@@ -25585,7 +25261,7 @@ func quernRow1MultiplyPrefixParts_float32(r *host.Run, base int, before []float3
 	}
 }
 
-//line quern_gen.go:25589:1
+//line quern_gen.go:25265:1
 func quernHostMultiplyPrefixParts_float64(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[float64](r, 1)
@@ -25639,7 +25315,7 @@ func quernRow1MultiplyPrefixParts_float64(r *host.Run, base int, before []float6
 	}
 }
 
-//line quern_gen.go:25643:1
+//line quern_gen.go:25319:1
 func quernHostMultiplyScanParts_int32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -25913,7 +25589,7 @@ func quernRow1MultiplyScanParts_int32(r *host.Run, base, part, size int, in, bef
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:25917:1
+//line quern_gen.go:25593:1
 func quernHostMultiplyScanParts_int64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -26187,7 +25863,7 @@ func quernRow1MultiplyScanParts_int64(r *host.Run, base, part, size int, in, bef
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:26191:1
+//line quern_gen.go:25867:1
 func quernHostMultiplyScanParts_float32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -26461,7 +26137,7 @@ func quernRow1MultiplyScanParts_float32(r *host.Run, base, part, size int, in, b
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:26465:1
+//line quern_gen.go:26141:1
 func quernHostMultiplyScanParts_float64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -26735,7 +26411,7 @@ func quernRow1MultiplyScanParts_float64(r *host.Run, base, part, size int, in, b
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:26739:1
+//line quern_gen.go:26415:1
 func quernHostMultiplyScanLines_int32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -26830,7 +26506,7 @@ func quernRow1MultiplyScanLines_int32(r *host.Run, base, inner, n int, in []int3
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:26834:1
+//line quern_gen.go:26510:1
 func quernHostMultiplyScanLines_int64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -26925,7 +26601,7 @@ func quernRow1MultiplyScanLines_int64(r *host.Run, base, inner, n int, in []int6
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:26929:1
+//line quern_gen.go:26605:1
 func quernHostMultiplyScanLines_float32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -27020,7 +26696,7 @@ func quernRow1MultiplyScanLines_float32(r *host.Run, base, inner, n int, in []fl
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:27024:1
+//line quern_gen.go:26700:1
 func quernHostMultiplyScanLines_float64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -27115,7 +26791,7 @@ func quernRow1MultiplyScanLines_float64(r *host.Run, base, inner, n int, in []fl
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:27119:1
+//line quern_gen.go:26795:1
 func quernHostSmallerReduceParts_int32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
@@ -27191,11 +26867,11 @@ func quernHostSmallerReduceParts_int32(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4SmallerReduceParts_int32(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -27226,11 +26902,11 @@ func quernHostSmallerReduceParts_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:27230:1
+//line quern_gen.go:26906:1
 func quernRow1SmallerReduceParts_int32(r *host.Run, counts []int, first2 int, counts2 []int, vs []int32, vectors int, in []int32, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]int32)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]int32)(in[base3:])
 		for threadX := range 256 {
@@ -27488,37 +27164,29 @@ func quernRow1SmallerReduceParts_int32(r *host.Run, counts []int, first2 int, co
 }
 
 //go:noinline
-//line quern_gen.go:27492:1
+//line quern_gen.go:27168:1
 func quernRow2SmallerReduceParts_int32(r *host.Run, vs []int32, first3 int, results []int32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int32)(vs[first3:])
+	resultRow := (*[256]int32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:27505:1
+//line quern_gen.go:27177:1
 func quernRow3SmallerReduceParts_int32(r *host.Run, vs []int32, first4 int, t1s []int32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int32)(vs[first4:])
+	t1Row := (*[256]int32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:27518:1
+//line quern_gen.go:27186:1
 func quernRow4SmallerReduceParts_int32(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []int32, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]int32)(vs[first5:])
+	shuffleDownRow := (*[256]int32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -27539,23 +27207,19 @@ func quernRow4SmallerReduceParts_int32(r *host.Run, counts2 []int, first5 int, v
 }
 
 //go:noinline
-//line quern_gen.go:27543:1
+//line quern_gen.go:27211:1
 func quernRow5SmallerReduceParts_int32(r *host.Run, vs []int32, first6 int, results []int32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int32)(vs[first6:])
+	resultRow := (*[256]int32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:27556:1
+//line quern_gen.go:27220:1
 func quernRow6SmallerReduceParts_int32(r *host.Run, results []int32, first7 int, vs2 []int32, partial *[8]int32) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]int32)(results[first7:])
+	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -27569,10 +27233,10 @@ func quernRow6SmallerReduceParts_int32(r *host.Run, results []int32, first7 int,
 }
 
 //go:noinline
-//line quern_gen.go:27573:1
+//line quern_gen.go:27237:1
 func quernRow7SmallerReduceParts_int32(r *host.Run, counts []int, first8 int, vs2 []int32, partial *[8]int32, out []int32, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -27580,11 +27244,11 @@ func quernRow7SmallerReduceParts_int32(r *host.Run, counts []int, first8 int, vs
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := smaller[int32](t110, t25)
+				result010 := smaller[int32](t17, t25)
 				v6 = result010
 			}
 		}
@@ -27605,7 +27269,7 @@ func quernRow7SmallerReduceParts_int32(r *host.Run, counts []int, first8 int, vs
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:27609:1
+//line quern_gen.go:27273:1
 func quernHostSmallerReduceParts_int64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int64](r, 1)
@@ -27681,11 +27345,11 @@ func quernHostSmallerReduceParts_int64(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4SmallerReduceParts_int64(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -27716,11 +27380,11 @@ func quernHostSmallerReduceParts_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:27720:1
+//line quern_gen.go:27384:1
 func quernRow1SmallerReduceParts_int64(r *host.Run, counts []int, first2 int, counts2 []int, vs []int64, vectors int, in []int64, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]int64)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]int64)(in[base3:])
 		for threadX := range 256 {
@@ -27978,37 +27642,29 @@ func quernRow1SmallerReduceParts_int64(r *host.Run, counts []int, first2 int, co
 }
 
 //go:noinline
-//line quern_gen.go:27982:1
+//line quern_gen.go:27646:1
 func quernRow2SmallerReduceParts_int64(r *host.Run, vs []int64, first3 int, results []int64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int64)(vs[first3:])
+	resultRow := (*[256]int64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:27995:1
+//line quern_gen.go:27655:1
 func quernRow3SmallerReduceParts_int64(r *host.Run, vs []int64, first4 int, t1s []int64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int64)(vs[first4:])
+	t1Row := (*[256]int64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:28008:1
+//line quern_gen.go:27664:1
 func quernRow4SmallerReduceParts_int64(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []int64, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]int64)(vs[first5:])
+	shuffleDownRow := (*[256]int64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -28029,23 +27685,19 @@ func quernRow4SmallerReduceParts_int64(r *host.Run, counts2 []int, first5 int, v
 }
 
 //go:noinline
-//line quern_gen.go:28033:1
+//line quern_gen.go:27689:1
 func quernRow5SmallerReduceParts_int64(r *host.Run, vs []int64, first6 int, results []int64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int64)(vs[first6:])
+	resultRow := (*[256]int64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:28046:1
+//line quern_gen.go:27698:1
 func quernRow6SmallerReduceParts_int64(r *host.Run, results []int64, first7 int, vs2 []int64, partial *[8]int64) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]int64)(results[first7:])
+	vRow2 := (*[256]int64)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -28059,10 +27711,10 @@ func quernRow6SmallerReduceParts_int64(r *host.Run, results []int64, first7 int,
 }
 
 //go:noinline
-//line quern_gen.go:28063:1
+//line quern_gen.go:27715:1
 func quernRow7SmallerReduceParts_int64(r *host.Run, counts []int, first8 int, vs2 []int64, partial *[8]int64, out []int64, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]int64)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -28070,11 +27722,11 @@ func quernRow7SmallerReduceParts_int64(r *host.Run, counts []int, first8 int, vs
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := smaller[int64](t110, t25)
+				result010 := smaller[int64](t17, t25)
 				v6 = result010
 			}
 		}
@@ -28095,7 +27747,7 @@ func quernRow7SmallerReduceParts_int64(r *host.Run, counts []int, first8 int, vs
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:28099:1
+//line quern_gen.go:27751:1
 func quernHostSmallerReduceParts_uint32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[uint32](r, 1)
@@ -28171,11 +27823,11 @@ func quernHostSmallerReduceParts_uint32(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4SmallerReduceParts_uint32(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -28206,11 +27858,11 @@ func quernHostSmallerReduceParts_uint32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:28210:1
+//line quern_gen.go:27862:1
 func quernRow1SmallerReduceParts_uint32(r *host.Run, counts []int, first2 int, counts2 []int, vs []uint32, vectors int, in []uint32, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]uint32)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]uint32)(in[base3:])
 		for threadX := range 256 {
@@ -28468,37 +28120,29 @@ func quernRow1SmallerReduceParts_uint32(r *host.Run, counts []int, first2 int, c
 }
 
 //go:noinline
-//line quern_gen.go:28472:1
+//line quern_gen.go:28124:1
 func quernRow2SmallerReduceParts_uint32(r *host.Run, vs []uint32, first3 int, results []uint32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first3:])
+	resultRow := (*[256]uint32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:28485:1
+//line quern_gen.go:28133:1
 func quernRow3SmallerReduceParts_uint32(r *host.Run, vs []uint32, first4 int, t1s []uint32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first4:])
+	t1Row := (*[256]uint32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:28498:1
+//line quern_gen.go:28142:1
 func quernRow4SmallerReduceParts_uint32(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []uint32, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]uint32)(vs[first5:])
+	shuffleDownRow := (*[256]uint32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -28519,23 +28163,19 @@ func quernRow4SmallerReduceParts_uint32(r *host.Run, counts2 []int, first5 int, 
 }
 
 //go:noinline
-//line quern_gen.go:28523:1
+//line quern_gen.go:28167:1
 func quernRow5SmallerReduceParts_uint32(r *host.Run, vs []uint32, first6 int, results []uint32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first6:])
+	resultRow := (*[256]uint32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:28536:1
+//line quern_gen.go:28176:1
 func quernRow6SmallerReduceParts_uint32(r *host.Run, results []uint32, first7 int, vs2 []uint32, partial *[8]uint32) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]uint32)(results[first7:])
+	vRow2 := (*[256]uint32)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -28549,10 +28189,10 @@ func quernRow6SmallerReduceParts_uint32(r *host.Run, results []uint32, first7 in
 }
 
 //go:noinline
-//line quern_gen.go:28553:1
+//line quern_gen.go:28193:1
 func quernRow7SmallerReduceParts_uint32(r *host.Run, counts []int, first8 int, vs2 []uint32, partial *[8]uint32, out []uint32, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]uint32)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -28560,11 +28200,11 @@ func quernRow7SmallerReduceParts_uint32(r *host.Run, counts []int, first8 int, v
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := smaller[uint32](t110, t25)
+				result010 := smaller[uint32](t17, t25)
 				v6 = result010
 			}
 		}
@@ -28585,7 +28225,7 @@ func quernRow7SmallerReduceParts_uint32(r *host.Run, counts []int, first8 int, v
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:28589:1
+//line quern_gen.go:28229:1
 func quernHostSmallerReduceParts_uint64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[uint64](r, 1)
@@ -28661,11 +28301,11 @@ func quernHostSmallerReduceParts_uint64(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4SmallerReduceParts_uint64(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -28696,11 +28336,11 @@ func quernHostSmallerReduceParts_uint64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:28700:1
+//line quern_gen.go:28340:1
 func quernRow1SmallerReduceParts_uint64(r *host.Run, counts []int, first2 int, counts2 []int, vs []uint64, vectors int, in []uint64, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]uint64)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]uint64)(in[base3:])
 		for threadX := range 256 {
@@ -28958,37 +28598,29 @@ func quernRow1SmallerReduceParts_uint64(r *host.Run, counts []int, first2 int, c
 }
 
 //go:noinline
-//line quern_gen.go:28962:1
+//line quern_gen.go:28602:1
 func quernRow2SmallerReduceParts_uint64(r *host.Run, vs []uint64, first3 int, results []uint64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first3:])
+	resultRow := (*[256]uint64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:28975:1
+//line quern_gen.go:28611:1
 func quernRow3SmallerReduceParts_uint64(r *host.Run, vs []uint64, first4 int, t1s []uint64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first4:])
+	t1Row := (*[256]uint64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:28988:1
+//line quern_gen.go:28620:1
 func quernRow4SmallerReduceParts_uint64(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []uint64, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]uint64)(vs[first5:])
+	shuffleDownRow := (*[256]uint64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -29009,23 +28641,19 @@ func quernRow4SmallerReduceParts_uint64(r *host.Run, counts2 []int, first5 int, 
 }
 
 //go:noinline
-//line quern_gen.go:29013:1
+//line quern_gen.go:28645:1
 func quernRow5SmallerReduceParts_uint64(r *host.Run, vs []uint64, first6 int, results []uint64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first6:])
+	resultRow := (*[256]uint64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:29026:1
+//line quern_gen.go:28654:1
 func quernRow6SmallerReduceParts_uint64(r *host.Run, results []uint64, first7 int, vs2 []uint64, partial *[8]uint64) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]uint64)(results[first7:])
+	vRow2 := (*[256]uint64)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -29039,10 +28667,10 @@ func quernRow6SmallerReduceParts_uint64(r *host.Run, results []uint64, first7 in
 }
 
 //go:noinline
-//line quern_gen.go:29043:1
+//line quern_gen.go:28671:1
 func quernRow7SmallerReduceParts_uint64(r *host.Run, counts []int, first8 int, vs2 []uint64, partial *[8]uint64, out []uint64, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]uint64)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -29050,11 +28678,11 @@ func quernRow7SmallerReduceParts_uint64(r *host.Run, counts []int, first8 int, v
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := smaller[uint64](t110, t25)
+				result010 := smaller[uint64](t17, t25)
 				v6 = result010
 			}
 		}
@@ -29075,7 +28703,7 @@ func quernRow7SmallerReduceParts_uint64(r *host.Run, counts []int, first8 int, v
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:29079:1
+//line quern_gen.go:28707:1
 func quernHostSmallerReduceParts_float32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float32](r, 1)
@@ -29151,11 +28779,11 @@ func quernHostSmallerReduceParts_float32(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4SmallerReduceParts_float32(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -29186,11 +28814,11 @@ func quernHostSmallerReduceParts_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:29190:1
+//line quern_gen.go:28818:1
 func quernRow1SmallerReduceParts_float32(r *host.Run, counts []int, first2 int, counts2 []int, vs []float32, vectors int, in []float32, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]float32)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]float32)(in[base3:])
 		for threadX := range 256 {
@@ -29448,37 +29076,29 @@ func quernRow1SmallerReduceParts_float32(r *host.Run, counts []int, first2 int, 
 }
 
 //go:noinline
-//line quern_gen.go:29452:1
+//line quern_gen.go:29080:1
 func quernRow2SmallerReduceParts_float32(r *host.Run, vs []float32, first3 int, results []float32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float32)(vs[first3:])
+	resultRow := (*[256]float32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:29465:1
+//line quern_gen.go:29089:1
 func quernRow3SmallerReduceParts_float32(r *host.Run, vs []float32, first4 int, t1s []float32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float32)(vs[first4:])
+	t1Row := (*[256]float32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:29478:1
+//line quern_gen.go:29098:1
 func quernRow4SmallerReduceParts_float32(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []float32, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]float32)(vs[first5:])
+	shuffleDownRow := (*[256]float32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -29499,23 +29119,19 @@ func quernRow4SmallerReduceParts_float32(r *host.Run, counts2 []int, first5 int,
 }
 
 //go:noinline
-//line quern_gen.go:29503:1
+//line quern_gen.go:29123:1
 func quernRow5SmallerReduceParts_float32(r *host.Run, vs []float32, first6 int, results []float32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float32)(vs[first6:])
+	resultRow := (*[256]float32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:29516:1
+//line quern_gen.go:29132:1
 func quernRow6SmallerReduceParts_float32(r *host.Run, results []float32, first7 int, vs2 []float32, partial *[8]float32) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]float32)(results[first7:])
+	vRow2 := (*[256]float32)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -29529,10 +29145,10 @@ func quernRow6SmallerReduceParts_float32(r *host.Run, results []float32, first7 
 }
 
 //go:noinline
-//line quern_gen.go:29533:1
+//line quern_gen.go:29149:1
 func quernRow7SmallerReduceParts_float32(r *host.Run, counts []int, first8 int, vs2 []float32, partial *[8]float32, out []float32, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]float32)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -29540,11 +29156,11 @@ func quernRow7SmallerReduceParts_float32(r *host.Run, counts []int, first8 int, 
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := smaller[float32](t110, t25)
+				result010 := smaller[float32](t17, t25)
 				v6 = result010
 			}
 		}
@@ -29565,7 +29181,7 @@ func quernRow7SmallerReduceParts_float32(r *host.Run, counts []int, first8 int, 
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:29569:1
+//line quern_gen.go:29185:1
 func quernHostSmallerReduceParts_float64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float64](r, 1)
@@ -29641,11 +29257,11 @@ func quernHostSmallerReduceParts_float64(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4SmallerReduceParts_float64(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -29676,11 +29292,11 @@ func quernHostSmallerReduceParts_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:29680:1
+//line quern_gen.go:29296:1
 func quernRow1SmallerReduceParts_float64(r *host.Run, counts []int, first2 int, counts2 []int, vs []float64, vectors int, in []float64, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]float64)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]float64)(in[base3:])
 		for threadX := range 256 {
@@ -29938,37 +29554,29 @@ func quernRow1SmallerReduceParts_float64(r *host.Run, counts []int, first2 int, 
 }
 
 //go:noinline
-//line quern_gen.go:29942:1
+//line quern_gen.go:29558:1
 func quernRow2SmallerReduceParts_float64(r *host.Run, vs []float64, first3 int, results []float64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float64)(vs[first3:])
+	resultRow := (*[256]float64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:29955:1
+//line quern_gen.go:29567:1
 func quernRow3SmallerReduceParts_float64(r *host.Run, vs []float64, first4 int, t1s []float64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float64)(vs[first4:])
+	t1Row := (*[256]float64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:29968:1
+//line quern_gen.go:29576:1
 func quernRow4SmallerReduceParts_float64(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []float64, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]float64)(vs[first5:])
+	shuffleDownRow := (*[256]float64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -29989,23 +29597,19 @@ func quernRow4SmallerReduceParts_float64(r *host.Run, counts2 []int, first5 int,
 }
 
 //go:noinline
-//line quern_gen.go:29993:1
+//line quern_gen.go:29601:1
 func quernRow5SmallerReduceParts_float64(r *host.Run, vs []float64, first6 int, results []float64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float64)(vs[first6:])
+	resultRow := (*[256]float64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30006:1
+//line quern_gen.go:29610:1
 func quernRow6SmallerReduceParts_float64(r *host.Run, results []float64, first7 int, vs2 []float64, partial *[8]float64) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]float64)(results[first7:])
+	vRow2 := (*[256]float64)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -30019,10 +29623,10 @@ func quernRow6SmallerReduceParts_float64(r *host.Run, results []float64, first7 
 }
 
 //go:noinline
-//line quern_gen.go:30023:1
+//line quern_gen.go:29627:1
 func quernRow7SmallerReduceParts_float64(r *host.Run, counts []int, first8 int, vs2 []float64, partial *[8]float64, out []float64, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]float64)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -30030,11 +29634,11 @@ func quernRow7SmallerReduceParts_float64(r *host.Run, counts []int, first8 int, 
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := smaller[float64](t110, t25)
+				result010 := smaller[float64](t17, t25)
 				v6 = result010
 			}
 		}
@@ -30055,7 +29659,7 @@ func quernRow7SmallerReduceParts_float64(r *host.Run, counts []int, first8 int, 
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:30059:1
+//line quern_gen.go:29663:1
 func quernHostSmallerReduceRows_int32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -30109,11 +29713,11 @@ func quernHostSmallerReduceRows_int32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4SmallerReduceRows_int32(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -30136,11 +29740,11 @@ func quernHostSmallerReduceRows_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:30140:1
+//line quern_gen.go:29744:1
 func quernRow1SmallerReduceRows_int32(r *host.Run, tos []int, first int, counts []int, vs []int32, base, group, parts, n, part int, out, in []int32) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -30198,37 +29802,29 @@ func quernRow1SmallerReduceRows_int32(r *host.Run, tos []int, first int, counts 
 }
 
 //go:noinline
-//line quern_gen.go:30202:1
+//line quern_gen.go:29806:1
 func quernRow2SmallerReduceRows_int32(r *host.Run, vs []int32, first2 int, results []int32) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first2:])
+	resultRow := (*[256]int32)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30215:1
+//line quern_gen.go:29815:1
 func quernRow3SmallerReduceRows_int32(r *host.Run, vs []int32, first3 int, t1s []int32) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first3:])
+	t1Row := (*[256]int32)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30228:1
+//line quern_gen.go:29824:1
 func quernRow4SmallerReduceRows_int32(r *host.Run, counts []int, first4 int, vs, shuffleDowns []int32, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]int32)(vs[first4:])
+	shuffleDownRow := (*[256]int32)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -30249,23 +29845,19 @@ func quernRow4SmallerReduceRows_int32(r *host.Run, counts []int, first4 int, vs,
 }
 
 //go:noinline
-//line quern_gen.go:30253:1
+//line quern_gen.go:29849:1
 func quernRow5SmallerReduceRows_int32(r *host.Run, vs []int32, first5 int, results []int32) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first5:])
+	resultRow := (*[256]int32)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30266:1
+//line quern_gen.go:29858:1
 func quernRow6SmallerReduceRows_int32(r *host.Run, tos []int, first6 int, results, out []int32, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]int32)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -30282,7 +29874,7 @@ func quernRow6SmallerReduceRows_int32(r *host.Run, tos []int, first6 int, result
 	}
 }
 
-//line quern_gen.go:30286:1
+//line quern_gen.go:29878:1
 func quernHostSmallerReduceRows_int64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -30336,11 +29928,11 @@ func quernHostSmallerReduceRows_int64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4SmallerReduceRows_int64(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -30363,11 +29955,11 @@ func quernHostSmallerReduceRows_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:30367:1
+//line quern_gen.go:29959:1
 func quernRow1SmallerReduceRows_int64(r *host.Run, tos []int, first int, counts []int, vs []int64, base, group, parts, n, part int, out, in []int64) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -30425,37 +30017,29 @@ func quernRow1SmallerReduceRows_int64(r *host.Run, tos []int, first int, counts 
 }
 
 //go:noinline
-//line quern_gen.go:30429:1
+//line quern_gen.go:30021:1
 func quernRow2SmallerReduceRows_int64(r *host.Run, vs []int64, first2 int, results []int64) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first2:])
+	resultRow := (*[256]int64)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30442:1
+//line quern_gen.go:30030:1
 func quernRow3SmallerReduceRows_int64(r *host.Run, vs []int64, first3 int, t1s []int64) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first3:])
+	t1Row := (*[256]int64)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30455:1
+//line quern_gen.go:30039:1
 func quernRow4SmallerReduceRows_int64(r *host.Run, counts []int, first4 int, vs, shuffleDowns []int64, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]int64)(vs[first4:])
+	shuffleDownRow := (*[256]int64)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -30476,23 +30060,19 @@ func quernRow4SmallerReduceRows_int64(r *host.Run, counts []int, first4 int, vs,
 }
 
 //go:noinline
-//line quern_gen.go:30480:1
+//line quern_gen.go:30064:1
 func quernRow5SmallerReduceRows_int64(r *host.Run, vs []int64, first5 int, results []int64) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first5:])
+	resultRow := (*[256]int64)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30493:1
+//line quern_gen.go:30073:1
 func quernRow6SmallerReduceRows_int64(r *host.Run, tos []int, first6 int, results, out []int64, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]int64)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -30509,7 +30089,7 @@ func quernRow6SmallerReduceRows_int64(r *host.Run, tos []int, first6 int, result
 	}
 }
 
-//line quern_gen.go:30513:1
+//line quern_gen.go:30093:1
 func quernHostSmallerReduceRows_uint32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -30563,11 +30143,11 @@ func quernHostSmallerReduceRows_uint32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4SmallerReduceRows_uint32(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -30590,11 +30170,11 @@ func quernHostSmallerReduceRows_uint32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:30594:1
+//line quern_gen.go:30174:1
 func quernRow1SmallerReduceRows_uint32(r *host.Run, tos []int, first int, counts []int, vs []uint32, base, group, parts, n, part int, out, in []uint32) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]uint32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -30652,37 +30232,29 @@ func quernRow1SmallerReduceRows_uint32(r *host.Run, tos []int, first int, counts
 }
 
 //go:noinline
-//line quern_gen.go:30656:1
+//line quern_gen.go:30236:1
 func quernRow2SmallerReduceRows_uint32(r *host.Run, vs []uint32, first2 int, results []uint32) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first2:])
+	resultRow := (*[256]uint32)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30669:1
+//line quern_gen.go:30245:1
 func quernRow3SmallerReduceRows_uint32(r *host.Run, vs []uint32, first3 int, t1s []uint32) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first3:])
+	t1Row := (*[256]uint32)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30682:1
+//line quern_gen.go:30254:1
 func quernRow4SmallerReduceRows_uint32(r *host.Run, counts []int, first4 int, vs, shuffleDowns []uint32, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]uint32)(vs[first4:])
+	shuffleDownRow := (*[256]uint32)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -30703,23 +30275,19 @@ func quernRow4SmallerReduceRows_uint32(r *host.Run, counts []int, first4 int, vs
 }
 
 //go:noinline
-//line quern_gen.go:30707:1
+//line quern_gen.go:30279:1
 func quernRow5SmallerReduceRows_uint32(r *host.Run, vs []uint32, first5 int, results []uint32) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first5:])
+	resultRow := (*[256]uint32)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30720:1
+//line quern_gen.go:30288:1
 func quernRow6SmallerReduceRows_uint32(r *host.Run, tos []int, first6 int, results, out []uint32, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]uint32)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -30736,7 +30304,7 @@ func quernRow6SmallerReduceRows_uint32(r *host.Run, tos []int, first6 int, resul
 	}
 }
 
-//line quern_gen.go:30740:1
+//line quern_gen.go:30308:1
 func quernHostSmallerReduceRows_uint64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -30790,11 +30358,11 @@ func quernHostSmallerReduceRows_uint64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4SmallerReduceRows_uint64(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -30817,11 +30385,11 @@ func quernHostSmallerReduceRows_uint64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:30821:1
+//line quern_gen.go:30389:1
 func quernRow1SmallerReduceRows_uint64(r *host.Run, tos []int, first int, counts []int, vs []uint64, base, group, parts, n, part int, out, in []uint64) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]uint64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -30879,37 +30447,29 @@ func quernRow1SmallerReduceRows_uint64(r *host.Run, tos []int, first int, counts
 }
 
 //go:noinline
-//line quern_gen.go:30883:1
+//line quern_gen.go:30451:1
 func quernRow2SmallerReduceRows_uint64(r *host.Run, vs []uint64, first2 int, results []uint64) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first2:])
+	resultRow := (*[256]uint64)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30896:1
+//line quern_gen.go:30460:1
 func quernRow3SmallerReduceRows_uint64(r *host.Run, vs []uint64, first3 int, t1s []uint64) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first3:])
+	t1Row := (*[256]uint64)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30909:1
+//line quern_gen.go:30469:1
 func quernRow4SmallerReduceRows_uint64(r *host.Run, counts []int, first4 int, vs, shuffleDowns []uint64, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]uint64)(vs[first4:])
+	shuffleDownRow := (*[256]uint64)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -30930,23 +30490,19 @@ func quernRow4SmallerReduceRows_uint64(r *host.Run, counts []int, first4 int, vs
 }
 
 //go:noinline
-//line quern_gen.go:30934:1
+//line quern_gen.go:30494:1
 func quernRow5SmallerReduceRows_uint64(r *host.Run, vs []uint64, first5 int, results []uint64) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first5:])
+	resultRow := (*[256]uint64)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:30947:1
+//line quern_gen.go:30503:1
 func quernRow6SmallerReduceRows_uint64(r *host.Run, tos []int, first6 int, results, out []uint64, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]uint64)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -30963,7 +30519,7 @@ func quernRow6SmallerReduceRows_uint64(r *host.Run, tos []int, first6 int, resul
 	}
 }
 
-//line quern_gen.go:30967:1
+//line quern_gen.go:30523:1
 func quernHostSmallerReduceRows_float32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -31017,11 +30573,11 @@ func quernHostSmallerReduceRows_float32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4SmallerReduceRows_float32(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -31044,11 +30600,11 @@ func quernHostSmallerReduceRows_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:31048:1
+//line quern_gen.go:30604:1
 func quernRow1SmallerReduceRows_float32(r *host.Run, tos []int, first int, counts []int, vs []float32, base, group, parts, n, part int, out, in []float32) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -31106,37 +30662,29 @@ func quernRow1SmallerReduceRows_float32(r *host.Run, tos []int, first int, count
 }
 
 //go:noinline
-//line quern_gen.go:31110:1
+//line quern_gen.go:30666:1
 func quernRow2SmallerReduceRows_float32(r *host.Run, vs []float32, first2 int, results []float32) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first2:])
+	resultRow := (*[256]float32)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:31123:1
+//line quern_gen.go:30675:1
 func quernRow3SmallerReduceRows_float32(r *host.Run, vs []float32, first3 int, t1s []float32) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first3:])
+	t1Row := (*[256]float32)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:31136:1
+//line quern_gen.go:30684:1
 func quernRow4SmallerReduceRows_float32(r *host.Run, counts []int, first4 int, vs, shuffleDowns []float32, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]float32)(vs[first4:])
+	shuffleDownRow := (*[256]float32)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -31157,23 +30705,19 @@ func quernRow4SmallerReduceRows_float32(r *host.Run, counts []int, first4 int, v
 }
 
 //go:noinline
-//line quern_gen.go:31161:1
+//line quern_gen.go:30709:1
 func quernRow5SmallerReduceRows_float32(r *host.Run, vs []float32, first5 int, results []float32) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first5:])
+	resultRow := (*[256]float32)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:31174:1
+//line quern_gen.go:30718:1
 func quernRow6SmallerReduceRows_float32(r *host.Run, tos []int, first6 int, results, out []float32, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]float32)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -31190,7 +30734,7 @@ func quernRow6SmallerReduceRows_float32(r *host.Run, tos []int, first6 int, resu
 	}
 }
 
-//line quern_gen.go:31194:1
+//line quern_gen.go:30738:1
 func quernHostSmallerReduceRows_float64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -31244,11 +30788,11 @@ func quernHostSmallerReduceRows_float64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4SmallerReduceRows_float64(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -31271,11 +30815,11 @@ func quernHostSmallerReduceRows_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:31275:1
+//line quern_gen.go:30819:1
 func quernRow1SmallerReduceRows_float64(r *host.Run, tos []int, first int, counts []int, vs []float64, base, group, parts, n, part int, out, in []float64) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -31333,37 +30877,29 @@ func quernRow1SmallerReduceRows_float64(r *host.Run, tos []int, first int, count
 }
 
 //go:noinline
-//line quern_gen.go:31337:1
+//line quern_gen.go:30881:1
 func quernRow2SmallerReduceRows_float64(r *host.Run, vs []float64, first2 int, results []float64) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first2:])
+	resultRow := (*[256]float64)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:31350:1
+//line quern_gen.go:30890:1
 func quernRow3SmallerReduceRows_float64(r *host.Run, vs []float64, first3 int, t1s []float64) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first3:])
+	t1Row := (*[256]float64)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:31363:1
+//line quern_gen.go:30899:1
 func quernRow4SmallerReduceRows_float64(r *host.Run, counts []int, first4 int, vs, shuffleDowns []float64, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]float64)(vs[first4:])
+	shuffleDownRow := (*[256]float64)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -31384,23 +30920,19 @@ func quernRow4SmallerReduceRows_float64(r *host.Run, counts []int, first4 int, v
 }
 
 //go:noinline
-//line quern_gen.go:31388:1
+//line quern_gen.go:30924:1
 func quernRow5SmallerReduceRows_float64(r *host.Run, vs []float64, first5 int, results []float64) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first5:])
+	resultRow := (*[256]float64)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:31401:1
+//line quern_gen.go:30933:1
 func quernRow6SmallerReduceRows_float64(r *host.Run, tos []int, first6 int, results, out []float64, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]float64)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -31417,7 +30949,7 @@ func quernRow6SmallerReduceRows_float64(r *host.Run, tos []int, first6 int, resu
 	}
 }
 
-//line quern_gen.go:31421:1
+//line quern_gen.go:30953:1
 func quernHostSmallerReduceColumns_int32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -31501,7 +31033,7 @@ func quernRow1SmallerReduceColumns_int32(r *host.Run, base, width, blockZ, gridZ
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:31505:1
+//line quern_gen.go:31037:1
 func quernHostSmallerReduceColumns_int64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -31585,7 +31117,7 @@ func quernRow1SmallerReduceColumns_int64(r *host.Run, base, width, blockZ, gridZ
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:31589:1
+//line quern_gen.go:31121:1
 func quernHostSmallerReduceColumns_uint32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -31669,7 +31201,7 @@ func quernRow1SmallerReduceColumns_uint32(r *host.Run, base, width, blockZ, grid
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:31673:1
+//line quern_gen.go:31205:1
 func quernHostSmallerReduceColumns_uint64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -31753,7 +31285,7 @@ func quernRow1SmallerReduceColumns_uint64(r *host.Run, base, width, blockZ, grid
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:31757:1
+//line quern_gen.go:31289:1
 func quernHostSmallerReduceColumns_float32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -31837,7 +31369,7 @@ func quernRow1SmallerReduceColumns_float32(r *host.Run, base, width, blockZ, gri
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:31841:1
+//line quern_gen.go:31373:1
 func quernHostSmallerReduceColumns_float64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -31921,7 +31453,7 @@ func quernRow1SmallerReduceColumns_float64(r *host.Run, base, width, blockZ, gri
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:31925:1
+//line quern_gen.go:31457:1
 func quernHostSmallerReduceSegments_int32(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[int32](r, 1)
@@ -31976,11 +31508,11 @@ func quernHostSmallerReduceSegments_int32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4SmallerReduceSegments_int32(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -32003,13 +31535,13 @@ func quernHostSmallerReduceSegments_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:32007:1
+//line quern_gen.go:31539:1
 func quernRow1SmallerReduceSegments_int32(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []int32, base, group int, out, ends, in []int32) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -32063,37 +31595,29 @@ func quernRow1SmallerReduceSegments_int32(r *host.Run, segments []int, first int
 }
 
 //go:noinline
-//line quern_gen.go:32067:1
+//line quern_gen.go:31599:1
 func quernRow2SmallerReduceSegments_int32(r *host.Run, vs []int32, first3 int, results []int32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first3:])
+	resultRow := (*[256]int32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:32080:1
+//line quern_gen.go:31608:1
 func quernRow3SmallerReduceSegments_int32(r *host.Run, vs []int32, first4 int, t1s []int32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first4:])
+	t1Row := (*[256]int32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:32093:1
+//line quern_gen.go:31617:1
 func quernRow4SmallerReduceSegments_int32(r *host.Run, counts []int, first5 int, vs, shuffleDowns []int32, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]int32)(vs[first5:])
+	shuffleDownRow := (*[256]int32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -32114,25 +31638,21 @@ func quernRow4SmallerReduceSegments_int32(r *host.Run, counts []int, first5 int,
 }
 
 //go:noinline
-//line quern_gen.go:32118:1
+//line quern_gen.go:31642:1
 func quernRow5SmallerReduceSegments_int32(r *host.Run, vs []int32, first6 int, results []int32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first6:])
+	resultRow := (*[256]int32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:32131:1
+//line quern_gen.go:31651:1
 func quernRow6SmallerReduceSegments_int32(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []int32, group int, empty int32) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]int32)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -32154,7 +31674,7 @@ func quernRow6SmallerReduceSegments_int32(r *host.Run, segments []int, first7 in
 	}
 }
 
-//line quern_gen.go:32158:1
+//line quern_gen.go:31678:1
 func quernHostSmallerReduceSegments_int64(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[int64](r, 1)
@@ -32209,11 +31729,11 @@ func quernHostSmallerReduceSegments_int64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4SmallerReduceSegments_int64(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -32236,13 +31756,13 @@ func quernHostSmallerReduceSegments_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:32240:1
+//line quern_gen.go:31760:1
 func quernRow1SmallerReduceSegments_int64(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []int64, base, group int, out []int64, ends []int32, in []int64) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -32296,37 +31816,29 @@ func quernRow1SmallerReduceSegments_int64(r *host.Run, segments []int, first int
 }
 
 //go:noinline
-//line quern_gen.go:32300:1
+//line quern_gen.go:31820:1
 func quernRow2SmallerReduceSegments_int64(r *host.Run, vs []int64, first3 int, results []int64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first3:])
+	resultRow := (*[256]int64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:32313:1
+//line quern_gen.go:31829:1
 func quernRow3SmallerReduceSegments_int64(r *host.Run, vs []int64, first4 int, t1s []int64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first4:])
+	t1Row := (*[256]int64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:32326:1
+//line quern_gen.go:31838:1
 func quernRow4SmallerReduceSegments_int64(r *host.Run, counts []int, first5 int, vs, shuffleDowns []int64, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]int64)(vs[first5:])
+	shuffleDownRow := (*[256]int64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -32347,25 +31859,21 @@ func quernRow4SmallerReduceSegments_int64(r *host.Run, counts []int, first5 int,
 }
 
 //go:noinline
-//line quern_gen.go:32351:1
+//line quern_gen.go:31863:1
 func quernRow5SmallerReduceSegments_int64(r *host.Run, vs []int64, first6 int, results []int64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first6:])
+	resultRow := (*[256]int64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:32364:1
+//line quern_gen.go:31872:1
 func quernRow6SmallerReduceSegments_int64(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []int64, group int, empty int64) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]int64)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -32387,7 +31895,7 @@ func quernRow6SmallerReduceSegments_int64(r *host.Run, segments []int, first7 in
 	}
 }
 
-//line quern_gen.go:32391:1
+//line quern_gen.go:31899:1
 func quernHostSmallerReduceSegments_uint32(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[uint32](r, 1)
@@ -32442,11 +31950,11 @@ func quernHostSmallerReduceSegments_uint32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4SmallerReduceSegments_uint32(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -32469,13 +31977,13 @@ func quernHostSmallerReduceSegments_uint32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:32473:1
+//line quern_gen.go:31981:1
 func quernRow1SmallerReduceSegments_uint32(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []uint32, base, group int, out []uint32, ends []int32, in []uint32) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]uint32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -32529,37 +32037,29 @@ func quernRow1SmallerReduceSegments_uint32(r *host.Run, segments []int, first in
 }
 
 //go:noinline
-//line quern_gen.go:32533:1
+//line quern_gen.go:32041:1
 func quernRow2SmallerReduceSegments_uint32(r *host.Run, vs []uint32, first3 int, results []uint32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first3:])
+	resultRow := (*[256]uint32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:32546:1
+//line quern_gen.go:32050:1
 func quernRow3SmallerReduceSegments_uint32(r *host.Run, vs []uint32, first4 int, t1s []uint32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first4:])
+	t1Row := (*[256]uint32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:32559:1
+//line quern_gen.go:32059:1
 func quernRow4SmallerReduceSegments_uint32(r *host.Run, counts []int, first5 int, vs, shuffleDowns []uint32, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]uint32)(vs[first5:])
+	shuffleDownRow := (*[256]uint32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -32580,25 +32080,21 @@ func quernRow4SmallerReduceSegments_uint32(r *host.Run, counts []int, first5 int
 }
 
 //go:noinline
-//line quern_gen.go:32584:1
+//line quern_gen.go:32084:1
 func quernRow5SmallerReduceSegments_uint32(r *host.Run, vs []uint32, first6 int, results []uint32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first6:])
+	resultRow := (*[256]uint32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:32597:1
+//line quern_gen.go:32093:1
 func quernRow6SmallerReduceSegments_uint32(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []uint32, group int, empty uint32) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]uint32)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -32620,7 +32116,7 @@ func quernRow6SmallerReduceSegments_uint32(r *host.Run, segments []int, first7 i
 	}
 }
 
-//line quern_gen.go:32624:1
+//line quern_gen.go:32120:1
 func quernHostSmallerReduceSegments_uint64(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[uint64](r, 1)
@@ -32675,11 +32171,11 @@ func quernHostSmallerReduceSegments_uint64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4SmallerReduceSegments_uint64(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -32702,13 +32198,13 @@ func quernHostSmallerReduceSegments_uint64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:32706:1
+//line quern_gen.go:32202:1
 func quernRow1SmallerReduceSegments_uint64(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []uint64, base, group int, out []uint64, ends []int32, in []uint64) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]uint64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -32762,37 +32258,29 @@ func quernRow1SmallerReduceSegments_uint64(r *host.Run, segments []int, first in
 }
 
 //go:noinline
-//line quern_gen.go:32766:1
+//line quern_gen.go:32262:1
 func quernRow2SmallerReduceSegments_uint64(r *host.Run, vs []uint64, first3 int, results []uint64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first3:])
+	resultRow := (*[256]uint64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:32779:1
+//line quern_gen.go:32271:1
 func quernRow3SmallerReduceSegments_uint64(r *host.Run, vs []uint64, first4 int, t1s []uint64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first4:])
+	t1Row := (*[256]uint64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:32792:1
+//line quern_gen.go:32280:1
 func quernRow4SmallerReduceSegments_uint64(r *host.Run, counts []int, first5 int, vs, shuffleDowns []uint64, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]uint64)(vs[first5:])
+	shuffleDownRow := (*[256]uint64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -32813,25 +32301,21 @@ func quernRow4SmallerReduceSegments_uint64(r *host.Run, counts []int, first5 int
 }
 
 //go:noinline
-//line quern_gen.go:32817:1
+//line quern_gen.go:32305:1
 func quernRow5SmallerReduceSegments_uint64(r *host.Run, vs []uint64, first6 int, results []uint64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first6:])
+	resultRow := (*[256]uint64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:32830:1
+//line quern_gen.go:32314:1
 func quernRow6SmallerReduceSegments_uint64(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []uint64, group int, empty uint64) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]uint64)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -32853,7 +32337,7 @@ func quernRow6SmallerReduceSegments_uint64(r *host.Run, segments []int, first7 i
 	}
 }
 
-//line quern_gen.go:32857:1
+//line quern_gen.go:32341:1
 func quernHostSmallerReduceSegments_float32(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[float32](r, 1)
@@ -32908,11 +32392,11 @@ func quernHostSmallerReduceSegments_float32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4SmallerReduceSegments_float32(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -32935,13 +32419,13 @@ func quernHostSmallerReduceSegments_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:32939:1
+//line quern_gen.go:32423:1
 func quernRow1SmallerReduceSegments_float32(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []float32, base, group int, out []float32, ends []int32, in []float32) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -32995,37 +32479,29 @@ func quernRow1SmallerReduceSegments_float32(r *host.Run, segments []int, first i
 }
 
 //go:noinline
-//line quern_gen.go:32999:1
+//line quern_gen.go:32483:1
 func quernRow2SmallerReduceSegments_float32(r *host.Run, vs []float32, first3 int, results []float32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first3:])
+	resultRow := (*[256]float32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:33012:1
+//line quern_gen.go:32492:1
 func quernRow3SmallerReduceSegments_float32(r *host.Run, vs []float32, first4 int, t1s []float32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first4:])
+	t1Row := (*[256]float32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:33025:1
+//line quern_gen.go:32501:1
 func quernRow4SmallerReduceSegments_float32(r *host.Run, counts []int, first5 int, vs, shuffleDowns []float32, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]float32)(vs[first5:])
+	shuffleDownRow := (*[256]float32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -33046,25 +32522,21 @@ func quernRow4SmallerReduceSegments_float32(r *host.Run, counts []int, first5 in
 }
 
 //go:noinline
-//line quern_gen.go:33050:1
+//line quern_gen.go:32526:1
 func quernRow5SmallerReduceSegments_float32(r *host.Run, vs []float32, first6 int, results []float32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first6:])
+	resultRow := (*[256]float32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:33063:1
+//line quern_gen.go:32535:1
 func quernRow6SmallerReduceSegments_float32(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []float32, group int, empty float32) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]float32)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -33086,7 +32558,7 @@ func quernRow6SmallerReduceSegments_float32(r *host.Run, segments []int, first7 
 	}
 }
 
-//line quern_gen.go:33090:1
+//line quern_gen.go:32562:1
 func quernHostSmallerReduceSegments_float64(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[float64](r, 1)
@@ -33141,11 +32613,11 @@ func quernHostSmallerReduceSegments_float64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4SmallerReduceSegments_float64(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -33168,13 +32640,13 @@ func quernHostSmallerReduceSegments_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:33172:1
+//line quern_gen.go:32644:1
 func quernRow1SmallerReduceSegments_float64(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []float64, base, group int, out []float64, ends []int32, in []float64) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -33228,37 +32700,29 @@ func quernRow1SmallerReduceSegments_float64(r *host.Run, segments []int, first i
 }
 
 //go:noinline
-//line quern_gen.go:33232:1
+//line quern_gen.go:32704:1
 func quernRow2SmallerReduceSegments_float64(r *host.Run, vs []float64, first3 int, results []float64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first3:])
+	resultRow := (*[256]float64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:33245:1
+//line quern_gen.go:32713:1
 func quernRow3SmallerReduceSegments_float64(r *host.Run, vs []float64, first4 int, t1s []float64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first4:])
+	t1Row := (*[256]float64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:33258:1
+//line quern_gen.go:32722:1
 func quernRow4SmallerReduceSegments_float64(r *host.Run, counts []int, first5 int, vs, shuffleDowns []float64, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]float64)(vs[first5:])
+	shuffleDownRow := (*[256]float64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -33279,25 +32743,21 @@ func quernRow4SmallerReduceSegments_float64(r *host.Run, counts []int, first5 in
 }
 
 //go:noinline
-//line quern_gen.go:33283:1
+//line quern_gen.go:32747:1
 func quernRow5SmallerReduceSegments_float64(r *host.Run, vs []float64, first6 int, results []float64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first6:])
+	resultRow := (*[256]float64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:33296:1
+//line quern_gen.go:32756:1
 func quernRow6SmallerReduceSegments_float64(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []float64, group int, empty float64) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]float64)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -33319,7 +32779,7 @@ func quernRow6SmallerReduceSegments_float64(r *host.Run, segments []int, first7 
 	}
 }
 
-//line quern_gen.go:33323:1
+//line quern_gen.go:32783:1
 func quernHostSmallerTotalParts_int32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
@@ -33467,7 +32927,7 @@ func quernRow1SmallerTotalParts_int32(r *host.Run, base, part, size int, in, bef
 	}
 }
 
-//line quern_gen.go:33471:1
+//line quern_gen.go:32931:1
 func quernHostSmallerTotalParts_int64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int64](r, 1)
@@ -33615,7 +33075,7 @@ func quernRow1SmallerTotalParts_int64(r *host.Run, base, part, size int, in, bef
 	}
 }
 
-//line quern_gen.go:33619:1
+//line quern_gen.go:33079:1
 func quernHostSmallerTotalParts_uint32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[uint32](r, 1)
@@ -33763,7 +33223,7 @@ func quernRow1SmallerTotalParts_uint32(r *host.Run, base, part, size int, in, be
 	}
 }
 
-//line quern_gen.go:33767:1
+//line quern_gen.go:33227:1
 func quernHostSmallerTotalParts_uint64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[uint64](r, 1)
@@ -33911,7 +33371,7 @@ func quernRow1SmallerTotalParts_uint64(r *host.Run, base, part, size int, in, be
 	}
 }
 
-//line quern_gen.go:33915:1
+//line quern_gen.go:33375:1
 func quernHostSmallerTotalParts_float32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float32](r, 1)
@@ -34059,7 +33519,7 @@ func quernRow1SmallerTotalParts_float32(r *host.Run, base, part, size int, in, b
 	}
 }
 
-//line quern_gen.go:34063:1
+//line quern_gen.go:33523:1
 func quernHostSmallerTotalParts_float64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float64](r, 1)
@@ -34207,7 +33667,7 @@ func quernRow1SmallerTotalParts_float64(r *host.Run, base, part, size int, in, b
 	}
 }
 
-//line quern_gen.go:34211:1
+//line quern_gen.go:33671:1
 func quernHostSmallerPrefixParts_int32(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[int32](r, 1)
@@ -34261,7 +33721,7 @@ func quernRow1SmallerPrefixParts_int32(r *host.Run, base int, before []int32, st
 	}
 }
 
-//line quern_gen.go:34265:1
+//line quern_gen.go:33725:1
 func quernHostSmallerPrefixParts_int64(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[int64](r, 1)
@@ -34315,7 +33775,7 @@ func quernRow1SmallerPrefixParts_int64(r *host.Run, base int, before []int64, st
 	}
 }
 
-//line quern_gen.go:34319:1
+//line quern_gen.go:33779:1
 func quernHostSmallerPrefixParts_uint32(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[uint32](r, 1)
@@ -34369,7 +33829,7 @@ func quernRow1SmallerPrefixParts_uint32(r *host.Run, base int, before []uint32, 
 	}
 }
 
-//line quern_gen.go:34373:1
+//line quern_gen.go:33833:1
 func quernHostSmallerPrefixParts_uint64(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[uint64](r, 1)
@@ -34423,7 +33883,7 @@ func quernRow1SmallerPrefixParts_uint64(r *host.Run, base int, before []uint64, 
 	}
 }
 
-//line quern_gen.go:34427:1
+//line quern_gen.go:33887:1
 func quernHostSmallerPrefixParts_float32(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[float32](r, 1)
@@ -34477,7 +33937,7 @@ func quernRow1SmallerPrefixParts_float32(r *host.Run, base int, before []float32
 	}
 }
 
-//line quern_gen.go:34481:1
+//line quern_gen.go:33941:1
 func quernHostSmallerPrefixParts_float64(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[float64](r, 1)
@@ -34531,7 +33991,7 @@ func quernRow1SmallerPrefixParts_float64(r *host.Run, base int, before []float64
 	}
 }
 
-//line quern_gen.go:34535:1
+//line quern_gen.go:33995:1
 func quernHostSmallerScanParts_int32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -34805,7 +34265,7 @@ func quernRow1SmallerScanParts_int32(r *host.Run, base, part, size int, in, befo
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:34809:1
+//line quern_gen.go:34269:1
 func quernHostSmallerScanParts_int64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -35079,7 +34539,7 @@ func quernRow1SmallerScanParts_int64(r *host.Run, base, part, size int, in, befo
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:35083:1
+//line quern_gen.go:34543:1
 func quernHostSmallerScanParts_uint32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -35353,7 +34813,7 @@ func quernRow1SmallerScanParts_uint32(r *host.Run, base, part, size int, in, bef
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:35357:1
+//line quern_gen.go:34817:1
 func quernHostSmallerScanParts_uint64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -35627,7 +35087,7 @@ func quernRow1SmallerScanParts_uint64(r *host.Run, base, part, size int, in, bef
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:35631:1
+//line quern_gen.go:35091:1
 func quernHostSmallerScanParts_float32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -35901,7 +35361,7 @@ func quernRow1SmallerScanParts_float32(r *host.Run, base, part, size int, in, be
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:35905:1
+//line quern_gen.go:35365:1
 func quernHostSmallerScanParts_float64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -36175,7 +35635,7 @@ func quernRow1SmallerScanParts_float64(r *host.Run, base, part, size int, in, be
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:36179:1
+//line quern_gen.go:35639:1
 func quernHostSmallerScanLines_int32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -36270,7 +35730,7 @@ func quernRow1SmallerScanLines_int32(r *host.Run, base, inner, n int, in []int32
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:36274:1
+//line quern_gen.go:35734:1
 func quernHostSmallerScanLines_int64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -36365,7 +35825,7 @@ func quernRow1SmallerScanLines_int64(r *host.Run, base, inner, n int, in []int64
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:36369:1
+//line quern_gen.go:35829:1
 func quernHostSmallerScanLines_uint32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -36460,7 +35920,7 @@ func quernRow1SmallerScanLines_uint32(r *host.Run, base, inner, n int, in []uint
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:36464:1
+//line quern_gen.go:35924:1
 func quernHostSmallerScanLines_uint64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -36555,7 +36015,7 @@ func quernRow1SmallerScanLines_uint64(r *host.Run, base, inner, n int, in []uint
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:36559:1
+//line quern_gen.go:36019:1
 func quernHostSmallerScanLines_float32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -36650,7 +36110,7 @@ func quernRow1SmallerScanLines_float32(r *host.Run, base, inner, n int, in []flo
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:36654:1
+//line quern_gen.go:36114:1
 func quernHostSmallerScanLines_float64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -36745,7 +36205,7 @@ func quernRow1SmallerScanLines_float64(r *host.Run, base, inner, n int, in []flo
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:36749:1
+//line quern_gen.go:36209:1
 func quernHostLargerReduceParts_int32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
@@ -36821,11 +36281,11 @@ func quernHostLargerReduceParts_int32(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4LargerReduceParts_int32(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -36856,11 +36316,11 @@ func quernHostLargerReduceParts_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:36860:1
+//line quern_gen.go:36320:1
 func quernRow1LargerReduceParts_int32(r *host.Run, counts []int, first2 int, counts2 []int, vs []int32, vectors int, in []int32, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]int32)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]int32)(in[base3:])
 		for threadX := range 256 {
@@ -37118,37 +36578,29 @@ func quernRow1LargerReduceParts_int32(r *host.Run, counts []int, first2 int, cou
 }
 
 //go:noinline
-//line quern_gen.go:37122:1
+//line quern_gen.go:36582:1
 func quernRow2LargerReduceParts_int32(r *host.Run, vs []int32, first3 int, results []int32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int32)(vs[first3:])
+	resultRow := (*[256]int32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:37135:1
+//line quern_gen.go:36591:1
 func quernRow3LargerReduceParts_int32(r *host.Run, vs []int32, first4 int, t1s []int32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int32)(vs[first4:])
+	t1Row := (*[256]int32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:37148:1
+//line quern_gen.go:36600:1
 func quernRow4LargerReduceParts_int32(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []int32, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]int32)(vs[first5:])
+	shuffleDownRow := (*[256]int32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -37169,23 +36621,19 @@ func quernRow4LargerReduceParts_int32(r *host.Run, counts2 []int, first5 int, vs
 }
 
 //go:noinline
-//line quern_gen.go:37173:1
+//line quern_gen.go:36625:1
 func quernRow5LargerReduceParts_int32(r *host.Run, vs []int32, first6 int, results []int32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int32)(vs[first6:])
+	resultRow := (*[256]int32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:37186:1
+//line quern_gen.go:36634:1
 func quernRow6LargerReduceParts_int32(r *host.Run, results []int32, first7 int, vs2 []int32, partial *[8]int32) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]int32)(results[first7:])
+	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -37199,10 +36647,10 @@ func quernRow6LargerReduceParts_int32(r *host.Run, results []int32, first7 int, 
 }
 
 //go:noinline
-//line quern_gen.go:37203:1
+//line quern_gen.go:36651:1
 func quernRow7LargerReduceParts_int32(r *host.Run, counts []int, first8 int, vs2 []int32, partial *[8]int32, out []int32, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -37210,11 +36658,11 @@ func quernRow7LargerReduceParts_int32(r *host.Run, counts []int, first8 int, vs2
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := larger[int32](t110, t25)
+				result010 := larger[int32](t17, t25)
 				v6 = result010
 			}
 		}
@@ -37235,7 +36683,7 @@ func quernRow7LargerReduceParts_int32(r *host.Run, counts []int, first8 int, vs2
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:37239:1
+//line quern_gen.go:36687:1
 func quernHostLargerReduceParts_int64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int64](r, 1)
@@ -37311,11 +36759,11 @@ func quernHostLargerReduceParts_int64(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4LargerReduceParts_int64(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -37346,11 +36794,11 @@ func quernHostLargerReduceParts_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:37350:1
+//line quern_gen.go:36798:1
 func quernRow1LargerReduceParts_int64(r *host.Run, counts []int, first2 int, counts2 []int, vs []int64, vectors int, in []int64, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]int64)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]int64)(in[base3:])
 		for threadX := range 256 {
@@ -37608,37 +37056,29 @@ func quernRow1LargerReduceParts_int64(r *host.Run, counts []int, first2 int, cou
 }
 
 //go:noinline
-//line quern_gen.go:37612:1
+//line quern_gen.go:37060:1
 func quernRow2LargerReduceParts_int64(r *host.Run, vs []int64, first3 int, results []int64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int64)(vs[first3:])
+	resultRow := (*[256]int64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:37625:1
+//line quern_gen.go:37069:1
 func quernRow3LargerReduceParts_int64(r *host.Run, vs []int64, first4 int, t1s []int64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int64)(vs[first4:])
+	t1Row := (*[256]int64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:37638:1
+//line quern_gen.go:37078:1
 func quernRow4LargerReduceParts_int64(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []int64, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]int64)(vs[first5:])
+	shuffleDownRow := (*[256]int64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -37659,23 +37099,19 @@ func quernRow4LargerReduceParts_int64(r *host.Run, counts2 []int, first5 int, vs
 }
 
 //go:noinline
-//line quern_gen.go:37663:1
+//line quern_gen.go:37103:1
 func quernRow5LargerReduceParts_int64(r *host.Run, vs []int64, first6 int, results []int64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]int64)(vs[first6:])
+	resultRow := (*[256]int64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:37676:1
+//line quern_gen.go:37112:1
 func quernRow6LargerReduceParts_int64(r *host.Run, results []int64, first7 int, vs2 []int64, partial *[8]int64) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]int64)(results[first7:])
+	vRow2 := (*[256]int64)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -37689,10 +37125,10 @@ func quernRow6LargerReduceParts_int64(r *host.Run, results []int64, first7 int, 
 }
 
 //go:noinline
-//line quern_gen.go:37693:1
+//line quern_gen.go:37129:1
 func quernRow7LargerReduceParts_int64(r *host.Run, counts []int, first8 int, vs2 []int64, partial *[8]int64, out []int64, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]int64)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -37700,11 +37136,11 @@ func quernRow7LargerReduceParts_int64(r *host.Run, counts []int, first8 int, vs2
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := larger[int64](t110, t25)
+				result010 := larger[int64](t17, t25)
 				v6 = result010
 			}
 		}
@@ -37725,7 +37161,7 @@ func quernRow7LargerReduceParts_int64(r *host.Run, counts []int, first8 int, vs2
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:37729:1
+//line quern_gen.go:37165:1
 func quernHostLargerReduceParts_uint32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[uint32](r, 1)
@@ -37801,11 +37237,11 @@ func quernHostLargerReduceParts_uint32(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4LargerReduceParts_uint32(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -37836,11 +37272,11 @@ func quernHostLargerReduceParts_uint32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:37840:1
+//line quern_gen.go:37276:1
 func quernRow1LargerReduceParts_uint32(r *host.Run, counts []int, first2 int, counts2 []int, vs []uint32, vectors int, in []uint32, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]uint32)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]uint32)(in[base3:])
 		for threadX := range 256 {
@@ -38098,37 +37534,29 @@ func quernRow1LargerReduceParts_uint32(r *host.Run, counts []int, first2 int, co
 }
 
 //go:noinline
-//line quern_gen.go:38102:1
+//line quern_gen.go:37538:1
 func quernRow2LargerReduceParts_uint32(r *host.Run, vs []uint32, first3 int, results []uint32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first3:])
+	resultRow := (*[256]uint32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:38115:1
+//line quern_gen.go:37547:1
 func quernRow3LargerReduceParts_uint32(r *host.Run, vs []uint32, first4 int, t1s []uint32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first4:])
+	t1Row := (*[256]uint32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:38128:1
+//line quern_gen.go:37556:1
 func quernRow4LargerReduceParts_uint32(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []uint32, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]uint32)(vs[first5:])
+	shuffleDownRow := (*[256]uint32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -38149,23 +37577,19 @@ func quernRow4LargerReduceParts_uint32(r *host.Run, counts2 []int, first5 int, v
 }
 
 //go:noinline
-//line quern_gen.go:38153:1
+//line quern_gen.go:37581:1
 func quernRow5LargerReduceParts_uint32(r *host.Run, vs []uint32, first6 int, results []uint32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first6:])
+	resultRow := (*[256]uint32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:38166:1
+//line quern_gen.go:37590:1
 func quernRow6LargerReduceParts_uint32(r *host.Run, results []uint32, first7 int, vs2 []uint32, partial *[8]uint32) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]uint32)(results[first7:])
+	vRow2 := (*[256]uint32)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -38179,10 +37603,10 @@ func quernRow6LargerReduceParts_uint32(r *host.Run, results []uint32, first7 int
 }
 
 //go:noinline
-//line quern_gen.go:38183:1
+//line quern_gen.go:37607:1
 func quernRow7LargerReduceParts_uint32(r *host.Run, counts []int, first8 int, vs2 []uint32, partial *[8]uint32, out []uint32, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]uint32)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -38190,11 +37614,11 @@ func quernRow7LargerReduceParts_uint32(r *host.Run, counts []int, first8 int, vs
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := larger[uint32](t110, t25)
+				result010 := larger[uint32](t17, t25)
 				v6 = result010
 			}
 		}
@@ -38215,7 +37639,7 @@ func quernRow7LargerReduceParts_uint32(r *host.Run, counts []int, first8 int, vs
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:38219:1
+//line quern_gen.go:37643:1
 func quernHostLargerReduceParts_uint64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[uint64](r, 1)
@@ -38291,11 +37715,11 @@ func quernHostLargerReduceParts_uint64(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4LargerReduceParts_uint64(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -38326,11 +37750,11 @@ func quernHostLargerReduceParts_uint64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:38330:1
+//line quern_gen.go:37754:1
 func quernRow1LargerReduceParts_uint64(r *host.Run, counts []int, first2 int, counts2 []int, vs []uint64, vectors int, in []uint64, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]uint64)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]uint64)(in[base3:])
 		for threadX := range 256 {
@@ -38588,37 +38012,29 @@ func quernRow1LargerReduceParts_uint64(r *host.Run, counts []int, first2 int, co
 }
 
 //go:noinline
-//line quern_gen.go:38592:1
+//line quern_gen.go:38016:1
 func quernRow2LargerReduceParts_uint64(r *host.Run, vs []uint64, first3 int, results []uint64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first3:])
+	resultRow := (*[256]uint64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:38605:1
+//line quern_gen.go:38025:1
 func quernRow3LargerReduceParts_uint64(r *host.Run, vs []uint64, first4 int, t1s []uint64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first4:])
+	t1Row := (*[256]uint64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:38618:1
+//line quern_gen.go:38034:1
 func quernRow4LargerReduceParts_uint64(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []uint64, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]uint64)(vs[first5:])
+	shuffleDownRow := (*[256]uint64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -38639,23 +38055,19 @@ func quernRow4LargerReduceParts_uint64(r *host.Run, counts2 []int, first5 int, v
 }
 
 //go:noinline
-//line quern_gen.go:38643:1
+//line quern_gen.go:38059:1
 func quernRow5LargerReduceParts_uint64(r *host.Run, vs []uint64, first6 int, results []uint64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first6:])
+	resultRow := (*[256]uint64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:38656:1
+//line quern_gen.go:38068:1
 func quernRow6LargerReduceParts_uint64(r *host.Run, results []uint64, first7 int, vs2 []uint64, partial *[8]uint64) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]uint64)(results[first7:])
+	vRow2 := (*[256]uint64)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -38669,10 +38081,10 @@ func quernRow6LargerReduceParts_uint64(r *host.Run, results []uint64, first7 int
 }
 
 //go:noinline
-//line quern_gen.go:38673:1
+//line quern_gen.go:38085:1
 func quernRow7LargerReduceParts_uint64(r *host.Run, counts []int, first8 int, vs2 []uint64, partial *[8]uint64, out []uint64, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]uint64)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -38680,11 +38092,11 @@ func quernRow7LargerReduceParts_uint64(r *host.Run, counts []int, first8 int, vs
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := larger[uint64](t110, t25)
+				result010 := larger[uint64](t17, t25)
 				v6 = result010
 			}
 		}
@@ -38705,7 +38117,7 @@ func quernRow7LargerReduceParts_uint64(r *host.Run, counts []int, first8 int, vs
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:38709:1
+//line quern_gen.go:38121:1
 func quernHostLargerReduceParts_float32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float32](r, 1)
@@ -38781,11 +38193,11 @@ func quernHostLargerReduceParts_float32(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4LargerReduceParts_float32(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -38816,11 +38228,11 @@ func quernHostLargerReduceParts_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:38820:1
+//line quern_gen.go:38232:1
 func quernRow1LargerReduceParts_float32(r *host.Run, counts []int, first2 int, counts2 []int, vs []float32, vectors int, in []float32, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]float32)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]float32)(in[base3:])
 		for threadX := range 256 {
@@ -39078,37 +38490,29 @@ func quernRow1LargerReduceParts_float32(r *host.Run, counts []int, first2 int, c
 }
 
 //go:noinline
-//line quern_gen.go:39082:1
+//line quern_gen.go:38494:1
 func quernRow2LargerReduceParts_float32(r *host.Run, vs []float32, first3 int, results []float32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float32)(vs[first3:])
+	resultRow := (*[256]float32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:39095:1
+//line quern_gen.go:38503:1
 func quernRow3LargerReduceParts_float32(r *host.Run, vs []float32, first4 int, t1s []float32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float32)(vs[first4:])
+	t1Row := (*[256]float32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:39108:1
+//line quern_gen.go:38512:1
 func quernRow4LargerReduceParts_float32(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []float32, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]float32)(vs[first5:])
+	shuffleDownRow := (*[256]float32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -39129,23 +38533,19 @@ func quernRow4LargerReduceParts_float32(r *host.Run, counts2 []int, first5 int, 
 }
 
 //go:noinline
-//line quern_gen.go:39133:1
+//line quern_gen.go:38537:1
 func quernRow5LargerReduceParts_float32(r *host.Run, vs []float32, first6 int, results []float32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float32)(vs[first6:])
+	resultRow := (*[256]float32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:39146:1
+//line quern_gen.go:38546:1
 func quernRow6LargerReduceParts_float32(r *host.Run, results []float32, first7 int, vs2 []float32, partial *[8]float32) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]float32)(results[first7:])
+	vRow2 := (*[256]float32)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -39159,10 +38559,10 @@ func quernRow6LargerReduceParts_float32(r *host.Run, results []float32, first7 i
 }
 
 //go:noinline
-//line quern_gen.go:39163:1
+//line quern_gen.go:38563:1
 func quernRow7LargerReduceParts_float32(r *host.Run, counts []int, first8 int, vs2 []float32, partial *[8]float32, out []float32, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]float32)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -39170,11 +38570,11 @@ func quernRow7LargerReduceParts_float32(r *host.Run, counts []int, first8 int, v
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := larger[float32](t110, t25)
+				result010 := larger[float32](t17, t25)
 				v6 = result010
 			}
 		}
@@ -39195,7 +38595,7 @@ func quernRow7LargerReduceParts_float32(r *host.Run, counts []int, first8 int, v
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:39199:1
+//line quern_gen.go:38599:1
 func quernHostLargerReduceParts_float64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float64](r, 1)
@@ -39271,11 +38671,11 @@ func quernHostLargerReduceParts_float64(r *host.Run) {
 						}
 					}
 					host.ShuffleDown(shuffleDowns, t1s, t23)
+					start := 2*d - 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
-							start := 2*d - 1
 							quernRow4LargerReduceParts_float64(r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
@@ -39306,11 +38706,11 @@ func quernHostLargerReduceParts_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:39310:1
+//line quern_gen.go:38710:1
 func quernRow1LargerReduceParts_float64(r *host.Run, counts []int, first2 int, counts2 []int, vs []float64, vectors int, in []float64, first, base, count, base2, left, base3 int) {
-	countRow := counts[first2:][:256]
-	countRow2 := counts2[first2:][:256]
-	vRow := vs[first2:][:256]
+	countRow := (*[256]int)(counts[first2:])
+	countRow2 := (*[256]int)(counts2[first2:])
+	vRow := (*[256]float64)(vs[first2:])
 	if base3 >= 0 && 256 <= len(in)-base3 {
 		row := (*[256]float64)(in[base3:])
 		for threadX := range 256 {
@@ -39568,37 +38968,29 @@ func quernRow1LargerReduceParts_float64(r *host.Run, counts []int, first2 int, c
 }
 
 //go:noinline
-//line quern_gen.go:39572:1
+//line quern_gen.go:38972:1
 func quernRow2LargerReduceParts_float64(r *host.Run, vs []float64, first3 int, results []float64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float64)(vs[first3:])
+	resultRow := (*[256]float64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:39585:1
+//line quern_gen.go:38981:1
 func quernRow3LargerReduceParts_float64(r *host.Run, vs []float64, first4 int, t1s []float64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float64)(vs[first4:])
+	t1Row := (*[256]float64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t17 := v5
-		t1Row[threadX] = t17
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:39598:1
+//line quern_gen.go:38990:1
 func quernRow4LargerReduceParts_float64(r *host.Run, counts2 []int, first5 int, vs, shuffleDowns []float64, d, group, start int) {
-	countRow2 := counts2[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow2 := (*[256]int)(counts2[first5:])
+	vRow := (*[256]float64)(vs[first5:])
+	shuffleDownRow := (*[256]float64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
@@ -39619,23 +39011,19 @@ func quernRow4LargerReduceParts_float64(r *host.Run, counts2 []int, first5 int, 
 }
 
 //go:noinline
-//line quern_gen.go:39623:1
+//line quern_gen.go:39015:1
 func quernRow5LargerReduceParts_float64(r *host.Run, vs []float64, first6 int, results []float64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v5 := vRow[threadX]
+	vRow := (*[256]float64)(vs[first6:])
+	resultRow := (*[256]float64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v5
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:39636:1
+//line quern_gen.go:39024:1
 func quernRow6LargerReduceParts_float64(r *host.Run, results []float64, first7 int, vs2 []float64, partial *[8]float64) {
-	resultRow := results[first7:][:256]
-	vRow2 := vs2[first7:][:256]
+	resultRow := (*[256]float64)(results[first7:])
+	vRow2 := (*[256]float64)(vs2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
@@ -39649,10 +39037,10 @@ func quernRow6LargerReduceParts_float64(r *host.Run, results []float64, first7 i
 }
 
 //go:noinline
-//line quern_gen.go:39653:1
+//line quern_gen.go:39041:1
 func quernRow7LargerReduceParts_float64(r *host.Run, counts []int, first8 int, vs2 []float64, partial *[8]float64, out []float64, blockX int) {
-	countRow := counts[first8:][:256]
-	vRow2 := vs2[first8:][:256]
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]float64)(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -39660,11 +39048,11 @@ func quernRow7LargerReduceParts_float64(r *host.Run, counts []int, first8 int, v
 //line quern.dev/algo/internal/template/reduce.go:152
 		if threadX == 0 {
 			for w := 1; w < (count2+32-1)/32; w++ {
-				t110 := v6
+				t17 := v6
 //line quern.dev/algo/internal/template/reduce.go:154
 				t25 := partial[w]
 //line quern.dev/algo/internal/template/reduce.go:154
-				result010 := larger[float64](t110, t25)
+				result010 := larger[float64](t17, t25)
 				v6 = result010
 			}
 		}
@@ -39685,7 +39073,7 @@ func quernRow7LargerReduceParts_float64(r *host.Run, counts []int, first8 int, v
 //line quern.dev/algo/internal/template/reduce.go:59:40000
 }
 
-//line quern_gen.go:39689:1
+//line quern_gen.go:39077:1
 func quernHostLargerReduceRows_int32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -39739,11 +39127,11 @@ func quernHostLargerReduceRows_int32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4LargerReduceRows_int32(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -39766,11 +39154,11 @@ func quernHostLargerReduceRows_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:39770:1
+//line quern_gen.go:39158:1
 func quernRow1LargerReduceRows_int32(r *host.Run, tos []int, first int, counts []int, vs []int32, base, group, parts, n, part int, out, in []int32) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -39828,37 +39216,29 @@ func quernRow1LargerReduceRows_int32(r *host.Run, tos []int, first int, counts [
 }
 
 //go:noinline
-//line quern_gen.go:39832:1
+//line quern_gen.go:39220:1
 func quernRow2LargerReduceRows_int32(r *host.Run, vs []int32, first2 int, results []int32) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first2:])
+	resultRow := (*[256]int32)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:39845:1
+//line quern_gen.go:39229:1
 func quernRow3LargerReduceRows_int32(r *host.Run, vs []int32, first3 int, t1s []int32) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first3:])
+	t1Row := (*[256]int32)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:39858:1
+//line quern_gen.go:39238:1
 func quernRow4LargerReduceRows_int32(r *host.Run, counts []int, first4 int, vs, shuffleDowns []int32, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]int32)(vs[first4:])
+	shuffleDownRow := (*[256]int32)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -39879,23 +39259,19 @@ func quernRow4LargerReduceRows_int32(r *host.Run, counts []int, first4 int, vs, 
 }
 
 //go:noinline
-//line quern_gen.go:39883:1
+//line quern_gen.go:39263:1
 func quernRow5LargerReduceRows_int32(r *host.Run, vs []int32, first5 int, results []int32) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first5:])
+	resultRow := (*[256]int32)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:39896:1
+//line quern_gen.go:39272:1
 func quernRow6LargerReduceRows_int32(r *host.Run, tos []int, first6 int, results, out []int32, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]int32)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -39912,7 +39288,7 @@ func quernRow6LargerReduceRows_int32(r *host.Run, tos []int, first6 int, results
 	}
 }
 
-//line quern_gen.go:39916:1
+//line quern_gen.go:39292:1
 func quernHostLargerReduceRows_int64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -39966,11 +39342,11 @@ func quernHostLargerReduceRows_int64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4LargerReduceRows_int64(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -39993,11 +39369,11 @@ func quernHostLargerReduceRows_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:39997:1
+//line quern_gen.go:39373:1
 func quernRow1LargerReduceRows_int64(r *host.Run, tos []int, first int, counts []int, vs []int64, base, group, parts, n, part int, out, in []int64) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -40055,37 +39431,29 @@ func quernRow1LargerReduceRows_int64(r *host.Run, tos []int, first int, counts [
 }
 
 //go:noinline
-//line quern_gen.go:40059:1
+//line quern_gen.go:39435:1
 func quernRow2LargerReduceRows_int64(r *host.Run, vs []int64, first2 int, results []int64) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first2:])
+	resultRow := (*[256]int64)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40072:1
+//line quern_gen.go:39444:1
 func quernRow3LargerReduceRows_int64(r *host.Run, vs []int64, first3 int, t1s []int64) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first3:])
+	t1Row := (*[256]int64)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40085:1
+//line quern_gen.go:39453:1
 func quernRow4LargerReduceRows_int64(r *host.Run, counts []int, first4 int, vs, shuffleDowns []int64, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]int64)(vs[first4:])
+	shuffleDownRow := (*[256]int64)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -40106,23 +39474,19 @@ func quernRow4LargerReduceRows_int64(r *host.Run, counts []int, first4 int, vs, 
 }
 
 //go:noinline
-//line quern_gen.go:40110:1
+//line quern_gen.go:39478:1
 func quernRow5LargerReduceRows_int64(r *host.Run, vs []int64, first5 int, results []int64) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first5:])
+	resultRow := (*[256]int64)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40123:1
+//line quern_gen.go:39487:1
 func quernRow6LargerReduceRows_int64(r *host.Run, tos []int, first6 int, results, out []int64, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]int64)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -40139,7 +39503,7 @@ func quernRow6LargerReduceRows_int64(r *host.Run, tos []int, first6 int, results
 	}
 }
 
-//line quern_gen.go:40143:1
+//line quern_gen.go:39507:1
 func quernHostLargerReduceRows_uint32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -40193,11 +39557,11 @@ func quernHostLargerReduceRows_uint32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4LargerReduceRows_uint32(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -40220,11 +39584,11 @@ func quernHostLargerReduceRows_uint32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:40224:1
+//line quern_gen.go:39588:1
 func quernRow1LargerReduceRows_uint32(r *host.Run, tos []int, first int, counts []int, vs []uint32, base, group, parts, n, part int, out, in []uint32) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]uint32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -40282,37 +39646,29 @@ func quernRow1LargerReduceRows_uint32(r *host.Run, tos []int, first int, counts 
 }
 
 //go:noinline
-//line quern_gen.go:40286:1
+//line quern_gen.go:39650:1
 func quernRow2LargerReduceRows_uint32(r *host.Run, vs []uint32, first2 int, results []uint32) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first2:])
+	resultRow := (*[256]uint32)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40299:1
+//line quern_gen.go:39659:1
 func quernRow3LargerReduceRows_uint32(r *host.Run, vs []uint32, first3 int, t1s []uint32) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first3:])
+	t1Row := (*[256]uint32)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40312:1
+//line quern_gen.go:39668:1
 func quernRow4LargerReduceRows_uint32(r *host.Run, counts []int, first4 int, vs, shuffleDowns []uint32, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]uint32)(vs[first4:])
+	shuffleDownRow := (*[256]uint32)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -40333,23 +39689,19 @@ func quernRow4LargerReduceRows_uint32(r *host.Run, counts []int, first4 int, vs,
 }
 
 //go:noinline
-//line quern_gen.go:40337:1
+//line quern_gen.go:39693:1
 func quernRow5LargerReduceRows_uint32(r *host.Run, vs []uint32, first5 int, results []uint32) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first5:])
+	resultRow := (*[256]uint32)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40350:1
+//line quern_gen.go:39702:1
 func quernRow6LargerReduceRows_uint32(r *host.Run, tos []int, first6 int, results, out []uint32, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]uint32)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -40366,7 +39718,7 @@ func quernRow6LargerReduceRows_uint32(r *host.Run, tos []int, first6 int, result
 	}
 }
 
-//line quern_gen.go:40370:1
+//line quern_gen.go:39722:1
 func quernHostLargerReduceRows_uint64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -40420,11 +39772,11 @@ func quernHostLargerReduceRows_uint64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4LargerReduceRows_uint64(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -40447,11 +39799,11 @@ func quernHostLargerReduceRows_uint64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:40451:1
+//line quern_gen.go:39803:1
 func quernRow1LargerReduceRows_uint64(r *host.Run, tos []int, first int, counts []int, vs []uint64, base, group, parts, n, part int, out, in []uint64) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]uint64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -40509,37 +39861,29 @@ func quernRow1LargerReduceRows_uint64(r *host.Run, tos []int, first int, counts 
 }
 
 //go:noinline
-//line quern_gen.go:40513:1
+//line quern_gen.go:39865:1
 func quernRow2LargerReduceRows_uint64(r *host.Run, vs []uint64, first2 int, results []uint64) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first2:])
+	resultRow := (*[256]uint64)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40526:1
+//line quern_gen.go:39874:1
 func quernRow3LargerReduceRows_uint64(r *host.Run, vs []uint64, first3 int, t1s []uint64) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first3:])
+	t1Row := (*[256]uint64)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40539:1
+//line quern_gen.go:39883:1
 func quernRow4LargerReduceRows_uint64(r *host.Run, counts []int, first4 int, vs, shuffleDowns []uint64, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]uint64)(vs[first4:])
+	shuffleDownRow := (*[256]uint64)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -40560,23 +39904,19 @@ func quernRow4LargerReduceRows_uint64(r *host.Run, counts []int, first4 int, vs,
 }
 
 //go:noinline
-//line quern_gen.go:40564:1
+//line quern_gen.go:39908:1
 func quernRow5LargerReduceRows_uint64(r *host.Run, vs []uint64, first5 int, results []uint64) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first5:])
+	resultRow := (*[256]uint64)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40577:1
+//line quern_gen.go:39917:1
 func quernRow6LargerReduceRows_uint64(r *host.Run, tos []int, first6 int, results, out []uint64, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]uint64)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -40593,7 +39933,7 @@ func quernRow6LargerReduceRows_uint64(r *host.Run, tos []int, first6 int, result
 	}
 }
 
-//line quern_gen.go:40597:1
+//line quern_gen.go:39937:1
 func quernHostLargerReduceRows_float32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -40647,11 +39987,11 @@ func quernHostLargerReduceRows_float32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4LargerReduceRows_float32(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -40674,11 +40014,11 @@ func quernHostLargerReduceRows_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:40678:1
+//line quern_gen.go:40018:1
 func quernRow1LargerReduceRows_float32(r *host.Run, tos []int, first int, counts []int, vs []float32, base, group, parts, n, part int, out, in []float32) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -40736,37 +40076,29 @@ func quernRow1LargerReduceRows_float32(r *host.Run, tos []int, first int, counts
 }
 
 //go:noinline
-//line quern_gen.go:40740:1
+//line quern_gen.go:40080:1
 func quernRow2LargerReduceRows_float32(r *host.Run, vs []float32, first2 int, results []float32) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first2:])
+	resultRow := (*[256]float32)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40753:1
+//line quern_gen.go:40089:1
 func quernRow3LargerReduceRows_float32(r *host.Run, vs []float32, first3 int, t1s []float32) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first3:])
+	t1Row := (*[256]float32)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40766:1
+//line quern_gen.go:40098:1
 func quernRow4LargerReduceRows_float32(r *host.Run, counts []int, first4 int, vs, shuffleDowns []float32, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]float32)(vs[first4:])
+	shuffleDownRow := (*[256]float32)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -40787,23 +40119,19 @@ func quernRow4LargerReduceRows_float32(r *host.Run, counts []int, first4 int, vs
 }
 
 //go:noinline
-//line quern_gen.go:40791:1
+//line quern_gen.go:40123:1
 func quernRow5LargerReduceRows_float32(r *host.Run, vs []float32, first5 int, results []float32) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first5:])
+	resultRow := (*[256]float32)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40804:1
+//line quern_gen.go:40132:1
 func quernRow6LargerReduceRows_float32(r *host.Run, tos []int, first6 int, results, out []float32, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]float32)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -40820,7 +40148,7 @@ func quernRow6LargerReduceRows_float32(r *host.Run, tos []int, first6 int, resul
 	}
 }
 
-//line quern_gen.go:40824:1
+//line quern_gen.go:40152:1
 func quernHostLargerReduceRows_float64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
@@ -40874,11 +40202,11 @@ func quernHostLargerReduceRows_float64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4LargerReduceRows_float64(r, counts, first4, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -40901,11 +40229,11 @@ func quernHostLargerReduceRows_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:40905:1
+//line quern_gen.go:40233:1
 func quernRow1LargerReduceRows_float64(r *host.Run, tos []int, first int, counts []int, vs []float64, base, group, parts, n, part int, out, in []float64) {
-	toRow := tos[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -40963,37 +40291,29 @@ func quernRow1LargerReduceRows_float64(r *host.Run, tos []int, first int, counts
 }
 
 //go:noinline
-//line quern_gen.go:40967:1
+//line quern_gen.go:40295:1
 func quernRow2LargerReduceRows_float64(r *host.Run, vs []float64, first2 int, results []float64) {
-	vRow := vs[first2:][:256]
-	resultRow := results[first2:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first2:])
+	resultRow := (*[256]float64)(results[first2:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40980:1
+//line quern_gen.go:40304:1
 func quernRow3LargerReduceRows_float64(r *host.Run, vs []float64, first3 int, t1s []float64) {
-	vRow := vs[first3:][:256]
-	t1Row := t1s[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first3:])
+	t1Row := (*[256]float64)(t1s[first3:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:40993:1
+//line quern_gen.go:40313:1
 func quernRow4LargerReduceRows_float64(r *host.Run, counts []int, first4 int, vs, shuffleDowns []float64, d, group, start int) {
-	countRow := counts[first4:][:256]
-	vRow := vs[first4:][:256]
-	shuffleDownRow := shuffleDowns[first4:][:256]
+	countRow := (*[256]int)(counts[first4:])
+	vRow := (*[256]float64)(vs[first4:])
+	shuffleDownRow := (*[256]float64)(shuffleDowns[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -41014,23 +40334,19 @@ func quernRow4LargerReduceRows_float64(r *host.Run, counts []int, first4 int, vs
 }
 
 //go:noinline
-//line quern_gen.go:41018:1
+//line quern_gen.go:40338:1
 func quernRow5LargerReduceRows_float64(r *host.Run, vs []float64, first5 int, results []float64) {
-	vRow := vs[first5:][:256]
-	resultRow := results[first5:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first5:])
+	resultRow := (*[256]float64)(results[first5:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:41031:1
+//line quern_gen.go:40347:1
 func quernRow6LargerReduceRows_float64(r *host.Run, tos []int, first6 int, results, out []float64, group int) {
-	toRow := tos[first6:][:256]
-	resultRow := results[first6:][:256]
+	toRow := (*[256]int)(tos[first6:])
+	resultRow := (*[256]float64)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -41047,7 +40363,7 @@ func quernRow6LargerReduceRows_float64(r *host.Run, tos []int, first6 int, resul
 	}
 }
 
-//line quern_gen.go:41051:1
+//line quern_gen.go:40367:1
 func quernHostLargerReduceColumns_int32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -41131,7 +40447,7 @@ func quernRow1LargerReduceColumns_int32(r *host.Run, base, width, blockZ, gridZ,
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:41135:1
+//line quern_gen.go:40451:1
 func quernHostLargerReduceColumns_int64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -41215,7 +40531,7 @@ func quernRow1LargerReduceColumns_int64(r *host.Run, base, width, blockZ, gridZ,
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:41219:1
+//line quern_gen.go:40535:1
 func quernHostLargerReduceColumns_uint32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -41299,7 +40615,7 @@ func quernRow1LargerReduceColumns_uint32(r *host.Run, base, width, blockZ, gridZ
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:41303:1
+//line quern_gen.go:40619:1
 func quernHostLargerReduceColumns_uint64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -41383,7 +40699,7 @@ func quernRow1LargerReduceColumns_uint64(r *host.Run, base, width, blockZ, gridZ
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:41387:1
+//line quern_gen.go:40703:1
 func quernHostLargerReduceColumns_float32(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -41467,7 +40783,7 @@ func quernRow1LargerReduceColumns_float32(r *host.Run, base, width, blockZ, grid
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:41471:1
+//line quern_gen.go:40787:1
 func quernHostLargerReduceColumns_float64(r *host.Run) {
 	n := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
@@ -41551,7 +40867,7 @@ func quernRow1LargerReduceColumns_float64(r *host.Run, base, width, blockZ, grid
 //line quern.dev/algo/internal/template/reduce.go:112:40000
 }
 
-//line quern_gen.go:41555:1
+//line quern_gen.go:40871:1
 func quernHostLargerReduceSegments_int32(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[int32](r, 1)
@@ -41606,11 +40922,11 @@ func quernHostLargerReduceSegments_int32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4LargerReduceSegments_int32(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -41633,13 +40949,13 @@ func quernHostLargerReduceSegments_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:41637:1
+//line quern_gen.go:40953:1
 func quernRow1LargerReduceSegments_int32(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []int32, base, group int, out, ends, in []int32) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -41693,37 +41009,29 @@ func quernRow1LargerReduceSegments_int32(r *host.Run, segments []int, first int,
 }
 
 //go:noinline
-//line quern_gen.go:41697:1
+//line quern_gen.go:41013:1
 func quernRow2LargerReduceSegments_int32(r *host.Run, vs []int32, first3 int, results []int32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first3:])
+	resultRow := (*[256]int32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:41710:1
+//line quern_gen.go:41022:1
 func quernRow3LargerReduceSegments_int32(r *host.Run, vs []int32, first4 int, t1s []int32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first4:])
+	t1Row := (*[256]int32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:41723:1
+//line quern_gen.go:41031:1
 func quernRow4LargerReduceSegments_int32(r *host.Run, counts []int, first5 int, vs, shuffleDowns []int32, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]int32)(vs[first5:])
+	shuffleDownRow := (*[256]int32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -41744,25 +41052,21 @@ func quernRow4LargerReduceSegments_int32(r *host.Run, counts []int, first5 int, 
 }
 
 //go:noinline
-//line quern_gen.go:41748:1
+//line quern_gen.go:41056:1
 func quernRow5LargerReduceSegments_int32(r *host.Run, vs []int32, first6 int, results []int32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int32)(vs[first6:])
+	resultRow := (*[256]int32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:41761:1
+//line quern_gen.go:41065:1
 func quernRow6LargerReduceSegments_int32(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []int32, group int, empty int32) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]int32)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -41784,7 +41088,7 @@ func quernRow6LargerReduceSegments_int32(r *host.Run, segments []int, first7 int
 	}
 }
 
-//line quern_gen.go:41788:1
+//line quern_gen.go:41092:1
 func quernHostLargerReduceSegments_int64(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[int64](r, 1)
@@ -41839,11 +41143,11 @@ func quernHostLargerReduceSegments_int64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4LargerReduceSegments_int64(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -41866,13 +41170,13 @@ func quernHostLargerReduceSegments_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:41870:1
+//line quern_gen.go:41174:1
 func quernRow1LargerReduceSegments_int64(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []int64, base, group int, out []int64, ends []int32, in []int64) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -41926,37 +41230,29 @@ func quernRow1LargerReduceSegments_int64(r *host.Run, segments []int, first int,
 }
 
 //go:noinline
-//line quern_gen.go:41930:1
+//line quern_gen.go:41234:1
 func quernRow2LargerReduceSegments_int64(r *host.Run, vs []int64, first3 int, results []int64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first3:])
+	resultRow := (*[256]int64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:41943:1
+//line quern_gen.go:41243:1
 func quernRow3LargerReduceSegments_int64(r *host.Run, vs []int64, first4 int, t1s []int64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first4:])
+	t1Row := (*[256]int64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:41956:1
+//line quern_gen.go:41252:1
 func quernRow4LargerReduceSegments_int64(r *host.Run, counts []int, first5 int, vs, shuffleDowns []int64, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]int64)(vs[first5:])
+	shuffleDownRow := (*[256]int64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -41977,25 +41273,21 @@ func quernRow4LargerReduceSegments_int64(r *host.Run, counts []int, first5 int, 
 }
 
 //go:noinline
-//line quern_gen.go:41981:1
+//line quern_gen.go:41277:1
 func quernRow5LargerReduceSegments_int64(r *host.Run, vs []int64, first6 int, results []int64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]int64)(vs[first6:])
+	resultRow := (*[256]int64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:41994:1
+//line quern_gen.go:41286:1
 func quernRow6LargerReduceSegments_int64(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []int64, group int, empty int64) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]int64)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -42017,7 +41309,7 @@ func quernRow6LargerReduceSegments_int64(r *host.Run, segments []int, first7 int
 	}
 }
 
-//line quern_gen.go:42021:1
+//line quern_gen.go:41313:1
 func quernHostLargerReduceSegments_uint32(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[uint32](r, 1)
@@ -42072,11 +41364,11 @@ func quernHostLargerReduceSegments_uint32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4LargerReduceSegments_uint32(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -42099,13 +41391,13 @@ func quernHostLargerReduceSegments_uint32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:42103:1
+//line quern_gen.go:41395:1
 func quernRow1LargerReduceSegments_uint32(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []uint32, base, group int, out []uint32, ends []int32, in []uint32) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]uint32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -42159,37 +41451,29 @@ func quernRow1LargerReduceSegments_uint32(r *host.Run, segments []int, first int
 }
 
 //go:noinline
-//line quern_gen.go:42163:1
+//line quern_gen.go:41455:1
 func quernRow2LargerReduceSegments_uint32(r *host.Run, vs []uint32, first3 int, results []uint32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first3:])
+	resultRow := (*[256]uint32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:42176:1
+//line quern_gen.go:41464:1
 func quernRow3LargerReduceSegments_uint32(r *host.Run, vs []uint32, first4 int, t1s []uint32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first4:])
+	t1Row := (*[256]uint32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:42189:1
+//line quern_gen.go:41473:1
 func quernRow4LargerReduceSegments_uint32(r *host.Run, counts []int, first5 int, vs, shuffleDowns []uint32, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]uint32)(vs[first5:])
+	shuffleDownRow := (*[256]uint32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -42210,25 +41494,21 @@ func quernRow4LargerReduceSegments_uint32(r *host.Run, counts []int, first5 int,
 }
 
 //go:noinline
-//line quern_gen.go:42214:1
+//line quern_gen.go:41498:1
 func quernRow5LargerReduceSegments_uint32(r *host.Run, vs []uint32, first6 int, results []uint32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint32)(vs[first6:])
+	resultRow := (*[256]uint32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:42227:1
+//line quern_gen.go:41507:1
 func quernRow6LargerReduceSegments_uint32(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []uint32, group int, empty uint32) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]uint32)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -42250,7 +41530,7 @@ func quernRow6LargerReduceSegments_uint32(r *host.Run, segments []int, first7 in
 	}
 }
 
-//line quern_gen.go:42254:1
+//line quern_gen.go:41534:1
 func quernHostLargerReduceSegments_uint64(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[uint64](r, 1)
@@ -42305,11 +41585,11 @@ func quernHostLargerReduceSegments_uint64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4LargerReduceSegments_uint64(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -42332,13 +41612,13 @@ func quernHostLargerReduceSegments_uint64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:42336:1
+//line quern_gen.go:41616:1
 func quernRow1LargerReduceSegments_uint64(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []uint64, base, group int, out []uint64, ends []int32, in []uint64) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]uint64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -42392,37 +41672,29 @@ func quernRow1LargerReduceSegments_uint64(r *host.Run, segments []int, first int
 }
 
 //go:noinline
-//line quern_gen.go:42396:1
+//line quern_gen.go:41676:1
 func quernRow2LargerReduceSegments_uint64(r *host.Run, vs []uint64, first3 int, results []uint64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first3:])
+	resultRow := (*[256]uint64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:42409:1
+//line quern_gen.go:41685:1
 func quernRow3LargerReduceSegments_uint64(r *host.Run, vs []uint64, first4 int, t1s []uint64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first4:])
+	t1Row := (*[256]uint64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:42422:1
+//line quern_gen.go:41694:1
 func quernRow4LargerReduceSegments_uint64(r *host.Run, counts []int, first5 int, vs, shuffleDowns []uint64, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]uint64)(vs[first5:])
+	shuffleDownRow := (*[256]uint64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -42443,25 +41715,21 @@ func quernRow4LargerReduceSegments_uint64(r *host.Run, counts []int, first5 int,
 }
 
 //go:noinline
-//line quern_gen.go:42447:1
+//line quern_gen.go:41719:1
 func quernRow5LargerReduceSegments_uint64(r *host.Run, vs []uint64, first6 int, results []uint64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]uint64)(vs[first6:])
+	resultRow := (*[256]uint64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:42460:1
+//line quern_gen.go:41728:1
 func quernRow6LargerReduceSegments_uint64(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []uint64, group int, empty uint64) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]uint64)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -42483,7 +41751,7 @@ func quernRow6LargerReduceSegments_uint64(r *host.Run, segments []int, first7 in
 	}
 }
 
-//line quern_gen.go:42487:1
+//line quern_gen.go:41755:1
 func quernHostLargerReduceSegments_float32(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[float32](r, 1)
@@ -42538,11 +41806,11 @@ func quernHostLargerReduceSegments_float32(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4LargerReduceSegments_float32(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -42565,13 +41833,13 @@ func quernHostLargerReduceSegments_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:42569:1
+//line quern_gen.go:41837:1
 func quernRow1LargerReduceSegments_float32(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []float32, base, group int, out []float32, ends []int32, in []float32) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -42625,37 +41893,29 @@ func quernRow1LargerReduceSegments_float32(r *host.Run, segments []int, first in
 }
 
 //go:noinline
-//line quern_gen.go:42629:1
+//line quern_gen.go:41897:1
 func quernRow2LargerReduceSegments_float32(r *host.Run, vs []float32, first3 int, results []float32) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first3:])
+	resultRow := (*[256]float32)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:42642:1
+//line quern_gen.go:41906:1
 func quernRow3LargerReduceSegments_float32(r *host.Run, vs []float32, first4 int, t1s []float32) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first4:])
+	t1Row := (*[256]float32)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:42655:1
+//line quern_gen.go:41915:1
 func quernRow4LargerReduceSegments_float32(r *host.Run, counts []int, first5 int, vs, shuffleDowns []float32, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]float32)(vs[first5:])
+	shuffleDownRow := (*[256]float32)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -42676,25 +41936,21 @@ func quernRow4LargerReduceSegments_float32(r *host.Run, counts []int, first5 int
 }
 
 //go:noinline
-//line quern_gen.go:42680:1
+//line quern_gen.go:41940:1
 func quernRow5LargerReduceSegments_float32(r *host.Run, vs []float32, first6 int, results []float32) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float32)(vs[first6:])
+	resultRow := (*[256]float32)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:42693:1
+//line quern_gen.go:41949:1
 func quernRow6LargerReduceSegments_float32(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []float32, group int, empty float32) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]float32)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -42716,7 +41972,7 @@ func quernRow6LargerReduceSegments_float32(r *host.Run, segments []int, first7 i
 	}
 }
 
-//line quern_gen.go:42720:1
+//line quern_gen.go:41976:1
 func quernHostLargerReduceSegments_float64(r *host.Run) {
 	group := host.Value[int](r, 0)
 	empty := host.Value[float64](r, 1)
@@ -42771,11 +42027,11 @@ func quernHostLargerReduceSegments_float64(r *host.Run) {
 					}
 				}
 				host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
-						start := 2*d - 1
 						quernRow4LargerReduceSegments_float64(r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
@@ -42798,13 +42054,13 @@ func quernHostLargerReduceSegments_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:42802:1
+//line quern_gen.go:42058:1
 func quernRow1LargerReduceSegments_float64(r *host.Run, segments []int, first int, firsts, lasts, counts []int, vs []float64, base, group int, out []float64, ends []int32, in []float64) {
-	segmentRow := segments[first:][:256]
-	firstRow := firsts[first:][:256]
-	lastRow := lasts[first:][:256]
-	countRow := counts[first:][:256]
-	vRow := vs[first:][:256]
+	segmentRow := (*[256]int)(segments[first:])
+	firstRow := (*[256]int)(firsts[first:])
+	lastRow := (*[256]int)(lasts[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
@@ -42858,37 +42114,29 @@ func quernRow1LargerReduceSegments_float64(r *host.Run, segments []int, first in
 }
 
 //go:noinline
-//line quern_gen.go:42862:1
+//line quern_gen.go:42118:1
 func quernRow2LargerReduceSegments_float64(r *host.Run, vs []float64, first3 int, results []float64) {
-	vRow := vs[first3:][:256]
-	resultRow := results[first3:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first3:])
+	resultRow := (*[256]float64)(results[first3:])
 //line quern.dev/algo/internal/template/reduce.go:165
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:42875:1
+//line quern_gen.go:42127:1
 func quernRow3LargerReduceSegments_float64(r *host.Run, vs []float64, first4 int, t1s []float64) {
-	vRow := vs[first4:][:256]
-	t1Row := t1s[first4:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first4:])
+	t1Row := (*[256]float64)(t1s[first4:])
 //line quern.dev/algo/internal/template/reduce.go:168
-		t12 := v
-		t1Row[threadX] = t12
-	}
+	copy(t1Row[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:42888:1
+//line quern_gen.go:42136:1
 func quernRow4LargerReduceSegments_float64(r *host.Run, counts []int, first5 int, vs, shuffleDowns []float64, d, group, start int) {
-	countRow := counts[first5:][:256]
-	vRow := vs[first5:][:256]
-	shuffleDownRow := shuffleDowns[first5:][:256]
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]float64)(vs[first5:])
+	shuffleDownRow := (*[256]float64)(shuffleDowns[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -42909,25 +42157,21 @@ func quernRow4LargerReduceSegments_float64(r *host.Run, counts []int, first5 int
 }
 
 //go:noinline
-//line quern_gen.go:42913:1
+//line quern_gen.go:42161:1
 func quernRow5LargerReduceSegments_float64(r *host.Run, vs []float64, first6 int, results []float64) {
-	vRow := vs[first6:][:256]
-	resultRow := results[first6:][:256]
-	for threadX := range 256 {
-		v := vRow[threadX]
+	vRow := (*[256]float64)(vs[first6:])
+	resultRow := (*[256]float64)(results[first6:])
 //line quern.dev/algo/internal/template/reduce.go:173
-		result := v
-		resultRow[threadX] = result
-	}
+	copy(resultRow[:], vRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:42926:1
+//line quern_gen.go:42170:1
 func quernRow6LargerReduceSegments_float64(r *host.Run, segments []int, first7 int, firsts, lasts []int, results, out []float64, group int, empty float64) {
-	segmentRow := segments[first7:][:256]
-	firstRow := firsts[first7:][:256]
-	lastRow := lasts[first7:][:256]
-	resultRow := results[first7:][:256]
+	segmentRow := (*[256]int)(segments[first7:])
+	firstRow := (*[256]int)(firsts[first7:])
+	lastRow := (*[256]int)(lasts[first7:])
+	resultRow := (*[256]float64)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -42949,7 +42193,7 @@ func quernRow6LargerReduceSegments_float64(r *host.Run, segments []int, first7 i
 	}
 }
 
-//line quern_gen.go:42953:1
+//line quern_gen.go:42197:1
 func quernHostLargerTotalParts_int32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
@@ -43097,7 +42341,7 @@ func quernRow1LargerTotalParts_int32(r *host.Run, base, part, size int, in, befo
 	}
 }
 
-//line quern_gen.go:43101:1
+//line quern_gen.go:42345:1
 func quernHostLargerTotalParts_int64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int64](r, 1)
@@ -43245,7 +42489,7 @@ func quernRow1LargerTotalParts_int64(r *host.Run, base, part, size int, in, befo
 	}
 }
 
-//line quern_gen.go:43249:1
+//line quern_gen.go:42493:1
 func quernHostLargerTotalParts_uint32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[uint32](r, 1)
@@ -43393,7 +42637,7 @@ func quernRow1LargerTotalParts_uint32(r *host.Run, base, part, size int, in, bef
 	}
 }
 
-//line quern_gen.go:43397:1
+//line quern_gen.go:42641:1
 func quernHostLargerTotalParts_uint64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[uint64](r, 1)
@@ -43541,7 +42785,7 @@ func quernRow1LargerTotalParts_uint64(r *host.Run, base, part, size int, in, bef
 	}
 }
 
-//line quern_gen.go:43545:1
+//line quern_gen.go:42789:1
 func quernHostLargerTotalParts_float32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float32](r, 1)
@@ -43689,7 +42933,7 @@ func quernRow1LargerTotalParts_float32(r *host.Run, base, part, size int, in, be
 	}
 }
 
-//line quern_gen.go:43693:1
+//line quern_gen.go:42937:1
 func quernHostLargerTotalParts_float64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float64](r, 1)
@@ -43837,7 +43081,7 @@ func quernRow1LargerTotalParts_float64(r *host.Run, base, part, size int, in, be
 	}
 }
 
-//line quern_gen.go:43841:1
+//line quern_gen.go:43085:1
 func quernHostLargerPrefixParts_int32(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[int32](r, 1)
@@ -43891,7 +43135,7 @@ func quernRow1LargerPrefixParts_int32(r *host.Run, base int, before []int32, sta
 	}
 }
 
-//line quern_gen.go:43895:1
+//line quern_gen.go:43139:1
 func quernHostLargerPrefixParts_int64(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[int64](r, 1)
@@ -43945,7 +43189,7 @@ func quernRow1LargerPrefixParts_int64(r *host.Run, base int, before []int64, sta
 	}
 }
 
-//line quern_gen.go:43949:1
+//line quern_gen.go:43193:1
 func quernHostLargerPrefixParts_uint32(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[uint32](r, 1)
@@ -43999,7 +43243,7 @@ func quernRow1LargerPrefixParts_uint32(r *host.Run, base int, before []uint32, s
 	}
 }
 
-//line quern_gen.go:44003:1
+//line quern_gen.go:43247:1
 func quernHostLargerPrefixParts_uint64(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[uint64](r, 1)
@@ -44053,7 +43297,7 @@ func quernRow1LargerPrefixParts_uint64(r *host.Run, base int, before []uint64, s
 	}
 }
 
-//line quern_gen.go:44057:1
+//line quern_gen.go:43301:1
 func quernHostLargerPrefixParts_float32(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[float32](r, 1)
@@ -44107,7 +43351,7 @@ func quernRow1LargerPrefixParts_float32(r *host.Run, base int, before []float32,
 	}
 }
 
-//line quern_gen.go:44111:1
+//line quern_gen.go:43355:1
 func quernHostLargerPrefixParts_float64(r *host.Run) {
 	start := host.Value[bool](r, 0)
 	first := host.Value[float64](r, 1)
@@ -44161,7 +43405,7 @@ func quernRow1LargerPrefixParts_float64(r *host.Run, base int, before []float64,
 	}
 }
 
-//line quern_gen.go:44165:1
+//line quern_gen.go:43409:1
 func quernHostLargerScanParts_int32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -44435,7 +43679,7 @@ func quernRow1LargerScanParts_int32(r *host.Run, base, part, size int, in, befor
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:44439:1
+//line quern_gen.go:43683:1
 func quernHostLargerScanParts_int64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -44709,7 +43953,7 @@ func quernRow1LargerScanParts_int64(r *host.Run, base, part, size int, in, befor
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:44713:1
+//line quern_gen.go:43957:1
 func quernHostLargerScanParts_uint32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -44983,7 +44227,7 @@ func quernRow1LargerScanParts_uint32(r *host.Run, base, part, size int, in, befo
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:44987:1
+//line quern_gen.go:44231:1
 func quernHostLargerScanParts_uint64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -45257,7 +44501,7 @@ func quernRow1LargerScanParts_uint64(r *host.Run, base, part, size int, in, befo
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:45261:1
+//line quern_gen.go:44505:1
 func quernHostLargerScanParts_float32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -45531,7 +44775,7 @@ func quernRow1LargerScanParts_float32(r *host.Run, base, part, size int, in, bef
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:45535:1
+//line quern_gen.go:44779:1
 func quernHostLargerScanParts_float64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -45805,7 +45049,7 @@ func quernRow1LargerScanParts_float64(r *host.Run, base, part, size int, in, bef
 //line quern.dev/algo/internal/template/scan.go:326:50000
 }
 
-//line quern_gen.go:45809:1
+//line quern_gen.go:45053:1
 func quernHostLargerScanLines_int32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -45900,7 +45144,7 @@ func quernRow1LargerScanLines_int32(r *host.Run, base, inner, n int, in []int32,
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:45904:1
+//line quern_gen.go:45148:1
 func quernHostLargerScanLines_int64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -45995,7 +45239,7 @@ func quernRow1LargerScanLines_int64(r *host.Run, base, inner, n int, in []int64,
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:45999:1
+//line quern_gen.go:45243:1
 func quernHostLargerScanLines_uint32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -46090,7 +45334,7 @@ func quernRow1LargerScanLines_uint32(r *host.Run, base, inner, n int, in []uint3
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:46094:1
+//line quern_gen.go:45338:1
 func quernHostLargerScanLines_uint64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -46185,7 +45429,7 @@ func quernRow1LargerScanLines_uint64(r *host.Run, base, inner, n int, in []uint6
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:46189:1
+//line quern_gen.go:45433:1
 func quernHostLargerScanLines_float32(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -46280,7 +45524,7 @@ func quernRow1LargerScanLines_float32(r *host.Run, base, inner, n int, in []floa
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:46284:1
+//line quern_gen.go:45528:1
 func quernHostLargerScanLines_float64(r *host.Run) {
 	exclusive := host.Value[bool](r, 0)
 	start := host.Value[bool](r, 1)
@@ -46375,7 +45619,7 @@ func quernRow1LargerScanLines_float64(r *host.Run, base, inner, n int, in []floa
 //line quern.dev/algo/internal/template/scan.go:389:50000
 }
 
-//line quern_gen.go:46379:1
+//line quern_gen.go:45623:1
 func quernHostNonZeroCountMatches_int32(r *host.Run) {
 	in := host.Slice[int32](r, 0)
 	count := host.Slice[int](r, 1)
@@ -46440,23 +45684,18 @@ func quernHostNonZeroCountMatches_int32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:46444:1
+//line quern_gen.go:45688:1
 func quernRow1NonZeroCountMatches_int32(r *host.Run, ns []uint32, first int) {
-	nRow := ns[first:][:256]
-	for threadX := range 256 {
+	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:83:20000
-		var n uint32
+	*nRow = [256]uint32{}
 //line quern.dev/algo/internal/template/select.go:84:20000
-		nRow[threadX] = n
-//line quern.dev/algo/internal/template/select.go:85:20000
-	}
-//line quern.dev/algo/internal/template/select.go:86:20000
 }
 
 //go:noinline
-//line quern_gen.go:46458:1
+//line quern_gen.go:45697:1
 func quernRow2NonZeroCountMatches_int32(r *host.Run, ns []uint32, first2, iFirst int, in []int32) {
-	nRow := ns[first2:][:256]
+	nRow := (*[256]uint32)(ns[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
 		count2 := min(len(in)-iFirst, 256)
 		if count2 <= 0 {
@@ -46516,9 +45755,9 @@ func quernRow2NonZeroCountMatches_int32(r *host.Run, ns []uint32, first2, iFirst
 }
 
 //go:noinline
-//line quern_gen.go:46520:1
+//line quern_gen.go:45759:1
 func quernRow3NonZeroCountMatches_int32(r *host.Run, reduceAdds []uint32, first3 int, count []int) {
-	reduceAddRow := reduceAdds[first3:][:256]
+	reduceAddRow := (*[256]uint32)(reduceAdds[first3:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
@@ -46535,7 +45774,7 @@ func quernRow3NonZeroCountMatches_int32(r *host.Run, reduceAdds []uint32, first3
 //line quern.dev/algo/internal/template/select.go:94:20000
 }
 
-//line quern_gen.go:46539:1
+//line quern_gen.go:45778:1
 func quernHostNonZeroCountMatches_int64(r *host.Run) {
 	in := host.Slice[int64](r, 0)
 	count := host.Slice[int](r, 1)
@@ -46600,23 +45839,18 @@ func quernHostNonZeroCountMatches_int64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:46604:1
+//line quern_gen.go:45843:1
 func quernRow1NonZeroCountMatches_int64(r *host.Run, ns []uint32, first int) {
-	nRow := ns[first:][:256]
-	for threadX := range 256 {
+	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:83:20000
-		var n uint32
+	*nRow = [256]uint32{}
 //line quern.dev/algo/internal/template/select.go:84:20000
-		nRow[threadX] = n
-//line quern.dev/algo/internal/template/select.go:85:20000
-	}
-//line quern.dev/algo/internal/template/select.go:86:20000
 }
 
 //go:noinline
-//line quern_gen.go:46618:1
+//line quern_gen.go:45852:1
 func quernRow2NonZeroCountMatches_int64(r *host.Run, ns []uint32, first2, iFirst int, in []int64) {
-	nRow := ns[first2:][:256]
+	nRow := (*[256]uint32)(ns[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
 		count2 := min(len(in)-iFirst, 256)
 		if count2 <= 0 {
@@ -46676,9 +45910,9 @@ func quernRow2NonZeroCountMatches_int64(r *host.Run, ns []uint32, first2, iFirst
 }
 
 //go:noinline
-//line quern_gen.go:46680:1
+//line quern_gen.go:45914:1
 func quernRow3NonZeroCountMatches_int64(r *host.Run, reduceAdds []uint32, first3 int, count []int) {
-	reduceAddRow := reduceAdds[first3:][:256]
+	reduceAddRow := (*[256]uint32)(reduceAdds[first3:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
@@ -46695,7 +45929,7 @@ func quernRow3NonZeroCountMatches_int64(r *host.Run, reduceAdds []uint32, first3
 //line quern.dev/algo/internal/template/select.go:94:20000
 }
 
-//line quern_gen.go:46699:1
+//line quern_gen.go:45933:1
 func quernHostNonZeroCountMatches_float32(r *host.Run) {
 	in := host.Slice[float32](r, 0)
 	count := host.Slice[int](r, 1)
@@ -46760,23 +45994,18 @@ func quernHostNonZeroCountMatches_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:46764:1
+//line quern_gen.go:45998:1
 func quernRow1NonZeroCountMatches_float32(r *host.Run, ns []uint32, first int) {
-	nRow := ns[first:][:256]
-	for threadX := range 256 {
+	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:83:20000
-		var n uint32
+	*nRow = [256]uint32{}
 //line quern.dev/algo/internal/template/select.go:84:20000
-		nRow[threadX] = n
-//line quern.dev/algo/internal/template/select.go:85:20000
-	}
-//line quern.dev/algo/internal/template/select.go:86:20000
 }
 
 //go:noinline
-//line quern_gen.go:46778:1
+//line quern_gen.go:46007:1
 func quernRow2NonZeroCountMatches_float32(r *host.Run, ns []uint32, first2, iFirst int, in []float32) {
-	nRow := ns[first2:][:256]
+	nRow := (*[256]uint32)(ns[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
 		count2 := min(len(in)-iFirst, 256)
 		if count2 <= 0 {
@@ -46836,9 +46065,9 @@ func quernRow2NonZeroCountMatches_float32(r *host.Run, ns []uint32, first2, iFir
 }
 
 //go:noinline
-//line quern_gen.go:46840:1
+//line quern_gen.go:46069:1
 func quernRow3NonZeroCountMatches_float32(r *host.Run, reduceAdds []uint32, first3 int, count []int) {
-	reduceAddRow := reduceAdds[first3:][:256]
+	reduceAddRow := (*[256]uint32)(reduceAdds[first3:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
@@ -46855,7 +46084,7 @@ func quernRow3NonZeroCountMatches_float32(r *host.Run, reduceAdds []uint32, firs
 //line quern.dev/algo/internal/template/select.go:94:20000
 }
 
-//line quern_gen.go:46859:1
+//line quern_gen.go:46088:1
 func quernHostNonZeroCountMatches_float64(r *host.Run) {
 	in := host.Slice[float64](r, 0)
 	count := host.Slice[int](r, 1)
@@ -46920,23 +46149,18 @@ func quernHostNonZeroCountMatches_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:46924:1
+//line quern_gen.go:46153:1
 func quernRow1NonZeroCountMatches_float64(r *host.Run, ns []uint32, first int) {
-	nRow := ns[first:][:256]
-	for threadX := range 256 {
+	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:83:20000
-		var n uint32
+	*nRow = [256]uint32{}
 //line quern.dev/algo/internal/template/select.go:84:20000
-		nRow[threadX] = n
-//line quern.dev/algo/internal/template/select.go:85:20000
-	}
-//line quern.dev/algo/internal/template/select.go:86:20000
 }
 
 //go:noinline
-//line quern_gen.go:46938:1
+//line quern_gen.go:46162:1
 func quernRow2NonZeroCountMatches_float64(r *host.Run, ns []uint32, first2, iFirst int, in []float64) {
-	nRow := ns[first2:][:256]
+	nRow := (*[256]uint32)(ns[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
 		count2 := min(len(in)-iFirst, 256)
 		if count2 <= 0 {
@@ -46996,9 +46220,9 @@ func quernRow2NonZeroCountMatches_float64(r *host.Run, ns []uint32, first2, iFir
 }
 
 //go:noinline
-//line quern_gen.go:47000:1
+//line quern_gen.go:46224:1
 func quernRow3NonZeroCountMatches_float64(r *host.Run, reduceAdds []uint32, first3 int, count []int) {
-	reduceAddRow := reduceAdds[first3:][:256]
+	reduceAddRow := (*[256]uint32)(reduceAdds[first3:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
@@ -47015,7 +46239,7 @@ func quernRow3NonZeroCountMatches_float64(r *host.Run, reduceAdds []uint32, firs
 //line quern.dev/algo/internal/template/select.go:94:20000
 }
 
-//line quern_gen.go:47019:1
+//line quern_gen.go:46243:1
 func quernHostNonZeroCountParts_int32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
@@ -47102,7 +46326,7 @@ func quernRow1NonZeroCountParts_int32(r *host.Run, base int, before []uint32, in
 	}
 }
 
-//line quern_gen.go:47106:1
+//line quern_gen.go:46330:1
 func quernHostNonZeroCountParts_int64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[int64](r, 1)
@@ -47189,7 +46413,7 @@ func quernRow1NonZeroCountParts_int64(r *host.Run, base int, before []uint32, in
 	}
 }
 
-//line quern_gen.go:47193:1
+//line quern_gen.go:46417:1
 func quernHostNonZeroCountParts_float32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float32](r, 1)
@@ -47276,7 +46500,7 @@ func quernRow1NonZeroCountParts_float32(r *host.Run, base int, before []uint32, 
 	}
 }
 
-//line quern_gen.go:47280:1
+//line quern_gen.go:46504:1
 func quernHostNonZeroCountParts_float64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[float64](r, 1)
@@ -47363,7 +46587,7 @@ func quernRow1NonZeroCountParts_float64(r *host.Run, base int, before []uint32, 
 	}
 }
 
-//line quern_gen.go:47367:1
+//line quern_gen.go:46591:1
 func quernHostNonZeroKeepParts_int32(r *host.Run) {
 	rejects := host.Value[bool](r, 0)
 	part := host.Value[int](r, 1)
@@ -47493,7 +46717,7 @@ func quernRow1NonZeroKeepParts_int32(r *host.Run, base int, before []uint32, par
 //line quern.dev/algo/internal/template/select.go:135:20000
 }
 
-//line quern_gen.go:47497:1
+//line quern_gen.go:46721:1
 func quernHostNonZeroKeepParts_int64(r *host.Run) {
 	rejects := host.Value[bool](r, 0)
 	part := host.Value[int](r, 1)
@@ -47623,7 +46847,7 @@ func quernRow1NonZeroKeepParts_int64(r *host.Run, base int, before []uint32, par
 //line quern.dev/algo/internal/template/select.go:135:20000
 }
 
-//line quern_gen.go:47627:1
+//line quern_gen.go:46851:1
 func quernHostNonZeroKeepParts_float32(r *host.Run) {
 	rejects := host.Value[bool](r, 0)
 	part := host.Value[int](r, 1)
@@ -47753,7 +46977,7 @@ func quernRow1NonZeroKeepParts_float32(r *host.Run, base int, before []uint32, p
 //line quern.dev/algo/internal/template/select.go:135:20000
 }
 
-//line quern_gen.go:47757:1
+//line quern_gen.go:46981:1
 func quernHostNonZeroKeepParts_float64(r *host.Run) {
 	rejects := host.Value[bool](r, 0)
 	part := host.Value[int](r, 1)
@@ -47883,7 +47107,7 @@ func quernRow1NonZeroKeepParts_float64(r *host.Run, base int, before []uint32, p
 //line quern.dev/algo/internal/template/select.go:135:20000
 }
 
-//line quern_gen.go:47887:1
+//line quern_gen.go:47111:1
 func quernHostNonZeroIndexParts_int32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	before := host.Slice[uint32](r, 1)
@@ -47991,7 +47215,7 @@ func quernRow1NonZeroIndexParts_int32(r *host.Run, base int, before []uint32, in
 //line quern.dev/algo/internal/template/select.go:153:20000
 }
 
-//line quern_gen.go:47995:1
+//line quern_gen.go:47219:1
 func quernHostNonZeroIndexParts_int64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	before := host.Slice[uint32](r, 1)
@@ -48099,7 +47323,7 @@ func quernRow1NonZeroIndexParts_int64(r *host.Run, base int, before []uint32, in
 //line quern.dev/algo/internal/template/select.go:153:20000
 }
 
-//line quern_gen.go:48103:1
+//line quern_gen.go:47327:1
 func quernHostNonZeroIndexParts_float32(r *host.Run) {
 	part := host.Value[int](r, 0)
 	before := host.Slice[uint32](r, 1)
@@ -48207,7 +47431,7 @@ func quernRow1NonZeroIndexParts_float32(r *host.Run, base int, before []uint32, 
 //line quern.dev/algo/internal/template/select.go:153:20000
 }
 
-//line quern_gen.go:48211:1
+//line quern_gen.go:47435:1
 func quernHostNonZeroIndexParts_float64(r *host.Run) {
 	part := host.Value[int](r, 0)
 	before := host.Slice[uint32](r, 1)
