@@ -42,8 +42,8 @@
 // is a power of two.
 //
 // Invalid arguments are an [*Error], which names the operation, the argument and the rule,
-// and matches gpu.ErrInvalid. Nothing is written then. A buffer may be input and output of the
-// same call only where the method says so; other overlaps of buffers are not detected.
+// and matches gpu.ErrInvalid. Nothing is written then. Input and output of a call may be the
+// same elements only where the method says so; anything else that overlaps is refused.
 //
 // # Determinism and concurrency
 //

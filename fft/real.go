@@ -63,6 +63,9 @@ func (p *RealPlan[R, C]) Forward(s *gpu.Stream, out *gpu.Buffer[C], in *gpu.Buff
 	if err := check(op, p.closed.Load(), out.Len(), p.spectrum, in.Len(), p.signal); err != nil {
 		return err
 	}
+	if _, overlap := overlaps(out, p.spectrum.extent, in, p.signal.extent); overlap {
+		return invalid(op, "out", "overlaps in; the results need memory of their own")
+	}
 	return failed(op, p.engine.run(s, forwardProgram, arguments[R]{out: vectors[R](out), realIn: in}, work))
 }
 
@@ -73,6 +76,9 @@ func (p *RealPlan[R, C]) Inverse(s *gpu.Stream, out *gpu.Buffer[R], in *gpu.Buff
 	const op = "RealPlan.Inverse"
 	if err := check(op, p.closed.Load(), out.Len(), p.signal, in.Len(), p.spectrum); err != nil {
 		return err
+	}
+	if _, overlap := overlaps(out, p.signal.extent, in, p.spectrum.extent); overlap {
+		return invalid(op, "out", "overlaps in; the results need memory of their own")
 	}
 	return failed(op, p.engine.run(s, inverseProgram, arguments[R]{in: vectors[R](in), realOut: out}, work))
 }
