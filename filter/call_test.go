@@ -250,7 +250,7 @@ func TestRefused(t *testing.T) {
 			{Correlate(s, out, with(func(m *Image[uint8]) { m.Height = 8 }), stencil, b), "filter: Correlate: src: 189 elements, but 9x8 pixels of 3 channels with strides of 27 and 216 need 216"},
 			{Correlate(s, out, with(func(m *Image[uint8]) { m.Data = nil }), stencil, b), "filter: Correlate: src: the data is nil"},
 			{Correlate(s, out, with(func(m *Image[uint8]) { m.Width = 8 }), stencil, b), "filter: Correlate: dst: 9x7 pixels of 3 channels, but src has 8x7 pixels of 3 channels"},
-			{Correlate(s, src, src, stencil, b), "filter: Correlate: dst: the buffer is that of src, which the filter still reads"},
+			{Correlate(s, src, src, stencil, b), "filter: Correlate: dst: it has pixels in common with src, which the filter still reads"},
 			{Correlate(s, out, src, Stencil{Width: 2, Weights: []float32{1}}, b), "filter: Correlate: stencil: 1 weights for 2x1x1"},
 			{Correlate(s, out, src, Stencil{}, b), "filter: Correlate: stencil: 0 weights for 0x1x1"},
 			{Correlate(s, out, src, stencil, Boundary{Mode: 9}), "filter: Correlate: boundary: unknown mode 9"},
@@ -323,11 +323,22 @@ func TestPart(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
 		p := noise[uint16](9, 7, 1, 2)
 		m := upImage(t, dev, p, 3)
-		got := down(t, dev, m.Part(2, 3, 4, 4).volume())
-		for i, v := range got.at {
+		dst := poisoned[uint16](t, dev, 4, 4, 1, 2, 0)
+		if err := Erode(dev.DefaultStream(), dst.image(), m.Part(2, 3, 4, 4), Element{Width: 1, Height: 1}, Boundary{}); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range down(t, dev, dst).at {
 			if want := p.get(2+i/2%4, 3+i/8, 0, i%2); float64(v) != want {
 				t.Fatalf("element %d: %v, want %v", i, v, want)
 			}
+		}
+		// Parts of an image that are beside each other do not overlap.
+		left, right := m.Part(0, 0, 4, 7), m.Part(5, 0, 4, 7)
+		if err := Erode(dev.DefaultStream(), left, right, Element{Width: 1, Height: 1}, Boundary{}); err != nil {
+			t.Error(err)
+		}
+		if err := Erode(dev.DefaultStream(), left, m.Part(3, 0, 4, 7), Element{Width: 1, Height: 1}, Boundary{}); !errors.Is(err, gpu.ErrInvalid) {
+			t.Errorf("parts that overlap: %v", err)
 		}
 		if e := m.Part(6, 0, 4, 4); e.Width != 0 || e.Data != nil {
 			t.Error("a part that is not inside has pixels")

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"unsafe"
 
 	"quern.dev/gpu"
 )
@@ -74,8 +75,9 @@ type shape struct {
 }
 
 func (s shape) empty() bool       { return s.w == 0 || s.h == 0 || s.d == 0 }
-func (s shape) row() int          { return s.w * s.c }                 // elements of a row
-func (s shape) dense() shape      { return dense(s.w, s.h, s.d, s.c) } // without gaps
+func (s shape) row() int          { return s.w * s.c }                                    // elements of a row
+func (s shape) dense() shape      { return dense(s.w, s.h, s.d, s.c) }                    // without gaps
+func (s shape) span() int         { return (s.d-1)*s.plane + (s.h-1)*s.stride + s.row() } // from the first element to the end of the last one
 func (s shape) len() int          { return s.plane * s.d }
 func dense(w, h, d, c int) shape  { return shape{w, h, d, c, w * c, w * c * h} }
 func (s shape) size() string      { return size(s.w, s.h, s.d, s.c) }
@@ -118,7 +120,7 @@ func (v Volume[T]) check(op, arg string, data bool) (shape, error) {
 	if v.Data == nil {
 		return s, invalid(op, arg, "the data is nil")
 	}
-	if need := (s.d-1)*s.plane + (s.h-1)*s.stride + s.row(); v.Data.Len() < need {
+	if need := s.span(); v.Data.Len() < need {
 		return s, invalid(op, arg, "%d elements, but %s with strides of %d and %d need %d", v.Data.Len(), s.size(), s.stride, s.plane, need)
 	}
 	return s, nil
@@ -143,10 +145,49 @@ func sides[Out, In Pixel](op string, dst Volume[Out], src Volume[In]) (to, from 
 	if to, err = dst.check(op, "dst", true); err != nil {
 		return to, from, err
 	}
-	if dst.Data != nil && any(dst.Data) == any(src.Data) {
-		return to, from, invalid(op, "dst", "the buffer is that of src, which the filter still reads")
+	if overlap(dst.Data, to, src.Data, from) {
+		return to, from, invalid(op, "dst", "it has pixels in common with src, which the filter still reads")
 	}
 	return to, from, nil
+}
+
+// inPlace checks the two sides of a filter that computes a pixel from the same pixel only: they
+// may be the same memory if they have the same layout.
+func inPlace[Out, In Pixel](op string, dst Volume[Out], src Volume[In]) (to, from shape, err error) {
+	if from, err = src.check(op, "src", true); err != nil {
+		return to, from, err
+	}
+	if to, err = dst.check(op, "dst", true); err != nil {
+		return to, from, err
+	}
+	if d, ok := gpu.Distance(dst.Data, src.Data); ok && (d != 0 || to != from) && overlap(dst.Data, to, src.Data, from) {
+		return to, from, invalid(op, "dst", "it has pixels in common with src, which are at other places")
+	}
+	return to, from, nil
+}
+
+// overlap reports whether two images have pixels in common. Those with different strides count
+// as overlapping if one begins before the other one ends; parts of the same image are told
+// apart exactly.
+func overlap[A, B Pixel](a *gpu.Buffer[A], as shape, b *gpu.Buffer[B], bs shape) bool {
+	distance, ok := gpu.Distance(a, b)
+	if !ok || as.empty() || bs.empty() {
+		return false
+	}
+	aSize, bSize := int(unsafe.Sizeof(*new(A))), int(unsafe.Sizeof(*new(B)))
+	if distance >= as.span()*aSize || -distance >= bs.span()*bSize {
+		return false
+	}
+	stride := as.stride * aSize
+	if as.d > 1 || bs.d > 1 || bs.stride*bSize != stride {
+		return true
+	}
+	row, column := distance/stride, distance%stride
+	if column < 0 {
+		row, column = row-1, column+stride
+	}
+	rows := func(at int) bool { return at < as.h && at+bs.h > 0 }
+	return column < as.row()*aSize && rows(row) || column+bs.row()*bSize > stride && rows(row+1)
 }
 
 // Error is the error of a call with bad arguments. It matches [gpu.ErrInvalid]. The call has

@@ -45,7 +45,7 @@ func padded(e int) int { return e + e>>5 }
 // chunk*c <= rowHalo. Rows of src are read at indices of inside, and rows of dst are written
 // below w*c.
 //
-//quern:kernel block=32*RowWarps unchecked instantiate=uint8,uint16,float32
+//quern:kernel block=32*RowWarps unchecked only=gpu instantiate=uint8,uint16,float32
 func correlateRows[In kernel.Number](t kernel.Thread, mode int, value float32, center, w, h, c, srcStride, srcPlane, dstStride, dstPlane int, weights []float32, src []In, dst []float32) {
 	tiles := kernel.Shared[[RowWarps][(32*RowEach + rowHalo) * 33 / 32]float32](t)
 	weight := kernel.Shared[[rowHalo]float32](t)
@@ -124,7 +124,7 @@ func correlateRows[In kernel.Number](t kernel.Thread, mode int, value float32, c
 //
 // Unchecked, because inside returns the rows that are read: 0 to n-1, or -1, which is not read.
 //
-//quern:kernel block=32,ColumnThreads unchecked instantiate=uint8,uint16,float32
+//quern:kernel block=32,ColumnThreads unchecked only=gpu instantiate=uint8,uint16,float32
 func correlateColumns[Out kernel.Number](t kernel.Thread, mode int, value float32, center, inner, n, outer, srcStep, srcOuter, dstStep, dstOuter int, weights, src []float32, dst []Out) {
 	tile := kernel.Shared[[ColumnTile + columnChunk - 1][32]float32](t)
 	weight := kernel.Shared[[columnChunk]float32](t)
@@ -187,7 +187,7 @@ func correlateColumns[Out kernel.Number](t kernel.Thread, mode int, value float3
 // Unchecked, because inside returns the rows and columns that are read, and the tile is read
 // at most tileHalo elements right of and tileChunk rows below the block's elements.
 //
-//quern:kernel block=TileWidth,TileThreads unchecked instantiate=uint8:uint8,uint16:uint16,float32:float32,float32:uint8,float32:uint16
+//quern:kernel block=TileWidth,TileThreads unchecked only=gpu instantiate=uint8:uint8,uint16:uint16,float32:float32,float32:uint8,float32:uint16
 func correlateTiles[Out, In kernel.Number](t kernel.Thread, mode int, value float32, kw, kh, kd, cx, cy, cz, w, h, d, c, srcStride, srcPlane, dstStride, dstPlane int, weights []float32, src []In, dst []Out) {
 	tile := kernel.Shared[[TileHeight + tileChunk - 1][TileWidth + tileHalo]float32](t)
 	lane, ty := t.ThreadIdx.X, t.ThreadIdx.Y
@@ -269,7 +269,7 @@ const strip = 256
 // correlateLines is the form of correlateTiles for processors. A block of one thread computes
 // a row, a strip at a time.
 //
-//quern:kernel block=1 unchecked instantiate=uint8:uint8,uint16:uint16,float32:float32,float32:uint8,float32:uint16,uint8:float32,uint16:float32
+//quern:kernel block=1 unchecked only=cpu instantiate=uint8:uint8,uint16:uint16,float32:float32,float32:uint8,float32:uint16,uint8:float32,uint16:float32
 func correlateLines[Out, In kernel.Number](t kernel.Thread, mode int, value float32, kw, kh, kd, cx, cy, cz, w, h, d, c, srcStride, srcPlane, dstStride, dstPlane int, weights []float32, src []In, dst []Out) {
 	y, z := t.BlockIdx.Y, t.BlockIdx.Z
 	var sum [strip]float32

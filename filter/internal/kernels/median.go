@@ -148,7 +148,7 @@ const MedianWarps = 4
 //
 // Unchecked, because inside returns the pixels that are read, and a bin has 8 bits.
 //
-//quern:kernel block=32*MedianWarps unchecked instantiate=uint8,uint16,float32
+//quern:kernel block=32*MedianWarps unchecked only=gpu instantiate=uint8,uint16,float32
 func medianHistogram[T kernel.Number](t kernel.Thread, mode int, value T, bits, kw, kh, w, h, c, srcStride, dstStride int, src, dst []T) {
 	histograms := kernel.Shared[[MedianWarps][256]uint32](t)
 	bins := &histograms[t.Warp()]
@@ -220,7 +220,7 @@ func choose[T any](condition bool, yes, no T) T {
 // medianSlideCPU is the form of medianHistogram for bytes on processors: a block of one thread
 // computes a row, with a histogram that moves along. Each step counts a column of the window.
 //
-//quern:kernel block=1 unchecked
+//quern:kernel block=1 unchecked only=cpu
 func medianSlideCPU(t kernel.Thread, mode int, value uint8, kw, kh, w, h, c, srcStride, dstStride int, src, dst []uint8) {
 	var bins [256]int32
 	y := t.BlockIdx.X
@@ -272,7 +272,7 @@ func medianSlideCPU(t kernel.Thread, mode int, value uint8, kw, kh, w, h, c, src
 // medianSelectCPU is the form of medianHistogram for other types on processors: a block of one
 // thread computes a row, and selects from a list of the window's keys.
 //
-//quern:kernel block=1 unchecked instantiate=uint16,float32
+//quern:kernel block=1 unchecked only=cpu instantiate=uint16,float32
 func medianSelectCPU[T kernel.Number](t kernel.Thread, mode int, value T, kw, kh, w, h, c, srcStride, dstStride int, src, dst []T, lists []int32) {
 	y := t.BlockIdx.X
 	list := lists[y*kw*kh:][:kw*kh]

@@ -76,7 +76,7 @@ func mean[Out, T kernel.Number](sum T, n uint32) Out {
 // Unchecked, because inside returns the elements that are read, and the elements that are
 // written are compared with w*c.
 //
-//quern:kernel block=32 unchecked instantiate=uint8:uint8,uint16:uint16,float32:float32,uint32:uint8,uint32:uint16
+//quern:kernel block=32 unchecked only=gpu instantiate=uint8:uint8,uint16:uint16,float32:float32,uint32:uint8,uint32:uint16
 func windowRows[Acc, In kernel.Number](t kernel.Thread, op, mode int, value In, width, center, segments, w, h, c, srcStride, srcPlane, dstStride, dstPlane int, src []In, dst []Acc) {
 	lane := t.Lane()
 	lanes := 32 / c
@@ -151,7 +151,7 @@ func windowRows[Acc, In kernel.Number](t kernel.Thread, op, mode int, value In, 
 // Unchecked, because inside returns the elements that are read, and the elements that are
 // written are compared with n.
 //
-//quern:kernel block=256 unchecked instantiate=uint8:uint8:uint8,uint16:uint16:uint16,float32:float32:float32,uint8:uint32:uint32,uint16:uint32:uint32
+//quern:kernel block=256 unchecked only=gpu instantiate=uint8:uint8:uint8,uint16:uint16:uint16,float32:float32:float32,uint8:uint32:uint32,uint16:uint32:uint32
 func windowColumns[Out, Acc, In kernel.Number](t kernel.Thread, op, mode int, value In, divisor uint32, width, center, inner, n, outer, srcStep, srcOuter, partialStep, partialOuter, dstStep, dstOuter int, src []In, partial []Acc, dst []Out) {
 	e := t.Global()
 	if e >= inner {
@@ -195,7 +195,7 @@ func windowColumns[Out, Acc, In kernel.Number](t kernel.Thread, op, mode int, va
 
 // windowRowsCPU is the form of windowRows for processors: a block of one thread computes a row.
 //
-//quern:kernel block=1 unchecked instantiate=uint8:uint8,uint16:uint16,float32:float32,uint32:uint8,uint32:uint16
+//quern:kernel block=1 unchecked only=cpu instantiate=uint8:uint8,uint16:uint16,float32:float32,uint32:uint8,uint32:uint16
 func windowRowsCPU[Acc, In kernel.Number](t kernel.Thread, op, mode int, value In, width, center, w, h, c, srcStride, srcPlane, dstStride, dstPlane int, src []In, dst []Acc) {
 	row := src[t.BlockIdx.Z*srcPlane+t.BlockIdx.Y*srcStride:][:w*c]
 	out := dst[t.BlockIdx.Z*dstPlane+t.BlockIdx.Y*dstStride:][:w*c]
@@ -229,7 +229,7 @@ func windowRowsCPU[Acc, In kernel.Number](t kernel.Thread, op, mode int, value I
 // windowColumnsCPU is the form of windowColumns for processors: a block of one thread computes
 // a segment of a strip of lines.
 //
-//quern:kernel block=1 unchecked instantiate=uint8:uint8:uint8,uint16:uint16:uint16,float32:float32:float32,uint8:uint32:uint32,uint16:uint32:uint32
+//quern:kernel block=1 unchecked only=cpu instantiate=uint8:uint8:uint8,uint16:uint16:uint16,float32:float32:float32,uint8:uint32:uint32,uint16:uint32:uint32
 func windowColumnsCPU[Out, Acc, In kernel.Number](t kernel.Thread, op, mode int, value In, divisor uint32, width, center, inner, n, outer, srcStep, srcOuter, partialStep, partialOuter, dstStep, dstOuter int, src []In, partial []Acc, dst []Out) {
 	var sums [strip]Acc
 	e := t.BlockIdx.X * strip
