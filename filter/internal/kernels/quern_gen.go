@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: quern_gen_zip,
-	Sum:     "4a1d93bdd7bdfd1a8eab2f2d54e5ce437d3f5e8a197eb7fb251e45fb6f84e1fb",
+	Sum:     "1d10fd974e058e3a68be76abaa3d5e3df04131e69626a6439b833913009bc138",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -757,8 +757,6 @@ var quernCorrelateRows_uint8 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Shared: 3424,
-	Host:   quernHostCorrelateRows_uint8,
-	Plain:  quernPlainCorrelateRows_uint8,
 })
 
 var quernCorrelateRows_uint16 = gpu.NewKernel(compiled.Kernel{
@@ -796,8 +794,6 @@ var quernCorrelateRows_uint16 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Shared: 3424,
-	Host:   quernHostCorrelateRows_uint16,
-	Plain:  quernPlainCorrelateRows_uint16,
 })
 
 var quernCorrelateRows_float32 = gpu.NewKernel(compiled.Kernel{
@@ -835,8 +831,6 @@ var quernCorrelateRows_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Shared: 3424,
-	Host:   quernHostCorrelateRows_float32,
-	Plain:  quernPlainCorrelateRows_float32,
 })
 
 // LaunchCorrelateRows runs correlateRows on the grid g.
@@ -907,8 +901,6 @@ var quernCorrelateColumns_uint8 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 12288,
-	Host:   quernHostCorrelateColumns_uint8,
-	Plain:  quernPlainCorrelateColumns_uint8,
 })
 
 var quernCorrelateColumns_uint16 = gpu.NewKernel(compiled.Kernel{
@@ -940,8 +932,6 @@ var quernCorrelateColumns_uint16 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 12288,
-	Host:   quernHostCorrelateColumns_uint16,
-	Plain:  quernPlainCorrelateColumns_uint16,
 })
 
 var quernCorrelateColumns_float32 = gpu.NewKernel(compiled.Kernel{
@@ -973,8 +963,6 @@ var quernCorrelateColumns_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 12288,
-	Host:   quernHostCorrelateColumns_float32,
-	Plain:  quernPlainCorrelateColumns_float32,
 })
 
 // LaunchCorrelateColumns runs correlateColumns on the grid g.
@@ -1052,8 +1040,6 @@ var quernCorrelateTiles_uint8_uint8 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 18048,
-	Host:   quernHostCorrelateTiles_uint8_uint8,
-	Plain:  quernPlainCorrelateTiles_uint8_uint8,
 })
 
 var quernCorrelateTiles_uint16_uint16 = gpu.NewKernel(compiled.Kernel{
@@ -1094,8 +1080,6 @@ var quernCorrelateTiles_uint16_uint16 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 18048,
-	Host:   quernHostCorrelateTiles_uint16_uint16,
-	Plain:  quernPlainCorrelateTiles_uint16_uint16,
 })
 
 var quernCorrelateTiles_float32_float32 = gpu.NewKernel(compiled.Kernel{
@@ -1136,8 +1120,6 @@ var quernCorrelateTiles_float32_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 18048,
-	Host:   quernHostCorrelateTiles_float32_float32,
-	Plain:  quernPlainCorrelateTiles_float32_float32,
 })
 
 var quernCorrelateTiles_float32_uint8 = gpu.NewKernel(compiled.Kernel{
@@ -1178,8 +1160,6 @@ var quernCorrelateTiles_float32_uint8 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 18048,
-	Host:   quernHostCorrelateTiles_float32_uint8,
-	Plain:  quernPlainCorrelateTiles_float32_uint8,
 })
 
 var quernCorrelateTiles_float32_uint16 = gpu.NewKernel(compiled.Kernel{
@@ -1220,8 +1200,6 @@ var quernCorrelateTiles_float32_uint16 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 18048,
-	Host:   quernHostCorrelateTiles_float32_uint16,
-	Plain:  quernPlainCorrelateTiles_float32_uint16,
 })
 
 // LaunchCorrelateTiles runs correlateTiles on the grid g.
@@ -1297,11 +1275,7 @@ var quernCorrelateLines_uint8_uint8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 8, 1, 11, 5, 9, 2147483392, 2, 2, 1, 4, 3, 1, 7, 4, 9, 2147483649, 2, 2, 1, 4, 3, 9, 2147483649, 0, 2, 1, 10, 5, 9, 2147483647, 2, 1, 1, 3, 3, 1, 6, 4, 9, 2147483649, 2, 1, 1, 3, 3, 9, 2147483649, 0, 2, 1, 9, 5, 9, 2147483647, 1, 2, 1, 3, 5, 1, 4, 5, 1, 2, 4, 9, 2147483647, 1, 3, 1, 4, 5, 9, 2147483648, 1, 3, 1, 4, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 5, 4, 9, 2147483648, 0, 2, 1, 8, 1, 11, 5, 5, 1, 2, 1, 11, 5, 3, 1, 11, 4, 1, 5, 1, 11, 5, 4, 9, 3, 1, 11, 1, 5, 1, 11, 5, 3, 9, 2, 0, 2, 1, 8, 5, 9, 2147483647, 1, 8, 1, 11, 5, 2, 2, 1, 15, 5, 3, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483648, 2, 2, 1, 15, 5, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 2, 2, 1, 15, 5, 1, 15, 4, 9, 2147483647, 2, 1, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 			{Kind: compiled.DivideSite, File: "correlate.go", Line: 313, Col: 37},
@@ -1336,11 +1310,7 @@ var quernCorrelateLines_uint16_uint16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "uint16", Size: 2, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint16", Size: 2},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 8, 1, 11, 5, 9, 2147483392, 2, 2, 1, 4, 3, 1, 7, 4, 9, 2147483649, 2, 2, 1, 4, 3, 9, 2147483649, 0, 2, 1, 10, 5, 9, 2147483647, 2, 1, 1, 3, 3, 1, 6, 4, 9, 2147483649, 2, 1, 1, 3, 3, 9, 2147483649, 0, 2, 1, 9, 5, 9, 2147483647, 1, 2, 1, 3, 5, 1, 4, 5, 1, 2, 4, 9, 2147483647, 1, 3, 1, 4, 5, 9, 2147483648, 1, 3, 1, 4, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 5, 4, 9, 2147483648, 0, 2, 1, 8, 1, 11, 5, 5, 1, 2, 1, 11, 5, 3, 1, 11, 4, 1, 5, 1, 11, 5, 4, 9, 3, 1, 11, 1, 5, 1, 11, 5, 3, 9, 2, 0, 2, 1, 8, 5, 9, 2147483647, 1, 8, 1, 11, 5, 2, 2, 1, 15, 5, 3, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483648, 2, 2, 1, 15, 5, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 2, 2, 1, 15, 5, 1, 15, 4, 9, 2147483647, 2, 1, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 			{Kind: compiled.DivideSite, File: "correlate.go", Line: 313, Col: 37},
@@ -1375,11 +1345,7 @@ var quernCorrelateLines_float32_float32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 8, 1, 11, 5, 9, 2147483392, 2, 2, 1, 4, 3, 1, 7, 4, 9, 2147483649, 2, 2, 1, 4, 3, 9, 2147483649, 0, 2, 1, 10, 5, 9, 2147483647, 2, 1, 1, 3, 3, 1, 6, 4, 9, 2147483649, 2, 1, 1, 3, 3, 9, 2147483649, 0, 2, 1, 9, 5, 9, 2147483647, 1, 2, 1, 3, 5, 1, 4, 5, 1, 2, 4, 9, 2147483647, 1, 3, 1, 4, 5, 9, 2147483648, 1, 3, 1, 4, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 5, 4, 9, 2147483648, 0, 2, 1, 8, 1, 11, 5, 5, 1, 2, 1, 11, 5, 3, 1, 11, 4, 1, 5, 1, 11, 5, 4, 9, 3, 1, 11, 1, 5, 1, 11, 5, 3, 9, 2, 0, 2, 1, 8, 5, 9, 2147483647, 1, 8, 1, 11, 5, 2, 2, 1, 15, 5, 3, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483648, 2, 2, 1, 15, 5, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 2, 2, 1, 15, 5, 1, 15, 4, 9, 2147483647, 2, 1, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 			{Kind: compiled.DivideSite, File: "correlate.go", Line: 313, Col: 37},
@@ -1414,11 +1380,7 @@ var quernCorrelateLines_float32_uint8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 8, 1, 11, 5, 9, 2147483392, 2, 2, 1, 4, 3, 1, 7, 4, 9, 2147483649, 2, 2, 1, 4, 3, 9, 2147483649, 0, 2, 1, 10, 5, 9, 2147483647, 2, 1, 1, 3, 3, 1, 6, 4, 9, 2147483649, 2, 1, 1, 3, 3, 9, 2147483649, 0, 2, 1, 9, 5, 9, 2147483647, 1, 2, 1, 3, 5, 1, 4, 5, 1, 2, 4, 9, 2147483647, 1, 3, 1, 4, 5, 9, 2147483648, 1, 3, 1, 4, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 5, 4, 9, 2147483648, 0, 2, 1, 8, 1, 11, 5, 5, 1, 2, 1, 11, 5, 3, 1, 11, 4, 1, 5, 1, 11, 5, 4, 9, 3, 1, 11, 1, 5, 1, 11, 5, 3, 9, 2, 0, 2, 1, 8, 5, 9, 2147483647, 1, 8, 1, 11, 5, 2, 2, 1, 15, 5, 3, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483648, 2, 2, 1, 15, 5, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 2, 2, 1, 15, 5, 1, 15, 4, 9, 2147483647, 2, 1, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 			{Kind: compiled.DivideSite, File: "correlate.go", Line: 313, Col: 37},
@@ -1453,11 +1415,7 @@ var quernCorrelateLines_float32_uint16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "uint16", Size: 2, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 8, 1, 11, 5, 9, 2147483392, 2, 2, 1, 4, 3, 1, 7, 4, 9, 2147483649, 2, 2, 1, 4, 3, 9, 2147483649, 0, 2, 1, 10, 5, 9, 2147483647, 2, 1, 1, 3, 3, 1, 6, 4, 9, 2147483649, 2, 1, 1, 3, 3, 9, 2147483649, 0, 2, 1, 9, 5, 9, 2147483647, 1, 2, 1, 3, 5, 1, 4, 5, 1, 2, 4, 9, 2147483647, 1, 3, 1, 4, 5, 9, 2147483648, 1, 3, 1, 4, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 5, 4, 9, 2147483648, 0, 2, 1, 8, 1, 11, 5, 5, 1, 2, 1, 11, 5, 3, 1, 11, 4, 1, 5, 1, 11, 5, 4, 9, 3, 1, 11, 1, 5, 1, 11, 5, 3, 9, 2, 0, 2, 1, 8, 5, 9, 2147483647, 1, 8, 1, 11, 5, 2, 2, 1, 15, 5, 3, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483648, 2, 2, 1, 15, 5, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 2, 2, 1, 15, 5, 1, 15, 4, 9, 2147483647, 2, 1, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 			{Kind: compiled.DivideSite, File: "correlate.go", Line: 313, Col: 37},
@@ -1492,11 +1450,7 @@ var quernCorrelateLines_uint8_float32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 8, 1, 11, 5, 9, 2147483392, 2, 2, 1, 4, 3, 1, 7, 4, 9, 2147483649, 2, 2, 1, 4, 3, 9, 2147483649, 0, 2, 1, 10, 5, 9, 2147483647, 2, 1, 1, 3, 3, 1, 6, 4, 9, 2147483649, 2, 1, 1, 3, 3, 9, 2147483649, 0, 2, 1, 9, 5, 9, 2147483647, 1, 2, 1, 3, 5, 1, 4, 5, 1, 2, 4, 9, 2147483647, 1, 3, 1, 4, 5, 9, 2147483648, 1, 3, 1, 4, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 5, 4, 9, 2147483648, 0, 2, 1, 8, 1, 11, 5, 5, 1, 2, 1, 11, 5, 3, 1, 11, 4, 1, 5, 1, 11, 5, 4, 9, 3, 1, 11, 1, 5, 1, 11, 5, 3, 9, 2, 0, 2, 1, 8, 5, 9, 2147483647, 1, 8, 1, 11, 5, 2, 2, 1, 15, 5, 3, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483648, 2, 2, 1, 15, 5, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 2, 2, 1, 15, 5, 1, 15, 4, 9, 2147483647, 2, 1, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 			{Kind: compiled.DivideSite, File: "correlate.go", Line: 313, Col: 37},
@@ -1531,11 +1485,7 @@ var quernCorrelateLines_uint16_float32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint16", Size: 2},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 8, 1, 11, 5, 9, 2147483392, 2, 2, 1, 4, 3, 1, 7, 4, 9, 2147483649, 2, 2, 1, 4, 3, 9, 2147483649, 0, 2, 1, 10, 5, 9, 2147483647, 2, 1, 1, 3, 3, 1, 6, 4, 9, 2147483649, 2, 1, 1, 3, 3, 9, 2147483649, 0, 2, 1, 9, 5, 9, 2147483647, 1, 2, 1, 3, 5, 1, 4, 5, 1, 2, 4, 9, 2147483647, 1, 3, 1, 4, 5, 9, 2147483648, 1, 3, 1, 4, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 5, 4, 9, 2147483648, 0, 2, 1, 8, 1, 11, 5, 5, 1, 2, 1, 11, 5, 3, 1, 11, 4, 1, 5, 1, 11, 5, 4, 9, 3, 1, 11, 1, 5, 1, 11, 5, 3, 9, 2, 0, 2, 1, 8, 5, 9, 2147483647, 1, 8, 1, 11, 5, 2, 2, 1, 15, 5, 3, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483648, 2, 2, 1, 15, 5, 2, 1, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 2, 2, 1, 15, 5, 1, 15, 4, 9, 2147483647, 2, 1, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 			{Kind: compiled.DivideSite, File: "correlate.go", Line: 313, Col: 37},
@@ -2369,8 +2319,6 @@ var quernMedianHistogram_uint8 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Shared: 4096,
-	Host:   quernHostMedianHistogram_uint8,
-	Plain:  quernPlainMedianHistogram_uint8,
 })
 
 var quernMedianHistogram_uint16 = gpu.NewKernel(compiled.Kernel{
@@ -2406,8 +2354,6 @@ var quernMedianHistogram_uint16 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Shared: 4096,
-	Host:   quernHostMedianHistogram_uint16,
-	Plain:  quernPlainMedianHistogram_uint16,
 })
 
 var quernMedianHistogram_float32 = gpu.NewKernel(compiled.Kernel{
@@ -2443,8 +2389,6 @@ var quernMedianHistogram_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Shared: 4096,
-	Host:   quernHostMedianHistogram_float32,
-	Plain:  quernPlainMedianHistogram_float32,
 })
 
 // LaunchMedianHistogram runs medianHistogram on the grid g.
@@ -2498,11 +2442,7 @@ var quernMedianSlideCPU = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 2, 0, 1, 8, 5, 1, 8, 4, 9, 2147483647, 1, 4, 1, 6, 5, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483647, 2, 0, 1, 3, 3, 9, 2147483649, 0, 2, 1, 5, 5, 9, 2147483647, 1, 2, 1, 4, 3, 9, 2147483648, 0, 2, 1, 4, 5, 9, 2147483647, 1, 7, 0, 2, 1, 5, 5, 0, 1073741822, 3, 1, 5, 0, 2147483646, 3, 7, 5, 9, 2147483647, 0, 2, 1, 2, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
@@ -2552,12 +2492,7 @@ var quernMedianSelectCPU_uint16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "dst", Kind: compiled.Slice, Type: "uint16", Size: 2},
 		{Name: "lists", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 3, 5, 1, 2, 1, 3, 5, 4, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483647, 2, 0, 1, 8, 5, 1, 8, 4, 9, 2147483647, 1, 4, 1, 6, 5, 9, 2147483647, 2, 0, 1, 3, 3, 9, 2147483649, 0, 2, 1, 5, 5, 9, 2147483647, 1, 2, 1, 4, 1, 6, 5, 3, 9, 2147483649, 0, 2, 1, 4, 5, 9, 2147483647, 1, 6, 1, 4, 1, 6, 5, 3, 1, 7, 0, 2, 1, 5, 5, 0, 1073741822, 3, 1, 5, 0, 2147483646, 3, 7, 5, 3, 1, 6, 0, 2, 1, 4, 5, 0, 1073741822, 3, 1, 4, 0, 2147483646, 3, 7, 5, 3, 9, 2147483649, 1, 7, 0, 2, 1, 5, 5, 0, 1073741822, 3, 1, 5, 0, 2147483646, 3, 7, 5, 1, 6, 0, 2, 1, 4, 5, 0, 1073741822, 3, 1, 4, 0, 2147483646, 3, 7, 5, 3, 9, 2147483647, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483650}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "median.go", Line: 281, Col: 10},
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "median.go", Line: 281, Col: 10},
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
@@ -2585,12 +2520,7 @@ var quernMedianSelectCPU_float32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "dst", Kind: compiled.Slice, Type: "float32", Size: 4},
 		{Name: "lists", Kind: compiled.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 3, 5, 1, 2, 1, 3, 5, 4, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483647, 2, 0, 1, 8, 5, 1, 8, 4, 9, 2147483647, 1, 4, 1, 6, 5, 9, 2147483647, 2, 0, 1, 3, 3, 9, 2147483649, 0, 2, 1, 5, 5, 9, 2147483647, 1, 2, 1, 4, 1, 6, 5, 3, 9, 2147483649, 0, 2, 1, 4, 5, 9, 2147483647, 1, 6, 1, 4, 1, 6, 5, 3, 1, 7, 0, 2, 1, 5, 5, 0, 1073741822, 3, 1, 5, 0, 2147483646, 3, 7, 5, 3, 1, 6, 0, 2, 1, 4, 5, 0, 1073741822, 3, 1, 4, 0, 2147483646, 3, 7, 5, 3, 9, 2147483649, 1, 7, 0, 2, 1, 5, 5, 0, 1073741822, 3, 1, 5, 0, 2147483646, 3, 7, 5, 1, 6, 0, 2, 1, 4, 5, 0, 1073741822, 3, 1, 4, 0, 2147483646, 3, 7, 5, 3, 9, 2147483647, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483650}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "median.go", Line: 281, Col: 10},
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "median.go", Line: 281, Col: 10},
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
@@ -3380,8 +3310,6 @@ var quernWindowRows_uint8_uint8 = gpu.NewKernel(compiled.Kernel{
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostWindowRows_uint8_uint8,
-	Plain: quernPlainWindowRows_uint8_uint8,
 })
 
 var quernWindowRows_uint16_uint16 = gpu.NewKernel(compiled.Kernel{
@@ -3424,8 +3352,6 @@ var quernWindowRows_uint16_uint16 = gpu.NewKernel(compiled.Kernel{
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostWindowRows_uint16_uint16,
-	Plain: quernPlainWindowRows_uint16_uint16,
 })
 
 var quernWindowRows_float32_float32 = gpu.NewKernel(compiled.Kernel{
@@ -3468,8 +3394,6 @@ var quernWindowRows_float32_float32 = gpu.NewKernel(compiled.Kernel{
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostWindowRows_float32_float32,
-	Plain: quernPlainWindowRows_float32_float32,
 })
 
 var quernWindowRows_uint32_uint8 = gpu.NewKernel(compiled.Kernel{
@@ -3512,8 +3436,6 @@ var quernWindowRows_uint32_uint8 = gpu.NewKernel(compiled.Kernel{
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostWindowRows_uint32_uint8,
-	Plain: quernPlainWindowRows_uint32_uint8,
 })
 
 var quernWindowRows_uint32_uint16 = gpu.NewKernel(compiled.Kernel{
@@ -3556,8 +3478,6 @@ var quernWindowRows_uint32_uint16 = gpu.NewKernel(compiled.Kernel{
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostWindowRows_uint32_uint16,
-	Plain: quernPlainWindowRows_uint32_uint16,
 })
 
 // LaunchWindowRows runs windowRows on the grid g.
@@ -3639,8 +3559,6 @@ var quernWindowColumns_uint8_uint8_uint8 = gpu.NewKernel(compiled.Kernel{
 		}},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Host:  quernHostWindowColumns_uint8_uint8_uint8,
-	Plain: quernPlainWindowColumns_uint8_uint8_uint8,
 })
 
 var quernWindowColumns_uint16_uint16_uint16 = gpu.NewKernel(compiled.Kernel{
@@ -3676,8 +3594,6 @@ var quernWindowColumns_uint16_uint16_uint16 = gpu.NewKernel(compiled.Kernel{
 		}},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Host:  quernHostWindowColumns_uint16_uint16_uint16,
-	Plain: quernPlainWindowColumns_uint16_uint16_uint16,
 })
 
 var quernWindowColumns_float32_float32_float32 = gpu.NewKernel(compiled.Kernel{
@@ -3713,8 +3629,6 @@ var quernWindowColumns_float32_float32_float32 = gpu.NewKernel(compiled.Kernel{
 		}},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Host:  quernHostWindowColumns_float32_float32_float32,
-	Plain: quernPlainWindowColumns_float32_float32_float32,
 })
 
 var quernWindowColumns_uint8_uint32_uint32 = gpu.NewKernel(compiled.Kernel{
@@ -3750,8 +3664,6 @@ var quernWindowColumns_uint8_uint32_uint32 = gpu.NewKernel(compiled.Kernel{
 		}},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Host:  quernHostWindowColumns_uint8_uint32_uint32,
-	Plain: quernPlainWindowColumns_uint8_uint32_uint32,
 })
 
 var quernWindowColumns_uint16_uint32_uint32 = gpu.NewKernel(compiled.Kernel{
@@ -3787,8 +3699,6 @@ var quernWindowColumns_uint16_uint32_uint32 = gpu.NewKernel(compiled.Kernel{
 		}},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Host:  quernHostWindowColumns_uint16_uint32_uint32,
-	Plain: quernPlainWindowColumns_uint16_uint32_uint32,
 })
 
 // LaunchWindowColumns runs windowColumns on the grid g.
@@ -3860,11 +3770,7 @@ var quernWindowRowsCPU_uint8_uint8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 2, 2, 1, 9, 5, 2, 1, 1, 8, 5, 3, 1, 8, 4, 1, 9, 4, 9, 2147483647, 2, 2, 1, 9, 5, 1, 9, 4, 9, 2147483647, 2, 1, 1, 8, 5, 1, 8, 4, 9, 2147483647, 1, 5, 1, 7, 5, 9, 2147483647, 2, 2, 1, 11, 5, 2, 1, 1, 10, 5, 3, 1, 10, 4, 1, 11, 4, 9, 2147483647, 2, 2, 1, 11, 5, 1, 11, 4, 9, 2147483647, 2, 1, 1, 10, 5, 1, 10, 4, 9, 2147483647, 0, 2, 1, 5, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
@@ -3893,11 +3799,7 @@ var quernWindowRowsCPU_uint16_uint16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "uint16", Size: 2, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint16", Size: 2},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 2, 2, 1, 9, 5, 2, 1, 1, 8, 5, 3, 1, 8, 4, 1, 9, 4, 9, 2147483647, 2, 2, 1, 9, 5, 1, 9, 4, 9, 2147483647, 2, 1, 1, 8, 5, 1, 8, 4, 9, 2147483647, 1, 5, 1, 7, 5, 9, 2147483647, 2, 2, 1, 11, 5, 2, 1, 1, 10, 5, 3, 1, 10, 4, 1, 11, 4, 9, 2147483647, 2, 2, 1, 11, 5, 1, 11, 4, 9, 2147483647, 2, 1, 1, 10, 5, 1, 10, 4, 9, 2147483647, 0, 2, 1, 5, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
@@ -3926,11 +3828,7 @@ var quernWindowRowsCPU_float32_float32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 2, 2, 1, 9, 5, 2, 1, 1, 8, 5, 3, 1, 8, 4, 1, 9, 4, 9, 2147483647, 2, 2, 1, 9, 5, 1, 9, 4, 9, 2147483647, 2, 1, 1, 8, 5, 1, 8, 4, 9, 2147483647, 1, 5, 1, 7, 5, 9, 2147483647, 2, 2, 1, 11, 5, 2, 1, 1, 10, 5, 3, 1, 10, 4, 1, 11, 4, 9, 2147483647, 2, 2, 1, 11, 5, 1, 11, 4, 9, 2147483647, 2, 1, 1, 10, 5, 1, 10, 4, 9, 2147483647, 0, 2, 1, 5, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
@@ -3959,11 +3857,7 @@ var quernWindowRowsCPU_uint32_uint8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 2, 2, 1, 9, 5, 2, 1, 1, 8, 5, 3, 1, 8, 4, 1, 9, 4, 9, 2147483647, 2, 2, 1, 9, 5, 1, 9, 4, 9, 2147483647, 2, 1, 1, 8, 5, 1, 8, 4, 9, 2147483647, 1, 5, 1, 7, 5, 9, 2147483647, 2, 2, 1, 11, 5, 2, 1, 1, 10, 5, 3, 1, 10, 4, 1, 11, 4, 9, 2147483647, 2, 2, 1, 11, 5, 1, 11, 4, 9, 2147483647, 2, 1, 1, 10, 5, 1, 10, 4, 9, 2147483647, 0, 2, 1, 5, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
@@ -3992,11 +3886,7 @@ var quernWindowRowsCPU_uint32_uint16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "src", Kind: compiled.Slice, Type: "uint16", Size: 2, ReadOnly: true},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 2, 2, 1, 9, 5, 2, 1, 1, 8, 5, 3, 1, 8, 4, 1, 9, 4, 9, 2147483647, 2, 2, 1, 9, 5, 1, 9, 4, 9, 2147483647, 2, 1, 1, 8, 5, 1, 8, 4, 9, 2147483647, 1, 5, 1, 7, 5, 9, 2147483647, 2, 2, 1, 11, 5, 2, 1, 1, 10, 5, 3, 1, 10, 4, 1, 11, 4, 9, 2147483647, 2, 2, 1, 11, 5, 1, 11, 4, 9, 2147483647, 2, 1, 1, 10, 5, 1, 10, 4, 9, 2147483647, 0, 2, 1, 5, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
@@ -4069,11 +3959,7 @@ var quernWindowColumnsCPU_uint8_uint8_uint8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "partial", Kind: compiled.Slice, Type: "uint8", Size: 1},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 2147483648, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483903, 0, 256, 2, 0, 5, 1, 6, 4, 9, 2147483904, 0, 2, 1, 4, 5, 9, 2147483647, 2, 1, 1, 4, 5, 9, 2147483647, 0, 2, 2, 1, 1, 4, 5, 5, 9, 2147483648, 0, 2, 2, 1, 1, 4, 5, 5, 0, 2, 4, 2, 1, 1, 4, 5, 0, 1, 4, 7, 1, 5, 4, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647, 1, 8, 1, 10, 5, 1, 10, 4, 9, 2147483647, 0, 256, 2, 0, 5, 1, 8, 1, 12, 5, 3, 1, 7, 1, 11, 5, 3, 1, 11, 4, 1, 12, 4, 9, 2147483903, 1, 8, 1, 12, 5, 1, 12, 4, 9, 2147483647, 1, 7, 1, 11, 5, 1, 11, 4, 9, 2147483647, 0, 256, 2, 0, 5, 1, 8, 1, 14, 5, 3, 1, 7, 1, 13, 5, 3, 1, 13, 4, 1, 14, 4, 9, 2147483903, 1, 8, 1, 14, 5, 1, 14, 4, 9, 2147483647, 1, 7, 1, 13, 5, 1, 13, 4, 9, 2147483647, 2, 2, 1, 8, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
@@ -4106,11 +3992,7 @@ var quernWindowColumnsCPU_uint16_uint16_uint16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "partial", Kind: compiled.Slice, Type: "uint16", Size: 2},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint16", Size: 2},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 2147483648, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483903, 0, 256, 2, 0, 5, 1, 6, 4, 9, 2147483904, 0, 2, 1, 4, 5, 9, 2147483647, 2, 1, 1, 4, 5, 9, 2147483647, 0, 2, 2, 1, 1, 4, 5, 5, 9, 2147483648, 0, 2, 2, 1, 1, 4, 5, 5, 0, 2, 4, 2, 1, 1, 4, 5, 0, 1, 4, 7, 1, 5, 4, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647, 1, 8, 1, 10, 5, 1, 10, 4, 9, 2147483647, 0, 256, 2, 0, 5, 1, 8, 1, 12, 5, 3, 1, 7, 1, 11, 5, 3, 1, 11, 4, 1, 12, 4, 9, 2147483903, 1, 8, 1, 12, 5, 1, 12, 4, 9, 2147483647, 1, 7, 1, 11, 5, 1, 11, 4, 9, 2147483647, 0, 256, 2, 0, 5, 1, 8, 1, 14, 5, 3, 1, 7, 1, 13, 5, 3, 1, 13, 4, 1, 14, 4, 9, 2147483903, 1, 8, 1, 14, 5, 1, 14, 4, 9, 2147483647, 1, 7, 1, 13, 5, 1, 13, 4, 9, 2147483647, 2, 2, 1, 8, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
@@ -4143,11 +4025,7 @@ var quernWindowColumnsCPU_float32_float32_float32 = gpu.NewKernel(compiled.Kerne
 		{Name: "partial", Kind: compiled.Slice, Type: "float32", Size: 4},
 		{Name: "dst", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 2147483648, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483903, 0, 256, 2, 0, 5, 1, 6, 4, 9, 2147483904, 0, 2, 1, 4, 5, 9, 2147483647, 2, 1, 1, 4, 5, 9, 2147483647, 0, 2, 2, 1, 1, 4, 5, 5, 9, 2147483648, 0, 2, 2, 1, 1, 4, 5, 5, 0, 2, 4, 2, 1, 1, 4, 5, 0, 1, 4, 7, 1, 5, 4, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647, 1, 8, 1, 10, 5, 1, 10, 4, 9, 2147483647, 0, 256, 2, 0, 5, 1, 8, 1, 12, 5, 3, 1, 7, 1, 11, 5, 3, 1, 11, 4, 1, 12, 4, 9, 2147483903, 1, 8, 1, 12, 5, 1, 12, 4, 9, 2147483647, 1, 7, 1, 11, 5, 1, 11, 4, 9, 2147483647, 0, 256, 2, 0, 5, 1, 8, 1, 14, 5, 3, 1, 7, 1, 13, 5, 3, 1, 13, 4, 1, 14, 4, 9, 2147483903, 1, 8, 1, 14, 5, 1, 14, 4, 9, 2147483647, 1, 7, 1, 13, 5, 1, 13, 4, 9, 2147483647, 2, 2, 1, 8, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
@@ -4180,11 +4058,7 @@ var quernWindowColumnsCPU_uint8_uint32_uint32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "partial", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 2147483648, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483903, 0, 256, 2, 0, 5, 1, 6, 4, 9, 2147483904, 0, 2, 1, 4, 5, 9, 2147483647, 2, 1, 1, 4, 5, 9, 2147483647, 0, 2, 2, 1, 1, 4, 5, 5, 9, 2147483648, 0, 2, 2, 1, 1, 4, 5, 5, 0, 2, 4, 2, 1, 1, 4, 5, 0, 1, 4, 7, 1, 5, 4, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647, 1, 8, 1, 10, 5, 1, 10, 4, 9, 2147483647, 0, 256, 2, 0, 5, 1, 8, 1, 12, 5, 3, 1, 7, 1, 11, 5, 3, 1, 11, 4, 1, 12, 4, 9, 2147483903, 1, 8, 1, 12, 5, 1, 12, 4, 9, 2147483647, 1, 7, 1, 11, 5, 1, 11, 4, 9, 2147483647, 0, 256, 2, 0, 5, 1, 8, 1, 14, 5, 3, 1, 7, 1, 13, 5, 3, 1, 13, 4, 1, 14, 4, 9, 2147483903, 1, 8, 1, 14, 5, 1, 14, 4, 9, 2147483647, 1, 7, 1, 13, 5, 1, 13, 4, 9, 2147483647, 2, 2, 1, 8, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
@@ -4217,11 +4091,7 @@ var quernWindowColumnsCPU_uint16_uint32_uint32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "partial", Kind: compiled.Slice, Type: "uint32", Size: 4},
 		{Name: "dst", Kind: compiled.Slice, Type: "uint16", Size: 2},
 	},
-	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 2147483648, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483903, 0, 256, 2, 0, 5, 1, 6, 4, 9, 2147483904, 0, 2, 1, 4, 5, 9, 2147483647, 2, 1, 1, 4, 5, 9, 2147483647, 0, 2, 2, 1, 1, 4, 5, 5, 9, 2147483648, 0, 2, 2, 1, 1, 4, 5, 5, 0, 2, 4, 2, 1, 1, 4, 5, 0, 1, 4, 7, 1, 5, 4, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647, 1, 8, 1, 10, 5, 1, 10, 4, 9, 2147483647, 0, 256, 2, 0, 5, 1, 8, 1, 12, 5, 3, 1, 7, 1, 11, 5, 3, 1, 11, 4, 1, 12, 4, 9, 2147483903, 1, 8, 1, 12, 5, 1, 12, 4, 9, 2147483647, 1, 7, 1, 11, 5, 1, 11, 4, 9, 2147483647, 0, 256, 2, 0, 5, 1, 8, 1, 14, 5, 3, 1, 7, 1, 13, 5, 3, 1, 13, 4, 1, 14, 4, 9, 2147483903, 1, 8, 1, 14, 5, 1, 14, 4, 9, 2147483647, 1, 7, 1, 13, 5, 1, 13, 4, 9, 2147483647, 2, 2, 1, 8, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
-		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
@@ -4900,7 +4770,7 @@ func quernRow1Bilateral_uint8(r *host.Run, base, w, y, h, c int, src []uint8, st
 
 // quernFunc1Bilateral_uint8 is kernels.round.
 //
-//line quern_gen.go:4904:1
+//line quern_gen.go:4774:1
 func quernFunc1Bilateral_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -4915,7 +4785,7 @@ func quernFunc1Bilateral_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:4919:1
+//line quern_gen.go:4789:1
 func quernPlainBilateral_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint16](r, 10), host.Slice[uint16](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_bilateral_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -5267,7 +5137,7 @@ func quernRow1Bilateral_uint16(r *host.Run, base, w, y, h, c int, src []uint16, 
 
 // quernFunc1Bilateral_uint16 is kernels.round.
 //
-//line quern_gen.go:5271:1
+//line quern_gen.go:5141:1
 func quernFunc1Bilateral_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -5282,7 +5152,7 @@ func quernFunc1Bilateral_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:5286:1
+//line quern_gen.go:5156:1
 func quernPlainBilateral_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_bilateral_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -5632,7 +5502,7 @@ func quernRow1Bilateral_float32(r *host.Run, base, w, y, h, c int, src []float32
 	}
 }
 
-//line quern_gen.go:5636:1
+//line quern_gen.go:5506:1
 func quernPlainCannyGradient_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint8](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_cannyGradient_uint8(t, v0, v1, v2, v3, v4, v5) })
@@ -5872,7 +5742,7 @@ func quernRow1CannyGradient_uint8(r *host.Run, base, w, y, h int, src []uint8, t
 //line canny.go:38:20000
 }
 
-//line quern_gen.go:5876:1
+//line quern_gen.go:5746:1
 func quernPlainCannyGradient_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint16](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_cannyGradient_uint16(t, v0, v1, v2, v3, v4, v5) })
@@ -6112,7 +5982,7 @@ func quernRow1CannyGradient_uint16(r *host.Run, base, w, y, h int, src []uint16,
 //line canny.go:38:20000
 }
 
-//line quern_gen.go:6116:1
+//line quern_gen.go:5986:1
 func quernPlainCannyGradient_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_cannyGradient_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -6352,7 +6222,7 @@ func quernRow1CannyGradient_float32(r *host.Run, base, w, y, h int, src []float3
 //line canny.go:38:20000
 }
 
-//line quern_gen.go:6356:1
+//line quern_gen.go:6226:1
 func quernPlainCannyClasses(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5), host.Slice[uint8](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_cannyClasses(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -6887,7 +6757,7 @@ func quernRow1CannyClasses(r *host.Run, base, w, y, h int, magnitude []float32, 
 	}
 }
 
-//line quern_gen.go:6891:1
+//line quern_gen.go:6761:1
 func quernPlainCannyMark(r *host.Run) {
 	v0, v1, v2 := host.Slice[uint8](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_cannyMark(t, v0, v1, v2) })
@@ -6943,7 +6813,7 @@ func quernRow1CannyMark(r *host.Run, base int, classes []uint8, marks, labels []
 	}
 }
 
-//line quern_gen.go:6947:1
+//line quern_gen.go:6817:1
 func quernPlainCannyWrite(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[uint8](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_cannyWrite(t, v0, v1, v2, v3, v4, v5) })
@@ -7019,7 +6889,7 @@ func quernRow1CannyWrite(r *host.Run, base, w, y, h int, labels []int32, start i
 	}
 }
 
-//line quern_gen.go:7023:1
+//line quern_gen.go:6893:1
 func quernPlainColors(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_colors(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -7812,7 +7682,7 @@ func quernRow1Colors(r *host.Run, base, w, y, h int, src []uint8, start, srcChan
 //line color.go:69:30000
 }
 
-//line quern_gen.go:7816:1
+//line quern_gen.go:7686:1
 func quernPlainColorsFloat(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_colorsFloat(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -8126,7 +7996,7 @@ func quernRow1ColorsFloat(r *host.Run, base, w, y, h int, src []float32, start, 
 
 // quernFunc1ColorsFloat is kernels.fromHSVFloat.
 //
-//line quern_gen.go:8130:1
+//line quern_gen.go:8000:1
 func quernFunc1ColorsFloat(h float32, s float32, v float32) (float32, float32, float32) {
 //line color.go:254
 	h = (h - float32(math.Floor(float64(h)))) * 6
@@ -8172,7 +8042,7 @@ func quernFunc1ColorsFloat(h float32, s float32, v float32) (float32, float32, f
 	}
 }
 
-//line quern_gen.go:8176:1
+//line quern_gen.go:8046:1
 func quernPlainStoreWeights(r *host.Run) {
 	v0, v1, v2 := host.Value[[256]float32](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_storeWeights(t, v0, v1, v2) })
@@ -8227,6564 +8097,7 @@ func quernRow1StoreWeights(r *host.Run, at int, weights []float32, chunk *[256]f
 //line correlate.go:16:40000
 }
 
-//line quern_gen.go:8231:1
-func quernPlainCorrelateRows_uint8(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[uint8](r, 11), host.Slice[float32](r, 12)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_correlateRows_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12)
-	})
-}
-
-func quernHostCorrelateRows_uint8(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	center := host.Value[int](r, 2)
-	w := host.Value[int](r, 3)
-	h := host.Value[int](r, 4)
-	c := host.Value[int](r, 5)
-	srcStride := host.Value[int](r, 6)
-	srcPlane := host.Value[int](r, 7)
-	dstStride := host.Value[int](r, 8)
-	dstPlane := host.Value[int](r, 9)
-	weights := host.Slice[float32](r, 10)
-	src := host.Slice[uint8](r, 11)
-	dst := host.Slice[float32](r, 12)
-	tiles := host.Scratch[*[198]float32](r, 0, r.BlockDim.Count())
-	tiles2 := host.Shared[[4][198]float32](r, 0)
-	var lanes int
-	var pixels int
-	var x0 int
-	rows := host.Scratch[[]uint8](r, 1, r.BlockDim.Count())
-	groups := host.Scratch[int](r, 2, r.BlockDim.Count())
-	channels := host.Scratch[int](r, 3, r.BlockDim.Count())
-	s0s := host.Scratch[float32](r, 4, r.BlockDim.Count())
-	s1s := host.Scratch[float32](r, 5, r.BlockDim.Count())
-	s2s := host.Scratch[float32](r, 6, r.BlockDim.Count())
-	s3s := host.Scratch[float32](r, 7, r.BlockDim.Count())
-	var chunk int
-	var k0 int
-	var n int
-	var first3 int
-	var count int
-	weight := host.Shared[[64]float32](r, 1)
-	size := 2 * c
-	size2 := 3 * c
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		base := blockZ * srcPlane
-		base2 := blockY * 4
-		base3 := blockZ * dstPlane
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 128
-				quernRow1CorrelateRows_uint8(r, tiles, first, tiles2)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-//line correlate.go:54:40000
-		lanes = 32 / c
-//line correlate.go:55:40000
-		pixels = lanes * 4
-//line correlate.go:56:40000
-		x0 = blockX * pixels
-//line correlate.go:57:40000
-		for threadZ := range 1 {
-//line correlate.go:58:40000
-			for threadY := range 1 {
-//line correlate.go:59:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:60:40000
-				first2 := (threadZ*1 + threadY) * 128
-//line correlate.go:61:40000
-				quernRow2CorrelateRows_uint8(r, rows, first2, groups, channels, s0s, s1s, s2s, s3s, base, base2, h, srcStride, src, c)
-//line correlate.go:62:40000
-			}
-//line correlate.go:63:40000
-		}
-//line correlate.go:64:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line correlate.go:61:40000
-		chunk = 64 / c
-//line correlate.go:62:40000
-		k0 = 0
-//line correlate.go:63:40000
-		for ; k0 < len(weights); k0 += chunk {
-//line correlate.go:64:40000
-			if r.Halted() {
-//line correlate.go:62:40000
-				r.Halt()
-//line correlate.go:63:40000
-			}
-//line correlate.go:63:40000
-			n = min(chunk, len(weights)-k0)
-//line correlate.go:67:40000
-			first3 = x0 + k0 - center
-//line correlate.go:68:40000
-			count = pixels + n - 1
-//line correlate.go:69:40000
-			start := count * c
-//line correlate.go:70:40000
-			start2 := first3 * c
-//line correlate.go:71:40000
-			for threadZ := range 1 {
-//line correlate.go:72:40000
-				for threadY := range 1 {
-//line correlate.go:73:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:74:40000
-					first4 := (threadZ*1 + threadY) * 128
-//line correlate.go:75:40000
-					quernRow3CorrelateRows_uint8(r, n, weight, weights, k0)
-//line correlate.go:76:40000
-					quernRow4CorrelateRows_uint8(r, tiles, first4, rows, first3, count, w, start, start2, c, value, mode)
-//line correlate.go:77:40000
-				}
-//line correlate.go:78:40000
-			}
-//line correlate.go:79:40000
-			for threadZ := range 1 {
-//line correlate.go:80:40000
-				for threadY := range 1 {
-//line correlate.go:81:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:82:40000
-					first5 := (threadZ*1 + threadY) * 128
-//line correlate.go:83:40000
-					quernRow5CorrelateRows_uint8(r, tiles, first5, groups, channels, s0s, s1s, s2s, s3s, lanes, c, size, size2, n, weight)
-//line correlate.go:84:40000
-				}
-//line correlate.go:85:40000
-			}
-//line correlate.go:86:40000
-		}
-//line correlate.go:87:40000
-		for threadZ := range 1 {
-//line correlate.go:88:40000
-			for threadY := range 1 {
-//line correlate.go:89:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:90:40000
-				first6 := (threadZ*1 + threadY) * 128
-//line correlate.go:91:40000
-				quernRow6CorrelateRows_uint8(r, groups, first6, channels, s0s, s1s, s2s, s3s, x0, lanes, base2, h, base3, dstStride, dst, w, c)
-//line correlate.go:92:40000
-			}
-//line correlate.go:93:40000
-		}
-//line correlate.go:94:40000
-	}
-//line correlate.go:95:40000
-}
-
-//go:noinline
-//line quern_gen.go:8384:1
-func quernRow1CorrelateRows_uint8(r *host.Run, tiles []*[198]float32, first int, tiles2 *[4][198]float32) {
-	tileRow := (*[128]*[198]float32)(tiles[first:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-//line correlate.go:53:40000
-		_ = tiles2[(threadX+first)>>5]
-//line correlate.go:53:40000
-		tile := &tiles2[(threadX+first)>>5]
-//line correlate.go:54:40000
-		tileRow[threadX] = tile
-//line correlate.go:55:40000
-	}
-//line correlate.go:56:40000
-}
-
-//go:noinline
-//line quern_gen.go:8401:1
-func quernRow2CorrelateRows_uint8(r *host.Run, rows [][]uint8, first2 int, groups, channels []int, s0s, s1s, s2s, s3s []float32, base, base2, h, srcStride int, src []uint8, c int) {
-	rowRow := (*[128][]uint8)(rows[first2:])
-	groupRow := (*[128]int)(groups[first2:])
-	channelRow := (*[128]int)(channels[first2:])
-	s0Row := (*[128]float32)(s0s[first2:])
-	s1Row := (*[128]float32)(s1s[first2:])
-	s2Row := (*[128]float32)(s2s[first2:])
-	s3Row := (*[128]float32)(s3s[first2:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		y := min(base2+(threadX+first2)>>5, h-1)
-		lane := (threadX + first2) & 31
-//line correlate.go:58:40000
-		t2 := base + y*srcStride
-//line correlate.go:58:40000
-		row := src[t2:]
-//line correlate.go:59:40000
-		t3 := lane / c
-//line correlate.go:59:40000
-		t4 := lane % c
-//line correlate.go:60:40000
-		group := t3
-//line correlate.go:61:40000
-		channel := t4
-//line correlate.go:60:40000
-		var s0 float32
-//line correlate.go:61:40000
-		var s1 float32
-//line correlate.go:62:40000
-		var s2 float32
-//line correlate.go:63:40000
-		var s3 float32
-//line correlate.go:64:40000
-		rowRow[threadX] = row
-//line correlate.go:65:40000
-		groupRow[threadX] = group
-//line correlate.go:66:40000
-		channelRow[threadX] = channel
-//line correlate.go:67:40000
-		s0Row[threadX] = s0
-//line correlate.go:68:40000
-		s1Row[threadX] = s1
-//line correlate.go:69:40000
-		s2Row[threadX] = s2
-//line correlate.go:70:40000
-		s3Row[threadX] = s3
-//line correlate.go:71:40000
-	}
-//line correlate.go:72:40000
-}
-
-//go:noinline
-//line quern_gen.go:8454:1
-func quernRow3CorrelateRows_uint8(r *host.Run, n int, weight *[64]float32, weights []float32, k0 int) {
-	if n >= -1<<61 && n <= 1<<61 {
-		count2 := min(n, 128)
-		if count2 <= 0 {
-			return
-		}
-		if count2 <= 64 && k0 >= 0 && count2 <= len(weights)-k0 {
-			row2 := weight[:count2]
-			row3 := weights[k0:][:count2]
-//line correlate.go:65:40000
-			copy(row2, row3)
-//line correlate.go:66:40000
-			return
-//line correlate.go:67:40000
-		}
-//line correlate.go:68:40000
-	}
-//line correlate.go:69:40000
-	for threadX := range 128 {
-//line correlate.go:70:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:64:40000
-		if threadX < n {
-//line correlate.go:65:40000
-			weight[threadX] = weights[k0+threadX]
-//line correlate.go:66:40000
-		}
-//line correlate.go:67:40000
-	}
-//line correlate.go:68:40000
-}
-
-//go:noinline
-//line quern_gen.go:8488:1
-func quernRow4CorrelateRows_uint8(r *host.Run, tiles []*[198]float32, first4 int, rows [][]uint8, first3, count, w, start, start2, c int, value float32, mode int) {
-	tileRow := (*[128]*[198]float32)(tiles[first4:])
-	rowRow := (*[128][]uint8)(rows[first4:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		tile := tileRow[threadX]
-		row := rowRow[threadX]
-		lane := (threadX + first4) & 31
-//line correlate.go:69:40000
-		if first3 >= 0 && first3+count <= w {
-//line correlate.go:70:40000
-			for e := lane; e < start; e += 32 {
-//line correlate.go:71:40000
-				if r.Halted() {
-//line correlate.go:70:40000
-					r.Halt()
-//line correlate.go:71:40000
-				}
-//line correlate.go:71:40000
-				t5 := e
-//line correlate.go:71:40000
-				result0 := padded(t5)
-//line correlate.go:71:40000
-				tile[result0] = float32(row[start2+e])
-//line correlate.go:72:40000
-			}
-//line correlate.go:73:40000
-		} else {
-//line correlate.go:74:40000
-			for e2 := lane; e2 < start; e2 += 32 {
-//line correlate.go:75:40000
-				if r.Halted() {
-//line correlate.go:74:40000
-					r.Halt()
-//line correlate.go:75:40000
-				}
-//line correlate.go:75:40000
-				p := e2 / c
-//line correlate.go:76:40000
-				v := value
-//line correlate.go:77:40000
-				t8 := first3 + p
-//line correlate.go:77:40000
-				result02 := inside(mode, t8, w)
-//line correlate.go:78:40000
-				x := result02
-//line correlate.go:79:40000
-				if x >= 0 {
-//line correlate.go:78:40000
-					v = float32(row[x*c+e2-p*c])
-//line correlate.go:79:40000
-				}
-//line correlate.go:80:40000
-				t11 := e2
-//line correlate.go:80:40000
-				result03 := padded(t11)
-//line correlate.go:80:40000
-				tile[result03] = v
-//line correlate.go:81:40000
-			}
-//line correlate.go:82:40000
-		}
-//line correlate.go:83:40000
-	}
-//line correlate.go:84:40000
-}
-
-//go:noinline
-//line quern_gen.go:8557:1
-func quernRow5CorrelateRows_uint8(r *host.Run, tiles []*[198]float32, first5 int, groups, channels []int, s0s, s1s, s2s, s3s []float32, lanes, c, size, size2, n int, weight *[64]float32) {
-	tileRow := (*[128]*[198]float32)(tiles[first5:])
-	groupRow := (*[128]int)(groups[first5:])
-	channelRow := (*[128]int)(channels[first5:])
-	s0Row := (*[128]float32)(s0s[first5:])
-	s1Row := (*[128]float32)(s1s[first5:])
-	s2Row := (*[128]float32)(s2s[first5:])
-	s3Row := (*[128]float32)(s3s[first5:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		tile := tileRow[threadX]
-		group := groupRow[threadX]
-		channel := channelRow[threadX]
-		s0 := s0Row[threadX]
-		s1 := s1Row[threadX]
-		s2 := s2Row[threadX]
-		s3 := s3Row[threadX]
-//line correlate.go:84:40000
-		if group < lanes {
-//line correlate.go:85:40000
-			e3 := group*4*c + channel
-//line correlate.go:86:40000
-			t13 := e3
-//line correlate.go:86:40000
-			result04 := padded(t13)
-//line correlate.go:86:40000
-			t15 := tile[result04]
-//line correlate.go:87:40000
-			t16 := e3 + c
-//line correlate.go:86:40000
-			result05 := padded(t16)
-//line correlate.go:86:40000
-			t18 := tile[result05]
-//line correlate.go:87:40000
-			t19 := e3 + size
-//line correlate.go:86:40000
-			result06 := padded(t19)
-//line correlate.go:86:40000
-			t21 := tile[result06]
-//line correlate.go:87:40000
-			a0 := t15
-//line correlate.go:88:40000
-			a1 := t18
-//line correlate.go:89:40000
-			a2 := t21
-//line correlate.go:87:40000
-			e3 += size2
-//line correlate.go:89:40000
-			for k := 0; k < n; k++ {
-//line correlate.go:90:40000
-				t22 := e3
-//line correlate.go:90:40000
-				result07 := padded(t22)
-//line correlate.go:90:40000
-				a3 := tile[result07]
-//line correlate.go:91:40000
-				e3 += c
-//line correlate.go:92:40000
-				wt := weight[k]
-//line correlate.go:93:40000
-				s0 += wt * a0
-//line correlate.go:94:40000
-				s1 += wt * a1
-//line correlate.go:95:40000
-				s2 += wt * a2
-//line correlate.go:96
-				s3 += wt * a3
-				t24 := a1
-//line correlate.go:98:40000
-				t25 := a2
-//line correlate.go:99:40000
-				t26 := a3
-//line correlate.go:100:40000
-				a0 = t24
-//line correlate.go:101:40000
-				a1 = t25
-//line correlate.go:102:40000
-				a2 = t26
-//line correlate.go:103:40000
-			}
-//line correlate.go:104:40000
-		}
-//line correlate.go:105:40000
-		s0Row[threadX] = s0
-//line correlate.go:106:40000
-		s1Row[threadX] = s1
-//line correlate.go:107:40000
-		s2Row[threadX] = s2
-//line correlate.go:108:40000
-		s3Row[threadX] = s3
-//line correlate.go:109:40000
-	}
-//line correlate.go:110:40000
-}
-
-//go:noinline
-//line quern_gen.go:8654:1
-func quernRow6CorrelateRows_uint8(r *host.Run, groups []int, first6 int, channels []int, s0s, s1s, s2s, s3s []float32, x0, lanes, base2, h, base3, dstStride int, dst []float32, w, c int) {
-	groupRow := (*[128]int)(groups[first6:])
-	channelRow := (*[128]int)(channels[first6:])
-	s0Row := (*[128]float32)(s0s[first6:])
-	s1Row := (*[128]float32)(s1s[first6:])
-	s2Row := (*[128]float32)(s2s[first6:])
-	s3Row := (*[128]float32)(s3s[first6:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		group := groupRow[threadX]
-		channel := channelRow[threadX]
-		s0 := s0Row[threadX]
-		s1 := s1Row[threadX]
-		s2 := s2Row[threadX]
-		s3 := s3Row[threadX]
-		y := min(base2+(threadX+first6)>>5, h-1)
-//line correlate.go:102:40000
-		x2 := x0 + group*4
-//line correlate.go:103:40000
-		if group >= lanes || base2+(threadX+first6)>>5 >= h {
-//line correlate.go:104:40000
-			continue
-//line correlate.go:105:40000
-		}
-//line correlate.go:106:40000
-		t27 := base3 + y*dstStride
-//line correlate.go:106:40000
-		out := dst[t27:]
-//line correlate.go:107:40000
-		if x2 < w {
-//line correlate.go:108:40000
-			out[x2*c+channel] = s0
-//line correlate.go:109:40000
-		}
-//line correlate.go:110:40000
-		if x2+1 < w {
-//line correlate.go:111:40000
-			out[(x2+1)*c+channel] = s1
-//line correlate.go:112:40000
-		}
-//line correlate.go:113
-		if x2+2 < w {
-			out[(x2+2)*c+channel] = s2
-		}
-		if x2+3 < w {
-			out[(x2+3)*c+channel] = s3
-		}
-	}
-}
-
-//line quern_gen.go:8705:1
-func quernPlainCorrelateRows_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[uint16](r, 11), host.Slice[float32](r, 12)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_correlateRows_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12)
-	})
-}
-
-func quernHostCorrelateRows_uint16(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	center := host.Value[int](r, 2)
-	w := host.Value[int](r, 3)
-	h := host.Value[int](r, 4)
-	c := host.Value[int](r, 5)
-	srcStride := host.Value[int](r, 6)
-	srcPlane := host.Value[int](r, 7)
-	dstStride := host.Value[int](r, 8)
-	dstPlane := host.Value[int](r, 9)
-	weights := host.Slice[float32](r, 10)
-	src := host.Slice[uint16](r, 11)
-	dst := host.Slice[float32](r, 12)
-	tiles := host.Scratch[*[198]float32](r, 0, r.BlockDim.Count())
-	tiles2 := host.Shared[[4][198]float32](r, 0)
-	var lanes int
-	var pixels int
-	var x0 int
-	rows := host.Scratch[[]uint16](r, 1, r.BlockDim.Count())
-	groups := host.Scratch[int](r, 2, r.BlockDim.Count())
-	channels := host.Scratch[int](r, 3, r.BlockDim.Count())
-	s0s := host.Scratch[float32](r, 4, r.BlockDim.Count())
-	s1s := host.Scratch[float32](r, 5, r.BlockDim.Count())
-	s2s := host.Scratch[float32](r, 6, r.BlockDim.Count())
-	s3s := host.Scratch[float32](r, 7, r.BlockDim.Count())
-	var chunk int
-	var k0 int
-	var n int
-	var first3 int
-	var count int
-	weight := host.Shared[[64]float32](r, 1)
-	size := 2 * c
-	size2 := 3 * c
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		base := blockZ * srcPlane
-		base2 := blockY * 4
-		base3 := blockZ * dstPlane
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 128
-				quernRow1CorrelateRows_uint16(r, tiles, first, tiles2)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-//line correlate.go:54:40000
-		lanes = 32 / c
-//line correlate.go:55:40000
-		pixels = lanes * 4
-//line correlate.go:56:40000
-		x0 = blockX * pixels
-//line correlate.go:57:40000
-		for threadZ := range 1 {
-//line correlate.go:58:40000
-			for threadY := range 1 {
-//line correlate.go:59:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:60:40000
-				first2 := (threadZ*1 + threadY) * 128
-//line correlate.go:61:40000
-				quernRow2CorrelateRows_uint16(r, rows, first2, groups, channels, s0s, s1s, s2s, s3s, base, base2, h, srcStride, src, c)
-//line correlate.go:62:40000
-			}
-//line correlate.go:63:40000
-		}
-//line correlate.go:64:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line correlate.go:61:40000
-		chunk = 64 / c
-//line correlate.go:62:40000
-		k0 = 0
-//line correlate.go:63:40000
-		for ; k0 < len(weights); k0 += chunk {
-//line correlate.go:64:40000
-			if r.Halted() {
-//line correlate.go:62:40000
-				r.Halt()
-//line correlate.go:63:40000
-			}
-//line correlate.go:63:40000
-			n = min(chunk, len(weights)-k0)
-//line correlate.go:67:40000
-			first3 = x0 + k0 - center
-//line correlate.go:68:40000
-			count = pixels + n - 1
-//line correlate.go:69:40000
-			start := count * c
-//line correlate.go:70:40000
-			start2 := first3 * c
-//line correlate.go:71:40000
-			for threadZ := range 1 {
-//line correlate.go:72:40000
-				for threadY := range 1 {
-//line correlate.go:73:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:74:40000
-					first4 := (threadZ*1 + threadY) * 128
-//line correlate.go:75:40000
-					quernRow3CorrelateRows_uint16(r, n, weight, weights, k0)
-//line correlate.go:76:40000
-					quernRow4CorrelateRows_uint16(r, tiles, first4, rows, first3, count, w, start, start2, c, value, mode)
-//line correlate.go:77:40000
-				}
-//line correlate.go:78:40000
-			}
-//line correlate.go:79:40000
-			for threadZ := range 1 {
-//line correlate.go:80:40000
-				for threadY := range 1 {
-//line correlate.go:81:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:82:40000
-					first5 := (threadZ*1 + threadY) * 128
-//line correlate.go:83:40000
-					quernRow5CorrelateRows_uint16(r, tiles, first5, groups, channels, s0s, s1s, s2s, s3s, lanes, c, size, size2, n, weight)
-//line correlate.go:84:40000
-				}
-//line correlate.go:85:40000
-			}
-//line correlate.go:86:40000
-		}
-//line correlate.go:87:40000
-		for threadZ := range 1 {
-//line correlate.go:88:40000
-			for threadY := range 1 {
-//line correlate.go:89:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:90:40000
-				first6 := (threadZ*1 + threadY) * 128
-//line correlate.go:91:40000
-				quernRow6CorrelateRows_uint16(r, groups, first6, channels, s0s, s1s, s2s, s3s, x0, lanes, base2, h, base3, dstStride, dst, w, c)
-//line correlate.go:92:40000
-			}
-//line correlate.go:93:40000
-		}
-//line correlate.go:94:40000
-	}
-//line correlate.go:95:40000
-}
-
-//go:noinline
-//line quern_gen.go:8858:1
-func quernRow1CorrelateRows_uint16(r *host.Run, tiles []*[198]float32, first int, tiles2 *[4][198]float32) {
-	tileRow := (*[128]*[198]float32)(tiles[first:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-//line correlate.go:53:40000
-		_ = tiles2[(threadX+first)>>5]
-//line correlate.go:53:40000
-		tile := &tiles2[(threadX+first)>>5]
-//line correlate.go:54:40000
-		tileRow[threadX] = tile
-//line correlate.go:55:40000
-	}
-//line correlate.go:56:40000
-}
-
-//go:noinline
-//line quern_gen.go:8875:1
-func quernRow2CorrelateRows_uint16(r *host.Run, rows [][]uint16, first2 int, groups, channels []int, s0s, s1s, s2s, s3s []float32, base, base2, h, srcStride int, src []uint16, c int) {
-	rowRow := (*[128][]uint16)(rows[first2:])
-	groupRow := (*[128]int)(groups[first2:])
-	channelRow := (*[128]int)(channels[first2:])
-	s0Row := (*[128]float32)(s0s[first2:])
-	s1Row := (*[128]float32)(s1s[first2:])
-	s2Row := (*[128]float32)(s2s[first2:])
-	s3Row := (*[128]float32)(s3s[first2:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		y := min(base2+(threadX+first2)>>5, h-1)
-		lane := (threadX + first2) & 31
-//line correlate.go:58:40000
-		t2 := base + y*srcStride
-//line correlate.go:58:40000
-		row := src[t2:]
-//line correlate.go:59:40000
-		t3 := lane / c
-//line correlate.go:59:40000
-		t4 := lane % c
-//line correlate.go:60:40000
-		group := t3
-//line correlate.go:61:40000
-		channel := t4
-//line correlate.go:60:40000
-		var s0 float32
-//line correlate.go:61:40000
-		var s1 float32
-//line correlate.go:62:40000
-		var s2 float32
-//line correlate.go:63:40000
-		var s3 float32
-//line correlate.go:64:40000
-		rowRow[threadX] = row
-//line correlate.go:65:40000
-		groupRow[threadX] = group
-//line correlate.go:66:40000
-		channelRow[threadX] = channel
-//line correlate.go:67:40000
-		s0Row[threadX] = s0
-//line correlate.go:68:40000
-		s1Row[threadX] = s1
-//line correlate.go:69:40000
-		s2Row[threadX] = s2
-//line correlate.go:70:40000
-		s3Row[threadX] = s3
-//line correlate.go:71:40000
-	}
-//line correlate.go:72:40000
-}
-
-//go:noinline
-//line quern_gen.go:8928:1
-func quernRow3CorrelateRows_uint16(r *host.Run, n int, weight *[64]float32, weights []float32, k0 int) {
-	if n >= -1<<61 && n <= 1<<61 {
-		count2 := min(n, 128)
-		if count2 <= 0 {
-			return
-		}
-		if count2 <= 64 && k0 >= 0 && count2 <= len(weights)-k0 {
-			row2 := weight[:count2]
-			row3 := weights[k0:][:count2]
-//line correlate.go:65:40000
-			copy(row2, row3)
-//line correlate.go:66:40000
-			return
-//line correlate.go:67:40000
-		}
-//line correlate.go:68:40000
-	}
-//line correlate.go:69:40000
-	for threadX := range 128 {
-//line correlate.go:70:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:64:40000
-		if threadX < n {
-//line correlate.go:65:40000
-			weight[threadX] = weights[k0+threadX]
-//line correlate.go:66:40000
-		}
-//line correlate.go:67:40000
-	}
-//line correlate.go:68:40000
-}
-
-//go:noinline
-//line quern_gen.go:8962:1
-func quernRow4CorrelateRows_uint16(r *host.Run, tiles []*[198]float32, first4 int, rows [][]uint16, first3, count, w, start, start2, c int, value float32, mode int) {
-	tileRow := (*[128]*[198]float32)(tiles[first4:])
-	rowRow := (*[128][]uint16)(rows[first4:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		tile := tileRow[threadX]
-		row := rowRow[threadX]
-		lane := (threadX + first4) & 31
-//line correlate.go:69:40000
-		if first3 >= 0 && first3+count <= w {
-//line correlate.go:70:40000
-			for e := lane; e < start; e += 32 {
-//line correlate.go:71:40000
-				if r.Halted() {
-//line correlate.go:70:40000
-					r.Halt()
-//line correlate.go:71:40000
-				}
-//line correlate.go:71:40000
-				t5 := e
-//line correlate.go:71:40000
-				result0 := padded(t5)
-//line correlate.go:71:40000
-				tile[result0] = float32(row[start2+e])
-//line correlate.go:72:40000
-			}
-//line correlate.go:73:40000
-		} else {
-//line correlate.go:74:40000
-			for e2 := lane; e2 < start; e2 += 32 {
-//line correlate.go:75:40000
-				if r.Halted() {
-//line correlate.go:74:40000
-					r.Halt()
-//line correlate.go:75:40000
-				}
-//line correlate.go:75:40000
-				p := e2 / c
-//line correlate.go:76:40000
-				v := value
-//line correlate.go:77:40000
-				t8 := first3 + p
-//line correlate.go:77:40000
-				result02 := inside(mode, t8, w)
-//line correlate.go:78:40000
-				x := result02
-//line correlate.go:79:40000
-				if x >= 0 {
-//line correlate.go:78:40000
-					v = float32(row[x*c+e2-p*c])
-//line correlate.go:79:40000
-				}
-//line correlate.go:80:40000
-				t11 := e2
-//line correlate.go:80:40000
-				result03 := padded(t11)
-//line correlate.go:80:40000
-				tile[result03] = v
-//line correlate.go:81:40000
-			}
-//line correlate.go:82:40000
-		}
-//line correlate.go:83:40000
-	}
-//line correlate.go:84:40000
-}
-
-//go:noinline
-//line quern_gen.go:9031:1
-func quernRow5CorrelateRows_uint16(r *host.Run, tiles []*[198]float32, first5 int, groups, channels []int, s0s, s1s, s2s, s3s []float32, lanes, c, size, size2, n int, weight *[64]float32) {
-	tileRow := (*[128]*[198]float32)(tiles[first5:])
-	groupRow := (*[128]int)(groups[first5:])
-	channelRow := (*[128]int)(channels[first5:])
-	s0Row := (*[128]float32)(s0s[first5:])
-	s1Row := (*[128]float32)(s1s[first5:])
-	s2Row := (*[128]float32)(s2s[first5:])
-	s3Row := (*[128]float32)(s3s[first5:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		tile := tileRow[threadX]
-		group := groupRow[threadX]
-		channel := channelRow[threadX]
-		s0 := s0Row[threadX]
-		s1 := s1Row[threadX]
-		s2 := s2Row[threadX]
-		s3 := s3Row[threadX]
-//line correlate.go:84:40000
-		if group < lanes {
-//line correlate.go:85:40000
-			e3 := group*4*c + channel
-//line correlate.go:86:40000
-			t13 := e3
-//line correlate.go:86:40000
-			result04 := padded(t13)
-//line correlate.go:86:40000
-			t15 := tile[result04]
-//line correlate.go:87:40000
-			t16 := e3 + c
-//line correlate.go:86:40000
-			result05 := padded(t16)
-//line correlate.go:86:40000
-			t18 := tile[result05]
-//line correlate.go:87:40000
-			t19 := e3 + size
-//line correlate.go:86:40000
-			result06 := padded(t19)
-//line correlate.go:86:40000
-			t21 := tile[result06]
-//line correlate.go:87:40000
-			a0 := t15
-//line correlate.go:88:40000
-			a1 := t18
-//line correlate.go:89:40000
-			a2 := t21
-//line correlate.go:87:40000
-			e3 += size2
-//line correlate.go:89:40000
-			for k := 0; k < n; k++ {
-//line correlate.go:90:40000
-				t22 := e3
-//line correlate.go:90:40000
-				result07 := padded(t22)
-//line correlate.go:90:40000
-				a3 := tile[result07]
-//line correlate.go:91:40000
-				e3 += c
-//line correlate.go:92:40000
-				wt := weight[k]
-//line correlate.go:93:40000
-				s0 += wt * a0
-//line correlate.go:94:40000
-				s1 += wt * a1
-//line correlate.go:95:40000
-				s2 += wt * a2
-//line correlate.go:96
-				s3 += wt * a3
-				t24 := a1
-//line correlate.go:98:40000
-				t25 := a2
-//line correlate.go:99:40000
-				t26 := a3
-//line correlate.go:100:40000
-				a0 = t24
-//line correlate.go:101:40000
-				a1 = t25
-//line correlate.go:102:40000
-				a2 = t26
-//line correlate.go:103:40000
-			}
-//line correlate.go:104:40000
-		}
-//line correlate.go:105:40000
-		s0Row[threadX] = s0
-//line correlate.go:106:40000
-		s1Row[threadX] = s1
-//line correlate.go:107:40000
-		s2Row[threadX] = s2
-//line correlate.go:108:40000
-		s3Row[threadX] = s3
-//line correlate.go:109:40000
-	}
-//line correlate.go:110:40000
-}
-
-//go:noinline
-//line quern_gen.go:9128:1
-func quernRow6CorrelateRows_uint16(r *host.Run, groups []int, first6 int, channels []int, s0s, s1s, s2s, s3s []float32, x0, lanes, base2, h, base3, dstStride int, dst []float32, w, c int) {
-	groupRow := (*[128]int)(groups[first6:])
-	channelRow := (*[128]int)(channels[first6:])
-	s0Row := (*[128]float32)(s0s[first6:])
-	s1Row := (*[128]float32)(s1s[first6:])
-	s2Row := (*[128]float32)(s2s[first6:])
-	s3Row := (*[128]float32)(s3s[first6:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		group := groupRow[threadX]
-		channel := channelRow[threadX]
-		s0 := s0Row[threadX]
-		s1 := s1Row[threadX]
-		s2 := s2Row[threadX]
-		s3 := s3Row[threadX]
-		y := min(base2+(threadX+first6)>>5, h-1)
-//line correlate.go:102:40000
-		x2 := x0 + group*4
-//line correlate.go:103:40000
-		if group >= lanes || base2+(threadX+first6)>>5 >= h {
-//line correlate.go:104:40000
-			continue
-//line correlate.go:105:40000
-		}
-//line correlate.go:106:40000
-		t27 := base3 + y*dstStride
-//line correlate.go:106:40000
-		out := dst[t27:]
-//line correlate.go:107:40000
-		if x2 < w {
-//line correlate.go:108:40000
-			out[x2*c+channel] = s0
-//line correlate.go:109:40000
-		}
-//line correlate.go:110:40000
-		if x2+1 < w {
-//line correlate.go:111:40000
-			out[(x2+1)*c+channel] = s1
-//line correlate.go:112:40000
-		}
-//line correlate.go:113
-		if x2+2 < w {
-			out[(x2+2)*c+channel] = s2
-		}
-		if x2+3 < w {
-			out[(x2+3)*c+channel] = s3
-		}
-	}
-}
-
-//line quern_gen.go:9179:1
-func quernPlainCorrelateRows_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_correlateRows_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12)
-	})
-}
-
-func quernHostCorrelateRows_float32(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	center := host.Value[int](r, 2)
-	w := host.Value[int](r, 3)
-	h := host.Value[int](r, 4)
-	c := host.Value[int](r, 5)
-	srcStride := host.Value[int](r, 6)
-	srcPlane := host.Value[int](r, 7)
-	dstStride := host.Value[int](r, 8)
-	dstPlane := host.Value[int](r, 9)
-	weights := host.Slice[float32](r, 10)
-	src := host.Slice[float32](r, 11)
-	dst := host.Slice[float32](r, 12)
-	tiles := host.Scratch[*[198]float32](r, 0, r.BlockDim.Count())
-	tiles2 := host.Shared[[4][198]float32](r, 0)
-	var lanes int
-	var pixels int
-	var x0 int
-	rows := host.Scratch[[]float32](r, 1, r.BlockDim.Count())
-	groups := host.Scratch[int](r, 2, r.BlockDim.Count())
-	channels := host.Scratch[int](r, 3, r.BlockDim.Count())
-	s0s := host.Scratch[float32](r, 4, r.BlockDim.Count())
-	s1s := host.Scratch[float32](r, 5, r.BlockDim.Count())
-	s2s := host.Scratch[float32](r, 6, r.BlockDim.Count())
-	s3s := host.Scratch[float32](r, 7, r.BlockDim.Count())
-	var chunk int
-	var k0 int
-	var n int
-	var first3 int
-	var count int
-	weight := host.Shared[[64]float32](r, 1)
-	size := 2 * c
-	size2 := 3 * c
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		base := blockZ * srcPlane
-		base2 := blockY * 4
-		base3 := blockZ * dstPlane
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 128
-				quernRow1CorrelateRows_float32(r, tiles, first, tiles2)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-//line correlate.go:54:40000
-		lanes = 32 / c
-//line correlate.go:55:40000
-		pixels = lanes * 4
-//line correlate.go:56:40000
-		x0 = blockX * pixels
-//line correlate.go:57:40000
-		for threadZ := range 1 {
-//line correlate.go:58:40000
-			for threadY := range 1 {
-//line correlate.go:59:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:60:40000
-				first2 := (threadZ*1 + threadY) * 128
-//line correlate.go:61:40000
-				quernRow2CorrelateRows_float32(r, rows, first2, groups, channels, s0s, s1s, s2s, s3s, base, base2, h, srcStride, src, c)
-//line correlate.go:62:40000
-			}
-//line correlate.go:63:40000
-		}
-//line correlate.go:64:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line correlate.go:61:40000
-		chunk = 64 / c
-//line correlate.go:62:40000
-		k0 = 0
-//line correlate.go:63:40000
-		for ; k0 < len(weights); k0 += chunk {
-//line correlate.go:64:40000
-			if r.Halted() {
-//line correlate.go:62:40000
-				r.Halt()
-//line correlate.go:63:40000
-			}
-//line correlate.go:63:40000
-			n = min(chunk, len(weights)-k0)
-//line correlate.go:67:40000
-			first3 = x0 + k0 - center
-//line correlate.go:68:40000
-			count = pixels + n - 1
-//line correlate.go:69:40000
-			start := count * c
-//line correlate.go:70:40000
-			start2 := first3 * c
-//line correlate.go:71:40000
-			for threadZ := range 1 {
-//line correlate.go:72:40000
-				for threadY := range 1 {
-//line correlate.go:73:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:74:40000
-					first4 := (threadZ*1 + threadY) * 128
-//line correlate.go:75:40000
-					quernRow3CorrelateRows_float32(r, n, weight, weights, k0)
-//line correlate.go:76:40000
-					quernRow4CorrelateRows_float32(r, tiles, first4, rows, first3, count, w, start, start2, c, value, mode)
-//line correlate.go:77:40000
-				}
-//line correlate.go:78:40000
-			}
-//line correlate.go:79:40000
-			for threadZ := range 1 {
-//line correlate.go:80:40000
-				for threadY := range 1 {
-//line correlate.go:81:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:82:40000
-					first5 := (threadZ*1 + threadY) * 128
-//line correlate.go:83:40000
-					quernRow5CorrelateRows_float32(r, tiles, first5, groups, channels, s0s, s1s, s2s, s3s, lanes, c, size, size2, n, weight)
-//line correlate.go:84:40000
-				}
-//line correlate.go:85:40000
-			}
-//line correlate.go:86:40000
-		}
-//line correlate.go:87:40000
-		for threadZ := range 1 {
-//line correlate.go:88:40000
-			for threadY := range 1 {
-//line correlate.go:89:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:90:40000
-				first6 := (threadZ*1 + threadY) * 128
-//line correlate.go:91:40000
-				quernRow6CorrelateRows_float32(r, groups, first6, channels, s0s, s1s, s2s, s3s, x0, lanes, base2, h, base3, dstStride, dst, w, c)
-//line correlate.go:92:40000
-			}
-//line correlate.go:93:40000
-		}
-//line correlate.go:94:40000
-	}
-//line correlate.go:95:40000
-}
-
-//go:noinline
-//line quern_gen.go:9332:1
-func quernRow1CorrelateRows_float32(r *host.Run, tiles []*[198]float32, first int, tiles2 *[4][198]float32) {
-	tileRow := (*[128]*[198]float32)(tiles[first:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-//line correlate.go:53:40000
-		_ = tiles2[(threadX+first)>>5]
-//line correlate.go:53:40000
-		tile := &tiles2[(threadX+first)>>5]
-//line correlate.go:54:40000
-		tileRow[threadX] = tile
-//line correlate.go:55:40000
-	}
-//line correlate.go:56:40000
-}
-
-//go:noinline
-//line quern_gen.go:9349:1
-func quernRow2CorrelateRows_float32(r *host.Run, rows [][]float32, first2 int, groups, channels []int, s0s, s1s, s2s, s3s []float32, base, base2, h, srcStride int, src []float32, c int) {
-	rowRow := (*[128][]float32)(rows[first2:])
-	groupRow := (*[128]int)(groups[first2:])
-	channelRow := (*[128]int)(channels[first2:])
-	s0Row := (*[128]float32)(s0s[first2:])
-	s1Row := (*[128]float32)(s1s[first2:])
-	s2Row := (*[128]float32)(s2s[first2:])
-	s3Row := (*[128]float32)(s3s[first2:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		y := min(base2+(threadX+first2)>>5, h-1)
-		lane := (threadX + first2) & 31
-//line correlate.go:58:40000
-		t2 := base + y*srcStride
-//line correlate.go:58:40000
-		row := src[t2:]
-//line correlate.go:59:40000
-		t3 := lane / c
-//line correlate.go:59:40000
-		t4 := lane % c
-//line correlate.go:60:40000
-		group := t3
-//line correlate.go:61:40000
-		channel := t4
-//line correlate.go:60:40000
-		var s0 float32
-//line correlate.go:61:40000
-		var s1 float32
-//line correlate.go:62:40000
-		var s2 float32
-//line correlate.go:63:40000
-		var s3 float32
-//line correlate.go:64:40000
-		rowRow[threadX] = row
-//line correlate.go:65:40000
-		groupRow[threadX] = group
-//line correlate.go:66:40000
-		channelRow[threadX] = channel
-//line correlate.go:67:40000
-		s0Row[threadX] = s0
-//line correlate.go:68:40000
-		s1Row[threadX] = s1
-//line correlate.go:69:40000
-		s2Row[threadX] = s2
-//line correlate.go:70:40000
-		s3Row[threadX] = s3
-//line correlate.go:71:40000
-	}
-//line correlate.go:72:40000
-}
-
-//go:noinline
-//line quern_gen.go:9402:1
-func quernRow3CorrelateRows_float32(r *host.Run, n int, weight *[64]float32, weights []float32, k0 int) {
-	if n >= -1<<61 && n <= 1<<61 {
-		count2 := min(n, 128)
-		if count2 <= 0 {
-			return
-		}
-		if count2 <= 64 && k0 >= 0 && count2 <= len(weights)-k0 {
-			row2 := weight[:count2]
-			row3 := weights[k0:][:count2]
-//line correlate.go:65:40000
-			copy(row2, row3)
-//line correlate.go:66:40000
-			return
-//line correlate.go:67:40000
-		}
-//line correlate.go:68:40000
-	}
-//line correlate.go:69:40000
-	for threadX := range 128 {
-//line correlate.go:70:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:64:40000
-		if threadX < n {
-//line correlate.go:65:40000
-			weight[threadX] = weights[k0+threadX]
-//line correlate.go:66:40000
-		}
-//line correlate.go:67:40000
-	}
-//line correlate.go:68:40000
-}
-
-//go:noinline
-//line quern_gen.go:9436:1
-func quernRow4CorrelateRows_float32(r *host.Run, tiles []*[198]float32, first4 int, rows [][]float32, first3, count, w, start, start2, c int, value float32, mode int) {
-	tileRow := (*[128]*[198]float32)(tiles[first4:])
-	rowRow := (*[128][]float32)(rows[first4:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		tile := tileRow[threadX]
-		row := rowRow[threadX]
-		lane := (threadX + first4) & 31
-//line correlate.go:69:40000
-		if first3 >= 0 && first3+count <= w {
-//line correlate.go:70:40000
-			for e := lane; e < start; e += 32 {
-//line correlate.go:71:40000
-				if r.Halted() {
-//line correlate.go:70:40000
-					r.Halt()
-//line correlate.go:71:40000
-				}
-//line correlate.go:71:40000
-				t5 := e
-//line correlate.go:71:40000
-				result0 := padded(t5)
-//line correlate.go:71:40000
-				tile[result0] = float32(row[start2+e])
-//line correlate.go:72:40000
-			}
-//line correlate.go:73:40000
-		} else {
-//line correlate.go:74:40000
-			for e2 := lane; e2 < start; e2 += 32 {
-//line correlate.go:75:40000
-				if r.Halted() {
-//line correlate.go:74:40000
-					r.Halt()
-//line correlate.go:75:40000
-				}
-//line correlate.go:75:40000
-				p := e2 / c
-//line correlate.go:76:40000
-				v := value
-//line correlate.go:77:40000
-				t8 := first3 + p
-//line correlate.go:77:40000
-				result02 := inside(mode, t8, w)
-//line correlate.go:78:40000
-				x := result02
-//line correlate.go:79:40000
-				if x >= 0 {
-//line correlate.go:78:40000
-					v = float32(row[x*c+e2-p*c])
-//line correlate.go:79:40000
-				}
-//line correlate.go:80:40000
-				t11 := e2
-//line correlate.go:80:40000
-				result03 := padded(t11)
-//line correlate.go:80:40000
-				tile[result03] = v
-//line correlate.go:81:40000
-			}
-//line correlate.go:82:40000
-		}
-//line correlate.go:83:40000
-	}
-//line correlate.go:84:40000
-}
-
-//go:noinline
-//line quern_gen.go:9505:1
-func quernRow5CorrelateRows_float32(r *host.Run, tiles []*[198]float32, first5 int, groups, channels []int, s0s, s1s, s2s, s3s []float32, lanes, c, size, size2, n int, weight *[64]float32) {
-	tileRow := (*[128]*[198]float32)(tiles[first5:])
-	groupRow := (*[128]int)(groups[first5:])
-	channelRow := (*[128]int)(channels[first5:])
-	s0Row := (*[128]float32)(s0s[first5:])
-	s1Row := (*[128]float32)(s1s[first5:])
-	s2Row := (*[128]float32)(s2s[first5:])
-	s3Row := (*[128]float32)(s3s[first5:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		tile := tileRow[threadX]
-		group := groupRow[threadX]
-		channel := channelRow[threadX]
-		s0 := s0Row[threadX]
-		s1 := s1Row[threadX]
-		s2 := s2Row[threadX]
-		s3 := s3Row[threadX]
-//line correlate.go:84:40000
-		if group < lanes {
-//line correlate.go:85:40000
-			e3 := group*4*c + channel
-//line correlate.go:86:40000
-			t13 := e3
-//line correlate.go:86:40000
-			result04 := padded(t13)
-//line correlate.go:86:40000
-			t15 := tile[result04]
-//line correlate.go:87:40000
-			t16 := e3 + c
-//line correlate.go:86:40000
-			result05 := padded(t16)
-//line correlate.go:86:40000
-			t18 := tile[result05]
-//line correlate.go:87:40000
-			t19 := e3 + size
-//line correlate.go:86:40000
-			result06 := padded(t19)
-//line correlate.go:86:40000
-			t21 := tile[result06]
-//line correlate.go:87:40000
-			a0 := t15
-//line correlate.go:88:40000
-			a1 := t18
-//line correlate.go:89:40000
-			a2 := t21
-//line correlate.go:87:40000
-			e3 += size2
-//line correlate.go:89:40000
-			for k := 0; k < n; k++ {
-//line correlate.go:90:40000
-				t22 := e3
-//line correlate.go:90:40000
-				result07 := padded(t22)
-//line correlate.go:90:40000
-				a3 := tile[result07]
-//line correlate.go:91:40000
-				e3 += c
-//line correlate.go:92:40000
-				wt := weight[k]
-//line correlate.go:93:40000
-				s0 += wt * a0
-//line correlate.go:94:40000
-				s1 += wt * a1
-//line correlate.go:95:40000
-				s2 += wt * a2
-//line correlate.go:96
-				s3 += wt * a3
-				t24 := a1
-//line correlate.go:98:40000
-				t25 := a2
-//line correlate.go:99:40000
-				t26 := a3
-//line correlate.go:100:40000
-				a0 = t24
-//line correlate.go:101:40000
-				a1 = t25
-//line correlate.go:102:40000
-				a2 = t26
-//line correlate.go:103:40000
-			}
-//line correlate.go:104:40000
-		}
-//line correlate.go:105:40000
-		s0Row[threadX] = s0
-//line correlate.go:106:40000
-		s1Row[threadX] = s1
-//line correlate.go:107:40000
-		s2Row[threadX] = s2
-//line correlate.go:108:40000
-		s3Row[threadX] = s3
-//line correlate.go:109:40000
-	}
-//line correlate.go:110:40000
-}
-
-//go:noinline
-//line quern_gen.go:9602:1
-func quernRow6CorrelateRows_float32(r *host.Run, groups []int, first6 int, channels []int, s0s, s1s, s2s, s3s []float32, x0, lanes, base2, h, base3, dstStride int, dst []float32, w, c int) {
-	groupRow := (*[128]int)(groups[first6:])
-	channelRow := (*[128]int)(channels[first6:])
-	s0Row := (*[128]float32)(s0s[first6:])
-	s1Row := (*[128]float32)(s1s[first6:])
-	s2Row := (*[128]float32)(s2s[first6:])
-	s3Row := (*[128]float32)(s3s[first6:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		group := groupRow[threadX]
-		channel := channelRow[threadX]
-		s0 := s0Row[threadX]
-		s1 := s1Row[threadX]
-		s2 := s2Row[threadX]
-		s3 := s3Row[threadX]
-		y := min(base2+(threadX+first6)>>5, h-1)
-//line correlate.go:102:40000
-		x2 := x0 + group*4
-//line correlate.go:103:40000
-		if group >= lanes || base2+(threadX+first6)>>5 >= h {
-//line correlate.go:104:40000
-			continue
-//line correlate.go:105:40000
-		}
-//line correlate.go:106:40000
-		t27 := base3 + y*dstStride
-//line correlate.go:106:40000
-		out := dst[t27:]
-//line correlate.go:107:40000
-		if x2 < w {
-//line correlate.go:108:40000
-			out[x2*c+channel] = s0
-//line correlate.go:109:40000
-		}
-//line correlate.go:110:40000
-		if x2+1 < w {
-//line correlate.go:111:40000
-			out[(x2+1)*c+channel] = s1
-//line correlate.go:112:40000
-		}
-//line correlate.go:113
-		if x2+2 < w {
-			out[(x2+2)*c+channel] = s2
-		}
-		if x2+3 < w {
-			out[(x2+3)*c+channel] = s3
-		}
-	}
-}
-
-//line quern_gen.go:9653:1
-func quernPlainCorrelateColumns_uint8(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11), host.Slice[uint8](r, 12)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_correlateColumns_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12)
-	})
-}
-
-func quernHostCorrelateColumns_uint8(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	center := host.Value[int](r, 2)
-	inner := host.Value[int](r, 3)
-	n := host.Value[int](r, 4)
-	outer := host.Value[int](r, 5)
-	srcStep := host.Value[int](r, 6)
-	srcOuter := host.Value[int](r, 7)
-	dstStep := host.Value[int](r, 8)
-	dstOuter := host.Value[int](r, 9)
-	weights := host.Slice[float32](r, 10)
-	src := host.Slice[float32](r, 11)
-	dst := host.Slice[uint8](r, 12)
-	gridZ := r.GridDim.Z
-	var o int
-	var k0 int
-	ins := host.Scratch[[]float32](r, 0, r.BlockDim.Count())
-	sum_0s := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	sum_1s := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	sum_2s := host.Scratch[float32](r, 3, r.BlockDim.Count())
-	sum_3s := host.Scratch[float32](r, 4, r.BlockDim.Count())
-	sum_4s := host.Scratch[float32](r, 5, r.BlockDim.Count())
-	sum_5s := host.Scratch[float32](r, 6, r.BlockDim.Count())
-	sum_6s := host.Scratch[float32](r, 7, r.BlockDim.Count())
-	sum_7s := host.Scratch[float32](r, 8, r.BlockDim.Count())
-	var taps int
-	var first2 int
-	weight := host.Shared[[32]float32](r, 1)
-	tile := host.Shared[[95][32]float32](r, 0)
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		base := blockX * 32
-		i0 := blockY * 64
-//line correlate.go:135:40000
-		o = blockZ
-//line correlate.go:136:40000
-		for ; o < outer; o += gridZ {
-//line correlate.go:137:40000
-			if r.Halted() {
-//line correlate.go:135:40000
-				r.Halt()
-//line correlate.go:136:40000
-			}
-//line correlate.go:138
-			k0 = 0
-			quernRow1CorrelateColumns_uint8(r, ins, sum_0s, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s, o, srcOuter, base, inner, src)
-			for ; k0 < len(weights); k0 += 32 {
-//line correlate.go:141:40000
-				if r.Halted() {
-//line correlate.go:138
-					r.Halt()
-				}
-//line correlate.go:139
-				taps = min(32, len(weights)-k0)
-//line correlate.go:143:40000
-				first2 = i0 + k0 - center
-//line correlate.go:144
-				count := min(taps, 32)
-//line correlate.go:145:40000
-				same := count <= 32 && k0 >= 0 && count <= len(weights)-k0
-//line correlate.go:146:40000
-				for threadZ := range 1 {
-//line correlate.go:147:40000
-					for threadY := range 8 {
-//line correlate.go:148:40000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:149:40000
-						first3 := (threadZ*8 + threadY) * 32
-//line correlate.go:150:40000
-						quernRow2CorrelateColumns_uint8(r, threadY, taps, weight, weights, k0, count, same)
-//line correlate.go:151:40000
-						for i := threadY; i < taps+63; i += 8 {
-//line correlate.go:152:40000
-							t3 := first2 + i
-//line correlate.go:153:40000
-							quernRow3CorrelateColumns_uint8(r, ins, first3, value, mode, t3, n, srcStep, tile, i)
-//line correlate.go:154:40000
-						}
-//line correlate.go:155
-					}
-				}
-				for threadZ := range 1 {
-					for threadY := range 8 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first4 := (threadZ*8 + threadY) * 32
-//line correlate.go:161:40000
-						start2 := threadY * 8
-//line correlate.go:162:40000
-						start3 := threadY*8 + 1
-//line correlate.go:163:40000
-						start4 := threadY*8 + 2
-//line correlate.go:164:40000
-						start5 := threadY*8 + 3
-//line correlate.go:165:40000
-						start6 := threadY*8 + 4
-//line correlate.go:166:40000
-						start7 := threadY*8 + 5
-//line correlate.go:167:40000
-						start8 := threadY*8 + 6
-//line correlate.go:168:40000
-						start9 := threadY*8 + 7
-//line correlate.go:169:40000
-						quernRow4CorrelateColumns_uint8(r, sum_0s, first4, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s, tile, start2, start3, start4, start5, start6, start7, start8, taps, start9, weight)
-//line correlate.go:170:40000
-					}
-//line correlate.go:171:40000
-				}
-//line correlate.go:172:40000
-			}
-//line correlate.go:173:40000
-			start10 := o * dstOuter
-//line correlate.go:174:40000
-			same2 := base >= -1<<61 && base <= 1<<61 && inner >= -1<<61 && inner <= 1<<61
-//line correlate.go:175:40000
-			count4 := min(inner-base, 32)
-//line correlate.go:176:40000
-			for threadZ := range 1 {
-//line correlate.go:177:40000
-				for threadY := range 8 {
-//line correlate.go:178:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:179:40000
-					first5 := (threadZ*8 + threadY) * 32
-//line correlate.go:180:40000
-					i2 := i0 + threadY*8
-//line correlate.go:181
-					start11 := i2 * dstStep
-					i3 := i0 + threadY*8 + 1
-					start12 := i3 * dstStep
-					i4 := i0 + threadY*8 + 2
-					start13 := i4 * dstStep
-					i5 := i0 + threadY*8 + 3
-					start14 := i5 * dstStep
-//line correlate.go:188:40000
-					i6 := i0 + threadY*8 + 4
-//line correlate.go:189:40000
-					start15 := i6 * dstStep
-//line correlate.go:190:40000
-					i7 := i0 + threadY*8 + 5
-//line correlate.go:191
-					start16 := i7 * dstStep
-//line correlate.go:192:40000
-					i8 := i0 + threadY*8 + 6
-//line correlate.go:193:40000
-					start17 := i8 * dstStep
-//line correlate.go:194:40000
-					i9 := i0 + threadY*8 + 7
-//line correlate.go:195:40000
-					start18 := i9 * dstStep
-//line correlate.go:196:40000
-					quernRow5CorrelateColumns_uint8(r, sum_0s, first5, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s, base, inner, start10, dst, i2, n, start11, i3, start12, i4, start13, i5, start14, i6, start15, i7, start16, i8, start17, i9, start18, same2, count4)
-//line correlate.go:197:40000
-				}
-//line correlate.go:198:40000
-			}
-//line correlate.go:199:40000
-		}
-//line correlate.go:200
-	}
-//line correlate.go:201:40000
-}
-
-//go:noinline
-//line quern_gen.go:9827:1
-func quernRow1CorrelateColumns_uint8(r *host.Run, ins [][]float32, sum_0s, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s []float32, o, srcOuter, base, inner int, src []float32) {
-	start := o * srcOuter
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first := (threadZ*8 + threadY) * 32
-			{
-				inRow := (*[32][]float32)(ins[first:])
-				sum_0Row := (*[32]float32)(sum_0s[first:])
-				sum_1Row := (*[32]float32)(sum_1s[first:])
-				sum_2Row := (*[32]float32)(sum_2s[first:])
-				sum_3Row := (*[32]float32)(sum_3s[first:])
-				sum_4Row := (*[32]float32)(sum_4s[first:])
-				sum_5Row := (*[32]float32)(sum_5s[first:])
-				sum_6Row := (*[32]float32)(sum_6s[first:])
-				sum_7Row := (*[32]float32)(sum_7s[first:])
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					e := base + threadX
-					from := min(e, inner-1)
-//line correlate.go:136:40000
-					t1 := start + from
-//line correlate.go:136:40000
-					in := src[t1:]
-//line correlate.go:137:40000
-					var sum_0 float32
-//line correlate.go:138
-					var sum_1 float32
-					var sum_2 float32
-					var sum_3 float32
-//line correlate.go:141:40000
-					var sum_4 float32
-//line correlate.go:142:40000
-					var sum_5 float32
-//line correlate.go:143:40000
-					var sum_6 float32
-//line correlate.go:144
-					var sum_7 float32
-//line correlate.go:145:40000
-					inRow[threadX] = in
-//line correlate.go:146:40000
-					sum_0Row[threadX] = sum_0
-//line correlate.go:147:40000
-					sum_1Row[threadX] = sum_1
-//line correlate.go:148:40000
-					sum_2Row[threadX] = sum_2
-//line correlate.go:149:40000
-					sum_3Row[threadX] = sum_3
-//line correlate.go:150:40000
-					sum_4Row[threadX] = sum_4
-//line correlate.go:151:40000
-					sum_5Row[threadX] = sum_5
-//line correlate.go:152:40000
-					sum_6Row[threadX] = sum_6
-//line correlate.go:153:40000
-					sum_7Row[threadX] = sum_7
-//line correlate.go:154:40000
-				}
-//line correlate.go:155
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9893:1
-func quernRow2CorrelateColumns_uint8(r *host.Run, threadY, taps int, weight *[32]float32, weights []float32, k0, count int, same bool) {
-	if !(threadY == 0) {
-		return
-	}
-	if taps >= -1<<61 && taps <= 1<<61 {
-		if count <= 0 {
-			return
-		}
-		if same {
-			row := weight[:count]
-			row2 := weights[k0:][:count]
-//line correlate.go:141:40000
-			copy(row, row2)
-//line correlate.go:142:40000
-			return
-//line correlate.go:143:40000
-		}
-//line correlate.go:144
-	}
-//line correlate.go:145:40000
-	for threadX := range 32 {
-//line correlate.go:146:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:140
-		if threadY == 0 && threadX < taps {
-//line correlate.go:141:40000
-			weight[threadX] = weights[k0+threadX]
-//line correlate.go:142:40000
-		}
-//line correlate.go:143:40000
-	}
-//line correlate.go:144
-}
-
-//go:noinline
-//line quern_gen.go:9929:1
-func quernRow3CorrelateColumns_uint8(r *host.Run, ins [][]float32, first3 int, value float32, mode, t3, n, srcStep int, tile *[95][32]float32, i int) {
-	inRow := (*[32][]float32)(ins[first3:])
-	if i >= 0 && 1 <= 95-i {
-		row3 := (*[1][32]float32)(tile[i:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			in := inRow[threadX]
-//line correlate.go:145:40000
-			v := value
-//line correlate.go:146:40000
-			result0 := inside(mode, t3, n)
-//line correlate.go:147:40000
-			at := result0
-//line correlate.go:148:40000
-			if at >= 0 {
-//line correlate.go:147:40000
-				v = in[at*srcStep]
-//line correlate.go:148:40000
-			}
-//line correlate.go:149:40000
-			row3[0][threadX] = v
-//line correlate.go:150:40000
-		}
-//line correlate.go:151:40000
-		return
-//line correlate.go:152:40000
-	}
-//line correlate.go:153:40000
-	for threadX := range 32 {
-//line correlate.go:154:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:155
-		in := inRow[threadX]
-//line correlate.go:145:40000
-		v := value
-//line correlate.go:146:40000
-		result0 := inside(mode, t3, n)
-//line correlate.go:147:40000
-		at := result0
-//line correlate.go:148:40000
-		if at >= 0 {
-//line correlate.go:147:40000
-			v = in[at*srcStep]
-//line correlate.go:148:40000
-		}
-//line correlate.go:149:40000
-		tile[i][threadX] = v
-//line correlate.go:150:40000
-	}
-//line correlate.go:151:40000
-}
-
-//go:noinline
-//line quern_gen.go:9983:1
-func quernRow4CorrelateColumns_uint8(r *host.Run, sum_0s []float32, first4 int, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s []float32, tile *[95][32]float32, start2, start3, start4, start5, start6, start7, start8, taps, start9 int, weight *[32]float32) {
-	sum_0Row := (*[32]float32)(sum_0s[first4:])
-	sum_1Row := (*[32]float32)(sum_1s[first4:])
-	sum_2Row := (*[32]float32)(sum_2s[first4:])
-	sum_3Row := (*[32]float32)(sum_3s[first4:])
-	sum_4Row := (*[32]float32)(sum_4s[first4:])
-	sum_5Row := (*[32]float32)(sum_5s[first4:])
-	sum_6Row := (*[32]float32)(sum_6s[first4:])
-	sum_7Row := (*[32]float32)(sum_7s[first4:])
-	if start2 >= 0 && 7 <= 95-start2 {
-		row4 := (*[7][32]float32)(tile[start2:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			sum_0 := sum_0Row[threadX]
-			sum_1 := sum_1Row[threadX]
-			sum_2 := sum_2Row[threadX]
-			sum_3 := sum_3Row[threadX]
-			sum_4 := sum_4Row[threadX]
-			sum_5 := sum_5Row[threadX]
-			sum_6 := sum_6Row[threadX]
-			sum_7 := sum_7Row[threadX]
-//line correlate.go:155
-			a_0 := row4[0][threadX]
-			a_1 := row4[1][threadX]
-			a_2 := row4[2][threadX]
-			a_3 := row4[3][threadX]
-			a_4 := row4[4][threadX]
-			a_5 := row4[5][threadX]
-//line correlate.go:161:40000
-			a_6 := row4[6][threadX]
-//line correlate.go:158
-			for k := 0; k < taps; k++ {
-				a_7 := tile[start9+k][threadX]
-				wt := weight[k]
-//line correlate.go:163:40000
-				sum_0 += wt * a_0
-//line correlate.go:164:40000
-				sum_1 += wt * a_1
-//line correlate.go:165:40000
-				sum_2 += wt * a_2
-//line correlate.go:166:40000
-				sum_3 += wt * a_3
-//line correlate.go:167:40000
-				sum_4 += wt * a_4
-//line correlate.go:168:40000
-				sum_5 += wt * a_5
-//line correlate.go:169:40000
-				sum_6 += wt * a_6
-//line correlate.go:170:40000
-				sum_7 += wt * a_7
-//line correlate.go:167:40000
-				a_0 = a_1
-//line correlate.go:168:40000
-				a_1 = a_2
-//line correlate.go:169:40000
-				a_2 = a_3
-//line correlate.go:170:40000
-				a_3 = a_4
-//line correlate.go:171:40000
-				a_4 = a_5
-//line correlate.go:172:40000
-				a_5 = a_6
-//line correlate.go:173:40000
-				a_6 = a_7
-//line correlate.go:174:40000
-			}
-//line correlate.go:175:40000
-			sum_0Row[threadX] = sum_0
-//line correlate.go:176:40000
-			sum_1Row[threadX] = sum_1
-//line correlate.go:177:40000
-			sum_2Row[threadX] = sum_2
-//line correlate.go:178:40000
-			sum_3Row[threadX] = sum_3
-//line correlate.go:179:40000
-			sum_4Row[threadX] = sum_4
-//line correlate.go:180:40000
-			sum_5Row[threadX] = sum_5
-//line correlate.go:181
-			sum_6Row[threadX] = sum_6
-			sum_7Row[threadX] = sum_7
-		}
-		return
-	}
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line correlate.go:188:40000
-		sum_0 := sum_0Row[threadX]
-//line correlate.go:189:40000
-		sum_1 := sum_1Row[threadX]
-//line correlate.go:190:40000
-		sum_2 := sum_2Row[threadX]
-//line correlate.go:191
-		sum_3 := sum_3Row[threadX]
-//line correlate.go:192:40000
-		sum_4 := sum_4Row[threadX]
-//line correlate.go:193:40000
-		sum_5 := sum_5Row[threadX]
-//line correlate.go:194:40000
-		sum_6 := sum_6Row[threadX]
-//line correlate.go:195:40000
-		sum_7 := sum_7Row[threadX]
-//line correlate.go:155
-		a_0 := tile[start2][threadX]
-//line correlate.go:155
-		a_1 := tile[start3][threadX]
-//line correlate.go:155
-		a_2 := tile[start4][threadX]
-//line correlate.go:155
-		a_3 := tile[start5][threadX]
-//line correlate.go:155
-		a_4 := tile[start6][threadX]
-//line correlate.go:155
-		a_5 := tile[start7][threadX]
-//line correlate.go:155
-		a_6 := tile[start8][threadX]
-//line correlate.go:158
-		for k := 0; k < taps; k++ {
-			a_7 := tile[start9+k][threadX]
-			wt := weight[k]
-//line correlate.go:163:40000
-			sum_0 += wt * a_0
-//line correlate.go:164:40000
-			sum_1 += wt * a_1
-//line correlate.go:165:40000
-			sum_2 += wt * a_2
-//line correlate.go:166:40000
-			sum_3 += wt * a_3
-//line correlate.go:167:40000
-			sum_4 += wt * a_4
-//line correlate.go:168:40000
-			sum_5 += wt * a_5
-//line correlate.go:169:40000
-			sum_6 += wt * a_6
-//line correlate.go:170:40000
-			sum_7 += wt * a_7
-//line correlate.go:167:40000
-			a_0 = a_1
-//line correlate.go:168:40000
-			a_1 = a_2
-//line correlate.go:169:40000
-			a_2 = a_3
-//line correlate.go:170:40000
-			a_3 = a_4
-//line correlate.go:171:40000
-			a_4 = a_5
-//line correlate.go:172:40000
-			a_5 = a_6
-//line correlate.go:173:40000
-			a_6 = a_7
-//line correlate.go:174:40000
-		}
-//line correlate.go:175:40000
-		sum_0Row[threadX] = sum_0
-//line correlate.go:176:40000
-		sum_1Row[threadX] = sum_1
-//line correlate.go:177:40000
-		sum_2Row[threadX] = sum_2
-//line correlate.go:178:40000
-		sum_3Row[threadX] = sum_3
-//line correlate.go:179:40000
-		sum_4Row[threadX] = sum_4
-//line correlate.go:180:40000
-		sum_5Row[threadX] = sum_5
-//line correlate.go:181
-		sum_6Row[threadX] = sum_6
-		sum_7Row[threadX] = sum_7
-	}
-}
-
-//go:noinline
-//line quern_gen.go:10155:1
-func quernRow5CorrelateColumns_uint8(r *host.Run, sum_0s []float32, first5 int, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s []float32, base, inner, start10 int, dst []uint8, i2, n, start11, i3, start12, i4, start13, i5, start14, i6, start15, i7, start16, i8, start17, i9, start18 int, same2 bool, count4 int) {
-	sum_0Row := (*[32]float32)(sum_0s[first5:])
-	sum_1Row := (*[32]float32)(sum_1s[first5:])
-	sum_2Row := (*[32]float32)(sum_2s[first5:])
-	sum_3Row := (*[32]float32)(sum_3s[first5:])
-	sum_4Row := (*[32]float32)(sum_4s[first5:])
-	sum_5Row := (*[32]float32)(sum_5s[first5:])
-	sum_6Row := (*[32]float32)(sum_6s[first5:])
-	sum_7Row := (*[32]float32)(sum_7s[first5:])
-	if same2 {
-		if count4 <= 0 {
-			return
-		}
-		sum_0Row2 := sum_0Row[:][:count4]
-		sum_1Row2 := sum_1Row[:][:count4]
-		sum_2Row2 := sum_2Row[:][:count4]
-		sum_3Row2 := sum_3Row[:][:count4]
-		sum_4Row2 := sum_4Row[:][:count4]
-		sum_5Row2 := sum_5Row[:][:count4]
-		sum_6Row2 := sum_6Row[:][:count4]
-		sum_7Row2 := sum_7Row[:][:count4]
-		for threadX := range count4 {
-			r.ThreadIdx.X = threadX
-			sum_0 := sum_0Row2[threadX]
-			sum_1 := sum_1Row2[threadX]
-			sum_2 := sum_2Row2[threadX]
-			sum_3 := sum_3Row2[threadX]
-			sum_4 := sum_4Row2[threadX]
-			sum_5 := sum_5Row2[threadX]
-			sum_6 := sum_6Row2[threadX]
-			sum_7 := sum_7Row2[threadX]
-			e := base + threadX
-//line correlate.go:173:40000
-			t6 := start10 + e
-//line correlate.go:173:40000
-			out := dst[t6:]
-//line correlate.go:176:40000
-			if i2 < n {
-//line correlate.go:177:40000
-				t7 := sum_0
-//line correlate.go:177:40000
-				result02 := quernFunc1CorrelateColumns_uint8(t7)
-//line correlate.go:177:40000
-				out[start11] = result02
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i3 < n {
-//line correlate.go:177:40000
-				t72 := sum_1
-//line correlate.go:177:40000
-				result03 := quernFunc1CorrelateColumns_uint8(t72)
-//line correlate.go:177:40000
-				out[start12] = result03
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i4 < n {
-//line correlate.go:177:40000
-				t73 := sum_2
-//line correlate.go:177:40000
-				result04 := quernFunc1CorrelateColumns_uint8(t73)
-//line correlate.go:177:40000
-				out[start13] = result04
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i5 < n {
-//line correlate.go:177:40000
-				t74 := sum_3
-//line correlate.go:177:40000
-				result05 := quernFunc1CorrelateColumns_uint8(t74)
-//line correlate.go:177:40000
-				out[start14] = result05
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i6 < n {
-//line correlate.go:177:40000
-				t75 := sum_4
-//line correlate.go:177:40000
-				result06 := quernFunc1CorrelateColumns_uint8(t75)
-//line correlate.go:177:40000
-				out[start15] = result06
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i7 < n {
-//line correlate.go:177:40000
-				t76 := sum_5
-//line correlate.go:177:40000
-				result07 := quernFunc1CorrelateColumns_uint8(t76)
-//line correlate.go:177:40000
-				out[start16] = result07
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i8 < n {
-//line correlate.go:177:40000
-				t77 := sum_6
-//line correlate.go:177:40000
-				result08 := quernFunc1CorrelateColumns_uint8(t77)
-//line correlate.go:177:40000
-				out[start17] = result08
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i9 < n {
-//line correlate.go:177:40000
-				t78 := sum_7
-//line correlate.go:177:40000
-				result09 := quernFunc1CorrelateColumns_uint8(t78)
-//line correlate.go:177:40000
-				out[start18] = result09
-//line correlate.go:178:40000
-			}
-//line correlate.go:179:40000
-		}
-//line correlate.go:180:40000
-		return
-//line correlate.go:181
-	}
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		sum_0 := sum_0Row[threadX]
-		sum_1 := sum_1Row[threadX]
-		sum_2 := sum_2Row[threadX]
-		sum_3 := sum_3Row[threadX]
-//line correlate.go:188:40000
-		sum_4 := sum_4Row[threadX]
-//line correlate.go:189:40000
-		sum_5 := sum_5Row[threadX]
-//line correlate.go:190:40000
-		sum_6 := sum_6Row[threadX]
-//line correlate.go:191
-		sum_7 := sum_7Row[threadX]
-//line correlate.go:192:40000
-		e := base + threadX
-//line correlate.go:172:40000
-		if e < inner {
-//line correlate.go:173:40000
-			t6 := start10 + e
-//line correlate.go:173:40000
-			out := dst[t6:]
-//line correlate.go:176:40000
-			if i2 < n {
-//line correlate.go:177:40000
-				t7 := sum_0
-//line correlate.go:177:40000
-				result02 := quernFunc1CorrelateColumns_uint8(t7)
-//line correlate.go:177:40000
-				out[start11] = result02
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i3 < n {
-//line correlate.go:177:40000
-				t72 := sum_1
-//line correlate.go:177:40000
-				result03 := quernFunc1CorrelateColumns_uint8(t72)
-//line correlate.go:177:40000
-				out[start12] = result03
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i4 < n {
-//line correlate.go:177:40000
-				t73 := sum_2
-//line correlate.go:177:40000
-				result04 := quernFunc1CorrelateColumns_uint8(t73)
-//line correlate.go:177:40000
-				out[start13] = result04
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i5 < n {
-//line correlate.go:177:40000
-				t74 := sum_3
-//line correlate.go:177:40000
-				result05 := quernFunc1CorrelateColumns_uint8(t74)
-//line correlate.go:177:40000
-				out[start14] = result05
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i6 < n {
-//line correlate.go:177:40000
-				t75 := sum_4
-//line correlate.go:177:40000
-				result06 := quernFunc1CorrelateColumns_uint8(t75)
-//line correlate.go:177:40000
-				out[start15] = result06
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i7 < n {
-//line correlate.go:177:40000
-				t76 := sum_5
-//line correlate.go:177:40000
-				result07 := quernFunc1CorrelateColumns_uint8(t76)
-//line correlate.go:177:40000
-				out[start16] = result07
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i8 < n {
-//line correlate.go:177:40000
-				t77 := sum_6
-//line correlate.go:177:40000
-				result08 := quernFunc1CorrelateColumns_uint8(t77)
-//line correlate.go:177:40000
-				out[start17] = result08
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i9 < n {
-//line correlate.go:177:40000
-				t78 := sum_7
-//line correlate.go:177:40000
-				result09 := quernFunc1CorrelateColumns_uint8(t78)
-//line correlate.go:177:40000
-				out[start18] = result09
-//line correlate.go:178:40000
-			}
-//line correlate.go:179:40000
-		}
-//line correlate.go:180:40000
-	}
-//line correlate.go:181
-}
-
-// quernFunc1CorrelateColumns_uint8 is kernels.round.
-//
-//line quern_gen.go:10389:1
-func quernFunc1CorrelateColumns_uint8(v float32) uint8 {
-	c := uint8(1)
-	size := c / 2
-//line boundary.go:52
-	if size == 0 {
-//line boundary.go:53:10000
-		v = float32(math.RoundToEven(float64(v)))
-//line boundary.go:54:10000
-	}
-//line boundary.go:55:10000
-	return host.Narrow[uint8](v)
-//line boundary.go:56:10000
-}
-
-//line quern_gen.go:10404:1
-func quernPlainCorrelateColumns_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11), host.Slice[uint16](r, 12)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_correlateColumns_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12)
-	})
-}
-
-func quernHostCorrelateColumns_uint16(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	center := host.Value[int](r, 2)
-	inner := host.Value[int](r, 3)
-	n := host.Value[int](r, 4)
-	outer := host.Value[int](r, 5)
-	srcStep := host.Value[int](r, 6)
-	srcOuter := host.Value[int](r, 7)
-	dstStep := host.Value[int](r, 8)
-	dstOuter := host.Value[int](r, 9)
-	weights := host.Slice[float32](r, 10)
-	src := host.Slice[float32](r, 11)
-	dst := host.Slice[uint16](r, 12)
-	gridZ := r.GridDim.Z
-	var o int
-	var k0 int
-	ins := host.Scratch[[]float32](r, 0, r.BlockDim.Count())
-	sum_0s := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	sum_1s := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	sum_2s := host.Scratch[float32](r, 3, r.BlockDim.Count())
-	sum_3s := host.Scratch[float32](r, 4, r.BlockDim.Count())
-	sum_4s := host.Scratch[float32](r, 5, r.BlockDim.Count())
-	sum_5s := host.Scratch[float32](r, 6, r.BlockDim.Count())
-	sum_6s := host.Scratch[float32](r, 7, r.BlockDim.Count())
-	sum_7s := host.Scratch[float32](r, 8, r.BlockDim.Count())
-	var taps int
-	var first2 int
-	weight := host.Shared[[32]float32](r, 1)
-	tile := host.Shared[[95][32]float32](r, 0)
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		base := blockX * 32
-		i0 := blockY * 64
-//line correlate.go:135:40000
-		o = blockZ
-//line correlate.go:136:40000
-		for ; o < outer; o += gridZ {
-//line correlate.go:137:40000
-			if r.Halted() {
-//line correlate.go:135:40000
-				r.Halt()
-//line correlate.go:136:40000
-			}
-//line correlate.go:138
-			k0 = 0
-			quernRow1CorrelateColumns_uint16(r, ins, sum_0s, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s, o, srcOuter, base, inner, src)
-			for ; k0 < len(weights); k0 += 32 {
-//line correlate.go:141:40000
-				if r.Halted() {
-//line correlate.go:138
-					r.Halt()
-				}
-//line correlate.go:139
-				taps = min(32, len(weights)-k0)
-//line correlate.go:143:40000
-				first2 = i0 + k0 - center
-//line correlate.go:144
-				count := min(taps, 32)
-//line correlate.go:145:40000
-				same := count <= 32 && k0 >= 0 && count <= len(weights)-k0
-//line correlate.go:146:40000
-				for threadZ := range 1 {
-//line correlate.go:147:40000
-					for threadY := range 8 {
-//line correlate.go:148:40000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:149:40000
-						first3 := (threadZ*8 + threadY) * 32
-//line correlate.go:150:40000
-						quernRow2CorrelateColumns_uint16(r, threadY, taps, weight, weights, k0, count, same)
-//line correlate.go:151:40000
-						for i := threadY; i < taps+63; i += 8 {
-//line correlate.go:152:40000
-							t3 := first2 + i
-//line correlate.go:153:40000
-							quernRow3CorrelateColumns_uint16(r, ins, first3, value, mode, t3, n, srcStep, tile, i)
-//line correlate.go:154:40000
-						}
-//line correlate.go:155
-					}
-				}
-				for threadZ := range 1 {
-					for threadY := range 8 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first4 := (threadZ*8 + threadY) * 32
-//line correlate.go:161:40000
-						start2 := threadY * 8
-//line correlate.go:162:40000
-						start3 := threadY*8 + 1
-//line correlate.go:163:40000
-						start4 := threadY*8 + 2
-//line correlate.go:164:40000
-						start5 := threadY*8 + 3
-//line correlate.go:165:40000
-						start6 := threadY*8 + 4
-//line correlate.go:166:40000
-						start7 := threadY*8 + 5
-//line correlate.go:167:40000
-						start8 := threadY*8 + 6
-//line correlate.go:168:40000
-						start9 := threadY*8 + 7
-//line correlate.go:169:40000
-						quernRow4CorrelateColumns_uint16(r, sum_0s, first4, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s, tile, start2, start3, start4, start5, start6, start7, start8, taps, start9, weight)
-//line correlate.go:170:40000
-					}
-//line correlate.go:171:40000
-				}
-//line correlate.go:172:40000
-			}
-//line correlate.go:173:40000
-			start10 := o * dstOuter
-//line correlate.go:174:40000
-			same2 := base >= -1<<61 && base <= 1<<61 && inner >= -1<<61 && inner <= 1<<61
-//line correlate.go:175:40000
-			count4 := min(inner-base, 32)
-//line correlate.go:176:40000
-			for threadZ := range 1 {
-//line correlate.go:177:40000
-				for threadY := range 8 {
-//line correlate.go:178:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:179:40000
-					first5 := (threadZ*8 + threadY) * 32
-//line correlate.go:180:40000
-					i2 := i0 + threadY*8
-//line correlate.go:181
-					start11 := i2 * dstStep
-					i3 := i0 + threadY*8 + 1
-					start12 := i3 * dstStep
-					i4 := i0 + threadY*8 + 2
-					start13 := i4 * dstStep
-					i5 := i0 + threadY*8 + 3
-					start14 := i5 * dstStep
-//line correlate.go:188:40000
-					i6 := i0 + threadY*8 + 4
-//line correlate.go:189:40000
-					start15 := i6 * dstStep
-//line correlate.go:190:40000
-					i7 := i0 + threadY*8 + 5
-//line correlate.go:191
-					start16 := i7 * dstStep
-//line correlate.go:192:40000
-					i8 := i0 + threadY*8 + 6
-//line correlate.go:193:40000
-					start17 := i8 * dstStep
-//line correlate.go:194:40000
-					i9 := i0 + threadY*8 + 7
-//line correlate.go:195:40000
-					start18 := i9 * dstStep
-//line correlate.go:196:40000
-					quernRow5CorrelateColumns_uint16(r, sum_0s, first5, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s, base, inner, start10, dst, i2, n, start11, i3, start12, i4, start13, i5, start14, i6, start15, i7, start16, i8, start17, i9, start18, same2, count4)
-//line correlate.go:197:40000
-				}
-//line correlate.go:198:40000
-			}
-//line correlate.go:199:40000
-		}
-//line correlate.go:200
-	}
-//line correlate.go:201:40000
-}
-
-//go:noinline
-//line quern_gen.go:10578:1
-func quernRow1CorrelateColumns_uint16(r *host.Run, ins [][]float32, sum_0s, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s []float32, o, srcOuter, base, inner int, src []float32) {
-	start := o * srcOuter
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first := (threadZ*8 + threadY) * 32
-			{
-				inRow := (*[32][]float32)(ins[first:])
-				sum_0Row := (*[32]float32)(sum_0s[first:])
-				sum_1Row := (*[32]float32)(sum_1s[first:])
-				sum_2Row := (*[32]float32)(sum_2s[first:])
-				sum_3Row := (*[32]float32)(sum_3s[first:])
-				sum_4Row := (*[32]float32)(sum_4s[first:])
-				sum_5Row := (*[32]float32)(sum_5s[first:])
-				sum_6Row := (*[32]float32)(sum_6s[first:])
-				sum_7Row := (*[32]float32)(sum_7s[first:])
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					e := base + threadX
-					from := min(e, inner-1)
-//line correlate.go:136:40000
-					t1 := start + from
-//line correlate.go:136:40000
-					in := src[t1:]
-//line correlate.go:137:40000
-					var sum_0 float32
-//line correlate.go:138
-					var sum_1 float32
-					var sum_2 float32
-					var sum_3 float32
-//line correlate.go:141:40000
-					var sum_4 float32
-//line correlate.go:142:40000
-					var sum_5 float32
-//line correlate.go:143:40000
-					var sum_6 float32
-//line correlate.go:144
-					var sum_7 float32
-//line correlate.go:145:40000
-					inRow[threadX] = in
-//line correlate.go:146:40000
-					sum_0Row[threadX] = sum_0
-//line correlate.go:147:40000
-					sum_1Row[threadX] = sum_1
-//line correlate.go:148:40000
-					sum_2Row[threadX] = sum_2
-//line correlate.go:149:40000
-					sum_3Row[threadX] = sum_3
-//line correlate.go:150:40000
-					sum_4Row[threadX] = sum_4
-//line correlate.go:151:40000
-					sum_5Row[threadX] = sum_5
-//line correlate.go:152:40000
-					sum_6Row[threadX] = sum_6
-//line correlate.go:153:40000
-					sum_7Row[threadX] = sum_7
-//line correlate.go:154:40000
-				}
-//line correlate.go:155
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:10644:1
-func quernRow2CorrelateColumns_uint16(r *host.Run, threadY, taps int, weight *[32]float32, weights []float32, k0, count int, same bool) {
-	if !(threadY == 0) {
-		return
-	}
-	if taps >= -1<<61 && taps <= 1<<61 {
-		if count <= 0 {
-			return
-		}
-		if same {
-			row := weight[:count]
-			row2 := weights[k0:][:count]
-//line correlate.go:141:40000
-			copy(row, row2)
-//line correlate.go:142:40000
-			return
-//line correlate.go:143:40000
-		}
-//line correlate.go:144
-	}
-//line correlate.go:145:40000
-	for threadX := range 32 {
-//line correlate.go:146:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:140
-		if threadY == 0 && threadX < taps {
-//line correlate.go:141:40000
-			weight[threadX] = weights[k0+threadX]
-//line correlate.go:142:40000
-		}
-//line correlate.go:143:40000
-	}
-//line correlate.go:144
-}
-
-//go:noinline
-//line quern_gen.go:10680:1
-func quernRow3CorrelateColumns_uint16(r *host.Run, ins [][]float32, first3 int, value float32, mode, t3, n, srcStep int, tile *[95][32]float32, i int) {
-	inRow := (*[32][]float32)(ins[first3:])
-	if i >= 0 && 1 <= 95-i {
-		row3 := (*[1][32]float32)(tile[i:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			in := inRow[threadX]
-//line correlate.go:145:40000
-			v := value
-//line correlate.go:146:40000
-			result0 := inside(mode, t3, n)
-//line correlate.go:147:40000
-			at := result0
-//line correlate.go:148:40000
-			if at >= 0 {
-//line correlate.go:147:40000
-				v = in[at*srcStep]
-//line correlate.go:148:40000
-			}
-//line correlate.go:149:40000
-			row3[0][threadX] = v
-//line correlate.go:150:40000
-		}
-//line correlate.go:151:40000
-		return
-//line correlate.go:152:40000
-	}
-//line correlate.go:153:40000
-	for threadX := range 32 {
-//line correlate.go:154:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:155
-		in := inRow[threadX]
-//line correlate.go:145:40000
-		v := value
-//line correlate.go:146:40000
-		result0 := inside(mode, t3, n)
-//line correlate.go:147:40000
-		at := result0
-//line correlate.go:148:40000
-		if at >= 0 {
-//line correlate.go:147:40000
-			v = in[at*srcStep]
-//line correlate.go:148:40000
-		}
-//line correlate.go:149:40000
-		tile[i][threadX] = v
-//line correlate.go:150:40000
-	}
-//line correlate.go:151:40000
-}
-
-//go:noinline
-//line quern_gen.go:10734:1
-func quernRow4CorrelateColumns_uint16(r *host.Run, sum_0s []float32, first4 int, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s []float32, tile *[95][32]float32, start2, start3, start4, start5, start6, start7, start8, taps, start9 int, weight *[32]float32) {
-	sum_0Row := (*[32]float32)(sum_0s[first4:])
-	sum_1Row := (*[32]float32)(sum_1s[first4:])
-	sum_2Row := (*[32]float32)(sum_2s[first4:])
-	sum_3Row := (*[32]float32)(sum_3s[first4:])
-	sum_4Row := (*[32]float32)(sum_4s[first4:])
-	sum_5Row := (*[32]float32)(sum_5s[first4:])
-	sum_6Row := (*[32]float32)(sum_6s[first4:])
-	sum_7Row := (*[32]float32)(sum_7s[first4:])
-	if start2 >= 0 && 7 <= 95-start2 {
-		row4 := (*[7][32]float32)(tile[start2:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			sum_0 := sum_0Row[threadX]
-			sum_1 := sum_1Row[threadX]
-			sum_2 := sum_2Row[threadX]
-			sum_3 := sum_3Row[threadX]
-			sum_4 := sum_4Row[threadX]
-			sum_5 := sum_5Row[threadX]
-			sum_6 := sum_6Row[threadX]
-			sum_7 := sum_7Row[threadX]
-//line correlate.go:155
-			a_0 := row4[0][threadX]
-			a_1 := row4[1][threadX]
-			a_2 := row4[2][threadX]
-			a_3 := row4[3][threadX]
-			a_4 := row4[4][threadX]
-			a_5 := row4[5][threadX]
-//line correlate.go:161:40000
-			a_6 := row4[6][threadX]
-//line correlate.go:158
-			for k := 0; k < taps; k++ {
-				a_7 := tile[start9+k][threadX]
-				wt := weight[k]
-//line correlate.go:163:40000
-				sum_0 += wt * a_0
-//line correlate.go:164:40000
-				sum_1 += wt * a_1
-//line correlate.go:165:40000
-				sum_2 += wt * a_2
-//line correlate.go:166:40000
-				sum_3 += wt * a_3
-//line correlate.go:167:40000
-				sum_4 += wt * a_4
-//line correlate.go:168:40000
-				sum_5 += wt * a_5
-//line correlate.go:169:40000
-				sum_6 += wt * a_6
-//line correlate.go:170:40000
-				sum_7 += wt * a_7
-//line correlate.go:167:40000
-				a_0 = a_1
-//line correlate.go:168:40000
-				a_1 = a_2
-//line correlate.go:169:40000
-				a_2 = a_3
-//line correlate.go:170:40000
-				a_3 = a_4
-//line correlate.go:171:40000
-				a_4 = a_5
-//line correlate.go:172:40000
-				a_5 = a_6
-//line correlate.go:173:40000
-				a_6 = a_7
-//line correlate.go:174:40000
-			}
-//line correlate.go:175:40000
-			sum_0Row[threadX] = sum_0
-//line correlate.go:176:40000
-			sum_1Row[threadX] = sum_1
-//line correlate.go:177:40000
-			sum_2Row[threadX] = sum_2
-//line correlate.go:178:40000
-			sum_3Row[threadX] = sum_3
-//line correlate.go:179:40000
-			sum_4Row[threadX] = sum_4
-//line correlate.go:180:40000
-			sum_5Row[threadX] = sum_5
-//line correlate.go:181
-			sum_6Row[threadX] = sum_6
-			sum_7Row[threadX] = sum_7
-		}
-		return
-	}
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line correlate.go:188:40000
-		sum_0 := sum_0Row[threadX]
-//line correlate.go:189:40000
-		sum_1 := sum_1Row[threadX]
-//line correlate.go:190:40000
-		sum_2 := sum_2Row[threadX]
-//line correlate.go:191
-		sum_3 := sum_3Row[threadX]
-//line correlate.go:192:40000
-		sum_4 := sum_4Row[threadX]
-//line correlate.go:193:40000
-		sum_5 := sum_5Row[threadX]
-//line correlate.go:194:40000
-		sum_6 := sum_6Row[threadX]
-//line correlate.go:195:40000
-		sum_7 := sum_7Row[threadX]
-//line correlate.go:155
-		a_0 := tile[start2][threadX]
-//line correlate.go:155
-		a_1 := tile[start3][threadX]
-//line correlate.go:155
-		a_2 := tile[start4][threadX]
-//line correlate.go:155
-		a_3 := tile[start5][threadX]
-//line correlate.go:155
-		a_4 := tile[start6][threadX]
-//line correlate.go:155
-		a_5 := tile[start7][threadX]
-//line correlate.go:155
-		a_6 := tile[start8][threadX]
-//line correlate.go:158
-		for k := 0; k < taps; k++ {
-			a_7 := tile[start9+k][threadX]
-			wt := weight[k]
-//line correlate.go:163:40000
-			sum_0 += wt * a_0
-//line correlate.go:164:40000
-			sum_1 += wt * a_1
-//line correlate.go:165:40000
-			sum_2 += wt * a_2
-//line correlate.go:166:40000
-			sum_3 += wt * a_3
-//line correlate.go:167:40000
-			sum_4 += wt * a_4
-//line correlate.go:168:40000
-			sum_5 += wt * a_5
-//line correlate.go:169:40000
-			sum_6 += wt * a_6
-//line correlate.go:170:40000
-			sum_7 += wt * a_7
-//line correlate.go:167:40000
-			a_0 = a_1
-//line correlate.go:168:40000
-			a_1 = a_2
-//line correlate.go:169:40000
-			a_2 = a_3
-//line correlate.go:170:40000
-			a_3 = a_4
-//line correlate.go:171:40000
-			a_4 = a_5
-//line correlate.go:172:40000
-			a_5 = a_6
-//line correlate.go:173:40000
-			a_6 = a_7
-//line correlate.go:174:40000
-		}
-//line correlate.go:175:40000
-		sum_0Row[threadX] = sum_0
-//line correlate.go:176:40000
-		sum_1Row[threadX] = sum_1
-//line correlate.go:177:40000
-		sum_2Row[threadX] = sum_2
-//line correlate.go:178:40000
-		sum_3Row[threadX] = sum_3
-//line correlate.go:179:40000
-		sum_4Row[threadX] = sum_4
-//line correlate.go:180:40000
-		sum_5Row[threadX] = sum_5
-//line correlate.go:181
-		sum_6Row[threadX] = sum_6
-		sum_7Row[threadX] = sum_7
-	}
-}
-
-//go:noinline
-//line quern_gen.go:10906:1
-func quernRow5CorrelateColumns_uint16(r *host.Run, sum_0s []float32, first5 int, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s []float32, base, inner, start10 int, dst []uint16, i2, n, start11, i3, start12, i4, start13, i5, start14, i6, start15, i7, start16, i8, start17, i9, start18 int, same2 bool, count4 int) {
-	sum_0Row := (*[32]float32)(sum_0s[first5:])
-	sum_1Row := (*[32]float32)(sum_1s[first5:])
-	sum_2Row := (*[32]float32)(sum_2s[first5:])
-	sum_3Row := (*[32]float32)(sum_3s[first5:])
-	sum_4Row := (*[32]float32)(sum_4s[first5:])
-	sum_5Row := (*[32]float32)(sum_5s[first5:])
-	sum_6Row := (*[32]float32)(sum_6s[first5:])
-	sum_7Row := (*[32]float32)(sum_7s[first5:])
-	if same2 {
-		if count4 <= 0 {
-			return
-		}
-		sum_0Row2 := sum_0Row[:][:count4]
-		sum_1Row2 := sum_1Row[:][:count4]
-		sum_2Row2 := sum_2Row[:][:count4]
-		sum_3Row2 := sum_3Row[:][:count4]
-		sum_4Row2 := sum_4Row[:][:count4]
-		sum_5Row2 := sum_5Row[:][:count4]
-		sum_6Row2 := sum_6Row[:][:count4]
-		sum_7Row2 := sum_7Row[:][:count4]
-		for threadX := range count4 {
-			r.ThreadIdx.X = threadX
-			sum_0 := sum_0Row2[threadX]
-			sum_1 := sum_1Row2[threadX]
-			sum_2 := sum_2Row2[threadX]
-			sum_3 := sum_3Row2[threadX]
-			sum_4 := sum_4Row2[threadX]
-			sum_5 := sum_5Row2[threadX]
-			sum_6 := sum_6Row2[threadX]
-			sum_7 := sum_7Row2[threadX]
-			e := base + threadX
-//line correlate.go:173:40000
-			t6 := start10 + e
-//line correlate.go:173:40000
-			out := dst[t6:]
-//line correlate.go:176:40000
-			if i2 < n {
-//line correlate.go:177:40000
-				t7 := sum_0
-//line correlate.go:177:40000
-				result02 := quernFunc1CorrelateColumns_uint16(t7)
-//line correlate.go:177:40000
-				out[start11] = result02
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i3 < n {
-//line correlate.go:177:40000
-				t72 := sum_1
-//line correlate.go:177:40000
-				result03 := quernFunc1CorrelateColumns_uint16(t72)
-//line correlate.go:177:40000
-				out[start12] = result03
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i4 < n {
-//line correlate.go:177:40000
-				t73 := sum_2
-//line correlate.go:177:40000
-				result04 := quernFunc1CorrelateColumns_uint16(t73)
-//line correlate.go:177:40000
-				out[start13] = result04
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i5 < n {
-//line correlate.go:177:40000
-				t74 := sum_3
-//line correlate.go:177:40000
-				result05 := quernFunc1CorrelateColumns_uint16(t74)
-//line correlate.go:177:40000
-				out[start14] = result05
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i6 < n {
-//line correlate.go:177:40000
-				t75 := sum_4
-//line correlate.go:177:40000
-				result06 := quernFunc1CorrelateColumns_uint16(t75)
-//line correlate.go:177:40000
-				out[start15] = result06
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i7 < n {
-//line correlate.go:177:40000
-				t76 := sum_5
-//line correlate.go:177:40000
-				result07 := quernFunc1CorrelateColumns_uint16(t76)
-//line correlate.go:177:40000
-				out[start16] = result07
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i8 < n {
-//line correlate.go:177:40000
-				t77 := sum_6
-//line correlate.go:177:40000
-				result08 := quernFunc1CorrelateColumns_uint16(t77)
-//line correlate.go:177:40000
-				out[start17] = result08
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i9 < n {
-//line correlate.go:177:40000
-				t78 := sum_7
-//line correlate.go:177:40000
-				result09 := quernFunc1CorrelateColumns_uint16(t78)
-//line correlate.go:177:40000
-				out[start18] = result09
-//line correlate.go:178:40000
-			}
-//line correlate.go:179:40000
-		}
-//line correlate.go:180:40000
-		return
-//line correlate.go:181
-	}
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		sum_0 := sum_0Row[threadX]
-		sum_1 := sum_1Row[threadX]
-		sum_2 := sum_2Row[threadX]
-		sum_3 := sum_3Row[threadX]
-//line correlate.go:188:40000
-		sum_4 := sum_4Row[threadX]
-//line correlate.go:189:40000
-		sum_5 := sum_5Row[threadX]
-//line correlate.go:190:40000
-		sum_6 := sum_6Row[threadX]
-//line correlate.go:191
-		sum_7 := sum_7Row[threadX]
-//line correlate.go:192:40000
-		e := base + threadX
-//line correlate.go:172:40000
-		if e < inner {
-//line correlate.go:173:40000
-			t6 := start10 + e
-//line correlate.go:173:40000
-			out := dst[t6:]
-//line correlate.go:176:40000
-			if i2 < n {
-//line correlate.go:177:40000
-				t7 := sum_0
-//line correlate.go:177:40000
-				result02 := quernFunc1CorrelateColumns_uint16(t7)
-//line correlate.go:177:40000
-				out[start11] = result02
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i3 < n {
-//line correlate.go:177:40000
-				t72 := sum_1
-//line correlate.go:177:40000
-				result03 := quernFunc1CorrelateColumns_uint16(t72)
-//line correlate.go:177:40000
-				out[start12] = result03
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i4 < n {
-//line correlate.go:177:40000
-				t73 := sum_2
-//line correlate.go:177:40000
-				result04 := quernFunc1CorrelateColumns_uint16(t73)
-//line correlate.go:177:40000
-				out[start13] = result04
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i5 < n {
-//line correlate.go:177:40000
-				t74 := sum_3
-//line correlate.go:177:40000
-				result05 := quernFunc1CorrelateColumns_uint16(t74)
-//line correlate.go:177:40000
-				out[start14] = result05
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i6 < n {
-//line correlate.go:177:40000
-				t75 := sum_4
-//line correlate.go:177:40000
-				result06 := quernFunc1CorrelateColumns_uint16(t75)
-//line correlate.go:177:40000
-				out[start15] = result06
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i7 < n {
-//line correlate.go:177:40000
-				t76 := sum_5
-//line correlate.go:177:40000
-				result07 := quernFunc1CorrelateColumns_uint16(t76)
-//line correlate.go:177:40000
-				out[start16] = result07
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i8 < n {
-//line correlate.go:177:40000
-				t77 := sum_6
-//line correlate.go:177:40000
-				result08 := quernFunc1CorrelateColumns_uint16(t77)
-//line correlate.go:177:40000
-				out[start17] = result08
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i9 < n {
-//line correlate.go:177:40000
-				t78 := sum_7
-//line correlate.go:177:40000
-				result09 := quernFunc1CorrelateColumns_uint16(t78)
-//line correlate.go:177:40000
-				out[start18] = result09
-//line correlate.go:178:40000
-			}
-//line correlate.go:179:40000
-		}
-//line correlate.go:180:40000
-	}
-//line correlate.go:181
-}
-
-// quernFunc1CorrelateColumns_uint16 is kernels.round.
-//
-//line quern_gen.go:11140:1
-func quernFunc1CorrelateColumns_uint16(v float32) uint16 {
-	c := uint16(1)
-	size := c / 2
-//line boundary.go:52
-	if size == 0 {
-//line boundary.go:53:10000
-		v = float32(math.RoundToEven(float64(v)))
-//line boundary.go:54:10000
-	}
-//line boundary.go:55:10000
-	return host.Narrow[uint16](v)
-//line boundary.go:56:10000
-}
-
-//line quern_gen.go:11155:1
-func quernPlainCorrelateColumns_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_correlateColumns_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12)
-	})
-}
-
-func quernHostCorrelateColumns_float32(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	center := host.Value[int](r, 2)
-	inner := host.Value[int](r, 3)
-	n := host.Value[int](r, 4)
-	outer := host.Value[int](r, 5)
-	srcStep := host.Value[int](r, 6)
-	srcOuter := host.Value[int](r, 7)
-	dstStep := host.Value[int](r, 8)
-	dstOuter := host.Value[int](r, 9)
-	weights := host.Slice[float32](r, 10)
-	src := host.Slice[float32](r, 11)
-	dst := host.Slice[float32](r, 12)
-	gridZ := r.GridDim.Z
-	var o int
-	var k0 int
-	ins := host.Scratch[[]float32](r, 0, r.BlockDim.Count())
-	sum_0s := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	sum_1s := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	sum_2s := host.Scratch[float32](r, 3, r.BlockDim.Count())
-	sum_3s := host.Scratch[float32](r, 4, r.BlockDim.Count())
-	sum_4s := host.Scratch[float32](r, 5, r.BlockDim.Count())
-	sum_5s := host.Scratch[float32](r, 6, r.BlockDim.Count())
-	sum_6s := host.Scratch[float32](r, 7, r.BlockDim.Count())
-	sum_7s := host.Scratch[float32](r, 8, r.BlockDim.Count())
-	var taps int
-	var first2 int
-	weight := host.Shared[[32]float32](r, 1)
-	tile := host.Shared[[95][32]float32](r, 0)
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		base := blockX * 32
-		i0 := blockY * 64
-//line correlate.go:135:40000
-		o = blockZ
-//line correlate.go:136:40000
-		for ; o < outer; o += gridZ {
-//line correlate.go:137:40000
-			if r.Halted() {
-//line correlate.go:135:40000
-				r.Halt()
-//line correlate.go:136:40000
-			}
-//line correlate.go:138
-			k0 = 0
-			quernRow1CorrelateColumns_float32(r, ins, sum_0s, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s, o, srcOuter, base, inner, src)
-			for ; k0 < len(weights); k0 += 32 {
-//line correlate.go:141:40000
-				if r.Halted() {
-//line correlate.go:138
-					r.Halt()
-				}
-//line correlate.go:139
-				taps = min(32, len(weights)-k0)
-//line correlate.go:143:40000
-				first2 = i0 + k0 - center
-//line correlate.go:144
-				count := min(taps, 32)
-//line correlate.go:145:40000
-				same := count <= 32 && k0 >= 0 && count <= len(weights)-k0
-//line correlate.go:146:40000
-				for threadZ := range 1 {
-//line correlate.go:147:40000
-					for threadY := range 8 {
-//line correlate.go:148:40000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:149:40000
-						first3 := (threadZ*8 + threadY) * 32
-//line correlate.go:150:40000
-						quernRow2CorrelateColumns_float32(r, threadY, taps, weight, weights, k0, count, same)
-//line correlate.go:151:40000
-						for i := threadY; i < taps+63; i += 8 {
-//line correlate.go:152:40000
-							t3 := first2 + i
-//line correlate.go:153:40000
-							quernRow3CorrelateColumns_float32(r, ins, first3, value, mode, t3, n, srcStep, tile, i)
-//line correlate.go:154:40000
-						}
-//line correlate.go:155
-					}
-				}
-				for threadZ := range 1 {
-					for threadY := range 8 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first4 := (threadZ*8 + threadY) * 32
-//line correlate.go:161:40000
-						start2 := threadY * 8
-//line correlate.go:162:40000
-						start3 := threadY*8 + 1
-//line correlate.go:163:40000
-						start4 := threadY*8 + 2
-//line correlate.go:164:40000
-						start5 := threadY*8 + 3
-//line correlate.go:165:40000
-						start6 := threadY*8 + 4
-//line correlate.go:166:40000
-						start7 := threadY*8 + 5
-//line correlate.go:167:40000
-						start8 := threadY*8 + 6
-//line correlate.go:168:40000
-						start9 := threadY*8 + 7
-//line correlate.go:169:40000
-						quernRow4CorrelateColumns_float32(r, sum_0s, first4, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s, tile, start2, start3, start4, start5, start6, start7, start8, taps, start9, weight)
-//line correlate.go:170:40000
-					}
-//line correlate.go:171:40000
-				}
-//line correlate.go:172:40000
-			}
-//line correlate.go:173:40000
-			start10 := o * dstOuter
-//line correlate.go:174:40000
-			same2 := base >= -1<<61 && base <= 1<<61 && inner >= -1<<61 && inner <= 1<<61
-//line correlate.go:175:40000
-			count4 := min(inner-base, 32)
-//line correlate.go:176:40000
-			for threadZ := range 1 {
-//line correlate.go:177:40000
-				for threadY := range 8 {
-//line correlate.go:178:40000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:179:40000
-					first5 := (threadZ*8 + threadY) * 32
-//line correlate.go:180:40000
-					i2 := i0 + threadY*8
-//line correlate.go:181
-					start11 := i2 * dstStep
-					i3 := i0 + threadY*8 + 1
-					start12 := i3 * dstStep
-					i4 := i0 + threadY*8 + 2
-					start13 := i4 * dstStep
-					i5 := i0 + threadY*8 + 3
-					start14 := i5 * dstStep
-//line correlate.go:188:40000
-					i6 := i0 + threadY*8 + 4
-//line correlate.go:189:40000
-					start15 := i6 * dstStep
-//line correlate.go:190:40000
-					i7 := i0 + threadY*8 + 5
-//line correlate.go:191
-					start16 := i7 * dstStep
-//line correlate.go:192:40000
-					i8 := i0 + threadY*8 + 6
-//line correlate.go:193:40000
-					start17 := i8 * dstStep
-//line correlate.go:194:40000
-					i9 := i0 + threadY*8 + 7
-//line correlate.go:195:40000
-					start18 := i9 * dstStep
-//line correlate.go:196:40000
-					quernRow5CorrelateColumns_float32(r, sum_0s, first5, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s, base, inner, start10, dst, i2, n, start11, i3, start12, i4, start13, i5, start14, i6, start15, i7, start16, i8, start17, i9, start18, same2, count4)
-//line correlate.go:197:40000
-				}
-//line correlate.go:198:40000
-			}
-//line correlate.go:199:40000
-		}
-//line correlate.go:200
-	}
-//line correlate.go:201:40000
-}
-
-//go:noinline
-//line quern_gen.go:11329:1
-func quernRow1CorrelateColumns_float32(r *host.Run, ins [][]float32, sum_0s, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s []float32, o, srcOuter, base, inner int, src []float32) {
-	start := o * srcOuter
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first := (threadZ*8 + threadY) * 32
-			{
-				inRow := (*[32][]float32)(ins[first:])
-				sum_0Row := (*[32]float32)(sum_0s[first:])
-				sum_1Row := (*[32]float32)(sum_1s[first:])
-				sum_2Row := (*[32]float32)(sum_2s[first:])
-				sum_3Row := (*[32]float32)(sum_3s[first:])
-				sum_4Row := (*[32]float32)(sum_4s[first:])
-				sum_5Row := (*[32]float32)(sum_5s[first:])
-				sum_6Row := (*[32]float32)(sum_6s[first:])
-				sum_7Row := (*[32]float32)(sum_7s[first:])
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					e := base + threadX
-					from := min(e, inner-1)
-//line correlate.go:136:40000
-					t1 := start + from
-//line correlate.go:136:40000
-					in := src[t1:]
-//line correlate.go:137:40000
-					var sum_0 float32
-//line correlate.go:138
-					var sum_1 float32
-					var sum_2 float32
-					var sum_3 float32
-//line correlate.go:141:40000
-					var sum_4 float32
-//line correlate.go:142:40000
-					var sum_5 float32
-//line correlate.go:143:40000
-					var sum_6 float32
-//line correlate.go:144
-					var sum_7 float32
-//line correlate.go:145:40000
-					inRow[threadX] = in
-//line correlate.go:146:40000
-					sum_0Row[threadX] = sum_0
-//line correlate.go:147:40000
-					sum_1Row[threadX] = sum_1
-//line correlate.go:148:40000
-					sum_2Row[threadX] = sum_2
-//line correlate.go:149:40000
-					sum_3Row[threadX] = sum_3
-//line correlate.go:150:40000
-					sum_4Row[threadX] = sum_4
-//line correlate.go:151:40000
-					sum_5Row[threadX] = sum_5
-//line correlate.go:152:40000
-					sum_6Row[threadX] = sum_6
-//line correlate.go:153:40000
-					sum_7Row[threadX] = sum_7
-//line correlate.go:154:40000
-				}
-//line correlate.go:155
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:11395:1
-func quernRow2CorrelateColumns_float32(r *host.Run, threadY, taps int, weight *[32]float32, weights []float32, k0, count int, same bool) {
-	if !(threadY == 0) {
-		return
-	}
-	if taps >= -1<<61 && taps <= 1<<61 {
-		if count <= 0 {
-			return
-		}
-		if same {
-			row := weight[:count]
-			row2 := weights[k0:][:count]
-//line correlate.go:141:40000
-			copy(row, row2)
-//line correlate.go:142:40000
-			return
-//line correlate.go:143:40000
-		}
-//line correlate.go:144
-	}
-//line correlate.go:145:40000
-	for threadX := range 32 {
-//line correlate.go:146:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:140
-		if threadY == 0 && threadX < taps {
-//line correlate.go:141:40000
-			weight[threadX] = weights[k0+threadX]
-//line correlate.go:142:40000
-		}
-//line correlate.go:143:40000
-	}
-//line correlate.go:144
-}
-
-//go:noinline
-//line quern_gen.go:11431:1
-func quernRow3CorrelateColumns_float32(r *host.Run, ins [][]float32, first3 int, value float32, mode, t3, n, srcStep int, tile *[95][32]float32, i int) {
-	inRow := (*[32][]float32)(ins[first3:])
-	if i >= 0 && 1 <= 95-i {
-		row3 := (*[1][32]float32)(tile[i:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			in := inRow[threadX]
-//line correlate.go:145:40000
-			v := value
-//line correlate.go:146:40000
-			result0 := inside(mode, t3, n)
-//line correlate.go:147:40000
-			at := result0
-//line correlate.go:148:40000
-			if at >= 0 {
-//line correlate.go:147:40000
-				v = in[at*srcStep]
-//line correlate.go:148:40000
-			}
-//line correlate.go:149:40000
-			row3[0][threadX] = v
-//line correlate.go:150:40000
-		}
-//line correlate.go:151:40000
-		return
-//line correlate.go:152:40000
-	}
-//line correlate.go:153:40000
-	for threadX := range 32 {
-//line correlate.go:154:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:155
-		in := inRow[threadX]
-//line correlate.go:145:40000
-		v := value
-//line correlate.go:146:40000
-		result0 := inside(mode, t3, n)
-//line correlate.go:147:40000
-		at := result0
-//line correlate.go:148:40000
-		if at >= 0 {
-//line correlate.go:147:40000
-			v = in[at*srcStep]
-//line correlate.go:148:40000
-		}
-//line correlate.go:149:40000
-		tile[i][threadX] = v
-//line correlate.go:150:40000
-	}
-//line correlate.go:151:40000
-}
-
-//go:noinline
-//line quern_gen.go:11485:1
-func quernRow4CorrelateColumns_float32(r *host.Run, sum_0s []float32, first4 int, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s []float32, tile *[95][32]float32, start2, start3, start4, start5, start6, start7, start8, taps, start9 int, weight *[32]float32) {
-	sum_0Row := (*[32]float32)(sum_0s[first4:])
-	sum_1Row := (*[32]float32)(sum_1s[first4:])
-	sum_2Row := (*[32]float32)(sum_2s[first4:])
-	sum_3Row := (*[32]float32)(sum_3s[first4:])
-	sum_4Row := (*[32]float32)(sum_4s[first4:])
-	sum_5Row := (*[32]float32)(sum_5s[first4:])
-	sum_6Row := (*[32]float32)(sum_6s[first4:])
-	sum_7Row := (*[32]float32)(sum_7s[first4:])
-	if start2 >= 0 && 7 <= 95-start2 {
-		row4 := (*[7][32]float32)(tile[start2:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			sum_0 := sum_0Row[threadX]
-			sum_1 := sum_1Row[threadX]
-			sum_2 := sum_2Row[threadX]
-			sum_3 := sum_3Row[threadX]
-			sum_4 := sum_4Row[threadX]
-			sum_5 := sum_5Row[threadX]
-			sum_6 := sum_6Row[threadX]
-			sum_7 := sum_7Row[threadX]
-//line correlate.go:155
-			a_0 := row4[0][threadX]
-			a_1 := row4[1][threadX]
-			a_2 := row4[2][threadX]
-			a_3 := row4[3][threadX]
-			a_4 := row4[4][threadX]
-			a_5 := row4[5][threadX]
-//line correlate.go:161:40000
-			a_6 := row4[6][threadX]
-//line correlate.go:158
-			for k := 0; k < taps; k++ {
-				a_7 := tile[start9+k][threadX]
-				wt := weight[k]
-//line correlate.go:163:40000
-				sum_0 += wt * a_0
-//line correlate.go:164:40000
-				sum_1 += wt * a_1
-//line correlate.go:165:40000
-				sum_2 += wt * a_2
-//line correlate.go:166:40000
-				sum_3 += wt * a_3
-//line correlate.go:167:40000
-				sum_4 += wt * a_4
-//line correlate.go:168:40000
-				sum_5 += wt * a_5
-//line correlate.go:169:40000
-				sum_6 += wt * a_6
-//line correlate.go:170:40000
-				sum_7 += wt * a_7
-//line correlate.go:167:40000
-				a_0 = a_1
-//line correlate.go:168:40000
-				a_1 = a_2
-//line correlate.go:169:40000
-				a_2 = a_3
-//line correlate.go:170:40000
-				a_3 = a_4
-//line correlate.go:171:40000
-				a_4 = a_5
-//line correlate.go:172:40000
-				a_5 = a_6
-//line correlate.go:173:40000
-				a_6 = a_7
-//line correlate.go:174:40000
-			}
-//line correlate.go:175:40000
-			sum_0Row[threadX] = sum_0
-//line correlate.go:176:40000
-			sum_1Row[threadX] = sum_1
-//line correlate.go:177:40000
-			sum_2Row[threadX] = sum_2
-//line correlate.go:178:40000
-			sum_3Row[threadX] = sum_3
-//line correlate.go:179:40000
-			sum_4Row[threadX] = sum_4
-//line correlate.go:180:40000
-			sum_5Row[threadX] = sum_5
-//line correlate.go:181
-			sum_6Row[threadX] = sum_6
-			sum_7Row[threadX] = sum_7
-		}
-		return
-	}
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line correlate.go:188:40000
-		sum_0 := sum_0Row[threadX]
-//line correlate.go:189:40000
-		sum_1 := sum_1Row[threadX]
-//line correlate.go:190:40000
-		sum_2 := sum_2Row[threadX]
-//line correlate.go:191
-		sum_3 := sum_3Row[threadX]
-//line correlate.go:192:40000
-		sum_4 := sum_4Row[threadX]
-//line correlate.go:193:40000
-		sum_5 := sum_5Row[threadX]
-//line correlate.go:194:40000
-		sum_6 := sum_6Row[threadX]
-//line correlate.go:195:40000
-		sum_7 := sum_7Row[threadX]
-//line correlate.go:155
-		a_0 := tile[start2][threadX]
-//line correlate.go:155
-		a_1 := tile[start3][threadX]
-//line correlate.go:155
-		a_2 := tile[start4][threadX]
-//line correlate.go:155
-		a_3 := tile[start5][threadX]
-//line correlate.go:155
-		a_4 := tile[start6][threadX]
-//line correlate.go:155
-		a_5 := tile[start7][threadX]
-//line correlate.go:155
-		a_6 := tile[start8][threadX]
-//line correlate.go:158
-		for k := 0; k < taps; k++ {
-			a_7 := tile[start9+k][threadX]
-			wt := weight[k]
-//line correlate.go:163:40000
-			sum_0 += wt * a_0
-//line correlate.go:164:40000
-			sum_1 += wt * a_1
-//line correlate.go:165:40000
-			sum_2 += wt * a_2
-//line correlate.go:166:40000
-			sum_3 += wt * a_3
-//line correlate.go:167:40000
-			sum_4 += wt * a_4
-//line correlate.go:168:40000
-			sum_5 += wt * a_5
-//line correlate.go:169:40000
-			sum_6 += wt * a_6
-//line correlate.go:170:40000
-			sum_7 += wt * a_7
-//line correlate.go:167:40000
-			a_0 = a_1
-//line correlate.go:168:40000
-			a_1 = a_2
-//line correlate.go:169:40000
-			a_2 = a_3
-//line correlate.go:170:40000
-			a_3 = a_4
-//line correlate.go:171:40000
-			a_4 = a_5
-//line correlate.go:172:40000
-			a_5 = a_6
-//line correlate.go:173:40000
-			a_6 = a_7
-//line correlate.go:174:40000
-		}
-//line correlate.go:175:40000
-		sum_0Row[threadX] = sum_0
-//line correlate.go:176:40000
-		sum_1Row[threadX] = sum_1
-//line correlate.go:177:40000
-		sum_2Row[threadX] = sum_2
-//line correlate.go:178:40000
-		sum_3Row[threadX] = sum_3
-//line correlate.go:179:40000
-		sum_4Row[threadX] = sum_4
-//line correlate.go:180:40000
-		sum_5Row[threadX] = sum_5
-//line correlate.go:181
-		sum_6Row[threadX] = sum_6
-		sum_7Row[threadX] = sum_7
-	}
-}
-
-//go:noinline
-//line quern_gen.go:11657:1
-func quernRow5CorrelateColumns_float32(r *host.Run, sum_0s []float32, first5 int, sum_1s, sum_2s, sum_3s, sum_4s, sum_5s, sum_6s, sum_7s []float32, base, inner, start10 int, dst []float32, i2, n, start11, i3, start12, i4, start13, i5, start14, i6, start15, i7, start16, i8, start17, i9, start18 int, same2 bool, count4 int) {
-	sum_0Row := (*[32]float32)(sum_0s[first5:])
-	sum_1Row := (*[32]float32)(sum_1s[first5:])
-	sum_2Row := (*[32]float32)(sum_2s[first5:])
-	sum_3Row := (*[32]float32)(sum_3s[first5:])
-	sum_4Row := (*[32]float32)(sum_4s[first5:])
-	sum_5Row := (*[32]float32)(sum_5s[first5:])
-	sum_6Row := (*[32]float32)(sum_6s[first5:])
-	sum_7Row := (*[32]float32)(sum_7s[first5:])
-	if same2 {
-		if count4 <= 0 {
-			return
-		}
-		sum_0Row2 := sum_0Row[:][:count4]
-		sum_1Row2 := sum_1Row[:][:count4]
-		sum_2Row2 := sum_2Row[:][:count4]
-		sum_3Row2 := sum_3Row[:][:count4]
-		sum_4Row2 := sum_4Row[:][:count4]
-		sum_5Row2 := sum_5Row[:][:count4]
-		sum_6Row2 := sum_6Row[:][:count4]
-		sum_7Row2 := sum_7Row[:][:count4]
-		for threadX := range count4 {
-			r.ThreadIdx.X = threadX
-			sum_0 := sum_0Row2[threadX]
-			sum_1 := sum_1Row2[threadX]
-			sum_2 := sum_2Row2[threadX]
-			sum_3 := sum_3Row2[threadX]
-			sum_4 := sum_4Row2[threadX]
-			sum_5 := sum_5Row2[threadX]
-			sum_6 := sum_6Row2[threadX]
-			sum_7 := sum_7Row2[threadX]
-			e := base + threadX
-//line correlate.go:173:40000
-			t6 := start10 + e
-//line correlate.go:173:40000
-			out := dst[t6:]
-//line correlate.go:176:40000
-			if i2 < n {
-//line correlate.go:177:40000
-				t7 := sum_0
-//line correlate.go:177:40000
-				result02 := round[float32](t7)
-//line correlate.go:177:40000
-				out[start11] = result02
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i3 < n {
-//line correlate.go:177:40000
-				t72 := sum_1
-//line correlate.go:177:40000
-				result03 := round[float32](t72)
-//line correlate.go:177:40000
-				out[start12] = result03
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i4 < n {
-//line correlate.go:177:40000
-				t73 := sum_2
-//line correlate.go:177:40000
-				result04 := round[float32](t73)
-//line correlate.go:177:40000
-				out[start13] = result04
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i5 < n {
-//line correlate.go:177:40000
-				t74 := sum_3
-//line correlate.go:177:40000
-				result05 := round[float32](t74)
-//line correlate.go:177:40000
-				out[start14] = result05
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i6 < n {
-//line correlate.go:177:40000
-				t75 := sum_4
-//line correlate.go:177:40000
-				result06 := round[float32](t75)
-//line correlate.go:177:40000
-				out[start15] = result06
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i7 < n {
-//line correlate.go:177:40000
-				t76 := sum_5
-//line correlate.go:177:40000
-				result07 := round[float32](t76)
-//line correlate.go:177:40000
-				out[start16] = result07
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i8 < n {
-//line correlate.go:177:40000
-				t77 := sum_6
-//line correlate.go:177:40000
-				result08 := round[float32](t77)
-//line correlate.go:177:40000
-				out[start17] = result08
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i9 < n {
-//line correlate.go:177:40000
-				t78 := sum_7
-//line correlate.go:177:40000
-				result09 := round[float32](t78)
-//line correlate.go:177:40000
-				out[start18] = result09
-//line correlate.go:178:40000
-			}
-//line correlate.go:179:40000
-		}
-//line correlate.go:180:40000
-		return
-//line correlate.go:181
-	}
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		sum_0 := sum_0Row[threadX]
-		sum_1 := sum_1Row[threadX]
-		sum_2 := sum_2Row[threadX]
-		sum_3 := sum_3Row[threadX]
-//line correlate.go:188:40000
-		sum_4 := sum_4Row[threadX]
-//line correlate.go:189:40000
-		sum_5 := sum_5Row[threadX]
-//line correlate.go:190:40000
-		sum_6 := sum_6Row[threadX]
-//line correlate.go:191
-		sum_7 := sum_7Row[threadX]
-//line correlate.go:192:40000
-		e := base + threadX
-//line correlate.go:172:40000
-		if e < inner {
-//line correlate.go:173:40000
-			t6 := start10 + e
-//line correlate.go:173:40000
-			out := dst[t6:]
-//line correlate.go:176:40000
-			if i2 < n {
-//line correlate.go:177:40000
-				t7 := sum_0
-//line correlate.go:177:40000
-				result02 := round[float32](t7)
-//line correlate.go:177:40000
-				out[start11] = result02
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i3 < n {
-//line correlate.go:177:40000
-				t72 := sum_1
-//line correlate.go:177:40000
-				result03 := round[float32](t72)
-//line correlate.go:177:40000
-				out[start12] = result03
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i4 < n {
-//line correlate.go:177:40000
-				t73 := sum_2
-//line correlate.go:177:40000
-				result04 := round[float32](t73)
-//line correlate.go:177:40000
-				out[start13] = result04
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i5 < n {
-//line correlate.go:177:40000
-				t74 := sum_3
-//line correlate.go:177:40000
-				result05 := round[float32](t74)
-//line correlate.go:177:40000
-				out[start14] = result05
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i6 < n {
-//line correlate.go:177:40000
-				t75 := sum_4
-//line correlate.go:177:40000
-				result06 := round[float32](t75)
-//line correlate.go:177:40000
-				out[start15] = result06
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i7 < n {
-//line correlate.go:177:40000
-				t76 := sum_5
-//line correlate.go:177:40000
-				result07 := round[float32](t76)
-//line correlate.go:177:40000
-				out[start16] = result07
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i8 < n {
-//line correlate.go:177:40000
-				t77 := sum_6
-//line correlate.go:177:40000
-				result08 := round[float32](t77)
-//line correlate.go:177:40000
-				out[start17] = result08
-//line correlate.go:178:40000
-			}
-//line correlate.go:176:40000
-			if i9 < n {
-//line correlate.go:177:40000
-				t78 := sum_7
-//line correlate.go:177:40000
-				result09 := round[float32](t78)
-//line correlate.go:177:40000
-				out[start18] = result09
-//line correlate.go:178:40000
-			}
-//line correlate.go:179:40000
-		}
-//line correlate.go:180:40000
-	}
-//line correlate.go:181
-}
-
-//line quern_gen.go:11889:1
-func quernPlainCorrelateTiles_uint8_uint8(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[uint8](r, 17), host.Slice[uint8](r, 18)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_correlateTiles_uint8_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18)
-	})
-}
-
-func quernHostCorrelateTiles_uint8_uint8(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	kw := host.Value[int](r, 2)
-	kh := host.Value[int](r, 3)
-	kd := host.Value[int](r, 4)
-	cx := host.Value[int](r, 5)
-	cy := host.Value[int](r, 6)
-	cz := host.Value[int](r, 7)
-	w := host.Value[int](r, 8)
-	h := host.Value[int](r, 9)
-	d := host.Value[int](r, 10)
-	c := host.Value[int](r, 11)
-	srcStride := host.Value[int](r, 12)
-	srcPlane := host.Value[int](r, 13)
-	dstStride := host.Value[int](r, 14)
-	dstPlane := host.Value[int](r, 15)
-	weights := host.Slice[float32](r, 16)
-	src := host.Slice[uint8](r, 17)
-	dst := host.Slice[uint8](r, 18)
-	s0s := host.Scratch[float32](r, 0, r.BlockDim.Count())
-	s1s := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	s2s := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	s3s := host.Scratch[float32](r, 3, r.BlockDim.Count())
-	var chunk int
-	var kz int
-	var t5 int
-	var j0 int
-	zzs := host.Scratch[int](r, 4, r.BlockDim.Count())
-	var rows int
-	var i0 int
-	var columns int
-	var first3 int
-	size := w * c
-	tile := host.Shared[[47][96]float32](r, 0)
-	var t19 int
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		t1 := blockX * 32
-		t2 := blockY * 32
-		base := t2 - cy
-		base3 := blockZ * dstPlane
-		quernRow1CorrelateTiles_uint8_uint8(r, s0s, s1s, s2s, s3s)
-		r.ThreadIdx = kernel.Dim3{}
-//line correlate.go:196:40000
-		chunk = 64/c + 1
-//line correlate.go:197:40000
-		kz = 0
-//line correlate.go:198:40000
-		for ; kz < kd; kz++ {
-//line correlate.go:199:40000
-			if r.Halted() {
-//line correlate.go:197:40000
-				r.Halt()
-//line correlate.go:198:40000
-			}
-//line correlate.go:198:40000
-			t5 = blockZ + kz - cz
-//line correlate.go:199:40000
-			j0 = 0
-//line correlate.go:200
-			quernRow2CorrelateTiles_uint8_uint8(r, zzs, mode, t5, d)
-//line correlate.go:201:40000
-			for ; j0 < kh; j0 += 16 {
-//line correlate.go:202:40000
-				if r.Halted() {
-//line correlate.go:199:40000
-					r.Halt()
-//line correlate.go:200
-				}
-//line correlate.go:200
-				rows = min(16, kh-j0)
-//line correlate.go:201:40000
-				i0 = 0
-//line correlate.go:202:40000
-				for ; i0 < kw; i0 += chunk {
-//line correlate.go:203:40000
-					if r.Halted() {
-//line correlate.go:201:40000
-						r.Halt()
-//line correlate.go:202:40000
-					}
-//line correlate.go:202:40000
-					columns = min(chunk, kw-i0)
-//line correlate.go:203:40000
-					first3 = t1 + (i0-cx)*c
-//line correlate.go:204:40000
-					start := 32 + rows - 1
-//line correlate.go:205:40000
-					start2 := base + j0
-//line correlate.go:206:40000
-					start3 := 32 + (columns-1)*c
-//line correlate.go:207:40000
-					for threadZ := range 1 {
-//line correlate.go:208:40000
-						for threadY := range 8 {
-//line correlate.go:209:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:210:40000
-							first4 := (threadZ*8 + threadY) * 32
-//line correlate.go:211:40000
-							quernRow3CorrelateTiles_uint8_uint8(r, zzs, first4, threadY, start, start2, mode, h, srcPlane, srcStride, start3, first3, size, c, w, value, src, tile)
-//line correlate.go:212:40000
-						}
-//line correlate.go:213:40000
-					}
-//line correlate.go:228:40000
-					t19 = columns
-//line correlate.go:229:40000
-					start4 := (kz*kh+j0)*kw + i0
-//line correlate.go:230:40000
-					t23 := rows
-//line correlate.go:231:40000
-					for threadZ := range 1 {
-//line correlate.go:232:40000
-						for threadY := range 8 {
-//line correlate.go:233:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:234:40000
-							first5 := (threadZ*8 + threadY) * 32
-//line correlate.go:235:40000
-							start6 := threadY * 4
-//line correlate.go:236:40000
-							start8 := threadY*4 + 1
-//line correlate.go:237:40000
-							start9 := threadY*4 + 2
-//line correlate.go:238:40000
-							start10 := threadY*4 + 3
-//line correlate.go:239
-							for i2 := 0; i2 < t19; i2++ {
-								if r.Halted() {
-//line correlate.go:228:40000
-									r.Halt()
-//line correlate.go:229:40000
-								}
-//line correlate.go:230:40000
-								start5 := start4 + i2
-//line correlate.go:231:40000
-								start7 := i2 * c
-//line correlate.go:232:40000
-								quernRow4CorrelateTiles_uint8_uint8(r, s0s, first5, s1s, s2s, s3s, start5, tile, start6, start7, start8, start9, t23, start10, weights, kw)
-//line correlate.go:233:40000
-							}
-//line correlate.go:234:40000
-						}
-//line correlate.go:235:40000
-					}
-//line correlate.go:236:40000
-				}
-//line correlate.go:237:40000
-			}
-//line correlate.go:238:40000
-		}
-//line correlate.go:239
-		quernRow5CorrelateTiles_uint8_uint8(r, s0s, s1s, s2s, s3s, t1, size, dst, base3, t2, h, dstStride)
-	}
-}
-
-//go:noinline
-//line quern_gen.go:12058:1
-func quernRow1CorrelateTiles_uint8_uint8(r *host.Run, s0s, s1s, s2s, s3s []float32) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			first := (threadZ*8 + threadY) * 32
-			{
-				s0Row := (*[32]float32)(s0s[first:])
-				s1Row := (*[32]float32)(s1s[first:])
-				s2Row := (*[32]float32)(s2s[first:])
-				s3Row := (*[32]float32)(s3s[first:])
-//line correlate.go:195:40000
-				*s0Row = [32]float32{}
-//line correlate.go:196:40000
-				*s1Row = [32]float32{}
-//line correlate.go:197:40000
-				*s2Row = [32]float32{}
-//line correlate.go:198:40000
-				*s3Row = [32]float32{}
-//line correlate.go:199:40000
-			}
-//line correlate.go:200
-		}
-//line correlate.go:201:40000
-	}
-//line correlate.go:202:40000
-}
-
-//go:noinline
-//line quern_gen.go:12086:1
-func quernRow2CorrelateTiles_uint8_uint8(r *host.Run, zzs []int, mode, t5, d int) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first2 := (threadZ*8 + threadY) * 32
-			{
-				zzRow := (*[32]int)(zzs[first2:])
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-//line correlate.go:198:40000
-					result0 := inside(mode, t5, d)
-//line correlate.go:199:40000
-					zz := result0
-//line correlate.go:200
-					zzRow[threadX] = zz
-//line correlate.go:201:40000
-				}
-//line correlate.go:202:40000
-			}
-//line correlate.go:203:40000
-		}
-//line correlate.go:204:40000
-	}
-//line correlate.go:205:40000
-}
-
-//go:noinline
-//line quern_gen.go:12114:1
-func quernRow3CorrelateTiles_uint8_uint8(r *host.Run, zzs []int, first4, threadY, start, start2, mode, h, srcPlane, srcStride, start3, first3, size, c, w int, value float32, src []uint8, tile *[47][96]float32) {
-	zzRow := (*[32]int)(zzs[first4:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		zz := zzRow[threadX]
-//line correlate.go:204:40000
-		for j := threadY; j < start; j += 8 {
-//line correlate.go:205:40000
-			if r.Halted() {
-//line correlate.go:204:40000
-				r.Halt()
-//line correlate.go:205:40000
-			}
-//line correlate.go:205:40000
-			t9 := start2 + j
-//line correlate.go:205:40000
-			result02 := inside(mode, t9, h)
-//line correlate.go:206:40000
-			yy := result02
-//line correlate.go:206:40000
-			base2 := 0
-//line correlate.go:207:40000
-			if zz >= 0 && yy >= 0 {
-//line correlate.go:208:40000
-				base2 = zz*srcPlane + yy*srcStride
-//line correlate.go:209:40000
-			}
-//line correlate.go:210:40000
-			for i := threadX; i < start3; i += 32 {
-//line correlate.go:211:40000
-				e := first3 + i
-//line correlate.go:212:40000
-				if e < 0 || e >= size {
-//line correlate.go:213:40000
-					t12 := e
-//line correlate.go:213:40000
-					result03 := modulo(t12, c)
-//line correlate.go:214:40000
-					channel := result03
-//line correlate.go:214:40000
-					t16 := (e - channel) / c
-//line correlate.go:214:40000
-					result04 := inside(mode, t16, w)
-//line correlate.go:215:40000
-					x := result04
-//line correlate.go:215:40000
-					e = -1
-//line correlate.go:216:40000
-					if x >= 0 {
-//line correlate.go:217:40000
-						e = x*c + channel
-//line correlate.go:218:40000
-					}
-//line correlate.go:219:40000
-				}
-//line correlate.go:220:40000
-				v := value
-//line correlate.go:221:40000
-				if zz >= 0 && yy >= 0 && e >= 0 {
-//line correlate.go:222:40000
-					v = float32(src[base2+e])
-//line correlate.go:223:40000
-				}
-//line correlate.go:224:40000
-				tile[j][i] = v
-//line correlate.go:225:40000
-			}
-//line correlate.go:226:40000
-		}
-//line correlate.go:227:40000
-	}
-//line correlate.go:228:40000
-}
-
-//go:noinline
-//line quern_gen.go:12190:1
-func quernRow4CorrelateTiles_uint8_uint8(r *host.Run, s0s []float32, first5 int, s1s, s2s, s3s []float32, start5 int, tile *[47][96]float32, start6, start7, start8, start9, t23, start10 int, weights []float32, kw int) {
-	s0Row := (*[32]float32)(s0s[first5:])
-	s1Row := (*[32]float32)(s1s[first5:])
-	s2Row := (*[32]float32)(s2s[first5:])
-	s3Row := (*[32]float32)(s3s[first5:])
-	if start6 >= 0 && start6 < 47 && start8 >= 0 && start8 < 47 && start9 >= 0 && start9 < 47 && start7 >= 0 && 32 <= 96-start7 {
-		row := (*[32]float32)(tile[start6][start7:])
-		row2 := (*[32]float32)(tile[start8][start7:])
-		row3 := (*[32]float32)(tile[start9][start7:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			s0 := s0Row[threadX]
-			s1 := s1Row[threadX]
-			s2 := s2Row[threadX]
-			s3 := s3Row[threadX]
-			column := threadX + start7
-//line correlate.go:230:40000
-			wt := start5
-//line correlate.go:231:40000
-			t20 := row[threadX]
-//line correlate.go:232:40000
-			t21 := row2[threadX]
-//line correlate.go:233:40000
-			t22 := row3[threadX]
-//line correlate.go:234:40000
-			a0 := t20
-//line correlate.go:235:40000
-			a1 := t21
-//line correlate.go:236:40000
-			a2 := t22
-//line correlate.go:232:40000
-			for j2 := 0; j2 < t23; j2++ {
-//line correlate.go:233:40000
-				a3 := tile[start10+j2][column]
-//line correlate.go:234:40000
-				k := weights[wt]
-//line correlate.go:235:40000
-				wt += kw
-//line correlate.go:236:40000
-				s0 += k * a0
-//line correlate.go:237:40000
-				s1 += k * a1
-//line correlate.go:238:40000
-				s2 += k * a2
-//line correlate.go:239
-				s3 += k * a3
-				t24 := a1
-				t25 := a2
-				t26 := a3
-				a0 = t24
-				a1 = t25
-				a2 = t26
-			}
-			s0Row[threadX] = s0
-			s1Row[threadX] = s1
-			s2Row[threadX] = s2
-			s3Row[threadX] = s3
-		}
-		return
-	}
-//line correlate.go:254:40000
-	for threadX := range 32 {
-//line correlate.go:255:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:256:40000
-		s0 := s0Row[threadX]
-//line correlate.go:257:40000
-		s1 := s1Row[threadX]
-//line correlate.go:258:40000
-		s2 := s2Row[threadX]
-//line correlate.go:259:40000
-		s3 := s3Row[threadX]
-//line correlate.go:260:40000
-		column := threadX + start7
-//line correlate.go:230:40000
-		wt := start5
-//line correlate.go:231:40000
-		t20 := tile[start6][column]
-//line correlate.go:231:40000
-		t21 := tile[start8][column]
-//line correlate.go:231:40000
-		t22 := tile[start9][column]
-//line correlate.go:232:40000
-		a0 := t20
-//line correlate.go:233:40000
-		a1 := t21
-//line correlate.go:234:40000
-		a2 := t22
-//line correlate.go:232:40000
-		for j2 := 0; j2 < t23; j2++ {
-//line correlate.go:233:40000
-			a3 := tile[start10+j2][column]
-//line correlate.go:234:40000
-			k := weights[wt]
-//line correlate.go:235:40000
-			wt += kw
-//line correlate.go:236:40000
-			s0 += k * a0
-//line correlate.go:237:40000
-			s1 += k * a1
-//line correlate.go:238:40000
-			s2 += k * a2
-//line correlate.go:239
-			s3 += k * a3
-			t24 := a1
-			t25 := a2
-			t26 := a3
-			a0 = t24
-			a1 = t25
-			a2 = t26
-		}
-		s0Row[threadX] = s0
-		s1Row[threadX] = s1
-		s2Row[threadX] = s2
-		s3Row[threadX] = s3
-	}
-}
-
-//go:noinline
-//line quern_gen.go:12310:1
-func quernRow5CorrelateTiles_uint8_uint8(r *host.Run, s0s, s1s, s2s, s3s []float32, t1, size int, dst []uint8, base3, t2, h, dstStride int) {
-	same := t1 >= -1<<61 && t1 <= 1<<61 && size >= -1<<61 && size <= 1<<61
-	count2 := min(size-t1, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first6 := (threadZ*8 + threadY) * 32
-			t28 := t2 + threadY*4
-			start11 := t28 * dstStride
-			start12 := (t28 + 1) * dstStride
-			start13 := (t28 + 2) * dstStride
-			start14 := (t28 + 3) * dstStride
-		done4:
-			switch {
-			default:
-				s0Row := (*[32]float32)(s0s[first6:])
-				s1Row := (*[32]float32)(s1s[first6:])
-				s2Row := (*[32]float32)(s2s[first6:])
-				s3Row := (*[32]float32)(s3s[first6:])
-				if same {
-					if count2 <= 0 {
-						break done4
-					}
-					s0Row2 := s0Row[:][:count2]
-					s1Row2 := s1Row[:][:count2]
-					s2Row2 := s2Row[:][:count2]
-					s3Row2 := s3Row[:][:count2]
-					for threadX := range count2 {
-						r.ThreadIdx.X = threadX
-						s0 := s0Row2[threadX]
-						s1 := s1Row2[threadX]
-						s2 := s2Row2[threadX]
-						s3 := s3Row2[threadX]
-						t27 := t1 + threadX
-						t29 := base3 + t27
-//line correlate.go:251
-						out := dst[t29:]
-						if t28 < h {
-							t30 := s0
-//line correlate.go:253
-							result05 := quernFunc1CorrelateTiles_uint8_uint8(t30)
-//line correlate.go:253
-							out[start11] = result05
-//line correlate.go:254:40000
-						}
-//line correlate.go:255:40000
-						if t28+1 < h {
-//line correlate.go:256:40000
-							t32 := s1
-//line correlate.go:256:40000
-							result06 := quernFunc1CorrelateTiles_uint8_uint8(t32)
-//line correlate.go:256:40000
-							out[start12] = result06
-//line correlate.go:257:40000
-						}
-//line correlate.go:258:40000
-						if t28+2 < h {
-//line correlate.go:259:40000
-							t34 := s2
-//line correlate.go:259:40000
-							result07 := quernFunc1CorrelateTiles_uint8_uint8(t34)
-//line correlate.go:259:40000
-							out[start13] = result07
-//line correlate.go:260:40000
-						}
-//line correlate.go:261:40000
-						if t28+3 < h {
-//line correlate.go:262:40000
-							t36 := s3
-//line correlate.go:262:40000
-							result08 := quernFunc1CorrelateTiles_uint8_uint8(t36)
-//line correlate.go:262:40000
-							out[start14] = result08
-//line correlate.go:263:40000
-						}
-//line correlate.go:264:40000
-					}
-//line correlate.go:265:40000
-					break done4
-//line correlate.go:266:40000
-				}
-//line correlate.go:267:40000
-				for threadX := range 32 {
-//line correlate.go:268:40000
-					r.ThreadIdx.X = threadX
-//line correlate.go:269:40000
-					s0 := s0Row[threadX]
-//line correlate.go:270:40000
-					s1 := s1Row[threadX]
-//line correlate.go:271:40000
-					s2 := s2Row[threadX]
-//line correlate.go:272:40000
-					s3 := s3Row[threadX]
-//line correlate.go:273:40000
-					t27 := t1 + threadX
-//line correlate.go:274:40000
-					t29 := base3 + t27
-//line correlate.go:248
-					if t27 >= size {
-						continue
-					}
-					out := dst[t29:]
-					if t28 < h {
-						t30 := s0
-//line correlate.go:253
-						result05 := quernFunc1CorrelateTiles_uint8_uint8(t30)
-//line correlate.go:253
-						out[start11] = result05
-//line correlate.go:254:40000
-					}
-//line correlate.go:255:40000
-					if t28+1 < h {
-//line correlate.go:256:40000
-						t32 := s1
-//line correlate.go:256:40000
-						result06 := quernFunc1CorrelateTiles_uint8_uint8(t32)
-//line correlate.go:256:40000
-						out[start12] = result06
-//line correlate.go:257:40000
-					}
-//line correlate.go:258:40000
-					if t28+2 < h {
-//line correlate.go:259:40000
-						t34 := s2
-//line correlate.go:259:40000
-						result07 := quernFunc1CorrelateTiles_uint8_uint8(t34)
-//line correlate.go:259:40000
-						out[start13] = result07
-//line correlate.go:260:40000
-					}
-//line correlate.go:261:40000
-					if t28+3 < h {
-//line correlate.go:262:40000
-						t36 := s3
-//line correlate.go:262:40000
-						result08 := quernFunc1CorrelateTiles_uint8_uint8(t36)
-//line correlate.go:262:40000
-						out[start14] = result08
-//line correlate.go:263:40000
-					}
-//line correlate.go:264:40000
-				}
-//line correlate.go:265:40000
-			}
-//line correlate.go:266:40000
-		}
-//line correlate.go:267:40000
-	}
-//line correlate.go:268:40000
-}
-
-// quernFunc1CorrelateTiles_uint8_uint8 is kernels.round.
-//
-//line quern_gen.go:12464:1
-func quernFunc1CorrelateTiles_uint8_uint8(v float32) uint8 {
-	c := uint8(1)
-	size := c / 2
-//line boundary.go:52
-	if size == 0 {
-//line boundary.go:53:10000
-		v = float32(math.RoundToEven(float64(v)))
-//line boundary.go:54:10000
-	}
-//line boundary.go:55:10000
-	return host.Narrow[uint8](v)
-//line boundary.go:56:10000
-}
-
-//line quern_gen.go:12479:1
-func quernPlainCorrelateTiles_uint16_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[uint16](r, 17), host.Slice[uint16](r, 18)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_correlateTiles_uint16_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18)
-	})
-}
-
-func quernHostCorrelateTiles_uint16_uint16(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	kw := host.Value[int](r, 2)
-	kh := host.Value[int](r, 3)
-	kd := host.Value[int](r, 4)
-	cx := host.Value[int](r, 5)
-	cy := host.Value[int](r, 6)
-	cz := host.Value[int](r, 7)
-	w := host.Value[int](r, 8)
-	h := host.Value[int](r, 9)
-	d := host.Value[int](r, 10)
-	c := host.Value[int](r, 11)
-	srcStride := host.Value[int](r, 12)
-	srcPlane := host.Value[int](r, 13)
-	dstStride := host.Value[int](r, 14)
-	dstPlane := host.Value[int](r, 15)
-	weights := host.Slice[float32](r, 16)
-	src := host.Slice[uint16](r, 17)
-	dst := host.Slice[uint16](r, 18)
-	s0s := host.Scratch[float32](r, 0, r.BlockDim.Count())
-	s1s := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	s2s := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	s3s := host.Scratch[float32](r, 3, r.BlockDim.Count())
-	var chunk int
-	var kz int
-	var t5 int
-	var j0 int
-	zzs := host.Scratch[int](r, 4, r.BlockDim.Count())
-	var rows int
-	var i0 int
-	var columns int
-	var first3 int
-	size := w * c
-	tile := host.Shared[[47][96]float32](r, 0)
-	var t19 int
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		t1 := blockX * 32
-		t2 := blockY * 32
-		base := t2 - cy
-		base3 := blockZ * dstPlane
-		quernRow1CorrelateTiles_uint16_uint16(r, s0s, s1s, s2s, s3s)
-		r.ThreadIdx = kernel.Dim3{}
-//line correlate.go:196:40000
-		chunk = 64/c + 1
-//line correlate.go:197:40000
-		kz = 0
-//line correlate.go:198:40000
-		for ; kz < kd; kz++ {
-//line correlate.go:199:40000
-			if r.Halted() {
-//line correlate.go:197:40000
-				r.Halt()
-//line correlate.go:198:40000
-			}
-//line correlate.go:198:40000
-			t5 = blockZ + kz - cz
-//line correlate.go:199:40000
-			j0 = 0
-//line correlate.go:200
-			quernRow2CorrelateTiles_uint16_uint16(r, zzs, mode, t5, d)
-//line correlate.go:201:40000
-			for ; j0 < kh; j0 += 16 {
-//line correlate.go:202:40000
-				if r.Halted() {
-//line correlate.go:199:40000
-					r.Halt()
-//line correlate.go:200
-				}
-//line correlate.go:200
-				rows = min(16, kh-j0)
-//line correlate.go:201:40000
-				i0 = 0
-//line correlate.go:202:40000
-				for ; i0 < kw; i0 += chunk {
-//line correlate.go:203:40000
-					if r.Halted() {
-//line correlate.go:201:40000
-						r.Halt()
-//line correlate.go:202:40000
-					}
-//line correlate.go:202:40000
-					columns = min(chunk, kw-i0)
-//line correlate.go:203:40000
-					first3 = t1 + (i0-cx)*c
-//line correlate.go:204:40000
-					start := 32 + rows - 1
-//line correlate.go:205:40000
-					start2 := base + j0
-//line correlate.go:206:40000
-					start3 := 32 + (columns-1)*c
-//line correlate.go:207:40000
-					for threadZ := range 1 {
-//line correlate.go:208:40000
-						for threadY := range 8 {
-//line correlate.go:209:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:210:40000
-							first4 := (threadZ*8 + threadY) * 32
-//line correlate.go:211:40000
-							quernRow3CorrelateTiles_uint16_uint16(r, zzs, first4, threadY, start, start2, mode, h, srcPlane, srcStride, start3, first3, size, c, w, value, src, tile)
-//line correlate.go:212:40000
-						}
-//line correlate.go:213:40000
-					}
-//line correlate.go:228:40000
-					t19 = columns
-//line correlate.go:229:40000
-					start4 := (kz*kh+j0)*kw + i0
-//line correlate.go:230:40000
-					t23 := rows
-//line correlate.go:231:40000
-					for threadZ := range 1 {
-//line correlate.go:232:40000
-						for threadY := range 8 {
-//line correlate.go:233:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:234:40000
-							first5 := (threadZ*8 + threadY) * 32
-//line correlate.go:235:40000
-							start6 := threadY * 4
-//line correlate.go:236:40000
-							start8 := threadY*4 + 1
-//line correlate.go:237:40000
-							start9 := threadY*4 + 2
-//line correlate.go:238:40000
-							start10 := threadY*4 + 3
-//line correlate.go:239
-							for i2 := 0; i2 < t19; i2++ {
-								if r.Halted() {
-//line correlate.go:228:40000
-									r.Halt()
-//line correlate.go:229:40000
-								}
-//line correlate.go:230:40000
-								start5 := start4 + i2
-//line correlate.go:231:40000
-								start7 := i2 * c
-//line correlate.go:232:40000
-								quernRow4CorrelateTiles_uint16_uint16(r, s0s, first5, s1s, s2s, s3s, start5, tile, start6, start7, start8, start9, t23, start10, weights, kw)
-//line correlate.go:233:40000
-							}
-//line correlate.go:234:40000
-						}
-//line correlate.go:235:40000
-					}
-//line correlate.go:236:40000
-				}
-//line correlate.go:237:40000
-			}
-//line correlate.go:238:40000
-		}
-//line correlate.go:239
-		quernRow5CorrelateTiles_uint16_uint16(r, s0s, s1s, s2s, s3s, t1, size, dst, base3, t2, h, dstStride)
-	}
-}
-
-//go:noinline
-//line quern_gen.go:12648:1
-func quernRow1CorrelateTiles_uint16_uint16(r *host.Run, s0s, s1s, s2s, s3s []float32) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			first := (threadZ*8 + threadY) * 32
-			{
-				s0Row := (*[32]float32)(s0s[first:])
-				s1Row := (*[32]float32)(s1s[first:])
-				s2Row := (*[32]float32)(s2s[first:])
-				s3Row := (*[32]float32)(s3s[first:])
-//line correlate.go:195:40000
-				*s0Row = [32]float32{}
-//line correlate.go:196:40000
-				*s1Row = [32]float32{}
-//line correlate.go:197:40000
-				*s2Row = [32]float32{}
-//line correlate.go:198:40000
-				*s3Row = [32]float32{}
-//line correlate.go:199:40000
-			}
-//line correlate.go:200
-		}
-//line correlate.go:201:40000
-	}
-//line correlate.go:202:40000
-}
-
-//go:noinline
-//line quern_gen.go:12676:1
-func quernRow2CorrelateTiles_uint16_uint16(r *host.Run, zzs []int, mode, t5, d int) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first2 := (threadZ*8 + threadY) * 32
-			{
-				zzRow := (*[32]int)(zzs[first2:])
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-//line correlate.go:198:40000
-					result0 := inside(mode, t5, d)
-//line correlate.go:199:40000
-					zz := result0
-//line correlate.go:200
-					zzRow[threadX] = zz
-//line correlate.go:201:40000
-				}
-//line correlate.go:202:40000
-			}
-//line correlate.go:203:40000
-		}
-//line correlate.go:204:40000
-	}
-//line correlate.go:205:40000
-}
-
-//go:noinline
-//line quern_gen.go:12704:1
-func quernRow3CorrelateTiles_uint16_uint16(r *host.Run, zzs []int, first4, threadY, start, start2, mode, h, srcPlane, srcStride, start3, first3, size, c, w int, value float32, src []uint16, tile *[47][96]float32) {
-	zzRow := (*[32]int)(zzs[first4:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		zz := zzRow[threadX]
-//line correlate.go:204:40000
-		for j := threadY; j < start; j += 8 {
-//line correlate.go:205:40000
-			if r.Halted() {
-//line correlate.go:204:40000
-				r.Halt()
-//line correlate.go:205:40000
-			}
-//line correlate.go:205:40000
-			t9 := start2 + j
-//line correlate.go:205:40000
-			result02 := inside(mode, t9, h)
-//line correlate.go:206:40000
-			yy := result02
-//line correlate.go:206:40000
-			base2 := 0
-//line correlate.go:207:40000
-			if zz >= 0 && yy >= 0 {
-//line correlate.go:208:40000
-				base2 = zz*srcPlane + yy*srcStride
-//line correlate.go:209:40000
-			}
-//line correlate.go:210:40000
-			for i := threadX; i < start3; i += 32 {
-//line correlate.go:211:40000
-				e := first3 + i
-//line correlate.go:212:40000
-				if e < 0 || e >= size {
-//line correlate.go:213:40000
-					t12 := e
-//line correlate.go:213:40000
-					result03 := modulo(t12, c)
-//line correlate.go:214:40000
-					channel := result03
-//line correlate.go:214:40000
-					t16 := (e - channel) / c
-//line correlate.go:214:40000
-					result04 := inside(mode, t16, w)
-//line correlate.go:215:40000
-					x := result04
-//line correlate.go:215:40000
-					e = -1
-//line correlate.go:216:40000
-					if x >= 0 {
-//line correlate.go:217:40000
-						e = x*c + channel
-//line correlate.go:218:40000
-					}
-//line correlate.go:219:40000
-				}
-//line correlate.go:220:40000
-				v := value
-//line correlate.go:221:40000
-				if zz >= 0 && yy >= 0 && e >= 0 {
-//line correlate.go:222:40000
-					v = float32(src[base2+e])
-//line correlate.go:223:40000
-				}
-//line correlate.go:224:40000
-				tile[j][i] = v
-//line correlate.go:225:40000
-			}
-//line correlate.go:226:40000
-		}
-//line correlate.go:227:40000
-	}
-//line correlate.go:228:40000
-}
-
-//go:noinline
-//line quern_gen.go:12780:1
-func quernRow4CorrelateTiles_uint16_uint16(r *host.Run, s0s []float32, first5 int, s1s, s2s, s3s []float32, start5 int, tile *[47][96]float32, start6, start7, start8, start9, t23, start10 int, weights []float32, kw int) {
-	s0Row := (*[32]float32)(s0s[first5:])
-	s1Row := (*[32]float32)(s1s[first5:])
-	s2Row := (*[32]float32)(s2s[first5:])
-	s3Row := (*[32]float32)(s3s[first5:])
-	if start6 >= 0 && start6 < 47 && start8 >= 0 && start8 < 47 && start9 >= 0 && start9 < 47 && start7 >= 0 && 32 <= 96-start7 {
-		row := (*[32]float32)(tile[start6][start7:])
-		row2 := (*[32]float32)(tile[start8][start7:])
-		row3 := (*[32]float32)(tile[start9][start7:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			s0 := s0Row[threadX]
-			s1 := s1Row[threadX]
-			s2 := s2Row[threadX]
-			s3 := s3Row[threadX]
-			column := threadX + start7
-//line correlate.go:230:40000
-			wt := start5
-//line correlate.go:231:40000
-			t20 := row[threadX]
-//line correlate.go:232:40000
-			t21 := row2[threadX]
-//line correlate.go:233:40000
-			t22 := row3[threadX]
-//line correlate.go:234:40000
-			a0 := t20
-//line correlate.go:235:40000
-			a1 := t21
-//line correlate.go:236:40000
-			a2 := t22
-//line correlate.go:232:40000
-			for j2 := 0; j2 < t23; j2++ {
-//line correlate.go:233:40000
-				a3 := tile[start10+j2][column]
-//line correlate.go:234:40000
-				k := weights[wt]
-//line correlate.go:235:40000
-				wt += kw
-//line correlate.go:236:40000
-				s0 += k * a0
-//line correlate.go:237:40000
-				s1 += k * a1
-//line correlate.go:238:40000
-				s2 += k * a2
-//line correlate.go:239
-				s3 += k * a3
-				t24 := a1
-				t25 := a2
-				t26 := a3
-				a0 = t24
-				a1 = t25
-				a2 = t26
-			}
-			s0Row[threadX] = s0
-			s1Row[threadX] = s1
-			s2Row[threadX] = s2
-			s3Row[threadX] = s3
-		}
-		return
-	}
-//line correlate.go:254:40000
-	for threadX := range 32 {
-//line correlate.go:255:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:256:40000
-		s0 := s0Row[threadX]
-//line correlate.go:257:40000
-		s1 := s1Row[threadX]
-//line correlate.go:258:40000
-		s2 := s2Row[threadX]
-//line correlate.go:259:40000
-		s3 := s3Row[threadX]
-//line correlate.go:260:40000
-		column := threadX + start7
-//line correlate.go:230:40000
-		wt := start5
-//line correlate.go:231:40000
-		t20 := tile[start6][column]
-//line correlate.go:231:40000
-		t21 := tile[start8][column]
-//line correlate.go:231:40000
-		t22 := tile[start9][column]
-//line correlate.go:232:40000
-		a0 := t20
-//line correlate.go:233:40000
-		a1 := t21
-//line correlate.go:234:40000
-		a2 := t22
-//line correlate.go:232:40000
-		for j2 := 0; j2 < t23; j2++ {
-//line correlate.go:233:40000
-			a3 := tile[start10+j2][column]
-//line correlate.go:234:40000
-			k := weights[wt]
-//line correlate.go:235:40000
-			wt += kw
-//line correlate.go:236:40000
-			s0 += k * a0
-//line correlate.go:237:40000
-			s1 += k * a1
-//line correlate.go:238:40000
-			s2 += k * a2
-//line correlate.go:239
-			s3 += k * a3
-			t24 := a1
-			t25 := a2
-			t26 := a3
-			a0 = t24
-			a1 = t25
-			a2 = t26
-		}
-		s0Row[threadX] = s0
-		s1Row[threadX] = s1
-		s2Row[threadX] = s2
-		s3Row[threadX] = s3
-	}
-}
-
-//go:noinline
-//line quern_gen.go:12900:1
-func quernRow5CorrelateTiles_uint16_uint16(r *host.Run, s0s, s1s, s2s, s3s []float32, t1, size int, dst []uint16, base3, t2, h, dstStride int) {
-	same := t1 >= -1<<61 && t1 <= 1<<61 && size >= -1<<61 && size <= 1<<61
-	count2 := min(size-t1, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first6 := (threadZ*8 + threadY) * 32
-			t28 := t2 + threadY*4
-			start11 := t28 * dstStride
-			start12 := (t28 + 1) * dstStride
-			start13 := (t28 + 2) * dstStride
-			start14 := (t28 + 3) * dstStride
-		done4:
-			switch {
-			default:
-				s0Row := (*[32]float32)(s0s[first6:])
-				s1Row := (*[32]float32)(s1s[first6:])
-				s2Row := (*[32]float32)(s2s[first6:])
-				s3Row := (*[32]float32)(s3s[first6:])
-				if same {
-					if count2 <= 0 {
-						break done4
-					}
-					s0Row2 := s0Row[:][:count2]
-					s1Row2 := s1Row[:][:count2]
-					s2Row2 := s2Row[:][:count2]
-					s3Row2 := s3Row[:][:count2]
-					for threadX := range count2 {
-						r.ThreadIdx.X = threadX
-						s0 := s0Row2[threadX]
-						s1 := s1Row2[threadX]
-						s2 := s2Row2[threadX]
-						s3 := s3Row2[threadX]
-						t27 := t1 + threadX
-						t29 := base3 + t27
-//line correlate.go:251
-						out := dst[t29:]
-						if t28 < h {
-							t30 := s0
-//line correlate.go:253
-							result05 := quernFunc1CorrelateTiles_uint16_uint16(t30)
-//line correlate.go:253
-							out[start11] = result05
-//line correlate.go:254:40000
-						}
-//line correlate.go:255:40000
-						if t28+1 < h {
-//line correlate.go:256:40000
-							t32 := s1
-//line correlate.go:256:40000
-							result06 := quernFunc1CorrelateTiles_uint16_uint16(t32)
-//line correlate.go:256:40000
-							out[start12] = result06
-//line correlate.go:257:40000
-						}
-//line correlate.go:258:40000
-						if t28+2 < h {
-//line correlate.go:259:40000
-							t34 := s2
-//line correlate.go:259:40000
-							result07 := quernFunc1CorrelateTiles_uint16_uint16(t34)
-//line correlate.go:259:40000
-							out[start13] = result07
-//line correlate.go:260:40000
-						}
-//line correlate.go:261:40000
-						if t28+3 < h {
-//line correlate.go:262:40000
-							t36 := s3
-//line correlate.go:262:40000
-							result08 := quernFunc1CorrelateTiles_uint16_uint16(t36)
-//line correlate.go:262:40000
-							out[start14] = result08
-//line correlate.go:263:40000
-						}
-//line correlate.go:264:40000
-					}
-//line correlate.go:265:40000
-					break done4
-//line correlate.go:266:40000
-				}
-//line correlate.go:267:40000
-				for threadX := range 32 {
-//line correlate.go:268:40000
-					r.ThreadIdx.X = threadX
-//line correlate.go:269:40000
-					s0 := s0Row[threadX]
-//line correlate.go:270:40000
-					s1 := s1Row[threadX]
-//line correlate.go:271:40000
-					s2 := s2Row[threadX]
-//line correlate.go:272:40000
-					s3 := s3Row[threadX]
-//line correlate.go:273:40000
-					t27 := t1 + threadX
-//line correlate.go:274:40000
-					t29 := base3 + t27
-//line correlate.go:248
-					if t27 >= size {
-						continue
-					}
-					out := dst[t29:]
-					if t28 < h {
-						t30 := s0
-//line correlate.go:253
-						result05 := quernFunc1CorrelateTiles_uint16_uint16(t30)
-//line correlate.go:253
-						out[start11] = result05
-//line correlate.go:254:40000
-					}
-//line correlate.go:255:40000
-					if t28+1 < h {
-//line correlate.go:256:40000
-						t32 := s1
-//line correlate.go:256:40000
-						result06 := quernFunc1CorrelateTiles_uint16_uint16(t32)
-//line correlate.go:256:40000
-						out[start12] = result06
-//line correlate.go:257:40000
-					}
-//line correlate.go:258:40000
-					if t28+2 < h {
-//line correlate.go:259:40000
-						t34 := s2
-//line correlate.go:259:40000
-						result07 := quernFunc1CorrelateTiles_uint16_uint16(t34)
-//line correlate.go:259:40000
-						out[start13] = result07
-//line correlate.go:260:40000
-					}
-//line correlate.go:261:40000
-					if t28+3 < h {
-//line correlate.go:262:40000
-						t36 := s3
-//line correlate.go:262:40000
-						result08 := quernFunc1CorrelateTiles_uint16_uint16(t36)
-//line correlate.go:262:40000
-						out[start14] = result08
-//line correlate.go:263:40000
-					}
-//line correlate.go:264:40000
-				}
-//line correlate.go:265:40000
-			}
-//line correlate.go:266:40000
-		}
-//line correlate.go:267:40000
-	}
-//line correlate.go:268:40000
-}
-
-// quernFunc1CorrelateTiles_uint16_uint16 is kernels.round.
-//
-//line quern_gen.go:13054:1
-func quernFunc1CorrelateTiles_uint16_uint16(v float32) uint16 {
-	c := uint16(1)
-	size := c / 2
-//line boundary.go:52
-	if size == 0 {
-//line boundary.go:53:10000
-		v = float32(math.RoundToEven(float64(v)))
-//line boundary.go:54:10000
-	}
-//line boundary.go:55:10000
-	return host.Narrow[uint16](v)
-//line boundary.go:56:10000
-}
-
-//line quern_gen.go:13069:1
-func quernPlainCorrelateTiles_float32_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17), host.Slice[float32](r, 18)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_correlateTiles_float32_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18)
-	})
-}
-
-func quernHostCorrelateTiles_float32_float32(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	kw := host.Value[int](r, 2)
-	kh := host.Value[int](r, 3)
-	kd := host.Value[int](r, 4)
-	cx := host.Value[int](r, 5)
-	cy := host.Value[int](r, 6)
-	cz := host.Value[int](r, 7)
-	w := host.Value[int](r, 8)
-	h := host.Value[int](r, 9)
-	d := host.Value[int](r, 10)
-	c := host.Value[int](r, 11)
-	srcStride := host.Value[int](r, 12)
-	srcPlane := host.Value[int](r, 13)
-	dstStride := host.Value[int](r, 14)
-	dstPlane := host.Value[int](r, 15)
-	weights := host.Slice[float32](r, 16)
-	src := host.Slice[float32](r, 17)
-	dst := host.Slice[float32](r, 18)
-	s0s := host.Scratch[float32](r, 0, r.BlockDim.Count())
-	s1s := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	s2s := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	s3s := host.Scratch[float32](r, 3, r.BlockDim.Count())
-	var chunk int
-	var kz int
-	var t5 int
-	var j0 int
-	zzs := host.Scratch[int](r, 4, r.BlockDim.Count())
-	var rows int
-	var i0 int
-	var columns int
-	var first3 int
-	size := w * c
-	tile := host.Shared[[47][96]float32](r, 0)
-	var t19 int
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		t1 := blockX * 32
-		t2 := blockY * 32
-		base := t2 - cy
-		base3 := blockZ * dstPlane
-		quernRow1CorrelateTiles_float32_float32(r, s0s, s1s, s2s, s3s)
-		r.ThreadIdx = kernel.Dim3{}
-//line correlate.go:196:40000
-		chunk = 64/c + 1
-//line correlate.go:197:40000
-		kz = 0
-//line correlate.go:198:40000
-		for ; kz < kd; kz++ {
-//line correlate.go:199:40000
-			if r.Halted() {
-//line correlate.go:197:40000
-				r.Halt()
-//line correlate.go:198:40000
-			}
-//line correlate.go:198:40000
-			t5 = blockZ + kz - cz
-//line correlate.go:199:40000
-			j0 = 0
-//line correlate.go:200
-			quernRow2CorrelateTiles_float32_float32(r, zzs, mode, t5, d)
-//line correlate.go:201:40000
-			for ; j0 < kh; j0 += 16 {
-//line correlate.go:202:40000
-				if r.Halted() {
-//line correlate.go:199:40000
-					r.Halt()
-//line correlate.go:200
-				}
-//line correlate.go:200
-				rows = min(16, kh-j0)
-//line correlate.go:201:40000
-				i0 = 0
-//line correlate.go:202:40000
-				for ; i0 < kw; i0 += chunk {
-//line correlate.go:203:40000
-					if r.Halted() {
-//line correlate.go:201:40000
-						r.Halt()
-//line correlate.go:202:40000
-					}
-//line correlate.go:202:40000
-					columns = min(chunk, kw-i0)
-//line correlate.go:203:40000
-					first3 = t1 + (i0-cx)*c
-//line correlate.go:204:40000
-					start := 32 + rows - 1
-//line correlate.go:205:40000
-					start2 := base + j0
-//line correlate.go:206:40000
-					start3 := 32 + (columns-1)*c
-//line correlate.go:207:40000
-					for threadZ := range 1 {
-//line correlate.go:208:40000
-						for threadY := range 8 {
-//line correlate.go:209:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:210:40000
-							first4 := (threadZ*8 + threadY) * 32
-//line correlate.go:211:40000
-							quernRow3CorrelateTiles_float32_float32(r, zzs, first4, threadY, start, start2, mode, h, srcPlane, srcStride, start3, first3, size, c, w, value, src, tile)
-//line correlate.go:212:40000
-						}
-//line correlate.go:213:40000
-					}
-//line correlate.go:228:40000
-					t19 = columns
-//line correlate.go:229:40000
-					start4 := (kz*kh+j0)*kw + i0
-//line correlate.go:230:40000
-					t23 := rows
-//line correlate.go:231:40000
-					for threadZ := range 1 {
-//line correlate.go:232:40000
-						for threadY := range 8 {
-//line correlate.go:233:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:234:40000
-							first5 := (threadZ*8 + threadY) * 32
-//line correlate.go:235:40000
-							start6 := threadY * 4
-//line correlate.go:236:40000
-							start8 := threadY*4 + 1
-//line correlate.go:237:40000
-							start9 := threadY*4 + 2
-//line correlate.go:238:40000
-							start10 := threadY*4 + 3
-//line correlate.go:239
-							for i2 := 0; i2 < t19; i2++ {
-								if r.Halted() {
-//line correlate.go:228:40000
-									r.Halt()
-//line correlate.go:229:40000
-								}
-//line correlate.go:230:40000
-								start5 := start4 + i2
-//line correlate.go:231:40000
-								start7 := i2 * c
-//line correlate.go:232:40000
-								quernRow4CorrelateTiles_float32_float32(r, s0s, first5, s1s, s2s, s3s, start5, tile, start6, start7, start8, start9, t23, start10, weights, kw)
-//line correlate.go:233:40000
-							}
-//line correlate.go:234:40000
-						}
-//line correlate.go:235:40000
-					}
-//line correlate.go:236:40000
-				}
-//line correlate.go:237:40000
-			}
-//line correlate.go:238:40000
-		}
-//line correlate.go:239
-		quernRow5CorrelateTiles_float32_float32(r, s0s, s1s, s2s, s3s, t1, size, dst, base3, t2, h, dstStride)
-	}
-}
-
-//go:noinline
-//line quern_gen.go:13238:1
-func quernRow1CorrelateTiles_float32_float32(r *host.Run, s0s, s1s, s2s, s3s []float32) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			first := (threadZ*8 + threadY) * 32
-			{
-				s0Row := (*[32]float32)(s0s[first:])
-				s1Row := (*[32]float32)(s1s[first:])
-				s2Row := (*[32]float32)(s2s[first:])
-				s3Row := (*[32]float32)(s3s[first:])
-//line correlate.go:195:40000
-				*s0Row = [32]float32{}
-//line correlate.go:196:40000
-				*s1Row = [32]float32{}
-//line correlate.go:197:40000
-				*s2Row = [32]float32{}
-//line correlate.go:198:40000
-				*s3Row = [32]float32{}
-//line correlate.go:199:40000
-			}
-//line correlate.go:200
-		}
-//line correlate.go:201:40000
-	}
-//line correlate.go:202:40000
-}
-
-//go:noinline
-//line quern_gen.go:13266:1
-func quernRow2CorrelateTiles_float32_float32(r *host.Run, zzs []int, mode, t5, d int) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first2 := (threadZ*8 + threadY) * 32
-			{
-				zzRow := (*[32]int)(zzs[first2:])
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-//line correlate.go:198:40000
-					result0 := inside(mode, t5, d)
-//line correlate.go:199:40000
-					zz := result0
-//line correlate.go:200
-					zzRow[threadX] = zz
-//line correlate.go:201:40000
-				}
-//line correlate.go:202:40000
-			}
-//line correlate.go:203:40000
-		}
-//line correlate.go:204:40000
-	}
-//line correlate.go:205:40000
-}
-
-//go:noinline
-//line quern_gen.go:13294:1
-func quernRow3CorrelateTiles_float32_float32(r *host.Run, zzs []int, first4, threadY, start, start2, mode, h, srcPlane, srcStride, start3, first3, size, c, w int, value float32, src []float32, tile *[47][96]float32) {
-	zzRow := (*[32]int)(zzs[first4:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		zz := zzRow[threadX]
-//line correlate.go:204:40000
-		for j := threadY; j < start; j += 8 {
-//line correlate.go:205:40000
-			if r.Halted() {
-//line correlate.go:204:40000
-				r.Halt()
-//line correlate.go:205:40000
-			}
-//line correlate.go:205:40000
-			t9 := start2 + j
-//line correlate.go:205:40000
-			result02 := inside(mode, t9, h)
-//line correlate.go:206:40000
-			yy := result02
-//line correlate.go:206:40000
-			base2 := 0
-//line correlate.go:207:40000
-			if zz >= 0 && yy >= 0 {
-//line correlate.go:208:40000
-				base2 = zz*srcPlane + yy*srcStride
-//line correlate.go:209:40000
-			}
-//line correlate.go:210:40000
-			for i := threadX; i < start3; i += 32 {
-//line correlate.go:211:40000
-				e := first3 + i
-//line correlate.go:212:40000
-				if e < 0 || e >= size {
-//line correlate.go:213:40000
-					t12 := e
-//line correlate.go:213:40000
-					result03 := modulo(t12, c)
-//line correlate.go:214:40000
-					channel := result03
-//line correlate.go:214:40000
-					t16 := (e - channel) / c
-//line correlate.go:214:40000
-					result04 := inside(mode, t16, w)
-//line correlate.go:215:40000
-					x := result04
-//line correlate.go:215:40000
-					e = -1
-//line correlate.go:216:40000
-					if x >= 0 {
-//line correlate.go:217:40000
-						e = x*c + channel
-//line correlate.go:218:40000
-					}
-//line correlate.go:219:40000
-				}
-//line correlate.go:220:40000
-				v := value
-//line correlate.go:221:40000
-				if zz >= 0 && yy >= 0 && e >= 0 {
-//line correlate.go:222:40000
-					v = float32(src[base2+e])
-//line correlate.go:223:40000
-				}
-//line correlate.go:224:40000
-				tile[j][i] = v
-//line correlate.go:225:40000
-			}
-//line correlate.go:226:40000
-		}
-//line correlate.go:227:40000
-	}
-//line correlate.go:228:40000
-}
-
-//go:noinline
-//line quern_gen.go:13370:1
-func quernRow4CorrelateTiles_float32_float32(r *host.Run, s0s []float32, first5 int, s1s, s2s, s3s []float32, start5 int, tile *[47][96]float32, start6, start7, start8, start9, t23, start10 int, weights []float32, kw int) {
-	s0Row := (*[32]float32)(s0s[first5:])
-	s1Row := (*[32]float32)(s1s[first5:])
-	s2Row := (*[32]float32)(s2s[first5:])
-	s3Row := (*[32]float32)(s3s[first5:])
-	if start6 >= 0 && start6 < 47 && start8 >= 0 && start8 < 47 && start9 >= 0 && start9 < 47 && start7 >= 0 && 32 <= 96-start7 {
-		row := (*[32]float32)(tile[start6][start7:])
-		row2 := (*[32]float32)(tile[start8][start7:])
-		row3 := (*[32]float32)(tile[start9][start7:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			s0 := s0Row[threadX]
-			s1 := s1Row[threadX]
-			s2 := s2Row[threadX]
-			s3 := s3Row[threadX]
-			column := threadX + start7
-//line correlate.go:230:40000
-			wt := start5
-//line correlate.go:231:40000
-			t20 := row[threadX]
-//line correlate.go:232:40000
-			t21 := row2[threadX]
-//line correlate.go:233:40000
-			t22 := row3[threadX]
-//line correlate.go:234:40000
-			a0 := t20
-//line correlate.go:235:40000
-			a1 := t21
-//line correlate.go:236:40000
-			a2 := t22
-//line correlate.go:232:40000
-			for j2 := 0; j2 < t23; j2++ {
-//line correlate.go:233:40000
-				a3 := tile[start10+j2][column]
-//line correlate.go:234:40000
-				k := weights[wt]
-//line correlate.go:235:40000
-				wt += kw
-//line correlate.go:236:40000
-				s0 += k * a0
-//line correlate.go:237:40000
-				s1 += k * a1
-//line correlate.go:238:40000
-				s2 += k * a2
-//line correlate.go:239
-				s3 += k * a3
-				t24 := a1
-				t25 := a2
-				t26 := a3
-				a0 = t24
-				a1 = t25
-				a2 = t26
-			}
-			s0Row[threadX] = s0
-			s1Row[threadX] = s1
-			s2Row[threadX] = s2
-			s3Row[threadX] = s3
-		}
-		return
-	}
-//line correlate.go:254:40000
-	for threadX := range 32 {
-//line correlate.go:255:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:256:40000
-		s0 := s0Row[threadX]
-//line correlate.go:257:40000
-		s1 := s1Row[threadX]
-//line correlate.go:258:40000
-		s2 := s2Row[threadX]
-//line correlate.go:259:40000
-		s3 := s3Row[threadX]
-//line correlate.go:260:40000
-		column := threadX + start7
-//line correlate.go:230:40000
-		wt := start5
-//line correlate.go:231:40000
-		t20 := tile[start6][column]
-//line correlate.go:231:40000
-		t21 := tile[start8][column]
-//line correlate.go:231:40000
-		t22 := tile[start9][column]
-//line correlate.go:232:40000
-		a0 := t20
-//line correlate.go:233:40000
-		a1 := t21
-//line correlate.go:234:40000
-		a2 := t22
-//line correlate.go:232:40000
-		for j2 := 0; j2 < t23; j2++ {
-//line correlate.go:233:40000
-			a3 := tile[start10+j2][column]
-//line correlate.go:234:40000
-			k := weights[wt]
-//line correlate.go:235:40000
-			wt += kw
-//line correlate.go:236:40000
-			s0 += k * a0
-//line correlate.go:237:40000
-			s1 += k * a1
-//line correlate.go:238:40000
-			s2 += k * a2
-//line correlate.go:239
-			s3 += k * a3
-			t24 := a1
-			t25 := a2
-			t26 := a3
-			a0 = t24
-			a1 = t25
-			a2 = t26
-		}
-		s0Row[threadX] = s0
-		s1Row[threadX] = s1
-		s2Row[threadX] = s2
-		s3Row[threadX] = s3
-	}
-}
-
-//go:noinline
-//line quern_gen.go:13490:1
-func quernRow5CorrelateTiles_float32_float32(r *host.Run, s0s, s1s, s2s, s3s []float32, t1, size int, dst []float32, base3, t2, h, dstStride int) {
-	same := t1 >= -1<<61 && t1 <= 1<<61 && size >= -1<<61 && size <= 1<<61
-	count2 := min(size-t1, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first6 := (threadZ*8 + threadY) * 32
-			t28 := t2 + threadY*4
-			start11 := t28 * dstStride
-			start12 := (t28 + 1) * dstStride
-			start13 := (t28 + 2) * dstStride
-			start14 := (t28 + 3) * dstStride
-		done4:
-			switch {
-			default:
-				s0Row := (*[32]float32)(s0s[first6:])
-				s1Row := (*[32]float32)(s1s[first6:])
-				s2Row := (*[32]float32)(s2s[first6:])
-				s3Row := (*[32]float32)(s3s[first6:])
-				if same {
-					if count2 <= 0 {
-						break done4
-					}
-					s0Row2 := s0Row[:][:count2]
-					s1Row2 := s1Row[:][:count2]
-					s2Row2 := s2Row[:][:count2]
-					s3Row2 := s3Row[:][:count2]
-					for threadX := range count2 {
-						r.ThreadIdx.X = threadX
-						s0 := s0Row2[threadX]
-						s1 := s1Row2[threadX]
-						s2 := s2Row2[threadX]
-						s3 := s3Row2[threadX]
-						t27 := t1 + threadX
-						t29 := base3 + t27
-//line correlate.go:251
-						out := dst[t29:]
-						if t28 < h {
-							t30 := s0
-//line correlate.go:253
-							result05 := round[float32](t30)
-//line correlate.go:253
-							out[start11] = result05
-//line correlate.go:254:40000
-						}
-//line correlate.go:255:40000
-						if t28+1 < h {
-//line correlate.go:256:40000
-							t32 := s1
-//line correlate.go:256:40000
-							result06 := round[float32](t32)
-//line correlate.go:256:40000
-							out[start12] = result06
-//line correlate.go:257:40000
-						}
-//line correlate.go:258:40000
-						if t28+2 < h {
-//line correlate.go:259:40000
-							t34 := s2
-//line correlate.go:259:40000
-							result07 := round[float32](t34)
-//line correlate.go:259:40000
-							out[start13] = result07
-//line correlate.go:260:40000
-						}
-//line correlate.go:261:40000
-						if t28+3 < h {
-//line correlate.go:262:40000
-							t36 := s3
-//line correlate.go:262:40000
-							result08 := round[float32](t36)
-//line correlate.go:262:40000
-							out[start14] = result08
-//line correlate.go:263:40000
-						}
-//line correlate.go:264:40000
-					}
-//line correlate.go:265:40000
-					break done4
-//line correlate.go:266:40000
-				}
-//line correlate.go:267:40000
-				for threadX := range 32 {
-//line correlate.go:268:40000
-					r.ThreadIdx.X = threadX
-//line correlate.go:269:40000
-					s0 := s0Row[threadX]
-//line correlate.go:270:40000
-					s1 := s1Row[threadX]
-//line correlate.go:271:40000
-					s2 := s2Row[threadX]
-//line correlate.go:272:40000
-					s3 := s3Row[threadX]
-//line correlate.go:273:40000
-					t27 := t1 + threadX
-//line correlate.go:274:40000
-					t29 := base3 + t27
-//line correlate.go:248
-					if t27 >= size {
-						continue
-					}
-					out := dst[t29:]
-					if t28 < h {
-						t30 := s0
-//line correlate.go:253
-						result05 := round[float32](t30)
-//line correlate.go:253
-						out[start11] = result05
-//line correlate.go:254:40000
-					}
-//line correlate.go:255:40000
-					if t28+1 < h {
-//line correlate.go:256:40000
-						t32 := s1
-//line correlate.go:256:40000
-						result06 := round[float32](t32)
-//line correlate.go:256:40000
-						out[start12] = result06
-//line correlate.go:257:40000
-					}
-//line correlate.go:258:40000
-					if t28+2 < h {
-//line correlate.go:259:40000
-						t34 := s2
-//line correlate.go:259:40000
-						result07 := round[float32](t34)
-//line correlate.go:259:40000
-						out[start13] = result07
-//line correlate.go:260:40000
-					}
-//line correlate.go:261:40000
-					if t28+3 < h {
-//line correlate.go:262:40000
-						t36 := s3
-//line correlate.go:262:40000
-						result08 := round[float32](t36)
-//line correlate.go:262:40000
-						out[start14] = result08
-//line correlate.go:263:40000
-					}
-//line correlate.go:264:40000
-				}
-//line correlate.go:265:40000
-			}
-//line correlate.go:266:40000
-		}
-//line correlate.go:267:40000
-	}
-//line correlate.go:268:40000
-}
-
-//line quern_gen.go:13642:1
-func quernPlainCorrelateTiles_float32_uint8(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[uint8](r, 17), host.Slice[float32](r, 18)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_correlateTiles_float32_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18)
-	})
-}
-
-func quernHostCorrelateTiles_float32_uint8(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	kw := host.Value[int](r, 2)
-	kh := host.Value[int](r, 3)
-	kd := host.Value[int](r, 4)
-	cx := host.Value[int](r, 5)
-	cy := host.Value[int](r, 6)
-	cz := host.Value[int](r, 7)
-	w := host.Value[int](r, 8)
-	h := host.Value[int](r, 9)
-	d := host.Value[int](r, 10)
-	c := host.Value[int](r, 11)
-	srcStride := host.Value[int](r, 12)
-	srcPlane := host.Value[int](r, 13)
-	dstStride := host.Value[int](r, 14)
-	dstPlane := host.Value[int](r, 15)
-	weights := host.Slice[float32](r, 16)
-	src := host.Slice[uint8](r, 17)
-	dst := host.Slice[float32](r, 18)
-	s0s := host.Scratch[float32](r, 0, r.BlockDim.Count())
-	s1s := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	s2s := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	s3s := host.Scratch[float32](r, 3, r.BlockDim.Count())
-	var chunk int
-	var kz int
-	var t5 int
-	var j0 int
-	zzs := host.Scratch[int](r, 4, r.BlockDim.Count())
-	var rows int
-	var i0 int
-	var columns int
-	var first3 int
-	size := w * c
-	tile := host.Shared[[47][96]float32](r, 0)
-	var t19 int
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		t1 := blockX * 32
-		t2 := blockY * 32
-		base := t2 - cy
-		base3 := blockZ * dstPlane
-		quernRow1CorrelateTiles_float32_uint8(r, s0s, s1s, s2s, s3s)
-		r.ThreadIdx = kernel.Dim3{}
-//line correlate.go:196:40000
-		chunk = 64/c + 1
-//line correlate.go:197:40000
-		kz = 0
-//line correlate.go:198:40000
-		for ; kz < kd; kz++ {
-//line correlate.go:199:40000
-			if r.Halted() {
-//line correlate.go:197:40000
-				r.Halt()
-//line correlate.go:198:40000
-			}
-//line correlate.go:198:40000
-			t5 = blockZ + kz - cz
-//line correlate.go:199:40000
-			j0 = 0
-//line correlate.go:200
-			quernRow2CorrelateTiles_float32_uint8(r, zzs, mode, t5, d)
-//line correlate.go:201:40000
-			for ; j0 < kh; j0 += 16 {
-//line correlate.go:202:40000
-				if r.Halted() {
-//line correlate.go:199:40000
-					r.Halt()
-//line correlate.go:200
-				}
-//line correlate.go:200
-				rows = min(16, kh-j0)
-//line correlate.go:201:40000
-				i0 = 0
-//line correlate.go:202:40000
-				for ; i0 < kw; i0 += chunk {
-//line correlate.go:203:40000
-					if r.Halted() {
-//line correlate.go:201:40000
-						r.Halt()
-//line correlate.go:202:40000
-					}
-//line correlate.go:202:40000
-					columns = min(chunk, kw-i0)
-//line correlate.go:203:40000
-					first3 = t1 + (i0-cx)*c
-//line correlate.go:204:40000
-					start := 32 + rows - 1
-//line correlate.go:205:40000
-					start2 := base + j0
-//line correlate.go:206:40000
-					start3 := 32 + (columns-1)*c
-//line correlate.go:207:40000
-					for threadZ := range 1 {
-//line correlate.go:208:40000
-						for threadY := range 8 {
-//line correlate.go:209:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:210:40000
-							first4 := (threadZ*8 + threadY) * 32
-//line correlate.go:211:40000
-							quernRow3CorrelateTiles_float32_uint8(r, zzs, first4, threadY, start, start2, mode, h, srcPlane, srcStride, start3, first3, size, c, w, value, src, tile)
-//line correlate.go:212:40000
-						}
-//line correlate.go:213:40000
-					}
-//line correlate.go:228:40000
-					t19 = columns
-//line correlate.go:229:40000
-					start4 := (kz*kh+j0)*kw + i0
-//line correlate.go:230:40000
-					t23 := rows
-//line correlate.go:231:40000
-					for threadZ := range 1 {
-//line correlate.go:232:40000
-						for threadY := range 8 {
-//line correlate.go:233:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:234:40000
-							first5 := (threadZ*8 + threadY) * 32
-//line correlate.go:235:40000
-							start6 := threadY * 4
-//line correlate.go:236:40000
-							start8 := threadY*4 + 1
-//line correlate.go:237:40000
-							start9 := threadY*4 + 2
-//line correlate.go:238:40000
-							start10 := threadY*4 + 3
-//line correlate.go:239
-							for i2 := 0; i2 < t19; i2++ {
-								if r.Halted() {
-//line correlate.go:228:40000
-									r.Halt()
-//line correlate.go:229:40000
-								}
-//line correlate.go:230:40000
-								start5 := start4 + i2
-//line correlate.go:231:40000
-								start7 := i2 * c
-//line correlate.go:232:40000
-								quernRow4CorrelateTiles_float32_uint8(r, s0s, first5, s1s, s2s, s3s, start5, tile, start6, start7, start8, start9, t23, start10, weights, kw)
-//line correlate.go:233:40000
-							}
-//line correlate.go:234:40000
-						}
-//line correlate.go:235:40000
-					}
-//line correlate.go:236:40000
-				}
-//line correlate.go:237:40000
-			}
-//line correlate.go:238:40000
-		}
-//line correlate.go:239
-		quernRow5CorrelateTiles_float32_uint8(r, s0s, s1s, s2s, s3s, t1, size, dst, base3, t2, h, dstStride)
-	}
-}
-
-//go:noinline
-//line quern_gen.go:13811:1
-func quernRow1CorrelateTiles_float32_uint8(r *host.Run, s0s, s1s, s2s, s3s []float32) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			first := (threadZ*8 + threadY) * 32
-			{
-				s0Row := (*[32]float32)(s0s[first:])
-				s1Row := (*[32]float32)(s1s[first:])
-				s2Row := (*[32]float32)(s2s[first:])
-				s3Row := (*[32]float32)(s3s[first:])
-//line correlate.go:195:40000
-				*s0Row = [32]float32{}
-//line correlate.go:196:40000
-				*s1Row = [32]float32{}
-//line correlate.go:197:40000
-				*s2Row = [32]float32{}
-//line correlate.go:198:40000
-				*s3Row = [32]float32{}
-//line correlate.go:199:40000
-			}
-//line correlate.go:200
-		}
-//line correlate.go:201:40000
-	}
-//line correlate.go:202:40000
-}
-
-//go:noinline
-//line quern_gen.go:13839:1
-func quernRow2CorrelateTiles_float32_uint8(r *host.Run, zzs []int, mode, t5, d int) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first2 := (threadZ*8 + threadY) * 32
-			{
-				zzRow := (*[32]int)(zzs[first2:])
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-//line correlate.go:198:40000
-					result0 := inside(mode, t5, d)
-//line correlate.go:199:40000
-					zz := result0
-//line correlate.go:200
-					zzRow[threadX] = zz
-//line correlate.go:201:40000
-				}
-//line correlate.go:202:40000
-			}
-//line correlate.go:203:40000
-		}
-//line correlate.go:204:40000
-	}
-//line correlate.go:205:40000
-}
-
-//go:noinline
-//line quern_gen.go:13867:1
-func quernRow3CorrelateTiles_float32_uint8(r *host.Run, zzs []int, first4, threadY, start, start2, mode, h, srcPlane, srcStride, start3, first3, size, c, w int, value float32, src []uint8, tile *[47][96]float32) {
-	zzRow := (*[32]int)(zzs[first4:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		zz := zzRow[threadX]
-//line correlate.go:204:40000
-		for j := threadY; j < start; j += 8 {
-//line correlate.go:205:40000
-			if r.Halted() {
-//line correlate.go:204:40000
-				r.Halt()
-//line correlate.go:205:40000
-			}
-//line correlate.go:205:40000
-			t9 := start2 + j
-//line correlate.go:205:40000
-			result02 := inside(mode, t9, h)
-//line correlate.go:206:40000
-			yy := result02
-//line correlate.go:206:40000
-			base2 := 0
-//line correlate.go:207:40000
-			if zz >= 0 && yy >= 0 {
-//line correlate.go:208:40000
-				base2 = zz*srcPlane + yy*srcStride
-//line correlate.go:209:40000
-			}
-//line correlate.go:210:40000
-			for i := threadX; i < start3; i += 32 {
-//line correlate.go:211:40000
-				e := first3 + i
-//line correlate.go:212:40000
-				if e < 0 || e >= size {
-//line correlate.go:213:40000
-					t12 := e
-//line correlate.go:213:40000
-					result03 := modulo(t12, c)
-//line correlate.go:214:40000
-					channel := result03
-//line correlate.go:214:40000
-					t16 := (e - channel) / c
-//line correlate.go:214:40000
-					result04 := inside(mode, t16, w)
-//line correlate.go:215:40000
-					x := result04
-//line correlate.go:215:40000
-					e = -1
-//line correlate.go:216:40000
-					if x >= 0 {
-//line correlate.go:217:40000
-						e = x*c + channel
-//line correlate.go:218:40000
-					}
-//line correlate.go:219:40000
-				}
-//line correlate.go:220:40000
-				v := value
-//line correlate.go:221:40000
-				if zz >= 0 && yy >= 0 && e >= 0 {
-//line correlate.go:222:40000
-					v = float32(src[base2+e])
-//line correlate.go:223:40000
-				}
-//line correlate.go:224:40000
-				tile[j][i] = v
-//line correlate.go:225:40000
-			}
-//line correlate.go:226:40000
-		}
-//line correlate.go:227:40000
-	}
-//line correlate.go:228:40000
-}
-
-//go:noinline
-//line quern_gen.go:13943:1
-func quernRow4CorrelateTiles_float32_uint8(r *host.Run, s0s []float32, first5 int, s1s, s2s, s3s []float32, start5 int, tile *[47][96]float32, start6, start7, start8, start9, t23, start10 int, weights []float32, kw int) {
-	s0Row := (*[32]float32)(s0s[first5:])
-	s1Row := (*[32]float32)(s1s[first5:])
-	s2Row := (*[32]float32)(s2s[first5:])
-	s3Row := (*[32]float32)(s3s[first5:])
-	if start6 >= 0 && start6 < 47 && start8 >= 0 && start8 < 47 && start9 >= 0 && start9 < 47 && start7 >= 0 && 32 <= 96-start7 {
-		row := (*[32]float32)(tile[start6][start7:])
-		row2 := (*[32]float32)(tile[start8][start7:])
-		row3 := (*[32]float32)(tile[start9][start7:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			s0 := s0Row[threadX]
-			s1 := s1Row[threadX]
-			s2 := s2Row[threadX]
-			s3 := s3Row[threadX]
-			column := threadX + start7
-//line correlate.go:230:40000
-			wt := start5
-//line correlate.go:231:40000
-			t20 := row[threadX]
-//line correlate.go:232:40000
-			t21 := row2[threadX]
-//line correlate.go:233:40000
-			t22 := row3[threadX]
-//line correlate.go:234:40000
-			a0 := t20
-//line correlate.go:235:40000
-			a1 := t21
-//line correlate.go:236:40000
-			a2 := t22
-//line correlate.go:232:40000
-			for j2 := 0; j2 < t23; j2++ {
-//line correlate.go:233:40000
-				a3 := tile[start10+j2][column]
-//line correlate.go:234:40000
-				k := weights[wt]
-//line correlate.go:235:40000
-				wt += kw
-//line correlate.go:236:40000
-				s0 += k * a0
-//line correlate.go:237:40000
-				s1 += k * a1
-//line correlate.go:238:40000
-				s2 += k * a2
-//line correlate.go:239
-				s3 += k * a3
-				t24 := a1
-				t25 := a2
-				t26 := a3
-				a0 = t24
-				a1 = t25
-				a2 = t26
-			}
-			s0Row[threadX] = s0
-			s1Row[threadX] = s1
-			s2Row[threadX] = s2
-			s3Row[threadX] = s3
-		}
-		return
-	}
-//line correlate.go:254:40000
-	for threadX := range 32 {
-//line correlate.go:255:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:256:40000
-		s0 := s0Row[threadX]
-//line correlate.go:257:40000
-		s1 := s1Row[threadX]
-//line correlate.go:258:40000
-		s2 := s2Row[threadX]
-//line correlate.go:259:40000
-		s3 := s3Row[threadX]
-//line correlate.go:260:40000
-		column := threadX + start7
-//line correlate.go:230:40000
-		wt := start5
-//line correlate.go:231:40000
-		t20 := tile[start6][column]
-//line correlate.go:231:40000
-		t21 := tile[start8][column]
-//line correlate.go:231:40000
-		t22 := tile[start9][column]
-//line correlate.go:232:40000
-		a0 := t20
-//line correlate.go:233:40000
-		a1 := t21
-//line correlate.go:234:40000
-		a2 := t22
-//line correlate.go:232:40000
-		for j2 := 0; j2 < t23; j2++ {
-//line correlate.go:233:40000
-			a3 := tile[start10+j2][column]
-//line correlate.go:234:40000
-			k := weights[wt]
-//line correlate.go:235:40000
-			wt += kw
-//line correlate.go:236:40000
-			s0 += k * a0
-//line correlate.go:237:40000
-			s1 += k * a1
-//line correlate.go:238:40000
-			s2 += k * a2
-//line correlate.go:239
-			s3 += k * a3
-			t24 := a1
-			t25 := a2
-			t26 := a3
-			a0 = t24
-			a1 = t25
-			a2 = t26
-		}
-		s0Row[threadX] = s0
-		s1Row[threadX] = s1
-		s2Row[threadX] = s2
-		s3Row[threadX] = s3
-	}
-}
-
-//go:noinline
-//line quern_gen.go:14063:1
-func quernRow5CorrelateTiles_float32_uint8(r *host.Run, s0s, s1s, s2s, s3s []float32, t1, size int, dst []float32, base3, t2, h, dstStride int) {
-	same := t1 >= -1<<61 && t1 <= 1<<61 && size >= -1<<61 && size <= 1<<61
-	count2 := min(size-t1, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first6 := (threadZ*8 + threadY) * 32
-			t28 := t2 + threadY*4
-			start11 := t28 * dstStride
-			start12 := (t28 + 1) * dstStride
-			start13 := (t28 + 2) * dstStride
-			start14 := (t28 + 3) * dstStride
-		done4:
-			switch {
-			default:
-				s0Row := (*[32]float32)(s0s[first6:])
-				s1Row := (*[32]float32)(s1s[first6:])
-				s2Row := (*[32]float32)(s2s[first6:])
-				s3Row := (*[32]float32)(s3s[first6:])
-				if same {
-					if count2 <= 0 {
-						break done4
-					}
-					s0Row2 := s0Row[:][:count2]
-					s1Row2 := s1Row[:][:count2]
-					s2Row2 := s2Row[:][:count2]
-					s3Row2 := s3Row[:][:count2]
-					for threadX := range count2 {
-						r.ThreadIdx.X = threadX
-						s0 := s0Row2[threadX]
-						s1 := s1Row2[threadX]
-						s2 := s2Row2[threadX]
-						s3 := s3Row2[threadX]
-						t27 := t1 + threadX
-						t29 := base3 + t27
-//line correlate.go:251
-						out := dst[t29:]
-						if t28 < h {
-							t30 := s0
-//line correlate.go:253
-							result05 := round[float32](t30)
-//line correlate.go:253
-							out[start11] = result05
-//line correlate.go:254:40000
-						}
-//line correlate.go:255:40000
-						if t28+1 < h {
-//line correlate.go:256:40000
-							t32 := s1
-//line correlate.go:256:40000
-							result06 := round[float32](t32)
-//line correlate.go:256:40000
-							out[start12] = result06
-//line correlate.go:257:40000
-						}
-//line correlate.go:258:40000
-						if t28+2 < h {
-//line correlate.go:259:40000
-							t34 := s2
-//line correlate.go:259:40000
-							result07 := round[float32](t34)
-//line correlate.go:259:40000
-							out[start13] = result07
-//line correlate.go:260:40000
-						}
-//line correlate.go:261:40000
-						if t28+3 < h {
-//line correlate.go:262:40000
-							t36 := s3
-//line correlate.go:262:40000
-							result08 := round[float32](t36)
-//line correlate.go:262:40000
-							out[start14] = result08
-//line correlate.go:263:40000
-						}
-//line correlate.go:264:40000
-					}
-//line correlate.go:265:40000
-					break done4
-//line correlate.go:266:40000
-				}
-//line correlate.go:267:40000
-				for threadX := range 32 {
-//line correlate.go:268:40000
-					r.ThreadIdx.X = threadX
-//line correlate.go:269:40000
-					s0 := s0Row[threadX]
-//line correlate.go:270:40000
-					s1 := s1Row[threadX]
-//line correlate.go:271:40000
-					s2 := s2Row[threadX]
-//line correlate.go:272:40000
-					s3 := s3Row[threadX]
-//line correlate.go:273:40000
-					t27 := t1 + threadX
-//line correlate.go:274:40000
-					t29 := base3 + t27
-//line correlate.go:248
-					if t27 >= size {
-						continue
-					}
-					out := dst[t29:]
-					if t28 < h {
-						t30 := s0
-//line correlate.go:253
-						result05 := round[float32](t30)
-//line correlate.go:253
-						out[start11] = result05
-//line correlate.go:254:40000
-					}
-//line correlate.go:255:40000
-					if t28+1 < h {
-//line correlate.go:256:40000
-						t32 := s1
-//line correlate.go:256:40000
-						result06 := round[float32](t32)
-//line correlate.go:256:40000
-						out[start12] = result06
-//line correlate.go:257:40000
-					}
-//line correlate.go:258:40000
-					if t28+2 < h {
-//line correlate.go:259:40000
-						t34 := s2
-//line correlate.go:259:40000
-						result07 := round[float32](t34)
-//line correlate.go:259:40000
-						out[start13] = result07
-//line correlate.go:260:40000
-					}
-//line correlate.go:261:40000
-					if t28+3 < h {
-//line correlate.go:262:40000
-						t36 := s3
-//line correlate.go:262:40000
-						result08 := round[float32](t36)
-//line correlate.go:262:40000
-						out[start14] = result08
-//line correlate.go:263:40000
-					}
-//line correlate.go:264:40000
-				}
-//line correlate.go:265:40000
-			}
-//line correlate.go:266:40000
-		}
-//line correlate.go:267:40000
-	}
-//line correlate.go:268:40000
-}
-
-//line quern_gen.go:14215:1
-func quernPlainCorrelateTiles_float32_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[uint16](r, 17), host.Slice[float32](r, 18)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_correlateTiles_float32_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18)
-	})
-}
-
-func quernHostCorrelateTiles_float32_uint16(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	kw := host.Value[int](r, 2)
-	kh := host.Value[int](r, 3)
-	kd := host.Value[int](r, 4)
-	cx := host.Value[int](r, 5)
-	cy := host.Value[int](r, 6)
-	cz := host.Value[int](r, 7)
-	w := host.Value[int](r, 8)
-	h := host.Value[int](r, 9)
-	d := host.Value[int](r, 10)
-	c := host.Value[int](r, 11)
-	srcStride := host.Value[int](r, 12)
-	srcPlane := host.Value[int](r, 13)
-	dstStride := host.Value[int](r, 14)
-	dstPlane := host.Value[int](r, 15)
-	weights := host.Slice[float32](r, 16)
-	src := host.Slice[uint16](r, 17)
-	dst := host.Slice[float32](r, 18)
-	s0s := host.Scratch[float32](r, 0, r.BlockDim.Count())
-	s1s := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	s2s := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	s3s := host.Scratch[float32](r, 3, r.BlockDim.Count())
-	var chunk int
-	var kz int
-	var t5 int
-	var j0 int
-	zzs := host.Scratch[int](r, 4, r.BlockDim.Count())
-	var rows int
-	var i0 int
-	var columns int
-	var first3 int
-	size := w * c
-	tile := host.Shared[[47][96]float32](r, 0)
-	var t19 int
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		t1 := blockX * 32
-		t2 := blockY * 32
-		base := t2 - cy
-		base3 := blockZ * dstPlane
-		quernRow1CorrelateTiles_float32_uint16(r, s0s, s1s, s2s, s3s)
-		r.ThreadIdx = kernel.Dim3{}
-//line correlate.go:196:40000
-		chunk = 64/c + 1
-//line correlate.go:197:40000
-		kz = 0
-//line correlate.go:198:40000
-		for ; kz < kd; kz++ {
-//line correlate.go:199:40000
-			if r.Halted() {
-//line correlate.go:197:40000
-				r.Halt()
-//line correlate.go:198:40000
-			}
-//line correlate.go:198:40000
-			t5 = blockZ + kz - cz
-//line correlate.go:199:40000
-			j0 = 0
-//line correlate.go:200
-			quernRow2CorrelateTiles_float32_uint16(r, zzs, mode, t5, d)
-//line correlate.go:201:40000
-			for ; j0 < kh; j0 += 16 {
-//line correlate.go:202:40000
-				if r.Halted() {
-//line correlate.go:199:40000
-					r.Halt()
-//line correlate.go:200
-				}
-//line correlate.go:200
-				rows = min(16, kh-j0)
-//line correlate.go:201:40000
-				i0 = 0
-//line correlate.go:202:40000
-				for ; i0 < kw; i0 += chunk {
-//line correlate.go:203:40000
-					if r.Halted() {
-//line correlate.go:201:40000
-						r.Halt()
-//line correlate.go:202:40000
-					}
-//line correlate.go:202:40000
-					columns = min(chunk, kw-i0)
-//line correlate.go:203:40000
-					first3 = t1 + (i0-cx)*c
-//line correlate.go:204:40000
-					start := 32 + rows - 1
-//line correlate.go:205:40000
-					start2 := base + j0
-//line correlate.go:206:40000
-					start3 := 32 + (columns-1)*c
-//line correlate.go:207:40000
-					for threadZ := range 1 {
-//line correlate.go:208:40000
-						for threadY := range 8 {
-//line correlate.go:209:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:210:40000
-							first4 := (threadZ*8 + threadY) * 32
-//line correlate.go:211:40000
-							quernRow3CorrelateTiles_float32_uint16(r, zzs, first4, threadY, start, start2, mode, h, srcPlane, srcStride, start3, first3, size, c, w, value, src, tile)
-//line correlate.go:212:40000
-						}
-//line correlate.go:213:40000
-					}
-//line correlate.go:228:40000
-					t19 = columns
-//line correlate.go:229:40000
-					start4 := (kz*kh+j0)*kw + i0
-//line correlate.go:230:40000
-					t23 := rows
-//line correlate.go:231:40000
-					for threadZ := range 1 {
-//line correlate.go:232:40000
-						for threadY := range 8 {
-//line correlate.go:233:40000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line correlate.go:234:40000
-							first5 := (threadZ*8 + threadY) * 32
-//line correlate.go:235:40000
-							start6 := threadY * 4
-//line correlate.go:236:40000
-							start8 := threadY*4 + 1
-//line correlate.go:237:40000
-							start9 := threadY*4 + 2
-//line correlate.go:238:40000
-							start10 := threadY*4 + 3
-//line correlate.go:239
-							for i2 := 0; i2 < t19; i2++ {
-								if r.Halted() {
-//line correlate.go:228:40000
-									r.Halt()
-//line correlate.go:229:40000
-								}
-//line correlate.go:230:40000
-								start5 := start4 + i2
-//line correlate.go:231:40000
-								start7 := i2 * c
-//line correlate.go:232:40000
-								quernRow4CorrelateTiles_float32_uint16(r, s0s, first5, s1s, s2s, s3s, start5, tile, start6, start7, start8, start9, t23, start10, weights, kw)
-//line correlate.go:233:40000
-							}
-//line correlate.go:234:40000
-						}
-//line correlate.go:235:40000
-					}
-//line correlate.go:236:40000
-				}
-//line correlate.go:237:40000
-			}
-//line correlate.go:238:40000
-		}
-//line correlate.go:239
-		quernRow5CorrelateTiles_float32_uint16(r, s0s, s1s, s2s, s3s, t1, size, dst, base3, t2, h, dstStride)
-	}
-}
-
-//go:noinline
-//line quern_gen.go:14384:1
-func quernRow1CorrelateTiles_float32_uint16(r *host.Run, s0s, s1s, s2s, s3s []float32) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			first := (threadZ*8 + threadY) * 32
-			{
-				s0Row := (*[32]float32)(s0s[first:])
-				s1Row := (*[32]float32)(s1s[first:])
-				s2Row := (*[32]float32)(s2s[first:])
-				s3Row := (*[32]float32)(s3s[first:])
-//line correlate.go:195:40000
-				*s0Row = [32]float32{}
-//line correlate.go:196:40000
-				*s1Row = [32]float32{}
-//line correlate.go:197:40000
-				*s2Row = [32]float32{}
-//line correlate.go:198:40000
-				*s3Row = [32]float32{}
-//line correlate.go:199:40000
-			}
-//line correlate.go:200
-		}
-//line correlate.go:201:40000
-	}
-//line correlate.go:202:40000
-}
-
-//go:noinline
-//line quern_gen.go:14412:1
-func quernRow2CorrelateTiles_float32_uint16(r *host.Run, zzs []int, mode, t5, d int) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first2 := (threadZ*8 + threadY) * 32
-			{
-				zzRow := (*[32]int)(zzs[first2:])
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-//line correlate.go:198:40000
-					result0 := inside(mode, t5, d)
-//line correlate.go:199:40000
-					zz := result0
-//line correlate.go:200
-					zzRow[threadX] = zz
-//line correlate.go:201:40000
-				}
-//line correlate.go:202:40000
-			}
-//line correlate.go:203:40000
-		}
-//line correlate.go:204:40000
-	}
-//line correlate.go:205:40000
-}
-
-//go:noinline
-//line quern_gen.go:14440:1
-func quernRow3CorrelateTiles_float32_uint16(r *host.Run, zzs []int, first4, threadY, start, start2, mode, h, srcPlane, srcStride, start3, first3, size, c, w int, value float32, src []uint16, tile *[47][96]float32) {
-	zzRow := (*[32]int)(zzs[first4:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		zz := zzRow[threadX]
-//line correlate.go:204:40000
-		for j := threadY; j < start; j += 8 {
-//line correlate.go:205:40000
-			if r.Halted() {
-//line correlate.go:204:40000
-				r.Halt()
-//line correlate.go:205:40000
-			}
-//line correlate.go:205:40000
-			t9 := start2 + j
-//line correlate.go:205:40000
-			result02 := inside(mode, t9, h)
-//line correlate.go:206:40000
-			yy := result02
-//line correlate.go:206:40000
-			base2 := 0
-//line correlate.go:207:40000
-			if zz >= 0 && yy >= 0 {
-//line correlate.go:208:40000
-				base2 = zz*srcPlane + yy*srcStride
-//line correlate.go:209:40000
-			}
-//line correlate.go:210:40000
-			for i := threadX; i < start3; i += 32 {
-//line correlate.go:211:40000
-				e := first3 + i
-//line correlate.go:212:40000
-				if e < 0 || e >= size {
-//line correlate.go:213:40000
-					t12 := e
-//line correlate.go:213:40000
-					result03 := modulo(t12, c)
-//line correlate.go:214:40000
-					channel := result03
-//line correlate.go:214:40000
-					t16 := (e - channel) / c
-//line correlate.go:214:40000
-					result04 := inside(mode, t16, w)
-//line correlate.go:215:40000
-					x := result04
-//line correlate.go:215:40000
-					e = -1
-//line correlate.go:216:40000
-					if x >= 0 {
-//line correlate.go:217:40000
-						e = x*c + channel
-//line correlate.go:218:40000
-					}
-//line correlate.go:219:40000
-				}
-//line correlate.go:220:40000
-				v := value
-//line correlate.go:221:40000
-				if zz >= 0 && yy >= 0 && e >= 0 {
-//line correlate.go:222:40000
-					v = float32(src[base2+e])
-//line correlate.go:223:40000
-				}
-//line correlate.go:224:40000
-				tile[j][i] = v
-//line correlate.go:225:40000
-			}
-//line correlate.go:226:40000
-		}
-//line correlate.go:227:40000
-	}
-//line correlate.go:228:40000
-}
-
-//go:noinline
-//line quern_gen.go:14516:1
-func quernRow4CorrelateTiles_float32_uint16(r *host.Run, s0s []float32, first5 int, s1s, s2s, s3s []float32, start5 int, tile *[47][96]float32, start6, start7, start8, start9, t23, start10 int, weights []float32, kw int) {
-	s0Row := (*[32]float32)(s0s[first5:])
-	s1Row := (*[32]float32)(s1s[first5:])
-	s2Row := (*[32]float32)(s2s[first5:])
-	s3Row := (*[32]float32)(s3s[first5:])
-	if start6 >= 0 && start6 < 47 && start8 >= 0 && start8 < 47 && start9 >= 0 && start9 < 47 && start7 >= 0 && 32 <= 96-start7 {
-		row := (*[32]float32)(tile[start6][start7:])
-		row2 := (*[32]float32)(tile[start8][start7:])
-		row3 := (*[32]float32)(tile[start9][start7:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			s0 := s0Row[threadX]
-			s1 := s1Row[threadX]
-			s2 := s2Row[threadX]
-			s3 := s3Row[threadX]
-			column := threadX + start7
-//line correlate.go:230:40000
-			wt := start5
-//line correlate.go:231:40000
-			t20 := row[threadX]
-//line correlate.go:232:40000
-			t21 := row2[threadX]
-//line correlate.go:233:40000
-			t22 := row3[threadX]
-//line correlate.go:234:40000
-			a0 := t20
-//line correlate.go:235:40000
-			a1 := t21
-//line correlate.go:236:40000
-			a2 := t22
-//line correlate.go:232:40000
-			for j2 := 0; j2 < t23; j2++ {
-//line correlate.go:233:40000
-				a3 := tile[start10+j2][column]
-//line correlate.go:234:40000
-				k := weights[wt]
-//line correlate.go:235:40000
-				wt += kw
-//line correlate.go:236:40000
-				s0 += k * a0
-//line correlate.go:237:40000
-				s1 += k * a1
-//line correlate.go:238:40000
-				s2 += k * a2
-//line correlate.go:239
-				s3 += k * a3
-				t24 := a1
-				t25 := a2
-				t26 := a3
-				a0 = t24
-				a1 = t25
-				a2 = t26
-			}
-			s0Row[threadX] = s0
-			s1Row[threadX] = s1
-			s2Row[threadX] = s2
-			s3Row[threadX] = s3
-		}
-		return
-	}
-//line correlate.go:254:40000
-	for threadX := range 32 {
-//line correlate.go:255:40000
-		r.ThreadIdx.X = threadX
-//line correlate.go:256:40000
-		s0 := s0Row[threadX]
-//line correlate.go:257:40000
-		s1 := s1Row[threadX]
-//line correlate.go:258:40000
-		s2 := s2Row[threadX]
-//line correlate.go:259:40000
-		s3 := s3Row[threadX]
-//line correlate.go:260:40000
-		column := threadX + start7
-//line correlate.go:230:40000
-		wt := start5
-//line correlate.go:231:40000
-		t20 := tile[start6][column]
-//line correlate.go:231:40000
-		t21 := tile[start8][column]
-//line correlate.go:231:40000
-		t22 := tile[start9][column]
-//line correlate.go:232:40000
-		a0 := t20
-//line correlate.go:233:40000
-		a1 := t21
-//line correlate.go:234:40000
-		a2 := t22
-//line correlate.go:232:40000
-		for j2 := 0; j2 < t23; j2++ {
-//line correlate.go:233:40000
-			a3 := tile[start10+j2][column]
-//line correlate.go:234:40000
-			k := weights[wt]
-//line correlate.go:235:40000
-			wt += kw
-//line correlate.go:236:40000
-			s0 += k * a0
-//line correlate.go:237:40000
-			s1 += k * a1
-//line correlate.go:238:40000
-			s2 += k * a2
-//line correlate.go:239
-			s3 += k * a3
-			t24 := a1
-			t25 := a2
-			t26 := a3
-			a0 = t24
-			a1 = t25
-			a2 = t26
-		}
-		s0Row[threadX] = s0
-		s1Row[threadX] = s1
-		s2Row[threadX] = s2
-		s3Row[threadX] = s3
-	}
-}
-
-//go:noinline
-//line quern_gen.go:14636:1
-func quernRow5CorrelateTiles_float32_uint16(r *host.Run, s0s, s1s, s2s, s3s []float32, t1, size int, dst []float32, base3, t2, h, dstStride int) {
-	same := t1 >= -1<<61 && t1 <= 1<<61 && size >= -1<<61 && size <= 1<<61
-	count2 := min(size-t1, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first6 := (threadZ*8 + threadY) * 32
-			t28 := t2 + threadY*4
-			start11 := t28 * dstStride
-			start12 := (t28 + 1) * dstStride
-			start13 := (t28 + 2) * dstStride
-			start14 := (t28 + 3) * dstStride
-		done4:
-			switch {
-			default:
-				s0Row := (*[32]float32)(s0s[first6:])
-				s1Row := (*[32]float32)(s1s[first6:])
-				s2Row := (*[32]float32)(s2s[first6:])
-				s3Row := (*[32]float32)(s3s[first6:])
-				if same {
-					if count2 <= 0 {
-						break done4
-					}
-					s0Row2 := s0Row[:][:count2]
-					s1Row2 := s1Row[:][:count2]
-					s2Row2 := s2Row[:][:count2]
-					s3Row2 := s3Row[:][:count2]
-					for threadX := range count2 {
-						r.ThreadIdx.X = threadX
-						s0 := s0Row2[threadX]
-						s1 := s1Row2[threadX]
-						s2 := s2Row2[threadX]
-						s3 := s3Row2[threadX]
-						t27 := t1 + threadX
-						t29 := base3 + t27
-//line correlate.go:251
-						out := dst[t29:]
-						if t28 < h {
-							t30 := s0
-//line correlate.go:253
-							result05 := round[float32](t30)
-//line correlate.go:253
-							out[start11] = result05
-//line correlate.go:254:40000
-						}
-//line correlate.go:255:40000
-						if t28+1 < h {
-//line correlate.go:256:40000
-							t32 := s1
-//line correlate.go:256:40000
-							result06 := round[float32](t32)
-//line correlate.go:256:40000
-							out[start12] = result06
-//line correlate.go:257:40000
-						}
-//line correlate.go:258:40000
-						if t28+2 < h {
-//line correlate.go:259:40000
-							t34 := s2
-//line correlate.go:259:40000
-							result07 := round[float32](t34)
-//line correlate.go:259:40000
-							out[start13] = result07
-//line correlate.go:260:40000
-						}
-//line correlate.go:261:40000
-						if t28+3 < h {
-//line correlate.go:262:40000
-							t36 := s3
-//line correlate.go:262:40000
-							result08 := round[float32](t36)
-//line correlate.go:262:40000
-							out[start14] = result08
-//line correlate.go:263:40000
-						}
-//line correlate.go:264:40000
-					}
-//line correlate.go:265:40000
-					break done4
-//line correlate.go:266:40000
-				}
-//line correlate.go:267:40000
-				for threadX := range 32 {
-//line correlate.go:268:40000
-					r.ThreadIdx.X = threadX
-//line correlate.go:269:40000
-					s0 := s0Row[threadX]
-//line correlate.go:270:40000
-					s1 := s1Row[threadX]
-//line correlate.go:271:40000
-					s2 := s2Row[threadX]
-//line correlate.go:272:40000
-					s3 := s3Row[threadX]
-//line correlate.go:273:40000
-					t27 := t1 + threadX
-//line correlate.go:274:40000
-					t29 := base3 + t27
-//line correlate.go:248
-					if t27 >= size {
-						continue
-					}
-					out := dst[t29:]
-					if t28 < h {
-						t30 := s0
-//line correlate.go:253
-						result05 := round[float32](t30)
-//line correlate.go:253
-						out[start11] = result05
-//line correlate.go:254:40000
-					}
-//line correlate.go:255:40000
-					if t28+1 < h {
-//line correlate.go:256:40000
-						t32 := s1
-//line correlate.go:256:40000
-						result06 := round[float32](t32)
-//line correlate.go:256:40000
-						out[start12] = result06
-//line correlate.go:257:40000
-					}
-//line correlate.go:258:40000
-					if t28+2 < h {
-//line correlate.go:259:40000
-						t34 := s2
-//line correlate.go:259:40000
-						result07 := round[float32](t34)
-//line correlate.go:259:40000
-						out[start13] = result07
-//line correlate.go:260:40000
-					}
-//line correlate.go:261:40000
-					if t28+3 < h {
-//line correlate.go:262:40000
-						t36 := s3
-//line correlate.go:262:40000
-						result08 := round[float32](t36)
-//line correlate.go:262:40000
-						out[start14] = result08
-//line correlate.go:263:40000
-					}
-//line correlate.go:264:40000
-				}
-//line correlate.go:265:40000
-			}
-//line correlate.go:266:40000
-		}
-//line correlate.go:267:40000
-	}
-//line correlate.go:268:40000
-}
-
-//line quern_gen.go:14788:1
+//line quern_gen.go:8101:1
 func quernPlainCorrelateLines_uint8_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[uint8](r, 17), host.Slice[uint8](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -14957,7 +8270,7 @@ func quernRow1CorrelateLines_uint8_uint8(r *host.Run, size, kd, base, mode, d, k
 
 // quernFunc1CorrelateLines_uint8_uint8 is kernels.round.
 //
-//line quern_gen.go:14961:1
+//line quern_gen.go:8274:1
 func quernFunc1CorrelateLines_uint8_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -14972,7 +8285,7 @@ func quernFunc1CorrelateLines_uint8_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:14976:1
+//line quern_gen.go:8289:1
 func quernPlainCorrelateLines_uint16_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[uint16](r, 17), host.Slice[uint16](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -15145,7 +8458,7 @@ func quernRow1CorrelateLines_uint16_uint16(r *host.Run, size, kd, base, mode, d,
 
 // quernFunc1CorrelateLines_uint16_uint16 is kernels.round.
 //
-//line quern_gen.go:15149:1
+//line quern_gen.go:8462:1
 func quernFunc1CorrelateLines_uint16_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -15160,7 +8473,7 @@ func quernFunc1CorrelateLines_uint16_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:15164:1
+//line quern_gen.go:8477:1
 func quernPlainCorrelateLines_float32_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17), host.Slice[float32](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -15331,7 +8644,7 @@ func quernRow1CorrelateLines_float32_float32(r *host.Run, size, kd, base, mode, 
 	}
 }
 
-//line quern_gen.go:15335:1
+//line quern_gen.go:8648:1
 func quernPlainCorrelateLines_float32_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[uint8](r, 17), host.Slice[float32](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -15502,7 +8815,7 @@ func quernRow1CorrelateLines_float32_uint8(r *host.Run, size, kd, base, mode, d,
 	}
 }
 
-//line quern_gen.go:15506:1
+//line quern_gen.go:8819:1
 func quernPlainCorrelateLines_float32_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[uint16](r, 17), host.Slice[float32](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -15673,7 +8986,7 @@ func quernRow1CorrelateLines_float32_uint16(r *host.Run, size, kd, base, mode, d
 	}
 }
 
-//line quern_gen.go:15677:1
+//line quern_gen.go:8990:1
 func quernPlainCorrelateLines_uint8_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17), host.Slice[uint8](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -15846,7 +9159,7 @@ func quernRow1CorrelateLines_uint8_float32(r *host.Run, size, kd, base, mode, d,
 
 // quernFunc1CorrelateLines_uint8_float32 is kernels.round.
 //
-//line quern_gen.go:15850:1
+//line quern_gen.go:9163:1
 func quernFunc1CorrelateLines_uint8_float32(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -15861,7 +9174,7 @@ func quernFunc1CorrelateLines_uint8_float32(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:15865:1
+//line quern_gen.go:9178:1
 func quernPlainCorrelateLines_uint16_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17), host.Slice[uint16](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -16034,7 +9347,7 @@ func quernRow1CorrelateLines_uint16_float32(r *host.Run, size, kd, base, mode, d
 
 // quernFunc1CorrelateLines_uint16_float32 is kernels.round.
 //
-//line quern_gen.go:16038:1
+//line quern_gen.go:9351:1
 func quernFunc1CorrelateLines_uint16_float32(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -16049,7 +9362,7 @@ func quernFunc1CorrelateLines_uint16_float32(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:16053:1
+//line quern_gen.go:9366:1
 func quernPlainHistogram(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[uint8](r, 4), host.Slice[uint32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_histogram(t, v0, v1, v2, v3, v4, v5) })
@@ -16127,7 +9440,7 @@ func quernHostHistogram(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16131:1
+//line quern_gen.go:9444:1
 func quernRow1Histogram(r *host.Run, bins *[4][256]uint32) {
 //line histogram.go:14:50000
 	clear(bins[0][0:256])
@@ -16141,7 +9454,7 @@ func quernRow1Histogram(r *host.Run, bins *[4][256]uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:16145:1
+//line quern_gen.go:9458:1
 func quernRow2Histogram(r *host.Run, c, step, blockX, gridX, h, size int, bins *[4][256]uint32, src []uint8, stride int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -16179,7 +9492,7 @@ func quernRow2Histogram(r *host.Run, c, step, blockX, gridX, h, size int, bins *
 }
 
 //go:noinline
-//line quern_gen.go:16183:1
+//line quern_gen.go:9496:1
 func quernRow3Histogram(r *host.Run, bins *[4][256]uint32, k int, counts []uint32, start, start2, start3, start4 int) {
 	if k >= 0 && 4 <= 4-k && start >= 0 && 256 <= len(counts)-start && start2 >= 0 && 256 <= len(counts)-start2 && start3 >= 0 && 256 <= len(counts)-start3 && start4 >= 0 && 256 <= len(counts)-start4 {
 		row := (*[4][256]uint32)(bins[k:])
@@ -16268,7 +9581,7 @@ func quernRow3Histogram(r *host.Run, bins *[4][256]uint32, k int, counts []uint3
 }
 
 //go:noinline
-//line quern_gen.go:16272:1
+//line quern_gen.go:9585:1
 func quernRow4Histogram(r *host.Run, bins *[4][256]uint32, k2 int, counts []uint32, start5 int) {
 	if k2 >= 0 && 1 <= 4-k2 && start5 >= 0 && 256 <= len(counts)-start5 {
 		row6 := (*[1][256]uint32)(bins[k2:])
@@ -16305,7 +9618,7 @@ func quernRow4Histogram(r *host.Run, bins *[4][256]uint32, k2 int, counts []uint
 //line histogram.go:33:50000
 }
 
-//line quern_gen.go:16309:1
+//line quern_gen.go:9622:1
 func quernPlainEqualizeTable(r *host.Run) {
 	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint8](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_equalizeTable(t, v0, v1) })
@@ -16357,11 +9670,9 @@ func quernHostEqualizeTable(r *host.Run) {
 		}
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line label.go:140:60000
 				first3 := (threadZ*1 + threadY) * 256
 //line label.go:141:60000
 				quernRow3EqualizeTable(r, vs2, first3, sums)
@@ -16369,17 +9680,15 @@ func quernHostEqualizeTable(r *host.Run) {
 			}
 //line label.go:143:60000
 		}
-//line label.go:144:60000
+//line label.go:144
 		r.ThreadIdx = kernel.Dim3{}
 //line label.go:136:60000
 		s = sums[0]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first4 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow4EqualizeTable(r, vs2, first4, s)
 //line label.go:141:60000
 			}
@@ -16391,11 +9700,9 @@ func quernHostEqualizeTable(r *host.Run) {
 		s2 = sums[1]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first5 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow5EqualizeTable(r, vs2, first5, s2)
 //line label.go:141:60000
 			}
@@ -16407,11 +9714,9 @@ func quernHostEqualizeTable(r *host.Run) {
 		s3 = sums[2]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first6 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow6EqualizeTable(r, vs2, first6, s3)
 //line label.go:141:60000
 			}
@@ -16423,11 +9728,9 @@ func quernHostEqualizeTable(r *host.Run) {
 		s4 = sums[3]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first7 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow7EqualizeTable(r, vs2, first7, s4)
 //line label.go:141:60000
 			}
@@ -16439,11 +9742,9 @@ func quernHostEqualizeTable(r *host.Run) {
 		s5 = sums[4]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first8 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow8EqualizeTable(r, vs2, first8, s5)
 //line label.go:141:60000
 			}
@@ -16455,11 +9756,9 @@ func quernHostEqualizeTable(r *host.Run) {
 		s6 = sums[5]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first9 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow9EqualizeTable(r, vs2, first9, s6)
 //line label.go:141:60000
 			}
@@ -16471,11 +9770,9 @@ func quernHostEqualizeTable(r *host.Run) {
 		s7 = sums[6]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first10 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow10EqualizeTable(r, vs2, first10, s7)
 //line label.go:141:60000
 			}
@@ -16487,11 +9784,9 @@ func quernHostEqualizeTable(r *host.Run) {
 		s8 = sums[7]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first11 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow11EqualizeTable(r, ns, first11, sums2, vs2, s8, first12)
 //line label.go:141:60000
 			}
@@ -16523,7 +9818,7 @@ func quernHostEqualizeTable(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16527:1
+//line quern_gen.go:9822:1
 func quernRow1EqualizeTable(r *host.Run, ns []int32, first int, vs []int32, base int, counts []uint32) {
 	nRow := (*[256]int32)(ns[first:])
 	vRow := (*[256]int32)(vs[first:])
@@ -16581,7 +9876,7 @@ func quernRow1EqualizeTable(r *host.Run, ns []int32, first int, vs []int32, base
 }
 
 //go:noinline
-//line quern_gen.go:16585:1
+//line quern_gen.go:9880:1
 func quernRow2EqualizeTable(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
@@ -16591,7 +9886,7 @@ func quernRow2EqualizeTable(r *host.Run, scanAdds []int32, first2 int, vs2 []int
 }
 
 //go:noinline
-//line quern_gen.go:16595:1
+//line quern_gen.go:9890:1
 func quernRow3EqualizeTable(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
 	vRow2 := (*[256]int32)(vs2[first3:])
 	for threadX := range 256 {
@@ -16609,18 +9904,16 @@ func quernRow3EqualizeTable(r *host.Run, vs2 []int32, first3 int, sums *[8]int32
 }
 
 //go:noinline
-//line quern_gen.go:16613:1
+//line quern_gen.go:9908:1
 func quernRow4EqualizeTable(r *host.Run, vs2 []int32, first4 int, s int32) {
 	vRow2 := (*[256]int32)(vs2[first4:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first4)>>5 > 0 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -16628,18 +9921,16 @@ func quernRow4EqualizeTable(r *host.Run, vs2 []int32, first4 int, s int32) {
 }
 
 //go:noinline
-//line quern_gen.go:16632:1
+//line quern_gen.go:9925:1
 func quernRow5EqualizeTable(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 	vRow2 := (*[256]int32)(vs2[first5:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first5)>>5 > 1 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s2
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -16647,18 +9938,16 @@ func quernRow5EqualizeTable(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:16651:1
+//line quern_gen.go:9942:1
 func quernRow6EqualizeTable(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 	vRow2 := (*[256]int32)(vs2[first6:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first6)>>5 > 2 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s3
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -16666,18 +9955,16 @@ func quernRow6EqualizeTable(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:16670:1
+//line quern_gen.go:9959:1
 func quernRow7EqualizeTable(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first7)>>5 > 3 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s4
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -16685,18 +9972,16 @@ func quernRow7EqualizeTable(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:16689:1
+//line quern_gen.go:9976:1
 func quernRow8EqualizeTable(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first8)>>5 > 4 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s5
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -16704,18 +9989,16 @@ func quernRow8EqualizeTable(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:16708:1
+//line quern_gen.go:9993:1
 func quernRow9EqualizeTable(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 	vRow2 := (*[256]int32)(vs2[first9:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first9)>>5 > 5 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s6
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -16723,18 +10006,16 @@ func quernRow9EqualizeTable(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:16727:1
+//line quern_gen.go:10010:1
 func quernRow10EqualizeTable(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 	vRow2 := (*[256]int32)(vs2[first10:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first10)>>5 > 6 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s7
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -16742,7 +10023,7 @@ func quernRow10EqualizeTable(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:16746:1
+//line quern_gen.go:10027:1
 func quernRow11EqualizeTable(r *host.Run, ns []int32, first11 int, sums2, vs2 []int32, s8 int32, first12 *int32) {
 	nRow := (*[256]int32)(ns[first11:])
 	sumRow := (*[256]int32)(sums2[first11:])
@@ -16752,9 +10033,8 @@ func quernRow11EqualizeTable(r *host.Run, ns []int32, first11 int, sums2, vs2 []
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first11)>>5 > 7 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s8
-//line label.go:139:60000
 		}
 //line label.go:141:60000
 		result0 := v2
@@ -16776,7 +10056,7 @@ func quernRow11EqualizeTable(r *host.Run, ns []int32, first11 int, sums2, vs2 []
 }
 
 //go:noinline
-//line quern_gen.go:16780:1
+//line quern_gen.go:10060:1
 func quernRow12EqualizeTable(r *host.Run, sums2 []int32, first13 int, rest int64, first12 *int32, start int64, base int, table []uint8) {
 	sumRow := (*[256]int32)(sums2[first13:])
 	if base >= 0 && 256 <= len(table)-base {
@@ -16832,7 +10112,7 @@ func quernRow12EqualizeTable(r *host.Run, sums2 []int32, first13 int, rest int64
 //line histogram.go:62:50000
 }
 
-//line quern_gen.go:16836:1
+//line quern_gen.go:10116:1
 func quernPlainLookUp(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint8](r, 5), host.Slice[uint8](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_lookUp(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -16912,7 +10192,7 @@ func quernRow1LookUp(r *host.Run, base, size, y, h int, dst []uint8, start int, 
 //line histogram.go:75:50000
 }
 
-//line quern_gen.go:16916:1
+//line quern_gen.go:10196:1
 func quernPlainClaheTables(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_claheTables(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -16987,9 +10267,8 @@ func quernHostClaheTables(r *host.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line histogram.go:95:50000
 					quernRow2ClaheTables(r, kFirst, size, tw, start, w, base2, h, bins, src, stride, c, blockZ)
-//line histogram.go:96:50000
+//line histogram.go:96
 				}
-//line histogram.go:97:50000
 			}
 //line histogram.go:98:50000
 		}
@@ -17021,11 +10300,9 @@ func quernHostClaheTables(r *host.Run) {
 		}
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line label.go:140:60000
 				first3 := (threadZ*1 + threadY) * 256
 //line label.go:141:60000
 				quernRow5ClaheTables(r, vs2, first3, sums)
@@ -17033,7 +10310,7 @@ func quernHostClaheTables(r *host.Run) {
 			}
 //line label.go:143:60000
 		}
-//line label.go:144:60000
+//line label.go:144
 		r.ThreadIdx = kernel.Dim3{}
 //line label.go:136:60000
 		_ = sums[0]
@@ -17101,11 +10378,9 @@ func quernHostClaheTables(r *host.Run) {
 		}
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line label.go:140:60000
 				first6 := (threadZ*1 + threadY) * 256
 //line label.go:141:60000
 				quernRow8ClaheTables(r, vs4, first6, sums)
@@ -17113,17 +10388,15 @@ func quernHostClaheTables(r *host.Run) {
 			}
 //line label.go:143:60000
 		}
-//line label.go:144:60000
+//line label.go:144
 		r.ThreadIdx = kernel.Dim3{}
 //line label.go:136:60000
 		s = sums[0]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first7 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow9ClaheTables(r, vs4, first7, s)
 //line label.go:141:60000
 			}
@@ -17135,11 +10408,9 @@ func quernHostClaheTables(r *host.Run) {
 		s2 = sums[1]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first8 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow10ClaheTables(r, vs4, first8, s2)
 //line label.go:141:60000
 			}
@@ -17151,11 +10422,9 @@ func quernHostClaheTables(r *host.Run) {
 		s3 = sums[2]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first9 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow11ClaheTables(r, vs4, first9, s3)
 //line label.go:141:60000
 			}
@@ -17167,11 +10436,9 @@ func quernHostClaheTables(r *host.Run) {
 		s4 = sums[3]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first10 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow12ClaheTables(r, vs4, first10, s4)
 //line label.go:141:60000
 			}
@@ -17183,11 +10450,9 @@ func quernHostClaheTables(r *host.Run) {
 		s5 = sums[4]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first11 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow13ClaheTables(r, vs4, first11, s5)
 //line label.go:141:60000
 			}
@@ -17199,11 +10464,9 @@ func quernHostClaheTables(r *host.Run) {
 		s6 = sums[5]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first12 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow14ClaheTables(r, vs4, first12, s6)
 //line label.go:141:60000
 			}
@@ -17215,11 +10478,9 @@ func quernHostClaheTables(r *host.Run) {
 		s7 = sums[6]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first13 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow15ClaheTables(r, vs4, first13, s7)
 //line label.go:141:60000
 			}
@@ -17231,11 +10492,9 @@ func quernHostClaheTables(r *host.Run) {
 		s8 = sums[7]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line label.go:140:60000
 				first14 := (threadZ*1 + threadY) * 256
 //line label.go:141:60000
 				quernRow16ClaheTables(r, vs4, first14, s8, tables, base3, area, size2)
@@ -17243,13 +10502,13 @@ func quernHostClaheTables(r *host.Run) {
 			}
 //line label.go:143:60000
 		}
-//line label.go:144:60000
+//line label.go:144
 	}
 //line label.go:145:60000
 }
 
 //go:noinline
-//line quern_gen.go:17253:1
+//line quern_gen.go:10512:1
 func quernRow1ClaheTables(r *host.Run, bins *[256]int32) {
 //line histogram.go:87:50000
 	clear(bins[0:256])
@@ -17257,7 +10516,7 @@ func quernRow1ClaheTables(r *host.Run, bins *[256]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:17261:1
+//line quern_gen.go:10520:1
 func quernRow2ClaheTables(r *host.Run, kFirst, size, tw, start, w, base2, h int, bins *[256]int32, src []uint8, stride, c, blockZ int) {
 	if kFirst >= -1<<61 && kFirst <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count2 := min(size-kFirst, 256)
@@ -17286,9 +10545,8 @@ func quernRow2ClaheTables(r *host.Run, kFirst, size, tw, start, w, base2, h int,
 		}
 //line histogram.go:95:50000
 		return
-//line histogram.go:96:50000
+//line histogram.go:96
 	}
-//line histogram.go:97:50000
 	for threadX := range 256 {
 //line histogram.go:98:50000
 		r.ThreadIdx.X = threadX
@@ -17314,19 +10572,18 @@ func quernRow2ClaheTables(r *host.Run, kFirst, size, tw, start, w, base2, h int,
 		}
 //line histogram.go:95:50000
 	}
-//line histogram.go:96:50000
+//line histogram.go:96
 }
 
 //go:noinline
-//line quern_gen.go:17322:1
+//line quern_gen.go:10580:1
 func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs, vs []int32, bins *[256]int32, limit int) {
 	nRow := (*[256]int32)(ns[first:])
 	overRow := (*[256]int32)(overs[first:])
 	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
-//line histogram.go:96:50000
+//line histogram.go:96
 		n := bins[threadX]
-//line histogram.go:97:50000
 		over := max(0, n-int32(limit))
 //line histogram.go:98:50000
 		t8 := over
@@ -17344,7 +10601,7 @@ func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs, vs []int32,
 }
 
 //go:noinline
-//line quern_gen.go:17348:1
+//line quern_gen.go:10605:1
 func quernRow4ClaheTables(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
@@ -17354,7 +10611,7 @@ func quernRow4ClaheTables(r *host.Run, scanAdds []int32, first2 int, vs2 []int32
 }
 
 //go:noinline
-//line quern_gen.go:17358:1
+//line quern_gen.go:10615:1
 func quernRow5ClaheTables(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
 	vRow2 := (*[256]int32)(vs2[first3:])
 	for threadX := range 256 {
@@ -17372,7 +10629,7 @@ func quernRow5ClaheTables(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) 
 }
 
 //go:noinline
-//line quern_gen.go:17376:1
+//line quern_gen.go:10633:1
 func quernRow6ClaheTables(r *host.Run, ns []int32, first4 int, overs, vs3 []int32, start2, rest int32) {
 	nRow := (*[256]int32)(ns[first4:])
 	overRow := (*[256]int32)(overs[first4:])
@@ -17407,7 +10664,7 @@ func quernRow6ClaheTables(r *host.Run, ns []int32, first4 int, overs, vs3 []int3
 }
 
 //go:noinline
-//line quern_gen.go:17411:1
+//line quern_gen.go:10668:1
 func quernRow7ClaheTables(r *host.Run, scanAdds2 []int32, first5 int, vs4 []int32) {
 	scanAddRow2 := (*[256]int32)(scanAdds2[first5:])
 	vRow4 := (*[256]int32)(vs4[first5:])
@@ -17417,7 +10674,7 @@ func quernRow7ClaheTables(r *host.Run, scanAdds2 []int32, first5 int, vs4 []int3
 }
 
 //go:noinline
-//line quern_gen.go:17421:1
+//line quern_gen.go:10678:1
 func quernRow8ClaheTables(r *host.Run, vs4 []int32, first6 int, sums *[8]int32) {
 	vRow4 := (*[256]int32)(vs4[first6:])
 	for threadX := range 256 {
@@ -17435,18 +10692,16 @@ func quernRow8ClaheTables(r *host.Run, vs4 []int32, first6 int, sums *[8]int32) 
 }
 
 //go:noinline
-//line quern_gen.go:17439:1
+//line quern_gen.go:10696:1
 func quernRow9ClaheTables(r *host.Run, vs4 []int32, first7 int, s int32) {
 	vRow4 := (*[256]int32)(vs4[first7:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:137:60000
 		if (threadX+first7)>>5 > 0 {
-//line label.go:138:60000
+//line label.go:138
 			v4 += s
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow4[threadX] = v4
 //line label.go:141:60000
 	}
@@ -17454,18 +10709,16 @@ func quernRow9ClaheTables(r *host.Run, vs4 []int32, first7 int, s int32) {
 }
 
 //go:noinline
-//line quern_gen.go:17458:1
+//line quern_gen.go:10713:1
 func quernRow10ClaheTables(r *host.Run, vs4 []int32, first8 int, s2 int32) {
 	vRow4 := (*[256]int32)(vs4[first8:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:137:60000
 		if (threadX+first8)>>5 > 1 {
-//line label.go:138:60000
+//line label.go:138
 			v4 += s2
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow4[threadX] = v4
 //line label.go:141:60000
 	}
@@ -17473,18 +10726,16 @@ func quernRow10ClaheTables(r *host.Run, vs4 []int32, first8 int, s2 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:17477:1
+//line quern_gen.go:10730:1
 func quernRow11ClaheTables(r *host.Run, vs4 []int32, first9 int, s3 int32) {
 	vRow4 := (*[256]int32)(vs4[first9:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:137:60000
 		if (threadX+first9)>>5 > 2 {
-//line label.go:138:60000
+//line label.go:138
 			v4 += s3
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow4[threadX] = v4
 //line label.go:141:60000
 	}
@@ -17492,18 +10743,16 @@ func quernRow11ClaheTables(r *host.Run, vs4 []int32, first9 int, s3 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:17496:1
+//line quern_gen.go:10747:1
 func quernRow12ClaheTables(r *host.Run, vs4 []int32, first10 int, s4 int32) {
 	vRow4 := (*[256]int32)(vs4[first10:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:137:60000
 		if (threadX+first10)>>5 > 3 {
-//line label.go:138:60000
+//line label.go:138
 			v4 += s4
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow4[threadX] = v4
 //line label.go:141:60000
 	}
@@ -17511,18 +10760,16 @@ func quernRow12ClaheTables(r *host.Run, vs4 []int32, first10 int, s4 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:17515:1
+//line quern_gen.go:10764:1
 func quernRow13ClaheTables(r *host.Run, vs4 []int32, first11 int, s5 int32) {
 	vRow4 := (*[256]int32)(vs4[first11:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:137:60000
 		if (threadX+first11)>>5 > 4 {
-//line label.go:138:60000
+//line label.go:138
 			v4 += s5
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow4[threadX] = v4
 //line label.go:141:60000
 	}
@@ -17530,18 +10777,16 @@ func quernRow13ClaheTables(r *host.Run, vs4 []int32, first11 int, s5 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:17534:1
+//line quern_gen.go:10781:1
 func quernRow14ClaheTables(r *host.Run, vs4 []int32, first12 int, s6 int32) {
 	vRow4 := (*[256]int32)(vs4[first12:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:137:60000
 		if (threadX+first12)>>5 > 5 {
-//line label.go:138:60000
+//line label.go:138
 			v4 += s6
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow4[threadX] = v4
 //line label.go:141:60000
 	}
@@ -17549,18 +10794,16 @@ func quernRow14ClaheTables(r *host.Run, vs4 []int32, first12 int, s6 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:17553:1
+//line quern_gen.go:10798:1
 func quernRow15ClaheTables(r *host.Run, vs4 []int32, first13 int, s7 int32) {
 	vRow4 := (*[256]int32)(vs4[first13:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:137:60000
 		if (threadX+first13)>>5 > 6 {
-//line label.go:138:60000
+//line label.go:138
 			v4 += s7
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow4[threadX] = v4
 //line label.go:141:60000
 	}
@@ -17568,7 +10811,7 @@ func quernRow15ClaheTables(r *host.Run, vs4 []int32, first13 int, s7 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:17572:1
+//line quern_gen.go:10815:1
 func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tables []uint8, base3 int, area, size2 int64) {
 	vRow4 := (*[256]int32)(vs4[first14:])
 	if base3 >= 0 && 256 <= len(tables)-base3 {
@@ -17578,9 +10821,8 @@ func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tabl
 			v4 := vRow4[threadX]
 //line label.go:137:60000
 			if (threadX+first14)>>5 > 7 {
-//line label.go:138:60000
+//line label.go:138
 				v4 += s8
-//line label.go:139:60000
 			}
 //line label.go:141:60000
 			result03 := v4
@@ -17594,17 +10836,14 @@ func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tabl
 		return
 //line histogram.go:112:50000
 	}
-//line histogram.go:113:50000
+//line histogram.go:113
 	for threadX := range 256 {
-//line histogram.go:114:50000
 		r.ThreadIdx.X = threadX
-//line histogram.go:115:50000
 		v4 := vRow4[threadX]
 //line label.go:137:60000
 		if (threadX+first14)>>5 > 7 {
-//line label.go:138:60000
+//line label.go:138
 			v4 += s8
-//line label.go:139:60000
 		}
 //line label.go:141:60000
 		result03 := v4
@@ -17617,7 +10856,7 @@ func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tabl
 //line histogram.go:111:50000
 }
 
-//line quern_gen.go:17621:1
+//line quern_gen.go:10860:1
 func quernPlainClaheWrite(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[uint8](r, 9), host.Slice[uint8](r, 10), host.Slice[uint8](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_claheWrite(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -17762,11 +11001,9 @@ func quernRow1ClaheWrite(r *host.Run, base, size, y, h, c int, src []uint8, star
 		r.ThreadIdx.X = threadX
 //line histogram.go:144:50000
 		e := base + threadX
-//line histogram.go:119:50000
+//line histogram.go:119
 		if e >= size || y >= h {
-//line histogram.go:120:50000
 			continue
-//line histogram.go:121
 		}
 		x := e / c
 		channel := e - x*c
@@ -17840,7 +11077,7 @@ func quernRow1ClaheWrite(r *host.Run, base, size, y, h, c int, src []uint8, star
 //line histogram.go:139:50000
 }
 
-//line quern_gen.go:17844:1
+//line quern_gen.go:11081:1
 func quernPlainLabelRuns_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint8](r, 3), host.Slice[int32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_labelRuns_uint8(t, v0, v1, v2, v3, v4) })
@@ -17871,7 +11108,7 @@ func quernHostLabelRuns_uint8(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:17875:1
+//line quern_gen.go:11112:1
 func quernRow1LabelRuns_uint8(r *host.Run, givens []bool, base, w, base2, h int, src []uint8, stride int) {
 	same := base >= -1<<61 && base <= 1<<61 && w-1 >= -1<<61 && w-1 <= 1<<61
 	count := 32
@@ -17948,7 +11185,7 @@ func quernRow1LabelRuns_uint8(r *host.Run, givens []bool, base, w, base2, h int,
 }
 
 //go:noinline
-//line quern_gen.go:17952:1
+//line quern_gen.go:11189:1
 func quernRow2LabelRuns_uint8(r *host.Run, ballots []uint32, base, w, base2, h int, c uint32, labels []int32) {
 	for threadZ := range 1 {
 		for threadY := range 8 {
@@ -18038,7 +11275,7 @@ func quernRow2LabelRuns_uint8(r *host.Run, ballots []uint32, base, w, base2, h i
 //line label.go:38:60000
 }
 
-//line quern_gen.go:18042:1
+//line quern_gen.go:11279:1
 func quernPlainLabelRuns_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint16](r, 3), host.Slice[int32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_labelRuns_uint16(t, v0, v1, v2, v3, v4) })
@@ -18069,7 +11306,7 @@ func quernHostLabelRuns_uint16(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:18073:1
+//line quern_gen.go:11310:1
 func quernRow1LabelRuns_uint16(r *host.Run, givens []bool, base, w, base2, h int, src []uint16, stride int) {
 	same := base >= -1<<61 && base <= 1<<61 && w-1 >= -1<<61 && w-1 <= 1<<61
 	count := 32
@@ -18146,7 +11383,7 @@ func quernRow1LabelRuns_uint16(r *host.Run, givens []bool, base, w, base2, h int
 }
 
 //go:noinline
-//line quern_gen.go:18150:1
+//line quern_gen.go:11387:1
 func quernRow2LabelRuns_uint16(r *host.Run, ballots []uint32, base, w, base2, h int, c uint32, labels []int32) {
 	for threadZ := range 1 {
 		for threadY := range 8 {
@@ -18236,7 +11473,7 @@ func quernRow2LabelRuns_uint16(r *host.Run, ballots []uint32, base, w, base2, h 
 //line label.go:38:60000
 }
 
-//line quern_gen.go:18240:1
+//line quern_gen.go:11477:1
 func quernPlainLabelRuns_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[int32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_labelRuns_float32(t, v0, v1, v2, v3, v4) })
@@ -18267,7 +11504,7 @@ func quernHostLabelRuns_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:18271:1
+//line quern_gen.go:11508:1
 func quernRow1LabelRuns_float32(r *host.Run, givens []bool, base, w, base2, h int, src []float32, stride int) {
 	same := base >= -1<<61 && base <= 1<<61 && w-1 >= -1<<61 && w-1 <= 1<<61
 	count := 32
@@ -18344,7 +11581,7 @@ func quernRow1LabelRuns_float32(r *host.Run, givens []bool, base, w, base2, h in
 }
 
 //go:noinline
-//line quern_gen.go:18348:1
+//line quern_gen.go:11585:1
 func quernRow2LabelRuns_float32(r *host.Run, ballots []uint32, base, w, base2, h int, c uint32, labels []int32) {
 	for threadZ := range 1 {
 		for threadY := range 8 {
@@ -18434,7 +11671,7 @@ func quernRow2LabelRuns_float32(r *host.Run, ballots []uint32, base, w, base2, h
 //line label.go:38:60000
 }
 
-//line quern_gen.go:18438:1
+//line quern_gen.go:11675:1
 func quernPlainLabelMerge(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[bool](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_labelMerge(t, v0, v1, v2, v3) })
@@ -19848,7 +13085,7 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:65:60000
 }
 
-//line quern_gen.go:19852:1
+//line quern_gen.go:13089:1
 func quernPlainLabelFlatten(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_labelFlatten(t, v0, v1) })
@@ -19895,11 +13132,9 @@ func quernHostLabelFlatten(r *host.Run) {
 		}
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line label.go:140:60000
 				first3 := (threadZ*1 + threadY) * 256
 //line label.go:141:60000
 				quernRow3LabelFlatten(r, vs2, first3, sums)
@@ -19907,17 +13142,15 @@ func quernHostLabelFlatten(r *host.Run) {
 			}
 //line label.go:143:60000
 		}
-//line label.go:144:60000
+//line label.go:144
 		r.ThreadIdx = kernel.Dim3{}
 //line label.go:136:60000
 		s = sums[0]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first4 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow4LabelFlatten(r, vs2, first4, s)
 //line label.go:141:60000
 			}
@@ -19929,11 +13162,9 @@ func quernHostLabelFlatten(r *host.Run) {
 		s2 = sums[1]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first5 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow5LabelFlatten(r, vs2, first5, s2)
 //line label.go:141:60000
 			}
@@ -19945,11 +13176,9 @@ func quernHostLabelFlatten(r *host.Run) {
 		s3 = sums[2]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first6 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow6LabelFlatten(r, vs2, first6, s3)
 //line label.go:141:60000
 			}
@@ -19961,11 +13190,9 @@ func quernHostLabelFlatten(r *host.Run) {
 		s4 = sums[3]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first7 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow7LabelFlatten(r, vs2, first7, s4)
 //line label.go:141:60000
 			}
@@ -19977,11 +13204,9 @@ func quernHostLabelFlatten(r *host.Run) {
 		s5 = sums[4]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first8 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow8LabelFlatten(r, vs2, first8, s5)
 //line label.go:141:60000
 			}
@@ -19993,11 +13218,9 @@ func quernHostLabelFlatten(r *host.Run) {
 		s6 = sums[5]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first9 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow9LabelFlatten(r, vs2, first9, s6)
 //line label.go:141:60000
 			}
@@ -20009,11 +13232,9 @@ func quernHostLabelFlatten(r *host.Run) {
 		s7 = sums[6]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first10 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow10LabelFlatten(r, vs2, first10, s7)
 //line label.go:141:60000
 			}
@@ -20025,11 +13246,9 @@ func quernHostLabelFlatten(r *host.Run) {
 		s8 = sums[7]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line label.go:140:60000
 				first11 := (threadZ*1 + threadY) * 256
 //line label.go:141:60000
 				quernRow11LabelFlatten(r, vs2, first11, s8, counts, blockX)
@@ -20037,13 +13256,13 @@ func quernHostLabelFlatten(r *host.Run) {
 			}
 //line label.go:143:60000
 		}
-//line label.go:144:60000
+//line label.go:144
 	}
 //line label.go:145:60000
 }
 
 //go:noinline
-//line quern_gen.go:20047:1
+//line quern_gen.go:13266:1
 func quernRow1LabelFlatten(r *host.Run, vs []int32, first, base int, labels []int32) {
 	vRow := (*[256]int32)(vs[first:])
 	if base >= 0 && 256 <= len(labels)-base {
@@ -20059,15 +13278,13 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first, base int, labels []in
 				loaded := host.Load(r, &row[threadX])
 //line label.go:115:60000
 				label := loaded
-//line label.go:116:60000
+//line label.go:116
 				if label >= 0 {
 //line label.go:115:60000
 					t3 := label
-//line label.go:116:60000
+//line label.go:116
 					i2 := t3
-//line label.go:117:60000
 					var result0 int32
-//line label.go:118:60000
 				block3:
 //line label.go:119:60000
 					switch {
@@ -20101,11 +13318,9 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first, base int, labels []in
 					}
 //line label.go:115:60000
 					r2 := result0
-//line label.go:116:60000
+//line label.go:116
 					kernel.StoreRelaxed(&row[threadX], r2)
-//line label.go:117:60000
 					if int(r2) == i {
-//line label.go:118:60000
 						own = 1
 //line label.go:119:60000
 					}
@@ -20139,15 +13354,13 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first, base int, labels []in
 			loaded := host.Load(r, &labels[i])
 //line label.go:115:60000
 			label := loaded
-//line label.go:116:60000
+//line label.go:116
 			if label >= 0 {
 //line label.go:115:60000
 				t3 := label
-//line label.go:116:60000
+//line label.go:116
 				i2 := t3
-//line label.go:117:60000
 				var result0 int32
-//line label.go:118:60000
 			block:
 //line label.go:119:60000
 				switch {
@@ -20181,11 +13394,9 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first, base int, labels []in
 				}
 //line label.go:115:60000
 				r2 := result0
-//line label.go:116:60000
+//line label.go:116
 				kernel.StoreRelaxed(&labels[i], r2)
-//line label.go:117:60000
 				if int(r2) == i {
-//line label.go:118:60000
 					own = 1
 //line label.go:119:60000
 				}
@@ -20205,7 +13416,7 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first, base int, labels []in
 }
 
 //go:noinline
-//line quern_gen.go:20209:1
+//line quern_gen.go:13420:1
 func quernRow2LabelFlatten(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
@@ -20215,7 +13426,7 @@ func quernRow2LabelFlatten(r *host.Run, scanAdds []int32, first2 int, vs2 []int3
 }
 
 //go:noinline
-//line quern_gen.go:20219:1
+//line quern_gen.go:13430:1
 func quernRow3LabelFlatten(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
 	vRow2 := (*[256]int32)(vs2[first3:])
 	for threadX := range 256 {
@@ -20233,18 +13444,16 @@ func quernRow3LabelFlatten(r *host.Run, vs2 []int32, first3 int, sums *[8]int32)
 }
 
 //go:noinline
-//line quern_gen.go:20237:1
+//line quern_gen.go:13448:1
 func quernRow4LabelFlatten(r *host.Run, vs2 []int32, first4 int, s int32) {
 	vRow2 := (*[256]int32)(vs2[first4:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first4)>>5 > 0 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -20252,18 +13461,16 @@ func quernRow4LabelFlatten(r *host.Run, vs2 []int32, first4 int, s int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20256:1
+//line quern_gen.go:13465:1
 func quernRow5LabelFlatten(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 	vRow2 := (*[256]int32)(vs2[first5:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first5)>>5 > 1 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s2
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -20271,18 +13478,16 @@ func quernRow5LabelFlatten(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20275:1
+//line quern_gen.go:13482:1
 func quernRow6LabelFlatten(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 	vRow2 := (*[256]int32)(vs2[first6:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first6)>>5 > 2 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s3
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -20290,18 +13495,16 @@ func quernRow6LabelFlatten(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20294:1
+//line quern_gen.go:13499:1
 func quernRow7LabelFlatten(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first7)>>5 > 3 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s4
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -20309,18 +13512,16 @@ func quernRow7LabelFlatten(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20313:1
+//line quern_gen.go:13516:1
 func quernRow8LabelFlatten(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first8)>>5 > 4 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s5
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -20328,18 +13529,16 @@ func quernRow8LabelFlatten(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20332:1
+//line quern_gen.go:13533:1
 func quernRow9LabelFlatten(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 	vRow2 := (*[256]int32)(vs2[first9:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first9)>>5 > 5 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s6
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -20347,18 +13546,16 @@ func quernRow9LabelFlatten(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20351:1
+//line quern_gen.go:13550:1
 func quernRow10LabelFlatten(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 	vRow2 := (*[256]int32)(vs2[first10:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first10)>>5 > 6 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s7
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -20366,7 +13563,7 @@ func quernRow10LabelFlatten(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20370:1
+//line quern_gen.go:13567:1
 func quernRow11LabelFlatten(r *host.Run, vs2 []int32, first11 int, s8 int32, counts []int32, blockX int) {
 	vRow2 := (*[256]int32)(vs2[first11:])
 	for threadX := range 256 {
@@ -20374,9 +13571,8 @@ func quernRow11LabelFlatten(r *host.Run, vs2 []int32, first11 int, s8 int32, cou
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first11)>>5 > 7 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s8
-//line label.go:139:60000
 		}
 //line label.go:141:60000
 		result02 := v2
@@ -20393,7 +13589,7 @@ func quernRow11LabelFlatten(r *host.Run, vs2 []int32, first11 int, s8 int32, cou
 //line label.go:127:60000
 }
 
-//line quern_gen.go:20397:1
+//line quern_gen.go:13593:1
 func quernPlainLabelBases(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_labelBases(t, v0, v1) })
@@ -20430,15 +13626,11 @@ func quernHostLabelBases(r *host.Run) {
 			for threadZ := range 1 {
 //line label.go:154:60000
 				for threadY := range 1 {
-//line label.go:155:60000
+//line label.go:155
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line label.go:156:60000
 					first := (threadZ*1 + threadY) * 256
-//line label.go:157:60000
 					quernRow1LabelBases(r, is, first, vs, vs2, at, counts)
-//line label.go:158:60000
 				}
-//line label.go:159:60000
 			}
 //line label.go:130:60000
 			host.ScanAdd(scanAdds, vs2)
@@ -20456,11 +13648,9 @@ func quernHostLabelBases(r *host.Run) {
 			}
 //line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 				for threadY := range 1 {
-//line label.go:139:60000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line label.go:140:60000
 					first3 := (threadZ*1 + threadY) * 256
 //line label.go:141:60000
 					quernRow3LabelBases(r, vs3, first3, sums)
@@ -20468,17 +13658,15 @@ func quernHostLabelBases(r *host.Run) {
 				}
 //line label.go:143:60000
 			}
-//line label.go:144:60000
+//line label.go:144
 			r.ThreadIdx = kernel.Dim3{}
 //line label.go:136:60000
 			s = sums[0]
 //line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 				for threadY := range 1 {
-//line label.go:139:60000
 					first4 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 					quernRow4LabelBases(r, vs3, first4, s)
 //line label.go:141:60000
 				}
@@ -20490,11 +13678,9 @@ func quernHostLabelBases(r *host.Run) {
 			s2 = sums[1]
 //line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 				for threadY := range 1 {
-//line label.go:139:60000
 					first5 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 					quernRow5LabelBases(r, vs3, first5, s2)
 //line label.go:141:60000
 				}
@@ -20506,11 +13692,9 @@ func quernHostLabelBases(r *host.Run) {
 			s3 = sums[2]
 //line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 				for threadY := range 1 {
-//line label.go:139:60000
 					first6 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 					quernRow6LabelBases(r, vs3, first6, s3)
 //line label.go:141:60000
 				}
@@ -20522,11 +13706,9 @@ func quernHostLabelBases(r *host.Run) {
 			s4 = sums[3]
 //line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 				for threadY := range 1 {
-//line label.go:139:60000
 					first7 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 					quernRow7LabelBases(r, vs3, first7, s4)
 //line label.go:141:60000
 				}
@@ -20538,11 +13720,9 @@ func quernHostLabelBases(r *host.Run) {
 			s5 = sums[4]
 //line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 				for threadY := range 1 {
-//line label.go:139:60000
 					first8 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 					quernRow8LabelBases(r, vs3, first8, s5)
 //line label.go:141:60000
 				}
@@ -20554,11 +13734,9 @@ func quernHostLabelBases(r *host.Run) {
 			s6 = sums[5]
 //line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 				for threadY := range 1 {
-//line label.go:139:60000
 					first9 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 					quernRow9LabelBases(r, vs3, first9, s6)
 //line label.go:141:60000
 				}
@@ -20570,11 +13748,9 @@ func quernHostLabelBases(r *host.Run) {
 			s7 = sums[6]
 //line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 				for threadY := range 1 {
-//line label.go:139:60000
 					first10 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 					quernRow10LabelBases(r, vs3, first10, s7)
 //line label.go:141:60000
 				}
@@ -20586,11 +13762,9 @@ func quernHostLabelBases(r *host.Run) {
 			s8 = sums[7]
 //line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 				for threadY := range 1 {
-//line label.go:139:60000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line label.go:140:60000
 					first11 := (threadZ*1 + threadY) * 256
 //line label.go:141:60000
 					quernRow11LabelBases(r, is, first11, vs, vs3, s8, counts, base, last)
@@ -20620,7 +13794,7 @@ func quernHostLabelBases(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:20624:1
+//line quern_gen.go:13798:1
 func quernRow1LabelBases(r *host.Run, is []int, first int, vs, vs2 []int32, at int, counts []int32) {
 	iRow := (*[256]int)(is[first:])
 	vRow := (*[256]int32)(vs[first:])
@@ -20633,17 +13807,12 @@ func quernRow1LabelBases(r *host.Run, is []int, first int, vs, vs2 []int32, at i
 		var v int32
 //line label.go:154:60000
 		if i < len(counts) {
-//line label.go:155:60000
+//line label.go:155
 			v = counts[i]
-//line label.go:156:60000
 		}
-//line label.go:157:60000
 		t2 := v
-//line label.go:158:60000
 		v2 := t2
-//line label.go:159:60000
 		iRow[threadX] = i
-//line label.go:160:60000
 		vRow[threadX] = v
 //line label.go:161:60000
 		vRow2[threadX] = v2
@@ -20653,7 +13822,7 @@ func quernRow1LabelBases(r *host.Run, is []int, first int, vs, vs2 []int32, at i
 }
 
 //go:noinline
-//line quern_gen.go:20657:1
+//line quern_gen.go:13826:1
 func quernRow2LabelBases(r *host.Run, scanAdds []int32, first2 int, vs3 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow3 := (*[256]int32)(vs3[first2:])
@@ -20663,7 +13832,7 @@ func quernRow2LabelBases(r *host.Run, scanAdds []int32, first2 int, vs3 []int32)
 }
 
 //go:noinline
-//line quern_gen.go:20667:1
+//line quern_gen.go:13836:1
 func quernRow3LabelBases(r *host.Run, vs3 []int32, first3 int, sums *[8]int32) {
 	vRow3 := (*[256]int32)(vs3[first3:])
 	for threadX := range 256 {
@@ -20681,18 +13850,16 @@ func quernRow3LabelBases(r *host.Run, vs3 []int32, first3 int, sums *[8]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20685:1
+//line quern_gen.go:13854:1
 func quernRow4LabelBases(r *host.Run, vs3 []int32, first4 int, s int32) {
 	vRow3 := (*[256]int32)(vs3[first4:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:137:60000
 		if (threadX+first4)>>5 > 0 {
-//line label.go:138:60000
+//line label.go:138
 			v3 += s
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow3[threadX] = v3
 //line label.go:141:60000
 	}
@@ -20700,18 +13867,16 @@ func quernRow4LabelBases(r *host.Run, vs3 []int32, first4 int, s int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20704:1
+//line quern_gen.go:13871:1
 func quernRow5LabelBases(r *host.Run, vs3 []int32, first5 int, s2 int32) {
 	vRow3 := (*[256]int32)(vs3[first5:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:137:60000
 		if (threadX+first5)>>5 > 1 {
-//line label.go:138:60000
+//line label.go:138
 			v3 += s2
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow3[threadX] = v3
 //line label.go:141:60000
 	}
@@ -20719,18 +13884,16 @@ func quernRow5LabelBases(r *host.Run, vs3 []int32, first5 int, s2 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20723:1
+//line quern_gen.go:13888:1
 func quernRow6LabelBases(r *host.Run, vs3 []int32, first6 int, s3 int32) {
 	vRow3 := (*[256]int32)(vs3[first6:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:137:60000
 		if (threadX+first6)>>5 > 2 {
-//line label.go:138:60000
+//line label.go:138
 			v3 += s3
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow3[threadX] = v3
 //line label.go:141:60000
 	}
@@ -20738,18 +13901,16 @@ func quernRow6LabelBases(r *host.Run, vs3 []int32, first6 int, s3 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20742:1
+//line quern_gen.go:13905:1
 func quernRow7LabelBases(r *host.Run, vs3 []int32, first7 int, s4 int32) {
 	vRow3 := (*[256]int32)(vs3[first7:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:137:60000
 		if (threadX+first7)>>5 > 3 {
-//line label.go:138:60000
+//line label.go:138
 			v3 += s4
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow3[threadX] = v3
 //line label.go:141:60000
 	}
@@ -20757,18 +13918,16 @@ func quernRow7LabelBases(r *host.Run, vs3 []int32, first7 int, s4 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20761:1
+//line quern_gen.go:13922:1
 func quernRow8LabelBases(r *host.Run, vs3 []int32, first8 int, s5 int32) {
 	vRow3 := (*[256]int32)(vs3[first8:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:137:60000
 		if (threadX+first8)>>5 > 4 {
-//line label.go:138:60000
+//line label.go:138
 			v3 += s5
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow3[threadX] = v3
 //line label.go:141:60000
 	}
@@ -20776,18 +13935,16 @@ func quernRow8LabelBases(r *host.Run, vs3 []int32, first8 int, s5 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20780:1
+//line quern_gen.go:13939:1
 func quernRow9LabelBases(r *host.Run, vs3 []int32, first9 int, s6 int32) {
 	vRow3 := (*[256]int32)(vs3[first9:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:137:60000
 		if (threadX+first9)>>5 > 5 {
-//line label.go:138:60000
+//line label.go:138
 			v3 += s6
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow3[threadX] = v3
 //line label.go:141:60000
 	}
@@ -20795,18 +13952,16 @@ func quernRow9LabelBases(r *host.Run, vs3 []int32, first9 int, s6 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20799:1
+//line quern_gen.go:13956:1
 func quernRow10LabelBases(r *host.Run, vs3 []int32, first10 int, s7 int32) {
 	vRow3 := (*[256]int32)(vs3[first10:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:137:60000
 		if (threadX+first10)>>5 > 6 {
-//line label.go:138:60000
+//line label.go:138
 			v3 += s7
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow3[threadX] = v3
 //line label.go:141:60000
 	}
@@ -20814,7 +13969,7 @@ func quernRow10LabelBases(r *host.Run, vs3 []int32, first10 int, s7 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:20818:1
+//line quern_gen.go:13973:1
 func quernRow11LabelBases(r *host.Run, is []int, first11 int, vs, vs3 []int32, s8 int32, counts []int32, base int32, last *int32) {
 	iRow := (*[256]int)(is[first11:])
 	vRow := (*[256]int32)(vs[first11:])
@@ -20826,19 +13981,15 @@ func quernRow11LabelBases(r *host.Run, is []int, first11 int, vs, vs3 []int32, s
 		v3 := vRow3[threadX]
 //line label.go:137:60000
 		if (threadX+first11)>>5 > 7 {
-//line label.go:138:60000
+//line label.go:138
 			v3 += s8
-//line label.go:139:60000
 		}
 //line label.go:141:60000
 		result0 := v3
-//line label.go:157:60000
+//line label.go:157
 		sum := result0
-//line label.go:158:60000
 		if i < len(counts) {
-//line label.go:159:60000
 			counts[i] = base + sum - v
-//line label.go:160:60000
 		}
 //line label.go:161:60000
 		if threadX == 255 {
@@ -20854,7 +14005,7 @@ func quernRow11LabelBases(r *host.Run, is []int, first11 int, vs, vs3 []int32, s
 }
 
 //go:noinline
-//line quern_gen.go:20858:1
+//line quern_gen.go:14009:1
 func quernRow12LabelBases(r *host.Run, total []int32, base int32) {
 	if !(len(total) > 0) {
 		return
@@ -20889,7 +14040,7 @@ func quernRow12LabelBases(r *host.Run, total []int32, base int32) {
 //line label.go:172:60000
 }
 
-//line quern_gen.go:20893:1
+//line quern_gen.go:14044:1
 func quernPlainLabelNumber(r *host.Run) {
 	v0, v1, v2 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_labelNumber(t, v0, v1, v2) })
@@ -20938,11 +14089,9 @@ func quernHostLabelNumber(r *host.Run) {
 		}
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line label.go:140:60000
 				first3 := (threadZ*1 + threadY) * 256
 //line label.go:141:60000
 				quernRow3LabelNumber(r, vs2, first3, sums)
@@ -20950,17 +14099,15 @@ func quernHostLabelNumber(r *host.Run) {
 			}
 //line label.go:143:60000
 		}
-//line label.go:144:60000
+//line label.go:144
 		r.ThreadIdx = kernel.Dim3{}
 //line label.go:136:60000
 		s = sums[0]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first4 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow4LabelNumber(r, vs2, first4, s)
 //line label.go:141:60000
 			}
@@ -20972,11 +14119,9 @@ func quernHostLabelNumber(r *host.Run) {
 		s2 = sums[1]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first5 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow5LabelNumber(r, vs2, first5, s2)
 //line label.go:141:60000
 			}
@@ -20988,11 +14133,9 @@ func quernHostLabelNumber(r *host.Run) {
 		s3 = sums[2]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first6 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow6LabelNumber(r, vs2, first6, s3)
 //line label.go:141:60000
 			}
@@ -21004,11 +14147,9 @@ func quernHostLabelNumber(r *host.Run) {
 		s4 = sums[3]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first7 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow7LabelNumber(r, vs2, first7, s4)
 //line label.go:141:60000
 			}
@@ -21020,11 +14161,9 @@ func quernHostLabelNumber(r *host.Run) {
 		s5 = sums[4]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first8 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow8LabelNumber(r, vs2, first8, s5)
 //line label.go:141:60000
 			}
@@ -21036,11 +14175,9 @@ func quernHostLabelNumber(r *host.Run) {
 		s6 = sums[5]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first9 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow9LabelNumber(r, vs2, first9, s6)
 //line label.go:141:60000
 			}
@@ -21052,11 +14189,9 @@ func quernHostLabelNumber(r *host.Run) {
 		s7 = sums[6]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				first10 := (threadZ*1 + threadY) * 256
-//line label.go:140:60000
 				quernRow10LabelNumber(r, vs2, first10, s7)
 //line label.go:141:60000
 			}
@@ -21068,11 +14203,9 @@ func quernHostLabelNumber(r *host.Run) {
 		s8 = sums[7]
 //line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138:60000
+//line label.go:138
 			for threadY := range 1 {
-//line label.go:139:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line label.go:140:60000
 				first11 := (threadZ*1 + threadY) * 256
 //line label.go:141:60000
 				quernRow11LabelNumber(r, owns, first11, vs2, s8, base, numbers, bases, blockX)
@@ -21080,13 +14213,13 @@ func quernHostLabelNumber(r *host.Run) {
 			}
 //line label.go:143:60000
 		}
-//line label.go:144:60000
+//line label.go:144
 	}
 //line label.go:145:60000
 }
 
 //go:noinline
-//line quern_gen.go:21090:1
+//line quern_gen.go:14223:1
 func quernRow1LabelNumber(r *host.Run, owns []int32, first int, vs []int32, base int, labels []int32) {
 	ownRow := (*[256]int32)(owns[first:])
 	vRow := (*[256]int32)(vs[first:])
@@ -21098,19 +14231,13 @@ func quernRow1LabelNumber(r *host.Run, owns []int32, first int, vs []int32, base
 			var own int32
 //line label.go:180:60000
 			if i < len(labels) && int(row[threadX]) == i {
-//line label.go:181:60000
+//line label.go:181
 				own = 1
-//line label.go:182:60000
 			}
-//line label.go:183:60000
 			t2 := own
-//line label.go:184:60000
 			v := t2
-//line label.go:185:60000
 			ownRow[threadX] = own
-//line label.go:186:60000
 			vRow[threadX] = v
-//line label.go:187:60000
 		}
 //line label.go:188:60000
 		return
@@ -21118,7 +14245,7 @@ func quernRow1LabelNumber(r *host.Run, owns []int32, first int, vs []int32, base
 	}
 //line label.go:190:60000
 	for threadX := range 256 {
-//line label.go:191:60000
+//line label.go:191
 		r.ThreadIdx.X = threadX
 //line label.go:192:60000
 		i := base + threadX
@@ -21126,25 +14253,19 @@ func quernRow1LabelNumber(r *host.Run, owns []int32, first int, vs []int32, base
 		var own int32
 //line label.go:180:60000
 		if i < len(labels) && int(labels[i]) == i {
-//line label.go:181:60000
+//line label.go:181
 			own = 1
-//line label.go:182:60000
 		}
-//line label.go:183:60000
 		t2 := own
-//line label.go:184:60000
 		v := t2
-//line label.go:185:60000
 		ownRow[threadX] = own
-//line label.go:186:60000
 		vRow[threadX] = v
-//line label.go:187:60000
 	}
 //line label.go:188:60000
 }
 
 //go:noinline
-//line quern_gen.go:21148:1
+//line quern_gen.go:14269:1
 func quernRow2LabelNumber(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
@@ -21154,7 +14275,7 @@ func quernRow2LabelNumber(r *host.Run, scanAdds []int32, first2 int, vs2 []int32
 }
 
 //go:noinline
-//line quern_gen.go:21158:1
+//line quern_gen.go:14279:1
 func quernRow3LabelNumber(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
 	vRow2 := (*[256]int32)(vs2[first3:])
 	for threadX := range 256 {
@@ -21172,18 +14293,16 @@ func quernRow3LabelNumber(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) 
 }
 
 //go:noinline
-//line quern_gen.go:21176:1
+//line quern_gen.go:14297:1
 func quernRow4LabelNumber(r *host.Run, vs2 []int32, first4 int, s int32) {
 	vRow2 := (*[256]int32)(vs2[first4:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first4)>>5 > 0 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -21191,18 +14310,16 @@ func quernRow4LabelNumber(r *host.Run, vs2 []int32, first4 int, s int32) {
 }
 
 //go:noinline
-//line quern_gen.go:21195:1
+//line quern_gen.go:14314:1
 func quernRow5LabelNumber(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 	vRow2 := (*[256]int32)(vs2[first5:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first5)>>5 > 1 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s2
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -21210,18 +14327,16 @@ func quernRow5LabelNumber(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:21214:1
+//line quern_gen.go:14331:1
 func quernRow6LabelNumber(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 	vRow2 := (*[256]int32)(vs2[first6:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first6)>>5 > 2 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s3
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -21229,18 +14344,16 @@ func quernRow6LabelNumber(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:21233:1
+//line quern_gen.go:14348:1
 func quernRow7LabelNumber(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first7)>>5 > 3 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s4
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -21248,18 +14361,16 @@ func quernRow7LabelNumber(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:21252:1
+//line quern_gen.go:14365:1
 func quernRow8LabelNumber(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first8)>>5 > 4 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s5
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -21267,18 +14378,16 @@ func quernRow8LabelNumber(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:21271:1
+//line quern_gen.go:14382:1
 func quernRow9LabelNumber(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 	vRow2 := (*[256]int32)(vs2[first9:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first9)>>5 > 5 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s6
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -21286,18 +14395,16 @@ func quernRow9LabelNumber(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:21290:1
+//line quern_gen.go:14399:1
 func quernRow10LabelNumber(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 	vRow2 := (*[256]int32)(vs2[first10:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:137:60000
 		if (threadX+first10)>>5 > 6 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s7
-//line label.go:139:60000
 		}
-//line label.go:140:60000
 		vRow2[threadX] = v2
 //line label.go:141:60000
 	}
@@ -21305,7 +14412,7 @@ func quernRow10LabelNumber(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 }
 
 //go:noinline
-//line quern_gen.go:21309:1
+//line quern_gen.go:14416:1
 func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, s8 int32, base int, numbers, bases []int32, blockX int) {
 	ownRow := (*[256]int32)(owns[first11:])
 	vRow2 := (*[256]int32)(vs2[first11:])
@@ -21317,21 +14424,16 @@ func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, 
 			i := base + threadX
 //line label.go:137:60000
 			if (threadX+first11)>>5 > 7 {
-//line label.go:138:60000
+//line label.go:138
 				v2 += s8
-//line label.go:139:60000
 			}
 //line label.go:141:60000
 			result0 := v2
-//line label.go:183:60000
+//line label.go:183
 			sum := result0
-//line label.go:184:60000
 			if own == 1 && i < len(numbers) {
-//line label.go:185:60000
 				row2[threadX] = bases[blockX] + sum
-//line label.go:186:60000
 			}
-//line label.go:187:60000
 		}
 //line label.go:188:60000
 		return
@@ -21339,7 +14441,7 @@ func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, 
 	}
 //line label.go:190:60000
 	for threadX := range 256 {
-//line label.go:191:60000
+//line label.go:191
 		r.ThreadIdx.X = threadX
 //line label.go:192:60000
 		own := ownRow[threadX]
@@ -21349,26 +14451,21 @@ func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, 
 		i := base + threadX
 //line label.go:137:60000
 		if (threadX+first11)>>5 > 7 {
-//line label.go:138:60000
+//line label.go:138
 			v2 += s8
-//line label.go:139:60000
 		}
 //line label.go:141:60000
 		result0 := v2
-//line label.go:183:60000
+//line label.go:183
 		sum := result0
-//line label.go:184:60000
 		if own == 1 && i < len(numbers) {
-//line label.go:185:60000
 			numbers[i] = bases[blockX] + sum
-//line label.go:186:60000
 		}
-//line label.go:187:60000
 	}
 //line label.go:188:60000
 }
 
-//line quern_gen.go:21372:1
+//line quern_gen.go:14469:1
 func quernPlainLabelWrite(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_labelWrite(t, v0, v1) })
@@ -21411,7 +14508,7 @@ func quernRow1LabelWrite(r *host.Run, base int, labels, numbers []int32, width i
 				if r2 >= 0 {
 //line label.go:199:60000
 					number = numbers[r2]
-//line label.go:200:60000
+//line label.go:200
 				}
 //line label.go:201:60000
 				row[threadX] = number
@@ -21443,7 +14540,7 @@ func quernRow1LabelWrite(r *host.Run, base int, labels, numbers []int32, width i
 		if r2 >= 0 {
 //line label.go:199:60000
 			number = numbers[r2]
-//line label.go:200:60000
+//line label.go:200
 		}
 //line label.go:201:60000
 		labels[i] = number
@@ -21452,7 +14549,7 @@ func quernRow1LabelWrite(r *host.Run, base int, labels, numbers []int32, width i
 //line label.go:203:60000
 }
 
-//line quern_gen.go:21456:1
+//line quern_gen.go:14553:1
 func quernPlainMedian3_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[uint8](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_median3_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -21526,7 +14623,7 @@ func quernHostMedian3_uint8(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:21530:1
+//line quern_gen.go:14627:1
 func quernRow1Median3_uint8(r *host.Run, jFirst, threadY, start2, mode, h, size, t1, size2, c, w int, value uint8, src []uint8, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 18) {
 		return
@@ -21654,7 +14751,7 @@ func quernRow1Median3_uint8(r *host.Run, jFirst, threadY, start2, mode, h, size,
 }
 
 //go:noinline
-//line quern_gen.go:21658:1
+//line quern_gen.go:14755:1
 func quernRow2Median3_uint8(r *host.Run, threadY, base, base2, size2, h int, tile *[20][48]int32, c, size3 int, dst []uint8, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -21933,7 +15030,7 @@ func quernRow2Median3_uint8(r *host.Run, threadY, base, base2, size2, h int, til
 
 // quernFunc1Median3_uint8 is kernels.unkey.
 //
-//line quern_gen.go:21937:1
+//line quern_gen.go:15034:1
 func quernFunc1Median3_uint8(k int32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -21948,7 +15045,7 @@ func quernFunc1Median3_uint8(k int32) uint8 {
 //line median.go:28:70000
 }
 
-//line quern_gen.go:21952:1
+//line quern_gen.go:15049:1
 func quernPlainMedian3_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[uint16](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint16](r, 7), host.Slice[uint16](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_median3_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -22022,7 +15119,7 @@ func quernHostMedian3_uint16(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:22026:1
+//line quern_gen.go:15123:1
 func quernRow1Median3_uint16(r *host.Run, jFirst, threadY, start2, mode, h, size, t1, size2, c, w int, value uint16, src []uint16, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 18) {
 		return
@@ -22150,7 +15247,7 @@ func quernRow1Median3_uint16(r *host.Run, jFirst, threadY, start2, mode, h, size
 }
 
 //go:noinline
-//line quern_gen.go:22154:1
+//line quern_gen.go:15251:1
 func quernRow2Median3_uint16(r *host.Run, threadY, base, base2, size2, h int, tile *[20][48]int32, c, size3 int, dst []uint16, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -22429,7 +15526,7 @@ func quernRow2Median3_uint16(r *host.Run, threadY, base, base2, size2, h int, ti
 
 // quernFunc1Median3_uint16 is kernels.unkey.
 //
-//line quern_gen.go:22433:1
+//line quern_gen.go:15530:1
 func quernFunc1Median3_uint16(k int32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -22444,7 +15541,7 @@ func quernFunc1Median3_uint16(k int32) uint16 {
 //line median.go:28:70000
 }
 
-//line quern_gen.go:22448:1
+//line quern_gen.go:15545:1
 func quernPlainMedian3_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_median3_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -22518,7 +15615,7 @@ func quernHostMedian3_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:22522:1
+//line quern_gen.go:15619:1
 func quernRow1Median3_float32(r *host.Run, jFirst, threadY, start2, mode, h, size, t1, size2, c, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 18) {
 		return
@@ -22646,7 +15743,7 @@ func quernRow1Median3_float32(r *host.Run, jFirst, threadY, start2, mode, h, siz
 }
 
 //go:noinline
-//line quern_gen.go:22650:1
+//line quern_gen.go:15747:1
 func quernRow2Median3_float32(r *host.Run, threadY, base, base2, size2, h int, tile *[20][48]int32, c, size3 int, dst []float32, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -22925,7 +16022,7 @@ func quernRow2Median3_float32(r *host.Run, threadY, base, base2, size2, h int, t
 
 // quernFunc1Median3_float32 is kernels.key.
 //
-//line quern_gen.go:22929:1
+//line quern_gen.go:16026:1
 func quernFunc1Median3_float32(v float32) int32 {
 	c := float32(1)
 	value := c / 2
@@ -22950,7 +16047,7 @@ func quernFunc1Median3_float32(v float32) int32 {
 //line median.go:20:70000
 }
 
-//line quern_gen.go:22954:1
+//line quern_gen.go:16051:1
 func quernPlainMedian5_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[uint8](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_median5_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -23026,7 +16123,7 @@ func quernHostMedian5_uint8(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:23030:1
+//line quern_gen.go:16127:1
 func quernRow1Median5_uint8(r *host.Run, jFirst, threadY, start2, mode, h, size, t1, size3, c, w int, value uint8, src []uint8, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 20) {
 		return
@@ -23154,7 +16251,7 @@ func quernRow1Median5_uint8(r *host.Run, jFirst, threadY, start2, mode, h, size,
 }
 
 //go:noinline
-//line quern_gen.go:23158:1
+//line quern_gen.go:16255:1
 func quernRow2Median5_uint8(r *host.Run, threadY, base, base2, size3, h int, tile *[20][48]int32, c, size2, size4, size5 int, dst []uint8, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -23963,7 +17060,7 @@ func quernRow2Median5_uint8(r *host.Run, threadY, base, base2, size3, h int, til
 
 // quernFunc1Median5_uint8 is kernels.unkey.
 //
-//line quern_gen.go:23967:1
+//line quern_gen.go:17064:1
 func quernFunc1Median5_uint8(k int32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -23978,7 +17075,7 @@ func quernFunc1Median5_uint8(k int32) uint8 {
 //line median.go:28:70000
 }
 
-//line quern_gen.go:23982:1
+//line quern_gen.go:17079:1
 func quernPlainMedian5_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[uint16](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint16](r, 7), host.Slice[uint16](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_median5_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -24054,7 +17151,7 @@ func quernHostMedian5_uint16(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:24058:1
+//line quern_gen.go:17155:1
 func quernRow1Median5_uint16(r *host.Run, jFirst, threadY, start2, mode, h, size, t1, size3, c, w int, value uint16, src []uint16, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 20) {
 		return
@@ -24182,7 +17279,7 @@ func quernRow1Median5_uint16(r *host.Run, jFirst, threadY, start2, mode, h, size
 }
 
 //go:noinline
-//line quern_gen.go:24186:1
+//line quern_gen.go:17283:1
 func quernRow2Median5_uint16(r *host.Run, threadY, base, base2, size3, h int, tile *[20][48]int32, c, size2, size4, size5 int, dst []uint16, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -24991,7 +18088,7 @@ func quernRow2Median5_uint16(r *host.Run, threadY, base, base2, size3, h int, ti
 
 // quernFunc1Median5_uint16 is kernels.unkey.
 //
-//line quern_gen.go:24995:1
+//line quern_gen.go:18092:1
 func quernFunc1Median5_uint16(k int32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -25006,7 +18103,7 @@ func quernFunc1Median5_uint16(k int32) uint16 {
 //line median.go:28:70000
 }
 
-//line quern_gen.go:25010:1
+//line quern_gen.go:18107:1
 func quernPlainMedian5_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_median5_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -25082,7 +18179,7 @@ func quernHostMedian5_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:25086:1
+//line quern_gen.go:18183:1
 func quernRow1Median5_float32(r *host.Run, jFirst, threadY, start2, mode, h, size, t1, size3, c, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 20) {
 		return
@@ -25210,7 +18307,7 @@ func quernRow1Median5_float32(r *host.Run, jFirst, threadY, start2, mode, h, siz
 }
 
 //go:noinline
-//line quern_gen.go:25214:1
+//line quern_gen.go:18311:1
 func quernRow2Median5_float32(r *host.Run, threadY, base, base2, size3, h int, tile *[20][48]int32, c, size2, size4, size5 int, dst []float32, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -26019,7 +19116,7 @@ func quernRow2Median5_float32(r *host.Run, threadY, base, base2, size3, h int, t
 
 // quernFunc1Median5_float32 is kernels.key.
 //
-//line quern_gen.go:26023:1
+//line quern_gen.go:19120:1
 func quernFunc1Median5_float32(v float32) int32 {
 	c := float32(1)
 	value := c / 2
@@ -26044,1511 +19141,7 @@ func quernFunc1Median5_float32(v float32) int32 {
 //line median.go:20:70000
 }
 
-//line quern_gen.go:26048:1
-func quernPlainMedianHistogram_uint8(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[uint8](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint8](r, 10), host.Slice[uint8](r, 11)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_medianHistogram_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11)
-	})
-}
-
-func quernHostMedianHistogram_uint8(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[uint8](r, 1)
-	bits := host.Value[int](r, 2)
-	kw := host.Value[int](r, 3)
-	kh := host.Value[int](r, 4)
-	w := host.Value[int](r, 5)
-	h := host.Value[int](r, 6)
-	c := host.Value[int](r, 7)
-	srcStride := host.Value[int](r, 8)
-	dstStride := host.Value[int](r, 9)
-	src := host.Slice[uint8](r, 10)
-	dst := host.Slice[uint8](r, 11)
-	histograms := host.Shared[[4][256]uint32](r, 0)
-	var bins *[256]uint32
-	size := w * c
-	var x int
-	var channel int
-	var flip uint32
-	var rank uint32
-	size2 := uint32(kw*kh) / 2
-	var prefix uint32
-	var shift int
-	size3 := kw * kh
-	size4 := kw / 2
-	size5 := kh / 2
-	owns := host.Scratch[uint32](r, 0, r.BlockDim.Count())
-	scanExclusiveAdds := host.Scratch[uint32](r, 1, r.BlockDim.Count())
-	befores := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	bins2 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	result0s := host.Scratch[uint32](r, 4, r.BlockDim.Count())
-	var reduceMaxOf [1]uint32
-	var reduceMax uint32
-	var from int
-	var t18 int
-	t17s := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	var shuffleOf [1]uint32
-	var shuffle uint32
-	var t21 int
-	t20s := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	var shuffleOf2 [1]uint32
-	var shuffle2 uint32
-	threads8 := r.BlockDim.Count()
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		base := blockY - size5
-		base2 := blockY * dstStride
-		base3 := blockX * 4
-		for first := 0; first < threads8; first += 32 {
-			lanes := min(32, threads8-first)
-			{
-				at, n, startX := first, lanes, first
-				_, _, _ = at, n, startX
-				threadY := 0 // no constant, by which Go would not divide
-				_ = threadY
-				threadZ := 0 // no constant, by which Go would not divide
-				_ = threadZ
-				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				quernRow1MedianHistogram_uint8(r, histograms, first, n, startX)
-			}
-			r.SetThread(first)
-//line median.go:154:70000
-			bins = &histograms[first>>5]
-//line median.go:159:70000
-			if (blockX*4 + first>>5) >= size {
-//line median.go:160:70000
-				continue
-//line median.go:161:70000
-			}
-//line median.go:162:70000
-			r.SetThread(first)
-//line median.go:162:70000
-			x = (blockX*4 + first>>5) / c
-//line median.go:163:70000
-			channel = (blockX*4 + first>>5) - x*c
-//line median.go:164:70000
-			flip = 0
-//line median.go:165:70000
-			if false {
-//line median.go:166:70000
-				flip = 2147483648
-//line median.go:167:70000
-			}
-//line median.go:168:70000
-			rank = size2
-//line median.go:169:70000
-			prefix = 0
-//line median.go:170:70000
-			shift = bits - 8
-//line median.go:171:70000
-			for ; shift >= 0; shift -= 8 {
-//line median.go:172:70000
-				if r.Halted() {
-//line median.go:170:70000
-					r.Halt()
-//line median.go:171:70000
-				}
-//line median.go:172:70000
-				{
-//line median.go:173:70000
-					at, n, startX := first, lanes, first
-//line median.go:174:70000
-					_, _, _ = at, n, startX
-//line median.go:175:70000
-					threadY := 0 // no constant, by which Go would not divide
-//line median.go:176:70000
-					_ = threadY
-//line median.go:177:70000
-					threadZ := 0 // no constant, by which Go would not divide
-//line median.go:178:70000
-					_ = threadZ
-//line median.go:179:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:180:70000
-					quernRow2MedianHistogram_uint8(r, bins, n, startX)
-//line median.go:181:70000
-				}
-//line median.go:182:70000
-				start := x - size4
-//line median.go:183:70000
-				{
-//line median.go:184:70000
-					at, n, startX := first, lanes, first
-//line median.go:185:70000
-					_, _, _ = at, n, startX
-//line median.go:186:70000
-					threadY := 0 // no constant, by which Go would not divide
-//line median.go:187:70000
-					_ = threadY
-//line median.go:188:70000
-					threadZ := 0 // no constant, by which Go would not divide
-//line median.go:189:70000
-					_ = threadZ
-//line median.go:190:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:191:70000
-					quernRow3MedianHistogram_uint8(r, size3, kw, start, mode, w, base, h, value, src, srcStride, c, channel, flip, shift, prefix, bins, n, startX)
-//line median.go:192:70000
-				}
-//line median.go:193:70000
-				{
-//line median.go:194:70000
-					at, n, startX := first, lanes, first
-//line median.go:195:70000
-					_, _, _ = at, n, startX
-//line median.go:196:70000
-					threadY := 0 // no constant, by which Go would not divide
-//line median.go:197:70000
-					_ = threadY
-//line median.go:198:70000
-					threadZ := 0 // no constant, by which Go would not divide
-//line median.go:199:70000
-					_ = threadZ
-//line median.go:200:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:201:70000
-					quernRow4MedianHistogram_uint8(r, owns, at, n, bins, startX)
-//line median.go:202:70000
-				}
-//line median.go:193:70000
-				host.ScanExclusiveAdd(scanExclusiveAdds[first:][:lanes], owns[first:][:lanes])
-//line median.go:194:70000
-				{
-//line median.go:195:70000
-					at, n, startX := first, lanes, first
-//line median.go:196:70000
-					_, _, _ = at, n, startX
-//line median.go:197:70000
-					threadY := 0 // no constant, by which Go would not divide
-//line median.go:198:70000
-					_ = threadY
-//line median.go:199:70000
-					threadZ := 0 // no constant, by which Go would not divide
-//line median.go:200:70000
-					_ = threadZ
-//line median.go:201:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:202:70000
-					quernRow5MedianHistogram_uint8(r, owns, at, n, scanExclusiveAdds, befores, bins2, result0s, rank, bins, startX)
-//line median.go:203:70000
-				}
-//line median.go:203:70000
-				host.ReduceMax(reduceMaxOf[:], result0s[first:][:lanes])
-//line median.go:204:70000
-				reduceMax = reduceMaxOf[0]
-//line median.go:205:70000
-				from = int(reduceMax)
-//line median.go:204:70000
-				t18 = from
-//line median.go:205:70000
-				{
-//line median.go:206:70000
-					at, n, startX := first, lanes, first
-//line median.go:207:70000
-					_, _, _ = at, n, startX
-//line median.go:208:70000
-					quernRow6MedianHistogram_uint8(r, bins2, at, n, t17s)
-//line median.go:209:70000
-				}
-//line median.go:210:70000
-				host.Shuffle(shuffleOf[:], t17s[first:][:lanes], t18)
-//line median.go:211:70000
-				shuffle = shuffleOf[0]
-//line median.go:212:70000
-				prefix = prefix<<8 | shuffle
-//line median.go:205:70000
-				t21 = from
-//line median.go:206:70000
-				{
-//line median.go:207:70000
-					at, n, startX := first, lanes, first
-//line median.go:208:70000
-					_, _, _ = at, n, startX
-//line median.go:209:70000
-					quernRow7MedianHistogram_uint8(r, befores, at, n, t20s)
-//line median.go:210:70000
-				}
-//line median.go:211:70000
-				host.Shuffle(shuffleOf2[:], t20s[first:][:lanes], t21)
-//line median.go:212:70000
-				shuffle2 = shuffleOf2[0]
-//line median.go:213:70000
-				rank -= shuffle2
-//line median.go:214:70000
-			}
-//line median.go:215:70000
-			{
-//line median.go:216:70000
-				at, n, startX := first, lanes, first
-//line median.go:217:70000
-				_, _, _ = at, n, startX
-//line median.go:218:70000
-				threadY := 0 // no constant, by which Go would not divide
-//line median.go:219:70000
-				_ = threadY
-//line median.go:220:70000
-				threadZ := 0 // no constant, by which Go would not divide
-//line median.go:221:70000
-				_ = threadZ
-//line median.go:222:70000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:223:70000
-				quernRow8MedianHistogram_uint8(r, prefix, flip, dst, base2, base3, first, n, startX)
-//line median.go:224:70000
-			}
-//line median.go:225:70000
-		}
-//line median.go:226:70000
-	}
-//line median.go:227:70000
-}
-
-//go:noinline
-//line quern_gen.go:26310:1
-func quernRow1MedianHistogram_uint8(r *host.Run, histograms *[4][256]uint32, first, n, startX int) {
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-//line median.go:154:70000
-		_ = histograms[first>>5]
-//line median.go:155:70000
-	}
-//line median.go:156:70000
-}
-
-//go:noinline
-//line quern_gen.go:26323:1
-func quernRow2MedianHistogram_uint8(r *host.Run, bins *[256]uint32, n, startX int) {
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		lane2 := lane
-//line median.go:171:70000
-		for i := lane2; i < 256; i += 32 {
-//line median.go:172:70000
-			bins[i] = 0
-//line median.go:173:70000
-		}
-//line median.go:174:70000
-	}
-//line median.go:175:70000
-}
-
-//go:noinline
-//line quern_gen.go:26341:1
-func quernRow3MedianHistogram_uint8(r *host.Run, size3, kw, start, mode, w, base, h int, value uint8, src []uint8, srcStride, c, channel int, flip uint32, shift int, prefix uint32, bins *[256]uint32, n, startX int) {
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		lane2 := lane
-//line median.go:175:70000
-		for i2 := lane2; i2 < size3; i2 += 32 {
-//line median.go:176:70000
-			if r.Halted() {
-//line median.go:175:70000
-				r.Halt()
-//line median.go:176:70000
-			}
-//line median.go:176:70000
-			j := i2 / kw
-//line median.go:177:70000
-			t3 := start + i2 - j*kw
-//line median.go:177:70000
-			result0 := inside(mode, t3, w)
-//line median.go:178:70000
-			xx := result0
-//line median.go:178:70000
-			t7 := base + j
-//line median.go:178:70000
-			result02 := inside(mode, t7, h)
-//line median.go:179:70000
-			yy := result02
-//line median.go:179:70000
-			v := value
-//line median.go:180:70000
-			if xx >= 0 && yy >= 0 {
-//line median.go:181:70000
-				v = src[yy*srcStride+xx*c+channel]
-//line median.go:182:70000
-			}
-//line median.go:183:70000
-			t10 := v
-//line median.go:183:70000
-			result03 := key[uint8](t10)
-//line median.go:184:70000
-			k := uint32(result03) ^ flip
-//line median.go:184:70000
-			if uint64(k)>>(shift+8) == uint64(prefix) {
-//line median.go:185:70000
-				atomic.AddUint32(&bins[k>>shift&255], 1)
-//line median.go:186:70000
-			}
-//line median.go:187:70000
-		}
-//line median.go:188:70000
-	}
-//line median.go:189:70000
-}
-
-//go:noinline
-//line quern_gen.go:26397:1
-func quernRow4MedianHistogram_uint8(r *host.Run, owns []uint32, at, n int, bins *[256]uint32, startX int) {
-	ownRow := owns[at:][:n]
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		lane2 := lane
-//line median.go:189:70000
-		var own uint32
-//line median.go:191:70000
-		own += bins[lane2*8]
-//line median.go:191:70000
-		own += bins[lane2*8+1]
-//line median.go:191:70000
-		own += bins[lane2*8+2]
-//line median.go:191:70000
-		own += bins[lane2*8+3]
-//line median.go:191:70000
-		own += bins[lane2*8+4]
-//line median.go:191:70000
-		own += bins[lane2*8+5]
-//line median.go:191:70000
-		own += bins[lane2*8+6]
-//line median.go:191:70000
-		own += bins[lane2*8+7]
-//line median.go:192:70000
-		ownRow[lane] = own
-//line median.go:193:70000
-	}
-//line median.go:194:70000
-}
-
-//go:noinline
-//line quern_gen.go:26430:1
-func quernRow5MedianHistogram_uint8(r *host.Run, owns []uint32, at, n int, scanExclusiveAdds, befores, bins2, result0s []uint32, rank uint32, bins *[256]uint32, startX int) {
-	ownRow := owns[at:][:n]
-	scanExclusiveAddRow := scanExclusiveAdds[at:][:n]
-	beforeRow := befores[at:][:n]
-	binRow := bins2[at:][:n]
-	result0Row := result0s[at:][:n]
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		own := ownRow[lane]
-		scanExclusiveAdd := scanExclusiveAddRow[lane]
-		var result04 uint32
-		lane2 := lane
-		t14 := uint32(lane2)
-//line median.go:193:70000
-		before := scanExclusiveAdd
-//line median.go:194:70000
-		mine := before <= rank && rank < before+own
-//line median.go:195:70000
-		var bin uint32
-//line median.go:196:70000
-		if mine {
-//line median.go:197:70000
-			bin = uint32(lane2 * 8)
-//line median.go:198:70000
-			for before+bins[bin] <= rank {
-//line median.go:199:70000
-				if r.Halted() {
-//line median.go:198:70000
-					r.Halt()
-//line median.go:199:70000
-				}
-//line median.go:199:70000
-				before += bins[bin]
-//line median.go:200:70000
-				bin++
-//line median.go:201:70000
-			}
-//line median.go:202:70000
-		}
-//line median.go:203:70000
-		t13 := mine
-//line median.go:203:70000
-		result04 = choose[uint32](t13, t14, 0)
-//line median.go:204:70000
-		beforeRow[lane] = before
-//line median.go:205:70000
-		binRow[lane] = bin
-//line median.go:206:70000
-		result0Row[lane] = result04
-//line median.go:207:70000
-	}
-//line median.go:208:70000
-}
-
-//go:noinline
-//line quern_gen.go:26487:1
-func quernRow6MedianHistogram_uint8(r *host.Run, bins2 []uint32, at, n int, t17s []uint32) {
-	binRow := bins2[at:][:n]
-	t17Row := t17s[at:][:n]
-//line median.go:204:70000
-	copy(t17Row, binRow)
-//line median.go:205:70000
-}
-
-//go:noinline
-//line quern_gen.go:26497:1
-func quernRow7MedianHistogram_uint8(r *host.Run, befores []uint32, at, n int, t20s []uint32) {
-	beforeRow := befores[at:][:n]
-	t20Row := t20s[at:][:n]
-//line median.go:205:70000
-	copy(t20Row, beforeRow)
-//line median.go:206:70000
-}
-
-//go:noinline
-//line quern_gen.go:26507:1
-func quernRow8MedianHistogram_uint8(r *host.Run, prefix, flip uint32, dst []uint8, base2, base3, first, n, startX int) {
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		lane2 := lane
-		e := base3 + first>>5
-//line median.go:208:70000
-		if lane2 == 0 {
-//line median.go:209:70000
-			t23 := int32(prefix ^ flip)
-//line median.go:209:70000
-			result05 := quernFunc1MedianHistogram_uint8(t23)
-//line median.go:209:70000
-			dst[base2+e] = result05
-//line median.go:210:70000
-		}
-//line median.go:211:70000
-	}
-//line median.go:212:70000
-}
-
-// quernFunc1MedianHistogram_uint8 is kernels.unkey.
-//
-//line quern_gen.go:26531:1
-func quernFunc1MedianHistogram_uint8(k int32) uint8 {
-	c := uint8(1)
-	size := c / 2
-//line median.go:24:70000
-	if size == 0 {
-//line median.go:25:70000
-		return uint8(k)
-//line median.go:26:70000
-	}
-//line median.go:27:70000
-	return host.Narrow[uint8](math.Float32frombits(uint32(k ^ k>>31&2147483647)))
-//line median.go:28:70000
-}
-
-//line quern_gen.go:26546:1
-func quernPlainMedianHistogram_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[uint16](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint16](r, 10), host.Slice[uint16](r, 11)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_medianHistogram_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11)
-	})
-}
-
-func quernHostMedianHistogram_uint16(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[uint16](r, 1)
-	bits := host.Value[int](r, 2)
-	kw := host.Value[int](r, 3)
-	kh := host.Value[int](r, 4)
-	w := host.Value[int](r, 5)
-	h := host.Value[int](r, 6)
-	c := host.Value[int](r, 7)
-	srcStride := host.Value[int](r, 8)
-	dstStride := host.Value[int](r, 9)
-	src := host.Slice[uint16](r, 10)
-	dst := host.Slice[uint16](r, 11)
-	histograms := host.Shared[[4][256]uint32](r, 0)
-	var bins *[256]uint32
-	size := w * c
-	var x int
-	var channel int
-	var flip uint32
-	var rank uint32
-	size2 := uint32(kw*kh) / 2
-	var prefix uint32
-	var shift int
-	size3 := kw * kh
-	size4 := kw / 2
-	size5 := kh / 2
-	owns := host.Scratch[uint32](r, 0, r.BlockDim.Count())
-	scanExclusiveAdds := host.Scratch[uint32](r, 1, r.BlockDim.Count())
-	befores := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	bins2 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	result0s := host.Scratch[uint32](r, 4, r.BlockDim.Count())
-	var reduceMaxOf [1]uint32
-	var reduceMax uint32
-	var from int
-	var t18 int
-	t17s := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	var shuffleOf [1]uint32
-	var shuffle uint32
-	var t21 int
-	t20s := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	var shuffleOf2 [1]uint32
-	var shuffle2 uint32
-	threads8 := r.BlockDim.Count()
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		base := blockY - size5
-		base2 := blockY * dstStride
-		base3 := blockX * 4
-		for first := 0; first < threads8; first += 32 {
-			lanes := min(32, threads8-first)
-			{
-				at, n, startX := first, lanes, first
-				_, _, _ = at, n, startX
-				threadY := 0 // no constant, by which Go would not divide
-				_ = threadY
-				threadZ := 0 // no constant, by which Go would not divide
-				_ = threadZ
-				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				quernRow1MedianHistogram_uint16(r, histograms, first, n, startX)
-			}
-			r.SetThread(first)
-//line median.go:154:70000
-			bins = &histograms[first>>5]
-//line median.go:159:70000
-			if (blockX*4 + first>>5) >= size {
-//line median.go:160:70000
-				continue
-//line median.go:161:70000
-			}
-//line median.go:162:70000
-			r.SetThread(first)
-//line median.go:162:70000
-			x = (blockX*4 + first>>5) / c
-//line median.go:163:70000
-			channel = (blockX*4 + first>>5) - x*c
-//line median.go:164:70000
-			flip = 0
-//line median.go:165:70000
-			if false {
-//line median.go:166:70000
-				flip = 2147483648
-//line median.go:167:70000
-			}
-//line median.go:168:70000
-			rank = size2
-//line median.go:169:70000
-			prefix = 0
-//line median.go:170:70000
-			shift = bits - 8
-//line median.go:171:70000
-			for ; shift >= 0; shift -= 8 {
-//line median.go:172:70000
-				if r.Halted() {
-//line median.go:170:70000
-					r.Halt()
-//line median.go:171:70000
-				}
-//line median.go:172:70000
-				{
-//line median.go:173:70000
-					at, n, startX := first, lanes, first
-//line median.go:174:70000
-					_, _, _ = at, n, startX
-//line median.go:175:70000
-					threadY := 0 // no constant, by which Go would not divide
-//line median.go:176:70000
-					_ = threadY
-//line median.go:177:70000
-					threadZ := 0 // no constant, by which Go would not divide
-//line median.go:178:70000
-					_ = threadZ
-//line median.go:179:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:180:70000
-					quernRow2MedianHistogram_uint16(r, bins, n, startX)
-//line median.go:181:70000
-				}
-//line median.go:182:70000
-				start := x - size4
-//line median.go:183:70000
-				{
-//line median.go:184:70000
-					at, n, startX := first, lanes, first
-//line median.go:185:70000
-					_, _, _ = at, n, startX
-//line median.go:186:70000
-					threadY := 0 // no constant, by which Go would not divide
-//line median.go:187:70000
-					_ = threadY
-//line median.go:188:70000
-					threadZ := 0 // no constant, by which Go would not divide
-//line median.go:189:70000
-					_ = threadZ
-//line median.go:190:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:191:70000
-					quernRow3MedianHistogram_uint16(r, size3, kw, start, mode, w, base, h, value, src, srcStride, c, channel, flip, shift, prefix, bins, n, startX)
-//line median.go:192:70000
-				}
-//line median.go:193:70000
-				{
-//line median.go:194:70000
-					at, n, startX := first, lanes, first
-//line median.go:195:70000
-					_, _, _ = at, n, startX
-//line median.go:196:70000
-					threadY := 0 // no constant, by which Go would not divide
-//line median.go:197:70000
-					_ = threadY
-//line median.go:198:70000
-					threadZ := 0 // no constant, by which Go would not divide
-//line median.go:199:70000
-					_ = threadZ
-//line median.go:200:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:201:70000
-					quernRow4MedianHistogram_uint16(r, owns, at, n, bins, startX)
-//line median.go:202:70000
-				}
-//line median.go:193:70000
-				host.ScanExclusiveAdd(scanExclusiveAdds[first:][:lanes], owns[first:][:lanes])
-//line median.go:194:70000
-				{
-//line median.go:195:70000
-					at, n, startX := first, lanes, first
-//line median.go:196:70000
-					_, _, _ = at, n, startX
-//line median.go:197:70000
-					threadY := 0 // no constant, by which Go would not divide
-//line median.go:198:70000
-					_ = threadY
-//line median.go:199:70000
-					threadZ := 0 // no constant, by which Go would not divide
-//line median.go:200:70000
-					_ = threadZ
-//line median.go:201:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:202:70000
-					quernRow5MedianHistogram_uint16(r, owns, at, n, scanExclusiveAdds, befores, bins2, result0s, rank, bins, startX)
-//line median.go:203:70000
-				}
-//line median.go:203:70000
-				host.ReduceMax(reduceMaxOf[:], result0s[first:][:lanes])
-//line median.go:204:70000
-				reduceMax = reduceMaxOf[0]
-//line median.go:205:70000
-				from = int(reduceMax)
-//line median.go:204:70000
-				t18 = from
-//line median.go:205:70000
-				{
-//line median.go:206:70000
-					at, n, startX := first, lanes, first
-//line median.go:207:70000
-					_, _, _ = at, n, startX
-//line median.go:208:70000
-					quernRow6MedianHistogram_uint16(r, bins2, at, n, t17s)
-//line median.go:209:70000
-				}
-//line median.go:210:70000
-				host.Shuffle(shuffleOf[:], t17s[first:][:lanes], t18)
-//line median.go:211:70000
-				shuffle = shuffleOf[0]
-//line median.go:212:70000
-				prefix = prefix<<8 | shuffle
-//line median.go:205:70000
-				t21 = from
-//line median.go:206:70000
-				{
-//line median.go:207:70000
-					at, n, startX := first, lanes, first
-//line median.go:208:70000
-					_, _, _ = at, n, startX
-//line median.go:209:70000
-					quernRow7MedianHistogram_uint16(r, befores, at, n, t20s)
-//line median.go:210:70000
-				}
-//line median.go:211:70000
-				host.Shuffle(shuffleOf2[:], t20s[first:][:lanes], t21)
-//line median.go:212:70000
-				shuffle2 = shuffleOf2[0]
-//line median.go:213:70000
-				rank -= shuffle2
-//line median.go:214:70000
-			}
-//line median.go:215:70000
-			{
-//line median.go:216:70000
-				at, n, startX := first, lanes, first
-//line median.go:217:70000
-				_, _, _ = at, n, startX
-//line median.go:218:70000
-				threadY := 0 // no constant, by which Go would not divide
-//line median.go:219:70000
-				_ = threadY
-//line median.go:220:70000
-				threadZ := 0 // no constant, by which Go would not divide
-//line median.go:221:70000
-				_ = threadZ
-//line median.go:222:70000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:223:70000
-				quernRow8MedianHistogram_uint16(r, prefix, flip, dst, base2, base3, first, n, startX)
-//line median.go:224:70000
-			}
-//line median.go:225:70000
-		}
-//line median.go:226:70000
-	}
-//line median.go:227:70000
-}
-
-//go:noinline
-//line quern_gen.go:26808:1
-func quernRow1MedianHistogram_uint16(r *host.Run, histograms *[4][256]uint32, first, n, startX int) {
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-//line median.go:154:70000
-		_ = histograms[first>>5]
-//line median.go:155:70000
-	}
-//line median.go:156:70000
-}
-
-//go:noinline
-//line quern_gen.go:26821:1
-func quernRow2MedianHistogram_uint16(r *host.Run, bins *[256]uint32, n, startX int) {
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		lane2 := lane
-//line median.go:171:70000
-		for i := lane2; i < 256; i += 32 {
-//line median.go:172:70000
-			bins[i] = 0
-//line median.go:173:70000
-		}
-//line median.go:174:70000
-	}
-//line median.go:175:70000
-}
-
-//go:noinline
-//line quern_gen.go:26839:1
-func quernRow3MedianHistogram_uint16(r *host.Run, size3, kw, start, mode, w, base, h int, value uint16, src []uint16, srcStride, c, channel int, flip uint32, shift int, prefix uint32, bins *[256]uint32, n, startX int) {
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		lane2 := lane
-//line median.go:175:70000
-		for i2 := lane2; i2 < size3; i2 += 32 {
-//line median.go:176:70000
-			if r.Halted() {
-//line median.go:175:70000
-				r.Halt()
-//line median.go:176:70000
-			}
-//line median.go:176:70000
-			j := i2 / kw
-//line median.go:177:70000
-			t3 := start + i2 - j*kw
-//line median.go:177:70000
-			result0 := inside(mode, t3, w)
-//line median.go:178:70000
-			xx := result0
-//line median.go:178:70000
-			t7 := base + j
-//line median.go:178:70000
-			result02 := inside(mode, t7, h)
-//line median.go:179:70000
-			yy := result02
-//line median.go:179:70000
-			v := value
-//line median.go:180:70000
-			if xx >= 0 && yy >= 0 {
-//line median.go:181:70000
-				v = src[yy*srcStride+xx*c+channel]
-//line median.go:182:70000
-			}
-//line median.go:183:70000
-			t10 := v
-//line median.go:183:70000
-			result03 := key[uint16](t10)
-//line median.go:184:70000
-			k := uint32(result03) ^ flip
-//line median.go:184:70000
-			if uint64(k)>>(shift+8) == uint64(prefix) {
-//line median.go:185:70000
-				atomic.AddUint32(&bins[k>>shift&255], 1)
-//line median.go:186:70000
-			}
-//line median.go:187:70000
-		}
-//line median.go:188:70000
-	}
-//line median.go:189:70000
-}
-
-//go:noinline
-//line quern_gen.go:26895:1
-func quernRow4MedianHistogram_uint16(r *host.Run, owns []uint32, at, n int, bins *[256]uint32, startX int) {
-	ownRow := owns[at:][:n]
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		lane2 := lane
-//line median.go:189:70000
-		var own uint32
-//line median.go:191:70000
-		own += bins[lane2*8]
-//line median.go:191:70000
-		own += bins[lane2*8+1]
-//line median.go:191:70000
-		own += bins[lane2*8+2]
-//line median.go:191:70000
-		own += bins[lane2*8+3]
-//line median.go:191:70000
-		own += bins[lane2*8+4]
-//line median.go:191:70000
-		own += bins[lane2*8+5]
-//line median.go:191:70000
-		own += bins[lane2*8+6]
-//line median.go:191:70000
-		own += bins[lane2*8+7]
-//line median.go:192:70000
-		ownRow[lane] = own
-//line median.go:193:70000
-	}
-//line median.go:194:70000
-}
-
-//go:noinline
-//line quern_gen.go:26928:1
-func quernRow5MedianHistogram_uint16(r *host.Run, owns []uint32, at, n int, scanExclusiveAdds, befores, bins2, result0s []uint32, rank uint32, bins *[256]uint32, startX int) {
-	ownRow := owns[at:][:n]
-	scanExclusiveAddRow := scanExclusiveAdds[at:][:n]
-	beforeRow := befores[at:][:n]
-	binRow := bins2[at:][:n]
-	result0Row := result0s[at:][:n]
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		own := ownRow[lane]
-		scanExclusiveAdd := scanExclusiveAddRow[lane]
-		var result04 uint32
-		lane2 := lane
-		t14 := uint32(lane2)
-//line median.go:193:70000
-		before := scanExclusiveAdd
-//line median.go:194:70000
-		mine := before <= rank && rank < before+own
-//line median.go:195:70000
-		var bin uint32
-//line median.go:196:70000
-		if mine {
-//line median.go:197:70000
-			bin = uint32(lane2 * 8)
-//line median.go:198:70000
-			for before+bins[bin] <= rank {
-//line median.go:199:70000
-				if r.Halted() {
-//line median.go:198:70000
-					r.Halt()
-//line median.go:199:70000
-				}
-//line median.go:199:70000
-				before += bins[bin]
-//line median.go:200:70000
-				bin++
-//line median.go:201:70000
-			}
-//line median.go:202:70000
-		}
-//line median.go:203:70000
-		t13 := mine
-//line median.go:203:70000
-		result04 = choose[uint32](t13, t14, 0)
-//line median.go:204:70000
-		beforeRow[lane] = before
-//line median.go:205:70000
-		binRow[lane] = bin
-//line median.go:206:70000
-		result0Row[lane] = result04
-//line median.go:207:70000
-	}
-//line median.go:208:70000
-}
-
-//go:noinline
-//line quern_gen.go:26985:1
-func quernRow6MedianHistogram_uint16(r *host.Run, bins2 []uint32, at, n int, t17s []uint32) {
-	binRow := bins2[at:][:n]
-	t17Row := t17s[at:][:n]
-//line median.go:204:70000
-	copy(t17Row, binRow)
-//line median.go:205:70000
-}
-
-//go:noinline
-//line quern_gen.go:26995:1
-func quernRow7MedianHistogram_uint16(r *host.Run, befores []uint32, at, n int, t20s []uint32) {
-	beforeRow := befores[at:][:n]
-	t20Row := t20s[at:][:n]
-//line median.go:205:70000
-	copy(t20Row, beforeRow)
-//line median.go:206:70000
-}
-
-//go:noinline
-//line quern_gen.go:27005:1
-func quernRow8MedianHistogram_uint16(r *host.Run, prefix, flip uint32, dst []uint16, base2, base3, first, n, startX int) {
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		lane2 := lane
-		e := base3 + first>>5
-//line median.go:208:70000
-		if lane2 == 0 {
-//line median.go:209:70000
-			t23 := int32(prefix ^ flip)
-//line median.go:209:70000
-			result05 := quernFunc1MedianHistogram_uint16(t23)
-//line median.go:209:70000
-			dst[base2+e] = result05
-//line median.go:210:70000
-		}
-//line median.go:211:70000
-	}
-//line median.go:212:70000
-}
-
-// quernFunc1MedianHistogram_uint16 is kernels.unkey.
-//
-//line quern_gen.go:27029:1
-func quernFunc1MedianHistogram_uint16(k int32) uint16 {
-	c := uint16(1)
-	size := c / 2
-//line median.go:24:70000
-	if size == 0 {
-//line median.go:25:70000
-		return uint16(k)
-//line median.go:26:70000
-	}
-//line median.go:27:70000
-	return host.Narrow[uint16](math.Float32frombits(uint32(k ^ k>>31&2147483647)))
-//line median.go:28:70000
-}
-
-//line quern_gen.go:27044:1
-func quernPlainMedianHistogram_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_medianHistogram_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11)
-	})
-}
-
-func quernHostMedianHistogram_float32(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	bits := host.Value[int](r, 2)
-	kw := host.Value[int](r, 3)
-	kh := host.Value[int](r, 4)
-	w := host.Value[int](r, 5)
-	h := host.Value[int](r, 6)
-	c := host.Value[int](r, 7)
-	srcStride := host.Value[int](r, 8)
-	dstStride := host.Value[int](r, 9)
-	src := host.Slice[float32](r, 10)
-	dst := host.Slice[float32](r, 11)
-	histograms := host.Shared[[4][256]uint32](r, 0)
-	var bins *[256]uint32
-	size := w * c
-	var x int
-	var channel int
-	var flip uint32
-	var rank uint32
-	size2 := uint32(kw*kh) / 2
-	var prefix uint32
-	var shift int
-	size3 := kw * kh
-	size4 := kw / 2
-	size5 := kh / 2
-	owns := host.Scratch[uint32](r, 0, r.BlockDim.Count())
-	scanExclusiveAdds := host.Scratch[uint32](r, 1, r.BlockDim.Count())
-	befores := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	bins2 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	result0s := host.Scratch[uint32](r, 4, r.BlockDim.Count())
-	var reduceMaxOf [1]uint32
-	var reduceMax uint32
-	var from int
-	var t18 int
-	t17s := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	var shuffleOf [1]uint32
-	var shuffle uint32
-	var t21 int
-	t20s := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	var shuffleOf2 [1]uint32
-	var shuffle2 uint32
-	threads8 := r.BlockDim.Count()
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		base := blockY - size5
-		base2 := blockY * dstStride
-		base3 := blockX * 4
-		for first := 0; first < threads8; first += 32 {
-			lanes := min(32, threads8-first)
-			{
-				at, n, startX := first, lanes, first
-				_, _, _ = at, n, startX
-				threadY := 0 // no constant, by which Go would not divide
-				_ = threadY
-				threadZ := 0 // no constant, by which Go would not divide
-				_ = threadZ
-				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				quernRow1MedianHistogram_float32(r, histograms, first, n, startX)
-			}
-			r.SetThread(first)
-//line median.go:154:70000
-			bins = &histograms[first>>5]
-//line median.go:159:70000
-			if (blockX*4 + first>>5) >= size {
-//line median.go:160:70000
-				continue
-//line median.go:161:70000
-			}
-//line median.go:162:70000
-			r.SetThread(first)
-//line median.go:162:70000
-			x = (blockX*4 + first>>5) / c
-//line median.go:163:70000
-			channel = (blockX*4 + first>>5) - x*c
-//line median.go:164:70000
-			flip = 0
-//line median.go:165:70000
-			if true {
-//line median.go:166:70000
-				flip = 2147483648
-//line median.go:167:70000
-			}
-//line median.go:168:70000
-			rank = size2
-//line median.go:169:70000
-			prefix = 0
-//line median.go:170:70000
-			shift = bits - 8
-//line median.go:171:70000
-			for ; shift >= 0; shift -= 8 {
-//line median.go:172:70000
-				if r.Halted() {
-//line median.go:170:70000
-					r.Halt()
-//line median.go:171:70000
-				}
-//line median.go:172:70000
-				{
-//line median.go:173:70000
-					at, n, startX := first, lanes, first
-//line median.go:174:70000
-					_, _, _ = at, n, startX
-//line median.go:175:70000
-					threadY := 0 // no constant, by which Go would not divide
-//line median.go:176:70000
-					_ = threadY
-//line median.go:177:70000
-					threadZ := 0 // no constant, by which Go would not divide
-//line median.go:178:70000
-					_ = threadZ
-//line median.go:179:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:180:70000
-					quernRow2MedianHistogram_float32(r, bins, n, startX)
-//line median.go:181:70000
-				}
-//line median.go:182:70000
-				start := x - size4
-//line median.go:183:70000
-				{
-//line median.go:184:70000
-					at, n, startX := first, lanes, first
-//line median.go:185:70000
-					_, _, _ = at, n, startX
-//line median.go:186:70000
-					threadY := 0 // no constant, by which Go would not divide
-//line median.go:187:70000
-					_ = threadY
-//line median.go:188:70000
-					threadZ := 0 // no constant, by which Go would not divide
-//line median.go:189:70000
-					_ = threadZ
-//line median.go:190:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:191:70000
-					quernRow3MedianHistogram_float32(r, size3, kw, start, mode, w, base, h, value, src, srcStride, c, channel, flip, shift, prefix, bins, n, startX)
-//line median.go:192:70000
-				}
-//line median.go:193:70000
-				{
-//line median.go:194:70000
-					at, n, startX := first, lanes, first
-//line median.go:195:70000
-					_, _, _ = at, n, startX
-//line median.go:196:70000
-					threadY := 0 // no constant, by which Go would not divide
-//line median.go:197:70000
-					_ = threadY
-//line median.go:198:70000
-					threadZ := 0 // no constant, by which Go would not divide
-//line median.go:199:70000
-					_ = threadZ
-//line median.go:200:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:201:70000
-					quernRow4MedianHistogram_float32(r, owns, at, n, bins, startX)
-//line median.go:202:70000
-				}
-//line median.go:193:70000
-				host.ScanExclusiveAdd(scanExclusiveAdds[first:][:lanes], owns[first:][:lanes])
-//line median.go:194:70000
-				{
-//line median.go:195:70000
-					at, n, startX := first, lanes, first
-//line median.go:196:70000
-					_, _, _ = at, n, startX
-//line median.go:197:70000
-					threadY := 0 // no constant, by which Go would not divide
-//line median.go:198:70000
-					_ = threadY
-//line median.go:199:70000
-					threadZ := 0 // no constant, by which Go would not divide
-//line median.go:200:70000
-					_ = threadZ
-//line median.go:201:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:202:70000
-					quernRow5MedianHistogram_float32(r, owns, at, n, scanExclusiveAdds, befores, bins2, result0s, rank, bins, startX)
-//line median.go:203:70000
-				}
-//line median.go:203:70000
-				host.ReduceMax(reduceMaxOf[:], result0s[first:][:lanes])
-//line median.go:204:70000
-				reduceMax = reduceMaxOf[0]
-//line median.go:205:70000
-				from = int(reduceMax)
-//line median.go:204:70000
-				t18 = from
-//line median.go:205:70000
-				{
-//line median.go:206:70000
-					at, n, startX := first, lanes, first
-//line median.go:207:70000
-					_, _, _ = at, n, startX
-//line median.go:208:70000
-					quernRow6MedianHistogram_float32(r, bins2, at, n, t17s)
-//line median.go:209:70000
-				}
-//line median.go:210:70000
-				host.Shuffle(shuffleOf[:], t17s[first:][:lanes], t18)
-//line median.go:211:70000
-				shuffle = shuffleOf[0]
-//line median.go:212:70000
-				prefix = prefix<<8 | shuffle
-//line median.go:205:70000
-				t21 = from
-//line median.go:206:70000
-				{
-//line median.go:207:70000
-					at, n, startX := first, lanes, first
-//line median.go:208:70000
-					_, _, _ = at, n, startX
-//line median.go:209:70000
-					quernRow7MedianHistogram_float32(r, befores, at, n, t20s)
-//line median.go:210:70000
-				}
-//line median.go:211:70000
-				host.Shuffle(shuffleOf2[:], t20s[first:][:lanes], t21)
-//line median.go:212:70000
-				shuffle2 = shuffleOf2[0]
-//line median.go:213:70000
-				rank -= shuffle2
-//line median.go:214:70000
-			}
-//line median.go:215:70000
-			{
-//line median.go:216:70000
-				at, n, startX := first, lanes, first
-//line median.go:217:70000
-				_, _, _ = at, n, startX
-//line median.go:218:70000
-				threadY := 0 // no constant, by which Go would not divide
-//line median.go:219:70000
-				_ = threadY
-//line median.go:220:70000
-				threadZ := 0 // no constant, by which Go would not divide
-//line median.go:221:70000
-				_ = threadZ
-//line median.go:222:70000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line median.go:223:70000
-				quernRow8MedianHistogram_float32(r, prefix, flip, dst, base2, base3, first, n, startX)
-//line median.go:224:70000
-			}
-//line median.go:225:70000
-		}
-//line median.go:226:70000
-	}
-//line median.go:227:70000
-}
-
-//go:noinline
-//line quern_gen.go:27306:1
-func quernRow1MedianHistogram_float32(r *host.Run, histograms *[4][256]uint32, first, n, startX int) {
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-//line median.go:154:70000
-		_ = histograms[first>>5]
-//line median.go:155:70000
-	}
-//line median.go:156:70000
-}
-
-//go:noinline
-//line quern_gen.go:27319:1
-func quernRow2MedianHistogram_float32(r *host.Run, bins *[256]uint32, n, startX int) {
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		lane2 := lane
-//line median.go:171:70000
-		for i := lane2; i < 256; i += 32 {
-//line median.go:172:70000
-			bins[i] = 0
-//line median.go:173:70000
-		}
-//line median.go:174:70000
-	}
-//line median.go:175:70000
-}
-
-//go:noinline
-//line quern_gen.go:27337:1
-func quernRow3MedianHistogram_float32(r *host.Run, size3, kw, start, mode, w, base, h int, value float32, src []float32, srcStride, c, channel int, flip uint32, shift int, prefix uint32, bins *[256]uint32, n, startX int) {
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		lane2 := lane
-//line median.go:175:70000
-		for i2 := lane2; i2 < size3; i2 += 32 {
-//line median.go:176:70000
-			if r.Halted() {
-//line median.go:175:70000
-				r.Halt()
-//line median.go:176:70000
-			}
-//line median.go:176:70000
-			j := i2 / kw
-//line median.go:177:70000
-			t3 := start + i2 - j*kw
-//line median.go:177:70000
-			result0 := inside(mode, t3, w)
-//line median.go:178:70000
-			xx := result0
-//line median.go:178:70000
-			t7 := base + j
-//line median.go:178:70000
-			result02 := inside(mode, t7, h)
-//line median.go:179:70000
-			yy := result02
-//line median.go:179:70000
-			v := value
-//line median.go:180:70000
-			if xx >= 0 && yy >= 0 {
-//line median.go:181:70000
-				v = src[yy*srcStride+xx*c+channel]
-//line median.go:182:70000
-			}
-//line median.go:183:70000
-			t10 := v
-//line median.go:183:70000
-			result03 := quernFunc1MedianHistogram_float32(t10)
-//line median.go:184:70000
-			k := uint32(result03) ^ flip
-//line median.go:184:70000
-			if uint64(k)>>(shift+8) == uint64(prefix) {
-//line median.go:185:70000
-				atomic.AddUint32(&bins[k>>shift&255], 1)
-//line median.go:186:70000
-			}
-//line median.go:187:70000
-		}
-//line median.go:188:70000
-	}
-//line median.go:189:70000
-}
-
-//go:noinline
-//line quern_gen.go:27393:1
-func quernRow4MedianHistogram_float32(r *host.Run, owns []uint32, at, n int, bins *[256]uint32, startX int) {
-	ownRow := owns[at:][:n]
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		lane2 := lane
-//line median.go:189:70000
-		var own uint32
-//line median.go:191:70000
-		own += bins[lane2*8]
-//line median.go:191:70000
-		own += bins[lane2*8+1]
-//line median.go:191:70000
-		own += bins[lane2*8+2]
-//line median.go:191:70000
-		own += bins[lane2*8+3]
-//line median.go:191:70000
-		own += bins[lane2*8+4]
-//line median.go:191:70000
-		own += bins[lane2*8+5]
-//line median.go:191:70000
-		own += bins[lane2*8+6]
-//line median.go:191:70000
-		own += bins[lane2*8+7]
-//line median.go:192:70000
-		ownRow[lane] = own
-//line median.go:193:70000
-	}
-//line median.go:194:70000
-}
-
-//go:noinline
-//line quern_gen.go:27426:1
-func quernRow5MedianHistogram_float32(r *host.Run, owns []uint32, at, n int, scanExclusiveAdds, befores, bins2, result0s []uint32, rank uint32, bins *[256]uint32, startX int) {
-	ownRow := owns[at:][:n]
-	scanExclusiveAddRow := scanExclusiveAdds[at:][:n]
-	beforeRow := befores[at:][:n]
-	binRow := bins2[at:][:n]
-	result0Row := result0s[at:][:n]
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		own := ownRow[lane]
-		scanExclusiveAdd := scanExclusiveAddRow[lane]
-		var result04 uint32
-		lane2 := lane
-		t14 := uint32(lane2)
-//line median.go:193:70000
-		before := scanExclusiveAdd
-//line median.go:194:70000
-		mine := before <= rank && rank < before+own
-//line median.go:195:70000
-		var bin uint32
-//line median.go:196:70000
-		if mine {
-//line median.go:197:70000
-			bin = uint32(lane2 * 8)
-//line median.go:198:70000
-			for before+bins[bin] <= rank {
-//line median.go:199:70000
-				if r.Halted() {
-//line median.go:198:70000
-					r.Halt()
-//line median.go:199:70000
-				}
-//line median.go:199:70000
-				before += bins[bin]
-//line median.go:200:70000
-				bin++
-//line median.go:201:70000
-			}
-//line median.go:202:70000
-		}
-//line median.go:203:70000
-		t13 := mine
-//line median.go:203:70000
-		result04 = choose[uint32](t13, t14, 0)
-//line median.go:204:70000
-		beforeRow[lane] = before
-//line median.go:205:70000
-		binRow[lane] = bin
-//line median.go:206:70000
-		result0Row[lane] = result04
-//line median.go:207:70000
-	}
-//line median.go:208:70000
-}
-
-//go:noinline
-//line quern_gen.go:27483:1
-func quernRow6MedianHistogram_float32(r *host.Run, bins2 []uint32, at, n int, t17s []uint32) {
-	binRow := bins2[at:][:n]
-	t17Row := t17s[at:][:n]
-//line median.go:204:70000
-	copy(t17Row, binRow)
-//line median.go:205:70000
-}
-
-//go:noinline
-//line quern_gen.go:27493:1
-func quernRow7MedianHistogram_float32(r *host.Run, befores []uint32, at, n int, t20s []uint32) {
-	beforeRow := befores[at:][:n]
-	t20Row := t20s[at:][:n]
-//line median.go:205:70000
-	copy(t20Row, beforeRow)
-//line median.go:206:70000
-}
-
-//go:noinline
-//line quern_gen.go:27503:1
-func quernRow8MedianHistogram_float32(r *host.Run, prefix, flip uint32, dst []float32, base2, base3, first, n, startX int) {
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		lane2 := lane
-		e := base3 + first>>5
-//line median.go:208:70000
-		if lane2 == 0 {
-//line median.go:209:70000
-			t23 := int32(prefix ^ flip)
-//line median.go:209:70000
-			result05 := unkey[float32](t23)
-//line median.go:209:70000
-			dst[base2+e] = result05
-//line median.go:210:70000
-		}
-//line median.go:211:70000
-	}
-//line median.go:212:70000
-}
-
-// quernFunc1MedianHistogram_float32 is kernels.key.
-//
-//line quern_gen.go:27527:1
-func quernFunc1MedianHistogram_float32(v float32) int32 {
-	c := float32(1)
-	value := c / 2
-//line median.go:11
-	if value == 0 {
-//line median.go:12:70000
-		return host.Narrow[int32](v)
-//line median.go:13:70000
-	}
-//line median.go:14:70000
-	f := float32(v)
-//line median.go:15:70000
-	if f != f {
-//line median.go:16:70000
-		return 2147483647
-//line median.go:17:70000
-	}
-//line median.go:18:70000
-	b := int32(math.Float32bits(f))
-//line median.go:19:70000
-	return b ^ b>>31&2147483647
-//line median.go:20:70000
-}
-
-//line quern_gen.go:27552:1
+//line quern_gen.go:19145:1
 func quernPlainMedianSlideCPU(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[uint8](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[uint8](r, 9), host.Slice[uint8](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_medianSlideCPU(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -27644,45 +19237,29 @@ func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1, t2, c, size, w, kh, b
 						t14 := x + size3
 //line median.go:238:70000
 						result02 := inside(mode, t14, w)
-//line median.go:239:70000
+//line median.go:239
 						xx := result02
-//line median.go:240:70000
 						if xx >= 0 {
-//line median.go:239:70000
+//line median.go:239
 							enter = src[yy*srcStride+xx*c+channel]
-//line median.go:240:70000
 						}
-//line median.go:241:70000
 						t18 := x - size3 - 1
-//line median.go:241:70000
+//line median.go:241
 						result03 := inside(mode, t18, w)
-//line median.go:242:70000
 						xx2 := result03
-//line median.go:243:70000
 						if xx2 >= 0 {
-//line median.go:242:70000
+//line median.go:242
 							leave = src[yy*srcStride+xx2*c+channel]
-//line median.go:243:70000
 						}
-//line median.go:244:70000
 					}
-//line median.go:245:70000
 					bins[enter]++
-//line median.go:246:70000
 					if int(enter) < median {
-//line median.go:247:70000
 						below++
-//line median.go:248:70000
 					}
-//line median.go:249:70000
 					if x > 0 {
-//line median.go:250:70000
 						bins[leave]--
-//line median.go:251:70000
 						if int(leave) < median {
-//line median.go:252:70000
 							below--
-//line median.go:253:70000
 						}
 //line median.go:254:70000
 					}
@@ -27733,7 +19310,7 @@ func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1, t2, c, size, w, kh, b
 //line median.go:271:70000
 }
 
-//line quern_gen.go:27737:1
+//line quern_gen.go:19314:1
 func quernPlainMedianSelectCPU_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[uint16](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[uint16](r, 9), host.Slice[uint16](r, 10), host.Slice[int32](r, 11)
 	host.Plain(r, func(t kernel.Thread) {
@@ -27976,7 +19553,7 @@ func quernRow1MedianSelectCPU_uint16(r *host.Run, lists []int32, t1, t2 int, dst
 
 // quernFunc1MedianSelectCPU_uint16 is kernels.unkey.
 //
-//line quern_gen.go:27980:1
+//line quern_gen.go:19557:1
 func quernFunc1MedianSelectCPU_uint16(k int32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -27991,7 +19568,7 @@ func quernFunc1MedianSelectCPU_uint16(k int32) uint16 {
 //line median.go:28:70000
 }
 
-//line quern_gen.go:27995:1
+//line quern_gen.go:19572:1
 func quernPlainMedianSelectCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10), host.Slice[int32](r, 11)
 	host.Plain(r, func(t kernel.Thread) {
@@ -28234,7 +19811,7 @@ func quernRow1MedianSelectCPU_float32(r *host.Run, lists []int32, t1, t2 int, ds
 
 // quernFunc1MedianSelectCPU_float32 is kernels.key.
 //
-//line quern_gen.go:28238:1
+//line quern_gen.go:19815:1
 func quernFunc1MedianSelectCPU_float32(v float32) int32 {
 	c := float32(1)
 	value := c / 2
@@ -28259,7 +19836,7 @@ func quernFunc1MedianSelectCPU_float32(v float32) int32 {
 //line median.go:20:70000
 }
 
-//line quern_gen.go:28263:1
+//line quern_gen.go:19840:1
 func quernPlainWarp_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[uint8](r, 11), host.Slice[uint8](r, 12)
 	host.Plain(r, func(t kernel.Thread) { quern_warp_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
@@ -28498,7 +20075,7 @@ func quernRow1Warp_uint8(r *host.Run, m *[9]float64, base, dw, py, dh int, t2 fl
 
 // quernFunc1Warp_uint8 is kernels.round.
 //
-//line quern_gen.go:28502:1
+//line quern_gen.go:20079:1
 func quernFunc1Warp_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -28515,7 +20092,7 @@ func quernFunc1Warp_uint8(v float32) uint8 {
 
 // quernFunc2Warp_uint8 is kernels.bilinear.
 //
-//line quern_gen.go:28519:1
+//line quern_gen.go:20096:1
 func quernFunc2Warp_uint8(mode int, value float32, u float64, v float64, channel int, w int, h int, c int, stride int, src []uint8) float32 {
 //line warp.go:46:80000
 	t1 := u
@@ -28638,7 +20215,7 @@ func quernFunc2Warp_uint8(mode int, value float32, u float64, v float64, channel
 
 // quernFunc3Warp_uint8 is kernels.split.
 //
-//line quern_gen.go:28642:1
+//line quern_gen.go:20219:1
 func quernFunc3Warp_uint8(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -28649,7 +20226,7 @@ func quernFunc3Warp_uint8(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:28653:1
+//line quern_gen.go:20230:1
 func quernPlainWarp_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[uint16](r, 11), host.Slice[uint16](r, 12)
 	host.Plain(r, func(t kernel.Thread) { quern_warp_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
@@ -28888,7 +20465,7 @@ func quernRow1Warp_uint16(r *host.Run, m *[9]float64, base, dw, py, dh int, t2 f
 
 // quernFunc1Warp_uint16 is kernels.round.
 //
-//line quern_gen.go:28892:1
+//line quern_gen.go:20469:1
 func quernFunc1Warp_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -28905,7 +20482,7 @@ func quernFunc1Warp_uint16(v float32) uint16 {
 
 // quernFunc2Warp_uint16 is kernels.bilinear.
 //
-//line quern_gen.go:28909:1
+//line quern_gen.go:20486:1
 func quernFunc2Warp_uint16(mode int, value float32, u float64, v float64, channel int, w int, h int, c int, stride int, src []uint16) float32 {
 //line warp.go:46:80000
 	t1 := u
@@ -29028,7 +20605,7 @@ func quernFunc2Warp_uint16(mode int, value float32, u float64, v float64, channe
 
 // quernFunc3Warp_uint16 is kernels.split.
 //
-//line quern_gen.go:29032:1
+//line quern_gen.go:20609:1
 func quernFunc3Warp_uint16(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -29039,7 +20616,7 @@ func quernFunc3Warp_uint16(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:29043:1
+//line quern_gen.go:20620:1
 func quernPlainWarp_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12)
 	host.Plain(r, func(t kernel.Thread) { quern_warp_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
@@ -29278,7 +20855,7 @@ func quernRow1Warp_float32(r *host.Run, m *[9]float64, base, dw, py, dh int, t2 
 
 // quernFunc1Warp_float32 is kernels.bilinear.
 //
-//line quern_gen.go:29282:1
+//line quern_gen.go:20859:1
 func quernFunc1Warp_float32(mode int, value float32, u float64, v float64, channel int, w int, h int, c int, stride int, src []float32) float32 {
 //line warp.go:46:80000
 	t1 := u
@@ -29401,7 +20978,7 @@ func quernFunc1Warp_float32(mode int, value float32, u float64, v float64, chann
 
 // quernFunc2Warp_float32 is kernels.split.
 //
-//line quern_gen.go:29405:1
+//line quern_gen.go:20982:1
 func quernFunc2Warp_float32(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -29412,7 +20989,7 @@ func quernFunc2Warp_float32(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:29416:1
+//line quern_gen.go:20993:1
 func quernPlainWarpCubic_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint8](r, 10), host.Slice[uint8](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpCubic_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -29754,7 +21331,7 @@ func quernRow1WarpCubic_uint8(r *host.Run, m *[9]float64, base, dw, py, dh int, 
 
 // quernFunc1WarpCubic_uint8 is kernels.split.
 //
-//line quern_gen.go:29758:1
+//line quern_gen.go:21335:1
 func quernFunc1WarpCubic_uint8(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -29767,7 +21344,7 @@ func quernFunc1WarpCubic_uint8(u float64) (int, float32) {
 
 // quernFunc2WarpCubic_uint8 is kernels.round.
 //
-//line quern_gen.go:29771:1
+//line quern_gen.go:21348:1
 func quernFunc2WarpCubic_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -29782,7 +21359,7 @@ func quernFunc2WarpCubic_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:29786:1
+//line quern_gen.go:21363:1
 func quernPlainWarpCubic_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint16](r, 10), host.Slice[uint16](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpCubic_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -30124,7 +21701,7 @@ func quernRow1WarpCubic_uint16(r *host.Run, m *[9]float64, base, dw, py, dh int,
 
 // quernFunc1WarpCubic_uint16 is kernels.split.
 //
-//line quern_gen.go:30128:1
+//line quern_gen.go:21705:1
 func quernFunc1WarpCubic_uint16(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -30137,7 +21714,7 @@ func quernFunc1WarpCubic_uint16(u float64) (int, float32) {
 
 // quernFunc2WarpCubic_uint16 is kernels.round.
 //
-//line quern_gen.go:30141:1
+//line quern_gen.go:21718:1
 func quernFunc2WarpCubic_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -30152,7 +21729,7 @@ func quernFunc2WarpCubic_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:30156:1
+//line quern_gen.go:21733:1
 func quernPlainWarpCubic_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpCubic_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -30494,7 +22071,7 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base, dw, py, dh int
 
 // quernFunc1WarpCubic_float32 is kernels.split.
 //
-//line quern_gen.go:30498:1
+//line quern_gen.go:22075:1
 func quernFunc1WarpCubic_float32(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -30505,7 +22082,7 @@ func quernFunc1WarpCubic_float32(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:30509:1
+//line quern_gen.go:22086:1
 func quernPlainWarpLanczos_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint8](r, 10), host.Slice[uint8](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpLanczos_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -30763,7 +22340,7 @@ func quernRow1WarpLanczos_uint8(r *host.Run, m *[9]float64, base, dw, py, dh int
 
 // quernFunc1WarpLanczos_uint8 is kernels.split.
 //
-//line quern_gen.go:30767:1
+//line quern_gen.go:22344:1
 func quernFunc1WarpLanczos_uint8(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -30776,7 +22353,7 @@ func quernFunc1WarpLanczos_uint8(u float64) (int, float32) {
 
 // quernFunc2WarpLanczos_uint8 is kernels.round.
 //
-//line quern_gen.go:30780:1
+//line quern_gen.go:22357:1
 func quernFunc2WarpLanczos_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -30791,7 +22368,7 @@ func quernFunc2WarpLanczos_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:30795:1
+//line quern_gen.go:22372:1
 func quernPlainWarpLanczos_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint16](r, 10), host.Slice[uint16](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpLanczos_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -31049,7 +22626,7 @@ func quernRow1WarpLanczos_uint16(r *host.Run, m *[9]float64, base, dw, py, dh in
 
 // quernFunc1WarpLanczos_uint16 is kernels.split.
 //
-//line quern_gen.go:31053:1
+//line quern_gen.go:22630:1
 func quernFunc1WarpLanczos_uint16(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -31062,7 +22639,7 @@ func quernFunc1WarpLanczos_uint16(u float64) (int, float32) {
 
 // quernFunc2WarpLanczos_uint16 is kernels.round.
 //
-//line quern_gen.go:31066:1
+//line quern_gen.go:22643:1
 func quernFunc2WarpLanczos_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -31077,7 +22654,7 @@ func quernFunc2WarpLanczos_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:31081:1
+//line quern_gen.go:22658:1
 func quernPlainWarpLanczos_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpLanczos_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -31335,7 +22912,7 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base, dw, py, dh i
 
 // quernFunc1WarpLanczos_float32 is kernels.split.
 //
-//line quern_gen.go:31339:1
+//line quern_gen.go:22916:1
 func quernFunc1WarpLanczos_float32(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -31346,7 +22923,7 @@ func quernFunc1WarpLanczos_float32(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:31350:1
+//line quern_gen.go:22927:1
 func quernPlainShrink_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_shrink_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -31549,7 +23126,7 @@ func quernRow1Shrink_uint8(r *host.Run, base, dw, py, dh, c, start, start2, srcS
 
 // quernFunc1Shrink_uint8 is kernels.round.
 //
-//line quern_gen.go:31553:1
+//line quern_gen.go:23130:1
 func quernFunc1Shrink_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -31564,7 +23141,7 @@ func quernFunc1Shrink_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:31568:1
+//line quern_gen.go:23145:1
 func quernPlainShrink_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint16](r, 7), host.Slice[uint16](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_shrink_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -31767,7 +23344,7 @@ func quernRow1Shrink_uint16(r *host.Run, base, dw, py, dh, c, start, start2, src
 
 // quernFunc1Shrink_uint16 is kernels.round.
 //
-//line quern_gen.go:31771:1
+//line quern_gen.go:23348:1
 func quernFunc1Shrink_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -31782,7 +23359,7 @@ func quernFunc1Shrink_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:31786:1
+//line quern_gen.go:23363:1
 func quernPlainShrink_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_shrink_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -31983,7 +23560,7 @@ func quernRow1Shrink_float32(r *host.Run, base, dw, py, dh, c, start, start2, sr
 //line warp.go:237:80000
 }
 
-//line quern_gen.go:31987:1
+//line quern_gen.go:23564:1
 func quernPlainConvert_float32_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint8](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_float32_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -32069,7 +23646,7 @@ func quernRow1Convert_float32_uint8(r *host.Run, base, row, y, h int, scale floa
 //line warp.go:254:80000
 }
 
-//line quern_gen.go:32073:1
+//line quern_gen.go:23650:1
 func quernPlainConvert_float32_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint16](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_float32_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -32155,7 +23732,7 @@ func quernRow1Convert_float32_uint16(r *host.Run, base, row, y, h int, scale flo
 //line warp.go:254:80000
 }
 
-//line quern_gen.go:32159:1
+//line quern_gen.go:23736:1
 func quernPlainConvert_uint8_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[float32](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_uint8_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -32243,7 +23820,7 @@ func quernRow1Convert_uint8_float32(r *host.Run, base, row, y, h int, scale floa
 
 // quernFunc1Convert_uint8_float32 is kernels.round.
 //
-//line quern_gen.go:32247:1
+//line quern_gen.go:23824:1
 func quernFunc1Convert_uint8_float32(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -32258,7 +23835,7 @@ func quernFunc1Convert_uint8_float32(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:32262:1
+//line quern_gen.go:23839:1
 func quernPlainConvert_uint16_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[float32](r, 6), host.Slice[uint16](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_uint16_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -32346,7 +23923,7 @@ func quernRow1Convert_uint16_float32(r *host.Run, base, row, y, h int, scale flo
 
 // quernFunc1Convert_uint16_float32 is kernels.round.
 //
-//line quern_gen.go:32350:1
+//line quern_gen.go:23927:1
 func quernFunc1Convert_uint16_float32(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -32361,7 +23938,7 @@ func quernFunc1Convert_uint16_float32(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:32365:1
+//line quern_gen.go:23942:1
 func quernPlainConvert_uint16_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint8](r, 6), host.Slice[uint16](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_uint16_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -32449,7 +24026,7 @@ func quernRow1Convert_uint16_uint8(r *host.Run, base, row, y, h int, scale float
 
 // quernFunc1Convert_uint16_uint8 is kernels.round.
 //
-//line quern_gen.go:32453:1
+//line quern_gen.go:24030:1
 func quernFunc1Convert_uint16_uint8(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -32464,7 +24041,7 @@ func quernFunc1Convert_uint16_uint8(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:32468:1
+//line quern_gen.go:24045:1
 func quernPlainConvert_uint8_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint16](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_uint8_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -32552,7 +24129,7 @@ func quernRow1Convert_uint8_uint16(r *host.Run, base, row, y, h int, scale float
 
 // quernFunc1Convert_uint8_uint16 is kernels.round.
 //
-//line quern_gen.go:32556:1
+//line quern_gen.go:24133:1
 func quernFunc1Convert_uint8_uint16(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -32567,5971 +24144,7 @@ func quernFunc1Convert_uint8_uint16(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:32571:1
-func quernPlainWindowRows_uint8_uint8(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Slice[uint8](r, 13), host.Slice[uint8](r, 14)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_windowRows_uint8_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
-	})
-}
-
-func quernHostWindowRows_uint8_uint8(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[uint8](r, 2)
-	width := host.Value[int](r, 3)
-	center := host.Value[int](r, 4)
-	segments := host.Value[int](r, 5)
-	w := host.Value[int](r, 6)
-	c := host.Value[int](r, 8)
-	srcStride := host.Value[int](r, 9)
-	srcPlane := host.Value[int](r, 10)
-	dstStride := host.Value[int](r, 11)
-	dstPlane := host.Value[int](r, 12)
-	src := host.Slice[uint8](r, 13)
-	dst := host.Slice[uint8](r, 14)
-	var lanes int
-	pixels := host.Scratch[int](r, 0, r.BlockDim.Count())
-	channels := host.Scratch[int](r, 1, r.BlockDim.Count())
-	var row []uint8
-	var out []uint8
-	var steps int
-	size := segments * width
-	var t7 int
-	var step int
-	nones := host.Scratch[uint8](r, 2, r.BlockDim.Count())
-	carrys := host.Scratch[uint8](r, 3, r.BlockDim.Count())
-	var d int
-	ats := host.Scratch[int](r, 4, r.BlockDim.Count())
-	lefts := host.Scratch[int](r, 5, r.BlockDim.Count())
-	vs := host.Scratch[uint8](r, 6, r.BlockDim.Count())
-	size2 := segments*width - 1
-	var t13 int
-	t12s := host.Scratch[uint8](r, 7, r.BlockDim.Count())
-	shuffleUps := host.Scratch[uint8](r, 8, r.BlockDim.Count())
-	t23s := host.Scratch[uint8](r, 9, r.BlockDim.Count())
-	givens := host.Scratch[int](r, 19, r.BlockDim.Count())
-	shuffles := host.Scratch[uint8](r, 10, r.BlockDim.Count())
-	var t26 int
-	var step2 int
-	carrys2 := host.Scratch[uint8](r, 18, r.BlockDim.Count())
-	var d2 int
-	ats2 := host.Scratch[int](r, 11, r.BlockDim.Count())
-	befores := host.Scratch[int](r, 12, r.BlockDim.Count())
-	vs2 := host.Scratch[uint8](r, 13, r.BlockDim.Count())
-	size3 := width - center
-	var t32 int
-	t31s := host.Scratch[uint8](r, 14, r.BlockDim.Count())
-	shuffleUps2 := host.Scratch[uint8](r, 15, r.BlockDim.Count())
-	t42s := host.Scratch[uint8](r, 16, r.BlockDim.Count())
-	givens2 := host.Scratch[int](r, 20, r.BlockDim.Count())
-	shuffles2 := host.Scratch[uint8](r, 17, r.BlockDim.Count())
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		t3 := blockZ*srcPlane + blockY*srcStride
-		t4 := blockZ*dstPlane + blockY*dstStride
-		begin := blockX * segments * width
-		base := begin - center
-		end := min(begin+size, w)
-		base2 := size3 + begin
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:82:90000
-		lanes = 32 / c
-//line window.go:83:90000
-		for threadZ := range 1 {
-//line window.go:84:90000
-			for threadY := range 1 {
-//line window.go:85:90000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:86:90000
-				first := (threadZ*1 + threadY) * 32
-//line window.go:87:90000
-				quernRow1WindowRows_uint8_uint8(r, pixels, first, channels, c)
-//line window.go:88:90000
-			}
-//line window.go:89:90000
-		}
-//line window.go:90:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:84:90000
-		row = src[t3:]
-//line window.go:85:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:85:90000
-		out = dst[t4:]
-//line window.go:86:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:88:90000
-		steps = (size + lanes - 1) / lanes
-//line window.go:92:90000
-		t7 = steps
-//line window.go:93:90000
-		step = 0
-//line window.go:94:90000
-		for threadZ := range 1 {
-//line window.go:95:90000
-			for threadY := range 1 {
-//line window.go:96:90000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:97:90000
-				first2 := (threadZ*1 + threadY) * 32
-//line window.go:98:90000
-				quernRow2WindowRows_uint8_uint8(r, nones, first2, carrys, op)
-//line window.go:99:90000
-			}
-//line window.go:100:90000
-		}
-//line window.go:101:90000
-		for ; step < t7; step++ {
-//line window.go:102:90000
-			if r.Halted() {
-//line window.go:92:90000
-				r.Halt()
-//line window.go:93:90000
-			}
-//line window.go:103:90000
-			d = 1
-//line window.go:104:90000
-			start := step * lanes
-//line window.go:105:90000
-			for threadZ := range 1 {
-//line window.go:106:90000
-				for threadY := range 1 {
-//line window.go:107:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:108:90000
-					first3 := (threadZ*1 + threadY) * 32
-//line window.go:109:90000
-					quernRow3WindowRows_uint8_uint8(r, pixels, first3, channels, nones, ats, lefts, vs, start, size2, width, lanes, value, base, mode, w, row, c)
-//line window.go:110:90000
-				}
-//line window.go:111:90000
-			}
-//line window.go:112:90000
-			for ; d < lanes; d *= 2 {
-//line window.go:113:90000
-				if r.Halted() {
-//line window.go:103:90000
-					r.Halt()
-//line window.go:104:90000
-				}
-//line window.go:104:90000
-				t13 = d * c
-//line window.go:105:90000
-				for threadZ := range 1 {
-//line window.go:106:90000
-					for threadY := range 1 {
-//line window.go:107:90000
-						first4 := (threadZ*1 + threadY) * 32
-//line window.go:108:90000
-						quernRow4WindowRows_uint8_uint8(r, vs, first4, t12s)
-//line window.go:109:90000
-					}
-//line window.go:110:90000
-				}
-//line window.go:111:90000
-				host.ShuffleUp(shuffleUps, t12s, t13)
-//line window.go:112:90000
-				for threadZ := range 1 {
-//line window.go:113:90000
-					for threadY := range 1 {
-//line window.go:114:90000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:115:90000
-						first5 := (threadZ*1 + threadY) * 32
-//line window.go:116:90000
-						quernRow5WindowRows_uint8_uint8(r, pixels, first5, lefts, vs, shuffleUps, d, op)
-//line window.go:117:90000
-					}
-//line window.go:118:90000
-				}
-//line window.go:119:90000
-			}
-//line window.go:120:90000
-			start2 := (lanes - 1) * c
-//line window.go:121:90000
-			for threadZ := range 1 {
-//line window.go:122:90000
-				for threadY := range 1 {
-//line window.go:123:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:124:90000
-					first6 := (threadZ*1 + threadY) * 32
-//line window.go:125:90000
-					quernRow6WindowRows_uint8_uint8(r, pixels, first6, channels, carrys, lefts, vs, t23s, givens, op, start2)
-//line window.go:126:90000
-				}
-//line window.go:127:90000
-			}
-//line window.go:112:90000
-			host.Gather(shuffles, t23s, givens)
-//line window.go:113:90000
-			for threadZ := range 1 {
-//line window.go:114:90000
-				for threadY := range 1 {
-//line window.go:115:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:116:90000
-					first7 := (threadZ*1 + threadY) * 32
-//line window.go:117:90000
-					quernRow7WindowRows_uint8_uint8(r, pixels, first7, channels, carrys, ats, vs, shuffles, begin, lanes, end, out, c)
-//line window.go:118:90000
-				}
-//line window.go:119:90000
-			}
-//line window.go:120:90000
-		}
-//line window.go:120:90000
-		t26 = steps
-//line window.go:121:90000
-		step2 = 0
-//line window.go:122:90000
-		for threadZ := range 1 {
-//line window.go:123:90000
-			for threadY := range 1 {
-//line window.go:124:90000
-				first8 := (threadZ*1 + threadY) * 32
-//line window.go:125:90000
-				quernRow8WindowRows_uint8_uint8(r, nones, first8, carrys2)
-//line window.go:126:90000
-			}
-//line window.go:127:90000
-		}
-//line window.go:128:90000
-		for ; step2 < t26; step2++ {
-//line window.go:129:90000
-			if r.Halted() {
-//line window.go:120:90000
-				r.Halt()
-//line window.go:121:90000
-			}
-//line window.go:130:90000
-			d2 = 1
-//line window.go:131:90000
-			start3 := step2 * lanes
-//line window.go:132:90000
-			for threadZ := range 1 {
-//line window.go:133:90000
-				for threadY := range 1 {
-//line window.go:134:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:135:90000
-					first9 := (threadZ*1 + threadY) * 32
-//line window.go:136:90000
-					quernRow9WindowRows_uint8_uint8(r, pixels, first9, channels, nones, ats2, befores, vs2, start3, width, size, lanes, value, base2, mode, w, row, c)
-//line window.go:137:90000
-				}
-//line window.go:138:90000
-			}
-//line window.go:139:90000
-			for ; d2 < lanes; d2 *= 2 {
-//line window.go:140:90000
-				if r.Halted() {
-//line window.go:130:90000
-					r.Halt()
-//line window.go:131:90000
-				}
-//line window.go:131:90000
-				t32 = d2 * c
-//line window.go:132:90000
-				for threadZ := range 1 {
-//line window.go:133:90000
-					for threadY := range 1 {
-//line window.go:134:90000
-						first10 := (threadZ*1 + threadY) * 32
-//line window.go:135:90000
-						quernRow10WindowRows_uint8_uint8(r, vs2, first10, t31s)
-//line window.go:136:90000
-					}
-//line window.go:137:90000
-				}
-//line window.go:138:90000
-				host.ShuffleUp(shuffleUps2, t31s, t32)
-//line window.go:139:90000
-				for threadZ := range 1 {
-//line window.go:140:90000
-					for threadY := range 1 {
-//line window.go:141:90000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:142:90000
-						first11 := (threadZ*1 + threadY) * 32
-//line window.go:143:90000
-						quernRow11WindowRows_uint8_uint8(r, pixels, first11, befores, vs2, shuffleUps2, d2, op)
-//line window.go:144:90000
-					}
-//line window.go:145:90000
-				}
-//line window.go:146:90000
-			}
-//line window.go:147:90000
-			start4 := (lanes - 1) * c
-//line window.go:148:90000
-			for threadZ := range 1 {
-//line window.go:149:90000
-				for threadY := range 1 {
-//line window.go:150:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:151:90000
-					first12 := (threadZ*1 + threadY) * 32
-//line window.go:152:90000
-					quernRow12WindowRows_uint8_uint8(r, pixels, first12, channels, befores, vs2, t42s, carrys2, givens2, op, start4)
-//line window.go:153:90000
-				}
-//line window.go:154:90000
-			}
-//line window.go:139:90000
-			host.Gather(shuffles2, t42s, givens2)
-//line window.go:140:90000
-			for threadZ := range 1 {
-//line window.go:141:90000
-				for threadY := range 1 {
-//line window.go:142:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:143:90000
-					first13 := (threadZ*1 + threadY) * 32
-//line window.go:144:90000
-					quernRow13WindowRows_uint8_uint8(r, pixels, first13, channels, ats2, befores, vs2, shuffles2, carrys2, begin, size, lanes, end, out, c, op)
-//line window.go:145:90000
-				}
-//line window.go:146:90000
-			}
-//line window.go:147:90000
-		}
-//line window.go:148:90000
-	}
-//line window.go:149:90000
-}
-
-//go:noinline
-//line quern_gen.go:32909:1
-func quernRow1WindowRows_uint8_uint8(r *host.Run, pixels []int, first int, channels []int, c int) {
-	pixelRow := (*[32]int)(pixels[first:])
-	channelRow := (*[32]int)(channels[first:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31
-//line window.go:83:90000
-		t1 := lane / c
-//line window.go:83:90000
-		t2 := lane % c
-//line window.go:84:90000
-		pixel := t1
-//line window.go:85:90000
-		channel := t2
-//line window.go:86:90000
-		pixelRow[threadX] = pixel
-//line window.go:87:90000
-		channelRow[threadX] = channel
-//line window.go:88:90000
-	}
-//line window.go:89:90000
-}
-
-//go:noinline
-//line quern_gen.go:32934:1
-func quernRow2WindowRows_uint8_uint8(r *host.Run, nones []uint8, first2 int, carrys []uint8, op int) {
-	noneRow := (*[32]uint8)(nones[first2:])
-	carryRow := (*[32]uint8)(carrys[first2:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line window.go:89:90000
-		result0 := quernFunc1WindowRows_uint8_uint8(op)
-//line window.go:90:90000
-		none := result0
-//line window.go:91:90000
-		carry := none
-//line window.go:92:90000
-		noneRow[threadX] = none
-//line window.go:93:90000
-		carryRow[threadX] = carry
-//line window.go:94:90000
-	}
-//line window.go:95:90000
-}
-
-//go:noinline
-//line quern_gen.go:32956:1
-func quernRow3WindowRows_uint8_uint8(r *host.Run, pixels []int, first3 int, channels []int, nones []uint8, ats, lefts []int, vs []uint8, start, size2, width, lanes int, value uint8, base, mode, w int, row []uint8, c int) {
-	pixelRow := (*[32]int)(pixels[first3:])
-	channelRow := (*[32]int)(channels[first3:])
-	noneRow := (*[32]uint8)(nones[first3:])
-	atRow := (*[32]int)(ats[first3:])
-	leftRow := (*[32]int)(lefts[first3:])
-	vRow := (*[32]uint8)(vs[first3:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		none := noneRow[threadX]
-//line window.go:93:90000
-		back := start + pixel
-//line window.go:94:90000
-		at := size2 - back
-//line window.go:95:90000
-		left := back % width
-//line window.go:96:90000
-		v := none
-//line window.go:97:90000
-		if at >= 0 && pixel < lanes {
-//line window.go:98:90000
-			v = value
-//line window.go:99:90000
-			t9 := base + at
-//line window.go:99:90000
-			result02 := inside(mode, t9, w)
-//line window.go:100:90000
-			x := result02
-//line window.go:101:90000
-			if x >= 0 {
-//line window.go:100:90000
-				v = row[x*c+channel]
-//line window.go:101:90000
-			}
-//line window.go:102:90000
-		}
-//line window.go:103:90000
-		atRow[threadX] = at
-//line window.go:104:90000
-		leftRow[threadX] = left
-//line window.go:105:90000
-		vRow[threadX] = v
-//line window.go:106:90000
-	}
-//line window.go:107:90000
-}
-
-//go:noinline
-//line quern_gen.go:33007:1
-func quernRow4WindowRows_uint8_uint8(r *host.Run, vs []uint8, first4 int, t12s []uint8) {
-	vRow := (*[32]uint8)(vs[first4:])
-	t12Row := (*[32]uint8)(t12s[first4:])
-//line window.go:104:90000
-	copy(t12Row[:], vRow[:])
-//line window.go:105:90000
-}
-
-//go:noinline
-//line quern_gen.go:33017:1
-func quernRow5WindowRows_uint8_uint8(r *host.Run, pixels []int, first5 int, lefts []int, vs, shuffleUps []uint8, d, op int) {
-	pixelRow := (*[32]int)(pixels[first5:])
-	leftRow := (*[32]int)(lefts[first5:])
-	vRow := (*[32]uint8)(vs[first5:])
-	shuffleUpRow := (*[32]uint8)(shuffleUps[first5:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		left := leftRow[threadX]
-		v := vRow[threadX]
-		shuffleUp := shuffleUpRow[threadX]
-//line window.go:104:90000
-		u := shuffleUp
-//line window.go:105:90000
-		if pixel >= d && left >= d {
-//line window.go:106:90000
-			t16 := u
-//line window.go:107:90000
-			t17 := v
-//line window.go:106:90000
-			result03 := combine[uint8](op, t16, t17)
-//line window.go:107:90000
-			v = result03
-//line window.go:108:90000
-		}
-//line window.go:109:90000
-		vRow[threadX] = v
-//line window.go:110:90000
-	}
-//line window.go:111:90000
-}
-
-//go:noinline
-//line quern_gen.go:33051:1
-func quernRow6WindowRows_uint8_uint8(r *host.Run, pixels []int, first6 int, channels []int, carrys []uint8, lefts []int, vs, t23s []uint8, givens []int, op, start2 int) {
-	pixelRow := (*[32]int)(pixels[first6:])
-	channelRow := (*[32]int)(channels[first6:])
-	carryRow := (*[32]uint8)(carrys[first6:])
-	leftRow := (*[32]int)(lefts[first6:])
-	vRow := (*[32]uint8)(vs[first6:])
-	t23Row := (*[32]uint8)(t23s[first6:])
-	givenRow := (*[32]int)(givens[first6:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		carry := carryRow[threadX]
-		left := leftRow[threadX]
-		v := vRow[threadX]
-//line window.go:109:90000
-		if left > pixel {
-//line window.go:110:90000
-			t20 := carry
-//line window.go:111:90000
-			t21 := v
-//line window.go:110:90000
-			result04 := combine[uint8](op, t20, t21)
-//line window.go:111:90000
-			v = result04
-//line window.go:112:90000
-		}
-//line window.go:112:90000
-		t23 := v
-//line window.go:113:90000
-		t24 := start2 + channel
-//line window.go:114:90000
-		given := t24 & 31
-//line window.go:115:90000
-		vRow[threadX] = v
-//line window.go:116:90000
-		t23Row[threadX] = t23
-//line window.go:117:90000
-		givenRow[threadX] = given
-//line window.go:118:90000
-	}
-//line window.go:119:90000
-}
-
-//go:noinline
-//line quern_gen.go:33097:1
-func quernRow7WindowRows_uint8_uint8(r *host.Run, pixels []int, first7 int, channels []int, carrys []uint8, ats []int, vs, shuffles []uint8, begin, lanes, end int, out []uint8, c int) {
-	pixelRow := (*[32]int)(pixels[first7:])
-	channelRow := (*[32]int)(channels[first7:])
-	carryRow := (*[32]uint8)(carrys[first7:])
-	atRow := (*[32]int)(ats[first7:])
-	vRow := (*[32]uint8)(vs[first7:])
-	shuffleRow := (*[32]uint8)(shuffles[first7:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		at := atRow[threadX]
-		v := vRow[threadX]
-		shuffle := shuffleRow[threadX]
-//line window.go:112:90000
-		carry := shuffle
-//line window.go:113:90000
-		x2 := begin + at
-//line window.go:114:90000
-		if at >= 0 && pixel < lanes && x2 < end {
-//line window.go:114:90000
-			out[x2*c+channel] = v
-//line window.go:115:90000
-		}
-//line window.go:116:90000
-		carryRow[threadX] = carry
-//line window.go:117:90000
-	}
-//line window.go:118:90000
-}
-
-//go:noinline
-//line quern_gen.go:33130:1
-func quernRow8WindowRows_uint8_uint8(r *host.Run, nones []uint8, first8 int, carrys2 []uint8) {
-	noneRow := (*[32]uint8)(nones[first8:])
-	carryRow2 := (*[32]uint8)(carrys2[first8:])
-//line window.go:119:90000
-	copy(carryRow2[:], noneRow[:])
-//line window.go:120:90000
-}
-
-//go:noinline
-//line quern_gen.go:33140:1
-func quernRow9WindowRows_uint8_uint8(r *host.Run, pixels []int, first9 int, channels []int, nones []uint8, ats2, befores []int, vs2 []uint8, start3, width, size, lanes int, value uint8, base2, mode, w int, row []uint8, c int) {
-	pixelRow := (*[32]int)(pixels[first9:])
-	channelRow := (*[32]int)(channels[first9:])
-	noneRow := (*[32]uint8)(nones[first9:])
-	atRow2 := (*[32]int)(ats2[first9:])
-	beforeRow := (*[32]int)(befores[first9:])
-	vRow2 := (*[32]uint8)(vs2[first9:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		none := noneRow[threadX]
-//line window.go:121:90000
-		at2 := start3 + pixel
-//line window.go:122:90000
-		before := at2 % width
-//line window.go:123:90000
-		v2 := none
-//line window.go:124:90000
-		if at2 < size && pixel < lanes && before > 0 {
-//line window.go:125:90000
-			v2 = value
-//line window.go:126:90000
-			t28 := base2 + at2 - 1
-//line window.go:126:90000
-			result05 := inside(mode, t28, w)
-//line window.go:127:90000
-			x3 := result05
-//line window.go:128:90000
-			if x3 >= 0 {
-//line window.go:127:90000
-				v2 = row[x3*c+channel]
-//line window.go:128:90000
-			}
-//line window.go:129:90000
-		}
-//line window.go:130:90000
-		atRow2[threadX] = at2
-//line window.go:131:90000
-		beforeRow[threadX] = before
-//line window.go:132:90000
-		vRow2[threadX] = v2
-//line window.go:133:90000
-	}
-//line window.go:134:90000
-}
-
-//go:noinline
-//line quern_gen.go:33189:1
-func quernRow10WindowRows_uint8_uint8(r *host.Run, vs2 []uint8, first10 int, t31s []uint8) {
-	vRow2 := (*[32]uint8)(vs2[first10:])
-	t31Row := (*[32]uint8)(t31s[first10:])
-//line window.go:131:90000
-	copy(t31Row[:], vRow2[:])
-//line window.go:132:90000
-}
-
-//go:noinline
-//line quern_gen.go:33199:1
-func quernRow11WindowRows_uint8_uint8(r *host.Run, pixels []int, first11 int, befores []int, vs2, shuffleUps2 []uint8, d2, op int) {
-	pixelRow := (*[32]int)(pixels[first11:])
-	beforeRow := (*[32]int)(befores[first11:])
-	vRow2 := (*[32]uint8)(vs2[first11:])
-	shuffleUpRow2 := (*[32]uint8)(shuffleUps2[first11:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		shuffleUp2 := shuffleUpRow2[threadX]
-//line window.go:131:90000
-		u2 := shuffleUp2
-//line window.go:132:90000
-		if pixel >= d2 && before >= d2 {
-//line window.go:133:90000
-			t35 := u2
-//line window.go:134:90000
-			t36 := v2
-//line window.go:133:90000
-			result06 := combine[uint8](op, t35, t36)
-//line window.go:134:90000
-			v2 = result06
-//line window.go:135:90000
-		}
-//line window.go:136:90000
-		vRow2[threadX] = v2
-//line window.go:137:90000
-	}
-//line window.go:138:90000
-}
-
-//go:noinline
-//line quern_gen.go:33233:1
-func quernRow12WindowRows_uint8_uint8(r *host.Run, pixels []int, first12 int, channels, befores []int, vs2, t42s, carrys2 []uint8, givens2 []int, op, start4 int) {
-	pixelRow := (*[32]int)(pixels[first12:])
-	channelRow := (*[32]int)(channels[first12:])
-	beforeRow := (*[32]int)(befores[first12:])
-	vRow2 := (*[32]uint8)(vs2[first12:])
-	t42Row := (*[32]uint8)(t42s[first12:])
-	carryRow2 := (*[32]uint8)(carrys2[first12:])
-	givenRow2 := (*[32]int)(givens2[first12:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		carry2 := carryRow2[threadX]
-//line window.go:136:90000
-		if before > pixel {
-//line window.go:137:90000
-			t39 := carry2
-//line window.go:138:90000
-			t40 := v2
-//line window.go:137:90000
-			result07 := combine[uint8](op, t39, t40)
-//line window.go:138:90000
-			v2 = result07
-//line window.go:139:90000
-		}
-//line window.go:139:90000
-		t42 := v2
-//line window.go:140:90000
-		t43 := start4 + channel
-//line window.go:141:90000
-		given2 := t43 & 31
-//line window.go:142:90000
-		vRow2[threadX] = v2
-//line window.go:143:90000
-		t42Row[threadX] = t42
-//line window.go:144:90000
-		givenRow2[threadX] = given2
-//line window.go:145:90000
-	}
-//line window.go:146:90000
-}
-
-//go:noinline
-//line quern_gen.go:33279:1
-func quernRow13WindowRows_uint8_uint8(r *host.Run, pixels []int, first13 int, channels, ats2, befores []int, vs2, shuffles2, carrys2 []uint8, begin, size, lanes, end int, out []uint8, c, op int) {
-	pixelRow := (*[32]int)(pixels[first13:])
-	channelRow := (*[32]int)(channels[first13:])
-	atRow2 := (*[32]int)(ats2[first13:])
-	beforeRow := (*[32]int)(befores[first13:])
-	vRow2 := (*[32]uint8)(vs2[first13:])
-	shuffleRow2 := (*[32]uint8)(shuffles2[first13:])
-	carryRow2 := (*[32]uint8)(carrys2[first13:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		at2 := atRow2[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		shuffle2 := shuffleRow2[threadX]
-//line window.go:139:90000
-		carry2 := shuffle2
-//line window.go:140:90000
-		x4 := begin + at2
-//line window.go:141:90000
-		if before > 0 && at2 < size && pixel < lanes && x4 < end {
-//line window.go:141:90000
-			t46 := out[x4*c+channel]
-//line window.go:142:90000
-			t47 := v2
-//line window.go:141:90000
-			result08 := combine[uint8](op, t46, t47)
-//line window.go:141:90000
-			out[x4*c+channel] = result08
-//line window.go:142:90000
-		}
-//line window.go:143:90000
-		carryRow2[threadX] = carry2
-//line window.go:144:90000
-	}
-//line window.go:145:90000
-}
-
-// quernFunc1WindowRows_uint8_uint8 is kernels.neutral.
-//
-//line quern_gen.go:33321:1
-func quernFunc1WindowRows_uint8_uint8(op int) uint8 {
-//line window.go:32:90000
-	t1 := op
-//line window.go:33:90000
-	if t1 == 0 {
-//line window.go:34:90000
-		return 0
-//line window.go:35:90000
-	} else if t1 == 1 {
-//line window.go:36:90000
-		result0 := quernFunc2WindowRows_uint8_uint8()
-//line window.go:37:90000
-		return result0
-//line window.go:38:90000
-	} else {
-//line window.go:38:90000
-		result02 := quernFunc3WindowRows_uint8_uint8()
-//line window.go:39:90000
-		return result02
-//line window.go:40:90000
-	}
-//line window.go:41:90000
-}
-
-// quernFunc2WindowRows_uint8_uint8 is kernels.highest.
-//
-//line quern_gen.go:33348:1
-func quernFunc2WindowRows_uint8_uint8() uint8 {
-	c := uint8(1)
-	size := c / 2
-//line window.go:43:90000
-	if size != 0 {
-//line window.go:44:90000
-		var big float32 = 3e+38
-//line window.go:45:90000
-		return host.Narrow[uint8](big * big)
-//line window.go:46:90000
-	}
-//line window.go:47:90000
-	var zero uint8
-//line window.go:48:90000
-	return zero - 1
-//line window.go:49:90000
-}
-
-// quernFunc3WindowRows_uint8_uint8 is kernels.lowest.
-//
-//line quern_gen.go:33369:1
-func quernFunc3WindowRows_uint8_uint8() uint8 {
-	c := uint8(1)
-	size := c / 2
-//line window.go:52:90000
-	if size != 0 {
-//line window.go:53:90000
-		var big float32 = 3e+38
-//line window.go:54:90000
-		return host.Narrow[uint8](-big * big)
-//line window.go:55:90000
-	}
-//line window.go:56:90000
-	return 0
-//line window.go:57:90000
-}
-
-//line quern_gen.go:33386:1
-func quernPlainWindowRows_uint16_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Slice[uint16](r, 13), host.Slice[uint16](r, 14)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_windowRows_uint16_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
-	})
-}
-
-func quernHostWindowRows_uint16_uint16(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[uint16](r, 2)
-	width := host.Value[int](r, 3)
-	center := host.Value[int](r, 4)
-	segments := host.Value[int](r, 5)
-	w := host.Value[int](r, 6)
-	c := host.Value[int](r, 8)
-	srcStride := host.Value[int](r, 9)
-	srcPlane := host.Value[int](r, 10)
-	dstStride := host.Value[int](r, 11)
-	dstPlane := host.Value[int](r, 12)
-	src := host.Slice[uint16](r, 13)
-	dst := host.Slice[uint16](r, 14)
-	var lanes int
-	pixels := host.Scratch[int](r, 0, r.BlockDim.Count())
-	channels := host.Scratch[int](r, 1, r.BlockDim.Count())
-	var row []uint16
-	var out []uint16
-	var steps int
-	size := segments * width
-	var t7 int
-	var step int
-	nones := host.Scratch[uint16](r, 2, r.BlockDim.Count())
-	carrys := host.Scratch[uint16](r, 3, r.BlockDim.Count())
-	var d int
-	ats := host.Scratch[int](r, 4, r.BlockDim.Count())
-	lefts := host.Scratch[int](r, 5, r.BlockDim.Count())
-	vs := host.Scratch[uint16](r, 6, r.BlockDim.Count())
-	size2 := segments*width - 1
-	var t13 int
-	t12s := host.Scratch[uint16](r, 7, r.BlockDim.Count())
-	shuffleUps := host.Scratch[uint16](r, 8, r.BlockDim.Count())
-	t23s := host.Scratch[uint16](r, 9, r.BlockDim.Count())
-	givens := host.Scratch[int](r, 19, r.BlockDim.Count())
-	shuffles := host.Scratch[uint16](r, 10, r.BlockDim.Count())
-	var t26 int
-	var step2 int
-	carrys2 := host.Scratch[uint16](r, 18, r.BlockDim.Count())
-	var d2 int
-	ats2 := host.Scratch[int](r, 11, r.BlockDim.Count())
-	befores := host.Scratch[int](r, 12, r.BlockDim.Count())
-	vs2 := host.Scratch[uint16](r, 13, r.BlockDim.Count())
-	size3 := width - center
-	var t32 int
-	t31s := host.Scratch[uint16](r, 14, r.BlockDim.Count())
-	shuffleUps2 := host.Scratch[uint16](r, 15, r.BlockDim.Count())
-	t42s := host.Scratch[uint16](r, 16, r.BlockDim.Count())
-	givens2 := host.Scratch[int](r, 20, r.BlockDim.Count())
-	shuffles2 := host.Scratch[uint16](r, 17, r.BlockDim.Count())
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		t3 := blockZ*srcPlane + blockY*srcStride
-		t4 := blockZ*dstPlane + blockY*dstStride
-		begin := blockX * segments * width
-		base := begin - center
-		end := min(begin+size, w)
-		base2 := size3 + begin
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:82:90000
-		lanes = 32 / c
-//line window.go:83:90000
-		for threadZ := range 1 {
-//line window.go:84:90000
-			for threadY := range 1 {
-//line window.go:85:90000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:86:90000
-				first := (threadZ*1 + threadY) * 32
-//line window.go:87:90000
-				quernRow1WindowRows_uint16_uint16(r, pixels, first, channels, c)
-//line window.go:88:90000
-			}
-//line window.go:89:90000
-		}
-//line window.go:90:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:84:90000
-		row = src[t3:]
-//line window.go:85:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:85:90000
-		out = dst[t4:]
-//line window.go:86:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:88:90000
-		steps = (size + lanes - 1) / lanes
-//line window.go:92:90000
-		t7 = steps
-//line window.go:93:90000
-		step = 0
-//line window.go:94:90000
-		for threadZ := range 1 {
-//line window.go:95:90000
-			for threadY := range 1 {
-//line window.go:96:90000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:97:90000
-				first2 := (threadZ*1 + threadY) * 32
-//line window.go:98:90000
-				quernRow2WindowRows_uint16_uint16(r, nones, first2, carrys, op)
-//line window.go:99:90000
-			}
-//line window.go:100:90000
-		}
-//line window.go:101:90000
-		for ; step < t7; step++ {
-//line window.go:102:90000
-			if r.Halted() {
-//line window.go:92:90000
-				r.Halt()
-//line window.go:93:90000
-			}
-//line window.go:103:90000
-			d = 1
-//line window.go:104:90000
-			start := step * lanes
-//line window.go:105:90000
-			for threadZ := range 1 {
-//line window.go:106:90000
-				for threadY := range 1 {
-//line window.go:107:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:108:90000
-					first3 := (threadZ*1 + threadY) * 32
-//line window.go:109:90000
-					quernRow3WindowRows_uint16_uint16(r, pixels, first3, channels, nones, ats, lefts, vs, start, size2, width, lanes, value, base, mode, w, row, c)
-//line window.go:110:90000
-				}
-//line window.go:111:90000
-			}
-//line window.go:112:90000
-			for ; d < lanes; d *= 2 {
-//line window.go:113:90000
-				if r.Halted() {
-//line window.go:103:90000
-					r.Halt()
-//line window.go:104:90000
-				}
-//line window.go:104:90000
-				t13 = d * c
-//line window.go:105:90000
-				for threadZ := range 1 {
-//line window.go:106:90000
-					for threadY := range 1 {
-//line window.go:107:90000
-						first4 := (threadZ*1 + threadY) * 32
-//line window.go:108:90000
-						quernRow4WindowRows_uint16_uint16(r, vs, first4, t12s)
-//line window.go:109:90000
-					}
-//line window.go:110:90000
-				}
-//line window.go:111:90000
-				host.ShuffleUp(shuffleUps, t12s, t13)
-//line window.go:112:90000
-				for threadZ := range 1 {
-//line window.go:113:90000
-					for threadY := range 1 {
-//line window.go:114:90000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:115:90000
-						first5 := (threadZ*1 + threadY) * 32
-//line window.go:116:90000
-						quernRow5WindowRows_uint16_uint16(r, pixels, first5, lefts, vs, shuffleUps, d, op)
-//line window.go:117:90000
-					}
-//line window.go:118:90000
-				}
-//line window.go:119:90000
-			}
-//line window.go:120:90000
-			start2 := (lanes - 1) * c
-//line window.go:121:90000
-			for threadZ := range 1 {
-//line window.go:122:90000
-				for threadY := range 1 {
-//line window.go:123:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:124:90000
-					first6 := (threadZ*1 + threadY) * 32
-//line window.go:125:90000
-					quernRow6WindowRows_uint16_uint16(r, pixels, first6, channels, carrys, lefts, vs, t23s, givens, op, start2)
-//line window.go:126:90000
-				}
-//line window.go:127:90000
-			}
-//line window.go:112:90000
-			host.Gather(shuffles, t23s, givens)
-//line window.go:113:90000
-			for threadZ := range 1 {
-//line window.go:114:90000
-				for threadY := range 1 {
-//line window.go:115:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:116:90000
-					first7 := (threadZ*1 + threadY) * 32
-//line window.go:117:90000
-					quernRow7WindowRows_uint16_uint16(r, pixels, first7, channels, carrys, ats, vs, shuffles, begin, lanes, end, out, c)
-//line window.go:118:90000
-				}
-//line window.go:119:90000
-			}
-//line window.go:120:90000
-		}
-//line window.go:120:90000
-		t26 = steps
-//line window.go:121:90000
-		step2 = 0
-//line window.go:122:90000
-		for threadZ := range 1 {
-//line window.go:123:90000
-			for threadY := range 1 {
-//line window.go:124:90000
-				first8 := (threadZ*1 + threadY) * 32
-//line window.go:125:90000
-				quernRow8WindowRows_uint16_uint16(r, nones, first8, carrys2)
-//line window.go:126:90000
-			}
-//line window.go:127:90000
-		}
-//line window.go:128:90000
-		for ; step2 < t26; step2++ {
-//line window.go:129:90000
-			if r.Halted() {
-//line window.go:120:90000
-				r.Halt()
-//line window.go:121:90000
-			}
-//line window.go:130:90000
-			d2 = 1
-//line window.go:131:90000
-			start3 := step2 * lanes
-//line window.go:132:90000
-			for threadZ := range 1 {
-//line window.go:133:90000
-				for threadY := range 1 {
-//line window.go:134:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:135:90000
-					first9 := (threadZ*1 + threadY) * 32
-//line window.go:136:90000
-					quernRow9WindowRows_uint16_uint16(r, pixels, first9, channels, nones, ats2, befores, vs2, start3, width, size, lanes, value, base2, mode, w, row, c)
-//line window.go:137:90000
-				}
-//line window.go:138:90000
-			}
-//line window.go:139:90000
-			for ; d2 < lanes; d2 *= 2 {
-//line window.go:140:90000
-				if r.Halted() {
-//line window.go:130:90000
-					r.Halt()
-//line window.go:131:90000
-				}
-//line window.go:131:90000
-				t32 = d2 * c
-//line window.go:132:90000
-				for threadZ := range 1 {
-//line window.go:133:90000
-					for threadY := range 1 {
-//line window.go:134:90000
-						first10 := (threadZ*1 + threadY) * 32
-//line window.go:135:90000
-						quernRow10WindowRows_uint16_uint16(r, vs2, first10, t31s)
-//line window.go:136:90000
-					}
-//line window.go:137:90000
-				}
-//line window.go:138:90000
-				host.ShuffleUp(shuffleUps2, t31s, t32)
-//line window.go:139:90000
-				for threadZ := range 1 {
-//line window.go:140:90000
-					for threadY := range 1 {
-//line window.go:141:90000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:142:90000
-						first11 := (threadZ*1 + threadY) * 32
-//line window.go:143:90000
-						quernRow11WindowRows_uint16_uint16(r, pixels, first11, befores, vs2, shuffleUps2, d2, op)
-//line window.go:144:90000
-					}
-//line window.go:145:90000
-				}
-//line window.go:146:90000
-			}
-//line window.go:147:90000
-			start4 := (lanes - 1) * c
-//line window.go:148:90000
-			for threadZ := range 1 {
-//line window.go:149:90000
-				for threadY := range 1 {
-//line window.go:150:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:151:90000
-					first12 := (threadZ*1 + threadY) * 32
-//line window.go:152:90000
-					quernRow12WindowRows_uint16_uint16(r, pixels, first12, channels, befores, vs2, t42s, carrys2, givens2, op, start4)
-//line window.go:153:90000
-				}
-//line window.go:154:90000
-			}
-//line window.go:139:90000
-			host.Gather(shuffles2, t42s, givens2)
-//line window.go:140:90000
-			for threadZ := range 1 {
-//line window.go:141:90000
-				for threadY := range 1 {
-//line window.go:142:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:143:90000
-					first13 := (threadZ*1 + threadY) * 32
-//line window.go:144:90000
-					quernRow13WindowRows_uint16_uint16(r, pixels, first13, channels, ats2, befores, vs2, shuffles2, carrys2, begin, size, lanes, end, out, c, op)
-//line window.go:145:90000
-				}
-//line window.go:146:90000
-			}
-//line window.go:147:90000
-		}
-//line window.go:148:90000
-	}
-//line window.go:149:90000
-}
-
-//go:noinline
-//line quern_gen.go:33724:1
-func quernRow1WindowRows_uint16_uint16(r *host.Run, pixels []int, first int, channels []int, c int) {
-	pixelRow := (*[32]int)(pixels[first:])
-	channelRow := (*[32]int)(channels[first:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31
-//line window.go:83:90000
-		t1 := lane / c
-//line window.go:83:90000
-		t2 := lane % c
-//line window.go:84:90000
-		pixel := t1
-//line window.go:85:90000
-		channel := t2
-//line window.go:86:90000
-		pixelRow[threadX] = pixel
-//line window.go:87:90000
-		channelRow[threadX] = channel
-//line window.go:88:90000
-	}
-//line window.go:89:90000
-}
-
-//go:noinline
-//line quern_gen.go:33749:1
-func quernRow2WindowRows_uint16_uint16(r *host.Run, nones []uint16, first2 int, carrys []uint16, op int) {
-	noneRow := (*[32]uint16)(nones[first2:])
-	carryRow := (*[32]uint16)(carrys[first2:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line window.go:89:90000
-		result0 := quernFunc1WindowRows_uint16_uint16(op)
-//line window.go:90:90000
-		none := result0
-//line window.go:91:90000
-		carry := none
-//line window.go:92:90000
-		noneRow[threadX] = none
-//line window.go:93:90000
-		carryRow[threadX] = carry
-//line window.go:94:90000
-	}
-//line window.go:95:90000
-}
-
-//go:noinline
-//line quern_gen.go:33771:1
-func quernRow3WindowRows_uint16_uint16(r *host.Run, pixels []int, first3 int, channels []int, nones []uint16, ats, lefts []int, vs []uint16, start, size2, width, lanes int, value uint16, base, mode, w int, row []uint16, c int) {
-	pixelRow := (*[32]int)(pixels[first3:])
-	channelRow := (*[32]int)(channels[first3:])
-	noneRow := (*[32]uint16)(nones[first3:])
-	atRow := (*[32]int)(ats[first3:])
-	leftRow := (*[32]int)(lefts[first3:])
-	vRow := (*[32]uint16)(vs[first3:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		none := noneRow[threadX]
-//line window.go:93:90000
-		back := start + pixel
-//line window.go:94:90000
-		at := size2 - back
-//line window.go:95:90000
-		left := back % width
-//line window.go:96:90000
-		v := none
-//line window.go:97:90000
-		if at >= 0 && pixel < lanes {
-//line window.go:98:90000
-			v = value
-//line window.go:99:90000
-			t9 := base + at
-//line window.go:99:90000
-			result02 := inside(mode, t9, w)
-//line window.go:100:90000
-			x := result02
-//line window.go:101:90000
-			if x >= 0 {
-//line window.go:100:90000
-				v = row[x*c+channel]
-//line window.go:101:90000
-			}
-//line window.go:102:90000
-		}
-//line window.go:103:90000
-		atRow[threadX] = at
-//line window.go:104:90000
-		leftRow[threadX] = left
-//line window.go:105:90000
-		vRow[threadX] = v
-//line window.go:106:90000
-	}
-//line window.go:107:90000
-}
-
-//go:noinline
-//line quern_gen.go:33822:1
-func quernRow4WindowRows_uint16_uint16(r *host.Run, vs []uint16, first4 int, t12s []uint16) {
-	vRow := (*[32]uint16)(vs[first4:])
-	t12Row := (*[32]uint16)(t12s[first4:])
-//line window.go:104:90000
-	copy(t12Row[:], vRow[:])
-//line window.go:105:90000
-}
-
-//go:noinline
-//line quern_gen.go:33832:1
-func quernRow5WindowRows_uint16_uint16(r *host.Run, pixels []int, first5 int, lefts []int, vs, shuffleUps []uint16, d, op int) {
-	pixelRow := (*[32]int)(pixels[first5:])
-	leftRow := (*[32]int)(lefts[first5:])
-	vRow := (*[32]uint16)(vs[first5:])
-	shuffleUpRow := (*[32]uint16)(shuffleUps[first5:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		left := leftRow[threadX]
-		v := vRow[threadX]
-		shuffleUp := shuffleUpRow[threadX]
-//line window.go:104:90000
-		u := shuffleUp
-//line window.go:105:90000
-		if pixel >= d && left >= d {
-//line window.go:106:90000
-			t16 := u
-//line window.go:107:90000
-			t17 := v
-//line window.go:106:90000
-			result03 := combine[uint16](op, t16, t17)
-//line window.go:107:90000
-			v = result03
-//line window.go:108:90000
-		}
-//line window.go:109:90000
-		vRow[threadX] = v
-//line window.go:110:90000
-	}
-//line window.go:111:90000
-}
-
-//go:noinline
-//line quern_gen.go:33866:1
-func quernRow6WindowRows_uint16_uint16(r *host.Run, pixels []int, first6 int, channels []int, carrys []uint16, lefts []int, vs, t23s []uint16, givens []int, op, start2 int) {
-	pixelRow := (*[32]int)(pixels[first6:])
-	channelRow := (*[32]int)(channels[first6:])
-	carryRow := (*[32]uint16)(carrys[first6:])
-	leftRow := (*[32]int)(lefts[first6:])
-	vRow := (*[32]uint16)(vs[first6:])
-	t23Row := (*[32]uint16)(t23s[first6:])
-	givenRow := (*[32]int)(givens[first6:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		carry := carryRow[threadX]
-		left := leftRow[threadX]
-		v := vRow[threadX]
-//line window.go:109:90000
-		if left > pixel {
-//line window.go:110:90000
-			t20 := carry
-//line window.go:111:90000
-			t21 := v
-//line window.go:110:90000
-			result04 := combine[uint16](op, t20, t21)
-//line window.go:111:90000
-			v = result04
-//line window.go:112:90000
-		}
-//line window.go:112:90000
-		t23 := v
-//line window.go:113:90000
-		t24 := start2 + channel
-//line window.go:114:90000
-		given := t24 & 31
-//line window.go:115:90000
-		vRow[threadX] = v
-//line window.go:116:90000
-		t23Row[threadX] = t23
-//line window.go:117:90000
-		givenRow[threadX] = given
-//line window.go:118:90000
-	}
-//line window.go:119:90000
-}
-
-//go:noinline
-//line quern_gen.go:33912:1
-func quernRow7WindowRows_uint16_uint16(r *host.Run, pixels []int, first7 int, channels []int, carrys []uint16, ats []int, vs, shuffles []uint16, begin, lanes, end int, out []uint16, c int) {
-	pixelRow := (*[32]int)(pixels[first7:])
-	channelRow := (*[32]int)(channels[first7:])
-	carryRow := (*[32]uint16)(carrys[first7:])
-	atRow := (*[32]int)(ats[first7:])
-	vRow := (*[32]uint16)(vs[first7:])
-	shuffleRow := (*[32]uint16)(shuffles[first7:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		at := atRow[threadX]
-		v := vRow[threadX]
-		shuffle := shuffleRow[threadX]
-//line window.go:112:90000
-		carry := shuffle
-//line window.go:113:90000
-		x2 := begin + at
-//line window.go:114:90000
-		if at >= 0 && pixel < lanes && x2 < end {
-//line window.go:114:90000
-			out[x2*c+channel] = v
-//line window.go:115:90000
-		}
-//line window.go:116:90000
-		carryRow[threadX] = carry
-//line window.go:117:90000
-	}
-//line window.go:118:90000
-}
-
-//go:noinline
-//line quern_gen.go:33945:1
-func quernRow8WindowRows_uint16_uint16(r *host.Run, nones []uint16, first8 int, carrys2 []uint16) {
-	noneRow := (*[32]uint16)(nones[first8:])
-	carryRow2 := (*[32]uint16)(carrys2[first8:])
-//line window.go:119:90000
-	copy(carryRow2[:], noneRow[:])
-//line window.go:120:90000
-}
-
-//go:noinline
-//line quern_gen.go:33955:1
-func quernRow9WindowRows_uint16_uint16(r *host.Run, pixels []int, first9 int, channels []int, nones []uint16, ats2, befores []int, vs2 []uint16, start3, width, size, lanes int, value uint16, base2, mode, w int, row []uint16, c int) {
-	pixelRow := (*[32]int)(pixels[first9:])
-	channelRow := (*[32]int)(channels[first9:])
-	noneRow := (*[32]uint16)(nones[first9:])
-	atRow2 := (*[32]int)(ats2[first9:])
-	beforeRow := (*[32]int)(befores[first9:])
-	vRow2 := (*[32]uint16)(vs2[first9:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		none := noneRow[threadX]
-//line window.go:121:90000
-		at2 := start3 + pixel
-//line window.go:122:90000
-		before := at2 % width
-//line window.go:123:90000
-		v2 := none
-//line window.go:124:90000
-		if at2 < size && pixel < lanes && before > 0 {
-//line window.go:125:90000
-			v2 = value
-//line window.go:126:90000
-			t28 := base2 + at2 - 1
-//line window.go:126:90000
-			result05 := inside(mode, t28, w)
-//line window.go:127:90000
-			x3 := result05
-//line window.go:128:90000
-			if x3 >= 0 {
-//line window.go:127:90000
-				v2 = row[x3*c+channel]
-//line window.go:128:90000
-			}
-//line window.go:129:90000
-		}
-//line window.go:130:90000
-		atRow2[threadX] = at2
-//line window.go:131:90000
-		beforeRow[threadX] = before
-//line window.go:132:90000
-		vRow2[threadX] = v2
-//line window.go:133:90000
-	}
-//line window.go:134:90000
-}
-
-//go:noinline
-//line quern_gen.go:34004:1
-func quernRow10WindowRows_uint16_uint16(r *host.Run, vs2 []uint16, first10 int, t31s []uint16) {
-	vRow2 := (*[32]uint16)(vs2[first10:])
-	t31Row := (*[32]uint16)(t31s[first10:])
-//line window.go:131:90000
-	copy(t31Row[:], vRow2[:])
-//line window.go:132:90000
-}
-
-//go:noinline
-//line quern_gen.go:34014:1
-func quernRow11WindowRows_uint16_uint16(r *host.Run, pixels []int, first11 int, befores []int, vs2, shuffleUps2 []uint16, d2, op int) {
-	pixelRow := (*[32]int)(pixels[first11:])
-	beforeRow := (*[32]int)(befores[first11:])
-	vRow2 := (*[32]uint16)(vs2[first11:])
-	shuffleUpRow2 := (*[32]uint16)(shuffleUps2[first11:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		shuffleUp2 := shuffleUpRow2[threadX]
-//line window.go:131:90000
-		u2 := shuffleUp2
-//line window.go:132:90000
-		if pixel >= d2 && before >= d2 {
-//line window.go:133:90000
-			t35 := u2
-//line window.go:134:90000
-			t36 := v2
-//line window.go:133:90000
-			result06 := combine[uint16](op, t35, t36)
-//line window.go:134:90000
-			v2 = result06
-//line window.go:135:90000
-		}
-//line window.go:136:90000
-		vRow2[threadX] = v2
-//line window.go:137:90000
-	}
-//line window.go:138:90000
-}
-
-//go:noinline
-//line quern_gen.go:34048:1
-func quernRow12WindowRows_uint16_uint16(r *host.Run, pixels []int, first12 int, channels, befores []int, vs2, t42s, carrys2 []uint16, givens2 []int, op, start4 int) {
-	pixelRow := (*[32]int)(pixels[first12:])
-	channelRow := (*[32]int)(channels[first12:])
-	beforeRow := (*[32]int)(befores[first12:])
-	vRow2 := (*[32]uint16)(vs2[first12:])
-	t42Row := (*[32]uint16)(t42s[first12:])
-	carryRow2 := (*[32]uint16)(carrys2[first12:])
-	givenRow2 := (*[32]int)(givens2[first12:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		carry2 := carryRow2[threadX]
-//line window.go:136:90000
-		if before > pixel {
-//line window.go:137:90000
-			t39 := carry2
-//line window.go:138:90000
-			t40 := v2
-//line window.go:137:90000
-			result07 := combine[uint16](op, t39, t40)
-//line window.go:138:90000
-			v2 = result07
-//line window.go:139:90000
-		}
-//line window.go:139:90000
-		t42 := v2
-//line window.go:140:90000
-		t43 := start4 + channel
-//line window.go:141:90000
-		given2 := t43 & 31
-//line window.go:142:90000
-		vRow2[threadX] = v2
-//line window.go:143:90000
-		t42Row[threadX] = t42
-//line window.go:144:90000
-		givenRow2[threadX] = given2
-//line window.go:145:90000
-	}
-//line window.go:146:90000
-}
-
-//go:noinline
-//line quern_gen.go:34094:1
-func quernRow13WindowRows_uint16_uint16(r *host.Run, pixels []int, first13 int, channels, ats2, befores []int, vs2, shuffles2, carrys2 []uint16, begin, size, lanes, end int, out []uint16, c, op int) {
-	pixelRow := (*[32]int)(pixels[first13:])
-	channelRow := (*[32]int)(channels[first13:])
-	atRow2 := (*[32]int)(ats2[first13:])
-	beforeRow := (*[32]int)(befores[first13:])
-	vRow2 := (*[32]uint16)(vs2[first13:])
-	shuffleRow2 := (*[32]uint16)(shuffles2[first13:])
-	carryRow2 := (*[32]uint16)(carrys2[first13:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		at2 := atRow2[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		shuffle2 := shuffleRow2[threadX]
-//line window.go:139:90000
-		carry2 := shuffle2
-//line window.go:140:90000
-		x4 := begin + at2
-//line window.go:141:90000
-		if before > 0 && at2 < size && pixel < lanes && x4 < end {
-//line window.go:141:90000
-			t46 := out[x4*c+channel]
-//line window.go:142:90000
-			t47 := v2
-//line window.go:141:90000
-			result08 := combine[uint16](op, t46, t47)
-//line window.go:141:90000
-			out[x4*c+channel] = result08
-//line window.go:142:90000
-		}
-//line window.go:143:90000
-		carryRow2[threadX] = carry2
-//line window.go:144:90000
-	}
-//line window.go:145:90000
-}
-
-// quernFunc1WindowRows_uint16_uint16 is kernels.neutral.
-//
-//line quern_gen.go:34136:1
-func quernFunc1WindowRows_uint16_uint16(op int) uint16 {
-//line window.go:32:90000
-	t1 := op
-//line window.go:33:90000
-	if t1 == 0 {
-//line window.go:34:90000
-		return 0
-//line window.go:35:90000
-	} else if t1 == 1 {
-//line window.go:36:90000
-		result0 := quernFunc2WindowRows_uint16_uint16()
-//line window.go:37:90000
-		return result0
-//line window.go:38:90000
-	} else {
-//line window.go:38:90000
-		result02 := quernFunc3WindowRows_uint16_uint16()
-//line window.go:39:90000
-		return result02
-//line window.go:40:90000
-	}
-//line window.go:41:90000
-}
-
-// quernFunc2WindowRows_uint16_uint16 is kernels.highest.
-//
-//line quern_gen.go:34163:1
-func quernFunc2WindowRows_uint16_uint16() uint16 {
-	c := uint16(1)
-	size := c / 2
-//line window.go:43:90000
-	if size != 0 {
-//line window.go:44:90000
-		var big float32 = 3e+38
-//line window.go:45:90000
-		return host.Narrow[uint16](big * big)
-//line window.go:46:90000
-	}
-//line window.go:47:90000
-	var zero uint16
-//line window.go:48:90000
-	return zero - 1
-//line window.go:49:90000
-}
-
-// quernFunc3WindowRows_uint16_uint16 is kernels.lowest.
-//
-//line quern_gen.go:34184:1
-func quernFunc3WindowRows_uint16_uint16() uint16 {
-	c := uint16(1)
-	size := c / 2
-//line window.go:52:90000
-	if size != 0 {
-//line window.go:53:90000
-		var big float32 = 3e+38
-//line window.go:54:90000
-		return host.Narrow[uint16](-big * big)
-//line window.go:55:90000
-	}
-//line window.go:56:90000
-	return 0
-//line window.go:57:90000
-}
-
-//line quern_gen.go:34201:1
-func quernPlainWindowRows_float32_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Slice[float32](r, 13), host.Slice[float32](r, 14)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_windowRows_float32_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
-	})
-}
-
-func quernHostWindowRows_float32_float32(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[float32](r, 2)
-	width := host.Value[int](r, 3)
-	center := host.Value[int](r, 4)
-	segments := host.Value[int](r, 5)
-	w := host.Value[int](r, 6)
-	c := host.Value[int](r, 8)
-	srcStride := host.Value[int](r, 9)
-	srcPlane := host.Value[int](r, 10)
-	dstStride := host.Value[int](r, 11)
-	dstPlane := host.Value[int](r, 12)
-	src := host.Slice[float32](r, 13)
-	dst := host.Slice[float32](r, 14)
-	var lanes int
-	pixels := host.Scratch[int](r, 0, r.BlockDim.Count())
-	channels := host.Scratch[int](r, 1, r.BlockDim.Count())
-	var row []float32
-	var out []float32
-	var steps int
-	size := segments * width
-	var t7 int
-	var step int
-	nones := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	carrys := host.Scratch[float32](r, 3, r.BlockDim.Count())
-	var d int
-	ats := host.Scratch[int](r, 4, r.BlockDim.Count())
-	lefts := host.Scratch[int](r, 5, r.BlockDim.Count())
-	vs := host.Scratch[float32](r, 6, r.BlockDim.Count())
-	size2 := segments*width - 1
-	var t13 int
-	t12s := host.Scratch[float32](r, 7, r.BlockDim.Count())
-	shuffleUps := host.Scratch[float32](r, 8, r.BlockDim.Count())
-	t23s := host.Scratch[float32](r, 9, r.BlockDim.Count())
-	givens := host.Scratch[int](r, 19, r.BlockDim.Count())
-	shuffles := host.Scratch[float32](r, 10, r.BlockDim.Count())
-	var t26 int
-	var step2 int
-	carrys2 := host.Scratch[float32](r, 18, r.BlockDim.Count())
-	var d2 int
-	ats2 := host.Scratch[int](r, 11, r.BlockDim.Count())
-	befores := host.Scratch[int](r, 12, r.BlockDim.Count())
-	vs2 := host.Scratch[float32](r, 13, r.BlockDim.Count())
-	size3 := width - center
-	var t32 int
-	t31s := host.Scratch[float32](r, 14, r.BlockDim.Count())
-	shuffleUps2 := host.Scratch[float32](r, 15, r.BlockDim.Count())
-	t42s := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	givens2 := host.Scratch[int](r, 20, r.BlockDim.Count())
-	shuffles2 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		t3 := blockZ*srcPlane + blockY*srcStride
-		t4 := blockZ*dstPlane + blockY*dstStride
-		begin := blockX * segments * width
-		base := begin - center
-		end := min(begin+size, w)
-		base2 := size3 + begin
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:82:90000
-		lanes = 32 / c
-//line window.go:83:90000
-		for threadZ := range 1 {
-//line window.go:84:90000
-			for threadY := range 1 {
-//line window.go:85:90000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:86:90000
-				first := (threadZ*1 + threadY) * 32
-//line window.go:87:90000
-				quernRow1WindowRows_float32_float32(r, pixels, first, channels, c)
-//line window.go:88:90000
-			}
-//line window.go:89:90000
-		}
-//line window.go:90:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:84:90000
-		row = src[t3:]
-//line window.go:85:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:85:90000
-		out = dst[t4:]
-//line window.go:86:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:88:90000
-		steps = (size + lanes - 1) / lanes
-//line window.go:92:90000
-		t7 = steps
-//line window.go:93:90000
-		step = 0
-//line window.go:94:90000
-		for threadZ := range 1 {
-//line window.go:95:90000
-			for threadY := range 1 {
-//line window.go:96:90000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:97:90000
-				first2 := (threadZ*1 + threadY) * 32
-//line window.go:98:90000
-				quernRow2WindowRows_float32_float32(r, nones, first2, carrys, op)
-//line window.go:99:90000
-			}
-//line window.go:100:90000
-		}
-//line window.go:101:90000
-		for ; step < t7; step++ {
-//line window.go:102:90000
-			if r.Halted() {
-//line window.go:92:90000
-				r.Halt()
-//line window.go:93:90000
-			}
-//line window.go:103:90000
-			d = 1
-//line window.go:104:90000
-			start := step * lanes
-//line window.go:105:90000
-			for threadZ := range 1 {
-//line window.go:106:90000
-				for threadY := range 1 {
-//line window.go:107:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:108:90000
-					first3 := (threadZ*1 + threadY) * 32
-//line window.go:109:90000
-					quernRow3WindowRows_float32_float32(r, pixels, first3, channels, nones, ats, lefts, vs, start, size2, width, lanes, value, base, mode, w, row, c)
-//line window.go:110:90000
-				}
-//line window.go:111:90000
-			}
-//line window.go:112:90000
-			for ; d < lanes; d *= 2 {
-//line window.go:113:90000
-				if r.Halted() {
-//line window.go:103:90000
-					r.Halt()
-//line window.go:104:90000
-				}
-//line window.go:104:90000
-				t13 = d * c
-//line window.go:105:90000
-				for threadZ := range 1 {
-//line window.go:106:90000
-					for threadY := range 1 {
-//line window.go:107:90000
-						first4 := (threadZ*1 + threadY) * 32
-//line window.go:108:90000
-						quernRow4WindowRows_float32_float32(r, vs, first4, t12s)
-//line window.go:109:90000
-					}
-//line window.go:110:90000
-				}
-//line window.go:111:90000
-				host.ShuffleUp(shuffleUps, t12s, t13)
-//line window.go:112:90000
-				for threadZ := range 1 {
-//line window.go:113:90000
-					for threadY := range 1 {
-//line window.go:114:90000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:115:90000
-						first5 := (threadZ*1 + threadY) * 32
-//line window.go:116:90000
-						quernRow5WindowRows_float32_float32(r, pixels, first5, lefts, vs, shuffleUps, d, op)
-//line window.go:117:90000
-					}
-//line window.go:118:90000
-				}
-//line window.go:119:90000
-			}
-//line window.go:120:90000
-			start2 := (lanes - 1) * c
-//line window.go:121:90000
-			for threadZ := range 1 {
-//line window.go:122:90000
-				for threadY := range 1 {
-//line window.go:123:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:124:90000
-					first6 := (threadZ*1 + threadY) * 32
-//line window.go:125:90000
-					quernRow6WindowRows_float32_float32(r, pixels, first6, channels, carrys, lefts, vs, t23s, givens, op, start2)
-//line window.go:126:90000
-				}
-//line window.go:127:90000
-			}
-//line window.go:112:90000
-			host.Gather(shuffles, t23s, givens)
-//line window.go:113:90000
-			for threadZ := range 1 {
-//line window.go:114:90000
-				for threadY := range 1 {
-//line window.go:115:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:116:90000
-					first7 := (threadZ*1 + threadY) * 32
-//line window.go:117:90000
-					quernRow7WindowRows_float32_float32(r, pixels, first7, channels, carrys, ats, vs, shuffles, begin, lanes, end, out, c)
-//line window.go:118:90000
-				}
-//line window.go:119:90000
-			}
-//line window.go:120:90000
-		}
-//line window.go:120:90000
-		t26 = steps
-//line window.go:121:90000
-		step2 = 0
-//line window.go:122:90000
-		for threadZ := range 1 {
-//line window.go:123:90000
-			for threadY := range 1 {
-//line window.go:124:90000
-				first8 := (threadZ*1 + threadY) * 32
-//line window.go:125:90000
-				quernRow8WindowRows_float32_float32(r, nones, first8, carrys2)
-//line window.go:126:90000
-			}
-//line window.go:127:90000
-		}
-//line window.go:128:90000
-		for ; step2 < t26; step2++ {
-//line window.go:129:90000
-			if r.Halted() {
-//line window.go:120:90000
-				r.Halt()
-//line window.go:121:90000
-			}
-//line window.go:130:90000
-			d2 = 1
-//line window.go:131:90000
-			start3 := step2 * lanes
-//line window.go:132:90000
-			for threadZ := range 1 {
-//line window.go:133:90000
-				for threadY := range 1 {
-//line window.go:134:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:135:90000
-					first9 := (threadZ*1 + threadY) * 32
-//line window.go:136:90000
-					quernRow9WindowRows_float32_float32(r, pixels, first9, channels, nones, ats2, befores, vs2, start3, width, size, lanes, value, base2, mode, w, row, c)
-//line window.go:137:90000
-				}
-//line window.go:138:90000
-			}
-//line window.go:139:90000
-			for ; d2 < lanes; d2 *= 2 {
-//line window.go:140:90000
-				if r.Halted() {
-//line window.go:130:90000
-					r.Halt()
-//line window.go:131:90000
-				}
-//line window.go:131:90000
-				t32 = d2 * c
-//line window.go:132:90000
-				for threadZ := range 1 {
-//line window.go:133:90000
-					for threadY := range 1 {
-//line window.go:134:90000
-						first10 := (threadZ*1 + threadY) * 32
-//line window.go:135:90000
-						quernRow10WindowRows_float32_float32(r, vs2, first10, t31s)
-//line window.go:136:90000
-					}
-//line window.go:137:90000
-				}
-//line window.go:138:90000
-				host.ShuffleUp(shuffleUps2, t31s, t32)
-//line window.go:139:90000
-				for threadZ := range 1 {
-//line window.go:140:90000
-					for threadY := range 1 {
-//line window.go:141:90000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:142:90000
-						first11 := (threadZ*1 + threadY) * 32
-//line window.go:143:90000
-						quernRow11WindowRows_float32_float32(r, pixels, first11, befores, vs2, shuffleUps2, d2, op)
-//line window.go:144:90000
-					}
-//line window.go:145:90000
-				}
-//line window.go:146:90000
-			}
-//line window.go:147:90000
-			start4 := (lanes - 1) * c
-//line window.go:148:90000
-			for threadZ := range 1 {
-//line window.go:149:90000
-				for threadY := range 1 {
-//line window.go:150:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:151:90000
-					first12 := (threadZ*1 + threadY) * 32
-//line window.go:152:90000
-					quernRow12WindowRows_float32_float32(r, pixels, first12, channels, befores, vs2, t42s, carrys2, givens2, op, start4)
-//line window.go:153:90000
-				}
-//line window.go:154:90000
-			}
-//line window.go:139:90000
-			host.Gather(shuffles2, t42s, givens2)
-//line window.go:140:90000
-			for threadZ := range 1 {
-//line window.go:141:90000
-				for threadY := range 1 {
-//line window.go:142:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:143:90000
-					first13 := (threadZ*1 + threadY) * 32
-//line window.go:144:90000
-					quernRow13WindowRows_float32_float32(r, pixels, first13, channels, ats2, befores, vs2, shuffles2, carrys2, begin, size, lanes, end, out, c, op)
-//line window.go:145:90000
-				}
-//line window.go:146:90000
-			}
-//line window.go:147:90000
-		}
-//line window.go:148:90000
-	}
-//line window.go:149:90000
-}
-
-//go:noinline
-//line quern_gen.go:34539:1
-func quernRow1WindowRows_float32_float32(r *host.Run, pixels []int, first int, channels []int, c int) {
-	pixelRow := (*[32]int)(pixels[first:])
-	channelRow := (*[32]int)(channels[first:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31
-//line window.go:83:90000
-		t1 := lane / c
-//line window.go:83:90000
-		t2 := lane % c
-//line window.go:84:90000
-		pixel := t1
-//line window.go:85:90000
-		channel := t2
-//line window.go:86:90000
-		pixelRow[threadX] = pixel
-//line window.go:87:90000
-		channelRow[threadX] = channel
-//line window.go:88:90000
-	}
-//line window.go:89:90000
-}
-
-//go:noinline
-//line quern_gen.go:34564:1
-func quernRow2WindowRows_float32_float32(r *host.Run, nones []float32, first2 int, carrys []float32, op int) {
-	noneRow := (*[32]float32)(nones[first2:])
-	carryRow := (*[32]float32)(carrys[first2:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line window.go:89:90000
-		result0 := neutral[float32](op)
-//line window.go:90:90000
-		none := result0
-//line window.go:91:90000
-		carry := none
-//line window.go:92:90000
-		noneRow[threadX] = none
-//line window.go:93:90000
-		carryRow[threadX] = carry
-//line window.go:94:90000
-	}
-//line window.go:95:90000
-}
-
-//go:noinline
-//line quern_gen.go:34586:1
-func quernRow3WindowRows_float32_float32(r *host.Run, pixels []int, first3 int, channels []int, nones []float32, ats, lefts []int, vs []float32, start, size2, width, lanes int, value float32, base, mode, w int, row []float32, c int) {
-	pixelRow := (*[32]int)(pixels[first3:])
-	channelRow := (*[32]int)(channels[first3:])
-	noneRow := (*[32]float32)(nones[first3:])
-	atRow := (*[32]int)(ats[first3:])
-	leftRow := (*[32]int)(lefts[first3:])
-	vRow := (*[32]float32)(vs[first3:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		none := noneRow[threadX]
-//line window.go:93:90000
-		back := start + pixel
-//line window.go:94:90000
-		at := size2 - back
-//line window.go:95:90000
-		left := back % width
-//line window.go:96:90000
-		v := none
-//line window.go:97:90000
-		if at >= 0 && pixel < lanes {
-//line window.go:98:90000
-			v = float32(value)
-//line window.go:99:90000
-			t9 := base + at
-//line window.go:99:90000
-			result02 := inside(mode, t9, w)
-//line window.go:100:90000
-			x := result02
-//line window.go:101:90000
-			if x >= 0 {
-//line window.go:100:90000
-				v = float32(row[x*c+channel])
-//line window.go:101:90000
-			}
-//line window.go:102:90000
-		}
-//line window.go:103:90000
-		atRow[threadX] = at
-//line window.go:104:90000
-		leftRow[threadX] = left
-//line window.go:105:90000
-		vRow[threadX] = v
-//line window.go:106:90000
-	}
-//line window.go:107:90000
-}
-
-//go:noinline
-//line quern_gen.go:34637:1
-func quernRow4WindowRows_float32_float32(r *host.Run, vs []float32, first4 int, t12s []float32) {
-	vRow := (*[32]float32)(vs[first4:])
-	t12Row := (*[32]float32)(t12s[first4:])
-//line window.go:104:90000
-	copy(t12Row[:], vRow[:])
-//line window.go:105:90000
-}
-
-//go:noinline
-//line quern_gen.go:34647:1
-func quernRow5WindowRows_float32_float32(r *host.Run, pixels []int, first5 int, lefts []int, vs, shuffleUps []float32, d, op int) {
-	pixelRow := (*[32]int)(pixels[first5:])
-	leftRow := (*[32]int)(lefts[first5:])
-	vRow := (*[32]float32)(vs[first5:])
-	shuffleUpRow := (*[32]float32)(shuffleUps[first5:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		left := leftRow[threadX]
-		v := vRow[threadX]
-		shuffleUp := shuffleUpRow[threadX]
-//line window.go:104:90000
-		u := shuffleUp
-//line window.go:105:90000
-		if pixel >= d && left >= d {
-//line window.go:106:90000
-			t16 := u
-//line window.go:107:90000
-			t17 := v
-//line window.go:106:90000
-			result03 := combine[float32](op, t16, t17)
-//line window.go:107:90000
-			v = result03
-//line window.go:108:90000
-		}
-//line window.go:109:90000
-		vRow[threadX] = v
-//line window.go:110:90000
-	}
-//line window.go:111:90000
-}
-
-//go:noinline
-//line quern_gen.go:34681:1
-func quernRow6WindowRows_float32_float32(r *host.Run, pixels []int, first6 int, channels []int, carrys []float32, lefts []int, vs, t23s []float32, givens []int, op, start2 int) {
-	pixelRow := (*[32]int)(pixels[first6:])
-	channelRow := (*[32]int)(channels[first6:])
-	carryRow := (*[32]float32)(carrys[first6:])
-	leftRow := (*[32]int)(lefts[first6:])
-	vRow := (*[32]float32)(vs[first6:])
-	t23Row := (*[32]float32)(t23s[first6:])
-	givenRow := (*[32]int)(givens[first6:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		carry := carryRow[threadX]
-		left := leftRow[threadX]
-		v := vRow[threadX]
-//line window.go:109:90000
-		if left > pixel {
-//line window.go:110:90000
-			t20 := carry
-//line window.go:111:90000
-			t21 := v
-//line window.go:110:90000
-			result04 := combine[float32](op, t20, t21)
-//line window.go:111:90000
-			v = result04
-//line window.go:112:90000
-		}
-//line window.go:112:90000
-		t23 := v
-//line window.go:113:90000
-		t24 := start2 + channel
-//line window.go:114:90000
-		given := t24 & 31
-//line window.go:115:90000
-		vRow[threadX] = v
-//line window.go:116:90000
-		t23Row[threadX] = t23
-//line window.go:117:90000
-		givenRow[threadX] = given
-//line window.go:118:90000
-	}
-//line window.go:119:90000
-}
-
-//go:noinline
-//line quern_gen.go:34727:1
-func quernRow7WindowRows_float32_float32(r *host.Run, pixels []int, first7 int, channels []int, carrys []float32, ats []int, vs, shuffles []float32, begin, lanes, end int, out []float32, c int) {
-	pixelRow := (*[32]int)(pixels[first7:])
-	channelRow := (*[32]int)(channels[first7:])
-	carryRow := (*[32]float32)(carrys[first7:])
-	atRow := (*[32]int)(ats[first7:])
-	vRow := (*[32]float32)(vs[first7:])
-	shuffleRow := (*[32]float32)(shuffles[first7:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		at := atRow[threadX]
-		v := vRow[threadX]
-		shuffle := shuffleRow[threadX]
-//line window.go:112:90000
-		carry := shuffle
-//line window.go:113:90000
-		x2 := begin + at
-//line window.go:114:90000
-		if at >= 0 && pixel < lanes && x2 < end {
-//line window.go:114:90000
-			out[x2*c+channel] = v
-//line window.go:115:90000
-		}
-//line window.go:116:90000
-		carryRow[threadX] = carry
-//line window.go:117:90000
-	}
-//line window.go:118:90000
-}
-
-//go:noinline
-//line quern_gen.go:34760:1
-func quernRow8WindowRows_float32_float32(r *host.Run, nones []float32, first8 int, carrys2 []float32) {
-	noneRow := (*[32]float32)(nones[first8:])
-	carryRow2 := (*[32]float32)(carrys2[first8:])
-//line window.go:119:90000
-	copy(carryRow2[:], noneRow[:])
-//line window.go:120:90000
-}
-
-//go:noinline
-//line quern_gen.go:34770:1
-func quernRow9WindowRows_float32_float32(r *host.Run, pixels []int, first9 int, channels []int, nones []float32, ats2, befores []int, vs2 []float32, start3, width, size, lanes int, value float32, base2, mode, w int, row []float32, c int) {
-	pixelRow := (*[32]int)(pixels[first9:])
-	channelRow := (*[32]int)(channels[first9:])
-	noneRow := (*[32]float32)(nones[first9:])
-	atRow2 := (*[32]int)(ats2[first9:])
-	beforeRow := (*[32]int)(befores[first9:])
-	vRow2 := (*[32]float32)(vs2[first9:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		none := noneRow[threadX]
-//line window.go:121:90000
-		at2 := start3 + pixel
-//line window.go:122:90000
-		before := at2 % width
-//line window.go:123:90000
-		v2 := none
-//line window.go:124:90000
-		if at2 < size && pixel < lanes && before > 0 {
-//line window.go:125:90000
-			v2 = float32(value)
-//line window.go:126:90000
-			t28 := base2 + at2 - 1
-//line window.go:126:90000
-			result05 := inside(mode, t28, w)
-//line window.go:127:90000
-			x3 := result05
-//line window.go:128:90000
-			if x3 >= 0 {
-//line window.go:127:90000
-				v2 = float32(row[x3*c+channel])
-//line window.go:128:90000
-			}
-//line window.go:129:90000
-		}
-//line window.go:130:90000
-		atRow2[threadX] = at2
-//line window.go:131:90000
-		beforeRow[threadX] = before
-//line window.go:132:90000
-		vRow2[threadX] = v2
-//line window.go:133:90000
-	}
-//line window.go:134:90000
-}
-
-//go:noinline
-//line quern_gen.go:34819:1
-func quernRow10WindowRows_float32_float32(r *host.Run, vs2 []float32, first10 int, t31s []float32) {
-	vRow2 := (*[32]float32)(vs2[first10:])
-	t31Row := (*[32]float32)(t31s[first10:])
-//line window.go:131:90000
-	copy(t31Row[:], vRow2[:])
-//line window.go:132:90000
-}
-
-//go:noinline
-//line quern_gen.go:34829:1
-func quernRow11WindowRows_float32_float32(r *host.Run, pixels []int, first11 int, befores []int, vs2, shuffleUps2 []float32, d2, op int) {
-	pixelRow := (*[32]int)(pixels[first11:])
-	beforeRow := (*[32]int)(befores[first11:])
-	vRow2 := (*[32]float32)(vs2[first11:])
-	shuffleUpRow2 := (*[32]float32)(shuffleUps2[first11:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		shuffleUp2 := shuffleUpRow2[threadX]
-//line window.go:131:90000
-		u2 := shuffleUp2
-//line window.go:132:90000
-		if pixel >= d2 && before >= d2 {
-//line window.go:133:90000
-			t35 := u2
-//line window.go:134:90000
-			t36 := v2
-//line window.go:133:90000
-			result06 := combine[float32](op, t35, t36)
-//line window.go:134:90000
-			v2 = result06
-//line window.go:135:90000
-		}
-//line window.go:136:90000
-		vRow2[threadX] = v2
-//line window.go:137:90000
-	}
-//line window.go:138:90000
-}
-
-//go:noinline
-//line quern_gen.go:34863:1
-func quernRow12WindowRows_float32_float32(r *host.Run, pixels []int, first12 int, channels, befores []int, vs2, t42s, carrys2 []float32, givens2 []int, op, start4 int) {
-	pixelRow := (*[32]int)(pixels[first12:])
-	channelRow := (*[32]int)(channels[first12:])
-	beforeRow := (*[32]int)(befores[first12:])
-	vRow2 := (*[32]float32)(vs2[first12:])
-	t42Row := (*[32]float32)(t42s[first12:])
-	carryRow2 := (*[32]float32)(carrys2[first12:])
-	givenRow2 := (*[32]int)(givens2[first12:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		carry2 := carryRow2[threadX]
-//line window.go:136:90000
-		if before > pixel {
-//line window.go:137:90000
-			t39 := carry2
-//line window.go:138:90000
-			t40 := v2
-//line window.go:137:90000
-			result07 := combine[float32](op, t39, t40)
-//line window.go:138:90000
-			v2 = result07
-//line window.go:139:90000
-		}
-//line window.go:139:90000
-		t42 := v2
-//line window.go:140:90000
-		t43 := start4 + channel
-//line window.go:141:90000
-		given2 := t43 & 31
-//line window.go:142:90000
-		vRow2[threadX] = v2
-//line window.go:143:90000
-		t42Row[threadX] = t42
-//line window.go:144:90000
-		givenRow2[threadX] = given2
-//line window.go:145:90000
-	}
-//line window.go:146:90000
-}
-
-//go:noinline
-//line quern_gen.go:34909:1
-func quernRow13WindowRows_float32_float32(r *host.Run, pixels []int, first13 int, channels, ats2, befores []int, vs2, shuffles2, carrys2 []float32, begin, size, lanes, end int, out []float32, c, op int) {
-	pixelRow := (*[32]int)(pixels[first13:])
-	channelRow := (*[32]int)(channels[first13:])
-	atRow2 := (*[32]int)(ats2[first13:])
-	beforeRow := (*[32]int)(befores[first13:])
-	vRow2 := (*[32]float32)(vs2[first13:])
-	shuffleRow2 := (*[32]float32)(shuffles2[first13:])
-	carryRow2 := (*[32]float32)(carrys2[first13:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		at2 := atRow2[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		shuffle2 := shuffleRow2[threadX]
-//line window.go:139:90000
-		carry2 := shuffle2
-//line window.go:140:90000
-		x4 := begin + at2
-//line window.go:141:90000
-		if before > 0 && at2 < size && pixel < lanes && x4 < end {
-//line window.go:141:90000
-			t46 := out[x4*c+channel]
-//line window.go:142:90000
-			t47 := v2
-//line window.go:141:90000
-			result08 := combine[float32](op, t46, t47)
-//line window.go:141:90000
-			out[x4*c+channel] = result08
-//line window.go:142:90000
-		}
-//line window.go:143:90000
-		carryRow2[threadX] = carry2
-//line window.go:144:90000
-	}
-//line window.go:145:90000
-}
-
-//line quern_gen.go:34949:1
-func quernPlainWindowRows_uint32_uint8(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Slice[uint8](r, 13), host.Slice[uint32](r, 14)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_windowRows_uint32_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
-	})
-}
-
-func quernHostWindowRows_uint32_uint8(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[uint8](r, 2)
-	width := host.Value[int](r, 3)
-	center := host.Value[int](r, 4)
-	segments := host.Value[int](r, 5)
-	w := host.Value[int](r, 6)
-	c := host.Value[int](r, 8)
-	srcStride := host.Value[int](r, 9)
-	srcPlane := host.Value[int](r, 10)
-	dstStride := host.Value[int](r, 11)
-	dstPlane := host.Value[int](r, 12)
-	src := host.Slice[uint8](r, 13)
-	dst := host.Slice[uint32](r, 14)
-	var lanes int
-	pixels := host.Scratch[int](r, 0, r.BlockDim.Count())
-	channels := host.Scratch[int](r, 1, r.BlockDim.Count())
-	var row []uint8
-	var out []uint32
-	var steps int
-	size := segments * width
-	var t7 int
-	var step int
-	nones := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	carrys := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	var d int
-	ats := host.Scratch[int](r, 4, r.BlockDim.Count())
-	lefts := host.Scratch[int](r, 5, r.BlockDim.Count())
-	vs := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	size2 := segments*width - 1
-	var t13 int
-	t12s := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	shuffleUps := host.Scratch[uint32](r, 8, r.BlockDim.Count())
-	t23s := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	givens := host.Scratch[int](r, 19, r.BlockDim.Count())
-	shuffles := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	var t26 int
-	var step2 int
-	carrys2 := host.Scratch[uint32](r, 18, r.BlockDim.Count())
-	var d2 int
-	ats2 := host.Scratch[int](r, 11, r.BlockDim.Count())
-	befores := host.Scratch[int](r, 12, r.BlockDim.Count())
-	vs2 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	size3 := width - center
-	var t32 int
-	t31s := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	shuffleUps2 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	t42s := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	givens2 := host.Scratch[int](r, 20, r.BlockDim.Count())
-	shuffles2 := host.Scratch[uint32](r, 17, r.BlockDim.Count())
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		t3 := blockZ*srcPlane + blockY*srcStride
-		t4 := blockZ*dstPlane + blockY*dstStride
-		begin := blockX * segments * width
-		base := begin - center
-		end := min(begin+size, w)
-		base2 := size3 + begin
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:82:90000
-		lanes = 32 / c
-//line window.go:83:90000
-		for threadZ := range 1 {
-//line window.go:84:90000
-			for threadY := range 1 {
-//line window.go:85:90000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:86:90000
-				first := (threadZ*1 + threadY) * 32
-//line window.go:87:90000
-				quernRow1WindowRows_uint32_uint8(r, pixels, first, channels, c)
-//line window.go:88:90000
-			}
-//line window.go:89:90000
-		}
-//line window.go:90:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:84:90000
-		row = src[t3:]
-//line window.go:85:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:85:90000
-		out = dst[t4:]
-//line window.go:86:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:88:90000
-		steps = (size + lanes - 1) / lanes
-//line window.go:92:90000
-		t7 = steps
-//line window.go:93:90000
-		step = 0
-//line window.go:94:90000
-		for threadZ := range 1 {
-//line window.go:95:90000
-			for threadY := range 1 {
-//line window.go:96:90000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:97:90000
-				first2 := (threadZ*1 + threadY) * 32
-//line window.go:98:90000
-				quernRow2WindowRows_uint32_uint8(r, nones, first2, carrys, op)
-//line window.go:99:90000
-			}
-//line window.go:100:90000
-		}
-//line window.go:101:90000
-		for ; step < t7; step++ {
-//line window.go:102:90000
-			if r.Halted() {
-//line window.go:92:90000
-				r.Halt()
-//line window.go:93:90000
-			}
-//line window.go:103:90000
-			d = 1
-//line window.go:104:90000
-			start := step * lanes
-//line window.go:105:90000
-			for threadZ := range 1 {
-//line window.go:106:90000
-				for threadY := range 1 {
-//line window.go:107:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:108:90000
-					first3 := (threadZ*1 + threadY) * 32
-//line window.go:109:90000
-					quernRow3WindowRows_uint32_uint8(r, pixels, first3, channels, nones, ats, lefts, vs, start, size2, width, lanes, value, base, mode, w, row, c)
-//line window.go:110:90000
-				}
-//line window.go:111:90000
-			}
-//line window.go:112:90000
-			for ; d < lanes; d *= 2 {
-//line window.go:113:90000
-				if r.Halted() {
-//line window.go:103:90000
-					r.Halt()
-//line window.go:104:90000
-				}
-//line window.go:104:90000
-				t13 = d * c
-//line window.go:105:90000
-				for threadZ := range 1 {
-//line window.go:106:90000
-					for threadY := range 1 {
-//line window.go:107:90000
-						first4 := (threadZ*1 + threadY) * 32
-//line window.go:108:90000
-						quernRow4WindowRows_uint32_uint8(r, vs, first4, t12s)
-//line window.go:109:90000
-					}
-//line window.go:110:90000
-				}
-//line window.go:111:90000
-				host.ShuffleUp(shuffleUps, t12s, t13)
-//line window.go:112:90000
-				for threadZ := range 1 {
-//line window.go:113:90000
-					for threadY := range 1 {
-//line window.go:114:90000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:115:90000
-						first5 := (threadZ*1 + threadY) * 32
-//line window.go:116:90000
-						quernRow5WindowRows_uint32_uint8(r, pixels, first5, lefts, vs, shuffleUps, d, op)
-//line window.go:117:90000
-					}
-//line window.go:118:90000
-				}
-//line window.go:119:90000
-			}
-//line window.go:120:90000
-			start2 := (lanes - 1) * c
-//line window.go:121:90000
-			for threadZ := range 1 {
-//line window.go:122:90000
-				for threadY := range 1 {
-//line window.go:123:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:124:90000
-					first6 := (threadZ*1 + threadY) * 32
-//line window.go:125:90000
-					quernRow6WindowRows_uint32_uint8(r, pixels, first6, channels, carrys, lefts, vs, t23s, givens, op, start2)
-//line window.go:126:90000
-				}
-//line window.go:127:90000
-			}
-//line window.go:112:90000
-			host.Gather(shuffles, t23s, givens)
-//line window.go:113:90000
-			for threadZ := range 1 {
-//line window.go:114:90000
-				for threadY := range 1 {
-//line window.go:115:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:116:90000
-					first7 := (threadZ*1 + threadY) * 32
-//line window.go:117:90000
-					quernRow7WindowRows_uint32_uint8(r, pixels, first7, channels, carrys, ats, vs, shuffles, begin, lanes, end, out, c)
-//line window.go:118:90000
-				}
-//line window.go:119:90000
-			}
-//line window.go:120:90000
-		}
-//line window.go:120:90000
-		t26 = steps
-//line window.go:121:90000
-		step2 = 0
-//line window.go:122:90000
-		for threadZ := range 1 {
-//line window.go:123:90000
-			for threadY := range 1 {
-//line window.go:124:90000
-				first8 := (threadZ*1 + threadY) * 32
-//line window.go:125:90000
-				quernRow8WindowRows_uint32_uint8(r, nones, first8, carrys2)
-//line window.go:126:90000
-			}
-//line window.go:127:90000
-		}
-//line window.go:128:90000
-		for ; step2 < t26; step2++ {
-//line window.go:129:90000
-			if r.Halted() {
-//line window.go:120:90000
-				r.Halt()
-//line window.go:121:90000
-			}
-//line window.go:130:90000
-			d2 = 1
-//line window.go:131:90000
-			start3 := step2 * lanes
-//line window.go:132:90000
-			for threadZ := range 1 {
-//line window.go:133:90000
-				for threadY := range 1 {
-//line window.go:134:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:135:90000
-					first9 := (threadZ*1 + threadY) * 32
-//line window.go:136:90000
-					quernRow9WindowRows_uint32_uint8(r, pixels, first9, channels, nones, ats2, befores, vs2, start3, width, size, lanes, value, base2, mode, w, row, c)
-//line window.go:137:90000
-				}
-//line window.go:138:90000
-			}
-//line window.go:139:90000
-			for ; d2 < lanes; d2 *= 2 {
-//line window.go:140:90000
-				if r.Halted() {
-//line window.go:130:90000
-					r.Halt()
-//line window.go:131:90000
-				}
-//line window.go:131:90000
-				t32 = d2 * c
-//line window.go:132:90000
-				for threadZ := range 1 {
-//line window.go:133:90000
-					for threadY := range 1 {
-//line window.go:134:90000
-						first10 := (threadZ*1 + threadY) * 32
-//line window.go:135:90000
-						quernRow10WindowRows_uint32_uint8(r, vs2, first10, t31s)
-//line window.go:136:90000
-					}
-//line window.go:137:90000
-				}
-//line window.go:138:90000
-				host.ShuffleUp(shuffleUps2, t31s, t32)
-//line window.go:139:90000
-				for threadZ := range 1 {
-//line window.go:140:90000
-					for threadY := range 1 {
-//line window.go:141:90000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:142:90000
-						first11 := (threadZ*1 + threadY) * 32
-//line window.go:143:90000
-						quernRow11WindowRows_uint32_uint8(r, pixels, first11, befores, vs2, shuffleUps2, d2, op)
-//line window.go:144:90000
-					}
-//line window.go:145:90000
-				}
-//line window.go:146:90000
-			}
-//line window.go:147:90000
-			start4 := (lanes - 1) * c
-//line window.go:148:90000
-			for threadZ := range 1 {
-//line window.go:149:90000
-				for threadY := range 1 {
-//line window.go:150:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:151:90000
-					first12 := (threadZ*1 + threadY) * 32
-//line window.go:152:90000
-					quernRow12WindowRows_uint32_uint8(r, pixels, first12, channels, befores, vs2, t42s, carrys2, givens2, op, start4)
-//line window.go:153:90000
-				}
-//line window.go:154:90000
-			}
-//line window.go:139:90000
-			host.Gather(shuffles2, t42s, givens2)
-//line window.go:140:90000
-			for threadZ := range 1 {
-//line window.go:141:90000
-				for threadY := range 1 {
-//line window.go:142:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:143:90000
-					first13 := (threadZ*1 + threadY) * 32
-//line window.go:144:90000
-					quernRow13WindowRows_uint32_uint8(r, pixels, first13, channels, ats2, befores, vs2, shuffles2, carrys2, begin, size, lanes, end, out, c, op)
-//line window.go:145:90000
-				}
-//line window.go:146:90000
-			}
-//line window.go:147:90000
-		}
-//line window.go:148:90000
-	}
-//line window.go:149:90000
-}
-
-//go:noinline
-//line quern_gen.go:35287:1
-func quernRow1WindowRows_uint32_uint8(r *host.Run, pixels []int, first int, channels []int, c int) {
-	pixelRow := (*[32]int)(pixels[first:])
-	channelRow := (*[32]int)(channels[first:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31
-//line window.go:83:90000
-		t1 := lane / c
-//line window.go:83:90000
-		t2 := lane % c
-//line window.go:84:90000
-		pixel := t1
-//line window.go:85:90000
-		channel := t2
-//line window.go:86:90000
-		pixelRow[threadX] = pixel
-//line window.go:87:90000
-		channelRow[threadX] = channel
-//line window.go:88:90000
-	}
-//line window.go:89:90000
-}
-
-//go:noinline
-//line quern_gen.go:35312:1
-func quernRow2WindowRows_uint32_uint8(r *host.Run, nones []uint32, first2 int, carrys []uint32, op int) {
-	noneRow := (*[32]uint32)(nones[first2:])
-	carryRow := (*[32]uint32)(carrys[first2:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line window.go:89:90000
-		result0 := quernFunc1WindowRows_uint32_uint8(op)
-//line window.go:90:90000
-		none := result0
-//line window.go:91:90000
-		carry := none
-//line window.go:92:90000
-		noneRow[threadX] = none
-//line window.go:93:90000
-		carryRow[threadX] = carry
-//line window.go:94:90000
-	}
-//line window.go:95:90000
-}
-
-//go:noinline
-//line quern_gen.go:35334:1
-func quernRow3WindowRows_uint32_uint8(r *host.Run, pixels []int, first3 int, channels []int, nones []uint32, ats, lefts []int, vs []uint32, start, size2, width, lanes int, value uint8, base, mode, w int, row []uint8, c int) {
-	pixelRow := (*[32]int)(pixels[first3:])
-	channelRow := (*[32]int)(channels[first3:])
-	noneRow := (*[32]uint32)(nones[first3:])
-	atRow := (*[32]int)(ats[first3:])
-	leftRow := (*[32]int)(lefts[first3:])
-	vRow := (*[32]uint32)(vs[first3:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		none := noneRow[threadX]
-//line window.go:93:90000
-		back := start + pixel
-//line window.go:94:90000
-		at := size2 - back
-//line window.go:95:90000
-		left := back % width
-//line window.go:96:90000
-		v := none
-//line window.go:97:90000
-		if at >= 0 && pixel < lanes {
-//line window.go:98:90000
-			v = uint32(value)
-//line window.go:99:90000
-			t9 := base + at
-//line window.go:99:90000
-			result02 := inside(mode, t9, w)
-//line window.go:100:90000
-			x := result02
-//line window.go:101:90000
-			if x >= 0 {
-//line window.go:100:90000
-				v = uint32(row[x*c+channel])
-//line window.go:101:90000
-			}
-//line window.go:102:90000
-		}
-//line window.go:103:90000
-		atRow[threadX] = at
-//line window.go:104:90000
-		leftRow[threadX] = left
-//line window.go:105:90000
-		vRow[threadX] = v
-//line window.go:106:90000
-	}
-//line window.go:107:90000
-}
-
-//go:noinline
-//line quern_gen.go:35385:1
-func quernRow4WindowRows_uint32_uint8(r *host.Run, vs []uint32, first4 int, t12s []uint32) {
-	vRow := (*[32]uint32)(vs[first4:])
-	t12Row := (*[32]uint32)(t12s[first4:])
-//line window.go:104:90000
-	copy(t12Row[:], vRow[:])
-//line window.go:105:90000
-}
-
-//go:noinline
-//line quern_gen.go:35395:1
-func quernRow5WindowRows_uint32_uint8(r *host.Run, pixels []int, first5 int, lefts []int, vs, shuffleUps []uint32, d, op int) {
-	pixelRow := (*[32]int)(pixels[first5:])
-	leftRow := (*[32]int)(lefts[first5:])
-	vRow := (*[32]uint32)(vs[first5:])
-	shuffleUpRow := (*[32]uint32)(shuffleUps[first5:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		left := leftRow[threadX]
-		v := vRow[threadX]
-		shuffleUp := shuffleUpRow[threadX]
-//line window.go:104:90000
-		u := shuffleUp
-//line window.go:105:90000
-		if pixel >= d && left >= d {
-//line window.go:106:90000
-			t16 := u
-//line window.go:107:90000
-			t17 := v
-//line window.go:106:90000
-			result03 := combine[uint32](op, t16, t17)
-//line window.go:107:90000
-			v = result03
-//line window.go:108:90000
-		}
-//line window.go:109:90000
-		vRow[threadX] = v
-//line window.go:110:90000
-	}
-//line window.go:111:90000
-}
-
-//go:noinline
-//line quern_gen.go:35429:1
-func quernRow6WindowRows_uint32_uint8(r *host.Run, pixels []int, first6 int, channels []int, carrys []uint32, lefts []int, vs, t23s []uint32, givens []int, op, start2 int) {
-	pixelRow := (*[32]int)(pixels[first6:])
-	channelRow := (*[32]int)(channels[first6:])
-	carryRow := (*[32]uint32)(carrys[first6:])
-	leftRow := (*[32]int)(lefts[first6:])
-	vRow := (*[32]uint32)(vs[first6:])
-	t23Row := (*[32]uint32)(t23s[first6:])
-	givenRow := (*[32]int)(givens[first6:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		carry := carryRow[threadX]
-		left := leftRow[threadX]
-		v := vRow[threadX]
-//line window.go:109:90000
-		if left > pixel {
-//line window.go:110:90000
-			t20 := carry
-//line window.go:111:90000
-			t21 := v
-//line window.go:110:90000
-			result04 := combine[uint32](op, t20, t21)
-//line window.go:111:90000
-			v = result04
-//line window.go:112:90000
-		}
-//line window.go:112:90000
-		t23 := v
-//line window.go:113:90000
-		t24 := start2 + channel
-//line window.go:114:90000
-		given := t24 & 31
-//line window.go:115:90000
-		vRow[threadX] = v
-//line window.go:116:90000
-		t23Row[threadX] = t23
-//line window.go:117:90000
-		givenRow[threadX] = given
-//line window.go:118:90000
-	}
-//line window.go:119:90000
-}
-
-//go:noinline
-//line quern_gen.go:35475:1
-func quernRow7WindowRows_uint32_uint8(r *host.Run, pixels []int, first7 int, channels []int, carrys []uint32, ats []int, vs, shuffles []uint32, begin, lanes, end int, out []uint32, c int) {
-	pixelRow := (*[32]int)(pixels[first7:])
-	channelRow := (*[32]int)(channels[first7:])
-	carryRow := (*[32]uint32)(carrys[first7:])
-	atRow := (*[32]int)(ats[first7:])
-	vRow := (*[32]uint32)(vs[first7:])
-	shuffleRow := (*[32]uint32)(shuffles[first7:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		at := atRow[threadX]
-		v := vRow[threadX]
-		shuffle := shuffleRow[threadX]
-//line window.go:112:90000
-		carry := shuffle
-//line window.go:113:90000
-		x2 := begin + at
-//line window.go:114:90000
-		if at >= 0 && pixel < lanes && x2 < end {
-//line window.go:114:90000
-			out[x2*c+channel] = v
-//line window.go:115:90000
-		}
-//line window.go:116:90000
-		carryRow[threadX] = carry
-//line window.go:117:90000
-	}
-//line window.go:118:90000
-}
-
-//go:noinline
-//line quern_gen.go:35508:1
-func quernRow8WindowRows_uint32_uint8(r *host.Run, nones []uint32, first8 int, carrys2 []uint32) {
-	noneRow := (*[32]uint32)(nones[first8:])
-	carryRow2 := (*[32]uint32)(carrys2[first8:])
-//line window.go:119:90000
-	copy(carryRow2[:], noneRow[:])
-//line window.go:120:90000
-}
-
-//go:noinline
-//line quern_gen.go:35518:1
-func quernRow9WindowRows_uint32_uint8(r *host.Run, pixels []int, first9 int, channels []int, nones []uint32, ats2, befores []int, vs2 []uint32, start3, width, size, lanes int, value uint8, base2, mode, w int, row []uint8, c int) {
-	pixelRow := (*[32]int)(pixels[first9:])
-	channelRow := (*[32]int)(channels[first9:])
-	noneRow := (*[32]uint32)(nones[first9:])
-	atRow2 := (*[32]int)(ats2[first9:])
-	beforeRow := (*[32]int)(befores[first9:])
-	vRow2 := (*[32]uint32)(vs2[first9:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		none := noneRow[threadX]
-//line window.go:121:90000
-		at2 := start3 + pixel
-//line window.go:122:90000
-		before := at2 % width
-//line window.go:123:90000
-		v2 := none
-//line window.go:124:90000
-		if at2 < size && pixel < lanes && before > 0 {
-//line window.go:125:90000
-			v2 = uint32(value)
-//line window.go:126:90000
-			t28 := base2 + at2 - 1
-//line window.go:126:90000
-			result05 := inside(mode, t28, w)
-//line window.go:127:90000
-			x3 := result05
-//line window.go:128:90000
-			if x3 >= 0 {
-//line window.go:127:90000
-				v2 = uint32(row[x3*c+channel])
-//line window.go:128:90000
-			}
-//line window.go:129:90000
-		}
-//line window.go:130:90000
-		atRow2[threadX] = at2
-//line window.go:131:90000
-		beforeRow[threadX] = before
-//line window.go:132:90000
-		vRow2[threadX] = v2
-//line window.go:133:90000
-	}
-//line window.go:134:90000
-}
-
-//go:noinline
-//line quern_gen.go:35567:1
-func quernRow10WindowRows_uint32_uint8(r *host.Run, vs2 []uint32, first10 int, t31s []uint32) {
-	vRow2 := (*[32]uint32)(vs2[first10:])
-	t31Row := (*[32]uint32)(t31s[first10:])
-//line window.go:131:90000
-	copy(t31Row[:], vRow2[:])
-//line window.go:132:90000
-}
-
-//go:noinline
-//line quern_gen.go:35577:1
-func quernRow11WindowRows_uint32_uint8(r *host.Run, pixels []int, first11 int, befores []int, vs2, shuffleUps2 []uint32, d2, op int) {
-	pixelRow := (*[32]int)(pixels[first11:])
-	beforeRow := (*[32]int)(befores[first11:])
-	vRow2 := (*[32]uint32)(vs2[first11:])
-	shuffleUpRow2 := (*[32]uint32)(shuffleUps2[first11:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		shuffleUp2 := shuffleUpRow2[threadX]
-//line window.go:131:90000
-		u2 := shuffleUp2
-//line window.go:132:90000
-		if pixel >= d2 && before >= d2 {
-//line window.go:133:90000
-			t35 := u2
-//line window.go:134:90000
-			t36 := v2
-//line window.go:133:90000
-			result06 := combine[uint32](op, t35, t36)
-//line window.go:134:90000
-			v2 = result06
-//line window.go:135:90000
-		}
-//line window.go:136:90000
-		vRow2[threadX] = v2
-//line window.go:137:90000
-	}
-//line window.go:138:90000
-}
-
-//go:noinline
-//line quern_gen.go:35611:1
-func quernRow12WindowRows_uint32_uint8(r *host.Run, pixels []int, first12 int, channels, befores []int, vs2, t42s, carrys2 []uint32, givens2 []int, op, start4 int) {
-	pixelRow := (*[32]int)(pixels[first12:])
-	channelRow := (*[32]int)(channels[first12:])
-	beforeRow := (*[32]int)(befores[first12:])
-	vRow2 := (*[32]uint32)(vs2[first12:])
-	t42Row := (*[32]uint32)(t42s[first12:])
-	carryRow2 := (*[32]uint32)(carrys2[first12:])
-	givenRow2 := (*[32]int)(givens2[first12:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		carry2 := carryRow2[threadX]
-//line window.go:136:90000
-		if before > pixel {
-//line window.go:137:90000
-			t39 := carry2
-//line window.go:138:90000
-			t40 := v2
-//line window.go:137:90000
-			result07 := combine[uint32](op, t39, t40)
-//line window.go:138:90000
-			v2 = result07
-//line window.go:139:90000
-		}
-//line window.go:139:90000
-		t42 := v2
-//line window.go:140:90000
-		t43 := start4 + channel
-//line window.go:141:90000
-		given2 := t43 & 31
-//line window.go:142:90000
-		vRow2[threadX] = v2
-//line window.go:143:90000
-		t42Row[threadX] = t42
-//line window.go:144:90000
-		givenRow2[threadX] = given2
-//line window.go:145:90000
-	}
-//line window.go:146:90000
-}
-
-//go:noinline
-//line quern_gen.go:35657:1
-func quernRow13WindowRows_uint32_uint8(r *host.Run, pixels []int, first13 int, channels, ats2, befores []int, vs2, shuffles2, carrys2 []uint32, begin, size, lanes, end int, out []uint32, c, op int) {
-	pixelRow := (*[32]int)(pixels[first13:])
-	channelRow := (*[32]int)(channels[first13:])
-	atRow2 := (*[32]int)(ats2[first13:])
-	beforeRow := (*[32]int)(befores[first13:])
-	vRow2 := (*[32]uint32)(vs2[first13:])
-	shuffleRow2 := (*[32]uint32)(shuffles2[first13:])
-	carryRow2 := (*[32]uint32)(carrys2[first13:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		at2 := atRow2[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		shuffle2 := shuffleRow2[threadX]
-//line window.go:139:90000
-		carry2 := shuffle2
-//line window.go:140:90000
-		x4 := begin + at2
-//line window.go:141:90000
-		if before > 0 && at2 < size && pixel < lanes && x4 < end {
-//line window.go:141:90000
-			t46 := out[x4*c+channel]
-//line window.go:142:90000
-			t47 := v2
-//line window.go:141:90000
-			result08 := combine[uint32](op, t46, t47)
-//line window.go:141:90000
-			out[x4*c+channel] = result08
-//line window.go:142:90000
-		}
-//line window.go:143:90000
-		carryRow2[threadX] = carry2
-//line window.go:144:90000
-	}
-//line window.go:145:90000
-}
-
-// quernFunc1WindowRows_uint32_uint8 is kernels.neutral.
-//
-//line quern_gen.go:35699:1
-func quernFunc1WindowRows_uint32_uint8(op int) uint32 {
-//line window.go:32:90000
-	t1 := op
-//line window.go:33:90000
-	if t1 == 0 {
-//line window.go:34:90000
-		return 0
-//line window.go:35:90000
-	} else if t1 == 1 {
-//line window.go:36:90000
-		result0 := quernFunc2WindowRows_uint32_uint8()
-//line window.go:37:90000
-		return result0
-//line window.go:38:90000
-	} else {
-//line window.go:38:90000
-		result02 := quernFunc3WindowRows_uint32_uint8()
-//line window.go:39:90000
-		return result02
-//line window.go:40:90000
-	}
-//line window.go:41:90000
-}
-
-// quernFunc2WindowRows_uint32_uint8 is kernels.highest.
-//
-//line quern_gen.go:35726:1
-func quernFunc2WindowRows_uint32_uint8() uint32 {
-	c := uint32(1)
-	size := c / 2
-//line window.go:43:90000
-	if size != 0 {
-//line window.go:44:90000
-		var big float32 = 3e+38
-//line window.go:45:90000
-		return host.Narrow[uint32](big * big)
-//line window.go:46:90000
-	}
-//line window.go:47:90000
-	var zero uint32
-//line window.go:48:90000
-	return zero - 1
-//line window.go:49:90000
-}
-
-// quernFunc3WindowRows_uint32_uint8 is kernels.lowest.
-//
-//line quern_gen.go:35747:1
-func quernFunc3WindowRows_uint32_uint8() uint32 {
-	c := uint32(1)
-	size := c / 2
-//line window.go:52:90000
-	if size != 0 {
-//line window.go:53:90000
-		var big float32 = 3e+38
-//line window.go:54:90000
-		return host.Narrow[uint32](-big * big)
-//line window.go:55:90000
-	}
-//line window.go:56:90000
-	return 0
-//line window.go:57:90000
-}
-
-//line quern_gen.go:35764:1
-func quernPlainWindowRows_uint32_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Slice[uint16](r, 13), host.Slice[uint32](r, 14)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_windowRows_uint32_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
-	})
-}
-
-func quernHostWindowRows_uint32_uint16(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[uint16](r, 2)
-	width := host.Value[int](r, 3)
-	center := host.Value[int](r, 4)
-	segments := host.Value[int](r, 5)
-	w := host.Value[int](r, 6)
-	c := host.Value[int](r, 8)
-	srcStride := host.Value[int](r, 9)
-	srcPlane := host.Value[int](r, 10)
-	dstStride := host.Value[int](r, 11)
-	dstPlane := host.Value[int](r, 12)
-	src := host.Slice[uint16](r, 13)
-	dst := host.Slice[uint32](r, 14)
-	var lanes int
-	pixels := host.Scratch[int](r, 0, r.BlockDim.Count())
-	channels := host.Scratch[int](r, 1, r.BlockDim.Count())
-	var row []uint16
-	var out []uint32
-	var steps int
-	size := segments * width
-	var t7 int
-	var step int
-	nones := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	carrys := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	var d int
-	ats := host.Scratch[int](r, 4, r.BlockDim.Count())
-	lefts := host.Scratch[int](r, 5, r.BlockDim.Count())
-	vs := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	size2 := segments*width - 1
-	var t13 int
-	t12s := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	shuffleUps := host.Scratch[uint32](r, 8, r.BlockDim.Count())
-	t23s := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	givens := host.Scratch[int](r, 19, r.BlockDim.Count())
-	shuffles := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	var t26 int
-	var step2 int
-	carrys2 := host.Scratch[uint32](r, 18, r.BlockDim.Count())
-	var d2 int
-	ats2 := host.Scratch[int](r, 11, r.BlockDim.Count())
-	befores := host.Scratch[int](r, 12, r.BlockDim.Count())
-	vs2 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	size3 := width - center
-	var t32 int
-	t31s := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	shuffleUps2 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	t42s := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	givens2 := host.Scratch[int](r, 20, r.BlockDim.Count())
-	shuffles2 := host.Scratch[uint32](r, 17, r.BlockDim.Count())
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		t3 := blockZ*srcPlane + blockY*srcStride
-		t4 := blockZ*dstPlane + blockY*dstStride
-		begin := blockX * segments * width
-		base := begin - center
-		end := min(begin+size, w)
-		base2 := size3 + begin
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:82:90000
-		lanes = 32 / c
-//line window.go:83:90000
-		for threadZ := range 1 {
-//line window.go:84:90000
-			for threadY := range 1 {
-//line window.go:85:90000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:86:90000
-				first := (threadZ*1 + threadY) * 32
-//line window.go:87:90000
-				quernRow1WindowRows_uint32_uint16(r, pixels, first, channels, c)
-//line window.go:88:90000
-			}
-//line window.go:89:90000
-		}
-//line window.go:90:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:84:90000
-		row = src[t3:]
-//line window.go:85:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:85:90000
-		out = dst[t4:]
-//line window.go:86:90000
-		r.ThreadIdx = kernel.Dim3{}
-//line window.go:88:90000
-		steps = (size + lanes - 1) / lanes
-//line window.go:92:90000
-		t7 = steps
-//line window.go:93:90000
-		step = 0
-//line window.go:94:90000
-		for threadZ := range 1 {
-//line window.go:95:90000
-			for threadY := range 1 {
-//line window.go:96:90000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:97:90000
-				first2 := (threadZ*1 + threadY) * 32
-//line window.go:98:90000
-				quernRow2WindowRows_uint32_uint16(r, nones, first2, carrys, op)
-//line window.go:99:90000
-			}
-//line window.go:100:90000
-		}
-//line window.go:101:90000
-		for ; step < t7; step++ {
-//line window.go:102:90000
-			if r.Halted() {
-//line window.go:92:90000
-				r.Halt()
-//line window.go:93:90000
-			}
-//line window.go:103:90000
-			d = 1
-//line window.go:104:90000
-			start := step * lanes
-//line window.go:105:90000
-			for threadZ := range 1 {
-//line window.go:106:90000
-				for threadY := range 1 {
-//line window.go:107:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:108:90000
-					first3 := (threadZ*1 + threadY) * 32
-//line window.go:109:90000
-					quernRow3WindowRows_uint32_uint16(r, pixels, first3, channels, nones, ats, lefts, vs, start, size2, width, lanes, value, base, mode, w, row, c)
-//line window.go:110:90000
-				}
-//line window.go:111:90000
-			}
-//line window.go:112:90000
-			for ; d < lanes; d *= 2 {
-//line window.go:113:90000
-				if r.Halted() {
-//line window.go:103:90000
-					r.Halt()
-//line window.go:104:90000
-				}
-//line window.go:104:90000
-				t13 = d * c
-//line window.go:105:90000
-				for threadZ := range 1 {
-//line window.go:106:90000
-					for threadY := range 1 {
-//line window.go:107:90000
-						first4 := (threadZ*1 + threadY) * 32
-//line window.go:108:90000
-						quernRow4WindowRows_uint32_uint16(r, vs, first4, t12s)
-//line window.go:109:90000
-					}
-//line window.go:110:90000
-				}
-//line window.go:111:90000
-				host.ShuffleUp(shuffleUps, t12s, t13)
-//line window.go:112:90000
-				for threadZ := range 1 {
-//line window.go:113:90000
-					for threadY := range 1 {
-//line window.go:114:90000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:115:90000
-						first5 := (threadZ*1 + threadY) * 32
-//line window.go:116:90000
-						quernRow5WindowRows_uint32_uint16(r, pixels, first5, lefts, vs, shuffleUps, d, op)
-//line window.go:117:90000
-					}
-//line window.go:118:90000
-				}
-//line window.go:119:90000
-			}
-//line window.go:120:90000
-			start2 := (lanes - 1) * c
-//line window.go:121:90000
-			for threadZ := range 1 {
-//line window.go:122:90000
-				for threadY := range 1 {
-//line window.go:123:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:124:90000
-					first6 := (threadZ*1 + threadY) * 32
-//line window.go:125:90000
-					quernRow6WindowRows_uint32_uint16(r, pixels, first6, channels, carrys, lefts, vs, t23s, givens, op, start2)
-//line window.go:126:90000
-				}
-//line window.go:127:90000
-			}
-//line window.go:112:90000
-			host.Gather(shuffles, t23s, givens)
-//line window.go:113:90000
-			for threadZ := range 1 {
-//line window.go:114:90000
-				for threadY := range 1 {
-//line window.go:115:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:116:90000
-					first7 := (threadZ*1 + threadY) * 32
-//line window.go:117:90000
-					quernRow7WindowRows_uint32_uint16(r, pixels, first7, channels, carrys, ats, vs, shuffles, begin, lanes, end, out, c)
-//line window.go:118:90000
-				}
-//line window.go:119:90000
-			}
-//line window.go:120:90000
-		}
-//line window.go:120:90000
-		t26 = steps
-//line window.go:121:90000
-		step2 = 0
-//line window.go:122:90000
-		for threadZ := range 1 {
-//line window.go:123:90000
-			for threadY := range 1 {
-//line window.go:124:90000
-				first8 := (threadZ*1 + threadY) * 32
-//line window.go:125:90000
-				quernRow8WindowRows_uint32_uint16(r, nones, first8, carrys2)
-//line window.go:126:90000
-			}
-//line window.go:127:90000
-		}
-//line window.go:128:90000
-		for ; step2 < t26; step2++ {
-//line window.go:129:90000
-			if r.Halted() {
-//line window.go:120:90000
-				r.Halt()
-//line window.go:121:90000
-			}
-//line window.go:130:90000
-			d2 = 1
-//line window.go:131:90000
-			start3 := step2 * lanes
-//line window.go:132:90000
-			for threadZ := range 1 {
-//line window.go:133:90000
-				for threadY := range 1 {
-//line window.go:134:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:135:90000
-					first9 := (threadZ*1 + threadY) * 32
-//line window.go:136:90000
-					quernRow9WindowRows_uint32_uint16(r, pixels, first9, channels, nones, ats2, befores, vs2, start3, width, size, lanes, value, base2, mode, w, row, c)
-//line window.go:137:90000
-				}
-//line window.go:138:90000
-			}
-//line window.go:139:90000
-			for ; d2 < lanes; d2 *= 2 {
-//line window.go:140:90000
-				if r.Halted() {
-//line window.go:130:90000
-					r.Halt()
-//line window.go:131:90000
-				}
-//line window.go:131:90000
-				t32 = d2 * c
-//line window.go:132:90000
-				for threadZ := range 1 {
-//line window.go:133:90000
-					for threadY := range 1 {
-//line window.go:134:90000
-						first10 := (threadZ*1 + threadY) * 32
-//line window.go:135:90000
-						quernRow10WindowRows_uint32_uint16(r, vs2, first10, t31s)
-//line window.go:136:90000
-					}
-//line window.go:137:90000
-				}
-//line window.go:138:90000
-				host.ShuffleUp(shuffleUps2, t31s, t32)
-//line window.go:139:90000
-				for threadZ := range 1 {
-//line window.go:140:90000
-					for threadY := range 1 {
-//line window.go:141:90000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:142:90000
-						first11 := (threadZ*1 + threadY) * 32
-//line window.go:143:90000
-						quernRow11WindowRows_uint32_uint16(r, pixels, first11, befores, vs2, shuffleUps2, d2, op)
-//line window.go:144:90000
-					}
-//line window.go:145:90000
-				}
-//line window.go:146:90000
-			}
-//line window.go:147:90000
-			start4 := (lanes - 1) * c
-//line window.go:148:90000
-			for threadZ := range 1 {
-//line window.go:149:90000
-				for threadY := range 1 {
-//line window.go:150:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:151:90000
-					first12 := (threadZ*1 + threadY) * 32
-//line window.go:152:90000
-					quernRow12WindowRows_uint32_uint16(r, pixels, first12, channels, befores, vs2, t42s, carrys2, givens2, op, start4)
-//line window.go:153:90000
-				}
-//line window.go:154:90000
-			}
-//line window.go:139:90000
-			host.Gather(shuffles2, t42s, givens2)
-//line window.go:140:90000
-			for threadZ := range 1 {
-//line window.go:141:90000
-				for threadY := range 1 {
-//line window.go:142:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line window.go:143:90000
-					first13 := (threadZ*1 + threadY) * 32
-//line window.go:144:90000
-					quernRow13WindowRows_uint32_uint16(r, pixels, first13, channels, ats2, befores, vs2, shuffles2, carrys2, begin, size, lanes, end, out, c, op)
-//line window.go:145:90000
-				}
-//line window.go:146:90000
-			}
-//line window.go:147:90000
-		}
-//line window.go:148:90000
-	}
-//line window.go:149:90000
-}
-
-//go:noinline
-//line quern_gen.go:36102:1
-func quernRow1WindowRows_uint32_uint16(r *host.Run, pixels []int, first int, channels []int, c int) {
-	pixelRow := (*[32]int)(pixels[first:])
-	channelRow := (*[32]int)(channels[first:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31
-//line window.go:83:90000
-		t1 := lane / c
-//line window.go:83:90000
-		t2 := lane % c
-//line window.go:84:90000
-		pixel := t1
-//line window.go:85:90000
-		channel := t2
-//line window.go:86:90000
-		pixelRow[threadX] = pixel
-//line window.go:87:90000
-		channelRow[threadX] = channel
-//line window.go:88:90000
-	}
-//line window.go:89:90000
-}
-
-//go:noinline
-//line quern_gen.go:36127:1
-func quernRow2WindowRows_uint32_uint16(r *host.Run, nones []uint32, first2 int, carrys []uint32, op int) {
-	noneRow := (*[32]uint32)(nones[first2:])
-	carryRow := (*[32]uint32)(carrys[first2:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line window.go:89:90000
-		result0 := quernFunc1WindowRows_uint32_uint16(op)
-//line window.go:90:90000
-		none := result0
-//line window.go:91:90000
-		carry := none
-//line window.go:92:90000
-		noneRow[threadX] = none
-//line window.go:93:90000
-		carryRow[threadX] = carry
-//line window.go:94:90000
-	}
-//line window.go:95:90000
-}
-
-//go:noinline
-//line quern_gen.go:36149:1
-func quernRow3WindowRows_uint32_uint16(r *host.Run, pixels []int, first3 int, channels []int, nones []uint32, ats, lefts []int, vs []uint32, start, size2, width, lanes int, value uint16, base, mode, w int, row []uint16, c int) {
-	pixelRow := (*[32]int)(pixels[first3:])
-	channelRow := (*[32]int)(channels[first3:])
-	noneRow := (*[32]uint32)(nones[first3:])
-	atRow := (*[32]int)(ats[first3:])
-	leftRow := (*[32]int)(lefts[first3:])
-	vRow := (*[32]uint32)(vs[first3:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		none := noneRow[threadX]
-//line window.go:93:90000
-		back := start + pixel
-//line window.go:94:90000
-		at := size2 - back
-//line window.go:95:90000
-		left := back % width
-//line window.go:96:90000
-		v := none
-//line window.go:97:90000
-		if at >= 0 && pixel < lanes {
-//line window.go:98:90000
-			v = uint32(value)
-//line window.go:99:90000
-			t9 := base + at
-//line window.go:99:90000
-			result02 := inside(mode, t9, w)
-//line window.go:100:90000
-			x := result02
-//line window.go:101:90000
-			if x >= 0 {
-//line window.go:100:90000
-				v = uint32(row[x*c+channel])
-//line window.go:101:90000
-			}
-//line window.go:102:90000
-		}
-//line window.go:103:90000
-		atRow[threadX] = at
-//line window.go:104:90000
-		leftRow[threadX] = left
-//line window.go:105:90000
-		vRow[threadX] = v
-//line window.go:106:90000
-	}
-//line window.go:107:90000
-}
-
-//go:noinline
-//line quern_gen.go:36200:1
-func quernRow4WindowRows_uint32_uint16(r *host.Run, vs []uint32, first4 int, t12s []uint32) {
-	vRow := (*[32]uint32)(vs[first4:])
-	t12Row := (*[32]uint32)(t12s[first4:])
-//line window.go:104:90000
-	copy(t12Row[:], vRow[:])
-//line window.go:105:90000
-}
-
-//go:noinline
-//line quern_gen.go:36210:1
-func quernRow5WindowRows_uint32_uint16(r *host.Run, pixels []int, first5 int, lefts []int, vs, shuffleUps []uint32, d, op int) {
-	pixelRow := (*[32]int)(pixels[first5:])
-	leftRow := (*[32]int)(lefts[first5:])
-	vRow := (*[32]uint32)(vs[first5:])
-	shuffleUpRow := (*[32]uint32)(shuffleUps[first5:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		left := leftRow[threadX]
-		v := vRow[threadX]
-		shuffleUp := shuffleUpRow[threadX]
-//line window.go:104:90000
-		u := shuffleUp
-//line window.go:105:90000
-		if pixel >= d && left >= d {
-//line window.go:106:90000
-			t16 := u
-//line window.go:107:90000
-			t17 := v
-//line window.go:106:90000
-			result03 := combine[uint32](op, t16, t17)
-//line window.go:107:90000
-			v = result03
-//line window.go:108:90000
-		}
-//line window.go:109:90000
-		vRow[threadX] = v
-//line window.go:110:90000
-	}
-//line window.go:111:90000
-}
-
-//go:noinline
-//line quern_gen.go:36244:1
-func quernRow6WindowRows_uint32_uint16(r *host.Run, pixels []int, first6 int, channels []int, carrys []uint32, lefts []int, vs, t23s []uint32, givens []int, op, start2 int) {
-	pixelRow := (*[32]int)(pixels[first6:])
-	channelRow := (*[32]int)(channels[first6:])
-	carryRow := (*[32]uint32)(carrys[first6:])
-	leftRow := (*[32]int)(lefts[first6:])
-	vRow := (*[32]uint32)(vs[first6:])
-	t23Row := (*[32]uint32)(t23s[first6:])
-	givenRow := (*[32]int)(givens[first6:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		carry := carryRow[threadX]
-		left := leftRow[threadX]
-		v := vRow[threadX]
-//line window.go:109:90000
-		if left > pixel {
-//line window.go:110:90000
-			t20 := carry
-//line window.go:111:90000
-			t21 := v
-//line window.go:110:90000
-			result04 := combine[uint32](op, t20, t21)
-//line window.go:111:90000
-			v = result04
-//line window.go:112:90000
-		}
-//line window.go:112:90000
-		t23 := v
-//line window.go:113:90000
-		t24 := start2 + channel
-//line window.go:114:90000
-		given := t24 & 31
-//line window.go:115:90000
-		vRow[threadX] = v
-//line window.go:116:90000
-		t23Row[threadX] = t23
-//line window.go:117:90000
-		givenRow[threadX] = given
-//line window.go:118:90000
-	}
-//line window.go:119:90000
-}
-
-//go:noinline
-//line quern_gen.go:36290:1
-func quernRow7WindowRows_uint32_uint16(r *host.Run, pixels []int, first7 int, channels []int, carrys []uint32, ats []int, vs, shuffles []uint32, begin, lanes, end int, out []uint32, c int) {
-	pixelRow := (*[32]int)(pixels[first7:])
-	channelRow := (*[32]int)(channels[first7:])
-	carryRow := (*[32]uint32)(carrys[first7:])
-	atRow := (*[32]int)(ats[first7:])
-	vRow := (*[32]uint32)(vs[first7:])
-	shuffleRow := (*[32]uint32)(shuffles[first7:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		at := atRow[threadX]
-		v := vRow[threadX]
-		shuffle := shuffleRow[threadX]
-//line window.go:112:90000
-		carry := shuffle
-//line window.go:113:90000
-		x2 := begin + at
-//line window.go:114:90000
-		if at >= 0 && pixel < lanes && x2 < end {
-//line window.go:114:90000
-			out[x2*c+channel] = v
-//line window.go:115:90000
-		}
-//line window.go:116:90000
-		carryRow[threadX] = carry
-//line window.go:117:90000
-	}
-//line window.go:118:90000
-}
-
-//go:noinline
-//line quern_gen.go:36323:1
-func quernRow8WindowRows_uint32_uint16(r *host.Run, nones []uint32, first8 int, carrys2 []uint32) {
-	noneRow := (*[32]uint32)(nones[first8:])
-	carryRow2 := (*[32]uint32)(carrys2[first8:])
-//line window.go:119:90000
-	copy(carryRow2[:], noneRow[:])
-//line window.go:120:90000
-}
-
-//go:noinline
-//line quern_gen.go:36333:1
-func quernRow9WindowRows_uint32_uint16(r *host.Run, pixels []int, first9 int, channels []int, nones []uint32, ats2, befores []int, vs2 []uint32, start3, width, size, lanes int, value uint16, base2, mode, w int, row []uint16, c int) {
-	pixelRow := (*[32]int)(pixels[first9:])
-	channelRow := (*[32]int)(channels[first9:])
-	noneRow := (*[32]uint32)(nones[first9:])
-	atRow2 := (*[32]int)(ats2[first9:])
-	beforeRow := (*[32]int)(befores[first9:])
-	vRow2 := (*[32]uint32)(vs2[first9:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		none := noneRow[threadX]
-//line window.go:121:90000
-		at2 := start3 + pixel
-//line window.go:122:90000
-		before := at2 % width
-//line window.go:123:90000
-		v2 := none
-//line window.go:124:90000
-		if at2 < size && pixel < lanes && before > 0 {
-//line window.go:125:90000
-			v2 = uint32(value)
-//line window.go:126:90000
-			t28 := base2 + at2 - 1
-//line window.go:126:90000
-			result05 := inside(mode, t28, w)
-//line window.go:127:90000
-			x3 := result05
-//line window.go:128:90000
-			if x3 >= 0 {
-//line window.go:127:90000
-				v2 = uint32(row[x3*c+channel])
-//line window.go:128:90000
-			}
-//line window.go:129:90000
-		}
-//line window.go:130:90000
-		atRow2[threadX] = at2
-//line window.go:131:90000
-		beforeRow[threadX] = before
-//line window.go:132:90000
-		vRow2[threadX] = v2
-//line window.go:133:90000
-	}
-//line window.go:134:90000
-}
-
-//go:noinline
-//line quern_gen.go:36382:1
-func quernRow10WindowRows_uint32_uint16(r *host.Run, vs2 []uint32, first10 int, t31s []uint32) {
-	vRow2 := (*[32]uint32)(vs2[first10:])
-	t31Row := (*[32]uint32)(t31s[first10:])
-//line window.go:131:90000
-	copy(t31Row[:], vRow2[:])
-//line window.go:132:90000
-}
-
-//go:noinline
-//line quern_gen.go:36392:1
-func quernRow11WindowRows_uint32_uint16(r *host.Run, pixels []int, first11 int, befores []int, vs2, shuffleUps2 []uint32, d2, op int) {
-	pixelRow := (*[32]int)(pixels[first11:])
-	beforeRow := (*[32]int)(befores[first11:])
-	vRow2 := (*[32]uint32)(vs2[first11:])
-	shuffleUpRow2 := (*[32]uint32)(shuffleUps2[first11:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		shuffleUp2 := shuffleUpRow2[threadX]
-//line window.go:131:90000
-		u2 := shuffleUp2
-//line window.go:132:90000
-		if pixel >= d2 && before >= d2 {
-//line window.go:133:90000
-			t35 := u2
-//line window.go:134:90000
-			t36 := v2
-//line window.go:133:90000
-			result06 := combine[uint32](op, t35, t36)
-//line window.go:134:90000
-			v2 = result06
-//line window.go:135:90000
-		}
-//line window.go:136:90000
-		vRow2[threadX] = v2
-//line window.go:137:90000
-	}
-//line window.go:138:90000
-}
-
-//go:noinline
-//line quern_gen.go:36426:1
-func quernRow12WindowRows_uint32_uint16(r *host.Run, pixels []int, first12 int, channels, befores []int, vs2, t42s, carrys2 []uint32, givens2 []int, op, start4 int) {
-	pixelRow := (*[32]int)(pixels[first12:])
-	channelRow := (*[32]int)(channels[first12:])
-	beforeRow := (*[32]int)(befores[first12:])
-	vRow2 := (*[32]uint32)(vs2[first12:])
-	t42Row := (*[32]uint32)(t42s[first12:])
-	carryRow2 := (*[32]uint32)(carrys2[first12:])
-	givenRow2 := (*[32]int)(givens2[first12:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		carry2 := carryRow2[threadX]
-//line window.go:136:90000
-		if before > pixel {
-//line window.go:137:90000
-			t39 := carry2
-//line window.go:138:90000
-			t40 := v2
-//line window.go:137:90000
-			result07 := combine[uint32](op, t39, t40)
-//line window.go:138:90000
-			v2 = result07
-//line window.go:139:90000
-		}
-//line window.go:139:90000
-		t42 := v2
-//line window.go:140:90000
-		t43 := start4 + channel
-//line window.go:141:90000
-		given2 := t43 & 31
-//line window.go:142:90000
-		vRow2[threadX] = v2
-//line window.go:143:90000
-		t42Row[threadX] = t42
-//line window.go:144:90000
-		givenRow2[threadX] = given2
-//line window.go:145:90000
-	}
-//line window.go:146:90000
-}
-
-//go:noinline
-//line quern_gen.go:36472:1
-func quernRow13WindowRows_uint32_uint16(r *host.Run, pixels []int, first13 int, channels, ats2, befores []int, vs2, shuffles2, carrys2 []uint32, begin, size, lanes, end int, out []uint32, c, op int) {
-	pixelRow := (*[32]int)(pixels[first13:])
-	channelRow := (*[32]int)(channels[first13:])
-	atRow2 := (*[32]int)(ats2[first13:])
-	beforeRow := (*[32]int)(befores[first13:])
-	vRow2 := (*[32]uint32)(vs2[first13:])
-	shuffleRow2 := (*[32]uint32)(shuffles2[first13:])
-	carryRow2 := (*[32]uint32)(carrys2[first13:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		pixel := pixelRow[threadX]
-		channel := channelRow[threadX]
-		at2 := atRow2[threadX]
-		before := beforeRow[threadX]
-		v2 := vRow2[threadX]
-		shuffle2 := shuffleRow2[threadX]
-//line window.go:139:90000
-		carry2 := shuffle2
-//line window.go:140:90000
-		x4 := begin + at2
-//line window.go:141:90000
-		if before > 0 && at2 < size && pixel < lanes && x4 < end {
-//line window.go:141:90000
-			t46 := out[x4*c+channel]
-//line window.go:142:90000
-			t47 := v2
-//line window.go:141:90000
-			result08 := combine[uint32](op, t46, t47)
-//line window.go:141:90000
-			out[x4*c+channel] = result08
-//line window.go:142:90000
-		}
-//line window.go:143:90000
-		carryRow2[threadX] = carry2
-//line window.go:144:90000
-	}
-//line window.go:145:90000
-}
-
-// quernFunc1WindowRows_uint32_uint16 is kernels.neutral.
-//
-//line quern_gen.go:36514:1
-func quernFunc1WindowRows_uint32_uint16(op int) uint32 {
-//line window.go:32:90000
-	t1 := op
-//line window.go:33:90000
-	if t1 == 0 {
-//line window.go:34:90000
-		return 0
-//line window.go:35:90000
-	} else if t1 == 1 {
-//line window.go:36:90000
-		result0 := quernFunc2WindowRows_uint32_uint16()
-//line window.go:37:90000
-		return result0
-//line window.go:38:90000
-	} else {
-//line window.go:38:90000
-		result02 := quernFunc3WindowRows_uint32_uint16()
-//line window.go:39:90000
-		return result02
-//line window.go:40:90000
-	}
-//line window.go:41:90000
-}
-
-// quernFunc2WindowRows_uint32_uint16 is kernels.highest.
-//
-//line quern_gen.go:36541:1
-func quernFunc2WindowRows_uint32_uint16() uint32 {
-	c := uint32(1)
-	size := c / 2
-//line window.go:43:90000
-	if size != 0 {
-//line window.go:44:90000
-		var big float32 = 3e+38
-//line window.go:45:90000
-		return host.Narrow[uint32](big * big)
-//line window.go:46:90000
-	}
-//line window.go:47:90000
-	var zero uint32
-//line window.go:48:90000
-	return zero - 1
-//line window.go:49:90000
-}
-
-// quernFunc3WindowRows_uint32_uint16 is kernels.lowest.
-//
-//line quern_gen.go:36562:1
-func quernFunc3WindowRows_uint32_uint16() uint32 {
-	c := uint32(1)
-	size := c / 2
-//line window.go:52:90000
-	if size != 0 {
-//line window.go:53:90000
-		var big float32 = 3e+38
-//line window.go:54:90000
-		return host.Narrow[uint32](-big * big)
-//line window.go:55:90000
-	}
-//line window.go:56:90000
-	return 0
-//line window.go:57:90000
-}
-
-//line quern_gen.go:36579:1
-func quernPlainWindowColumns_uint8_uint8_uint8(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint8](r, 15), host.Slice[uint8](r, 16), host.Slice[uint8](r, 17)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_windowColumns_uint8_uint8_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
-	})
-}
-
-func quernHostWindowColumns_uint8_uint8_uint8(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[uint8](r, 2)
-	divisor := host.Value[uint32](r, 3)
-	width := host.Value[int](r, 4)
-	center := host.Value[int](r, 5)
-	inner := host.Value[int](r, 6)
-	n := host.Value[int](r, 7)
-	outer := host.Value[int](r, 8)
-	srcStep := host.Value[int](r, 9)
-	srcOuter := host.Value[int](r, 10)
-	partialStep := host.Value[int](r, 11)
-	partialOuter := host.Value[int](r, 12)
-	dstStep := host.Value[int](r, 13)
-	dstOuter := host.Value[int](r, 14)
-	src := host.Slice[uint8](r, 15)
-	partial := host.Slice[uint8](r, 16)
-	dst := host.Slice[uint8](r, 17)
-	gridZ := r.GridDim.Z
-	size := width - center
-	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		base := blockX * 256
-		begin := blockY * width
-		base2 := begin + width - 1
-		end := min(begin+width, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1WindowColumns_uint8_uint8_uint8(r, base, inner, blockZ, gridZ, outer, srcOuter, src, partialOuter, partial, dstOuter, dst, op, base2, begin, value, center, mode, n, srcStep, end, partialStep, size, divisor, dstStep, width2)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1WindowColumns_uint8_uint8_uint8(r *host.Run, base, inner, blockZ, gridZ, outer, srcOuter int, src []uint8, partialOuter int, partial []uint8, dstOuter int, dst []uint8, op, base2, begin int, value uint8, center, mode, n, srcStep, end, partialStep, size int, divisor uint32, dstStep, width2 int) {
-	if base >= -1<<61 && base <= 1<<61 && inner >= -1<<61 && inner <= 1<<61 {
-		count := min(inner-base, width2)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			e := base + threadX
-//line window.go:162:90000
-			for o := blockZ; o < outer; o += gridZ {
-//line window.go:163:90000
-				if r.Halted() {
-//line window.go:162:90000
-					r.Halt()
-//line window.go:163:90000
-				}
-//line window.go:163:90000
-				t1 := o*srcOuter + e
-//line window.go:163:90000
-				in := src[t1:]
-//line window.go:164:90000
-				t2 := o*partialOuter + e
-//line window.go:164:90000
-				part := partial[t2:]
-//line window.go:165:90000
-				t3 := o*dstOuter + e
-//line window.go:165:90000
-				out := dst[t3:]
-//line window.go:166:90000
-				result0 := quernFunc1WindowColumns_uint8_uint8_uint8(op)
-//line window.go:167:90000
-				v := result0
-//line window.go:167:90000
-				for i := base2; i >= begin; i-- {
-//line window.go:168:90000
-					if r.Halted() {
-//line window.go:167:90000
-						r.Halt()
-//line window.go:168:90000
-					}
-//line window.go:168:90000
-					u := value
-//line window.go:169:90000
-					t7 := i - center
-//line window.go:169:90000
-					result02 := inside(mode, t7, n)
-//line window.go:170:90000
-					at := result02
-//line window.go:171:90000
-					if at >= 0 {
-//line window.go:170:90000
-						u = in[at*srcStep]
-//line window.go:171:90000
-					}
-//line window.go:172:90000
-					t11 := u
-//line window.go:173:90000
-					t12 := v
-//line window.go:172:90000
-					result03 := combine[uint8](op, t11, t12)
-//line window.go:173:90000
-					v = result03
-//line window.go:173:90000
-					if i < end {
-//line window.go:174:90000
-						part[i*partialStep] = v
-//line window.go:175:90000
-					}
-//line window.go:176:90000
-				}
-//line window.go:177:90000
-				result04 := quernFunc1WindowColumns_uint8_uint8_uint8(op)
-//line window.go:178:90000
-				v = result04
-//line window.go:178:90000
-				for i2 := begin; i2 < end; i2++ {
-//line window.go:179:90000
-					if r.Halted() {
-//line window.go:178:90000
-						r.Halt()
-//line window.go:179:90000
-					}
-//line window.go:179:90000
-					if i2 > begin {
-//line window.go:180:90000
-						u2 := value
-//line window.go:181:90000
-						t17 := size + i2 - 1
-//line window.go:181:90000
-						result05 := inside(mode, t17, n)
-//line window.go:182:90000
-						at2 := result05
-//line window.go:183:90000
-						if at2 >= 0 {
-//line window.go:182:90000
-							u2 = in[at2*srcStep]
-//line window.go:183:90000
-						}
-//line window.go:184:90000
-						t21 := v
-//line window.go:185:90000
-						t22 := u2
-//line window.go:184:90000
-						result06 := combine[uint8](op, t21, t22)
-//line window.go:185:90000
-						v = result06
-//line window.go:186:90000
-					}
-//line window.go:186:90000
-					t25 := part[i2*partialStep]
-//line window.go:187:90000
-					t26 := v
-//line window.go:186:90000
-					result07 := combine[uint8](op, t25, t26)
-//line window.go:187:90000
-					u3 := result07
-//line window.go:187:90000
-					if divisor > 0 {
-//line window.go:188:90000
-						t28 := u3
-//line window.go:188:90000
-						result08 := mean[uint8, uint8](t28, divisor)
-//line window.go:188:90000
-						out[i2*dstStep] = result08
-//line window.go:189:90000
-					} else {
-//line window.go:190:90000
-						out[i2*dstStep] = u3
-//line window.go:191:90000
-					}
-//line window.go:192:90000
-				}
-//line window.go:193:90000
-			}
-//line window.go:194:90000
-		}
-//line window.go:195:90000
-		return
-//line window.go:196:90000
-	}
-//line window.go:197:90000
-	for threadX := range width2 {
-//line window.go:198:90000
-		r.ThreadIdx.X = threadX
-//line window.go:199:90000
-		e := base + threadX
-//line window.go:157:90000
-		if e >= inner {
-//line window.go:158:90000
-			continue
-//line window.go:159:90000
-		}
-//line window.go:162:90000
-		for o := blockZ; o < outer; o += gridZ {
-//line window.go:163:90000
-			if r.Halted() {
-//line window.go:162:90000
-				r.Halt()
-//line window.go:163:90000
-			}
-//line window.go:163:90000
-			t1 := o*srcOuter + e
-//line window.go:163:90000
-			in := src[t1:]
-//line window.go:164:90000
-			t2 := o*partialOuter + e
-//line window.go:164:90000
-			part := partial[t2:]
-//line window.go:165:90000
-			t3 := o*dstOuter + e
-//line window.go:165:90000
-			out := dst[t3:]
-//line window.go:166:90000
-			result0 := quernFunc1WindowColumns_uint8_uint8_uint8(op)
-//line window.go:167:90000
-			v := result0
-//line window.go:167:90000
-			for i := base2; i >= begin; i-- {
-//line window.go:168:90000
-				if r.Halted() {
-//line window.go:167:90000
-					r.Halt()
-//line window.go:168:90000
-				}
-//line window.go:168:90000
-				u := value
-//line window.go:169:90000
-				t7 := i - center
-//line window.go:169:90000
-				result02 := inside(mode, t7, n)
-//line window.go:170:90000
-				at := result02
-//line window.go:171:90000
-				if at >= 0 {
-//line window.go:170:90000
-					u = in[at*srcStep]
-//line window.go:171:90000
-				}
-//line window.go:172:90000
-				t11 := u
-//line window.go:173:90000
-				t12 := v
-//line window.go:172:90000
-				result03 := combine[uint8](op, t11, t12)
-//line window.go:173:90000
-				v = result03
-//line window.go:173:90000
-				if i < end {
-//line window.go:174:90000
-					part[i*partialStep] = v
-//line window.go:175:90000
-				}
-//line window.go:176:90000
-			}
-//line window.go:177:90000
-			result04 := quernFunc1WindowColumns_uint8_uint8_uint8(op)
-//line window.go:178:90000
-			v = result04
-//line window.go:178:90000
-			for i2 := begin; i2 < end; i2++ {
-//line window.go:179:90000
-				if r.Halted() {
-//line window.go:178:90000
-					r.Halt()
-//line window.go:179:90000
-				}
-//line window.go:179:90000
-				if i2 > begin {
-//line window.go:180:90000
-					u2 := value
-//line window.go:181:90000
-					t17 := size + i2 - 1
-//line window.go:181:90000
-					result05 := inside(mode, t17, n)
-//line window.go:182:90000
-					at2 := result05
-//line window.go:183:90000
-					if at2 >= 0 {
-//line window.go:182:90000
-						u2 = in[at2*srcStep]
-//line window.go:183:90000
-					}
-//line window.go:184:90000
-					t21 := v
-//line window.go:185:90000
-					t22 := u2
-//line window.go:184:90000
-					result06 := combine[uint8](op, t21, t22)
-//line window.go:185:90000
-					v = result06
-//line window.go:186:90000
-				}
-//line window.go:186:90000
-				t25 := part[i2*partialStep]
-//line window.go:187:90000
-				t26 := v
-//line window.go:186:90000
-				result07 := combine[uint8](op, t25, t26)
-//line window.go:187:90000
-				u3 := result07
-//line window.go:187:90000
-				if divisor > 0 {
-//line window.go:188:90000
-					t28 := u3
-//line window.go:188:90000
-					result08 := mean[uint8, uint8](t28, divisor)
-//line window.go:188:90000
-					out[i2*dstStep] = result08
-//line window.go:189:90000
-				} else {
-//line window.go:190:90000
-					out[i2*dstStep] = u3
-//line window.go:191:90000
-				}
-//line window.go:192:90000
-			}
-//line window.go:193:90000
-		}
-//line window.go:194:90000
-	}
-//line window.go:195:90000
-}
-
-// quernFunc1WindowColumns_uint8_uint8_uint8 is kernels.neutral.
-//
-//line quern_gen.go:36912:1
-func quernFunc1WindowColumns_uint8_uint8_uint8(op int) uint8 {
-//line window.go:32:90000
-	t1 := op
-//line window.go:33:90000
-	if t1 == 0 {
-//line window.go:34:90000
-		return 0
-//line window.go:35:90000
-	} else if t1 == 1 {
-//line window.go:36:90000
-		result0 := quernFunc2WindowColumns_uint8_uint8_uint8()
-//line window.go:37:90000
-		return result0
-//line window.go:38:90000
-	} else {
-//line window.go:38:90000
-		result02 := quernFunc3WindowColumns_uint8_uint8_uint8()
-//line window.go:39:90000
-		return result02
-//line window.go:40:90000
-	}
-//line window.go:41:90000
-}
-
-// quernFunc2WindowColumns_uint8_uint8_uint8 is kernels.highest.
-//
-//line quern_gen.go:36939:1
-func quernFunc2WindowColumns_uint8_uint8_uint8() uint8 {
-	c := uint8(1)
-	size := c / 2
-//line window.go:43:90000
-	if size != 0 {
-//line window.go:44:90000
-		var big float32 = 3e+38
-//line window.go:45:90000
-		return host.Narrow[uint8](big * big)
-//line window.go:46:90000
-	}
-//line window.go:47:90000
-	var zero uint8
-//line window.go:48:90000
-	return zero - 1
-//line window.go:49:90000
-}
-
-// quernFunc3WindowColumns_uint8_uint8_uint8 is kernels.lowest.
-//
-//line quern_gen.go:36960:1
-func quernFunc3WindowColumns_uint8_uint8_uint8() uint8 {
-	c := uint8(1)
-	size := c / 2
-//line window.go:52:90000
-	if size != 0 {
-//line window.go:53:90000
-		var big float32 = 3e+38
-//line window.go:54:90000
-		return host.Narrow[uint8](-big * big)
-//line window.go:55:90000
-	}
-//line window.go:56:90000
-	return 0
-//line window.go:57:90000
-}
-
-//line quern_gen.go:36977:1
-func quernPlainWindowColumns_uint16_uint16_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint16](r, 15), host.Slice[uint16](r, 16), host.Slice[uint16](r, 17)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_windowColumns_uint16_uint16_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
-	})
-}
-
-func quernHostWindowColumns_uint16_uint16_uint16(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[uint16](r, 2)
-	divisor := host.Value[uint32](r, 3)
-	width := host.Value[int](r, 4)
-	center := host.Value[int](r, 5)
-	inner := host.Value[int](r, 6)
-	n := host.Value[int](r, 7)
-	outer := host.Value[int](r, 8)
-	srcStep := host.Value[int](r, 9)
-	srcOuter := host.Value[int](r, 10)
-	partialStep := host.Value[int](r, 11)
-	partialOuter := host.Value[int](r, 12)
-	dstStep := host.Value[int](r, 13)
-	dstOuter := host.Value[int](r, 14)
-	src := host.Slice[uint16](r, 15)
-	partial := host.Slice[uint16](r, 16)
-	dst := host.Slice[uint16](r, 17)
-	gridZ := r.GridDim.Z
-	size := width - center
-	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		base := blockX * 256
-		begin := blockY * width
-		base2 := begin + width - 1
-		end := min(begin+width, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1WindowColumns_uint16_uint16_uint16(r, base, inner, blockZ, gridZ, outer, srcOuter, src, partialOuter, partial, dstOuter, dst, op, base2, begin, value, center, mode, n, srcStep, end, partialStep, size, divisor, dstStep, width2)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1WindowColumns_uint16_uint16_uint16(r *host.Run, base, inner, blockZ, gridZ, outer, srcOuter int, src []uint16, partialOuter int, partial []uint16, dstOuter int, dst []uint16, op, base2, begin int, value uint16, center, mode, n, srcStep, end, partialStep, size int, divisor uint32, dstStep, width2 int) {
-	if base >= -1<<61 && base <= 1<<61 && inner >= -1<<61 && inner <= 1<<61 {
-		count := min(inner-base, width2)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			e := base + threadX
-//line window.go:162:90000
-			for o := blockZ; o < outer; o += gridZ {
-//line window.go:163:90000
-				if r.Halted() {
-//line window.go:162:90000
-					r.Halt()
-//line window.go:163:90000
-				}
-//line window.go:163:90000
-				t1 := o*srcOuter + e
-//line window.go:163:90000
-				in := src[t1:]
-//line window.go:164:90000
-				t2 := o*partialOuter + e
-//line window.go:164:90000
-				part := partial[t2:]
-//line window.go:165:90000
-				t3 := o*dstOuter + e
-//line window.go:165:90000
-				out := dst[t3:]
-//line window.go:166:90000
-				result0 := quernFunc1WindowColumns_uint16_uint16_uint16(op)
-//line window.go:167:90000
-				v := result0
-//line window.go:167:90000
-				for i := base2; i >= begin; i-- {
-//line window.go:168:90000
-					if r.Halted() {
-//line window.go:167:90000
-						r.Halt()
-//line window.go:168:90000
-					}
-//line window.go:168:90000
-					u := value
-//line window.go:169:90000
-					t7 := i - center
-//line window.go:169:90000
-					result02 := inside(mode, t7, n)
-//line window.go:170:90000
-					at := result02
-//line window.go:171:90000
-					if at >= 0 {
-//line window.go:170:90000
-						u = in[at*srcStep]
-//line window.go:171:90000
-					}
-//line window.go:172:90000
-					t11 := u
-//line window.go:173:90000
-					t12 := v
-//line window.go:172:90000
-					result03 := combine[uint16](op, t11, t12)
-//line window.go:173:90000
-					v = result03
-//line window.go:173:90000
-					if i < end {
-//line window.go:174:90000
-						part[i*partialStep] = v
-//line window.go:175:90000
-					}
-//line window.go:176:90000
-				}
-//line window.go:177:90000
-				result04 := quernFunc1WindowColumns_uint16_uint16_uint16(op)
-//line window.go:178:90000
-				v = result04
-//line window.go:178:90000
-				for i2 := begin; i2 < end; i2++ {
-//line window.go:179:90000
-					if r.Halted() {
-//line window.go:178:90000
-						r.Halt()
-//line window.go:179:90000
-					}
-//line window.go:179:90000
-					if i2 > begin {
-//line window.go:180:90000
-						u2 := value
-//line window.go:181:90000
-						t17 := size + i2 - 1
-//line window.go:181:90000
-						result05 := inside(mode, t17, n)
-//line window.go:182:90000
-						at2 := result05
-//line window.go:183:90000
-						if at2 >= 0 {
-//line window.go:182:90000
-							u2 = in[at2*srcStep]
-//line window.go:183:90000
-						}
-//line window.go:184:90000
-						t21 := v
-//line window.go:185:90000
-						t22 := u2
-//line window.go:184:90000
-						result06 := combine[uint16](op, t21, t22)
-//line window.go:185:90000
-						v = result06
-//line window.go:186:90000
-					}
-//line window.go:186:90000
-					t25 := part[i2*partialStep]
-//line window.go:187:90000
-					t26 := v
-//line window.go:186:90000
-					result07 := combine[uint16](op, t25, t26)
-//line window.go:187:90000
-					u3 := result07
-//line window.go:187:90000
-					if divisor > 0 {
-//line window.go:188:90000
-						t28 := u3
-//line window.go:188:90000
-						result08 := mean[uint16, uint16](t28, divisor)
-//line window.go:188:90000
-						out[i2*dstStep] = result08
-//line window.go:189:90000
-					} else {
-//line window.go:190:90000
-						out[i2*dstStep] = u3
-//line window.go:191:90000
-					}
-//line window.go:192:90000
-				}
-//line window.go:193:90000
-			}
-//line window.go:194:90000
-		}
-//line window.go:195:90000
-		return
-//line window.go:196:90000
-	}
-//line window.go:197:90000
-	for threadX := range width2 {
-//line window.go:198:90000
-		r.ThreadIdx.X = threadX
-//line window.go:199:90000
-		e := base + threadX
-//line window.go:157:90000
-		if e >= inner {
-//line window.go:158:90000
-			continue
-//line window.go:159:90000
-		}
-//line window.go:162:90000
-		for o := blockZ; o < outer; o += gridZ {
-//line window.go:163:90000
-			if r.Halted() {
-//line window.go:162:90000
-				r.Halt()
-//line window.go:163:90000
-			}
-//line window.go:163:90000
-			t1 := o*srcOuter + e
-//line window.go:163:90000
-			in := src[t1:]
-//line window.go:164:90000
-			t2 := o*partialOuter + e
-//line window.go:164:90000
-			part := partial[t2:]
-//line window.go:165:90000
-			t3 := o*dstOuter + e
-//line window.go:165:90000
-			out := dst[t3:]
-//line window.go:166:90000
-			result0 := quernFunc1WindowColumns_uint16_uint16_uint16(op)
-//line window.go:167:90000
-			v := result0
-//line window.go:167:90000
-			for i := base2; i >= begin; i-- {
-//line window.go:168:90000
-				if r.Halted() {
-//line window.go:167:90000
-					r.Halt()
-//line window.go:168:90000
-				}
-//line window.go:168:90000
-				u := value
-//line window.go:169:90000
-				t7 := i - center
-//line window.go:169:90000
-				result02 := inside(mode, t7, n)
-//line window.go:170:90000
-				at := result02
-//line window.go:171:90000
-				if at >= 0 {
-//line window.go:170:90000
-					u = in[at*srcStep]
-//line window.go:171:90000
-				}
-//line window.go:172:90000
-				t11 := u
-//line window.go:173:90000
-				t12 := v
-//line window.go:172:90000
-				result03 := combine[uint16](op, t11, t12)
-//line window.go:173:90000
-				v = result03
-//line window.go:173:90000
-				if i < end {
-//line window.go:174:90000
-					part[i*partialStep] = v
-//line window.go:175:90000
-				}
-//line window.go:176:90000
-			}
-//line window.go:177:90000
-			result04 := quernFunc1WindowColumns_uint16_uint16_uint16(op)
-//line window.go:178:90000
-			v = result04
-//line window.go:178:90000
-			for i2 := begin; i2 < end; i2++ {
-//line window.go:179:90000
-				if r.Halted() {
-//line window.go:178:90000
-					r.Halt()
-//line window.go:179:90000
-				}
-//line window.go:179:90000
-				if i2 > begin {
-//line window.go:180:90000
-					u2 := value
-//line window.go:181:90000
-					t17 := size + i2 - 1
-//line window.go:181:90000
-					result05 := inside(mode, t17, n)
-//line window.go:182:90000
-					at2 := result05
-//line window.go:183:90000
-					if at2 >= 0 {
-//line window.go:182:90000
-						u2 = in[at2*srcStep]
-//line window.go:183:90000
-					}
-//line window.go:184:90000
-					t21 := v
-//line window.go:185:90000
-					t22 := u2
-//line window.go:184:90000
-					result06 := combine[uint16](op, t21, t22)
-//line window.go:185:90000
-					v = result06
-//line window.go:186:90000
-				}
-//line window.go:186:90000
-				t25 := part[i2*partialStep]
-//line window.go:187:90000
-				t26 := v
-//line window.go:186:90000
-				result07 := combine[uint16](op, t25, t26)
-//line window.go:187:90000
-				u3 := result07
-//line window.go:187:90000
-				if divisor > 0 {
-//line window.go:188:90000
-					t28 := u3
-//line window.go:188:90000
-					result08 := mean[uint16, uint16](t28, divisor)
-//line window.go:188:90000
-					out[i2*dstStep] = result08
-//line window.go:189:90000
-				} else {
-//line window.go:190:90000
-					out[i2*dstStep] = u3
-//line window.go:191:90000
-				}
-//line window.go:192:90000
-			}
-//line window.go:193:90000
-		}
-//line window.go:194:90000
-	}
-//line window.go:195:90000
-}
-
-// quernFunc1WindowColumns_uint16_uint16_uint16 is kernels.neutral.
-//
-//line quern_gen.go:37310:1
-func quernFunc1WindowColumns_uint16_uint16_uint16(op int) uint16 {
-//line window.go:32:90000
-	t1 := op
-//line window.go:33:90000
-	if t1 == 0 {
-//line window.go:34:90000
-		return 0
-//line window.go:35:90000
-	} else if t1 == 1 {
-//line window.go:36:90000
-		result0 := quernFunc2WindowColumns_uint16_uint16_uint16()
-//line window.go:37:90000
-		return result0
-//line window.go:38:90000
-	} else {
-//line window.go:38:90000
-		result02 := quernFunc3WindowColumns_uint16_uint16_uint16()
-//line window.go:39:90000
-		return result02
-//line window.go:40:90000
-	}
-//line window.go:41:90000
-}
-
-// quernFunc2WindowColumns_uint16_uint16_uint16 is kernels.highest.
-//
-//line quern_gen.go:37337:1
-func quernFunc2WindowColumns_uint16_uint16_uint16() uint16 {
-	c := uint16(1)
-	size := c / 2
-//line window.go:43:90000
-	if size != 0 {
-//line window.go:44:90000
-		var big float32 = 3e+38
-//line window.go:45:90000
-		return host.Narrow[uint16](big * big)
-//line window.go:46:90000
-	}
-//line window.go:47:90000
-	var zero uint16
-//line window.go:48:90000
-	return zero - 1
-//line window.go:49:90000
-}
-
-// quernFunc3WindowColumns_uint16_uint16_uint16 is kernels.lowest.
-//
-//line quern_gen.go:37358:1
-func quernFunc3WindowColumns_uint16_uint16_uint16() uint16 {
-	c := uint16(1)
-	size := c / 2
-//line window.go:52:90000
-	if size != 0 {
-//line window.go:53:90000
-		var big float32 = 3e+38
-//line window.go:54:90000
-		return host.Narrow[uint16](-big * big)
-//line window.go:55:90000
-	}
-//line window.go:56:90000
-	return 0
-//line window.go:57:90000
-}
-
-//line quern_gen.go:37375:1
-func quernPlainWindowColumns_float32_float32_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[float32](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_windowColumns_float32_float32_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
-	})
-}
-
-func quernHostWindowColumns_float32_float32_float32(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[float32](r, 2)
-	divisor := host.Value[uint32](r, 3)
-	width := host.Value[int](r, 4)
-	center := host.Value[int](r, 5)
-	inner := host.Value[int](r, 6)
-	n := host.Value[int](r, 7)
-	outer := host.Value[int](r, 8)
-	srcStep := host.Value[int](r, 9)
-	srcOuter := host.Value[int](r, 10)
-	partialStep := host.Value[int](r, 11)
-	partialOuter := host.Value[int](r, 12)
-	dstStep := host.Value[int](r, 13)
-	dstOuter := host.Value[int](r, 14)
-	src := host.Slice[float32](r, 15)
-	partial := host.Slice[float32](r, 16)
-	dst := host.Slice[float32](r, 17)
-	gridZ := r.GridDim.Z
-	size := width - center
-	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		base := blockX * 256
-		begin := blockY * width
-		base2 := begin + width - 1
-		end := min(begin+width, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1WindowColumns_float32_float32_float32(r, base, inner, blockZ, gridZ, outer, srcOuter, src, partialOuter, partial, dstOuter, dst, op, base2, begin, value, center, mode, n, srcStep, end, partialStep, size, divisor, dstStep, width2)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1WindowColumns_float32_float32_float32(r *host.Run, base, inner, blockZ, gridZ, outer, srcOuter int, src []float32, partialOuter int, partial []float32, dstOuter int, dst []float32, op, base2, begin int, value float32, center, mode, n, srcStep, end, partialStep, size int, divisor uint32, dstStep, width2 int) {
-	if base >= -1<<61 && base <= 1<<61 && inner >= -1<<61 && inner <= 1<<61 {
-		count := min(inner-base, width2)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			e := base + threadX
-//line window.go:162:90000
-			for o := blockZ; o < outer; o += gridZ {
-//line window.go:163:90000
-				if r.Halted() {
-//line window.go:162:90000
-					r.Halt()
-//line window.go:163:90000
-				}
-//line window.go:163:90000
-				t1 := o*srcOuter + e
-//line window.go:163:90000
-				in := src[t1:]
-//line window.go:164:90000
-				t2 := o*partialOuter + e
-//line window.go:164:90000
-				part := partial[t2:]
-//line window.go:165:90000
-				t3 := o*dstOuter + e
-//line window.go:165:90000
-				out := dst[t3:]
-//line window.go:166:90000
-				result0 := neutral[float32](op)
-//line window.go:167:90000
-				v := result0
-//line window.go:167:90000
-				for i := base2; i >= begin; i-- {
-//line window.go:168:90000
-					if r.Halted() {
-//line window.go:167:90000
-						r.Halt()
-//line window.go:168:90000
-					}
-//line window.go:168:90000
-					u := float32(value)
-//line window.go:169:90000
-					t7 := i - center
-//line window.go:169:90000
-					result02 := inside(mode, t7, n)
-//line window.go:170:90000
-					at := result02
-//line window.go:171:90000
-					if at >= 0 {
-//line window.go:170:90000
-						u = float32(in[at*srcStep])
-//line window.go:171:90000
-					}
-//line window.go:172:90000
-					t11 := u
-//line window.go:173:90000
-					t12 := v
-//line window.go:172:90000
-					result03 := combine[float32](op, t11, t12)
-//line window.go:173:90000
-					v = result03
-//line window.go:173:90000
-					if i < end {
-//line window.go:174:90000
-						part[i*partialStep] = v
-//line window.go:175:90000
-					}
-//line window.go:176:90000
-				}
-//line window.go:177:90000
-				result04 := neutral[float32](op)
-//line window.go:178:90000
-				v = result04
-//line window.go:178:90000
-				for i2 := begin; i2 < end; i2++ {
-//line window.go:179:90000
-					if r.Halted() {
-//line window.go:178:90000
-						r.Halt()
-//line window.go:179:90000
-					}
-//line window.go:179:90000
-					if i2 > begin {
-//line window.go:180:90000
-						u2 := float32(value)
-//line window.go:181:90000
-						t17 := size + i2 - 1
-//line window.go:181:90000
-						result05 := inside(mode, t17, n)
-//line window.go:182:90000
-						at2 := result05
-//line window.go:183:90000
-						if at2 >= 0 {
-//line window.go:182:90000
-							u2 = float32(in[at2*srcStep])
-//line window.go:183:90000
-						}
-//line window.go:184:90000
-						t21 := v
-//line window.go:185:90000
-						t22 := u2
-//line window.go:184:90000
-						result06 := combine[float32](op, t21, t22)
-//line window.go:185:90000
-						v = result06
-//line window.go:186:90000
-					}
-//line window.go:186:90000
-					t25 := part[i2*partialStep]
-//line window.go:187:90000
-					t26 := v
-//line window.go:186:90000
-					result07 := combine[float32](op, t25, t26)
-//line window.go:187:90000
-					u3 := result07
-//line window.go:187:90000
-					if divisor > 0 {
-//line window.go:188:90000
-						t28 := u3
-//line window.go:188:90000
-						result08 := quernFunc1WindowColumns_float32_float32_float32(t28, divisor)
-//line window.go:188:90000
-						out[i2*dstStep] = result08
-//line window.go:189:90000
-					} else {
-//line window.go:190:90000
-						out[i2*dstStep] = float32(u3)
-//line window.go:191:90000
-					}
-//line window.go:192:90000
-				}
-//line window.go:193:90000
-			}
-//line window.go:194:90000
-		}
-//line window.go:195:90000
-		return
-//line window.go:196:90000
-	}
-//line window.go:197:90000
-	for threadX := range width2 {
-//line window.go:198:90000
-		r.ThreadIdx.X = threadX
-//line window.go:199:90000
-		e := base + threadX
-//line window.go:157:90000
-		if e >= inner {
-//line window.go:158:90000
-			continue
-//line window.go:159:90000
-		}
-//line window.go:162:90000
-		for o := blockZ; o < outer; o += gridZ {
-//line window.go:163:90000
-			if r.Halted() {
-//line window.go:162:90000
-				r.Halt()
-//line window.go:163:90000
-			}
-//line window.go:163:90000
-			t1 := o*srcOuter + e
-//line window.go:163:90000
-			in := src[t1:]
-//line window.go:164:90000
-			t2 := o*partialOuter + e
-//line window.go:164:90000
-			part := partial[t2:]
-//line window.go:165:90000
-			t3 := o*dstOuter + e
-//line window.go:165:90000
-			out := dst[t3:]
-//line window.go:166:90000
-			result0 := neutral[float32](op)
-//line window.go:167:90000
-			v := result0
-//line window.go:167:90000
-			for i := base2; i >= begin; i-- {
-//line window.go:168:90000
-				if r.Halted() {
-//line window.go:167:90000
-					r.Halt()
-//line window.go:168:90000
-				}
-//line window.go:168:90000
-				u := float32(value)
-//line window.go:169:90000
-				t7 := i - center
-//line window.go:169:90000
-				result02 := inside(mode, t7, n)
-//line window.go:170:90000
-				at := result02
-//line window.go:171:90000
-				if at >= 0 {
-//line window.go:170:90000
-					u = float32(in[at*srcStep])
-//line window.go:171:90000
-				}
-//line window.go:172:90000
-				t11 := u
-//line window.go:173:90000
-				t12 := v
-//line window.go:172:90000
-				result03 := combine[float32](op, t11, t12)
-//line window.go:173:90000
-				v = result03
-//line window.go:173:90000
-				if i < end {
-//line window.go:174:90000
-					part[i*partialStep] = v
-//line window.go:175:90000
-				}
-//line window.go:176:90000
-			}
-//line window.go:177:90000
-			result04 := neutral[float32](op)
-//line window.go:178:90000
-			v = result04
-//line window.go:178:90000
-			for i2 := begin; i2 < end; i2++ {
-//line window.go:179:90000
-				if r.Halted() {
-//line window.go:178:90000
-					r.Halt()
-//line window.go:179:90000
-				}
-//line window.go:179:90000
-				if i2 > begin {
-//line window.go:180:90000
-					u2 := float32(value)
-//line window.go:181:90000
-					t17 := size + i2 - 1
-//line window.go:181:90000
-					result05 := inside(mode, t17, n)
-//line window.go:182:90000
-					at2 := result05
-//line window.go:183:90000
-					if at2 >= 0 {
-//line window.go:182:90000
-						u2 = float32(in[at2*srcStep])
-//line window.go:183:90000
-					}
-//line window.go:184:90000
-					t21 := v
-//line window.go:185:90000
-					t22 := u2
-//line window.go:184:90000
-					result06 := combine[float32](op, t21, t22)
-//line window.go:185:90000
-					v = result06
-//line window.go:186:90000
-				}
-//line window.go:186:90000
-				t25 := part[i2*partialStep]
-//line window.go:187:90000
-				t26 := v
-//line window.go:186:90000
-				result07 := combine[float32](op, t25, t26)
-//line window.go:187:90000
-				u3 := result07
-//line window.go:187:90000
-				if divisor > 0 {
-//line window.go:188:90000
-					t28 := u3
-//line window.go:188:90000
-					result08 := quernFunc1WindowColumns_float32_float32_float32(t28, divisor)
-//line window.go:188:90000
-					out[i2*dstStep] = result08
-//line window.go:189:90000
-				} else {
-//line window.go:190:90000
-					out[i2*dstStep] = float32(u3)
-//line window.go:191:90000
-				}
-//line window.go:192:90000
-			}
-//line window.go:193:90000
-		}
-//line window.go:194:90000
-	}
-//line window.go:195:90000
-}
-
-// quernFunc1WindowColumns_float32_float32_float32 is kernels.mean.
-//
-//line quern_gen.go:37708:1
-func quernFunc1WindowColumns_float32_float32_float32(sum float32, n uint32) float32 {
-	c := float32(1)
-	value := c / 2
-//line window.go:61:90000
-	if value != 0 {
-//line window.go:62:90000
-		return float32(sum / float32(n))
-//line window.go:63:90000
-	}
-//line window.go:64:90000
-	total := host.Narrow[uint32](sum)
-//line window.go:65:90000
-	t1 := total / n
-//line window.go:65:90000
-	t2 := total % n
-//line window.go:66:90000
-	q := t1
-//line window.go:67:90000
-	r2 := t2
-//line window.go:66:90000
-	if r2 > n-r2 || r2 == n-r2 && q&1 == 1 {
-//line window.go:67:90000
-		q++
-//line window.go:68:90000
-	}
-//line window.go:69:90000
-	return float32(q)
-//line window.go:70:90000
-}
-
-//line quern_gen.go:37739:1
-func quernPlainWindowColumns_uint8_uint32_uint32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint32](r, 15), host.Slice[uint32](r, 16), host.Slice[uint8](r, 17)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_windowColumns_uint8_uint32_uint32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
-	})
-}
-
-func quernHostWindowColumns_uint8_uint32_uint32(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[uint32](r, 2)
-	divisor := host.Value[uint32](r, 3)
-	width := host.Value[int](r, 4)
-	center := host.Value[int](r, 5)
-	inner := host.Value[int](r, 6)
-	n := host.Value[int](r, 7)
-	outer := host.Value[int](r, 8)
-	srcStep := host.Value[int](r, 9)
-	srcOuter := host.Value[int](r, 10)
-	partialStep := host.Value[int](r, 11)
-	partialOuter := host.Value[int](r, 12)
-	dstStep := host.Value[int](r, 13)
-	dstOuter := host.Value[int](r, 14)
-	src := host.Slice[uint32](r, 15)
-	partial := host.Slice[uint32](r, 16)
-	dst := host.Slice[uint8](r, 17)
-	gridZ := r.GridDim.Z
-	size := width - center
-	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		base := blockX * 256
-		begin := blockY * width
-		base2 := begin + width - 1
-		end := min(begin+width, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1WindowColumns_uint8_uint32_uint32(r, base, inner, blockZ, gridZ, outer, srcOuter, src, partialOuter, partial, dstOuter, dst, op, base2, begin, value, center, mode, n, srcStep, end, partialStep, size, divisor, dstStep, width2)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1WindowColumns_uint8_uint32_uint32(r *host.Run, base, inner, blockZ, gridZ, outer, srcOuter int, src []uint32, partialOuter int, partial []uint32, dstOuter int, dst []uint8, op, base2, begin int, value uint32, center, mode, n, srcStep, end, partialStep, size int, divisor uint32, dstStep, width2 int) {
-	if base >= -1<<61 && base <= 1<<61 && inner >= -1<<61 && inner <= 1<<61 {
-		count := min(inner-base, width2)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			e := base + threadX
-//line window.go:162:90000
-			for o := blockZ; o < outer; o += gridZ {
-//line window.go:163:90000
-				if r.Halted() {
-//line window.go:162:90000
-					r.Halt()
-//line window.go:163:90000
-				}
-//line window.go:163:90000
-				t1 := o*srcOuter + e
-//line window.go:163:90000
-				in := src[t1:]
-//line window.go:164:90000
-				t2 := o*partialOuter + e
-//line window.go:164:90000
-				part := partial[t2:]
-//line window.go:165:90000
-				t3 := o*dstOuter + e
-//line window.go:165:90000
-				out := dst[t3:]
-//line window.go:166:90000
-				result0 := quernFunc1WindowColumns_uint8_uint32_uint32(op)
-//line window.go:167:90000
-				v := result0
-//line window.go:167:90000
-				for i := base2; i >= begin; i-- {
-//line window.go:168:90000
-					if r.Halted() {
-//line window.go:167:90000
-						r.Halt()
-//line window.go:168:90000
-					}
-//line window.go:168:90000
-					u := value
-//line window.go:169:90000
-					t7 := i - center
-//line window.go:169:90000
-					result02 := inside(mode, t7, n)
-//line window.go:170:90000
-					at := result02
-//line window.go:171:90000
-					if at >= 0 {
-//line window.go:170:90000
-						u = in[at*srcStep]
-//line window.go:171:90000
-					}
-//line window.go:172:90000
-					t11 := u
-//line window.go:173:90000
-					t12 := v
-//line window.go:172:90000
-					result03 := combine[uint32](op, t11, t12)
-//line window.go:173:90000
-					v = result03
-//line window.go:173:90000
-					if i < end {
-//line window.go:174:90000
-						part[i*partialStep] = v
-//line window.go:175:90000
-					}
-//line window.go:176:90000
-				}
-//line window.go:177:90000
-				result04 := quernFunc1WindowColumns_uint8_uint32_uint32(op)
-//line window.go:178:90000
-				v = result04
-//line window.go:178:90000
-				for i2 := begin; i2 < end; i2++ {
-//line window.go:179:90000
-					if r.Halted() {
-//line window.go:178:90000
-						r.Halt()
-//line window.go:179:90000
-					}
-//line window.go:179:90000
-					if i2 > begin {
-//line window.go:180:90000
-						u2 := value
-//line window.go:181:90000
-						t17 := size + i2 - 1
-//line window.go:181:90000
-						result05 := inside(mode, t17, n)
-//line window.go:182:90000
-						at2 := result05
-//line window.go:183:90000
-						if at2 >= 0 {
-//line window.go:182:90000
-							u2 = in[at2*srcStep]
-//line window.go:183:90000
-						}
-//line window.go:184:90000
-						t21 := v
-//line window.go:185:90000
-						t22 := u2
-//line window.go:184:90000
-						result06 := combine[uint32](op, t21, t22)
-//line window.go:185:90000
-						v = result06
-//line window.go:186:90000
-					}
-//line window.go:186:90000
-					t25 := part[i2*partialStep]
-//line window.go:187:90000
-					t26 := v
-//line window.go:186:90000
-					result07 := combine[uint32](op, t25, t26)
-//line window.go:187:90000
-					u3 := result07
-//line window.go:187:90000
-					if divisor > 0 {
-//line window.go:188:90000
-						t28 := u3
-//line window.go:188:90000
-						result08 := mean[uint8, uint32](t28, divisor)
-//line window.go:188:90000
-						out[i2*dstStep] = result08
-//line window.go:189:90000
-					} else {
-//line window.go:190:90000
-						out[i2*dstStep] = uint8(u3)
-//line window.go:191:90000
-					}
-//line window.go:192:90000
-				}
-//line window.go:193:90000
-			}
-//line window.go:194:90000
-		}
-//line window.go:195:90000
-		return
-//line window.go:196:90000
-	}
-//line window.go:197:90000
-	for threadX := range width2 {
-//line window.go:198:90000
-		r.ThreadIdx.X = threadX
-//line window.go:199:90000
-		e := base + threadX
-//line window.go:157:90000
-		if e >= inner {
-//line window.go:158:90000
-			continue
-//line window.go:159:90000
-		}
-//line window.go:162:90000
-		for o := blockZ; o < outer; o += gridZ {
-//line window.go:163:90000
-			if r.Halted() {
-//line window.go:162:90000
-				r.Halt()
-//line window.go:163:90000
-			}
-//line window.go:163:90000
-			t1 := o*srcOuter + e
-//line window.go:163:90000
-			in := src[t1:]
-//line window.go:164:90000
-			t2 := o*partialOuter + e
-//line window.go:164:90000
-			part := partial[t2:]
-//line window.go:165:90000
-			t3 := o*dstOuter + e
-//line window.go:165:90000
-			out := dst[t3:]
-//line window.go:166:90000
-			result0 := quernFunc1WindowColumns_uint8_uint32_uint32(op)
-//line window.go:167:90000
-			v := result0
-//line window.go:167:90000
-			for i := base2; i >= begin; i-- {
-//line window.go:168:90000
-				if r.Halted() {
-//line window.go:167:90000
-					r.Halt()
-//line window.go:168:90000
-				}
-//line window.go:168:90000
-				u := value
-//line window.go:169:90000
-				t7 := i - center
-//line window.go:169:90000
-				result02 := inside(mode, t7, n)
-//line window.go:170:90000
-				at := result02
-//line window.go:171:90000
-				if at >= 0 {
-//line window.go:170:90000
-					u = in[at*srcStep]
-//line window.go:171:90000
-				}
-//line window.go:172:90000
-				t11 := u
-//line window.go:173:90000
-				t12 := v
-//line window.go:172:90000
-				result03 := combine[uint32](op, t11, t12)
-//line window.go:173:90000
-				v = result03
-//line window.go:173:90000
-				if i < end {
-//line window.go:174:90000
-					part[i*partialStep] = v
-//line window.go:175:90000
-				}
-//line window.go:176:90000
-			}
-//line window.go:177:90000
-			result04 := quernFunc1WindowColumns_uint8_uint32_uint32(op)
-//line window.go:178:90000
-			v = result04
-//line window.go:178:90000
-			for i2 := begin; i2 < end; i2++ {
-//line window.go:179:90000
-				if r.Halted() {
-//line window.go:178:90000
-					r.Halt()
-//line window.go:179:90000
-				}
-//line window.go:179:90000
-				if i2 > begin {
-//line window.go:180:90000
-					u2 := value
-//line window.go:181:90000
-					t17 := size + i2 - 1
-//line window.go:181:90000
-					result05 := inside(mode, t17, n)
-//line window.go:182:90000
-					at2 := result05
-//line window.go:183:90000
-					if at2 >= 0 {
-//line window.go:182:90000
-						u2 = in[at2*srcStep]
-//line window.go:183:90000
-					}
-//line window.go:184:90000
-					t21 := v
-//line window.go:185:90000
-					t22 := u2
-//line window.go:184:90000
-					result06 := combine[uint32](op, t21, t22)
-//line window.go:185:90000
-					v = result06
-//line window.go:186:90000
-				}
-//line window.go:186:90000
-				t25 := part[i2*partialStep]
-//line window.go:187:90000
-				t26 := v
-//line window.go:186:90000
-				result07 := combine[uint32](op, t25, t26)
-//line window.go:187:90000
-				u3 := result07
-//line window.go:187:90000
-				if divisor > 0 {
-//line window.go:188:90000
-					t28 := u3
-//line window.go:188:90000
-					result08 := mean[uint8, uint32](t28, divisor)
-//line window.go:188:90000
-					out[i2*dstStep] = result08
-//line window.go:189:90000
-				} else {
-//line window.go:190:90000
-					out[i2*dstStep] = uint8(u3)
-//line window.go:191:90000
-				}
-//line window.go:192:90000
-			}
-//line window.go:193:90000
-		}
-//line window.go:194:90000
-	}
-//line window.go:195:90000
-}
-
-// quernFunc1WindowColumns_uint8_uint32_uint32 is kernels.neutral.
-//
-//line quern_gen.go:38072:1
-func quernFunc1WindowColumns_uint8_uint32_uint32(op int) uint32 {
-//line window.go:32:90000
-	t1 := op
-//line window.go:33:90000
-	if t1 == 0 {
-//line window.go:34:90000
-		return 0
-//line window.go:35:90000
-	} else if t1 == 1 {
-//line window.go:36:90000
-		result0 := quernFunc2WindowColumns_uint8_uint32_uint32()
-//line window.go:37:90000
-		return result0
-//line window.go:38:90000
-	} else {
-//line window.go:38:90000
-		result02 := quernFunc3WindowColumns_uint8_uint32_uint32()
-//line window.go:39:90000
-		return result02
-//line window.go:40:90000
-	}
-//line window.go:41:90000
-}
-
-// quernFunc2WindowColumns_uint8_uint32_uint32 is kernels.highest.
-//
-//line quern_gen.go:38099:1
-func quernFunc2WindowColumns_uint8_uint32_uint32() uint32 {
-	c := uint32(1)
-	size := c / 2
-//line window.go:43:90000
-	if size != 0 {
-//line window.go:44:90000
-		var big float32 = 3e+38
-//line window.go:45:90000
-		return host.Narrow[uint32](big * big)
-//line window.go:46:90000
-	}
-//line window.go:47:90000
-	var zero uint32
-//line window.go:48:90000
-	return zero - 1
-//line window.go:49:90000
-}
-
-// quernFunc3WindowColumns_uint8_uint32_uint32 is kernels.lowest.
-//
-//line quern_gen.go:38120:1
-func quernFunc3WindowColumns_uint8_uint32_uint32() uint32 {
-	c := uint32(1)
-	size := c / 2
-//line window.go:52:90000
-	if size != 0 {
-//line window.go:53:90000
-		var big float32 = 3e+38
-//line window.go:54:90000
-		return host.Narrow[uint32](-big * big)
-//line window.go:55:90000
-	}
-//line window.go:56:90000
-	return 0
-//line window.go:57:90000
-}
-
-//line quern_gen.go:38137:1
-func quernPlainWindowColumns_uint16_uint32_uint32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint32](r, 15), host.Slice[uint32](r, 16), host.Slice[uint16](r, 17)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_windowColumns_uint16_uint32_uint32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
-	})
-}
-
-func quernHostWindowColumns_uint16_uint32_uint32(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[uint32](r, 2)
-	divisor := host.Value[uint32](r, 3)
-	width := host.Value[int](r, 4)
-	center := host.Value[int](r, 5)
-	inner := host.Value[int](r, 6)
-	n := host.Value[int](r, 7)
-	outer := host.Value[int](r, 8)
-	srcStep := host.Value[int](r, 9)
-	srcOuter := host.Value[int](r, 10)
-	partialStep := host.Value[int](r, 11)
-	partialOuter := host.Value[int](r, 12)
-	dstStep := host.Value[int](r, 13)
-	dstOuter := host.Value[int](r, 14)
-	src := host.Slice[uint32](r, 15)
-	partial := host.Slice[uint32](r, 16)
-	dst := host.Slice[uint16](r, 17)
-	gridZ := r.GridDim.Z
-	size := width - center
-	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		blockZ := r.BlockIdx.Z
-		base := blockX * 256
-		begin := blockY * width
-		base2 := begin + width - 1
-		end := min(begin+width, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1WindowColumns_uint16_uint32_uint32(r, base, inner, blockZ, gridZ, outer, srcOuter, src, partialOuter, partial, dstOuter, dst, op, base2, begin, value, center, mode, n, srcStep, end, partialStep, size, divisor, dstStep, width2)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1WindowColumns_uint16_uint32_uint32(r *host.Run, base, inner, blockZ, gridZ, outer, srcOuter int, src []uint32, partialOuter int, partial []uint32, dstOuter int, dst []uint16, op, base2, begin int, value uint32, center, mode, n, srcStep, end, partialStep, size int, divisor uint32, dstStep, width2 int) {
-	if base >= -1<<61 && base <= 1<<61 && inner >= -1<<61 && inner <= 1<<61 {
-		count := min(inner-base, width2)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			e := base + threadX
-//line window.go:162:90000
-			for o := blockZ; o < outer; o += gridZ {
-//line window.go:163:90000
-				if r.Halted() {
-//line window.go:162:90000
-					r.Halt()
-//line window.go:163:90000
-				}
-//line window.go:163:90000
-				t1 := o*srcOuter + e
-//line window.go:163:90000
-				in := src[t1:]
-//line window.go:164:90000
-				t2 := o*partialOuter + e
-//line window.go:164:90000
-				part := partial[t2:]
-//line window.go:165:90000
-				t3 := o*dstOuter + e
-//line window.go:165:90000
-				out := dst[t3:]
-//line window.go:166:90000
-				result0 := quernFunc1WindowColumns_uint16_uint32_uint32(op)
-//line window.go:167:90000
-				v := result0
-//line window.go:167:90000
-				for i := base2; i >= begin; i-- {
-//line window.go:168:90000
-					if r.Halted() {
-//line window.go:167:90000
-						r.Halt()
-//line window.go:168:90000
-					}
-//line window.go:168:90000
-					u := value
-//line window.go:169:90000
-					t7 := i - center
-//line window.go:169:90000
-					result02 := inside(mode, t7, n)
-//line window.go:170:90000
-					at := result02
-//line window.go:171:90000
-					if at >= 0 {
-//line window.go:170:90000
-						u = in[at*srcStep]
-//line window.go:171:90000
-					}
-//line window.go:172:90000
-					t11 := u
-//line window.go:173:90000
-					t12 := v
-//line window.go:172:90000
-					result03 := combine[uint32](op, t11, t12)
-//line window.go:173:90000
-					v = result03
-//line window.go:173:90000
-					if i < end {
-//line window.go:174:90000
-						part[i*partialStep] = v
-//line window.go:175:90000
-					}
-//line window.go:176:90000
-				}
-//line window.go:177:90000
-				result04 := quernFunc1WindowColumns_uint16_uint32_uint32(op)
-//line window.go:178:90000
-				v = result04
-//line window.go:178:90000
-				for i2 := begin; i2 < end; i2++ {
-//line window.go:179:90000
-					if r.Halted() {
-//line window.go:178:90000
-						r.Halt()
-//line window.go:179:90000
-					}
-//line window.go:179:90000
-					if i2 > begin {
-//line window.go:180:90000
-						u2 := value
-//line window.go:181:90000
-						t17 := size + i2 - 1
-//line window.go:181:90000
-						result05 := inside(mode, t17, n)
-//line window.go:182:90000
-						at2 := result05
-//line window.go:183:90000
-						if at2 >= 0 {
-//line window.go:182:90000
-							u2 = in[at2*srcStep]
-//line window.go:183:90000
-						}
-//line window.go:184:90000
-						t21 := v
-//line window.go:185:90000
-						t22 := u2
-//line window.go:184:90000
-						result06 := combine[uint32](op, t21, t22)
-//line window.go:185:90000
-						v = result06
-//line window.go:186:90000
-					}
-//line window.go:186:90000
-					t25 := part[i2*partialStep]
-//line window.go:187:90000
-					t26 := v
-//line window.go:186:90000
-					result07 := combine[uint32](op, t25, t26)
-//line window.go:187:90000
-					u3 := result07
-//line window.go:187:90000
-					if divisor > 0 {
-//line window.go:188:90000
-						t28 := u3
-//line window.go:188:90000
-						result08 := mean[uint16, uint32](t28, divisor)
-//line window.go:188:90000
-						out[i2*dstStep] = result08
-//line window.go:189:90000
-					} else {
-//line window.go:190:90000
-						out[i2*dstStep] = uint16(u3)
-//line window.go:191:90000
-					}
-//line window.go:192:90000
-				}
-//line window.go:193:90000
-			}
-//line window.go:194:90000
-		}
-//line window.go:195:90000
-		return
-//line window.go:196:90000
-	}
-//line window.go:197:90000
-	for threadX := range width2 {
-//line window.go:198:90000
-		r.ThreadIdx.X = threadX
-//line window.go:199:90000
-		e := base + threadX
-//line window.go:157:90000
-		if e >= inner {
-//line window.go:158:90000
-			continue
-//line window.go:159:90000
-		}
-//line window.go:162:90000
-		for o := blockZ; o < outer; o += gridZ {
-//line window.go:163:90000
-			if r.Halted() {
-//line window.go:162:90000
-				r.Halt()
-//line window.go:163:90000
-			}
-//line window.go:163:90000
-			t1 := o*srcOuter + e
-//line window.go:163:90000
-			in := src[t1:]
-//line window.go:164:90000
-			t2 := o*partialOuter + e
-//line window.go:164:90000
-			part := partial[t2:]
-//line window.go:165:90000
-			t3 := o*dstOuter + e
-//line window.go:165:90000
-			out := dst[t3:]
-//line window.go:166:90000
-			result0 := quernFunc1WindowColumns_uint16_uint32_uint32(op)
-//line window.go:167:90000
-			v := result0
-//line window.go:167:90000
-			for i := base2; i >= begin; i-- {
-//line window.go:168:90000
-				if r.Halted() {
-//line window.go:167:90000
-					r.Halt()
-//line window.go:168:90000
-				}
-//line window.go:168:90000
-				u := value
-//line window.go:169:90000
-				t7 := i - center
-//line window.go:169:90000
-				result02 := inside(mode, t7, n)
-//line window.go:170:90000
-				at := result02
-//line window.go:171:90000
-				if at >= 0 {
-//line window.go:170:90000
-					u = in[at*srcStep]
-//line window.go:171:90000
-				}
-//line window.go:172:90000
-				t11 := u
-//line window.go:173:90000
-				t12 := v
-//line window.go:172:90000
-				result03 := combine[uint32](op, t11, t12)
-//line window.go:173:90000
-				v = result03
-//line window.go:173:90000
-				if i < end {
-//line window.go:174:90000
-					part[i*partialStep] = v
-//line window.go:175:90000
-				}
-//line window.go:176:90000
-			}
-//line window.go:177:90000
-			result04 := quernFunc1WindowColumns_uint16_uint32_uint32(op)
-//line window.go:178:90000
-			v = result04
-//line window.go:178:90000
-			for i2 := begin; i2 < end; i2++ {
-//line window.go:179:90000
-				if r.Halted() {
-//line window.go:178:90000
-					r.Halt()
-//line window.go:179:90000
-				}
-//line window.go:179:90000
-				if i2 > begin {
-//line window.go:180:90000
-					u2 := value
-//line window.go:181:90000
-					t17 := size + i2 - 1
-//line window.go:181:90000
-					result05 := inside(mode, t17, n)
-//line window.go:182:90000
-					at2 := result05
-//line window.go:183:90000
-					if at2 >= 0 {
-//line window.go:182:90000
-						u2 = in[at2*srcStep]
-//line window.go:183:90000
-					}
-//line window.go:184:90000
-					t21 := v
-//line window.go:185:90000
-					t22 := u2
-//line window.go:184:90000
-					result06 := combine[uint32](op, t21, t22)
-//line window.go:185:90000
-					v = result06
-//line window.go:186:90000
-				}
-//line window.go:186:90000
-				t25 := part[i2*partialStep]
-//line window.go:187:90000
-				t26 := v
-//line window.go:186:90000
-				result07 := combine[uint32](op, t25, t26)
-//line window.go:187:90000
-				u3 := result07
-//line window.go:187:90000
-				if divisor > 0 {
-//line window.go:188:90000
-					t28 := u3
-//line window.go:188:90000
-					result08 := mean[uint16, uint32](t28, divisor)
-//line window.go:188:90000
-					out[i2*dstStep] = result08
-//line window.go:189:90000
-				} else {
-//line window.go:190:90000
-					out[i2*dstStep] = uint16(u3)
-//line window.go:191:90000
-				}
-//line window.go:192:90000
-			}
-//line window.go:193:90000
-		}
-//line window.go:194:90000
-	}
-//line window.go:195:90000
-}
-
-// quernFunc1WindowColumns_uint16_uint32_uint32 is kernels.neutral.
-//
-//line quern_gen.go:38470:1
-func quernFunc1WindowColumns_uint16_uint32_uint32(op int) uint32 {
-//line window.go:32:90000
-	t1 := op
-//line window.go:33:90000
-	if t1 == 0 {
-//line window.go:34:90000
-		return 0
-//line window.go:35:90000
-	} else if t1 == 1 {
-//line window.go:36:90000
-		result0 := quernFunc2WindowColumns_uint16_uint32_uint32()
-//line window.go:37:90000
-		return result0
-//line window.go:38:90000
-	} else {
-//line window.go:38:90000
-		result02 := quernFunc3WindowColumns_uint16_uint32_uint32()
-//line window.go:39:90000
-		return result02
-//line window.go:40:90000
-	}
-//line window.go:41:90000
-}
-
-// quernFunc2WindowColumns_uint16_uint32_uint32 is kernels.highest.
-//
-//line quern_gen.go:38497:1
-func quernFunc2WindowColumns_uint16_uint32_uint32() uint32 {
-	c := uint32(1)
-	size := c / 2
-//line window.go:43:90000
-	if size != 0 {
-//line window.go:44:90000
-		var big float32 = 3e+38
-//line window.go:45:90000
-		return host.Narrow[uint32](big * big)
-//line window.go:46:90000
-	}
-//line window.go:47:90000
-	var zero uint32
-//line window.go:48:90000
-	return zero - 1
-//line window.go:49:90000
-}
-
-// quernFunc3WindowColumns_uint16_uint32_uint32 is kernels.lowest.
-//
-//line quern_gen.go:38518:1
-func quernFunc3WindowColumns_uint16_uint32_uint32() uint32 {
-	c := uint32(1)
-	size := c / 2
-//line window.go:52:90000
-	if size != 0 {
-//line window.go:53:90000
-		var big float32 = 3e+38
-//line window.go:54:90000
-		return host.Narrow[uint32](-big * big)
-//line window.go:55:90000
-	}
-//line window.go:56:90000
-	return 0
-//line window.go:57:90000
-}
-
-//line quern_gen.go:38535:1
+//line quern_gen.go:24148:1
 func quernPlainWindowRowsCPU_uint8_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -38693,7 +24306,7 @@ func quernRow1WindowRowsCPU_uint8_uint8(r *host.Run, src []uint8, t1, t2 int, ds
 
 // quernFunc1WindowRowsCPU_uint8_uint8 is kernels.neutral.
 //
-//line quern_gen.go:38697:1
+//line quern_gen.go:24310:1
 func quernFunc1WindowRowsCPU_uint8_uint8(op int) uint8 {
 //line window.go:32:90000
 	t1 := op
@@ -38720,7 +24333,7 @@ func quernFunc1WindowRowsCPU_uint8_uint8(op int) uint8 {
 
 // quernFunc2WindowRowsCPU_uint8_uint8 is kernels.highest.
 //
-//line quern_gen.go:38724:1
+//line quern_gen.go:24337:1
 func quernFunc2WindowRowsCPU_uint8_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -38741,7 +24354,7 @@ func quernFunc2WindowRowsCPU_uint8_uint8() uint8 {
 
 // quernFunc3WindowRowsCPU_uint8_uint8 is kernels.lowest.
 //
-//line quern_gen.go:38745:1
+//line quern_gen.go:24358:1
 func quernFunc3WindowRowsCPU_uint8_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -38758,7 +24371,7 @@ func quernFunc3WindowRowsCPU_uint8_uint8() uint8 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:38762:1
+//line quern_gen.go:24375:1
 func quernPlainWindowRowsCPU_uint16_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[uint16](r, 12), host.Slice[uint16](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -38920,7 +24533,7 @@ func quernRow1WindowRowsCPU_uint16_uint16(r *host.Run, src []uint16, t1, t2 int,
 
 // quernFunc1WindowRowsCPU_uint16_uint16 is kernels.neutral.
 //
-//line quern_gen.go:38924:1
+//line quern_gen.go:24537:1
 func quernFunc1WindowRowsCPU_uint16_uint16(op int) uint16 {
 //line window.go:32:90000
 	t1 := op
@@ -38947,7 +24560,7 @@ func quernFunc1WindowRowsCPU_uint16_uint16(op int) uint16 {
 
 // quernFunc2WindowRowsCPU_uint16_uint16 is kernels.highest.
 //
-//line quern_gen.go:38951:1
+//line quern_gen.go:24564:1
 func quernFunc2WindowRowsCPU_uint16_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -38968,7 +24581,7 @@ func quernFunc2WindowRowsCPU_uint16_uint16() uint16 {
 
 // quernFunc3WindowRowsCPU_uint16_uint16 is kernels.lowest.
 //
-//line quern_gen.go:38972:1
+//line quern_gen.go:24585:1
 func quernFunc3WindowRowsCPU_uint16_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -38985,7 +24598,7 @@ func quernFunc3WindowRowsCPU_uint16_uint16() uint16 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:38989:1
+//line quern_gen.go:24602:1
 func quernPlainWindowRowsCPU_float32_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -39145,7 +24758,7 @@ func quernRow1WindowRowsCPU_float32_float32(r *host.Run, src []float32, t1, t2 i
 //line window.go:228:90000
 }
 
-//line quern_gen.go:39149:1
+//line quern_gen.go:24762:1
 func quernPlainWindowRowsCPU_uint32_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[uint8](r, 12), host.Slice[uint32](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -39307,7 +24920,7 @@ func quernRow1WindowRowsCPU_uint32_uint8(r *host.Run, src []uint8, t1, t2 int, d
 
 // quernFunc1WindowRowsCPU_uint32_uint8 is kernels.neutral.
 //
-//line quern_gen.go:39311:1
+//line quern_gen.go:24924:1
 func quernFunc1WindowRowsCPU_uint32_uint8(op int) uint32 {
 //line window.go:32:90000
 	t1 := op
@@ -39334,7 +24947,7 @@ func quernFunc1WindowRowsCPU_uint32_uint8(op int) uint32 {
 
 // quernFunc2WindowRowsCPU_uint32_uint8 is kernels.highest.
 //
-//line quern_gen.go:39338:1
+//line quern_gen.go:24951:1
 func quernFunc2WindowRowsCPU_uint32_uint8() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -39355,7 +24968,7 @@ func quernFunc2WindowRowsCPU_uint32_uint8() uint32 {
 
 // quernFunc3WindowRowsCPU_uint32_uint8 is kernels.lowest.
 //
-//line quern_gen.go:39359:1
+//line quern_gen.go:24972:1
 func quernFunc3WindowRowsCPU_uint32_uint8() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -39372,7 +24985,7 @@ func quernFunc3WindowRowsCPU_uint32_uint8() uint32 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:39376:1
+//line quern_gen.go:24989:1
 func quernPlainWindowRowsCPU_uint32_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[uint16](r, 12), host.Slice[uint32](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -39534,7 +25147,7 @@ func quernRow1WindowRowsCPU_uint32_uint16(r *host.Run, src []uint16, t1, t2 int,
 
 // quernFunc1WindowRowsCPU_uint32_uint16 is kernels.neutral.
 //
-//line quern_gen.go:39538:1
+//line quern_gen.go:25151:1
 func quernFunc1WindowRowsCPU_uint32_uint16(op int) uint32 {
 //line window.go:32:90000
 	t1 := op
@@ -39561,7 +25174,7 @@ func quernFunc1WindowRowsCPU_uint32_uint16(op int) uint32 {
 
 // quernFunc2WindowRowsCPU_uint32_uint16 is kernels.highest.
 //
-//line quern_gen.go:39565:1
+//line quern_gen.go:25178:1
 func quernFunc2WindowRowsCPU_uint32_uint16() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -39582,7 +25195,7 @@ func quernFunc2WindowRowsCPU_uint32_uint16() uint32 {
 
 // quernFunc3WindowRowsCPU_uint32_uint16 is kernels.lowest.
 //
-//line quern_gen.go:39586:1
+//line quern_gen.go:25199:1
 func quernFunc3WindowRowsCPU_uint32_uint16() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -39599,7 +25212,7 @@ func quernFunc3WindowRowsCPU_uint32_uint16() uint32 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:39603:1
+//line quern_gen.go:25216:1
 func quernPlainWindowColumnsCPU_uint8_uint8_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint8](r, 15), host.Slice[uint8](r, 16), host.Slice[uint8](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -39796,7 +25409,7 @@ func quernRow1WindowColumnsCPU_uint8_uint8_uint8(r *host.Run, t1, blockZ, gridZ,
 
 // quernFunc1WindowColumnsCPU_uint8_uint8_uint8 is kernels.neutral.
 //
-//line quern_gen.go:39800:1
+//line quern_gen.go:25413:1
 func quernFunc1WindowColumnsCPU_uint8_uint8_uint8(op int) uint8 {
 //line window.go:32:90000
 	t1 := op
@@ -39823,7 +25436,7 @@ func quernFunc1WindowColumnsCPU_uint8_uint8_uint8(op int) uint8 {
 
 // quernFunc2WindowColumnsCPU_uint8_uint8_uint8 is kernels.highest.
 //
-//line quern_gen.go:39827:1
+//line quern_gen.go:25440:1
 func quernFunc2WindowColumnsCPU_uint8_uint8_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -39844,7 +25457,7 @@ func quernFunc2WindowColumnsCPU_uint8_uint8_uint8() uint8 {
 
 // quernFunc3WindowColumnsCPU_uint8_uint8_uint8 is kernels.lowest.
 //
-//line quern_gen.go:39848:1
+//line quern_gen.go:25461:1
 func quernFunc3WindowColumnsCPU_uint8_uint8_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -39861,7 +25474,7 @@ func quernFunc3WindowColumnsCPU_uint8_uint8_uint8() uint8 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:39865:1
+//line quern_gen.go:25478:1
 func quernPlainWindowColumnsCPU_uint16_uint16_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint16](r, 15), host.Slice[uint16](r, 16), host.Slice[uint16](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -40058,7 +25671,7 @@ func quernRow1WindowColumnsCPU_uint16_uint16_uint16(r *host.Run, t1, blockZ, gri
 
 // quernFunc1WindowColumnsCPU_uint16_uint16_uint16 is kernels.neutral.
 //
-//line quern_gen.go:40062:1
+//line quern_gen.go:25675:1
 func quernFunc1WindowColumnsCPU_uint16_uint16_uint16(op int) uint16 {
 //line window.go:32:90000
 	t1 := op
@@ -40085,7 +25698,7 @@ func quernFunc1WindowColumnsCPU_uint16_uint16_uint16(op int) uint16 {
 
 // quernFunc2WindowColumnsCPU_uint16_uint16_uint16 is kernels.highest.
 //
-//line quern_gen.go:40089:1
+//line quern_gen.go:25702:1
 func quernFunc2WindowColumnsCPU_uint16_uint16_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -40106,7 +25719,7 @@ func quernFunc2WindowColumnsCPU_uint16_uint16_uint16() uint16 {
 
 // quernFunc3WindowColumnsCPU_uint16_uint16_uint16 is kernels.lowest.
 //
-//line quern_gen.go:40110:1
+//line quern_gen.go:25723:1
 func quernFunc3WindowColumnsCPU_uint16_uint16_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -40123,7 +25736,7 @@ func quernFunc3WindowColumnsCPU_uint16_uint16_uint16() uint16 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:40127:1
+//line quern_gen.go:25740:1
 func quernPlainWindowColumnsCPU_float32_float32_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[float32](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -40320,7 +25933,7 @@ func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1, blockZ, 
 
 // quernFunc1WindowColumnsCPU_float32_float32_float32 is kernels.mean.
 //
-//line quern_gen.go:40324:1
+//line quern_gen.go:25937:1
 func quernFunc1WindowColumnsCPU_float32_float32_float32(sum float32, n uint32) float32 {
 	c := float32(1)
 	value := c / 2
@@ -40351,7 +25964,7 @@ func quernFunc1WindowColumnsCPU_float32_float32_float32(sum float32, n uint32) f
 //line window.go:70:90000
 }
 
-//line quern_gen.go:40355:1
+//line quern_gen.go:25968:1
 func quernPlainWindowColumnsCPU_uint8_uint32_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint32](r, 15), host.Slice[uint32](r, 16), host.Slice[uint8](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -40548,7 +26161,7 @@ func quernRow1WindowColumnsCPU_uint8_uint32_uint32(r *host.Run, t1, blockZ, grid
 
 // quernFunc1WindowColumnsCPU_uint8_uint32_uint32 is kernels.neutral.
 //
-//line quern_gen.go:40552:1
+//line quern_gen.go:26165:1
 func quernFunc1WindowColumnsCPU_uint8_uint32_uint32(op int) uint32 {
 //line window.go:32:90000
 	t1 := op
@@ -40575,7 +26188,7 @@ func quernFunc1WindowColumnsCPU_uint8_uint32_uint32(op int) uint32 {
 
 // quernFunc2WindowColumnsCPU_uint8_uint32_uint32 is kernels.highest.
 //
-//line quern_gen.go:40579:1
+//line quern_gen.go:26192:1
 func quernFunc2WindowColumnsCPU_uint8_uint32_uint32() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -40596,7 +26209,7 @@ func quernFunc2WindowColumnsCPU_uint8_uint32_uint32() uint32 {
 
 // quernFunc3WindowColumnsCPU_uint8_uint32_uint32 is kernels.lowest.
 //
-//line quern_gen.go:40600:1
+//line quern_gen.go:26213:1
 func quernFunc3WindowColumnsCPU_uint8_uint32_uint32() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -40613,7 +26226,7 @@ func quernFunc3WindowColumnsCPU_uint8_uint32_uint32() uint32 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:40617:1
+//line quern_gen.go:26230:1
 func quernPlainWindowColumnsCPU_uint16_uint32_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint32](r, 15), host.Slice[uint32](r, 16), host.Slice[uint16](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -40810,7 +26423,7 @@ func quernRow1WindowColumnsCPU_uint16_uint32_uint32(r *host.Run, t1, blockZ, gri
 
 // quernFunc1WindowColumnsCPU_uint16_uint32_uint32 is kernels.neutral.
 //
-//line quern_gen.go:40814:1
+//line quern_gen.go:26427:1
 func quernFunc1WindowColumnsCPU_uint16_uint32_uint32(op int) uint32 {
 //line window.go:32:90000
 	t1 := op
@@ -40837,7 +26450,7 @@ func quernFunc1WindowColumnsCPU_uint16_uint32_uint32(op int) uint32 {
 
 // quernFunc2WindowColumnsCPU_uint16_uint32_uint32 is kernels.highest.
 //
-//line quern_gen.go:40841:1
+//line quern_gen.go:26454:1
 func quernFunc2WindowColumnsCPU_uint16_uint32_uint32() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -40858,7 +26471,7 @@ func quernFunc2WindowColumnsCPU_uint16_uint32_uint32() uint32 {
 
 // quernFunc3WindowColumnsCPU_uint16_uint32_uint32 is kernels.lowest.
 //
-//line quern_gen.go:40862:1
+//line quern_gen.go:26475:1
 func quernFunc3WindowColumnsCPU_uint16_uint32_uint32() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -40875,7 +26488,7 @@ func quernFunc3WindowColumnsCPU_uint16_uint32_uint32() uint32 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:40879:1
+//line quern_gen.go:26492:1
 func quernPlainMaskedExtreme_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[uint8](r, 13), host.Slice[uint8](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -41063,7 +26676,7 @@ func quernRow1MaskedExtreme_uint8(r *host.Run, base, size, y, h, c, op, mh, star
 
 // quernFunc1MaskedExtreme_uint8 is kernels.neutral.
 //
-//line quern_gen.go:41067:1
+//line quern_gen.go:26680:1
 func quernFunc1MaskedExtreme_uint8(op int) uint8 {
 //line window.go:32:90000
 	t1 := op
@@ -41090,7 +26703,7 @@ func quernFunc1MaskedExtreme_uint8(op int) uint8 {
 
 // quernFunc2MaskedExtreme_uint8 is kernels.highest.
 //
-//line quern_gen.go:41094:1
+//line quern_gen.go:26707:1
 func quernFunc2MaskedExtreme_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -41111,7 +26724,7 @@ func quernFunc2MaskedExtreme_uint8() uint8 {
 
 // quernFunc3MaskedExtreme_uint8 is kernels.lowest.
 //
-//line quern_gen.go:41115:1
+//line quern_gen.go:26728:1
 func quernFunc3MaskedExtreme_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -41128,7 +26741,7 @@ func quernFunc3MaskedExtreme_uint8() uint8 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:41132:1
+//line quern_gen.go:26745:1
 func quernPlainMaskedExtreme_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[uint16](r, 13), host.Slice[uint16](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -41316,7 +26929,7 @@ func quernRow1MaskedExtreme_uint16(r *host.Run, base, size, y, h, c, op, mh, sta
 
 // quernFunc1MaskedExtreme_uint16 is kernels.neutral.
 //
-//line quern_gen.go:41320:1
+//line quern_gen.go:26933:1
 func quernFunc1MaskedExtreme_uint16(op int) uint16 {
 //line window.go:32:90000
 	t1 := op
@@ -41343,7 +26956,7 @@ func quernFunc1MaskedExtreme_uint16(op int) uint16 {
 
 // quernFunc2MaskedExtreme_uint16 is kernels.highest.
 //
-//line quern_gen.go:41347:1
+//line quern_gen.go:26960:1
 func quernFunc2MaskedExtreme_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -41364,7 +26977,7 @@ func quernFunc2MaskedExtreme_uint16() uint16 {
 
 // quernFunc3MaskedExtreme_uint16 is kernels.lowest.
 //
-//line quern_gen.go:41368:1
+//line quern_gen.go:26981:1
 func quernFunc3MaskedExtreme_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -41381,7 +26994,7 @@ func quernFunc3MaskedExtreme_uint16() uint16 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:41385:1
+//line quern_gen.go:26998:1
 func quernPlainMaskedExtreme_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13), host.Slice[float32](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -41567,7 +27180,7 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base, size, y, h, c, op, mh, st
 	}
 }
 
-//line quern_gen.go:41571:1
+//line quern_gen.go:27184:1
 func quernPlainSubtract_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint8](r, 5), host.Slice[uint8](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_subtract_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -41652,7 +27265,7 @@ func quernRow1Subtract_uint8(r *host.Run, base, row, y, h int, a []uint8, start 
 	}
 }
 
-//line quern_gen.go:41656:1
+//line quern_gen.go:27269:1
 func quernPlainSubtract_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint16](r, 5), host.Slice[uint16](r, 6), host.Slice[uint16](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_subtract_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -41737,7 +27350,7 @@ func quernRow1Subtract_uint16(r *host.Run, base, row, y, h int, a []uint16, star
 	}
 }
 
-//line quern_gen.go:41741:1
+//line quern_gen.go:27354:1
 func quernPlainSubtract_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_subtract_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
