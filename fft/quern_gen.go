@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/fft",
 	Archive: quern_gen_zip,
-	Sum:     "5528e1a6441f8bb260e7b9462bb626c6c71c4472123f0b6fd152b1986b00bc90",
+	Sum:     "6585e86282fcd76e57a20a0f798f3e268b980764ffbbab2a91631f57d24769b1",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
