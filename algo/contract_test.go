@@ -2,6 +2,7 @@ package algo
 
 import (
 	"errors"
+	"maps"
 	"testing"
 
 	"quern.dev/gpu"
@@ -38,6 +39,7 @@ func calls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Stream, wo
 		"SumCompensated":  func(s *gpu.Stream, w ...*gpu.Workspace) error { return SumCompensated(s, exact, x, w...) },
 		"HistogramValues": func(s *gpu.Stream, w ...*gpu.Workspace) error { return HistogramValues(s, bins, flags, w...) },
 	}
+	maps.Copy(all, orderCalls(t, d, n))
 	return all
 }
 

@@ -1,5 +1,5 @@
-// Package algo has parallel algorithms on buffers: reductions, scans, sorting, selection,
-// histograms, and moving elements by index. They run on every device.
+// Package algo has parallel algorithms on buffers: reductions, scans, sorting, merging, sets,
+// searches, selection, runs of equal elements, histograms, and moving elements by index. They run on every device.
 //
 //	total, err := gpu.Alloc[float32](dev, 1)
 //	err = algo.Reduce(s, algo.Sum[float32](), total, x)
@@ -11,9 +11,11 @@
 //
 // # Operators
 //
-// Reductions, scans and selections take an operator: a Go function that quern gen compiles into
-// their kernels. [Sum], [Product], [Min], [Max] and [NonZero] exist for the types of [Number].
-// Others are functions with a directive that names their kind:
+// Many functions take an operator: a Go function that quern gen compiles into their kernels. A
+// [Combine] is for reductions and scans, a [Predicate] for selections, a [Less] for sorting,
+// merging, sets and searches, and an [Equal] for runs of equal elements. [Sum], [Product], [Min],
+// [Max], [NonZero], [Ascending], [Descending] and [Same] exist for the types of [Number]. Others
+// are functions with a directive that names their kind:
 //
 //	// longer returns the longer of two vectors.
 //	//
@@ -48,8 +50,8 @@
 //
 // # Determinism
 //
-// Every function has the same result in each run on a device, except that [Scan] with an operator
-// that rounds may group earlier tiles differently on a GPU. Reductions divide their work by the
+// Every function has the same result in each run on a device, except that [Scan], [ScanByKey]
+// and [ReduceByKey] with an operator that rounds may group earlier tiles differently on a GPU. Reductions divide their work by the
 // number of elements only. [SumCompensated] adds as if with twice the precision.
 //
 // # Errors

@@ -31,6 +31,14 @@ func failed(op string, err error) error {
 	return fmt.Errorf("algo: %s: %w", op, err)
 }
 
+// present returns an error if a buffer is nil.
+func present[T any](op, arg string, b *gpu.Buffer[T]) error {
+	if b == nil {
+		return invalid(op, arg, "the buffer is nil")
+	}
+	return nil
+}
+
 // length returns an error if a buffer does not have n elements.
 func length[T any](op, arg string, b *gpu.Buffer[T], n int) error {
 	if b == nil {

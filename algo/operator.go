@@ -28,6 +28,7 @@ type CombineKernels struct {
 	ReduceParts, ReduceRows, ReduceColumns, ReduceSegments *gpu.Kernel
 	ScanTiles, TotalParts, PrefixParts, ScanParts          *gpu.Kernel
 	ScanRows, ScanLines                                    *gpu.Kernel
+	ScanRuns, RunScanParts                                 *gpu.Kernel
 }
 
 // merge is a [Combine] for reductions only.

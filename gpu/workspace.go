@@ -173,6 +173,7 @@ func (c *Scratch) fail(err error) {
 }
 
 func (c *Scratch) take(size int64, n int, call uintptr) *Buffer[byte] {
+	size = max(size, 1) // buffers without elements have memory like others
 	at := c.size
 	c.size += (size + scratchUnit - 1) &^ (scratchUnit - 1)
 	c.taken++

@@ -44,6 +44,14 @@ func nextTile(t kernel.Thread, status []uint32) int {
 //
 //quern:unchecked
 func prefixes[T any](t kernel.Thread, combine func(a, b T) T, tile int, start bool, first T, status []uint32, sums []T, sum [rows]T) (before [rows]T) {
+	load, store := func(i int) T { return sums[i] }, func(i int, v T) { sums[i] = v }
+	return prefixesIn(t, combine, tile, start, first, status, load, store, sum)
+}
+
+// prefixesIn is [prefixes] with functions that access sums.
+//
+//quern:unchecked
+func prefixesIn[T any](t kernel.Thread, combine func(a, b T) T, tile int, start bool, first T, status []uint32, load func(i int) T, store func(i int, v T), sum [rows]T) (before [rows]T) {
 	prior := kernel.Shared[T](t)         // to the tile
 	above := kernel.Shared[[totals]T](t) // of warps, then of those before
 	lane, warp := t.Lane(), t.Warp()
@@ -67,18 +75,18 @@ func prefixes[T any](t kernel.Thread, combine func(a, b T) T, tile int, start bo
 			}
 			if lane == 0 {
 				*prior = first
-				sums[1] = total
+				store(1, total)
 				kernel.StoreRelease(&status[1], inclusive)
 			}
 		} else {
 			if lane == 0 {
-				sums[2*tile] = total
+				store(2*tile, total)
 				kernel.StoreRelease(&status[1+tile], aggregate)
 			}
-			before := lookBack(t, combine, tile, status, sums)
+			before := lookBack(t, combine, tile, status, load)
 			if lane == 0 {
 				*prior = before
-				sums[2*tile+1] = combine(before, total)
+				store(2*tile+1, combine(before, total))
 				kernel.StoreRelease(&status[1+tile], inclusive)
 			}
 		}
@@ -107,7 +115,7 @@ func prefixes[T any](t kernel.Thread, combine func(a, b T) T, tile int, start bo
 // warp get it.
 //
 //quern:unchecked
-func lookBack[T any](t kernel.Thread, combine func(a, b T) T, tile int, status []uint32, sums []T) T {
+func lookBack[T any](t kernel.Thread, combine func(a, b T) T, tile int, status []uint32, load func(i int) T) T {
 	lane := t.Lane()
 	var sum T
 	for last, more := tile-1, true; more; last -= warpSize {
@@ -124,9 +132,9 @@ func lookBack[T any](t kernel.Thread, combine func(a, b T) T, tile int, status [
 		var v T
 		if lane < lanes {
 			if state == inclusive {
-				v = sums[2*at+1]
+				v = load(2*at + 1)
 			} else {
-				v = sums[2*at]
+				v = load(2 * at)
 			}
 		}
 		for d := 1; d < warpSize; d *= 2 {

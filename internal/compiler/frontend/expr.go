@@ -564,6 +564,13 @@ func (fn *function) conversion(e *ast.CallExpr) ir.Expr {
 		fn.errorf(e.Pos(), "%s", unsupported(to))
 		return zeroOf(ir.TInt)
 	}
+	if size := fn.sizeof(e.Args[0]); size != nil {
+		if t := fn.typ(to, e.Pos()); t.IsInteger() {
+			if c := constantAs(size, t); c != nil {
+				return c
+			}
+		}
+	}
 	for _, other := range []types.Type{from, to} {
 		if b, ok := other.Underlying().(*types.Basic); ok && (b.Kind() == types.UnsafePointer || b.Kind() == types.Uintptr) {
 			fn.errorf(e.Pos(), "%s", unsupported(other))
@@ -609,6 +616,23 @@ func (fn *function) conversion(e *ast.CallExpr) ir.Expr {
 	}
 	fn.errorf(e.Pos(), "the conversion from %s to %s is not supported in kernels", from, to)
 	return zeroOf(t)
+}
+
+// sizeof returns the value of a call of unsafe.Sizeof, or nil for other expressions. Go's type
+// checker does not know it if the type depends on a type parameter.
+func (fn *function) sizeof(e ast.Expr) constant.Value {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok || len(call.Args) != 1 {
+		return nil
+	}
+	id := calleeIdent(ast.Unparen(call.Fun))
+	if id == nil {
+		return nil
+	}
+	if b, ok := fn.src.Info.Uses[id].(*types.Builtin); !ok || b.Name() != "Sizeof" {
+		return nil
+	}
+	return constant.MakeInt64(sizes.Sizeof(fn.subst(fn.typeOf(call.Args[0]))))
 }
 
 // convertsInRange reports whether the current code never converts a float to an integer

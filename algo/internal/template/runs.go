@@ -1,0 +1,277 @@
+package template
+
+import (
+	"math/bits"
+
+	"quern.dev/kernel"
+)
+
+// runs describes the runs of equal elements of a part: how many begin in it, and where the last
+// one of these begins.
+type runs = struct{ N, Start uint32 }
+
+func joinRuns(a, b runs) runs {
+	if b.N == 0 {
+		return a
+	}
+	return runs{a.N + b.N, b.Start}
+}
+
+// RunTiles finds the runs of neighbouring equal elements. It writes the first element of each run
+// to values, the length of each run to lengths, their number to count[0], and to heads whether a
+// run begins at each element. Slices without elements are not written. The grid has one block
+// per tile.
+//
+//quern:template Equal block=256 only=gpu
+//quern:unchecked
+func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, lengths []int, heads []uint8, count []int, status []uint32, sums [][2]uint32) {
+	tile := nextTile(t, status)
+	v := loadTile(t, tile, in)
+	base := tile*Tile + Vector*t.ThreadIdx.X
+	var mask [rows]uint32
+	var sum [rows]runs
+	for r := range rows {
+		at := base + r*Threads*Vector
+		prior := v[r][0]
+		if at > 0 && at < len(in) {
+			prior = in[at-1]
+		}
+		for k := range Vector {
+			if at+k < len(in) && (at+k == 0 || !same(prior, v[r][k])) {
+				mask[r] |= 1 << k
+			}
+			prior = v[r][k]
+		}
+		sum[r] = runs{uint32(bits.OnesCount32(mask[r])), uint32(at + bits.Len32(mask[r]) - 1)}
+	}
+	before := prefixesIn(t, joinRuns, tile, true, runs{}, status,
+		func(i int) runs { return runs{sums[i][0], sums[i][1]} },
+		func(i int, v runs) { sums[i] = [2]uint32{v.N, v.Start} },
+		sum)
+	for r := range rows {
+		at := base + r*Threads*Vector
+		if len(heads) > 0 {
+			for k := range Vector {
+				if at+k < len(heads) {
+					heads[at+k] = uint8(mask[r] >> k & 1)
+				}
+			}
+		}
+		so := before[r]
+		for k := range Vector {
+			if mask[r]>>k&1 != 0 {
+				if len(values) > 0 {
+					values[so.N] = v[r][k]
+				}
+				if len(lengths) > 0 && so.N > 0 {
+					lengths[so.N-1] = at + k - int(so.Start)
+				}
+				so = runs{so.N + 1, uint32(at + k)}
+			}
+		}
+		if at < len(in) && at+Vector >= len(in) {
+			if len(lengths) > 0 {
+				lengths[so.N-1] = len(in) - int(so.Start)
+			}
+			if len(count) > 0 {
+				count[0] = int(so.N)
+			}
+		}
+	}
+}
+
+// RunParts is [RunTiles] with one thread per part, in three launches: the first one finds the
+// number of runs of each part, the second one, of one thread, adds them up, and the third one
+// writes the results.
+//
+//quern:template Equal only=cpu
+func RunParts[T any](t kernel.Thread, same func(a, b T) bool, launch, part int, in, values []T, lengths []int, heads []uint8, count []int, sums [][2]uint32) {
+	p := t.Global()
+	if launch == 1 {
+		if p > 0 {
+			return
+		}
+		var all runs
+		for i := range sums {
+			own := runs{sums[i][0], sums[i][1]}
+			sums[i] = [2]uint32{all.N, all.Start}
+			all = joinRuns(all, own)
+		}
+		if len(count) > 0 {
+			count[0] = int(all.N)
+		}
+		return
+	}
+	first := p * part
+	if p >= len(sums) || first >= len(in) {
+		return
+	}
+	var so runs
+	if launch == 2 {
+		so = runs{sums[p][0], sums[p][1]}
+	}
+	x := in[first:min(first+part, len(in))]
+	prior := in[max(first-1, 0)]
+	begins := first == 0
+	for from := 0; from < len(x); from += polled {
+		for k := range min(len(x)-from, polled) {
+			i := first + from + k
+			v := x[from+k]
+			begins = begins || !same(prior, v)
+			if begins {
+				if launch == 2 {
+					if len(values) > 0 {
+						values[so.N] = v
+					}
+					if len(lengths) > 0 && so.N > 0 {
+						lengths[so.N-1] = i - int(so.Start)
+					}
+				}
+				so = runs{so.N + 1, uint32(i)}
+			}
+			if launch == 2 && len(heads) > 0 {
+				heads[i] = 0
+				if begins {
+					heads[i] = 1
+				}
+			}
+			begins = false
+			prior = v
+		}
+	}
+	if launch == 0 {
+		sums[p] = [2]uint32{so.N, so.Start}
+	} else if len(lengths) > 0 && first+len(x) == len(in) {
+		lengths[so.N-1] = len(in) - int(so.Start)
+	}
+}
+
+// tally is the combination of the elements since the last beginning of a run, and the number of
+// these beginnings.
+type tally[T any] = struct {
+	N uint32
+	V T
+}
+
+// joinTallies returns the combination of two neighbouring parts.
+func joinTallies[T any](combine func(a, b T) T) func(a, b tally[T]) tally[T] {
+	return func(a, b tally[T]) tally[T] {
+		if b.N == 0 {
+			b.V = combine(a.V, b.V)
+		}
+		b.N += a.N
+		return b
+	}
+}
+
+// ScanRuns combines the elements of each run of in. A run begins where heads is not zero, and
+// at the first element, where it must not be zero. If reduce is set, out[i] is the combination of
+// run i. Otherwise out[i] is the combination of the elements of the run up to in[i], or, if
+// exclusive is set, of first and those before in[i]. The grid has one block per tile.
+//
+//quern:template Combine block=256 only=gpu
+//quern:unchecked
+func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive bool, first T, heads []uint8, in, out []T, status, counts []uint32, sums []T) {
+	tile := nextTile(t, status)
+	x := loadTile(t, tile, in)
+	base := tile*Tile + Vector*t.ThreadIdx.X
+	join := joinTallies(combine)
+	var mask [rows]uint32 // where runs begin, with the element after the vector
+	var sum [rows]tally[T]
+	for r := range rows {
+		at := base + r*Threads*Vector
+		for k := range Vector + 1 {
+			if at+k >= len(in) || heads[at+k] != 0 {
+				mask[r] |= 1 << k
+			}
+		}
+		sum[r] = tally[T]{mask[r] & 1, x[r][0]}
+		for k := 1; k < Vector; k++ {
+			sum[r] = join(sum[r], tally[T]{mask[r] >> k & 1, x[r][k]})
+		}
+	}
+	before := prefixesIn(t, join, tile, true, tally[T]{0, first}, status,
+		func(i int) tally[T] { return tally[T]{counts[i], sums[i]} },
+		func(i int, v tally[T]) { counts[i], sums[i] = v.N, v.V },
+		sum)
+	for r := range rows {
+		at := base + r*Threads*Vector
+		so := before[r]
+		for k := range Vector {
+			v, to, writes := so.V, at+k, at+k < len(in)
+			so = join(so, tally[T]{mask[r] >> k & 1, x[r][k]})
+			switch {
+			case !exclusive:
+				v = so.V
+			case mask[r]>>k&1 != 0:
+				v = first
+			default:
+				v = combine(first, v)
+			}
+			if reduce {
+				to, writes = int(so.N)-1, writes && mask[r]>>(k+1)&1 != 0
+			}
+			if writes {
+				out[to] = v
+			}
+		}
+	}
+}
+
+// RunScanParts is [ScanRuns] with one thread per part, in three launches: the first one combines
+// each part, the second one, of one thread, the parts, and the third one writes the results.
+//
+//quern:template Combine only=cpu
+func RunScanParts[T any](t kernel.Thread, combine func(a, b T) T, launch, part int, reduce, exclusive bool, first T, heads []uint8, in, out []T, counts []uint32, sums []T) {
+	p := t.Global()
+	join := joinTallies(combine)
+	if launch == 1 {
+		if p > 0 || len(sums) == 0 || len(counts) < len(sums) {
+			return
+		}
+		all := tally[T]{counts[0], sums[0]}
+		counts[0] = 0
+		for i := 1; i < len(sums); i++ {
+			own := tally[T]{counts[i], sums[i]}
+			counts[i], sums[i] = all.N, all.V
+			all = join(all, own)
+		}
+		return
+	}
+	at := p * part
+	if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+		return
+	}
+	var so tally[T]
+	if launch == 2 {
+		so = tally[T]{counts[p], sums[p]}
+	} else {
+		so = tally[T]{uint32(heads[at]), in[at]}
+		at++
+	}
+	last := min((p+1)*part, len(in))
+	for ; at < last; at += polled {
+		for k := range min(last-at, polled) {
+			i := at + k
+			h := uint32(heads[i])
+			prior := so.V
+			so = join(so, tally[T]{h, in[i]})
+			switch {
+			case launch == 0:
+			case reduce:
+				if i+1 == len(in) || heads[i+1] != 0 {
+					out[so.N-1] = so.V
+				}
+			case !exclusive:
+				out[i] = so.V
+			case h != 0:
+				out[i] = first
+			default:
+				out[i] = combine(first, prior)
+			}
+		}
+	}
+	if launch == 0 {
+		counts[p], sums[p] = so.N, so.V
+	}
+}
