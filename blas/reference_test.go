@@ -1,7 +1,6 @@
 package blas
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -113,15 +112,4 @@ func checkMatrix[T Float](t testing.TB, name string, got []T, c matrix[T], want 
 			}
 		}
 	}
-}
-
-func shapeName(parts ...any) string {
-	s := ""
-	for i, p := range parts {
-		if i > 0 {
-			s += " "
-		}
-		s += fmt.Sprint(p)
-	}
-	return s
 }

@@ -52,7 +52,9 @@ type launch struct {
 	grid     gpu.Grid
 	tiles    int    // of kernel host
 	chirps   chirps // of the chirp kernels
-	lines    lines  // of the real kernels
+	forward  pass   // of kernel hostChirp
+	backward pass
+	lines    lines // of the real kernels
 	pairs    bool
 	roots    int
 	reading  reading
@@ -68,6 +70,9 @@ const (
 	tileKernel kernelName = iota
 	registersKernel
 	hostKernel
+	hostForwardKernel
+	hostInverseKernel
+	hostChirpKernel
 	chirpReadKernel
 	chirpMultiplyKernel
 	chirpWriteKernel
@@ -257,22 +262,41 @@ func (b *builder) pass(n int, from, to side, loops []level, twist, long int, s s
 	p.WriteColumns = p.Levels[0].Count > 1 && p.Out > p.Levels[0].Out
 	l := launch{from: from.area, to: to.area}
 	b.choose(&l, &p)
-	count := p.Levels[0].Count
-	p.Blocks = (count + int(p.Tile) - 1) / int(p.Tile)
+	if b.host {
+		b.hostLaunch(l, p, n)
+		return
+	}
+	tiles := p.tiles()
+	l.pass = p
+	l.grid = gpu.Blocks(gpu.Dim3{X: tiles}, gpu.Dim3{X: b.threads(l.kernel, p), Y: int(p.Tile)}).Shared(b.sharedBytes(l.kernel, n, int(p.Tile)))
+	b.program.steps = append(b.program.steps, l)
+}
+
+// tiles sets the blocks along level 0, and returns the number of tiles of the pass.
+func (p *pass) tiles() int {
+	p.Blocks = (p.Levels[0].Count + int(p.Tile) - 1) / int(p.Tile)
 	tiles := p.Blocks
 	for _, x := range p.Levels[1:] {
 		tiles *= x.Count
 	}
+	return tiles
+}
+
+// hostLaunch adds the launch of a kernel for the CPU, whose lines in scratch memory have
+// the given number of points.
+func (b *builder) hostLaunch(l launch, p pass, points int) {
+	l.tiles = p.tiles()
 	l.pass = p
-	switch l.kernel {
-	case hostKernel:
-		blocks := min(tiles, 4*b.workers)
-		l.tiles, l.grid = tiles, gpu.Blocks(gpu.Dim3{X: blocks}, gpu.Dim3{X: 1})
-		b.program.host = max(b.program.host, blocks*2*int(p.Tile)*hostPitch(n))
-	default:
-		l.grid = gpu.Blocks(gpu.Dim3{X: tiles}, gpu.Dim3{X: b.threads(l.kernel, p), Y: int(p.Tile)}).Shared(b.sharedBytes(l.kernel, n, int(p.Tile)))
-	}
+	blocks := min(l.tiles, 4*b.workers)
+	l.grid = gpu.Blocks(gpu.Dim3{X: blocks}, gpu.Dim3{X: 1})
+	b.program.host = max(b.program.host, blocks*2*int(p.Tile)*hostPitch(points))
 	b.program.steps = append(b.program.steps, l)
+}
+
+// hostRows returns the number of transforms of a tile on the CPU: enough that a tile takes
+// long compared with its start.
+func hostRows(p *pass, points int) int32 {
+	return int32(min(max(1, 2048/points), p.Levels[0].Count))
 }
 
 // levels sorts the loops into the levels of p, and returns 1 plus the level of twisted.
@@ -350,11 +374,10 @@ func (b *builder) choose(l *launch, p *pass) {
 	switch columns := p.ReadColumns || p.WriteColumns; {
 	case b.host:
 		l.kernel = hostKernel
-		p.Tile = int32(max(1, 2048/n))
+		p.Tile = hostRows(p, n)
 		if p.In != 1 || p.Out != 1 {
-			p.Tile = int32(max(8, min(32, 256<<10/(2*n*b.size))))
+			p.Tile = int32(min(max(8, min(32, 256<<10/(2*n*b.size))), count))
 		}
-		p.Tile = int32(min(int(p.Tile), count))
 		b.radices(p, hostRadices(n), p.Sign < 0)
 	case n >= perThread && n&(n-1) == 0:
 		l.kernel = registersKernel
@@ -500,18 +523,34 @@ func registersRadices(n int) []int {
 	return r
 }
 
-// tileRadices returns the steps of kernel tile.
+// tileRadices returns the steps of kernel tile: as few as possible, and then with the
+// smallest sum.
 func tileRadices(n int) []int {
-	twos := bits.TrailingZeros(uint(n))
-	r := oddRadices(n >> twos)
-	for twos > 0 {
-		step := min(twos, 4)
-		if twos == 5 {
-			step = 3
+	found := map[int][]int{1: nil}
+	sum := func(r []int) (s int) {
+		for _, x := range r {
+			s += x
 		}
-		r, twos = append(r, 1<<step), twos-step
+		return s
 	}
-	return r
+	var search func(n int) []int
+	search = func(n int) []int {
+		best, ok := found[n]
+		if ok {
+			return best
+		}
+		for _, r := range []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16} {
+			if n%r != 0 {
+				continue
+			}
+			if rest := search(n / r); best == nil || len(rest)+1 < len(best) || len(rest)+1 == len(best) && sum(rest)+r < sum(best) {
+				best = append([]int{r}, rest...)
+			}
+		}
+		found[n] = best
+		return best
+	}
+	return search(n)
 }
 
 // hostRadices returns the steps of kernel host: as few as possible with radices 8 and 4.

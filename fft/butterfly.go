@@ -103,6 +103,64 @@ func butterfly16[T kernel.Float](v *[16]kernel.Vec2[T]) {
 	v[11], v[14] = v[14], v[11]
 }
 
+// The transforms of 6, 10 and 12 points are those of their two factors without roots in
+// between (Good and Thomas).
+
+func butterfly6[T kernel.Float](v *[6]kernel.Vec2[T]) {
+	a0, a1, a2 := three(v[0], v[2], v[4])
+	b0, b1, b2 := three(v[3], v[5], v[1])
+	v[0], v[3] = a0.Add(b0), a0.Sub(b0)
+	v[4], v[1] = a1.Add(b1), a1.Sub(b1)
+	v[2], v[5] = a2.Add(b2), a2.Sub(b2)
+}
+
+func butterfly10[T kernel.Float](v *[10]kernel.Vec2[T]) {
+	a := [5]kernel.Vec2[T]{v[0], v[2], v[4], v[6], v[8]}
+	b := [5]kernel.Vec2[T]{v[5], v[7], v[9], v[1], v[3]}
+	butterfly5(&a)
+	butterfly5(&b)
+	v[0], v[5] = a[0].Add(b[0]), a[0].Sub(b[0])
+	v[6], v[1] = a[1].Add(b[1]), a[1].Sub(b[1])
+	v[2], v[7] = a[2].Add(b[2]), a[2].Sub(b[2])
+	v[8], v[3] = a[3].Add(b[3]), a[3].Sub(b[3])
+	v[4], v[9] = a[4].Add(b[4]), a[4].Sub(b[4])
+}
+
+func butterfly12[T kernel.Float](v *[12]kernel.Vec2[T]) {
+	a0, a1, a2, a3 := four(v[0], v[3], v[6], v[9])
+	b0, b1, b2, b3 := four(v[4], v[7], v[10], v[1])
+	c0, c1, c2, c3 := four(v[8], v[11], v[2], v[5])
+	v[0], v[4], v[8] = three(a0, b0, c0)
+	v[9], v[1], v[5] = three(a1, b1, c1)
+	v[6], v[10], v[2] = three(a2, b2, c2)
+	v[3], v[7], v[11] = three(a3, b3, c3)
+}
+
+const (
+	cos9   = 0.766044443118978035202392650555416674 // cos(2*pi/9)
+	sin9   = 0.642787609686539326322643409907263433
+	cos9x2 = 0.173648177666930348851716626769314796 // cos(4*pi/9)
+	sin9x2 = 0.984807753012208059366743024589523014
+	cos9x4 = -0.939692620785908384054109277324731470 // cos(8*pi/9)
+	sin9x4 = 0.342020143325668733044099614682259581
+)
+
+func butterfly9[T kernel.Float](v *[9]kernel.Vec2[T]) {
+	v[0], v[3], v[6] = three(v[0], v[3], v[6])
+	v[1], v[4], v[7] = three(v[1], v[4], v[7])
+	v[2], v[5], v[8] = three(v[2], v[5], v[8])
+	v[4] = multiply(v[4], kernel.Vec2[T]{X: cos9, Y: -sin9})
+	v[7] = multiply(v[7], kernel.Vec2[T]{X: cos9x2, Y: -sin9x2})
+	v[5] = multiply(v[5], kernel.Vec2[T]{X: cos9x2, Y: -sin9x2})
+	v[8] = multiply(v[8], kernel.Vec2[T]{X: cos9x4, Y: -sin9x4})
+	v[0], v[1], v[2] = three(v[0], v[1], v[2])
+	v[3], v[4], v[5] = three(v[3], v[4], v[5])
+	v[6], v[7], v[8] = three(v[6], v[7], v[8])
+	v[1], v[3] = v[3], v[1]
+	v[2], v[6] = v[6], v[2]
+	v[5], v[7] = v[7], v[5]
+}
+
 // The cosines and sines of multiples of 2*pi/7, 2*pi/11 and 2*pi/13.
 var (
 	cos7  = [7]float64{1.0, 0.6234898018587336, -0.22252093395631434, -0.900968867902419, -0.9009688679024191, -0.2225209339563146, 0.6234898018587334}

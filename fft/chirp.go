@@ -13,9 +13,18 @@ func (b *builder) chirp(n int, from, to side, others []level, s scaling) {
 		p.ScaleY *= s.sign // the pass is not an inverse transform; its points are conjugated
 	}
 	b.levels(&p, others, nil)
-	c := chirps{Lines: linesOf(&p, 1<<bits.Len(uint(2*n-2)))}
+	c := chirps{Lines: linesOf(&p, b.chirpLength(2*n-1))}
 	m, columns := c.Lines.Points, c.Lines.Columns
 	c.Chirp, c.Kernel = b.chirpTables(n, m)
+	if b.host && m <= b.limit(m, false) {
+		l := launch{kernel: hostChirpKernel, chirps: c, from: from.area, to: to.area}
+		l.forward, l.backward = pass{N: int32(m), Sign: 1}, pass{N: int32(m), Sign: -1}
+		b.radices(&l.forward, hostRadices(m), false)
+		b.radices(&l.backward, hostRadices(m), true)
+		p.Tile = hostRows(&p, m)
+		b.hostLaunch(l, p, m)
+		return
+	}
 	place := b.temporary(c.Lines.Total)
 	add := func(k kernelName, from, to area) {
 		b.program.steps = append(b.program.steps, launch{kernel: k, pass: p, chirps: c, grid: c.Lines.grid(), from: from, to: to})
@@ -77,21 +86,48 @@ func (b *builder) chirpTables(n, points int) (chirp, spectrum int) {
 	return int(at), int(kernel)
 }
 
-// spectrumOf returns the Fourier transform of x, whose length is a power of two.
+// chirpLength returns a length of at least n for the convolution. On GPUs it is a power of
+// two, whose transforms are faster by more than what a shorter length saves.
+func (b *builder) chirpLength(n int) int {
+	m := 1 << bits.Len(uint(n-1))
+	if b.host {
+		for _, f := range []int{9, 10, 12} { // sixteenths
+			if m >= 16 && m/16*f >= n {
+				return m / 16 * f
+			}
+		}
+	}
+	return m
+}
+
+// spectrumOf returns the Fourier transform of x, whose length has small prime factors.
 func spectrumOf(x []complex128) []complex128 {
 	n := len(x)
-	roots := make([]complex128, n/2+1)
+	roots := make([]complex128, n)
 	for k := range roots {
 		roots[k] = rootOfUnity(k, n)
 	}
 	y := make([]complex128, n)
-	for done := 1; done < n; done *= 2 {
-		for j := range n / 2 {
+	done := 1
+	for _, r := range hostRadices(n) {
+		q := n / r
+		for j := range q {
 			k := j % done
-			a, c := x[j], x[j+n/2]*roots[k*(n/2/done)]
-			y[2*j-k], y[2*j-k+done] = a+c, a-c
+			for t := range r {
+				// Root s*(k+t*done) of done*r points.
+				step := (k + t*done) * (n / (done * r))
+				sum, m := complex128(0), 0
+				for s := range r {
+					sum += x[j+s*q] * roots[m]
+					if m += step; m >= n {
+						m -= n
+					}
+				}
+				y[(j-k)*r+k+t*done] = sum
+			}
 		}
 		x, y = y, x
+		done *= r
 	}
 	return x
 }

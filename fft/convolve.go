@@ -120,10 +120,13 @@ func (c *Convolution[E]) Run(s *gpu.Stream, out, a, b *gpu.Buffer[E], work ...*g
 		return invalid(op, "b", "%d elements; the kernels have %d", b.Len(), d.Kernel*c.kernels)
 	case out.Len() < d.Results()*c.batch:
 		return invalid(op, "out", "%d elements; the results have %d", out.Len(), d.Results()*c.batch)
-	case out == b:
-		return invalid(op, "out", "it is the buffer of the kernels")
-	case out == a && !d.Circular:
-		return invalid(op, "out", "it is the buffer of the signals, which is allowed for circular convolutions only")
+	}
+	results := d.Results() * c.batch
+	if _, overlap := overlaps(out, results, b, d.Kernel*c.kernels); overlap {
+		return invalid(op, "out", "overlaps b, the kernels")
+	}
+	if distance, overlap := overlaps(out, results, a, d.Signal*c.batch); overlap && (distance != 0 || !d.Circular) {
+		return invalid(op, "out", "overlaps a, the signals; they may be the same elements if the convolution is circular")
 	}
 	if c.single != nil {
 		return failed(op, c.single.run(s, 0, operands[float32](out, a, b), work))

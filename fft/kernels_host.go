@@ -2,18 +2,60 @@ package fft
 
 import "quern.dev/kernel"
 
-// host computes transforms on a CPU. A block is one thread, which computes one tile after
-// the other. Its part of scratch holds two copies of a tile. An inverse transform has
-// conjugate roots (Sign is -1), and each of its butterflies is a forward one whose results
-// are in reverse order, so that the points need not be conjugated.
+// The kernels of this file are for the CPU. A block is one thread, which computes one tile
+// after the other. Its part of scratch holds two copies of a tile.
 //
-//quern:kernel instantiate=float32,float64
+// A step has one loop over a slice, so the Go compiler sees that most indices are in range,
+// and generated code calls its function as it is written here.
+//
+// An inverse transform has conjugate roots, and each of its butterflies is a forward one
+// whose results are in reverse order, so that the points need not be conjugated.
+
+// host computes complex transforms. An inverse one has Sign -1.
+//
+//quern:kernel only=cpu instantiate=float32,float64
 func host[T kernel.Float](t kernel.Thread, p pass, tiles int, tables, scratch, in, out []kernel.Vec2[T]) {
-	size := 2 * int(p.Tile) * hostPitch(int(p.N))
-	own := scratch[t.BlockIdx.X*size:][:size]
+	own := hostScratch(t, p, int(p.N), scratch)
 	for i := t.BlockIdx.X; i < tiles; i += t.GridDim.X {
 		hostTile(p, i, tables, own, in, out)
 	}
+}
+
+// hostForward computes forward transforms of real numbers; see realRead and realSplit.
+//
+//quern:kernel only=cpu instantiate=float32,float64
+func hostForward[T kernel.Float](t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables, scratch []kernel.Vec2[T], in []T, out []kernel.Vec2[T]) {
+	own := hostScratch(t, p, int(p.N), scratch)
+	for i := t.BlockIdx.X; i < tiles; i += t.GridDim.X {
+		hostForwardTile(p, i, pairs, tables[roots:], tables, own, in, out)
+	}
+}
+
+// hostInverse computes inverse transforms to real numbers; see realMerge and realWrite.
+//
+//quern:kernel only=cpu instantiate=float32,float64
+func hostInverse[T kernel.Float](t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables, scratch, in []kernel.Vec2[T], out []T) {
+	own := hostScratch(t, p, int(p.N), scratch)
+	for i := t.BlockIdx.X; i < tiles; i += t.GridDim.X {
+		hostInverseTile(p, i, pairs, tables[roots:], tables, own, in, out)
+	}
+}
+
+// hostChirp computes transforms as convolutions with a chirp; see chirpRead. forward and
+// backward are the steps of the convolution's transforms.
+//
+//quern:kernel only=cpu instantiate=float32,float64
+func hostChirp[T kernel.Float](t kernel.Thread, p pass, tiles int, c chirps, forward, backward pass, tables, scratch, in, out []kernel.Vec2[T]) {
+	own := hostScratch(t, p, c.Lines.Points, scratch)
+	for i := t.BlockIdx.X; i < tiles; i += t.GridDim.X {
+		hostChirpTile(p, i, c, forward, backward, tables, own, in, out)
+	}
+}
+
+// hostScratch returns the part of scratch that belongs to the block.
+func hostScratch[T kernel.Float](t kernel.Thread, p pass, n int, scratch []kernel.Vec2[T]) []kernel.Vec2[T] {
+	size := 2 * int(p.Tile) * hostPitch(n)
+	return scratch[t.BlockIdx.X*size:][:size]
 }
 
 // hostPitch returns the distance between transforms in scratch memory. It is not a power
@@ -23,86 +65,227 @@ func hostPitch(n int) int { return n + 8 }
 func hostTile[T kernel.Float](p pass, index int, tables, scratch, in, out []kernel.Vec2[T]) {
 	first, readAt, writeAt, twist := place(p, index)
 	n, pitch := int(p.N), hostPitch(int(p.N))
-	count := min(p.Levels[0].Count-first, int(p.Tile))
-	a, b := scratch[:count*pitch], scratch[len(scratch)/2:][:count*pitch]
+	columns := p.Levels[0]
+	count := min(columns.Count-first, int(p.Tile))
+	a, b := scratch[:len(scratch)/2], scratch[len(scratch)/2:]
 	gather, scatter := p.In != 1 || p.Steps == 0, p.Out != 1 || p.Steps == 0 || p.Twist > 0
 	switch {
-	case gather && p.Levels[0].In == 1:
-		for i := range n {
+	case gather && columns.In == 1:
+		for i := range a[:n] {
 			for c, v := range in[readAt+i*p.In:][:count] {
 				a[c*pitch+i] = v
 			}
 		}
 	case gather:
-		for c := range count {
-			at := readAt + c*p.Levels[0].In
-			for i := range a[c*pitch:][:n] {
-				a[c*pitch+i] = in[at]
+		for c := range a[:count] {
+			at := readAt + c*columns.In
+			row := a[c*pitch:][:n]
+			for i := range row {
+				row[i] = in[at]
 				at += p.In
 			}
 		}
 	}
+	roots := tables[p.Roots:]
 	scale := T(p.ScaleX)
-	for c := range count {
+	for c := range a[:count] {
 		row, other := a[c*pitch:][:n], b[c*pitch:][:n]
-		from := row
+		from, to := row, row
 		if !gather {
-			from, other, row = in[readAt+c*p.Levels[0].In:][:n], row, other
+			from = in[readAt+c*columns.In:][:n]
 		}
-		done := 1
-		radices := p.Radices
-		for s := range p.Steps {
-			to := other
-			if s == p.Steps-1 && !scatter {
-				to = out[writeAt+c*p.Levels[0].Out:][:n]
-			}
-			radix := int(radices & 15)
-			hostStep(radix, done, p.Sign < 0, tables[int(p.Roots)+done-1:], from, to)
-			done *= radix
-			radices >>= 4
-			from, other, row = to, row, to
+		if !scatter {
+			to = out[writeAt+c*columns.Out:][:n]
 		}
+		hostLine(p, roots, from, row, other, to, !scatter)
 		if !scatter && scale != 1 {
-			for i := range from {
-				from[i] = from[i].Scale(scale)
+			for i, v := range to {
+				to[i] = v.Scale(scale)
 			}
 		}
-	}
-	if !scatter {
-		return
-	}
-	// Each step has moved the rows to the other half; a row that was not gathered first.
-	swaps := int(p.Steps)
-	if !gather {
-		swaps--
-	}
-	if swaps%2 == 1 {
-		a, b = b, a
-	}
-	if p.Twist > 0 {
-		for c := range count {
+		if p.Twist > 0 {
 			j := twist
 			if p.Twist == 1 {
 				j = first + c
 			}
-			hostTwist(p, tables, j, a[c*pitch:][:n])
+			hostTwist(p, tables, j, row)
 		}
 	}
-	if p.Levels[0].Out == 1 {
-		for i := range n {
+	switch {
+	case scatter && columns.Out == 1:
+		for i := range a[:n] {
 			row := out[writeAt+i*p.Out:][:count]
 			for c := range row {
 				row[c] = a[c*pitch+i].Scale(scale)
 			}
 		}
+	case scatter:
+		for c := range a[:count] {
+			at := writeAt + c*columns.Out
+			for _, v := range a[c*pitch:][:n] {
+				out[at] = v.Scale(scale)
+				at += p.Out
+			}
+		}
+	}
+}
+
+// hostLine transforms the points of one line. a and b are memory for as many points; from
+// may be a, and so may to, which apart denies.
+func hostLine[T kernel.Float](p pass, roots, from, a, b, to []kernel.Vec2[T], apart bool) {
+	if p.Steps == 0 {
+		copy(to, from)
 		return
 	}
-	for c := range count {
-		at := writeAt + c*p.Levels[0].Out
-		for _, v := range a[c*pitch:][:n] {
-			out[at] = v.Scale(scale)
+	done := 1
+	radices := p.Radices
+	last := int(p.Steps) - 1
+	// Steps write b and a alternately, because the first one may read a. Only a step that is
+	// the whole transform can overwrite what it reads.
+	direct := apart || last%2 == 1 || last == 0
+	for s := range from[:p.Steps] {
+		next := b
+		if s%2 == 1 {
+			next = a
+		}
+		if s == last && direct {
+			next = to
+		}
+		radix := int(radices & 15)
+		hostStep(radix, done, p.Sign < 0, roots[done-1:], from, next)
+		done *= radix
+		radices >>= 4
+		from = next
+	}
+	if !direct {
+		copy(to, from)
+	}
+}
+
+func hostForwardTile[T kernel.Float](p pass, index int, pairs bool, roots, tables, scratch []kernel.Vec2[T], in []T, out []kernel.Vec2[T]) {
+	first, readAt, writeAt, _ := place(p, index)
+	n := int(p.N)
+	count := min(p.Levels[0].Count-first, int(p.Tile))
+	a, b := scratch[:n], scratch[len(scratch)/2:][:n]
+	scale := T(p.ScaleX)
+	for range scratch[:count] {
+		at := readAt
+		if pairs && p.In == 1 {
+			points := in[at:][:2*n]
+			for i := range a {
+				a[i] = kernel.Vec2[T]{X: points[2*i], Y: points[2*i+1]}
+			}
+		} else if pairs {
+			for i := range a {
+				a[i] = kernel.Vec2[T]{X: in[at], Y: in[at+p.In]}
+				at += 2 * p.In
+			}
+		} else {
+			for i := range a {
+				a[i] = kernel.Vec2[T]{X: in[at]}
+				at += p.In
+			}
+		}
+		hostLine(p, tables[p.Roots:], a, a, b, a, false)
+		at = writeAt
+		if pairs {
+			out[at] = kernel.Vec2[T]{X: (a[0].X + a[0].Y) * scale}
+			at += p.Out
+			for k, w := range roots[1:n] {
+				out[at] = split(a[k+1], a[n-1-k], w).Scale(scale)
+				at += p.Out
+			}
+			out[at] = kernel.Vec2[T]{X: (a[0].X - a[0].Y) * scale}
+		} else {
+			for _, v := range a[:n/2+1] {
+				out[at] = v.Scale(scale)
+				at += p.Out
+			}
+		}
+		readAt += p.Levels[0].In
+		writeAt += p.Levels[0].Out
+	}
+}
+
+func hostInverseTile[T kernel.Float](p pass, index int, pairs bool, roots, tables, scratch, in []kernel.Vec2[T], out []T) {
+	first, readAt, writeAt, _ := place(p, index)
+	n := int(p.N)
+	count := min(p.Levels[0].Count-first, int(p.Tile))
+	a, b := scratch[:n], scratch[len(scratch)/2:][:n]
+	scale := T(p.ScaleX)
+	for range scratch[:count] {
+		at := readAt
+		if pairs {
+			low, high := in[at].X, in[at+n*p.In].X
+			a[0] = kernel.Vec2[T]{X: low + high, Y: low - high}
+			end := at + n*p.In
+			for k, w := range roots[1:n] {
+				at += p.In
+				end -= p.In
+				a[k+1] = merge(in[at], in[end], w)
+			}
+		} else {
+			a[0] = kernel.Vec2[T]{X: in[at].X}
+			for k := range a[1 : n/2+1] {
+				at += p.In
+				v := in[at]
+				a[k+1] = v
+				v.Y = -v.Y
+				a[n-1-k] = v
+			}
+		}
+		hostLine(p, tables[p.Roots:], a, a, b, a, false)
+		at = writeAt
+		if pairs && p.Out == 1 {
+			points := out[at:][:2*n]
+			for i, v := range a {
+				points[2*i], points[2*i+1] = v.X*scale, v.Y*scale
+			}
+		} else if pairs {
+			for _, v := range a {
+				out[at], out[at+p.Out] = v.X*scale, v.Y*scale
+				at += 2 * p.Out
+			}
+		} else {
+			for _, v := range a {
+				out[at] = v.X * scale
+				at += p.Out
+			}
+		}
+		readAt += p.Levels[0].In
+		writeAt += p.Levels[0].Out
+	}
+}
+
+func hostChirpTile[T kernel.Float](p pass, index int, c chirps, forward, backward pass, tables, scratch, in, out []kernel.Vec2[T]) {
+	first, readAt, writeAt, _ := place(p, index)
+	n, m := int(p.N), c.Lines.Points
+	count := min(p.Levels[0].Count-first, int(p.Tile))
+	a, b := scratch[:m], scratch[len(scratch)/2:][:m]
+	sign, scaleX, scaleY := T(p.Sign), T(p.ScaleX), T(p.ScaleY)
+	chirp := tables[c.Chirp:][:n]
+	for range scratch[:count] {
+		at := readAt
+		for i, w := range chirp {
+			v := in[at]
+			v.Y *= sign
+			a[i] = multiply(v, w)
+			at += p.In
+		}
+		clear(a[n:])
+		hostLine(forward, tables[forward.Roots:], a, a, b, a, false)
+		for i, w := range tables[c.Kernel:][:m] {
+			a[i] = multiply(a[i], w)
+		}
+		hostLine(backward, tables[backward.Roots:], a, a, b, a, false)
+		at = writeAt
+		for i, w := range chirp {
+			v := multiply(a[i], w)
+			out[at] = kernel.Vec2[T]{X: v.X * scaleX, Y: v.Y * scaleY}
 			at += p.Out
 		}
+		readAt += p.Levels[0].In
+		writeAt += p.Levels[0].Out
 	}
 }
 
@@ -113,8 +296,7 @@ func hostTwist[T kernel.Float](p pass, tables []kernel.Vec2[T], j int, row []ker
 	sign := T(p.Sign)
 	m := 0
 	for i := range row {
-		u, v := coarse[m>>uint32(p.Shift)], fine[m&(len(fine)-1)]
-		w := multiply(u, v)
+		w := multiply(coarse[m>>uint32(p.Shift)], fine[m&(len(fine)-1)])
 		w.Y *= sign
 		row[i] = multiply(row[i], w)
 		m += j
@@ -126,25 +308,17 @@ func hostTwist[T kernel.Float](p pass, tables []kernel.Vec2[T], j int, row []ker
 func hostStep[T kernel.Float](radix, done int, inverse bool, roots, from, to []kernel.Vec2[T]) {
 	switch radix {
 	case 2:
-		host2(done, inverse, roots, from, to)
+		host2(done, roots, from, to)
 	case 3:
 		host3(done, inverse, roots, from, to)
 	case 4:
-		if done == 1 {
-			first4(inverse, from, to)
-		} else {
-			host4(done, inverse, roots, from, to)
-		}
+		host4(done, inverse, roots, from, to)
 	case 5:
 		host5(done, inverse, roots, from, to)
 	case 7:
 		host7(done, inverse, roots, from, to)
 	case 8:
-		if done == 1 {
-			first8(inverse, from, to)
-		} else {
-			host8(done, inverse, roots, from, to)
-		}
+		host8(done, inverse, roots, from, to)
 	case 11:
 		host11(done, inverse, roots, from, to)
 	case 13:
@@ -152,232 +326,210 @@ func hostStep[T kernel.Float](radix, done int, inverse bool, roots, from, to []k
 	}
 }
 
-// first4 is a first step, which has no roots.
-func first4[T kernel.Float](inverse bool, from, to []kernel.Vec2[T]) {
-	q := len(from) / 4
-	s0, s1, s2, s3 := from[:q], from[q:][:q], from[2*q:][:q], from[3*q:][:q]
-	for i := range s0 {
-		d := to[4*i:][:4]
-		p, q := s0[i].Add(s2[i]), s0[i].Sub(s2[i])
-		r, s := s1[i].Add(s3[i]), turn(s1[i].Sub(s3[i]))
-		if inverse {
-			s = s.Neg()
-		}
-		d[0], d[1], d[2], d[3] = p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
-	}
-}
-
-func host4[T kernel.Float](done int, inverse bool, roots, from, to []kernel.Vec2[T]) {
-	q := len(from) / 4
-	w1, w2, w3 := roots[:done], roots[done:][:done], roots[2*done:][:done]
-	for at := 0; at < q; at += done {
-		s0, s1, s2, s3 := from[at:][:done], from[q+at:][:done], from[2*q+at:][:done], from[3*q+at:][:done]
-		d := to[4*at:][:4*done]
-		d0, d1, d2, d3 := d[:done], d[done:][:done], d[2*done:][:done], d[3*done:][:done]
-		if inverse {
-			d1, d3 = d3, d1
-		}
-		for k := range s0 {
-			a, b, c, d := s0[k], multiply(s1[k], w1[k]), multiply(s2[k], w2[k]), multiply(s3[k], w3[k])
-			p, q, r, s := a.Add(c), a.Sub(c), b.Add(d), turn(b.Sub(d))
-			d0[k], d1[k], d2[k], d3[k] = p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
-		}
-	}
-}
-
-// first8 is a first step, which has no roots.
-func first8[T kernel.Float](inverse bool, from, to []kernel.Vec2[T]) {
-	q := len(from) / 8
-	s0, s1, s2, s3 := from[:q], from[q:][:q], from[2*q:][:q], from[3*q:][:q]
-	s4, s5, s6, s7 := from[4*q:][:q], from[5*q:][:q], from[6*q:][:q], from[7*q:][:q]
-	for i := range s0 {
-		d := to[8*i:][:8]
-		p, q, r, s := s0[i].Add(s4[i]), s0[i].Sub(s4[i]), s2[i].Add(s6[i]), turn(s2[i].Sub(s6[i]))
-		a0, a1, a2, a3 := p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
-		p, q, r, s = s1[i].Add(s5[i]), s1[i].Sub(s5[i]), s3[i].Add(s7[i]), turn(s3[i].Sub(s7[i]))
-		b0, b1, b2, b3 := p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
-		b1 = kernel.Vec2[T]{X: half8 * (b1.X + b1.Y), Y: half8 * (b1.Y - b1.X)}
-		b2 = turn(b2)
-		b3 = kernel.Vec2[T]{X: half8 * (b3.Y - b3.X), Y: -half8 * (b3.X + b3.Y)}
-		d[0], d[4] = a0.Add(b0), a0.Sub(b0)
-		if inverse {
-			a1, a3, b1, b2, b3 = a3, a1, b3.Neg(), b2.Neg(), b1.Neg()
-		}
-		d[2], d[6] = a2.Add(b2), a2.Sub(b2)
-		d[1], d[5] = a1.Add(b1), a1.Sub(b1)
-		d[3], d[7] = a3.Add(b3), a3.Sub(b3)
-	}
-}
-
-func host8[T kernel.Float](done int, inverse bool, roots, from, to []kernel.Vec2[T]) {
-	q := len(from) / 8
-	w1, w2, w3, w4 := roots[:done], roots[done:][:done], roots[2*done:][:done], roots[3*done:][:done]
-	w5, w6, w7 := roots[4*done:][:done], roots[5*done:][:done], roots[6*done:][:done]
-	for at := 0; at < q; at += done {
-		s0, s1, s2, s3 := from[at:][:done], from[q+at:][:done], from[2*q+at:][:done], from[3*q+at:][:done]
-		s4, s5, s6, s7 := from[4*q+at:][:done], from[5*q+at:][:done], from[6*q+at:][:done], from[7*q+at:][:done]
-		d := to[8*at:][:8*done]
-		d0, d1, d2, d3 := d[:done], d[done:][:done], d[2*done:][:done], d[3*done:][:done]
-		d4, d5, d6, d7 := d[4*done:][:done], d[5*done:][:done], d[6*done:][:done], d[7*done:][:done]
-		if inverse {
-			d1, d2, d3, d5, d6, d7 = d7, d6, d5, d3, d2, d1
-		}
-		for k := range s0 {
-			x, y := multiply(s2[k], w2[k]), multiply(s6[k], w6[k])
-			r, s := x.Add(y), turn(x.Sub(y))
-			x, y = s0[k], multiply(s4[k], w4[k])
-			p, q := x.Add(y), x.Sub(y)
-			a0, a1, a2, a3 := p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
-			x, y = multiply(s3[k], w3[k]), multiply(s7[k], w7[k])
-			r, s = x.Add(y), turn(x.Sub(y))
-			x, y = multiply(s1[k], w1[k]), multiply(s5[k], w5[k])
-			p, q = x.Add(y), x.Sub(y)
-			b0, b1, b2, b3 := p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
-			b1 = kernel.Vec2[T]{X: half8 * (b1.X + b1.Y), Y: half8 * (b1.Y - b1.X)}
-			b2 = turn(b2)
-			b3 = kernel.Vec2[T]{X: half8 * (b3.Y - b3.X), Y: -half8 * (b3.X + b3.Y)}
-			d0[k], d4[k] = a0.Add(b0), a0.Sub(b0)
-			d1[k], d5[k] = a1.Add(b1), a1.Sub(b1)
-			d2[k], d6[k] = a2.Add(b2), a2.Sub(b2)
-			d3[k], d7[k] = a3.Add(b3), a3.Sub(b3)
-		}
-	}
-}
-
-func host2[T kernel.Float](done int, inverse bool, roots, from, to []kernel.Vec2[T]) {
+func host2[T kernel.Float](done int, roots, from, to []kernel.Vec2[T]) {
 	q := len(from) / 2
-	for at := 0; at < q; at += done {
-		for k := range done {
-			var v [2]kernel.Vec2[T]
-			v[0] = from[at+k]
-			for i := 1; i < 2; i++ {
-				v[i] = multiply(from[i*q+at+k], roots[(i-1)*done+k])
-			}
-			butterfly2(&v)
-			d := to[2*at+k:]
-			d[0] = v[0]
-			for i := 1; i < 2; i++ {
-				if inverse {
-					d[(2-i)*done] = v[i]
-				} else {
-					d[i*done] = v[i]
-				}
-			}
+	s0, s1, w := from[:q], from[q:][:q], roots[:done]
+	k, at := 0, 0
+	for i := range s0 {
+		if k == done {
+			k, at = 0, at+done
 		}
+		a, b := s0[i], multiply(s1[i], w[k])
+		to[at], to[at+done] = a.Add(b), a.Sub(b)
+		k++
+		at++
 	}
 }
 
 func host3[T kernel.Float](done int, inverse bool, roots, from, to []kernel.Vec2[T]) {
 	q := len(from) / 3
-	for at := 0; at < q; at += done {
-		for k := range done {
-			var v [3]kernel.Vec2[T]
-			v[0] = from[at+k]
-			for i := 1; i < 3; i++ {
-				v[i] = multiply(from[i*q+at+k], roots[(i-1)*done+k])
-			}
-			butterfly3(&v)
-			d := to[3*at+k:]
-			d[0] = v[0]
-			for i := 1; i < 3; i++ {
-				if inverse {
-					d[(3-i)*done] = v[i]
-				} else {
-					d[i*done] = v[i]
-				}
-			}
+	s0, s1, s2 := from[:q], from[q:][:q], from[2*q:][:q]
+	w1, w2 := roots[:done], roots[done:][:done]
+	d1, d2 := done, 2*done
+	if inverse {
+		d1, d2 = d2, d1
+	}
+	k, at := 0, 0
+	for i := range s0 {
+		if k == done {
+			k, at = 0, at+2*done
 		}
+		b, c := multiply(s1[i], w1[k]), multiply(s2[i], w2[k])
+		sum, difference := b.Add(c), turn(b.Sub(c)).Scale(half3)
+		middle := s0[i].AddScaled(-0.5, sum)
+		to[at], to[at+d1], to[at+d2] = s0[i].Add(sum), middle.Add(difference), middle.Sub(difference)
+		k++
+		at++
+	}
+}
+
+func host4[T kernel.Float](done int, inverse bool, roots, from, to []kernel.Vec2[T]) {
+	q := len(from) / 4
+	s0, s1, s2, s3 := from[:q], from[q:][:q], from[2*q:][:q], from[3*q:][:q]
+	w1, w2, w3 := roots[:done], roots[done:][:done], roots[2*done:][:done]
+	d1, d2, d3 := done, 2*done, 3*done
+	if inverse {
+		d1, d3 = d3, d1
+	}
+	k, at := 0, 0
+	for i := range s0 {
+		if k == done {
+			k, at = 0, at+3*done
+		}
+		a, b, c, d := s0[i], multiply(s1[i], w1[k]), multiply(s2[i], w2[k]), multiply(s3[i], w3[k])
+		p, q, r, s := a.Add(c), a.Sub(c), b.Add(d), turn(b.Sub(d))
+		to[at], to[at+d1], to[at+d2], to[at+d3] = p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
+		k++
+		at++
 	}
 }
 
 func host5[T kernel.Float](done int, inverse bool, roots, from, to []kernel.Vec2[T]) {
 	q := len(from) / 5
-	for at := 0; at < q; at += done {
-		for k := range done {
-			var v [5]kernel.Vec2[T]
-			v[0] = from[at+k]
-			for i := 1; i < 5; i++ {
-				v[i] = multiply(from[i*q+at+k], roots[(i-1)*done+k])
-			}
-			butterfly5(&v)
-			d := to[5*at+k:]
-			d[0] = v[0]
-			for i := 1; i < 5; i++ {
-				if inverse {
-					d[(5-i)*done] = v[i]
-				} else {
-					d[i*done] = v[i]
-				}
-			}
+	s0, s1, s2, s3, s4 := from[:q], from[q:][:q], from[2*q:][:q], from[3*q:][:q], from[4*q:][:q]
+	w1, w2, w3, w4 := roots[:done], roots[done:][:done], roots[2*done:][:done], roots[3*done:][:done]
+	d1, d2, d3, d4 := done, 2*done, 3*done, 4*done
+	if inverse {
+		d1, d2, d3, d4 = d4, d3, d2, d1
+	}
+	k, at := 0, 0
+	for i := range s0 {
+		if k == done {
+			k, at = 0, at+4*done
 		}
+		x, y := multiply(s1[i], w1[k]), multiply(s4[i], w4[k])
+		s, d := x.Add(y), turn(x.Sub(y))
+		x, y = multiply(s2[i], w2[k]), multiply(s3[i], w3[k])
+		u, e := x.Add(y), turn(x.Sub(y))
+		first := s0[i]
+		a := first.AddScaled(cos5, s).AddScaled(cos5two, u)
+		b := first.AddScaled(cos5two, s).AddScaled(cos5, u)
+		p := d.Scale(sin5).AddScaled(sin5two, e)
+		q := d.Scale(sin5two).AddScaled(-sin5, e)
+		to[at] = first.Add(s).Add(u)
+		to[at+d1], to[at+d4] = a.Add(p), a.Sub(p)
+		to[at+d2], to[at+d3] = b.Add(q), b.Sub(q)
+		k++
+		at++
+	}
+}
+
+func host8[T kernel.Float](done int, inverse bool, roots, from, to []kernel.Vec2[T]) {
+	q := len(from) / 8
+	s0, s1, s2, s3 := from[:q], from[q:][:q], from[2*q:][:q], from[3*q:][:q]
+	s4, s5, s6, s7 := from[4*q:][:q], from[5*q:][:q], from[6*q:][:q], from[7*q:][:q]
+	w1, w2, w3, w4 := roots[:done], roots[done:][:done], roots[2*done:][:done], roots[3*done:][:done]
+	w5, w6, w7 := roots[4*done:][:done], roots[5*done:][:done], roots[6*done:][:done]
+	d1, d2, d3, d4, d5, d6, d7 := done, 2*done, 3*done, 4*done, 5*done, 6*done, 7*done
+	if inverse {
+		d1, d2, d3, d5, d6, d7 = d7, d6, d5, d3, d2, d1
+	}
+	k, at := 0, 0
+	for i := range s0 {
+		if k == done {
+			k, at = 0, at+7*done
+		}
+		x, y := s2[i], s6[i]
+		z, first := s4[i], s0[i]
+		if done > 1 {
+			x, y, z = multiply(x, w2[k]), multiply(y, w6[k]), multiply(z, w4[k])
+		}
+		r, s := x.Add(y), turn(x.Sub(y))
+		p, q := first.Add(z), first.Sub(z)
+		a0, a1, a2, a3 := p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
+		x, y, z, first = s3[i], s7[i], s5[i], s1[i]
+		if done > 1 {
+			x, y, z, first = multiply(x, w3[k]), multiply(y, w7[k]), multiply(z, w5[k]), multiply(first, w1[k])
+		}
+		r, s = x.Add(y), turn(x.Sub(y))
+		p, q = first.Add(z), first.Sub(z)
+		b0, b1, b2, b3 := p.Add(r), q.Add(s), p.Sub(r), q.Sub(s)
+		b1 = kernel.Vec2[T]{X: half8 * (b1.X + b1.Y), Y: half8 * (b1.Y - b1.X)}
+		b2 = turn(b2)
+		b3 = kernel.Vec2[T]{X: half8 * (b3.Y - b3.X), Y: -half8 * (b3.X + b3.Y)}
+		to[at], to[at+d4] = a0.Add(b0), a0.Sub(b0)
+		to[at+d1], to[at+d5] = a1.Add(b1), a1.Sub(b1)
+		to[at+d2], to[at+d6] = a2.Add(b2), a2.Sub(b2)
+		to[at+d3], to[at+d7] = a3.Add(b3), a3.Sub(b3)
+		k++
+		at++
 	}
 }
 
 func host7[T kernel.Float](done int, inverse bool, roots, from, to []kernel.Vec2[T]) {
 	q := len(from) / 7
-	for at := 0; at < q; at += done {
-		for k := range done {
-			var v [7]kernel.Vec2[T]
-			v[0] = from[at+k]
-			for i := 1; i < 7; i++ {
-				v[i] = multiply(from[i*q+at+k], roots[(i-1)*done+k])
-			}
-			butterfly7(&v)
-			d := to[7*at+k:]
-			d[0] = v[0]
-			for i := 1; i < 7; i++ {
-				if inverse {
-					d[(7-i)*done] = v[i]
-				} else {
-					d[i*done] = v[i]
-				}
+	k, at := 0, 0
+	for i := range from[:q] {
+		if k == done {
+			k, at = 0, at+6*done
+		}
+		var v [7]kernel.Vec2[T]
+		v[0] = from[i]
+		for j := 1; j < 7; j++ {
+			v[j] = multiply(from[j*q+i], roots[(j-1)*done+k])
+		}
+		butterfly7(&v)
+		to[at] = v[0]
+		for j := 1; j < 7; j++ {
+			if inverse {
+				to[at+(7-j)*done] = v[j]
+			} else {
+				to[at+j*done] = v[j]
 			}
 		}
+		k++
+		at++
 	}
 }
 
 func host11[T kernel.Float](done int, inverse bool, roots, from, to []kernel.Vec2[T]) {
 	q := len(from) / 11
-	for at := 0; at < q; at += done {
-		for k := range done {
-			var v [11]kernel.Vec2[T]
-			v[0] = from[at+k]
-			for i := 1; i < 11; i++ {
-				v[i] = multiply(from[i*q+at+k], roots[(i-1)*done+k])
-			}
-			butterfly11(&v)
-			d := to[11*at+k:]
-			d[0] = v[0]
-			for i := 1; i < 11; i++ {
-				if inverse {
-					d[(11-i)*done] = v[i]
-				} else {
-					d[i*done] = v[i]
-				}
+	k, at := 0, 0
+	for i := range from[:q] {
+		if k == done {
+			k, at = 0, at+10*done
+		}
+		var v [11]kernel.Vec2[T]
+		v[0] = from[i]
+		for j := 1; j < 11; j++ {
+			v[j] = multiply(from[j*q+i], roots[(j-1)*done+k])
+		}
+		butterfly11(&v)
+		to[at] = v[0]
+		for j := 1; j < 11; j++ {
+			if inverse {
+				to[at+(11-j)*done] = v[j]
+			} else {
+				to[at+j*done] = v[j]
 			}
 		}
+		k++
+		at++
 	}
 }
 
 func host13[T kernel.Float](done int, inverse bool, roots, from, to []kernel.Vec2[T]) {
 	q := len(from) / 13
-	for at := 0; at < q; at += done {
-		for k := range done {
-			var v [13]kernel.Vec2[T]
-			v[0] = from[at+k]
-			for i := 1; i < 13; i++ {
-				v[i] = multiply(from[i*q+at+k], roots[(i-1)*done+k])
-			}
-			butterfly13(&v)
-			d := to[13*at+k:]
-			d[0] = v[0]
-			for i := 1; i < 13; i++ {
-				if inverse {
-					d[(13-i)*done] = v[i]
-				} else {
-					d[i*done] = v[i]
-				}
+	k, at := 0, 0
+	for i := range from[:q] {
+		if k == done {
+			k, at = 0, at+12*done
+		}
+		var v [13]kernel.Vec2[T]
+		v[0] = from[i]
+		for j := 1; j < 13; j++ {
+			v[j] = multiply(from[j*q+i], roots[(j-1)*done+k])
+		}
+		butterfly13(&v)
+		to[at] = v[0]
+		for j := 1; j < 13; j++ {
+			if inverse {
+				to[at+(13-j)*done] = v[j]
+			} else {
+				to[at+j*done] = v[j]
 			}
 		}
+		k++
+		at++
 	}
 }

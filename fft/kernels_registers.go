@@ -13,14 +13,14 @@ const perThread = 16
 // registers32 computes transforms whose lengths are powers of two, from 16 on, of complex
 // numbers of float32. The 64 registers per thread allow blocks of 1024 threads.
 //
-//quern:kernel unchecked maxregs=64
+//quern:kernel unchecked only=gpu maxregs=72
 func registers32(t kernel.Thread, p pass, tables, in, out []kernel.Vec2[float32]) {
 	transform(t, p, tables, in, out)
 }
 
 // registers64 is registers32 for float64, for blocks of up to 512 threads.
 //
-//quern:kernel unchecked maxregs=128
+//quern:kernel unchecked only=gpu maxregs=128
 func registers64(t kernel.Thread, p pass, tables, in, out []kernel.Vec2[float64]) {
 	transform(t, p, tables, in, out)
 }

@@ -11,7 +11,7 @@ import "quern.dev/kernel"
 // The block has Tile rows of threads. The steps go back and forth between the two halves of
 // the dynamic shared memory (Stockham), so the result is in order.
 //
-//quern:kernel unchecked instantiate=float32,float64
+//quern:kernel unchecked only=gpu instantiate=float32,float64
 func tile[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel.Vec2[T]) {
 	shared := kernel.Dynamic[kernel.Vec2[T]](t)
 	first, readAt, writeAt, twist := place(p, t.BlockIdx.X)
@@ -65,6 +65,10 @@ func tile[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel.Vec2
 			s.stages = p.N / 5
 			stages5(x, s, tables, shared)
 			done *= 5
+		case 6:
+			s.stages = p.N / 6
+			stages6(x, s, tables, shared)
+			done *= 6
 		case 7:
 			s.stages = p.N / 7
 			stages7(x, s, tables, shared)
@@ -73,10 +77,22 @@ func tile[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel.Vec2
 			s.stages = p.N / 8
 			stages8(x, s, tables, shared)
 			done *= 8
+		case 9:
+			s.stages = p.N / 9
+			stages9(x, s, tables, shared)
+			done *= 9
+		case 10:
+			s.stages = p.N / 10
+			stages10(x, s, tables, shared)
+			done *= 10
 		case 11:
 			s.stages = p.N / 11
 			stages11(x, s, tables, shared)
 			done *= 11
+		case 12:
+			s.stages = p.N / 12
+			stages12(x, s, tables, shared)
+			done *= 12
 		case 13:
 			s.stages = p.N / 13
 			stages13(x, s, tables, shared)
@@ -319,6 +335,78 @@ func stages16[T kernel.Float](x int32, s step[T], tables, shared []kernel.Vec2[T
 		to := (j-k)*16 + k
 		//quern:unroll
 		for i := range int32(16) {
+			shared[s.to+padded(to+i*s.done)] = v[i]
+		}
+	}
+}
+
+func stages6[T kernel.Float](x int32, s step[T], tables, shared []kernel.Vec2[T]) {
+	for j := x; j < s.stages; j += s.width {
+		k := s.split(j)
+		var v [6]kernel.Vec2[T]
+		v[0] = shared[s.from+padded(j)]
+		//quern:unroll
+		for i := int32(1); i < 6; i++ {
+			v[i] = multiply(shared[s.from+padded(j+i*s.stages)], tables[s.roots+(i-1)*s.done+k])
+		}
+		butterfly6(&v)
+		to := (j-k)*6 + k
+		//quern:unroll
+		for i := range int32(6) {
+			shared[s.to+padded(to+i*s.done)] = v[i]
+		}
+	}
+}
+
+func stages9[T kernel.Float](x int32, s step[T], tables, shared []kernel.Vec2[T]) {
+	for j := x; j < s.stages; j += s.width {
+		k := s.split(j)
+		var v [9]kernel.Vec2[T]
+		v[0] = shared[s.from+padded(j)]
+		//quern:unroll
+		for i := int32(1); i < 9; i++ {
+			v[i] = multiply(shared[s.from+padded(j+i*s.stages)], tables[s.roots+(i-1)*s.done+k])
+		}
+		butterfly9(&v)
+		to := (j-k)*9 + k
+		//quern:unroll
+		for i := range int32(9) {
+			shared[s.to+padded(to+i*s.done)] = v[i]
+		}
+	}
+}
+
+func stages10[T kernel.Float](x int32, s step[T], tables, shared []kernel.Vec2[T]) {
+	for j := x; j < s.stages; j += s.width {
+		k := s.split(j)
+		var v [10]kernel.Vec2[T]
+		v[0] = shared[s.from+padded(j)]
+		//quern:unroll
+		for i := int32(1); i < 10; i++ {
+			v[i] = multiply(shared[s.from+padded(j+i*s.stages)], tables[s.roots+(i-1)*s.done+k])
+		}
+		butterfly10(&v)
+		to := (j-k)*10 + k
+		//quern:unroll
+		for i := range int32(10) {
+			shared[s.to+padded(to+i*s.done)] = v[i]
+		}
+	}
+}
+
+func stages12[T kernel.Float](x int32, s step[T], tables, shared []kernel.Vec2[T]) {
+	for j := x; j < s.stages; j += s.width {
+		k := s.split(j)
+		var v [12]kernel.Vec2[T]
+		v[0] = shared[s.from+padded(j)]
+		//quern:unroll
+		for i := int32(1); i < 12; i++ {
+			v[i] = multiply(shared[s.from+padded(j+i*s.stages)], tables[s.roots+(i-1)*s.done+k])
+		}
+		butterfly12(&v)
+		to := (j-k)*12 + k
+		//quern:unroll
+		for i := range int32(12) {
 			shared[s.to+padded(to+i*s.done)] = v[i]
 		}
 	}

@@ -68,8 +68,8 @@ func newPlan[C Complex](b *builder, dev *gpu.Device, d Desc) (*Plan[C], error) {
 //
 //	out[k] = scale * sum over j of in[j] * exp(-2*pi*i*j*k/n)
 //
-// in and out may be the same buffer if Desc.Signal and Desc.Spectrum are the same layout.
-// Otherwise they must not overlap. Parts of out that the layout leaves out keep their
+// in and out may be the same elements if Desc.Signal and Desc.Spectrum are the same layout.
+// Otherwise they must not overlap, from their first element to their last. Parts of out that the layout leaves out keep their
 // contents.
 func (p *Plan[C]) Forward(s *gpu.Stream, out, in *gpu.Buffer[C], work ...*gpu.Workspace) error {
 	const op = "Plan.Forward"
@@ -90,10 +90,25 @@ func (p *Plan[C]) Inverse(s *gpu.Stream, out, in *gpu.Buffer[C], work ...*gpu.Wo
 }
 
 func (p *Plan[C]) check(op string, out *gpu.Buffer[C], to arrays, in *gpu.Buffer[C], from arrays) error {
-	if in == out && !to.equal(from) {
+	if err := check(op, p.closed.Load(), out.Len(), to, in.Len(), from); err != nil {
+		return err
+	}
+	switch d, overlap := overlaps(out, to.extent, in, from.extent); {
+	case overlap && d != 0:
+		return invalid(op, "out", "overlaps in; they must be the same elements or have none in common")
+	case overlap && !to.equal(from):
 		return invalid(op, "out", "in and out are the same buffer, but their layouts differ")
 	}
-	return check(op, p.closed.Load(), out.Len(), to, in.Len(), from)
+	return nil
+}
+
+// overlaps returns the distance of the first elements of two buffers in bytes, and whether
+// the first elements, as many as given, have memory in common.
+func overlaps[A, B any](a *gpu.Buffer[A], elements int, b *gpu.Buffer[B], others int) (distance int, ok bool) {
+	var x A
+	var y B
+	d, ok := gpu.Distance(a, b)
+	return d, ok && d < elements*int(unsafe.Sizeof(x)) && -d < others*int(unsafe.Sizeof(y))
 }
 
 // check returns an error if a plan is closed, or cannot use buffers of these lengths.
@@ -221,6 +236,12 @@ func (e *engine[T]) run(s *gpu.Stream, which int, a arguments[T], work []*gpu.Wo
 			err = e.registers(s, l, from, to)
 		case hostKernel:
 			err = LaunchHost(s, l.grid, l.pass, l.tiles, e.tables, host, from, to)
+		case hostForwardKernel:
+			err = LaunchHostForward(s, l.grid, l.pass, l.tiles, l.pairs, l.roots, e.tables, host, a.realIn, to)
+		case hostInverseKernel:
+			err = LaunchHostInverse(s, l.grid, l.pass, l.tiles, l.pairs, l.roots, e.tables, host, from, a.realOut)
+		case hostChirpKernel:
+			err = LaunchHostChirp(s, l.grid, l.pass, l.tiles, l.chirps, l.forward, l.backward, e.tables, host, from, to)
 		case chirpReadKernel:
 			err = LaunchChirpRead(s, l.grid, l.pass, l.chirps, e.tables, from, to)
 		case chirpMultiplyKernel:

@@ -63,6 +63,9 @@ func (p *RealPlan[R, C]) Forward(s *gpu.Stream, out *gpu.Buffer[C], in *gpu.Buff
 	if err := check(op, p.closed.Load(), out.Len(), p.spectrum, in.Len(), p.signal); err != nil {
 		return err
 	}
+	if _, overlap := overlaps(out, p.spectrum.extent, in, p.signal.extent); overlap {
+		return invalid(op, "out", "overlaps in; the results need memory of their own")
+	}
 	return failed(op, p.engine.run(s, forwardProgram, arguments[R]{out: vectors[R](out), realIn: in}, work))
 }
 
@@ -73,6 +76,9 @@ func (p *RealPlan[R, C]) Inverse(s *gpu.Stream, out *gpu.Buffer[R], in *gpu.Buff
 	const op = "RealPlan.Inverse"
 	if err := check(op, p.closed.Load(), out.Len(), p.signal, in.Len(), p.spectrum); err != nil {
 		return err
+	}
+	if _, overlap := overlaps(out, p.signal.extent, in, p.spectrum.extent); overlap {
+		return invalid(op, "out", "overlaps in; the results need memory of their own")
 	}
 	return failed(op, p.engine.run(s, inverseProgram, arguments[R]{in: vectors[R](in), realOut: out}, work))
 }
@@ -101,6 +107,10 @@ func (b *builder) realForward(from, to arrays, scale float64) {
 	}
 	n := from.shape[last]
 	p, l, pairs, roots := b.realPass(n, from, to, s)
+	if b.hostReal(hostForwardKernel, p, pairs, roots, input, output) {
+		b.along(others, to, to, output, output, false, scale)
+		return
+	}
 	place := b.temporary(l.Total)
 	line := side{place, l.Columns}
 	b.program.steps = append(b.program.steps, launch{kernel: realReadKernel, pass: p, lines: l, pairs: pairs, reading: reading{Length: n}, grid: l.grid(), from: input, to: place})
@@ -130,11 +140,30 @@ func (b *builder) realInverse(from, to arrays, scale float64) {
 	s.x = scale
 	n := to.shape[last]
 	p, l, pairs, roots := b.realPass(n, from, to, s)
+	if b.hostReal(hostInverseKernel, p, pairs, roots, source, output) {
+		return
+	}
 	place := b.temporary(l.Total)
 	line := side{place, l.Columns}
 	b.program.steps = append(b.program.steps, launch{kernel: realMergeKernel, pass: p, lines: l, pairs: pairs, roots: roots, grid: l.grid(), from: source, to: place})
 	b.axis(l.Points, line, line, l.loops(), b.direction(true, true, true, 1))
 	b.program.steps = append(b.program.steps, launch{kernel: realWriteKernel, pass: p, lines: l, pairs: pairs, length: n, grid: l.grid(), from: place, to: output})
+}
+
+// hostReal adds the launch that computes a real pass on the CPU, unless its transforms are
+// too long for one.
+func (b *builder) hostReal(k kernelName, p pass, pairs bool, roots int, from, to area) bool {
+	n := int(p.N)
+	if !b.host || !smooth(n) || n > b.limit(n, false) {
+		return false
+	}
+	if k == hostInverseKernel {
+		p.Sign = -1
+	}
+	b.radices(&p, hostRadices(n), p.Sign < 0)
+	p.Tile = hostRows(&p, n)
+	b.hostLaunch(launch{kernel: k, pairs: pairs, roots: roots, from: from, to: to}, p, n)
+	return true
 }
 
 // realPass returns the pass along the last dimension, of complex numbers that are pairs of

@@ -13,6 +13,9 @@ func Power[R Float, C Complex](s *gpu.Stream, out *gpu.Buffer[R], in *gpu.Buffer
 	if err := checkReal[R, C](op, "out", out.Len(), in.Len()); err != nil || in.Len() == 0 {
 		return err
 	}
+	if _, overlap := overlaps(out, in.Len(), in, in.Len()); overlap {
+		return invalid(op, "out", "overlaps in")
+	}
 	return failed(op, LaunchPower(s, gpu.Linear(in.Len()), scale, vectors[R](in), out))
 }
 
@@ -26,8 +29,11 @@ func Polar[R Float, C Complex](s *gpu.Stream, magnitude, phase *gpu.Buffer[R], i
 	if err := checkReal[R, C](op, "phase", phase.Len(), in.Len()); err != nil || in.Len() == 0 {
 		return err
 	}
-	if magnitude == phase {
-		return invalid(op, "phase", "it is the buffer of the magnitudes")
+	_, a := overlaps(magnitude, in.Len(), in, in.Len())
+	_, b := overlaps(phase, in.Len(), in, in.Len())
+	_, c := overlaps(magnitude, in.Len(), phase, in.Len())
+	if a || b || c {
+		return invalid(op, "phase", "magnitude, phase and in overlap")
 	}
 	return failed(op, LaunchPolar(s, gpu.Linear(in.Len()), vectors[R](in), magnitude, phase))
 }
@@ -72,13 +78,14 @@ func shift[E Element](op string, s *gpu.Stream, out, in *gpu.Buffer[E], shape []
 		r.Shape[3-len(shape)+i], r.By[3-len(shape)+i] = n, (n+round)/2%n
 	}
 	total := in.Len()
+	_, overlap := overlaps(out, total, in, total)
 	switch {
 	case total%points != 0:
 		return invalid(op, "in", "%d elements are not a multiple of the %d of an array", total, points)
 	case out.Len() < total:
 		return invalid(op, "out", "%d elements for %d results", out.Len(), total)
-	case in == out:
-		return invalid(op, "out", "it is the buffer that is read")
+	case overlap:
+		return invalid(op, "out", "overlaps in")
 	case total == 0:
 		return nil
 	}

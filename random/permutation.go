@@ -149,11 +149,18 @@ func shuffle128(t kernel.Thread, b Bijection, first uint64, from, dst [][4]uint3
 	shuffled(t, b, first, from, dst)
 }
 
+// overlap reports whether two buffers have elements in common.
+func overlap[T any](a, b *gpu.Buffer[T]) bool {
+	var element T
+	size := int(unsafe.Sizeof(element))
+	d, ok := gpu.Distance(a, b)
+	return ok && d < a.Len()*size && -d < b.Len()*size
+}
+
 // Shuffle copies the elements of from to dst in a pseudo-random order: element i is
 // from[src.Bijection(n).At(src.Offset+i)], where n is the length of from. A dst that
-// is shorter gets a sample without replacement. dst and from must not overlap, which
-// is checked only if they are the same buffer. Elements have 1, 2, 4, 8, 12 or 16
-// bytes, and consist of numbers of at least 4 bytes if they have more than 2.
+// is shorter gets a sample without replacement. dst and from must not overlap.
+// Elements have 1, 2, 4, 8, 12 or 16 bytes, and consist of numbers of at least 4 bytes if they have more than 2.
 func Shuffle[T any](s *gpu.Stream, src Source, dst, from *gpu.Buffer[T]) error {
 	const op = "Shuffle"
 	if err := check(op, s, src, dst); err != nil {
@@ -163,8 +170,8 @@ func Shuffle[T any](s *gpu.Stream, src Source, dst, from *gpu.Buffer[T]) error {
 	switch {
 	case from == nil:
 		return invalid(op, "from", "is nil")
-	case dst == from:
-		return invalid(op, "dst", "is from; shuffle to another buffer")
+	case overlap(dst, from):
+		return invalid(op, "dst", "overlaps from; shuffle to another buffer")
 	case src.Offset+uint64(dst.Len()) > uint64(n):
 		return invalid(op, "dst", "has %d elements from offset %d, but from has %d", dst.Len(), src.Offset, n)
 	}

@@ -444,7 +444,7 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 		"random: Permutation: dst has 10 elements from offset 0, but the permutation has 9":          random.Permutation(s, src, i32, 9),
 		"random: Permutation: n is 3000000000;":                                                      random.Permutation(s, src, i32, 3e9),
 		"random: Permutation: n is -1;":                                                              random.Permutation(s, src, i64, -1),
-		"random: Shuffle: dst is from;":                                                              random.Shuffle(s, src, i32, i32),
+		"random: Shuffle: dst overlaps from;":                                                        random.Shuffle(s, src, i32, i32),
 		"random: Shuffle: from is nil":                                                               random.Shuffle(s, src, i32, nil),
 		"random: Shuffle: dst has 10 elements from offset 1, but from has 10":                        random.Shuffle(s, src.At(1), i32, gputest.Alloc[int32](t, dev, 10)),
 		"random: Shuffle: dst has elements of 3 bytes with an alignment of 1;":                       random.Shuffle(s, src, triples, gputest.Alloc[[3]uint8](t, dev, 10)),

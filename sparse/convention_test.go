@@ -147,6 +147,7 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 	negative := m.a
 	negative.Cols = -1
 	vec := gputest.Alloc[float64](t, dev, 10)
+	twice := gputest.Alloc[float64](t, dev, 20)
 	narrow := sparse.Dense[float64]{Rows: 9, Cols: 2, Stride: 1, Data: m.b}
 	short := sparse.Dense[float64]{Rows: 9, Cols: 2, Stride: 2, Data: m.b}
 	other := sparse.Dense[float64]{Rows: 9, Cols: 1, Stride: 1, Data: m.x}
@@ -157,12 +158,13 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 		return none(sparse.UploadCSR(s, &sparse.Entries[float64]{Rows: 2, Cols: 3, Row: []int32{row}, Col: []int32{col}, Value: []float64{1}}))
 	}
 	for want, err := range map[string]error{
-		"MulVec: x has 10 elements, but a has 9 columns": sparse.MulVec(s, false, 1, m.a, vec, 0, m.x),
-		"MulVec: y has 10 elements, but a has 9 rows":    sparse.MulVec(s, false, 1, m.a, m.b, 0, vec),
-		"MulVec: x has 10 elements, but a has 9 rows":    sparse.MulVec(s, true, 1, wide, vec, 0, m.x),
-		"MulVec: y has 9 elements, but a has 10 columns": sparse.MulVec(s, true, 1, wide, m.b, 0, m.x),
-		"MulVec: x has 0 elements, but a has 9 columns":  sparse.MulVec(s, false, 1, m.a, nil, 0, m.x),
-		"MulVec: y is x;":                                                      sparse.MulVec(s, false, 1, m.a, m.b, 0, m.b),
+		"MulVec: x has 10 elements, but a has 9 columns":                       sparse.MulVec(s, false, 1, m.a, vec, 0, m.x),
+		"MulVec: y has 10 elements, but a has 9 rows":                          sparse.MulVec(s, false, 1, m.a, m.b, 0, vec),
+		"MulVec: x has 10 elements, but a has 9 rows":                          sparse.MulVec(s, true, 1, wide, vec, 0, m.x),
+		"MulVec: y has 9 elements, but a has 10 columns":                       sparse.MulVec(s, true, 1, wide, m.b, 0, m.x),
+		"MulVec: x has 0 elements, but a has 9 columns":                        sparse.MulVec(s, false, 1, m.a, nil, 0, m.x),
+		"MulVec: y overlaps x;":                                                sparse.MulVec(s, false, 1, m.a, m.b, 0, m.b),
+		"MulVec: y overlaps x; the":                                            sparse.MulVec(s, false, 1, m.a, twice.Slice(0, 9), 0, twice.Slice(8, 17)),
 		"MulVec: a has a buffer that is nil":                                   sparse.MulVec(s, false, 1, sparse.CSR[float64]{}, m.b, 0, m.x),
 		"MulVec: a has 9 rows, and Start has 33 elements":                      sparse.MulVec(s, false, 1, broken, m.b, 0, m.x),
 		"MulVec: a has 10 indices and 33 values":                               sparse.MulVec(s, false, 1, unequal, m.b, 0, m.x),
@@ -170,13 +172,13 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 		"MulMat: b has 2 columns and a stride of 1;":                           sparse.MulMat(s, false, 1, m.a, narrow, 0, other),
 		"MulMat: b has 9 elements, which is less than 9 rows":                  sparse.MulMat(s, false, 1, m.a, short, 0, other),
 		"MulMat: b has 9 rows, but op(a) has 10 columns":                       sparse.MulMat(s, false, 1, wide, m.dense, 0, other),
-		"MulMat: c has the buffer of b;":                                       sparse.MulMat(s, false, 1, m.a, m.dense, 0, m.dense),
+		"MulMat: c overlaps b;":                                                sparse.MulMat(s, false, 1, m.a, m.dense, 0, m.dense),
 		"SolveTriangular: a is 9 x 10; it must be square":                      sparse.SolveTriangular(s, sparse.Triangle{}, wide, m.b, m.x),
 		"SolveTriangular: b has 10 elements, but a has 9 rows":                 sparse.SolveTriangular(s, sparse.Triangle{}, m.a, vec, m.x),
 		"COOToCSR: dst is 9 x 10 with 5 entries, but src is":                   sparse.COOToCSR(s, wide, m.coo),
 		"CSRToCSC: dst is 9 x 9 with 33 entries, but src is":                   sparse.CSRToCSC(s, m.csc, wide),
 		"CG: a is 9 x 10; it must be square":                                   none(sparse.CG(ctx, s, wide, m.b, m.x, nil)),
-		"CG: x is b;":                                                          none(sparse.CG(ctx, s, m.a, m.b, m.b, nil)),
+		"CG: x overlaps b;":                                                    none(sparse.CG(ctx, s, m.a, m.b, m.b, nil)),
 		"GMRES: b has 10 elements, but a has 9 rows":                           none(sparse.GMRES(ctx, s, m.a, vec, m.x, nil)),
 		"CG: Tolerance is NaN;":                                                options(sparse.Options[float64]{Tolerance: math.NaN()}),
 		"CG: MaxIterations is -1;":                                             options(sparse.Options[float64]{MaxIterations: -1}),

@@ -3,6 +3,7 @@ package sparse
 import (
 	"errors"
 	"math"
+	"unsafe"
 
 	"quern.dev/gpu"
 )
@@ -225,4 +226,12 @@ func compress[T any](e *Entries[T]) (start, index []int32, value []T) {
 		index[at], value[at] = e.Col[k], e.Value[k]
 	}
 	return start, index, value
+}
+
+// overlap reports whether two buffers have elements in common.
+func overlap[T Float](a, b *gpu.Buffer[T]) bool {
+	var element T
+	size := int(unsafe.Sizeof(element))
+	d, ok := gpu.Distance(a, b)
+	return ok && d < a.Len()*size && -d < b.Len()*size
 }

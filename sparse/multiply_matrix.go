@@ -85,8 +85,8 @@ func MulMat[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T
 		return invalid(op, "c", "has %d rows, but op(a) has %d", c.Rows, rows)
 	case c.Cols != b.Cols:
 		return invalid(op, "c", "has %d columns, but b has %d", c.Cols, b.Cols)
-	case c.Data == b.Data:
-		return invalid(op, "c", "has the buffer of b; the result needs a buffer of its own")
+	case overlap(b.Data, c.Data):
+		return invalid(op, "c", "overlaps b; the result needs memory of its own")
 	}
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {

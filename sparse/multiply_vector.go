@@ -310,8 +310,8 @@ func MulVec[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], x *gpu.Bu
 	case y == nil || y.Len() != rows:
 		of = map[bool]string{false: "rows", true: "columns"}[transpose]
 		return invalid(op, "y", "has %d elements, but a has %d %s", y.Len(), rows, of)
-	case x == y:
-		return invalid(op, "y", "is x; the result needs a buffer of its own")
+	case overlap(x, y):
+		return invalid(op, "y", "overlaps x; the result needs memory of its own")
 	}
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {

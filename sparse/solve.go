@@ -94,8 +94,8 @@ func checkSystem[T Float](op string, a CSR[T], b, x *gpu.Buffer[T], o *Options[T
 		return c, invalid(op, "b", "has %d elements, but a has %d rows", b.Len(), a.Rows)
 	case x == nil || x.Len() != a.Rows:
 		return c, invalid(op, "x", "has %d elements, but a has %d columns", x.Len(), a.Rows)
-	case x == b:
-		return c, invalid(op, "x", "is b; the solution needs a buffer of its own")
+	case overlap(b, x):
+		return c, invalid(op, "x", "overlaps b; the solution needs memory of its own")
 	case !(c.Tolerance >= 0) || math.IsInf(c.Tolerance, 0):
 		return c, invalid(op, "Tolerance", "is %v; it must be finite and not negative", c.Tolerance)
 	case c.MaxIterations < 0 || c.MaxIterations > 1<<24:

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: quern_gen_zip,
-	Sum:     "e5dea3393ff267bb5127ceac0f3c65d68b17c8bb1de7ed638c4d629c4b67b1f6",
+	Sum:     "2ab57ddaa3e32b47421c1ed3ea97ad1ce99b06f652ae25cc254f4661879bfb41",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

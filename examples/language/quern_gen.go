@@ -22,7 +22,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "06ce830167b86ba30b93da645fcf97166a3ba4eba22f363ab5b52743f0bf2627",
+	Sum:     "91abc0ec585e4d40ec8bb049d60dccf3986cc831f46cff1fe9e53f3b2f8a237c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -2886,10 +2886,8 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 		if count <= 256 && base >= 0 && count <= len(x)-base {
 			row := tile[:count]
 			row2 := x[base:][:count]
-			for threadX := range count {
 //line basics.go:52
-				row[threadX] = row2[threadX]
-			}
+			copy(row, row2)
 			return
 		}
 	}
@@ -2904,7 +2902,7 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 }
 
 //go:noinline
-//line quern_gen.go:2908:1
+//line quern_gen.go:2906:1
 func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]float32) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(x)-base, 256)
@@ -2931,7 +2929,7 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 	}
 }
 
-//line quern_gen.go:2935:1
+//line quern_gen.go:2933:1
 func quernPlainDiffuse(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_diffuse(t_, v0, v1, v2) })
@@ -2991,7 +2989,7 @@ func quernHostDiffuse(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:2995:1
+//line quern_gen.go:2993:1
 func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -3004,7 +3002,7 @@ func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int)
 }
 
 //go:noinline
-//line quern_gen.go:3008:1
+//line quern_gen.go:3006:1
 func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -3019,7 +3017,7 @@ func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int)
 //line cluster.go:19:20000
 }
 
-//line quern_gen.go:3023:1
+//line quern_gen.go:3021:1
 func quernPlainClusterHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clusterHistogram(t_, v0, v1) })
@@ -3045,9 +3043,8 @@ func quernHostClusterHistogram(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := (0 + blockX%2) * 128
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+		for range 1 {
+			for range 1 {
 				quernRow1ClusterHistogram(r, half)
 			}
 		}
@@ -3115,47 +3112,43 @@ func quernHostClusterHistogram(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:3119:1
+//line quern_gen.go:3116:1
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
-	row := (*[128]int32)(half[0:])
-	for threadX := range 128 {
 //line cluster.go:28:20000
-		row[threadX] = 0
+	clear(half[0:128])
 //line cluster.go:29:20000
-	}
-//line cluster.go:30:20000
 }
 
 //go:noinline
-//line quern_gen.go:3131:1
+//line quern_gen.go:3124:1
 func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]int32, at2, at3, at4 int) {
 	if at >= 0 && 128 <= len(data)-at && at2 >= 0 && 128 <= len(data)-at2 && at3 >= 0 && 128 <= len(data)-at3 && at4 >= 0 && 128 <= len(data)-at4 {
-		row2 := (*[128]uint8)(data[at:])
-		row3 := (*[128]uint8)(data[at2:])
-		row4 := (*[128]uint8)(data[at3:])
-		row5 := (*[128]uint8)(data[at4:])
+		row := (*[128]uint8)(data[at:])
+		row2 := (*[128]uint8)(data[at2:])
+		row3 := (*[128]uint8)(data[at3:])
+		row4 := (*[128]uint8)(data[at4:])
 		for threadX := range 128 {
 			r.ThreadIdx.X = threadX
 //line cluster.go:31:20000
-			bin := int(row2[threadX])
+			bin := int(row[threadX])
 //line cluster.go:32:20000
 			t2 := host2.ClusterShared(r, half, bin/128)
 //line cluster.go:32:20000
 			atomic.AddInt32(&t2[bin%128], 1)
 //line cluster.go:31:20000
-			bin2 := int(row3[threadX])
+			bin2 := int(row2[threadX])
 //line cluster.go:32:20000
 			t22 := host2.ClusterShared(r, half, bin2/128)
 //line cluster.go:32:20000
 			atomic.AddInt32(&t22[bin2%128], 1)
 //line cluster.go:31:20000
-			bin3 := int(row4[threadX])
+			bin3 := int(row3[threadX])
 //line cluster.go:32:20000
 			t23 := host2.ClusterShared(r, half, bin3/128)
 //line cluster.go:32:20000
 			atomic.AddInt32(&t23[bin3%128], 1)
 //line cluster.go:31:20000
-			bin4 := int(row5[threadX])
+			bin4 := int(row4[threadX])
 //line cluster.go:32:20000
 			t24 := host2.ClusterShared(r, half, bin4/128)
 //line cluster.go:32:20000
@@ -3200,7 +3193,7 @@ func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]in
 }
 
 //go:noinline
-//line quern_gen.go:3204:1
+//line quern_gen.go:3197:1
 func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[128]int32) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count3 := min(len(data)-iFirst2, 128)
@@ -3208,11 +3201,11 @@ func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[1
 			return
 		}
 		if iFirst2 >= 0 && count3 <= len(data)-iFirst2 {
-			row6 := data[iFirst2:][:count3]
+			row5 := data[iFirst2:][:count3]
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
 //line cluster.go:31:20000
-				bin5 := int(row6[threadX])
+				bin5 := int(row5[threadX])
 //line cluster.go:32:20000
 				t25 := host2.ClusterShared(r, half, bin5/128)
 //line cluster.go:32:20000
@@ -3245,20 +3238,19 @@ func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[1
 }
 
 //go:noinline
-//line quern_gen.go:3249:1
+//line quern_gen.go:3242:1
 func quernRow4ClusterHistogram(r *host2.Run, base int, counts []int32, half *[128]int32) {
-	row7 := (*[128]int32)(half[0:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		bin6 := base + threadX
 //line cluster.go:36:20000
-		atomic.AddInt32(&counts[bin6%256], row7[threadX])
+		atomic.AddInt32(&counts[bin6%256], half[threadX])
 //line cluster.go:37:20000
 	}
 //line cluster.go:38:20000
 }
 
-//line quern_gen.go:3262:1
+//line quern_gen.go:3254:1
 func quernPlainClampAll_float32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_float32(t_, v0, v1, v2) })
@@ -3320,7 +3312,7 @@ func quernRow1ClampAll_float32(r *host2.Run, base int, x []float32, lo, hi float
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3324:1
+//line quern_gen.go:3316:1
 func quernPlainClampAll_int32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int32](r, 0), host2.Value[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_int32(t_, v0, v1, v2) })
@@ -3382,7 +3374,7 @@ func quernRow1ClampAll_int32(r *host2.Run, base int, x []int32, lo, hi int32, wi
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3386:1
+//line quern_gen.go:3378:1
 func quernPlainClampAll_meters(r *host2.Run) {
 	v0, v1, v2 := host2.Value[meters](r, 0), host2.Value[meters](r, 1), host2.Slice[meters](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_meters(t_, v0, v1, v2) })
@@ -3444,7 +3436,7 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters,
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3448:1
+//line quern_gen.go:3440:1
 func quernPlainConvertAll_float32_int16(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int16](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float32_int16(t_, v0, v1, v2) })
@@ -3507,7 +3499,7 @@ func quernRow1ConvertAll_float32_int16(r *host2.Run, base int, to []int16, scale
 //line functions.go:31:30000
 }
 
-//line quern_gen.go:3511:1
+//line quern_gen.go:3503:1
 func quernPlainConvertAll_float64_int32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float64_int32(t_, v0, v1, v2) })
@@ -3570,7 +3562,7 @@ func quernRow1ConvertAll_float64_int32(r *host2.Run, base int, to []int32, scale
 //line functions.go:31:30000
 }
 
-//line quern_gen.go:3574:1
+//line quern_gen.go:3566:1
 func quernPlainExtremes(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extremes(t_, v0, v1, v2, v3) })
@@ -3709,7 +3701,7 @@ func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negat
 //line functions.go:60:30000
 }
 
-//line quern_gen.go:3713:1
+//line quern_gen.go:3705:1
 func quernPlainReturnedFunctions(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_returnedFunctions(t_, v0) })
@@ -3794,7 +3786,7 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, width int) 
 	}
 }
 
-//line quern_gen.go:3798:1
+//line quern_gen.go:3790:1
 func quernPlainMethodValues(r *host2.Run) {
 	v0 := host2.Slice[meters](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_methodValues(t_, v0) })
@@ -3851,7 +3843,7 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, width int) {
 	}
 }
 
-//line quern_gen.go:3855:1
+//line quern_gen.go:3847:1
 func quernPlainPositions(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_positions(t_, v0, v1, v2) })
@@ -3960,7 +3952,7 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 	}
 }
 
-//line quern_gen.go:3964:1
+//line quern_gen.go:3956:1
 func quernPlainBoxBlur(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_boxBlur(t_, v0, v1, v2) })
@@ -4003,11 +3995,8 @@ func quernRow1BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in 
 			return
 		}
 		sumRow2 := sumRow[firstX:][:count]
-		for lane := range count {
 //line functions.go:110
-			var sum float32
-			sumRow2[lane] = sum
-		}
+		clear(sumRow2)
 		return
 	}
 	for threadX := range width {
@@ -4021,7 +4010,7 @@ func quernRow1BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in 
 }
 
 //go:noinline
-//line quern_gen.go:4025:1
+//line quern_gen.go:4014:1
 func quernRow2BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in []float32, j, base2, start int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
@@ -4055,7 +4044,7 @@ func quernRow2BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in 
 }
 
 //go:noinline
-//line quern_gen.go:4059:1
+//line quern_gen.go:4048:1
 func quernRow3BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in, out []float32, value float32, base2 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
@@ -4086,7 +4075,7 @@ func quernRow3BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in,
 	}
 }
 
-//line quern_gen.go:4090:1
+//line quern_gen.go:4079:1
 func quernHostBoxBlur_radius_1(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -4155,7 +4144,7 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:4159:1
+//line quern_gen.go:4148:1
 func quernHostBoxBlur_radius_2(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -4234,7 +4223,7 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:4238:1
+//line quern_gen.go:4227:1
 func quernHostBoxBlur_radius_3(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -4323,7 +4312,7 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:4327:1
+//line quern_gen.go:4316:1
 func quernPlainScale(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scale(t_, v0, v1) })
@@ -4384,7 +4373,7 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, width int) {
 //line kernels.go:13:50000
 }
 
-//line quern_gen.go:4388:1
+//line quern_gen.go:4377:1
 func quernPlainTranspose(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[float32](r, 2), host2.Slice[float32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_transpose(t_, v0, v1, v2, v3) })
@@ -4401,87 +4390,75 @@ func quernHostTranspose(r *host2.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 32
-		for threadZ := range 1 {
-			for threadY := range 32 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := base2 + threadY
-				quernRow1Transpose(r, base, start, w, h, tile, threadY, in)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 32 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				t2 := base + threadY
-				quernRow2Transpose(r, base2, t2, h, w, out, tile, threadY)
-			}
-		}
+		quernRow1Transpose(r, base, base2, w, h, tile, in)
+		quernRow2Transpose(r, base2, base, h, w, out, tile)
 	}
 }
 
 //go:noinline
-func quernRow1Transpose(r *host2.Run, base, start, w, h int, tile *[32][33]float32, threadY int, in []float32) {
-	if threadY >= 0 && 1 <= 32-threadY {
-		row := (*[1][33]float32)(tile[threadY:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
+func quernRow1Transpose(r *host2.Run, base, base2, w, h int, tile *[32][33]float32, in []float32) {
+	for threadZ := range 1 {
+		for threadY := range 32 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			start := base2 + threadY
+			{
+				row := (*[32]float32)(tile[threadY][0:])
+				for threadX := range 32 {
+					r.ThreadIdx.X = threadX
 //line memory.go:15:60000
-			x := base + threadX
+					x := base + threadX
 //line memory.go:16:60000
-			y := start
+					y := start
 //line memory.go:16:60000
-			if x < w && y < h {
+					if x < w && y < h {
 //line memory.go:17:60000
-				row[0][threadX] = in[y*w+x]
+						row[threadX] = in[y*w+x]
 //line memory.go:18:60000
+					}
+//line memory.go:19:60000
+				}
+//line memory.go:20:60000
 			}
-//line memory.go:19:60000
-		}
-//line memory.go:20:60000
-		return
 //line memory.go:21:60000
-	}
-//line memory.go:22:60000
-	for threadX := range 32 {
-//line memory.go:23:60000
-		r.ThreadIdx.X = threadX
-//line memory.go:15:60000
-		x := base + threadX
-//line memory.go:16:60000
-		y := start
-//line memory.go:16:60000
-		if x < w && y < h {
-//line memory.go:17:60000
-			tile[threadY][threadX] = in[y*w+x]
-//line memory.go:18:60000
 		}
-//line memory.go:19:60000
+//line memory.go:22:60000
 	}
-//line memory.go:20:60000
+//line memory.go:23:60000
 }
 
 //go:noinline
-//line quern_gen.go:4464:1
-func quernRow2Transpose(r *host2.Run, base2, t2, h, w int, out []float32, tile *[32][33]float32, threadY int) {
-	row2 := (*[32][33]float32)(tile[0:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t1 := base2 + threadX
+//line quern_gen.go:4431:1
+func quernRow2Transpose(r *host2.Run, base2, base, h, w int, out []float32, tile *[32][33]float32) {
+	for threadZ := range 1 {
+		for threadY := range 32 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			t2 := base + threadY
+			{
+				for threadX := range 32 {
+					r.ThreadIdx.X = threadX
+					t1 := base2 + threadX
 //line memory.go:20:60000
-		x := t1
+					x := t1
 //line memory.go:21:60000
-		y := t2
+					y := t2
 //line memory.go:21:60000
-		if x < h && y < w {
+					if x < h && y < w {
 //line memory.go:22:60000
-			out[y*h+x] = row2[threadX][threadY]
+						out[y*h+x] = tile[threadX][threadY]
 //line memory.go:23:60000
-		}
+					}
 //line memory.go:24:60000
-	}
+				}
 //line memory.go:25:60000
+			}
+//line memory.go:26:60000
+		}
+//line memory.go:27:60000
+	}
+//line memory.go:28:60000
 }
 
-//line quern_gen.go:4485:1
+//line quern_gen.go:4462:1
 func quernPlainHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_histogram(t_, v0, v1) })
@@ -4528,56 +4505,64 @@ func quernHostHistogram(r *host2.Run) {
 //line memory.go:41:60000
 			at4 = iFirst + size6
 //line memory.go:42:60000
-			for threadZ := range dimZ {
+			count := dimX
 //line memory.go:43:60000
-				for threadY := range dimY {
+			same := at >= 0 && count <= len(x)-at && at2 >= 0 && count <= len(x)-at2 && at3 >= 0 && count <= len(x)-at3 && at4 >= 0 && count <= len(x)-at4
 //line memory.go:44:60000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line memory.go:45:60000
-					quernRow2Histogram(r, bins, x, at, at2, at3, at4, dimX)
-//line memory.go:46:60000
-				}
-//line memory.go:47:60000
-			}
-//line memory.go:48:60000
-		}
-//line memory.go:49:60000
-		iFirst2 = max(iFirst, blockX*dimX)
-//line memory.go:50:60000
-		for ; iFirst2 < len(x); iFirst2 += size {
-//line memory.go:51:60000
 			for threadZ := range dimZ {
-//line memory.go:52:60000
+//line memory.go:45:60000
 				for threadY := range dimY {
-//line memory.go:53:60000
+//line memory.go:46:60000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line memory.go:54:60000
-					quernRow3Histogram(r, iFirst2, x, bins, dimX)
-//line memory.go:55:60000
+//line memory.go:47:60000
+					quernRow2Histogram(r, bins, x, at, at2, at3, at4, dimX, count, same)
+//line memory.go:48:60000
 				}
+//line memory.go:49:60000
+			}
+//line memory.go:50:60000
+		}
+//line memory.go:51:60000
+		iFirst2 = max(iFirst, blockX*dimX)
+//line memory.go:52:60000
+		for ; iFirst2 < len(x); iFirst2 += size {
+//line memory.go:53:60000
+			count2 := min(dimX, len(x)-iFirst2)
+//line memory.go:54:60000
+			same2 := iFirst2 >= 0 && count2 <= len(x)-iFirst2
+//line memory.go:55:60000
+			for threadZ := range dimZ {
 //line memory.go:56:60000
-			}
+				for threadY := range dimY {
 //line memory.go:57:60000
-		}
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line memory.go:58:60000
-		for threadZ := range dimZ {
+					quernRow3Histogram(r, iFirst2, x, bins, dimX, count2, same2)
 //line memory.go:59:60000
-			for threadY := range dimY {
+				}
 //line memory.go:60:60000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line memory.go:61:60000
-				quernRow4Histogram(r, dimX, bins, out)
-//line memory.go:62:60000
 			}
-//line memory.go:63:60000
+//line memory.go:61:60000
 		}
+//line memory.go:62:60000
+		for threadZ := range dimZ {
+//line memory.go:63:60000
+			for threadY := range dimY {
 //line memory.go:64:60000
-	}
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line memory.go:65:60000
+				quernRow4Histogram(r, dimX, bins, out)
+//line memory.go:66:60000
+			}
+//line memory.go:67:60000
+		}
+//line memory.go:68:60000
+	}
+//line memory.go:69:60000
 }
 
 //go:noinline
-//line quern_gen.go:4581:1
+//line quern_gen.go:4566:1
 func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -4593,10 +4578,9 @@ func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:4597:1
-func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at, at2, at3, at4, dimX int) {
-	count := dimX
-	if at >= 0 && count <= len(x)-at && at2 >= 0 && count <= len(x)-at2 && at3 >= 0 && count <= len(x)-at3 && at4 >= 0 && count <= len(x)-at4 {
+//line quern_gen.go:4582:1
+func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at, at2, at3, at4, dimX, count int, same bool) {
+	if same {
 		row := x[at:][:count]
 		row2 := x[at2:][:count]
 		row3 := x[at3:][:count]
@@ -4635,14 +4619,13 @@ func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at, at2, at3, at
 }
 
 //go:noinline
-//line quern_gen.go:4639:1
-func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dimX int) {
+//line quern_gen.go:4623:1
+func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dimX, count2 int, same2 bool) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
-		count2 := min(dimX, len(x)-iFirst2)
 		if count2 <= 0 {
 			return
 		}
-		if iFirst2 >= 0 && count2 <= len(x)-iFirst2 {
+		if same2 {
 			row5 := x[iFirst2:][:count2]
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
@@ -4672,7 +4655,7 @@ func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dim
 }
 
 //go:noinline
-//line quern_gen.go:4676:1
+//line quern_gen.go:4659:1
 func quernRow4Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -4687,7 +4670,7 @@ func quernRow4Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 //line memory.go:44:60000
 }
 
-//line quern_gen.go:4691:1
+//line quern_gen.go:4674:1
 func quernPlainExtent(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extent(t_, v0, v1, v2) })
@@ -4753,7 +4736,7 @@ func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, width int) 
 //line memory.go:54:60000
 }
 
-//line quern_gen.go:4757:1
+//line quern_gen.go:4740:1
 func quernPlainMark(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint16](r, 0), host2.Slice[uint32](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_mark(t_, v0, v1, v2, v3) })
@@ -4842,7 +4825,7 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd 
 //line memory.go:67:60000
 }
 
-//line quern_gen.go:4846:1
+//line quern_gen.go:4829:1
 func quernPlainInsert(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_insert(t_, v0, v1, v2, v3) })
@@ -4957,7 +4940,7 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 //line memory.go:88:60000
 }
 
-//line quern_gen.go:4961:1
+//line quern_gen.go:4944:1
 func quernPlainTake(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_take(t_, v0, v1) })
@@ -5022,7 +5005,7 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, width int)
 //line memory.go:97:60000
 }
 
-//line quern_gen.go:5026:1
+//line quern_gen.go:5009:1
 func quernPlainRelay(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[int64](r, 0), host2.Slice[int64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_relay(t_, v0, v1, v2, v3) })
@@ -5038,18 +5021,18 @@ func quernHostRelay(r *host2.Run) {
 	dimZ := r.BlockDim.Z
 	c := uint32(1)
 	for r.Next() {
+		count := min(dimX, 1)
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Relay(r, ticket, c, x, ready, sums, dimX)
+				quernRow1Relay(r, ticket, c, x, ready, sums, dimX, count)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []uint32, sums []int64, dimX int) {
-	count := min(dimX, 1)
+func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []uint32, sums []int64, dimX, count int) {
 	if count <= 0 {
 		return
 	}
@@ -5148,7 +5131,7 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 //line memory.go:116:60000
 }
 
-//line quern_gen.go:5152:1
+//line quern_gen.go:5135:1
 func quernPlainTotal(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[float64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_total(t_, v0, v1, v2, v3) })
@@ -5179,9 +5162,8 @@ func quernHostTotal(r *host2.Run) {
 		blockX := r.BlockIdx.X
 //line memory.go:125
 		kFirst = blockX * 128
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+		for range 1 {
+			for range 1 {
 				quernRow1Total(r, sum)
 			}
 		}
@@ -5222,30 +5204,26 @@ func quernHostTotal(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5226:1
+//line quern_gen.go:5208:1
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
-	row := (*[128]float64)(sum[0:])
-	for threadX := range 128 {
 //line memory.go:124
-		row[threadX] = 0
-	}
+	clear(sum[0:128])
 }
 
 //go:noinline
-//line quern_gen.go:5236:1
+//line quern_gen.go:5215:1
 func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at, at2, at3, at4 int) {
 	if at >= 0 && 128 <= len(x)-at && at2 >= 0 && 128 <= len(x)-at2 && at3 >= 0 && 128 <= len(x)-at3 && at4 >= 0 && 128 <= len(x)-at4 {
-		row2 := (*[128]float64)(sum[0:])
-		row3 := (*[128]float64)(x[at:])
-		row4 := (*[128]float64)(x[at2:])
-		row5 := (*[128]float64)(x[at3:])
-		row6 := (*[128]float64)(x[at4:])
+		row := (*[128]float64)(x[at:])
+		row2 := (*[128]float64)(x[at2:])
+		row3 := (*[128]float64)(x[at3:])
+		row4 := (*[128]float64)(x[at4:])
 		for threadX := range 128 {
 //line memory.go:126
-			row2[threadX] += row3[threadX]
-			row2[threadX] += row4[threadX]
-			row2[threadX] += row5[threadX]
-			row2[threadX] += row6[threadX]
+			sum[threadX] += row[threadX]
+			sum[threadX] += row2[threadX]
+			sum[threadX] += row3[threadX]
+			sum[threadX] += row4[threadX]
 		}
 		return
 	}
@@ -5263,7 +5241,7 @@ func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at, at2, at3, 
 }
 
 //go:noinline
-//line quern_gen.go:5267:1
+//line quern_gen.go:5245:1
 func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
 	if kFirst2 >= -1<<61 && kFirst2 <= 1<<61 {
 		count3 := min(len(x)-kFirst2, 128)
@@ -5271,11 +5249,11 @@ func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
 			return
 		}
 		if count3 <= 128 && kFirst2 >= 0 && count3 <= len(x)-kFirst2 {
-			row7 := sum[:count3]
-			row8 := x[kFirst2:][:count3]
+			row5 := sum[:count3]
+			row6 := x[kFirst2:][:count3]
 			for threadX := range count3 {
 //line memory.go:126
-				row7[threadX] += row8[threadX]
+				row5[threadX] += row6[threadX]
 			}
 			return
 		}
@@ -5290,7 +5268,7 @@ func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
 }
 
 //go:noinline
-//line quern_gen.go:5294:1
+//line quern_gen.go:5272:1
 func quernRow4Total(r *host2.Run, sum *[128]float64, partial []float64, blockX int, done []uint32, c uint32, last *bool, gridX int) {
 	firstX := 0
 	count4 := 1 - firstX
@@ -5338,7 +5316,7 @@ func quernRow4Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 }
 
 //go:noinline
-//line quern_gen.go:5342:1
+//line quern_gen.go:5320:1
 func quernRow5Total(r *host2.Run, last *bool, gridX int, partial, out []float64) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -5353,7 +5331,7 @@ func quernRow5Total(r *host2.Run, last *bool, gridX int, partial, out []float64)
 	}
 }
 
-//line quern_gen.go:5357:1
+//line quern_gen.go:5335:1
 func quernPlainSpread(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_spread(t_, v0, v1) })
@@ -5368,23 +5346,24 @@ func quernHostSpread(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		count := min(dimX, len(saw)-base)
+		same := 0 < len(flag) && base >= 0 && count <= len(saw)-base
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Spread(r, base, saw, blockX, flag, dimX)
+				quernRow1Spread(r, base, saw, blockX, flag, dimX, count, same)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint32, dimX int) {
+func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint32, dimX, count int, same bool) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(dimX, len(saw)-base)
 		if count <= 0 {
 			return
 		}
-		if 0 < len(flag) && base >= 0 && count <= len(saw)-base {
+		if same {
 			row := saw[base:][:count]
 			for threadX := range count {
 //line memory.go:155
@@ -5412,7 +5391,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 	}
 }
 
-//line quern_gen.go:5416:1
+//line quern_gen.go:5395:1
 func quernPlainRows(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_rows(t_, v0, v1) })
@@ -5446,10 +5425,10 @@ func quernHostRows(r *host2.Run) {
 			}
 //line memory.go:175
 			next = y + gridX
+			start := next * 256
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					start := next * 256
 					quernRow2Rows(r, next, t1, stage, row, start, a)
 				}
 			}
@@ -5465,7 +5444,7 @@ func quernHostRows(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5469:1
+//line quern_gen.go:5448:1
 func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float32, base int) {
 	if !(blockX < t1) {
 		return
@@ -5484,7 +5463,7 @@ func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float
 }
 
 //go:noinline
-//line quern_gen.go:5488:1
+//line quern_gen.go:5467:1
 func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, start int, a []float32) {
 	if !(next < t1) {
 		return
@@ -5507,7 +5486,7 @@ func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, star
 }
 
 //go:noinline
-//line quern_gen.go:5511:1
+//line quern_gen.go:5490:1
 func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32, y int) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -5554,7 +5533,7 @@ func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32,
 	}
 }
 
-//line quern_gen.go:5558:1
+//line quern_gen.go:5537:1
 func quernPlainBlur(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blur(t_, v0, v1) })
@@ -5592,7 +5571,7 @@ func quernHostBlur(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5596:1
+//line quern_gen.go:5575:1
 func quernRow1Blur(r *host2.Run, same bool, t3, x []float32, first, threadY, threadZ int) {
 	if !(threadY == 0 && threadZ == 0) {
 		return
@@ -5611,7 +5590,7 @@ func quernRow1Blur(r *host2.Run, same bool, t3, x []float32, first, threadY, thr
 }
 
 //go:noinline
-//line quern_gen.go:5615:1
+//line quern_gen.go:5594:1
 func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32, first, base2, base3, base4 int) {
 	if base >= -1<<61 && base <= 1<<61 && len(x)-1 >= -1<<61 && len(x)-1 <= 1<<61 {
 		firstX2 := max(1-base, 0)
@@ -5643,7 +5622,7 @@ func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32,
 	}
 }
 
-//line quern_gen.go:5647:1
+//line quern_gen.go:5626:1
 func quernPlainTimed(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[int64](r, 2), host2.Slice[int64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_timed(t_, v0, v1, v2, v3) })
@@ -5660,19 +5639,20 @@ func quernHostTimed(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		count := dimX
+		same := base >= 0 && count <= len(x)-base && count <= len(cycles)-base && count <= len(nanoseconds)-base
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Timed(r, x, base, n, cycles, nanoseconds, dimX)
+				quernRow1Timed(r, x, base, n, cycles, nanoseconds, dimX, count, same)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds []int64, dimX int) {
-	count := dimX
-	if base >= 0 && count <= len(x)-base && count <= len(cycles)-base && count <= len(nanoseconds)-base {
+func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds []int64, dimX, count int, same bool) {
+	if same {
 		row := x[base:][:count]
 		row2 := cycles[base:][:count]
 		row3 := nanoseconds[base:][:count]
@@ -5735,7 +5715,7 @@ func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds 
 	}
 }
 
-//line quern_gen.go:5739:1
+//line quern_gen.go:5719:1
 func quernPlainIncrement(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_increment(t_, v0) })
@@ -5792,7 +5772,7 @@ func quernRow1Increment(r *host2.Run, base int, x []int32, width int) {
 //line options.go:14:70000
 }
 
-//line quern_gen.go:5796:1
+//line quern_gen.go:5776:1
 func quernPlainMagnitudes(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_magnitudes(t_, v0, v1, v2) })
@@ -5856,7 +5836,7 @@ func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, width int)
 //line options.go:23:70000
 }
 
-//line quern_gen.go:5860:1
+//line quern_gen.go:5840:1
 func quernPlainColumnSums(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_columnSums(t_, v0, v1, v2) })
@@ -5948,7 +5928,7 @@ func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, 
 //line options.go:38:70000
 }
 
-//line quern_gen.go:5952:1
+//line quern_gen.go:5932:1
 func quernPlainPolynomials(r *host2.Run) {
 	v0, v1 := host2.Value[[8]float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_polynomials(t_, v0, v1) })
@@ -5978,33 +5958,36 @@ func quernHostPolynomials(r *host2.Run) {
 //line options.go:46:70000
 		for ; iFirst < len(x); iFirst += size {
 //line options.go:47:70000
-			for threadZ := range dimZ {
+			count := min(dimX, len(x)-iFirst)
 //line options.go:48:70000
-				for threadY := range dimY {
+			same := iFirst >= 0 && count <= len(x)-iFirst
 //line options.go:49:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			for threadZ := range dimZ {
 //line options.go:50:70000
-					quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX)
+				for threadY := range dimY {
 //line options.go:51:70000
-				}
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line options.go:52:70000
-			}
+					quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX, count, same)
 //line options.go:53:70000
-		}
+				}
 //line options.go:54:70000
-	}
+			}
 //line options.go:55:70000
+		}
+//line options.go:56:70000
+	}
+//line options.go:57:70000
 }
 
 //go:noinline
-//line quern_gen.go:6001:1
-func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX int) {
+//line quern_gen.go:5985:1
+func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX, count int, same bool) {
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
-		count := min(dimX, len(x)-iFirst)
 		if count <= 0 {
 			return
 		}
-		if iFirst >= 0 && count <= len(x)-iFirst {
+		if same {
 			row := x[iFirst:][:count]
 			for threadX := range count {
 //line options.go:46:70000
@@ -6068,7 +6051,7 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, 
 //line options.go:54:70000
 }
 
-//line quern_gen.go:6072:1
+//line quern_gen.go:6055:1
 func quernPlainTrace(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_trace(t_, v0, v1) })
@@ -6083,23 +6066,24 @@ func quernHostTrace(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		count := min(dimX, len(x)-base)
+		same := base >= 0 && count <= len(x)-base
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Trace(r, base, x, limit, dimX)
+				quernRow1Trace(r, base, x, limit, dimX, count, same)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int) {
+func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX, count int, same bool) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(dimX, len(x)-base)
 		if count <= 0 {
 			return
 		}
-		if base >= 0 && count <= len(x)-base {
+		if same {
 			row := x[base:][:count]
 			for threadX := range count {
 				i := base + threadX
@@ -6138,7 +6122,7 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int
 //line output.go:13:80000
 }
 
-//line quern_gen.go:6142:1
+//line quern_gen.go:6126:1
 func quernPlainRoots(r *host2.Run) {
 	v0 := host2.Slice[float64](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_roots(t_, v0) })
@@ -6211,7 +6195,7 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, width int) {
 //line output.go:23:80000
 }
 
-//line quern_gen.go:6215:1
+//line quern_gen.go:6199:1
 func quernPlainDecode(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_decode(t_, v0, v1) })
@@ -6296,7 +6280,7 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, width
 //line output.go:39:80000
 }
 
-//line quern_gen.go:6300:1
+//line quern_gen.go:6284:1
 func quernPlainPiHits(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[int](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_piHits(t_, v0, v1, v2) })
@@ -6433,7 +6417,7 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, width
 //line random.go:24:90000
 }
 
-//line quern_gen.go:6437:1
+//line quern_gen.go:6421:1
 func quernPlainNoise(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_noise(t_, v0, v1, v2) })
@@ -6462,33 +6446,36 @@ func quernHostNoise(r *host2.Run) {
 //line random.go:31:90000
 			}
 //line random.go:32:90000
-			for threadZ := range dimZ {
+			count := min(dimX, len(signal)-iFirst)
 //line random.go:33:90000
-				for threadY := range dimY {
+			same := iFirst >= 0 && count <= len(signal)-iFirst
 //line random.go:34:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			for threadZ := range dimZ {
 //line random.go:35:90000
-					quernRow1Noise(r, iFirst, signal, seed, sigma, dimX)
+				for threadY := range dimY {
 //line random.go:36:90000
-				}
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line random.go:37:90000
-			}
+					quernRow1Noise(r, iFirst, signal, seed, sigma, dimX, count, same)
 //line random.go:38:90000
-		}
+				}
 //line random.go:39:90000
-	}
+			}
 //line random.go:40:90000
+		}
+//line random.go:41:90000
+	}
+//line random.go:42:90000
 }
 
 //go:noinline
-//line quern_gen.go:6485:1
-func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX int) {
+//line quern_gen.go:6473:1
+func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX, count int, same bool) {
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
-		count := min(dimX, len(signal)-iFirst)
 		if count <= 0 {
 			return
 		}
-		if iFirst >= 0 && count <= len(signal)-iFirst {
+		if same {
 			row := signal[iFirst:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
@@ -6537,7 +6524,7 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 //line random.go:36:90000
 }
 
-//line quern_gen.go:6541:1
+//line quern_gen.go:6528:1
 func quernPlainShuffledKeys(r *host2.Run) {
 	v0, v1 := host2.Value[[2]uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffledKeys(t_, v0, v1) })
@@ -7186,7 +7173,7 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1
 //line random.go:45:90000
 }
 
-//line quern_gen.go:7190:1
+//line quern_gen.go:7177:1
 func quernPlainTensorProduct(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[Eight](r, 2), host2.Slice[Eight](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_tensorProduct(t_, v0, v1, v2, v3, v4) })
@@ -7281,17 +7268,17 @@ func quernHostTensorProduct(r *host2.Run) {
 //line tensor.go:21:100000
 			}
 //line tensor.go:22:100000
-			for threadZ := range 1 {
+			start := step * 2
 //line tensor.go:23:100000
-				for threadY := range 1 {
+			start2 := step * 16
 //line tensor.go:24:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			for threadZ := range 1 {
 //line tensor.go:25:100000
-					first2 := (threadZ*1 + threadY) * 128
+				for threadY := range 1 {
 //line tensor.go:26:100000
-					start := step * 2
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tensor.go:27:100000
-					start2 := step * 16
+					first2 := (threadZ*1 + threadY) * 128
 //line tensor.go:28:100000
 					quernRow2TensorProduct(r, tileA, first2, a, t3, k, start, tileB, b, start2, n, base)
 //line tensor.go:29:100000
@@ -7392,9 +7379,9 @@ func quernHostTensorProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7396:1
+//line quern_gen.go:7383:1
 func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first int) {
-	sumsRow := sumss[first:][:128]
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first:])
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 //line tensor.go:19:100000
@@ -7405,7 +7392,7 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:7409:1
+//line quern_gen.go:7396:1
 func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -7427,9 +7414,9 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, f
 }
 
 //go:noinline
-//line quern_gen.go:7431:1
+//line quern_gen.go:7418:1
 func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
-	givenRow := givens[first3:][:128]
+	givenRow := (*[128]*[8]kernel.BFloat16)(givens[first3:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		warp := (threadX + first3) >> 5
@@ -7447,14 +7434,14 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 i
 }
 
 //go:noinline
-//line quern_gen.go:7451:1
+//line quern_gen.go:7438:1
 func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
-	wordRow := words[first4:][:128]
-	wordRow2 := words2[first4:][:128]
-	wordRow3 := words3[first4:][:128]
-	wordRow4 := words4[first4:][:128]
-	faRow := fas[first4:][:128]
-	givenRow2 := givens2[first4:][:128]
+	wordRow := (*[128]uint32)(words[first4:])
+	wordRow2 := (*[128]uint32)(words2[first4:])
+	wordRow3 := (*[128]uint32)(words3[first4:])
+	wordRow4 := (*[128]uint32)(words4[first4:])
+	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first4:])
+	givenRow2 := (*[128]*[8]kernel.BFloat16)(givens2[first4:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
@@ -7479,18 +7466,18 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, wo
 }
 
 //go:noinline
-//line quern_gen.go:7483:1
+//line quern_gen.go:7470:1
 func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
-	sumsRow := sumss[first5:][:128]
-	faRow := fas[first5:][:128]
-	wordRow5 := words5[first5:][:128]
-	wordRow6 := words6[first5:][:128]
-	wordRow7 := words7[first5:][:128]
-	wordRow8 := words8[first5:][:128]
-	rightRow := rights[first5:][:128]
-	t30Row := t30s[first5:][:128]
-	t31Row := t31s[first5:][:128]
-	t32Row := t32s[first5:][:128]
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first5:])
+	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first5:])
+	wordRow5 := (*[128]uint32)(words5[first5:])
+	wordRow6 := (*[128]uint32)(words6[first5:])
+	wordRow7 := (*[128]uint32)(words7[first5:])
+	wordRow8 := (*[128]uint32)(words8[first5:])
+	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first5:])
+	t30Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t30s[first5:])
+	t31Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t31s[first5:])
+	t32Row := (*[128]kernel.Accumulator[float32])(t32s[first5:])
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 		fa := &faRow[threadX]
@@ -7518,18 +7505,18 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:7522:1
+//line quern_gen.go:7509:1
 func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
-	sumsRow := sumss[first6:][:128]
-	faRow := fas[first6:][:128]
-	rightRow := rights[first6:][:128]
-	sumRow := sums2[first6:][:128]
-	sumRow2 := sums3[first6:][:128]
-	sumRow3 := sums4[first6:][:128]
-	sumRow4 := sums5[first6:][:128]
-	t37Row := t37s[first6:][:128]
-	t38Row := t38s[first6:][:128]
-	t39Row := t39s[first6:][:128]
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first6:])
+	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
+	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first6:])
+	sumRow := (*[128]float32)(sums2[first6:])
+	sumRow2 := (*[128]float32)(sums3[first6:])
+	sumRow3 := (*[128]float32)(sums4[first6:])
+	sumRow4 := (*[128]float32)(sums5[first6:])
+	t37Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t37s[first6:])
+	t38Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t38s[first6:])
+	t39Row := (*[128]kernel.Accumulator[float32])(t39s[first6:])
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 		fa := &faRow[threadX]
@@ -7555,13 +7542,13 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:7559:1
+//line quern_gen.go:7546:1
 func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
-	sumsRow := sumss[first7:][:128]
-	sumRow5 := sums6[first7:][:128]
-	sumRow6 := sums7[first7:][:128]
-	sumRow7 := sums8[first7:][:128]
-	sumRow8 := sums9[first7:][:128]
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first7:])
+	sumRow5 := (*[128]float32)(sums6[first7:])
+	sumRow6 := (*[128]float32)(sums7[first7:])
+	sumRow7 := (*[128]float32)(sums8[first7:])
+	sumRow8 := (*[128]float32)(sums9[first7:])
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 		sum5 := sumRow5[threadX]
@@ -7576,9 +7563,9 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:7580:1
+//line quern_gen.go:7567:1
 func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
-	sumsRow := sumss[first8:][:128]
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first8:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
@@ -7641,7 +7628,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:36:100000
 }
 
-//line quern_gen.go:7645:1
+//line quern_gen.go:7632:1
 func quernPlainSimilarities(r *host2.Run) {
 	v0, v1 := host2.Slice[[16]int8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_similarities(t_, v0, v1) })
@@ -7807,10 +7794,10 @@ func quernHostSimilarities(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7811:1
+//line quern_gen.go:7798:1
 func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
-	leftRow := lefts[first:][:32]
-	rightRow := rights[first:][:32]
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first:])
+	rightRow := (*[32]kernel.Accumulator[int32])(rights[first:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
@@ -7824,7 +7811,7 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7828:1
+//line quern_gen.go:7815:1
 func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -7838,9 +7825,9 @@ func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vect
 }
 
 //go:noinline
-//line quern_gen.go:7842:1
+//line quern_gen.go:7829:1
 func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
-	givenRow := givens[first3:][:32]
+	givenRow := (*[32]*[16]int8)(givens[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := (threadX + first3) & 31 % 16
@@ -7857,14 +7844,14 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[
 }
 
 //go:noinline
-//line quern_gen.go:7861:1
+//line quern_gen.go:7848:1
 func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
-	wordRow := words[first4:][:32]
-	wordRow2 := words2[first4:][:32]
-	wordRow3 := words3[first4:][:32]
-	wordRow4 := words4[first4:][:32]
-	aRow := as[first4:][:32]
-	givenRow2 := givens2[first4:][:32]
+	wordRow := (*[32]uint32)(words[first4:])
+	wordRow2 := (*[32]uint32)(words2[first4:])
+	wordRow3 := (*[32]uint32)(words3[first4:])
+	wordRow4 := (*[32]uint32)(words4[first4:])
+	aRow := (*[32]kernel.MatrixA[int8])(as[first4:])
+	givenRow2 := (*[32]*[16]int8)(givens2[first4:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
@@ -7888,18 +7875,18 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, wor
 }
 
 //go:noinline
-//line quern_gen.go:7892:1
+//line quern_gen.go:7879:1
 func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
-	leftRow := lefts[first5:][:32]
-	aRow := as[first5:][:32]
-	wordRow5 := words5[first5:][:32]
-	wordRow6 := words6[first5:][:32]
-	wordRow7 := words7[first5:][:32]
-	wordRow8 := words8[first5:][:32]
-	bRightRow := bRights[first5:][:32]
-	t17Row := t17s[first5:][:32]
-	t18Row := t18s[first5:][:32]
-	t19Row := t19s[first5:][:32]
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first5:])
+	aRow := (*[32]kernel.MatrixA[int8])(as[first5:])
+	wordRow5 := (*[32]uint32)(words5[first5:])
+	wordRow6 := (*[32]uint32)(words6[first5:])
+	wordRow7 := (*[32]uint32)(words7[first5:])
+	wordRow8 := (*[32]uint32)(words8[first5:])
+	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first5:])
+	t17Row := (*[32]kernel.MatrixA[int8])(t17s[first5:])
+	t18Row := (*[32]kernel.MatrixB[int8])(t18s[first5:])
+	t19Row := (*[32]kernel.Accumulator[int32])(t19s[first5:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		a := &aRow[threadX]
@@ -7927,19 +7914,19 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7931:1
+//line quern_gen.go:7918:1
 func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
-	rightRow := rights[first6:][:32]
-	aRow := as[first6:][:32]
-	bRightRow := bRights[first6:][:32]
-	sumRow := sums[first6:][:32]
-	sumRow2 := sums2[first6:][:32]
-	sumRow3 := sums3[first6:][:32]
-	sumRow4 := sums4[first6:][:32]
-	t24Row := t24s[first6:][:32]
-	t25Row := t25s[first6:][:32]
-	t26Row := t26s[first6:][:32]
-	t27Row := t27s[first6:][:32]
+	rightRow := (*[32]kernel.Accumulator[int32])(rights[first6:])
+	aRow := (*[32]kernel.MatrixA[int8])(as[first6:])
+	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first6:])
+	sumRow := (*[32]int32)(sums[first6:])
+	sumRow2 := (*[32]int32)(sums2[first6:])
+	sumRow3 := (*[32]int32)(sums3[first6:])
+	sumRow4 := (*[32]int32)(sums4[first6:])
+	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first6:])
+	t25Row := (*[32]kernel.MatrixA[int8])(t25s[first6:])
+	t26Row := (*[32]kernel.MatrixB[int8])(t26s[first6:])
+	t27Row := (*[32]kernel.Accumulator[int32])(t27s[first6:])
 	for threadX := range 32 {
 		right := &rightRow[threadX]
 		a := &aRow[threadX]
@@ -7966,15 +7953,15 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 }
 
 //go:noinline
-//line quern_gen.go:7970:1
+//line quern_gen.go:7957:1
 func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
-	leftRow := lefts[first7:][:32]
-	rightRow := rights[first7:][:32]
-	t24Row := t24s[first7:][:32]
-	sumRow5 := sums5[first7:][:32]
-	sumRow6 := sums6[first7:][:32]
-	sumRow7 := sums7[first7:][:32]
-	sumRow8 := sums8[first7:][:32]
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first7:])
+	rightRow := (*[32]kernel.Accumulator[int32])(rights[first7:])
+	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first7:])
+	sumRow5 := (*[32]int32)(sums5[first7:])
+	sumRow6 := (*[32]int32)(sums6[first7:])
+	sumRow7 := (*[32]int32)(sums7[first7:])
+	sumRow8 := (*[32]int32)(sums8[first7:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
@@ -7995,10 +7982,10 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:7999:1
+//line quern_gen.go:7986:1
 func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], c []int32) {
-	leftRow := lefts[first8:][:32]
-	rightRow := rights[first8:][:32]
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first8:])
+	rightRow := (*[32]kernel.Accumulator[int32])(rights[first8:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		left := &leftRow[threadX]
@@ -8039,7 +8026,7 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:62:100000
 }
 
-//line quern_gen.go:8043:1
+//line quern_gen.go:8030:1
 func quernPlainMoments(r *host2.Run) {
 	v0, v1 := host2.Slice[[2][8]kernel.Float16](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_moments(t_, v0, v1) })
@@ -8204,10 +8191,10 @@ func quernHostMoments(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:8208:1
+//line quern_gen.go:8195:1
 func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
-	leftRow := lefts[first:][:32]
-	rightRow := rights[first:][:32]
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first:])
+	rightRow := (*[32]kernel.Accumulator[float32])(rights[first:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
@@ -8221,7 +8208,7 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 }
 
 //go:noinline
-//line quern_gen.go:8225:1
+//line quern_gen.go:8212:1
 func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -8235,9 +8222,9 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, 
 }
 
 //go:noinline
-//line quern_gen.go:8239:1
+//line quern_gen.go:8226:1
 func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
-	givenRow := givens[first3:][:32]
+	givenRow := (*[32]*[8]kernel.Float16)(givens[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := (threadX + first3) & 31 % 16
@@ -8254,14 +8241,14 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, til
 }
 
 //go:noinline
-//line quern_gen.go:8258:1
+//line quern_gen.go:8245:1
 func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
-	wordRow := words[first4:][:32]
-	wordRow2 := words2[first4:][:32]
-	wordRow3 := words3[first4:][:32]
-	wordRow4 := words4[first4:][:32]
-	aRow := as[first4:][:32]
-	givenRow2 := givens2[first4:][:32]
+	wordRow := (*[32]uint32)(words[first4:])
+	wordRow2 := (*[32]uint32)(words2[first4:])
+	wordRow3 := (*[32]uint32)(words3[first4:])
+	wordRow4 := (*[32]uint32)(words4[first4:])
+	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first4:])
+	givenRow2 := (*[32]*[8]kernel.Float16)(givens2[first4:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
@@ -8285,18 +8272,18 @@ func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, 
 }
 
 //go:noinline
-//line quern_gen.go:8289:1
+//line quern_gen.go:8276:1
 func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
-	leftRow := lefts[first5:][:32]
-	aRow := as[first5:][:32]
-	wordRow5 := words5[first5:][:32]
-	wordRow6 := words6[first5:][:32]
-	wordRow7 := words7[first5:][:32]
-	wordRow8 := words8[first5:][:32]
-	bRightRow := bRights[first5:][:32]
-	t17Row := t17s[first5:][:32]
-	t18Row := t18s[first5:][:32]
-	t19Row := t19s[first5:][:32]
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first5:])
+	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first5:])
+	wordRow5 := (*[32]uint32)(words5[first5:])
+	wordRow6 := (*[32]uint32)(words6[first5:])
+	wordRow7 := (*[32]uint32)(words7[first5:])
+	wordRow8 := (*[32]uint32)(words8[first5:])
+	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first5:])
+	t17Row := (*[32]kernel.MatrixA[kernel.Float16])(t17s[first5:])
+	t18Row := (*[32]kernel.MatrixB[kernel.Float16])(t18s[first5:])
+	t19Row := (*[32]kernel.Accumulator[float32])(t19s[first5:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		a := &aRow[threadX]
@@ -8324,19 +8311,19 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 
 }
 
 //go:noinline
-//line quern_gen.go:8328:1
+//line quern_gen.go:8315:1
 func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
-	rightRow := rights[first6:][:32]
-	aRow := as[first6:][:32]
-	bRightRow := bRights[first6:][:32]
-	sumRow := sums[first6:][:32]
-	sumRow2 := sums2[first6:][:32]
-	sumRow3 := sums3[first6:][:32]
-	sumRow4 := sums4[first6:][:32]
-	t24Row := t24s[first6:][:32]
-	t25Row := t25s[first6:][:32]
-	t26Row := t26s[first6:][:32]
-	t27Row := t27s[first6:][:32]
+	rightRow := (*[32]kernel.Accumulator[float32])(rights[first6:])
+	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first6:])
+	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first6:])
+	sumRow := (*[32]float32)(sums[first6:])
+	sumRow2 := (*[32]float32)(sums2[first6:])
+	sumRow3 := (*[32]float32)(sums3[first6:])
+	sumRow4 := (*[32]float32)(sums4[first6:])
+	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first6:])
+	t25Row := (*[32]kernel.MatrixA[kernel.Float16])(t25s[first6:])
+	t26Row := (*[32]kernel.MatrixB[kernel.Float16])(t26s[first6:])
+	t27Row := (*[32]kernel.Accumulator[float32])(t27s[first6:])
 	for threadX := range 32 {
 		right := &rightRow[threadX]
 		a := &aRow[threadX]
@@ -8363,15 +8350,15 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6
 }
 
 //go:noinline
-//line quern_gen.go:8367:1
+//line quern_gen.go:8354:1
 func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
-	leftRow := lefts[first7:][:32]
-	rightRow := rights[first7:][:32]
-	t24Row := t24s[first7:][:32]
-	sumRow5 := sums5[first7:][:32]
-	sumRow6 := sums6[first7:][:32]
-	sumRow7 := sums7[first7:][:32]
-	sumRow8 := sums8[first7:][:32]
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first7:])
+	rightRow := (*[32]kernel.Accumulator[float32])(rights[first7:])
+	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first7:])
+	sumRow5 := (*[32]float32)(sums5[first7:])
+	sumRow6 := (*[32]float32)(sums6[first7:])
+	sumRow7 := (*[32]float32)(sums7[first7:])
+	sumRow8 := (*[32]float32)(sums8[first7:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
@@ -8392,10 +8379,10 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 }
 
 //go:noinline
-//line quern_gen.go:8396:1
+//line quern_gen.go:8383:1
 func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], c []float32) {
-	leftRow := lefts[first8:][:32]
-	rightRow := rights[first8:][:32]
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first8:])
+	rightRow := (*[32]kernel.Accumulator[float32])(rights[first8:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		left := &leftRow[threadX]
@@ -8436,7 +8423,7 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 
 //line tensor.go:85:100000
 }
 
-//line quern_gen.go:8440:1
+//line quern_gen.go:8427:1
 func quernPlainSmallProduct(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_smallProduct(t_, v0, v1, v2) })
@@ -8581,9 +8568,9 @@ func quernHostSmallProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:8585:1
+//line quern_gen.go:8572:1
 func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
-	sumRow := sums[first:][:32]
+	sumRow := (*[32]kernel.Accumulator[float32])(sums[first:])
 	for threadX := range 32 {
 		sum := &sumRow[threadX]
 //line tensor.go:91:100000
@@ -8594,9 +8581,9 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8598:1
+//line quern_gen.go:8585:1
 func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
-	faRow := fas[first2:][:32]
+	faRow := (*[32]kernel.MatrixA[float32])(fas[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -8634,13 +8621,13 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 }
 
 //go:noinline
-//line quern_gen.go:8638:1
+//line quern_gen.go:8625:1
 func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
-	sumRow := sums[first3:][:32]
-	faRow := fas[first3:][:32]
-	t8Row := t8s[first3:][:32]
-	t9Row := t9s[first3:][:32]
-	t10Row := t10s[first3:][:32]
+	sumRow := (*[32]kernel.Accumulator[float32])(sums[first3:])
+	faRow := (*[32]kernel.MatrixA[float32])(fas[first3:])
+	t8Row := (*[32]kernel.MatrixA[float32])(t8s[first3:])
+	t9Row := (*[32]kernel.MatrixB[float32])(t9s[first3:])
+	t10Row := (*[32]kernel.Accumulator[float32])(t10s[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -8689,13 +8676,13 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8693:1
+//line quern_gen.go:8680:1
 func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
-	sumRow := sums[first4:][:32]
-	sumRow2 := sums2[first4:][:32]
-	sumRow3 := sums3[first4:][:32]
-	sumRow4 := sums4[first4:][:32]
-	sumRow5 := sums5[first4:][:32]
+	sumRow := (*[32]kernel.Accumulator[float32])(sums[first4:])
+	sumRow2 := (*[32]float32)(sums2[first4:])
+	sumRow3 := (*[32]float32)(sums3[first4:])
+	sumRow4 := (*[32]float32)(sums4[first4:])
+	sumRow5 := (*[32]float32)(sums5[first4:])
 	for threadX := range 32 {
 		sum := &sumRow[threadX]
 		sum2 := sumRow2[threadX]
@@ -8710,9 +8697,9 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8714:1
+//line quern_gen.go:8701:1
 func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
-	sumRow := sums[first5:][:32]
+	sumRow := (*[32]kernel.Accumulator[float32])(sums[first5:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -8745,7 +8732,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 //line tensor.go:101:100000
 }
 
-//line quern_gen.go:8749:1
+//line quern_gen.go:8736:1
 func quernPlainZoom(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[float32](r, 0), host2.Value[kernel.Texture2D[float32]](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_zoom(t_, v0, v1, v2, v3, v4) })
@@ -8852,7 +8839,7 @@ func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float
 //line texture.go:17:110000
 }
 
-//line quern_gen.go:8856:1
+//line quern_gen.go:8843:1
 func quernPlainEdges(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Texture2D[float32]](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_edges(t_, v0, v1) })
@@ -8915,7 +8902,7 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, 
 //line texture.go:27:110000
 }
 
-//line quern_gen.go:8919:1
+//line quern_gen.go:8906:1
 func quernPlainAddHalves(r *host2.Run) {
 	v0, v1 := host2.Slice[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_addHalves(t_, v0, v1) })
@@ -8989,7 +8976,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, width int
 //line types.go:17:120000
 }
 
-//line quern_gen.go:8993:1
+//line quern_gen.go:8980:1
 func quernPlainNorm(r *host2.Run) {
 	v0, v1 := host2.Slice[[64]kernel.BFloat16](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_norm(t_, v0, v1) })
@@ -9080,7 +9067,7 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 //line types.go:30:120000
 }
 
-//line quern_gen.go:9084:1
+//line quern_gen.go:9071:1
 func quernPlainLimitHalves(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_limitHalves(t_, v0, v1) })
@@ -9191,7 +9178,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 //line types.go:47:120000
 }
 
-//line quern_gen.go:9195:1
+//line quern_gen.go:9182:1
 func quernPlainScaleAny_float32(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_float32(t_, v0, v1) })
@@ -9261,7 +9248,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 //line types.go:60:120000
 }
 
-//line quern_gen.go:9265:1
+//line quern_gen.go:9252:1
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_Float16(t_, v0, v1) })
@@ -9331,7 +9318,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 //line types.go:60:120000
 }
 
-//line quern_gen.go:9335:1
+//line quern_gen.go:9322:1
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_BFloat16(t_, v0, v1) })
@@ -9401,7 +9388,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 //line types.go:60:120000
 }
 
-//line quern_gen.go:9405:1
+//line quern_gen.go:9392:1
 func quernPlainJulia(r *host2.Run) {
 	v0, v1, v2 := host2.Value[complex128](r, 0), host2.Slice[complex128](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_julia(t_, v0, v1, v2) })
@@ -9502,7 +9489,7 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 //line types.go:77:120000
 }
 
-//line quern_gen.go:9506:1
+//line quern_gen.go:9493:1
 func quernPlainImpedance(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[complex64](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_impedance(t_, v0, v1) })
@@ -9612,7 +9599,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 //line types.go:82:120000
 }
 
-//line quern_gen.go:9616:1
+//line quern_gen.go:9603:1
 func quernPlainPush(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[kernel.Vec4[float32]](r, 1), host2.Slice[kernel.Vec4[float32]](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_push(t_, v0, v1, v2) })
@@ -9684,7 +9671,7 @@ func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[floa
 //line types.go:91:120000
 }
 
-//line quern_gen.go:9688:1
+//line quern_gen.go:9675:1
 func quernPlainShade(r *host2.Run) {
 	v0, v1, v2 := host2.Value[kernel.Vec3[float32]](r, 0), host2.Slice[kernel.Vec3[float32]](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shade(t_, v0, v1, v2) })
@@ -9776,7 +9763,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 //line types.go:102:120000
 }
 
-//line quern_gen.go:9780:1
+//line quern_gen.go:9767:1
 func quernPlainWidest(r *host2.Run) {
 	v0, v1 := host2.Slice[[4]sample](r, 0), host2.Slice[sample](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_widest(t_, v0, v1) })
@@ -9862,7 +9849,7 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 }
 
 //go:noinline
-//line quern_gen.go:9866:1
+//line quern_gen.go:9853:1
 func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k, t5, t52, t53 int) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -10082,7 +10069,7 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 }
 
 //go:noinline
-//line quern_gen.go:10086:1
+//line quern_gen.go:10073:1
 func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k2 int) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -10170,7 +10157,7 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 }
 
 //go:noinline
-//line quern_gen.go:10174:1
+//line quern_gen.go:10161:1
 func quernRow4Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -10217,7 +10204,7 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 //line types.go:131:120000
 }
 
-//line quern_gen.go:10221:1
+//line quern_gen.go:10208:1
 func quernPlainFilter(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_filter(t_, v0, v1, v2) })
@@ -10258,38 +10245,33 @@ func quernRow1Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 			return
 		}
 		sumRow2 := sumRow[firstX:][:count]
-		for lane := range count {
 //line types.go:153:120000
-			var sum float32
+		clear(sumRow2)
 //line types.go:154:120000
-			sumRow2[lane] = sum
-//line types.go:155:120000
-		}
-//line types.go:156:120000
 		return
-//line types.go:157:120000
+//line types.go:155:120000
 	}
-//line types.go:158:120000
+//line types.go:156:120000
 	for threadX := range width {
-//line types.go:159:120000
+//line types.go:157:120000
 		sum := sumRow[threadX]
-//line types.go:160:120000
+//line types.go:158:120000
 		i := base + threadX
-//line types.go:161:120000
+//line types.go:159:120000
 		if i >= radius && i < len(in)-radius && i < len(out) {
-//line types.go:162:120000
+//line types.go:160:120000
 			sum = 0
-//line types.go:163:120000
+//line types.go:161:120000
 		}
-//line types.go:164:120000
+//line types.go:162:120000
 		sumRow[threadX] = sum
-//line types.go:165:120000
+//line types.go:163:120000
 	}
-//line types.go:166:120000
+//line types.go:164:120000
 }
 
 //go:noinline
-//line quern_gen.go:10293:1
+//line quern_gen.go:10275:1
 func quernRow2Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32, k, start int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
@@ -10339,7 +10321,7 @@ func quernRow2Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 }
 
 //go:noinline
-//line quern_gen.go:10343:1
+//line quern_gen.go:10325:1
 func quernRow3Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
@@ -10434,7 +10416,7 @@ func quernRow3Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 //line types.go:166:120000
 }
 
-//line quern_gen.go:10438:1
+//line quern_gen.go:10420:1
 func quernPlainWarpSums(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_warpSums(t_, v0, v1, v2) })
@@ -10454,11 +10436,13 @@ func quernHostWarpSums(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		count := dimX
+		same := base >= 0 && count <= len(x)-base
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*dimY + threadY) * dimX
-				quernRow1WarpSums(r, vs, first, dimX, base, x)
+				quernRow1WarpSums(r, vs, first, dimX, base, x, count, same)
 			}
 		}
 //line warp.go:18:130000
@@ -10478,30 +10462,33 @@ func quernHostWarpSums(r *host2.Run) {
 //line warp.go:25:130000
 		host2.ScanAdd(scanAdds, vs)
 //line warp.go:26:130000
-		for threadZ := range dimZ {
+		count2 := dimX
 //line warp.go:27:130000
-			for threadY := range dimY {
+		same2 := base >= 0 && count2 <= len(all)-base && count2 <= len(upTo)-base
 //line warp.go:28:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+		for threadZ := range dimZ {
 //line warp.go:29:130000
-				first3 := (threadZ*dimY + threadY) * dimX
+			for threadY := range dimY {
 //line warp.go:30:130000
-				quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo)
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line warp.go:31:130000
-			}
+				first3 := (threadZ*dimY + threadY) * dimX
 //line warp.go:32:130000
-		}
+				quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo, count2, same2)
 //line warp.go:33:130000
-	}
+			}
 //line warp.go:34:130000
+		}
+//line warp.go:35:130000
+	}
+//line warp.go:36:130000
 }
 
 //go:noinline
-//line quern_gen.go:10501:1
-func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32) {
+//line quern_gen.go:10489:1
+func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32, count int, same bool) {
 	vRow := vs[first:][:dimX]
-	count := dimX
-	if base >= 0 && count <= len(x)-base {
+	if same {
 		row := x[base:][:count]
 		vRow2 := vRow[:][:count]
 		for threadX := range count {
@@ -10544,28 +10531,21 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []fl
 }
 
 //go:noinline
-//line quern_gen.go:10548:1
+//line quern_gen.go:10535:1
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
-	for threadX := range dimX {
-		reduceAdd := reduceAddRow[threadX]
 //line warp.go:18:130000
-		t2 := reduceAdd
+	copy(t2Row, reduceAddRow)
 //line warp.go:19:130000
-		t2Row[threadX] = t2
-//line warp.go:20:130000
-	}
-//line warp.go:21:130000
 }
 
 //go:noinline
-//line quern_gen.go:10564:1
-func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32) {
+//line quern_gen.go:10545:1
+func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32, count2 int, same2 bool) {
 	t2Row := t2s[first3:][:dimX]
 	scanAddRow := scanAdds[first3:][:dimX]
-	count2 := dimX
-	if base >= 0 && count2 <= len(all)-base && count2 <= len(upTo)-base {
+	if same2 {
 		row2 := all[base:][:count2]
 		row3 := upTo[base:][:count2]
 		t2Row2 := t2Row[:][:count2]
@@ -10639,7 +10619,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds [
 //line warp.go:23:130000
 }
 
-//line quern_gen.go:10643:1
+//line quern_gen.go:10623:1
 func quernPlainBlockSum(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blockSum(t_, v0, v1) })
@@ -10668,7 +10648,7 @@ func quernHostBlockSum(r *host2.Run) {
 	var reduceAddOf [1]float32
 	var reduceAdd2 float32
 	var p2 float32
-	threads10 := r.BlockDim.Count()
+	threads9 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 //line warp.go:31:130000
@@ -10748,9 +10728,9 @@ func quernHostBlockSum(r *host2.Run) {
 //line warp.go:41:130000
 		}
 //line warp.go:42:130000
-		for first5 := 0; first5 < threads10; first5 += 32 {
+		for first5 := 0; first5 < threads9; first5 += 32 {
 //line warp.go:43:130000
-			lanes := min(32, threads10-first5)
+			lanes := min(32, threads9-first5)
 //line warp.go:39:130000
 			if first5>>5 == 0 {
 //line warp.go:40:130000
@@ -10796,7 +10776,7 @@ func quernHostBlockSum(r *host2.Run) {
 //line warp.go:54:130000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 //line warp.go:55:130000
-					quernRow6BlockSum(r, at5, sum, p2, n, startX)
+					quernRow6BlockSum(r, sum, p2, n, startX)
 //line warp.go:56:130000
 				}
 //line warp.go:57:130000
@@ -10809,23 +10789,18 @@ func quernHostBlockSum(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10813:1
+//line quern_gen.go:10793:1
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
-	sRow := ss[first:][:256]
-	for threadX := range 256 {
+	sRow := (*[256]float32)(ss[first:])
 //line warp.go:30:130000
-		var s float32
+	*sRow = [256]float32{}
 //line warp.go:31:130000
-		sRow[threadX] = s
-//line warp.go:32:130000
-	}
-//line warp.go:33:130000
 }
 
 //go:noinline
-//line quern_gen.go:10827:1
+//line quern_gen.go:10802:1
 func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at, at2, at3, at4 int) {
-	sRow := ss[first2:][:256]
+	sRow := (*[256]float32)(ss[first2:])
 	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
 		row := (*[256]float32)(x[at:])
 		row2 := (*[256]float32)(x[at2:])
@@ -10871,9 +10846,9 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at, 
 }
 
 //go:noinline
-//line quern_gen.go:10875:1
+//line quern_gen.go:10850:1
 func quernRow3BlockSum(r *host2.Run, ss []float32, first3, iFirst2 int, x []float32) {
-	sRow := ss[first3:][:256]
+	sRow := (*[256]float32)(ss[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count2 := min(len(x)-iFirst2, 256)
 		if count2 <= 0 {
@@ -10916,9 +10891,9 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, first3, iFirst2 int, x []floa
 }
 
 //go:noinline
-//line quern_gen.go:10920:1
+//line quern_gen.go:10895:1
 func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *[8]float32) {
-	reduceAddRow := reduceAdds[first4:][:256]
+	reduceAddRow := (*[256]float32)(reduceAdds[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
@@ -10936,7 +10911,7 @@ func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *
 }
 
 //go:noinline
-//line quern_gen.go:10940:1
+//line quern_gen.go:10915:1
 func quernRow5BlockSum(r *host2.Run, ps []float32, at5, n int, partial *[8]float32, startX int) {
 	pRow := ps[at5:][:n]
 	for lane := range n {
@@ -10945,9 +10920,9 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at5, n int, partial *[8]float
 //line warp.go:40:130000
 		var p float32
 //line warp.go:41:130000
-		if (at5+lane)&31 < 8 {
+		if lane < 8 {
 //line warp.go:42:130000
-			p = partial[(at5+lane)&31]
+			p = partial[lane]
 //line warp.go:43:130000
 		}
 //line warp.go:44:130000
@@ -10958,23 +10933,19 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at5, n int, partial *[8]float
 }
 
 //go:noinline
-//line quern_gen.go:10962:1
-func quernRow6BlockSum(r *host2.Run, at5 int, sum []float32, p2 float32, n, startX int) {
-	for lane := range n {
+//line quern_gen.go:10937:1
+func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n, startX int) {
+	for lane := 0; lane < min(1, n); lane++ {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line warp.go:45:130000
-		if (at5+lane)&31 == 0 {
 //line warp.go:46:130000
-			kernel.AtomicAdd(&sum[0], p2)
+		kernel.AtomicAdd(&sum[0], p2)
 //line warp.go:47:130000
-		}
-//line warp.go:48:130000
 	}
-//line warp.go:49:130000
+//line warp.go:48:130000
 }
 
-//line quern_gen.go:10978:1
+//line quern_gen.go:10949:1
 func quernPlainCompact(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_compact(t_, v0, v1, v2) })
@@ -10996,11 +10967,13 @@ func quernHostCompact(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		count2 := dimX
+		same := base >= 0 && count2 <= len(x)-base
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*dimY + threadY) * dimX
-				quernRow1Compact(r, keeps, first, dimX, base, x)
+				quernRow1Compact(r, keeps, first, dimX, base, x, count2, same)
 			}
 		}
 //line warp.go:58:130000
@@ -11022,30 +10995,33 @@ func quernHostCompact(r *host2.Run) {
 //line warp.go:63:130000
 		host2.Shuffle(shuffles, t3s, 0)
 //line warp.go:64:130000
-		for threadZ := range dimZ {
+		count3 := dimX
 //line warp.go:65:130000
-			for threadY := range dimY {
+		same2 := base >= 0 && count3 <= len(x)-base
 //line warp.go:66:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+		for threadZ := range dimZ {
 //line warp.go:67:130000
-				first3 := (threadZ*dimY + threadY) * dimX
+			for threadY := range dimY {
 //line warp.go:68:130000
-				quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base)
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line warp.go:69:130000
-			}
+				first3 := (threadZ*dimY + threadY) * dimX
 //line warp.go:70:130000
-		}
+				quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base, count3, same2)
 //line warp.go:71:130000
-	}
+			}
 //line warp.go:72:130000
+		}
+//line warp.go:73:130000
+	}
+//line warp.go:74:130000
 }
 
 //go:noinline
-//line quern_gen.go:11045:1
-func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32) {
+//line quern_gen.go:11022:1
+func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32, count2 int, same bool) {
 	keepRow := keeps[first:][:dimX]
-	count2 := dimX
-	if base >= 0 && count2 <= len(x)-base {
+	if same {
 		row := x[base:][:count2]
 		keepRow2 := keepRow[:][:count2]
 		for threadX := range count2 {
@@ -11076,7 +11052,7 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int
 }
 
 //go:noinline
-//line quern_gen.go:11080:1
+//line quern_gen.go:11056:1
 func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	maskRow := masks[first2:][:dimX]
@@ -11108,13 +11084,12 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []
 }
 
 //go:noinline
-//line quern_gen.go:11112:1
-func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base int) {
+//line quern_gen.go:11088:1
+func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base, count3 int, same2 bool) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
 	shuffleRow := shuffles[first3:][:dimX]
-	count3 := dimX
-	if base >= 0 && count3 <= len(x)-base {
+	if same2 {
 		row2 := x[base:][:count3]
 		keepRow3 := keepRow[:][:count3]
 		maskRow2 := maskRow[:][:count3]
@@ -11167,7 +11142,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint
 //line warp.go:69:130000
 }
 
-//line quern_gen.go:11171:1
+//line quern_gen.go:11146:1
 func quernPlainShuffles(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffles(t_, v0, v1) })
@@ -11283,11 +11258,11 @@ func quernHostShuffles(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11287:1
+//line quern_gen.go:11262:1
 func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
-	vRow := vs[first:][:32]
-	oRow := os[first:][:32]
-	t4Row := t4s[first:][:32]
+	vRow := (*[32]int32)(vs[first:])
+	oRow := (*[32][]int32)(os[first:])
+	t4Row := (*[32]int32)(t4s[first:])
 	if 32 <= len(x) {
 		row := (*[32]int32)(x[0:])
 		for threadX := range 32 {
@@ -11343,12 +11318,12 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x
 }
 
 //go:noinline
-//line quern_gen.go:11347:1
+//line quern_gen.go:11322:1
 func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
-	vRow := vs[first2:][:32]
-	oRow := os[first2:][:32]
-	shuffleRow := shuffles[first2:][:32]
-	t6Row := t6s[first2:][:32]
+	vRow := (*[32]int32)(vs[first2:])
+	oRow := (*[32][]int32)(os[first2:])
+	shuffleRow := (*[32]int32)(shuffles[first2:])
+	t6Row := (*[32]int32)(t6s[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
@@ -11366,12 +11341,12 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11370:1
+//line quern_gen.go:11345:1
 func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
-	vRow := vs[first3:][:32]
-	oRow := os[first3:][:32]
-	shuffleUpRow := shuffleUps[first3:][:32]
-	t8Row := t8s[first3:][:32]
+	vRow := (*[32]int32)(vs[first3:])
+	oRow := (*[32][]int32)(os[first3:])
+	shuffleUpRow := (*[32]int32)(shuffleUps[first3:])
+	t8Row := (*[32]int32)(t8s[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
@@ -11389,12 +11364,12 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11393:1
+//line quern_gen.go:11368:1
 func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
-	vRow := vs[first4:][:32]
-	oRow := os[first4:][:32]
-	shuffleDownRow := shuffleDowns[first4:][:32]
-	t10Row := t10s[first4:][:32]
+	vRow := (*[32]int32)(vs[first4:])
+	oRow := (*[32][]int32)(os[first4:])
+	shuffleDownRow := (*[32]int32)(shuffleDowns[first4:])
+	t10Row := (*[32]int32)(t10s[first4:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
@@ -11412,13 +11387,13 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11416:1
+//line quern_gen.go:11391:1
 func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
-	vRow := vs[first5:][:32]
-	oRow := os[first5:][:32]
-	shuffleXorRow := shuffleXors[first5:][:32]
-	t12Row := t12s[first5:][:32]
-	givenRow := givens[first5:][:32]
+	vRow := (*[32]int32)(vs[first5:])
+	oRow := (*[32][]int32)(os[first5:])
+	shuffleXorRow := (*[32]int32)(shuffleXors[first5:])
+	t12Row := (*[32]int32)(t12s[first5:])
+	givenRow := (*[32]int)(givens[first5:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
@@ -11442,10 +11417,10 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11446:1
+//line quern_gen.go:11421:1
 func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
-	oRow := os[first6:][:32]
-	shuffleRow2 := shuffles2[first6:][:32]
+	oRow := (*[32][]int32)(os[first6:])
+	shuffleRow2 := (*[32]int32)(shuffles2[first6:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
@@ -11457,7 +11432,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 //line warp.go:81:130000
 }
 
-//line quern_gen.go:11461:1
+//line quern_gen.go:11436:1
 func quernPlainAgreements(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[int32](r, 1), host2.Slice[bool](r, 2), host2.Slice[bool](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_agreements(t_, v0, v1, v2, v3) })
@@ -11478,7 +11453,7 @@ func quernHostAgreements(r *host2.Run) {
 	givens4 := host2.Scratch[bool](r, 7, r.BlockDim.Count())
 	var allOf [1]bool
 	var all bool
-	threads14 := r.BlockDim.Count()
+	threads11 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 64
@@ -11524,9 +11499,9 @@ func quernHostAgreements(r *host2.Run) {
 //line warp.go:90:130000
 		host2.Any(anys, givens3)
 //line warp.go:91:130000
-		for first4 := 0; first4 < threads14; first4 += 32 {
+		for first4 := 0; first4 < threads11; first4 += 32 {
 //line warp.go:92:130000
-			lanes := min(32, threads14-first4)
+			lanes := min(32, threads11-first4)
 //line warp.go:93:130000
 			{
 //line warp.go:94:130000
@@ -11603,27 +11578,22 @@ func quernHostAgreements(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11607:1
+//line quern_gen.go:11582:1
 func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
-	givenRow := givens[first:][:64]
+	givenRow := (*[64]uint32)(givens[first:])
 	if base >= 0 && 64 <= len(keys)-base {
 		row := (*[64]uint32)(keys[base:])
-		for threadX := range 64 {
 //line warp.go:88:130000
-			given := row[threadX]
+		copy(givenRow[:], row[0:64])
 //line warp.go:89:130000
-			givenRow[threadX] = given
-//line warp.go:90:130000
-		}
-//line warp.go:91:130000
 		return
-//line warp.go:92:130000
+//line warp.go:90:130000
 	}
-//line warp.go:93:130000
+//line warp.go:91:130000
 	for threadX := range 64 {
-//line warp.go:94:130000
+//line warp.go:92:130000
 		r.ThreadIdx.X = threadX
-//line warp.go:95:130000
+//line warp.go:93:130000
 		i := base + threadX
 //line warp.go:88:130000
 		given := keys[i]
@@ -11635,10 +11605,10 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 }
 
 //go:noinline
-//line quern_gen.go:11639:1
+//line quern_gen.go:11609:1
 func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
-	matchAnyRow := matchAnys[first2:][:64]
-	givenRow2 := givens2[first2:][:64]
+	matchAnyRow := (*[64]uint32)(matchAnys[first2:])
+	givenRow2 := (*[64]uint32)(givens2[first2:])
 	if base >= 0 && 64 <= len(count)-base && 64 <= len(single)-base && 64 <= len(keys)-base {
 		row2 := (*[64]int32)(count[base:])
 		row3 := (*[64]bool)(single[base:])
@@ -11681,10 +11651,10 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 }
 
 //go:noinline
-//line quern_gen.go:11685:1
+//line quern_gen.go:11655:1
 func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
-	matchAllRow := matchAlls[first3:][:64]
-	givenRow3 := givens3[first3:][:64]
+	matchAllRow := (*[64]bool)(matchAlls[first3:])
+	givenRow3 := (*[64]bool)(givens3[first3:])
 	if base >= 0 && 64 <= len(single)-base && 64 <= len(keys)-base {
 		row5 := (*[64]bool)(single[base:])
 		row6 := (*[64]uint32)(keys[base:])
@@ -11722,23 +11692,17 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, si
 }
 
 //go:noinline
-//line quern_gen.go:11726:1
+//line quern_gen.go:11696:1
 func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
-	for lane := range n {
-		any2 := anyRow[lane]
 //line warp.go:90:130000
-		t8 := any2
+	copy(t8Row, anyRow)
 //line warp.go:91:130000
-		t8Row[lane] = t8
-//line warp.go:92:130000
-	}
-//line warp.go:93:130000
 }
 
 //go:noinline
-//line quern_gen.go:11742:1
+//line quern_gen.go:11706:1
 func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
 	givenRow4 := givens4[at:][:n]
 	for lane := range n {
@@ -11755,7 +11719,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32,
 }
 
 //go:noinline
-//line quern_gen.go:11759:1
+//line quern_gen.go:11723:1
 func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -11769,7 +11733,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 }
 
 //go:noinline
-//line quern_gen.go:11773:1
+//line quern_gen.go:11737:1
 func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -11784,7 +11748,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base,
 //line warp.go:92:130000
 }
 
-//line quern_gen.go:11788:1
+//line quern_gen.go:11752:1
 func quernPlainBounds(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_bounds(t_, v0, v1) })
@@ -11908,25 +11872,20 @@ func quernHostBounds(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11912:1
+//line quern_gen.go:11876:1
 func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
-	vRow := vs[first:][:32]
+	vRow := (*[32]uint32)(vs[first:])
 	if 32 <= len(x) {
 		row := (*[32]uint32)(x[0:])
-		for threadX := range 32 {
 //line warp.go:97:130000
-			v := row[threadX]
+		copy(vRow[:], row[0:32])
 //line warp.go:98:130000
-			vRow[threadX] = v
-//line warp.go:99:130000
-		}
-//line warp.go:100:130000
 		return
-//line warp.go:101:130000
+//line warp.go:99:130000
 	}
-//line warp.go:102:130000
+//line warp.go:100:130000
 	for threadX := range 32 {
-//line warp.go:103:130000
+//line warp.go:101:130000
 		r.ThreadIdx.X = threadX
 //line warp.go:97:130000
 		v := x[threadX]
@@ -11938,28 +11897,22 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:11942:1
+//line quern_gen.go:11901:1
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
-	reduceMinRow := reduceMins[first2:][:32]
-	t2Row := t2s[first2:][:32]
-	for threadX := range 32 {
-		reduceMin := reduceMinRow[threadX]
+	reduceMinRow := (*[32]uint32)(reduceMins[first2:])
+	t2Row := (*[32]uint32)(t2s[first2:])
 //line warp.go:98:130000
-		t2 := reduceMin
+	copy(t2Row[:], reduceMinRow[:])
 //line warp.go:99:130000
-		t2Row[threadX] = t2
-//line warp.go:100:130000
-	}
-//line warp.go:101:130000
 }
 
 //go:noinline
-//line quern_gen.go:11958:1
+//line quern_gen.go:11911:1
 func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
-	t2Row := t2s[first3:][:32]
-	reduceMaxRow := reduceMaxs[first3:][:32]
-	lowRow := lows[first3:][:32]
-	highRow := highs[first3:][:32]
+	t2Row := (*[32]uint32)(t2s[first3:])
+	reduceMaxRow := (*[32]uint32)(reduceMaxs[first3:])
+	lowRow := (*[32]uint32)(lows[first3:])
+	highRow := (*[32]uint32)(highs[first3:])
 	for threadX := range 32 {
 		t2 := t2Row[threadX]
 		reduceMax := reduceMaxRow[threadX]
@@ -11979,46 +11932,34 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, h
 }
 
 //go:noinline
-//line quern_gen.go:11983:1
+//line quern_gen.go:11936:1
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
-	reduceAndRow := reduceAnds[first4:][:32]
-	t6Row := t6s[first4:][:32]
-	for threadX := range 32 {
-		reduceAnd := reduceAndRow[threadX]
+	reduceAndRow := (*[32]uint32)(reduceAnds[first4:])
+	t6Row := (*[32]uint32)(t6s[first4:])
 //line warp.go:99:130000
-		t6 := reduceAnd
+	copy(t6Row[:], reduceAndRow[:])
 //line warp.go:100:130000
-		t6Row[threadX] = t6
-//line warp.go:101:130000
-	}
-//line warp.go:102:130000
 }
 
 //go:noinline
-//line quern_gen.go:11999:1
+//line quern_gen.go:11946:1
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
-	reduceOrRow := reduceOrs[first5:][:32]
-	t8Row := t8s[first5:][:32]
-	for threadX := range 32 {
-		reduceOr := reduceOrRow[threadX]
+	reduceOrRow := (*[32]uint32)(reduceOrs[first5:])
+	t8Row := (*[32]uint32)(t8s[first5:])
 //line warp.go:99:130000
-		t8 := reduceOr
+	copy(t8Row[:], reduceOrRow[:])
 //line warp.go:100:130000
-		t8Row[threadX] = t8
-//line warp.go:101:130000
-	}
-//line warp.go:102:130000
 }
 
 //go:noinline
-//line quern_gen.go:12015:1
+//line quern_gen.go:11956:1
 func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
-	t6Row := t6s[first6:][:32]
-	t8Row := t8s[first6:][:32]
-	reduceXorRow := reduceXors[first6:][:32]
-	andRow := ands[first6:][:32]
-	orRow := ors[first6:][:32]
-	xorRow := xors[first6:][:32]
+	t6Row := (*[32]uint32)(t6s[first6:])
+	t8Row := (*[32]uint32)(t8s[first6:])
+	reduceXorRow := (*[32]uint32)(reduceXors[first6:])
+	andRow := (*[32]uint32)(ands[first6:])
+	orRow := (*[32]uint32)(ors[first6:])
+	xorRow := (*[32]uint32)(xors[first6:])
 	for threadX := range 32 {
 		t6 := t6Row[threadX]
 		t8 := t8Row[threadX]
@@ -12043,14 +11984,14 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, an
 }
 
 //go:noinline
-//line quern_gen.go:12047:1
+//line quern_gen.go:11988:1
 func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
-	lowRow := lows[first7:][:32]
-	highRow := highs[first7:][:32]
-	andRow := ands[first7:][:32]
-	orRow := ors[first7:][:32]
-	xorRow := xors[first7:][:32]
-	scanExclusiveAddRow := scanExclusiveAdds[first7:][:32]
+	lowRow := (*[32]uint32)(lows[first7:])
+	highRow := (*[32]uint32)(highs[first7:])
+	andRow := (*[32]uint32)(ands[first7:])
+	orRow := (*[32]uint32)(ors[first7:])
+	xorRow := (*[32]uint32)(xors[first7:])
+	scanExclusiveAddRow := (*[32]uint32)(scanExclusiveAdds[first7:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		low := lowRow[threadX]
@@ -12106,7 +12047,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, 
 //line warp.go:105:130000
 }
 
-//line quern_gen.go:12110:1
+//line quern_gen.go:12051:1
 func quernPlainReversed(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reversed(t_, v0) })
@@ -12136,22 +12077,18 @@ func quernHostReversed(r *host2.Run) {
 //go:noinline
 func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 	if base >= 0 && 128 <= len(x)-base {
-		row := (*[128]int32)(tile[0:])
-		row2 := (*[128]int32)(x[base:])
-		for threadX := range 128 {
+		row := (*[128]int32)(x[base:])
 //line warp.go:112:130000
-			row[threadX] = row2[threadX]
+		copy(tile[0:128], row[0:128])
 //line warp.go:113:130000
-		}
-//line warp.go:114:130000
 		return
-//line warp.go:115:130000
+//line warp.go:114:130000
 	}
-//line warp.go:116:130000
+//line warp.go:115:130000
 	for threadX := range 128 {
-//line warp.go:117:130000
+//line warp.go:116:130000
 		r.ThreadIdx.X = threadX
-//line warp.go:118:130000
+//line warp.go:117:130000
 		i := base + threadX
 //line warp.go:112:130000
 		tile[threadX] = x[i]
@@ -12161,14 +12098,14 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 }
 
 //go:noinline
-//line quern_gen.go:12165:1
+//line quern_gen.go:12102:1
 func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 	if base >= 0 && 128 <= len(x)-base {
-		row3 := (*[128]int32)(x[base:])
+		row2 := (*[128]int32)(x[base:])
 		for threadX := range 128 {
 			r.ThreadIdx.X = threadX
 //line warp.go:114:130000
-			row3[threadX] = tile[threadX^31]
+			row2[threadX] = tile[threadX^31]
 //line warp.go:115:130000
 		}
 //line warp.go:116:130000
@@ -12188,7 +12125,7 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 //line warp.go:116:130000
 }
 
-//line quern_gen.go:12192:1
+//line quern_gen.go:12129:1
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
 	result := summarise(t, state, in, out)
 	if result > kernel.Again {
@@ -12247,9 +12184,9 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 }
 
 //go:noinline
-//line quern_gen.go:12251:1
+//line quern_gen.go:12188:1
 func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) {
-	givenRow := givens[first:][:64]
+	givenRow := (*[64]float32)(givens[first:])
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line actor.go:26:140000
@@ -12262,9 +12199,9 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 }
 
 //go:noinline
-//line quern_gen.go:12266:1
+//line quern_gen.go:12203:1
 func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
-	reduceAddRow := reduceAdds[first2:][:64]
+	reduceAddRow := (*[64]float32)(reduceAdds[first2:])
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
@@ -12282,7 +12219,7 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 }
 
 //go:noinline
-//line quern_gen.go:12286:1
+//line quern_gen.go:12223:1
 func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *summary, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: quern_gen_zip,
-	Sum:     "bc6ffc6f856b55cabc17dcd57ebb19a9aa460173121c1dc4014295893f84857d",
+	Sum:     "0dc0c4bd479d2524b9cb67b271445ed7ad34fe6c45010d713334c5710fec2616",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -368,7 +368,7 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 //go:noinline
 //line quern_gen.go:370:1
 func quernRow1Rank(r *host2.Run, t2s []*actor.Context, first int, contexts []actor.Context) {
-	t2Row := t2s[first:][:32]
+	t2Row := (*[32]*actor.Context)(t2s[first:])
 	if 32 <= len(contexts) {
 		row := (*[32]actor.Context)(contexts[0:])
 		for threadX := range 32 {
@@ -472,26 +472,22 @@ func quernRow4Rank(r *host2.Run, in *message, state *part, side uint32) {
 //go:noinline
 //line quern_gen.go:474:1
 func quernRow5Rank(r *host2.Run, t2s []*actor.Context, first2 int, t15s []*actor.Context) {
-	t2Row := t2s[first2:][:32]
-	t15Row := t15s[first2:][:32]
-	for threadX := range 32 {
-		t2 := t2Row[threadX]
+	t2Row := (*[32]*actor.Context)(t2s[first2:])
+	t15Row := (*[32]*actor.Context)(t15s[first2:])
 //line rank.go:139
-		t15 := t2
-		t15Row[threadX] = t15
-	}
+	copy(t15Row[:], t2Row[:])
 }
 
 //go:noinline
-//line quern_gen.go:487:1
+//line quern_gen.go:483:1
 func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part, number, mark uint32) {
-	t15Row := t15s[first3:][:32]
+	t15Row := (*[32]*actor.Context)(t15s[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t15 := t15Row[threadX]
-		t16 := uint32(threadX)
+		t152 := t15Row[threadX]
+		t15 := uint32(threadX)
 //line rank.go:162
-		i3 := state.First + t16
+		i3 := state.First + t15
 		if i3 < number && state.Done[i3] != mark {
 			m := message{Step: state.Step}
 			to := i3 - state.Chunks
@@ -531,11 +527,11 @@ func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part,
 				m.Value[1] = t132
 			}
 //line rank.go:180
-			t142 := t15
-			t152 := t15
-			t162 := int(to)
+			t142 := t152
+			t153 := t152
+			t16 := int(to)
 //line rank.go:180
-			result02 := state.Peers.At(t152, t162)
+			result02 := state.Peers.At(t153, t16)
 			t18 := result02
 			t19 := &m
 //line rank.go:180
@@ -552,7 +548,7 @@ func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part,
 }
 
 //go:noinline
-//line quern_gen.go:556:1
+//line quern_gen.go:552:1
 func quernRow7Rank(r *host2.Run, t21 uint32, state *part, number, mark uint32) {
 	firstX2 := 0
 	count4 := 1 - firstX2
@@ -572,9 +568,9 @@ func quernRow7Rank(r *host2.Run, t21 uint32, state *part, number, mark uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:576:1
+//line quern_gen.go:572:1
 func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part, number uint32) {
-	t15Row := t15s[first4:][:32]
+	t15Row := (*[32]*actor.Context)(t15s[first4:])
 	firstX3 := 0
 	count5 := 1 - firstX3
 	if count5 <= 0 {
@@ -584,12 +580,12 @@ func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part,
 	for lane3 := range count5 {
 		threadX := firstX3 + lane3
 		r.ThreadIdx.X = threadX
-		t15 := t15Row2[lane3]
+		t152 := t15Row2[lane3]
 //line rank.go:197
 		if state.First < number && state.Ticking == 0 {
 			m2 := message{Kind: 2}
-			t222 := t15
-			t232 := t15
+			t222 := t152
+			t232 := t152
 //line rank.go:199
 			result04 := actor.Self[message](t232)
 			t25 := result04
@@ -605,7 +601,7 @@ func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part,
 }
 
 //go:noinline
-//line quern_gen.go:609:1
+//line quern_gen.go:605:1
 func quernRow9Rank(r *host2.Run, side3 uint32, state *part, change int64, step uint32) {
 	firstX4 := 0
 	count6 := 1 - firstX4
@@ -644,7 +640,7 @@ func quernRow9Rank(r *host2.Run, side3 uint32, state *part, change int64, step u
 }
 
 //go:noinline
-//line quern_gen.go:648:1
+//line quern_gen.go:644:1
 func quernRow10Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -666,7 +662,7 @@ func quernRow10Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 }
 
 //go:noinline
-//line quern_gen.go:670:1
+//line quern_gen.go:666:1
 func quernRow11Rank(r *host2.Run, state *part, step uint32) {
 	firstX5 := 0
 	count7 := 1 - firstX5
@@ -688,7 +684,7 @@ func quernRow11Rank(r *host2.Run, state *part, step uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:692:1
+//line quern_gen.go:688:1
 func quernRow12Rank(r *host2.Run, result kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX

@@ -607,10 +607,8 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 		if count <= 33 && count <= len(weights) {
 			row := weight[:count]
 			row2 := weights[:count]
-			for threadX := range count {
 //line blur.go:35
-				row[threadX] = row2[threadX]
-			}
+			copy(row, row2)
 			return
 		}
 	}
@@ -624,7 +622,7 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 }
 
 //go:noinline
-//line quern_gen.go:628:1
+//line quern_gen.go:626:1
 func quernRow2BlurRows(r *host.Run, size, base, t2 int, tile *[320]float32, in []float32, row3 int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -639,9 +637,9 @@ func quernRow2BlurRows(r *host.Run, size, base, t2 int, tile *[320]float32, in [
 }
 
 //go:noinline
-//line quern_gen.go:643:1
+//line quern_gen.go:641:1
 func quernRow3BlurRows(r *host.Run, sums []float32, first, left, w int, weight *[33]float32, tile *[320]float32, radius int) {
-	sumRow := sums[first:][:256]
+	sumRow := (*[256]float32)(sums[first:])
 	if left >= -1<<61 && left <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
 		count2 := min(w-left, 256)
 		if count2 <= 0 {
@@ -673,9 +671,9 @@ func quernRow3BlurRows(r *host.Run, sums []float32, first, left, w int, weight *
 }
 
 //go:noinline
-//line quern_gen.go:677:1
+//line quern_gen.go:675:1
 func quernRow4BlurRows(r *host.Run, sums []float32, first, left, w int, weight *[33]float32, k2 int, tile *[320]float32, radius int) {
-	sumRow := sums[first:][:256]
+	sumRow := (*[256]float32)(sums[first:])
 	if left >= -1<<61 && left <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
 		count3 := min(w-left, 256)
 		if count3 <= 0 {
@@ -709,9 +707,9 @@ func quernRow4BlurRows(r *host.Run, sums []float32, first, left, w int, weight *
 }
 
 //go:noinline
-//line quern_gen.go:713:1
+//line quern_gen.go:711:1
 func quernRow5BlurRows(r *host.Run, sums []float32, first, left, w int, out []float32, row3 int) {
-	sumRow := sums[first:][:256]
+	sumRow := (*[256]float32)(sums[first:])
 	if left >= -1<<61 && left <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
 		count4 := min(w-left, 256)
 		if count4 <= 0 {
@@ -720,11 +718,8 @@ func quernRow5BlurRows(r *host.Run, sums []float32, first, left, w int, out []fl
 		if row3+left >= 0 && count4 <= len(out)-(row3+left) {
 			row7 := out[row3+left:][:count4]
 			sumRow4 := sumRow[:][:count4]
-			for threadX := range count4 {
-				sum := sumRow4[threadX]
 //line blur.go:48
-				row7[threadX] = sum
-			}
+			copy(row7, sumRow4)
 			return
 		}
 	}
@@ -739,7 +734,7 @@ func quernRow5BlurRows(r *host.Run, sums []float32, first, left, w int, out []fl
 	}
 }
 
-//line quern_gen.go:743:1
+//line quern_gen.go:738:1
 func quernPlainBlurColumns(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[float32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_blurColumns(t, v0, v1, v2, v3, v4) })
@@ -772,6 +767,10 @@ func quernHostBlurColumns(r *host.Run) {
 				quernRow1BlurColumns(r, threadY, radius, weight, weights, base, w, size, base2, t2, tile, in, plane)
 			}
 		}
+		same := base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61
+		count := min(w-base, 32)
+		count2 := min(w-base, 32)
+		count3 := min(w-base, 32)
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -780,11 +779,11 @@ func quernHostBlurColumns(r *host.Run) {
 					centre := k3 + radius
 					start := plane + (top+k3)*w
 					start2 := base3 + (top+k3)*w
-					quernRow2BlurColumns(r, sums, first, base, w, weight, tile, centre)
+					quernRow2BlurColumns(r, sums, first, base, w, weight, tile, centre, same, count)
 					for j := 1; j <= radius; j++ {
-						quernRow3BlurColumns(r, sums, first, base, w, weight, j, tile, centre)
+						quernRow3BlurColumns(r, sums, first, base, w, weight, j, tile, centre, same, count2)
 					}
-					quernRow4BlurColumns(r, sums, first, base, w, out, start, start2)
+					quernRow4BlurColumns(r, sums, first, base, w, out, start, start2, same, count3)
 				}
 			}
 		}
@@ -815,15 +814,14 @@ func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32,
 }
 
 //go:noinline
-//line quern_gen.go:819:1
-func quernRow2BlurColumns(r *host.Run, sums []float32, first, base, w int, weight *[33]float32, tile *[128][32]float32, centre int) {
-	sumRow := sums[first:][:32]
-	if base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
-		count := min(w-base, 32)
+//line quern_gen.go:818:1
+func quernRow2BlurColumns(r *host.Run, sums []float32, first, base, w int, weight *[33]float32, tile *[128][32]float32, centre int, same bool, count int) {
+	sumRow := (*[32]float32)(sums[first:])
+	if same {
 		if count <= 0 {
 			return
 		}
-		if centre >= 0 && centre < 128 && count <= 32 {
+		if count <= 32 && centre >= 0 && centre < 128 {
 			value := weight[0]
 			row := tile[centre][:count]
 			sumRow2 := sumRow[:][:count]
@@ -848,15 +846,14 @@ func quernRow2BlurColumns(r *host.Run, sums []float32, first, base, w int, weigh
 }
 
 //go:noinline
-//line quern_gen.go:852:1
-func quernRow3BlurColumns(r *host.Run, sums []float32, first, base, w int, weight *[33]float32, j int, tile *[128][32]float32, centre int) {
-	sumRow := sums[first:][:32]
-	if base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
-		count2 := min(w-base, 32)
+//line quern_gen.go:850:1
+func quernRow3BlurColumns(r *host.Run, sums []float32, first, base, w int, weight *[33]float32, j int, tile *[128][32]float32, centre int, same bool, count2 int) {
+	sumRow := (*[32]float32)(sums[first:])
+	if same {
 		if count2 <= 0 {
 			return
 		}
-		if j >= 0 && j < 33 && centre-j >= 0 && centre-j < 128 && count2 <= 32 && centre+j >= 0 && centre+j < 128 {
+		if count2 <= 32 && j >= 0 && j < 33 && centre-j >= 0 && centre-j < 128 && centre+j >= 0 && centre+j < 128 {
 			value2 := weight[j]
 			row2 := tile[centre-j][:count2]
 			row3 := tile[centre+j][:count2]
@@ -883,22 +880,18 @@ func quernRow3BlurColumns(r *host.Run, sums []float32, first, base, w int, weigh
 }
 
 //go:noinline
-//line quern_gen.go:887:1
-func quernRow4BlurColumns(r *host.Run, sums []float32, first, base, w int, out []float32, start, start2 int) {
-	sumRow := sums[first:][:32]
-	if base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
-		count3 := min(w-base, 32)
+//line quern_gen.go:884:1
+func quernRow4BlurColumns(r *host.Run, sums []float32, first, base, w int, out []float32, start, start2 int, same bool, count3 int) {
+	sumRow := (*[32]float32)(sums[first:])
+	if same {
 		if count3 <= 0 {
 			return
 		}
 		if start2 >= 0 && count3 <= len(out)-start2 {
 			row4 := out[start2:][:count3]
 			sumRow4 := sumRow[:][:count3]
-			for threadX := range count3 {
-				sum := sumRow4[threadX]
 //line blur.go:84
-				row4[threadX] = sum
-			}
+			copy(row4, sumRow4)
 			return
 		}
 	}
@@ -913,7 +906,7 @@ func quernRow4BlurColumns(r *host.Run, sums []float32, first, base, w int, out [
 	}
 }
 
-//line quern_gen.go:917:1
+//line quern_gen.go:910:1
 func quernPlainHistogram(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[uint32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_histogram(t, v0, v1) })
@@ -1051,26 +1044,23 @@ func quernHostHistogram(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:1055:1
+//line quern_gen.go:1048:1
 func quernRow1Histogram(r *host.Run, local *[256]uint32, at, at2, at3, at4 int) {
 	if at >= 0 && 256 <= 256-at && at2 >= 0 && 256 <= 256-at2 && at3 >= 0 && 256 <= 256-at3 && at4 >= 0 && 256 <= 256-at4 {
 		row := (*[256]uint32)(local[at:])
 		row2 := (*[256]uint32)(local[at2:])
 		row3 := (*[256]uint32)(local[at3:])
 		row4 := (*[256]uint32)(local[at4:])
-		for threadX := range 256 {
 //line equalize.go:28
-			row[threadX] = 0
-			row2[threadX] = 0
-			row3[threadX] = 0
-			row4[threadX] = 0
-		}
+		clear(row[0:256])
+		clear(row2[0:256])
+		clear(row3[0:256])
+		clear(row4[0:256])
 		return
-//line equalize.go:34:10000
 	}
-//line equalize.go:35:10000
+//line equalize.go:34:10000
 	for threadX := range 256 {
-//line equalize.go:36:10000
+//line equalize.go:35:10000
 		r.ThreadIdx.X = threadX
 //line equalize.go:28
 		local[at+threadX] = 0
@@ -1084,7 +1074,7 @@ func quernRow1Histogram(r *host.Run, local *[256]uint32, at, at2, at3, at4 int) 
 }
 
 //go:noinline
-//line quern_gen.go:1088:1
+//line quern_gen.go:1078:1
 func quernRow2Histogram(r *host.Run, bFirst2 int, local *[256]uint32) {
 	if bFirst2 >= -1<<61 && bFirst2 <= 1<<61 {
 		count2 := min(256-bFirst2, 256)
@@ -1093,15 +1083,12 @@ func quernRow2Histogram(r *host.Run, bFirst2 int, local *[256]uint32) {
 		}
 		if bFirst2 >= 0 && count2 <= 256-bFirst2 {
 			row5 := local[bFirst2:][:count2]
-			for threadX := range count2 {
 //line equalize.go:28
-				row5[threadX] = 0
-			}
+			clear(row5)
 			return
 		}
 	}
 	for threadX := range 256 {
-//line equalize.go:34:10000
 		r.ThreadIdx.X = threadX
 //line equalize.go:27
 		if bFirst2+threadX < 256 {
@@ -1111,7 +1098,7 @@ func quernRow2Histogram(r *host.Run, bFirst2 int, local *[256]uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:1115:1
+//line quern_gen.go:1102:1
 func quernRow3Histogram(r *host.Run, base, start, n int, planes []float32, size6 int, local *[256]uint32, start2, start3, start4 int) {
 	if start2 >= -1<<61 && start2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count3 := min(n-start2, 256)
@@ -1173,7 +1160,7 @@ func quernRow3Histogram(r *host.Run, base, start, n int, planes []float32, size6
 }
 
 //go:noinline
-//line quern_gen.go:1177:1
+//line quern_gen.go:1164:1
 func quernRow4Histogram(r *host.Run, local *[256]uint32, at5 int, counts []uint32, at6, at7, at8 int) {
 	if at5 >= 0 && 256 <= 256-at5 && 256 <= len(counts)-at5 && at6 >= 0 && 256 <= 256-at6 && 256 <= len(counts)-at6 && at7 >= 0 && 256 <= 256-at7 && 256 <= len(counts)-at7 && at8 >= 0 && 256 <= 256-at8 && 256 <= len(counts)-at8 {
 		row9 := (*[256]uint32)(local[at5:])
@@ -1265,7 +1252,7 @@ func quernRow4Histogram(r *host.Run, local *[256]uint32, at5 int, counts []uint3
 }
 
 //go:noinline
-//line quern_gen.go:1269:1
+//line quern_gen.go:1256:1
 func quernRow5Histogram(r *host.Run, bFirst4 int, local *[256]uint32, counts []uint32) {
 	if bFirst4 >= -1<<61 && bFirst4 <= 1<<61 {
 		count10 := min(256-bFirst4, 256)
@@ -1313,7 +1300,7 @@ func quernRow5Histogram(r *host.Run, bFirst4 int, local *[256]uint32, counts []u
 //line equalize.go:49:10000
 }
 
-//line quern_gen.go:1317:1
+//line quern_gen.go:1304:1
 func quernPlainToneCurve(r *host.Run) {
 	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[uint32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_toneCurve(t, v0, v1, v2) })
@@ -1358,16 +1345,14 @@ func quernHostToneCurve(r *host.Run) {
 //line equalize.go:71:10000
 				for threadY := range 1 {
 //line equalize.go:72:10000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line equalize.go:73:10000
 					first2 := (threadZ*1 + threadY) * 256
-//line equalize.go:74:10000
+//line equalize.go:73:10000
 					quernRow3ToneCurve(r, lefts, first2, sums)
-//line equalize.go:75:10000
+//line equalize.go:74:10000
 				}
-//line equalize.go:76:10000
+//line equalize.go:75:10000
 			}
-//line equalize.go:77
+//line equalize.go:76:10000
 		}
 //line equalize.go:71:10000
 		total = max(sums[255], 1)
@@ -1387,15 +1372,12 @@ func quernHostToneCurve(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:1391:1
+//line quern_gen.go:1376:1
 func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
 	if 256 <= len(counts) {
-		row := (*[256]uint32)(sums[0:])
-		row2 := (*[256]uint32)(counts[0:])
-		for threadX := range 256 {
+		row := (*[256]uint32)(counts[0:])
 //line equalize.go:59
-			row[threadX] = row2[threadX]
-		}
+		copy(sums[0:256], row[0:256])
 		return
 	}
 	for threadX := range 256 {
@@ -1406,16 +1388,16 @@ func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:1410:1
+//line quern_gen.go:1392:1
 func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]uint32) {
-	leftRow := lefts[first:][:256]
+	leftRow := (*[256]uint32)(lefts[first:])
 	if 0-d >= 0 && 256 <= 256-(0-d) {
-		row3 := (*[256]uint32)(sums[0-d:])
+		row2 := (*[256]uint32)(sums[0-d:])
 		for threadX := range 256 {
 //line equalize.go:62
 			var left uint32
 			if threadX >= d {
-				left = row3[threadX]
+				left = row2[threadX]
 //line equalize.go:65:10000
 			}
 //line equalize.go:66:10000
@@ -1444,33 +1426,31 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]ui
 }
 
 //go:noinline
-//line quern_gen.go:1448:1
+//line quern_gen.go:1430:1
 func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint32) {
-	leftRow := lefts[first2:][:256]
-	row4 := (*[256]uint32)(sums[0:])
+	leftRow := (*[256]uint32)(lefts[first2:])
 	for threadX := range 256 {
 		left := leftRow[threadX]
 //line equalize.go:67:10000
-		row4[threadX] += left
+		sums[threadX] += left
 //line equalize.go:68:10000
 	}
 //line equalize.go:69:10000
 }
 
 //go:noinline
-//line quern_gen.go:1462:1
+//line quern_gen.go:1443:1
 func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength float32, curve []float32) {
 	if 0 < len(curve) && 256 <= len(curve)-1 {
-		row5 := (*[256]uint32)(sums[0:])
-		row6 := (*[256]float32)(curve[1:])
+		row3 := (*[256]float32)(curve[1:])
 		for threadX := range 256 {
 			identity := float32(threadX+1) * 0.00390625
 //line equalize.go:73:10000
-			t2 := float32(row5[threadX]) / float32(total)
+			t2 := float32(sums[threadX]) / float32(total)
 //line equalize.go:74:10000
 			result0 := identity + strength*(t2-identity)
 //line equalize.go:75:10000
-			row6[threadX] = result0
+			row3[threadX] = result0
 //line equalize.go:74:10000
 			if threadX == 0 {
 //line equalize.go:75:10000
@@ -1503,7 +1483,7 @@ func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength f
 	}
 }
 
-//line quern_gen.go:1507:1
+//line quern_gen.go:1487:1
 func quernPlainEqualize(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_equalize(t, v0, v1) })
@@ -1562,20 +1542,18 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 				t4 := curve[b]
 //line equalize.go:92:10000
 				t5 := curve[b+1]
-//line equalize.go:93:10000
+//line equalize.go:93
 				t6 := tone - float32(b)
-//line equalize.go:94
 				result03 := t4 + t6*(t5-t4)
 				t8 := result03
 //line equalize.go:92:10000
 				result04 := decodeSRGB(t8)
-//line equalize.go:93:10000
+//line equalize.go:93
 				target := result04
-//line equalize.go:93:10000
+//line equalize.go:93
 				t10 := target / y
-//line equalize.go:93:10000
+//line equalize.go:93
 				result05 := c.scale(t10)
-//line equalize.go:94
 				c = result05
 //line equalize.go:94
 				row[threadX] = c.R
@@ -1612,20 +1590,18 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 		t4 := curve[b]
 //line equalize.go:92:10000
 		t5 := curve[b+1]
-//line equalize.go:93:10000
+//line equalize.go:93
 		t6 := tone - float32(b)
-//line equalize.go:94
 		result03 := t4 + t6*(t5-t4)
 		t8 := result03
 //line equalize.go:92:10000
 		result04 := decodeSRGB(t8)
-//line equalize.go:93:10000
+//line equalize.go:93
 		target := result04
-//line equalize.go:93:10000
+//line equalize.go:93
 		t10 := target / y
-//line equalize.go:93:10000
+//line equalize.go:93
 		result05 := c.scale(t10)
-//line equalize.go:94
 		c = result05
 //line equalize.go:94
 		planes[i] = c.R
@@ -1634,7 +1610,7 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 	}
 }
 
-//line quern_gen.go:1638:1
+//line quern_gen.go:1614:1
 func quernPlainToLinear(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Value[rgb](r, 1), host.Slice[uint32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_toLinear(t, v0, v1, v2, v3) })
@@ -1724,7 +1700,7 @@ func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float3
 //line kernels.go:28:20000
 }
 
-//line quern_gen.go:1728:1
+//line quern_gen.go:1704:1
 func quernPlainToSRGB(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[uint32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_toSRGB(t, v0, v1) })
@@ -1803,7 +1779,7 @@ func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, size int, pixel
 
 // quernFunc1ToSRGB is main.pack.
 //
-//line quern_gen.go:1807:1
+//line quern_gen.go:1783:1
 func quernFunc1ToSRGB(c rgb) uint32 {
 //line color.go:69:30000
 	t1 := c.R
@@ -1824,7 +1800,7 @@ func quernFunc1ToSRGB(c rgb) uint32 {
 
 // quernFunc2ToSRGB is main.quantise.
 //
-//line quern_gen.go:1828:1
+//line quern_gen.go:1804:1
 func quernFunc2ToSRGB(linear float32) uint32 {
 //line color.go:73:30000
 	t1 := linear
@@ -1835,7 +1811,7 @@ func quernFunc2ToSRGB(linear float32) uint32 {
 //line color.go:75:30000
 }
 
-//line quern_gen.go:1839:1
+//line quern_gen.go:1815:1
 func quernPlainSharpen(r *host.Run) {
 	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_sharpen(t, v0, v1, v2) })
@@ -1902,7 +1878,7 @@ func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, b
 //line kernels.go:49:20000
 }
 
-//line quern_gen.go:1906:1
+//line quern_gen.go:1882:1
 func quernPlainRotateBilinear(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[rotation](r, 0), host.Value[rgb](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_rotateBilinear(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -2335,7 +2311,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line rotate.go:65:40000
 }
 
-//line quern_gen.go:2339:1
+//line quern_gen.go:2315:1
 func quernPlainRotateBicubic(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[rotation](r, 0), host.Value[rgb](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_rotateBicubic(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -2426,68 +2402,98 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 					fy := t13
 //line rotate.go:81:40000
 					t14 := sx2 - fx
+//line rotate.go:112
+					result0_0 := ((-0.5*t14+1)*t14 - 0.5) * t14
+					result0_1 := (1.5*t14-2.5)*t14*t14 + 1
+					result0_2 := ((-1.5*t14+2)*t14 + 0.5) * t14
+					result0_3 := (0.5*t14 - 0.5) * t14 * t14
 //line rotate.go:81:40000
-					result02 := catmullRom(t14)
+					t16_0 := result0_0
 //line rotate.go:82:40000
-					t16 := result02
+					t16_1 := result0_1
 //line rotate.go:83:40000
-					t17 := sy2 - fy
-//line rotate.go:81:40000
-					result03 := catmullRom(t17)
-//line rotate.go:82:40000
-					t19 := result03
-//line rotate.go:83:40000
-					wx := t16
+					t16_2 := result0_2
 //line rotate.go:84:40000
-					wy := t19
+					t16_3 := result0_3
+//line rotate.go:85:40000
+					t17 := sy2 - fy
+//line rotate.go:112
+					result0_02 := ((-0.5*t17+1)*t17 - 0.5) * t17
+					result0_12 := (1.5*t17-2.5)*t17*t17 + 1
+					result0_22 := ((-1.5*t17+2)*t17 + 0.5) * t17
+					result0_32 := (0.5*t17 - 0.5) * t17 * t17
+//line rotate.go:81:40000
+					t19_0 := result0_02
+//line rotate.go:82:40000
+					t19_1 := result0_12
+//line rotate.go:83:40000
+					t19_2 := result0_22
+//line rotate.go:84:40000
+					t19_3 := result0_32
+//line rotate.go:85:40000
+					wx_0 := t16_0
+//line rotate.go:86:40000
+					wx_1 := t16_1
+//line rotate.go:87:40000
+					wx_2 := t16_2
+//line rotate.go:88:40000
+					wx_3 := t16_3
+//line rotate.go:89:40000
+					wy_0 := t19_0
+//line rotate.go:90:40000
+					wy_1 := t19_1
+//line rotate.go:91:40000
+					wy_2 := t19_2
+//line rotate.go:92:40000
+					wy_3 := t19_3
 //line rotate.go:84:40000
 					t20 := host.Int64[int](fx) - 1
 //line rotate.go:85:40000
-					result04 := min(max(t20, 0), t21)
+					result02 := min(max(t20, 0), t21)
 //line rotate.go:86:40000
-					columns_0 := result04
+					columns_0 := result02
 //line rotate.go:85:40000
 					t23 := host.Int64[int](fy) - 1
 //line rotate.go:86:40000
-					result05 := min(max(t23, 0), t24)
+					result03 := min(max(t23, 0), t24)
 //line rotate.go:87:40000
-					rows_0 := result05 * w
+					rows_0 := result03 * w
 //line rotate.go:84:40000
 					t202 := host.Int64[int](fx)
 //line rotate.go:85:40000
-					result06 := min(max(t202, 0), t212)
+					result04 := min(max(t202, 0), t212)
 //line rotate.go:86:40000
-					columns_1 := result06
+					columns_1 := result04
 //line rotate.go:85:40000
 					t232 := host.Int64[int](fy)
 //line rotate.go:86:40000
-					result07 := min(max(t232, 0), t242)
+					result05 := min(max(t232, 0), t242)
 //line rotate.go:87:40000
-					rows_1 := result07 * w
+					rows_1 := result05 * w
 //line rotate.go:84:40000
 					t203 := host.Int64[int](fx) + 1
 //line rotate.go:85:40000
-					result08 := min(max(t203, 0), t213)
+					result06 := min(max(t203, 0), t213)
 //line rotate.go:86:40000
-					columns_2 := result08
+					columns_2 := result06
 //line rotate.go:85:40000
 					t233 := host.Int64[int](fy) + 1
 //line rotate.go:86:40000
-					result09 := min(max(t233, 0), t243)
+					result07 := min(max(t233, 0), t243)
 //line rotate.go:87:40000
-					rows_2 := result09 * w
+					rows_2 := result07 * w
 //line rotate.go:84:40000
 					t204 := host.Int64[int](fx) + 2
 //line rotate.go:85:40000
-					result010 := min(max(t204, 0), t214)
+					result08 := min(max(t204, 0), t214)
 //line rotate.go:86:40000
-					columns_3 := result010
+					columns_3 := result08
 //line rotate.go:85:40000
 					t234 := host.Int64[int](fy) + 2
 //line rotate.go:86:40000
-					result011 := min(max(t234, 0), t244)
+					result09 := min(max(t234, 0), t244)
 //line rotate.go:87:40000
-					rows_3 := result011 * w
+					rows_3 := result09 * w
 //line rotate.go:87:40000
 					v := [3]float32{}
 //line rotate.go:88:40000
@@ -2501,57 +2507,57 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 //line rotate.go:93:40000
 						var line float32
 //line rotate.go:95:40000
-						line += wx[0] * in[row+columns_0]
+						line += wx_0 * in[row+columns_0]
 //line rotate.go:95:40000
-						line += wx[1] * in[row+columns_1]
+						line += wx_1 * in[row+columns_1]
 //line rotate.go:95:40000
-						line += wx[2] * in[row+columns_2]
+						line += wx_2 * in[row+columns_2]
 //line rotate.go:95:40000
-						line += wx[3] * in[row+columns_3]
+						line += wx_3 * in[row+columns_3]
 //line rotate.go:97:40000
-						sum += wy[0] * line
+						sum += wy_0 * line
 //line rotate.go:92:40000
 						row2 := plane + rows_1
 //line rotate.go:93:40000
 						var line2 float32
 //line rotate.go:95:40000
-						line2 += wx[0] * in[row2+columns_0]
+						line2 += wx_0 * in[row2+columns_0]
 //line rotate.go:95:40000
-						line2 += wx[1] * in[row2+columns_1]
+						line2 += wx_1 * in[row2+columns_1]
 //line rotate.go:95:40000
-						line2 += wx[2] * in[row2+columns_2]
+						line2 += wx_2 * in[row2+columns_2]
 //line rotate.go:95:40000
-						line2 += wx[3] * in[row2+columns_3]
+						line2 += wx_3 * in[row2+columns_3]
 //line rotate.go:97:40000
-						sum += wy[1] * line2
+						sum += wy_1 * line2
 //line rotate.go:92:40000
 						row3 := plane + rows_2
 //line rotate.go:93:40000
 						var line3 float32
 //line rotate.go:95:40000
-						line3 += wx[0] * in[row3+columns_0]
+						line3 += wx_0 * in[row3+columns_0]
 //line rotate.go:95:40000
-						line3 += wx[1] * in[row3+columns_1]
+						line3 += wx_1 * in[row3+columns_1]
 //line rotate.go:95:40000
-						line3 += wx[2] * in[row3+columns_2]
+						line3 += wx_2 * in[row3+columns_2]
 //line rotate.go:95:40000
-						line3 += wx[3] * in[row3+columns_3]
+						line3 += wx_3 * in[row3+columns_3]
 //line rotate.go:97:40000
-						sum += wy[2] * line3
+						sum += wy_2 * line3
 //line rotate.go:92:40000
 						row4 := plane + rows_3
 //line rotate.go:93:40000
 						var line4 float32
 //line rotate.go:95:40000
-						line4 += wx[0] * in[row4+columns_0]
+						line4 += wx_0 * in[row4+columns_0]
 //line rotate.go:95:40000
-						line4 += wx[1] * in[row4+columns_1]
+						line4 += wx_1 * in[row4+columns_1]
 //line rotate.go:95:40000
-						line4 += wx[2] * in[row4+columns_2]
+						line4 += wx_2 * in[row4+columns_2]
 //line rotate.go:95:40000
-						line4 += wx[3] * in[row4+columns_3]
+						line4 += wx_3 * in[row4+columns_3]
 //line rotate.go:97:40000
-						sum += wy[3] * line4
+						sum += wy_3 * line4
 //line rotate.go:99:40000
 						v[p] = max(0, sum)
 //line rotate.go:100:40000
@@ -2561,9 +2567,9 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 //line rotate.go:102:40000
 					t27 := alpha
 //line rotate.go:101:40000
-					result012 := background.mix(t26, t27)
+					result010 := background.mix(t26, t27)
 //line rotate.go:102:40000
-					c = result012
+					c = result010
 //line rotate.go:103:40000
 				}
 //line rotate.go:103:40000
@@ -2613,68 +2619,98 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 			fy := t13
 //line rotate.go:81:40000
 			t14 := sx2 - fx
+//line rotate.go:112
+			result0_0 := ((-0.5*t14+1)*t14 - 0.5) * t14
+			result0_1 := (1.5*t14-2.5)*t14*t14 + 1
+			result0_2 := ((-1.5*t14+2)*t14 + 0.5) * t14
+			result0_3 := (0.5*t14 - 0.5) * t14 * t14
 //line rotate.go:81:40000
-			result02 := catmullRom(t14)
+			t16_0 := result0_0
 //line rotate.go:82:40000
-			t16 := result02
+			t16_1 := result0_1
 //line rotate.go:83:40000
-			t17 := sy2 - fy
-//line rotate.go:81:40000
-			result03 := catmullRom(t17)
-//line rotate.go:82:40000
-			t19 := result03
-//line rotate.go:83:40000
-			wx := t16
+			t16_2 := result0_2
 //line rotate.go:84:40000
-			wy := t19
+			t16_3 := result0_3
+//line rotate.go:85:40000
+			t17 := sy2 - fy
+//line rotate.go:112
+			result0_02 := ((-0.5*t17+1)*t17 - 0.5) * t17
+			result0_12 := (1.5*t17-2.5)*t17*t17 + 1
+			result0_22 := ((-1.5*t17+2)*t17 + 0.5) * t17
+			result0_32 := (0.5*t17 - 0.5) * t17 * t17
+//line rotate.go:81:40000
+			t19_0 := result0_02
+//line rotate.go:82:40000
+			t19_1 := result0_12
+//line rotate.go:83:40000
+			t19_2 := result0_22
+//line rotate.go:84:40000
+			t19_3 := result0_32
+//line rotate.go:85:40000
+			wx_0 := t16_0
+//line rotate.go:86:40000
+			wx_1 := t16_1
+//line rotate.go:87:40000
+			wx_2 := t16_2
+//line rotate.go:88:40000
+			wx_3 := t16_3
+//line rotate.go:89:40000
+			wy_0 := t19_0
+//line rotate.go:90:40000
+			wy_1 := t19_1
+//line rotate.go:91:40000
+			wy_2 := t19_2
+//line rotate.go:92:40000
+			wy_3 := t19_3
 //line rotate.go:84:40000
 			t20 := host.Int64[int](fx) - 1
 //line rotate.go:85:40000
-			result04 := min(max(t20, 0), t21)
+			result02 := min(max(t20, 0), t21)
 //line rotate.go:86:40000
-			columns_0 := result04
+			columns_0 := result02
 //line rotate.go:85:40000
 			t23 := host.Int64[int](fy) - 1
 //line rotate.go:86:40000
-			result05 := min(max(t23, 0), t24)
+			result03 := min(max(t23, 0), t24)
 //line rotate.go:87:40000
-			rows_0 := result05 * w
+			rows_0 := result03 * w
 //line rotate.go:84:40000
 			t202 := host.Int64[int](fx)
 //line rotate.go:85:40000
-			result06 := min(max(t202, 0), t212)
+			result04 := min(max(t202, 0), t212)
 //line rotate.go:86:40000
-			columns_1 := result06
+			columns_1 := result04
 //line rotate.go:85:40000
 			t232 := host.Int64[int](fy)
 //line rotate.go:86:40000
-			result07 := min(max(t232, 0), t242)
+			result05 := min(max(t232, 0), t242)
 //line rotate.go:87:40000
-			rows_1 := result07 * w
+			rows_1 := result05 * w
 //line rotate.go:84:40000
 			t203 := host.Int64[int](fx) + 1
 //line rotate.go:85:40000
-			result08 := min(max(t203, 0), t213)
+			result06 := min(max(t203, 0), t213)
 //line rotate.go:86:40000
-			columns_2 := result08
+			columns_2 := result06
 //line rotate.go:85:40000
 			t233 := host.Int64[int](fy) + 1
 //line rotate.go:86:40000
-			result09 := min(max(t233, 0), t243)
+			result07 := min(max(t233, 0), t243)
 //line rotate.go:87:40000
-			rows_2 := result09 * w
+			rows_2 := result07 * w
 //line rotate.go:84:40000
 			t204 := host.Int64[int](fx) + 2
 //line rotate.go:85:40000
-			result010 := min(max(t204, 0), t214)
+			result08 := min(max(t204, 0), t214)
 //line rotate.go:86:40000
-			columns_3 := result010
+			columns_3 := result08
 //line rotate.go:85:40000
 			t234 := host.Int64[int](fy) + 2
 //line rotate.go:86:40000
-			result011 := min(max(t234, 0), t244)
+			result09 := min(max(t234, 0), t244)
 //line rotate.go:87:40000
-			rows_3 := result011 * w
+			rows_3 := result09 * w
 //line rotate.go:87:40000
 			v := [3]float32{}
 //line rotate.go:88:40000
@@ -2688,57 +2724,57 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 //line rotate.go:93:40000
 				var line float32
 //line rotate.go:95:40000
-				line += wx[0] * in[row+columns_0]
+				line += wx_0 * in[row+columns_0]
 //line rotate.go:95:40000
-				line += wx[1] * in[row+columns_1]
+				line += wx_1 * in[row+columns_1]
 //line rotate.go:95:40000
-				line += wx[2] * in[row+columns_2]
+				line += wx_2 * in[row+columns_2]
 //line rotate.go:95:40000
-				line += wx[3] * in[row+columns_3]
+				line += wx_3 * in[row+columns_3]
 //line rotate.go:97:40000
-				sum += wy[0] * line
+				sum += wy_0 * line
 //line rotate.go:92:40000
 				row2 := plane + rows_1
 //line rotate.go:93:40000
 				var line2 float32
 //line rotate.go:95:40000
-				line2 += wx[0] * in[row2+columns_0]
+				line2 += wx_0 * in[row2+columns_0]
 //line rotate.go:95:40000
-				line2 += wx[1] * in[row2+columns_1]
+				line2 += wx_1 * in[row2+columns_1]
 //line rotate.go:95:40000
-				line2 += wx[2] * in[row2+columns_2]
+				line2 += wx_2 * in[row2+columns_2]
 //line rotate.go:95:40000
-				line2 += wx[3] * in[row2+columns_3]
+				line2 += wx_3 * in[row2+columns_3]
 //line rotate.go:97:40000
-				sum += wy[1] * line2
+				sum += wy_1 * line2
 //line rotate.go:92:40000
 				row3 := plane + rows_2
 //line rotate.go:93:40000
 				var line3 float32
 //line rotate.go:95:40000
-				line3 += wx[0] * in[row3+columns_0]
+				line3 += wx_0 * in[row3+columns_0]
 //line rotate.go:95:40000
-				line3 += wx[1] * in[row3+columns_1]
+				line3 += wx_1 * in[row3+columns_1]
 //line rotate.go:95:40000
-				line3 += wx[2] * in[row3+columns_2]
+				line3 += wx_2 * in[row3+columns_2]
 //line rotate.go:95:40000
-				line3 += wx[3] * in[row3+columns_3]
+				line3 += wx_3 * in[row3+columns_3]
 //line rotate.go:97:40000
-				sum += wy[2] * line3
+				sum += wy_2 * line3
 //line rotate.go:92:40000
 				row4 := plane + rows_3
 //line rotate.go:93:40000
 				var line4 float32
 //line rotate.go:95:40000
-				line4 += wx[0] * in[row4+columns_0]
+				line4 += wx_0 * in[row4+columns_0]
 //line rotate.go:95:40000
-				line4 += wx[1] * in[row4+columns_1]
+				line4 += wx_1 * in[row4+columns_1]
 //line rotate.go:95:40000
-				line4 += wx[2] * in[row4+columns_2]
+				line4 += wx_2 * in[row4+columns_2]
 //line rotate.go:95:40000
-				line4 += wx[3] * in[row4+columns_3]
+				line4 += wx_3 * in[row4+columns_3]
 //line rotate.go:97:40000
-				sum += wy[3] * line4
+				sum += wy_3 * line4
 //line rotate.go:99:40000
 				v[p] = max(0, sum)
 //line rotate.go:100:40000
@@ -2748,9 +2784,9 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 //line rotate.go:102:40000
 			t27 := alpha
 //line rotate.go:101:40000
-			result012 := background.mix(t26, t27)
+			result010 := background.mix(t26, t27)
 //line rotate.go:102:40000
-			c = result012
+			c = result010
 //line rotate.go:103:40000
 		}
 //line rotate.go:103:40000
@@ -2761,7 +2797,7 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 	}
 }
 
-//line quern_gen.go:2765:1
+//line quern_gen.go:2801:1
 func quernPlainScene(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scene(t, v0, v1, v2) })
@@ -2916,7 +2952,7 @@ func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 flo
 
 // quernFunc1Scene is main.land.
 //
-//line quern_gen.go:2920:1
+//line quern_gen.go:2956:1
 func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
 //line scene.go:43:50000
 	c := rgb{}
@@ -2999,7 +3035,7 @@ func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
 
 // quernFunc2Scene is main.lake.
 //
-//line quern_gen.go:3003:1
+//line quern_gen.go:3039:1
 func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
 	c2 := float32(0.42)
 //line scene.go:133
@@ -3052,7 +3088,7 @@ func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
 
 // quernFunc3Scene is main.pack.
 //
-//line quern_gen.go:3056:1
+//line quern_gen.go:3092:1
 func quernFunc3Scene(c rgb) uint32 {
 //line color.go:69:30000
 	t1 := c.R
@@ -3073,7 +3109,7 @@ func quernFunc3Scene(c rgb) uint32 {
 
 // quernFunc4Scene is main.skyline.
 //
-//line quern_gen.go:3077:1
+//line quern_gen.go:3113:1
 func quernFunc4Scene(x float32, i int) float32 {
 	c := float32(-0.155)
 	c2 := float32(0.1)
@@ -3127,7 +3163,7 @@ func quernFunc4Scene(x float32, i int) float32 {
 
 // quernFunc5Scene is main.slope.
 //
-//line quern_gen.go:3131:1
+//line quern_gen.go:3167:1
 func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
 //line scene.go:117
 	below := top - y
@@ -3189,7 +3225,7 @@ func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
 
 // quernFunc6Scene is main.sky.
 //
-//line quern_gen.go:3193:1
+//line quern_gen.go:3229:1
 func quernFunc6Scene(x float32, y float32) rgb {
 //line scene.go:62:50000
 	t1 := (y - -0.16) * 1.5
@@ -3312,7 +3348,7 @@ func quernFunc6Scene(x float32, y float32) rgb {
 
 // quernFunc7Scene is main.clouds.
 //
-//line quern_gen.go:3316:1
+//line quern_gen.go:3352:1
 func quernFunc7Scene(x float32, y float32) float32 {
 //line noise.go:47:60000
 	var sum float32
@@ -3347,7 +3383,7 @@ func quernFunc7Scene(x float32, y float32) float32 {
 
 // quernFunc8Scene is main.noise2.
 //
-//line quern_gen.go:3351:1
+//line quern_gen.go:3387:1
 func quernFunc8Scene(x float32, y float32) float32 {
 //line noise.go:35:60000
 	t1 := float32(math.Floor(float64(x)))
@@ -3430,7 +3466,7 @@ func quernFunc8Scene(x float32, y float32) float32 {
 
 // quernFunc9Scene is main.quantise.
 //
-//line quern_gen.go:3434:1
+//line quern_gen.go:3470:1
 func quernFunc9Scene(linear float32) uint32 {
 //line color.go:73:30000
 	t1 := linear
@@ -3443,7 +3479,7 @@ func quernFunc9Scene(linear float32) uint32 {
 
 // quernFunc10Scene is main.ridges.
 //
-//line quern_gen.go:3447:1
+//line quern_gen.go:3483:1
 func quernFunc10Scene(x float32, seed int32) float32 {
 //line noise.go:60:60000
 	var sum float32
@@ -3474,7 +3510,7 @@ func quernFunc10Scene(x float32, seed int32) float32 {
 
 // quernFunc11Scene is main.noise1.
 //
-//line quern_gen.go:3478:1
+//line quern_gen.go:3514:1
 func quernFunc11Scene(x float32, seed int32) float32 {
 //line noise.go:28:60000
 	f := float32(math.Floor(float64(x)))
@@ -3511,7 +3547,7 @@ func quernFunc11Scene(x float32, seed int32) float32 {
 
 // quernFunc12Scene is main.trees.
 //
-//line quern_gen.go:3515:1
+//line quern_gen.go:3551:1
 func quernFunc12Scene(x float32) float32 {
 //line scene.go:100:50000
 	position := x * 95

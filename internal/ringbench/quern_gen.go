@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: quern_gen_zip,
-	Sum:     "bb8834cbe632020a5428edfa1a6edf208308f7b744d9a552f9fdc6e2950133d8",
+	Sum:     "279907b317210334eebe37f06c8dfed06022dcdc3fd2916575315dd1b6fde204",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -365,23 +365,24 @@ func quernHostMirror(r *host2.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	for r.Next() {
+		firstX := 0
+		count := min(dimX, 1) - firstX
+		same := 0 < len(words) && 16 < len(words)
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Mirror(r, life, words, dimX)
+				quernRow1Mirror(r, life, words, dimX, firstX, count, same)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int) {
-	firstX := 0
-	count := min(dimX, 1) - firstX
+func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX, firstX, count int, same bool) {
 	if count <= 0 {
 		return
 	}
-	if 0 < len(words) && 16 < len(words) {
+	if same {
 		for range count {
 //line bare.go:38
 			now := kernel.Clock()
@@ -456,7 +457,7 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int) {
 	}
 }
 
-//line quern_gen.go:460:1
+//line quern_gen.go:461:1
 func quernPlainRally(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint64](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int64](r, 2), host2.Value[int64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_rally(t_, v0, v1, v2, v3) })
@@ -475,24 +476,25 @@ func quernHostRally(r *host2.Run) {
 		from := 16 * (1 - blockX)
 //line bare.go:53
 		r.SyncGrid()
+		firstX := 0
+		count := min(dimX, 1) - firstX
+		same := 0 < len(words) && from >= 0 && from < len(words) && 16 < len(words) && 0 < len(total) && 1 < len(total)
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Rally(r, trips, blockX, words, from, life, total, dimX)
+				quernRow1Rally(r, trips, blockX, words, from, life, total, dimX, firstX, count, same)
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:489:1
-func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, from int, life int64, total []int64, dimX int) {
-	firstX := 0
-	count := min(dimX, 1) - firstX
+//line quern_gen.go:493:1
+func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, from int, life int64, total []int64, dimX, firstX, count int, same bool) {
 	if count <= 0 {
 		return
 	}
-	if 0 < len(words) && from >= 0 && from < len(words) && 16 < len(words) && 0 < len(total) && 1 < len(total) {
+	if same {
 	threads2:
 		for lane := range count {
 			threadX := firstX + lane
@@ -629,7 +631,7 @@ threads:
 	}
 }
 
-//line quern_gen.go:633:1
+//line quern_gen.go:635:1
 func quernBlockEcho16(t kernel.Thread, state *uint64, in *Message16, out *Message16, action *kernel.Action) {
 	result := echo16(t, state, in, out)
 	if result > kernel.Again {
@@ -703,7 +705,7 @@ func quernHostEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16,
 }
 
 //go:noinline
-//line quern_gen.go:707:1
+//line quern_gen.go:709:1
 func quernRow1Echo16(r *host2.Run, out *Message16, at int, in *Message16, at2, at3, at4 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -719,7 +721,7 @@ func quernRow1Echo16(r *host2.Run, out *Message16, at int, in *Message16, at2, a
 }
 
 //go:noinline
-//line quern_gen.go:723:1
+//line quern_gen.go:725:1
 func quernRow2Echo16(r *host2.Run, iFirst2 int, out, in *Message16) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count := min(4-iFirst2, 32)
@@ -743,7 +745,7 @@ func quernRow2Echo16(r *host2.Run, iFirst2 int, out, in *Message16) {
 }
 
 //go:noinline
-//line quern_gen.go:747:1
+//line quern_gen.go:749:1
 func quernRow3Echo16(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -763,7 +765,7 @@ func quernRow3Echo16(r *host2.Run, state *uint64, result0 kernel.Action, action 
 	}
 }
 
-//line quern_gen.go:767:1
+//line quern_gen.go:769:1
 func quernBlockEcho64(t kernel.Thread, state *uint64, in *Message64, out *Message64, action *kernel.Action) {
 	result := echo64(t, state, in, out)
 	if result > kernel.Again {
@@ -846,7 +848,7 @@ func quernHostEcho64(r *host2.Run, state *uint64, in *Message64, out *Message64,
 }
 
 //go:noinline
-//line quern_gen.go:850:1
+//line quern_gen.go:852:1
 func quernRow1Echo64(r *host2.Run, out *Message64, at int, in *Message64, at2, at3, at4 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -862,7 +864,7 @@ func quernRow1Echo64(r *host2.Run, out *Message64, at int, in *Message64, at2, a
 }
 
 //go:noinline
-//line quern_gen.go:866:1
+//line quern_gen.go:868:1
 func quernRow2Echo64(r *host2.Run, iFirst2 int, out, in *Message64) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count := min(16-iFirst2, 32)
@@ -890,7 +892,7 @@ func quernRow2Echo64(r *host2.Run, iFirst2 int, out, in *Message64) {
 }
 
 //go:noinline
-//line quern_gen.go:894:1
+//line quern_gen.go:896:1
 func quernRow3Echo64(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -912,7 +914,7 @@ func quernRow3Echo64(r *host2.Run, state *uint64, result0 kernel.Action, action 
 	}
 }
 
-//line quern_gen.go:916:1
+//line quern_gen.go:918:1
 func quernBlockEcho256(t kernel.Thread, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
 	result := echo256(t, state, in, out)
 	if result > kernel.Again {
@@ -998,7 +1000,7 @@ func quernHostEcho256(r *host2.Run, state *uint64, in *Message256, out *Message2
 }
 
 //go:noinline
-//line quern_gen.go:1002:1
+//line quern_gen.go:1004:1
 func quernRow1Echo256(r *host2.Run, out *Message256, at int, in *Message256, at2, at3, at4 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -1016,7 +1018,7 @@ func quernRow1Echo256(r *host2.Run, out *Message256, at int, in *Message256, at2
 }
 
 //go:noinline
-//line quern_gen.go:1020:1
+//line quern_gen.go:1022:1
 func quernRow2Echo256(r *host2.Run, iFirst2 int, out, in *Message256) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count := min(64-iFirst2, 32)
@@ -1049,7 +1051,7 @@ func quernRow2Echo256(r *host2.Run, iFirst2 int, out, in *Message256) {
 }
 
 //go:noinline
-//line quern_gen.go:1053:1
+//line quern_gen.go:1055:1
 func quernRow3Echo256(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -1076,7 +1078,7 @@ func quernRow3Echo256(r *host2.Run, state *uint64, result0 kernel.Action, action
 //line handlers.go:44:10000
 }
 
-//line quern_gen.go:1080:1
+//line quern_gen.go:1082:1
 func quernBlockRelay(t kernel.Thread, contexts []actor.Context, state *Court, in *Ball, out *uint64, action *kernel.Action) {
 	result := relay(t, &contexts[t.ThreadIdx.X], state, in, out)
 	if result > kernel.Again {

@@ -27,7 +27,7 @@ type quad[T Float] [4]T
 // gemmLarge computes tiles of 128x128 elements of C, one per block, and 8x8 elements per
 // thread. See gemmTile.
 //
-//quern:kernel block=GemmThreads minblocks=2
+//quern:kernel block=GemmThreads minblocks=2 only=gpu
 func gemmLarge(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	const quads = 2
 	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float32]](t)
@@ -38,7 +38,7 @@ func gemmLarge(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb
 
 // gemmSmall computes tiles of 64x64 elements of C, and 4x4 elements per thread.
 //
-//quern:kernel block=GemmThreads minblocks=3
+//quern:kernel block=GemmThreads minblocks=3 only=gpu
 func gemmSmall(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	const quads = 1
 	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float32]](t)
@@ -49,7 +49,7 @@ func gemmSmall(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb
 
 // gemmDouble is gemmSmall for float64.
 //
-//quern:kernel block=GemmThreads minblocks=2
+//quern:kernel block=GemmThreads minblocks=2 only=gpu
 func gemmDouble(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c []float64, post, ldr, stepR int, bias, residual []float64) {
 	const quads = 1
 	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float64]](t)

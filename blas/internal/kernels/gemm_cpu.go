@@ -17,7 +17,7 @@ const (
 
 // gemmCPU is gemmTile for the CPU device, with one thread per block.
 //
-//quern:kernel block=1 instantiate=float32,float64
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
 func gemmCPU[T Float](t kernel.Thread, m, n, k, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
 	packedA := kernel.Shared[[CPUTile * cpuDepth]T](t)
 	packedB := kernel.Shared[[CPUTile * cpuDepth]T](t)

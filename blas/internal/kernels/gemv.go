@@ -14,7 +14,7 @@ const (
 
 // gemvRows computes sums over rows of A, one row per warp: to = alpha*A*x + beta*to.
 //
-//quern:kernel block=GemvThreads specialise=incX:1 instantiate=float32,float64
+//quern:kernel block=GemvThreads specialise=incX:1 instantiate=float32,float64 only=gpu
 func gemvRows[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, incTo int, alpha, beta T, a, x, to []T) {
 	tiles := (rows + GemvRows - 1) / GemvRows
 	row := t.BlockIdx.X%tiles*GemvRows + t.Warp()
@@ -46,7 +46,7 @@ func gemvRows[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, i
 // gemvColumns computes sums over columns of A: to = alpha*Aᵀ*x + beta*to. A block has
 // GemvColumns columns, four per lane; its warps take turns with the rows.
 //
-//quern:kernel block=GemvThreads instantiate=float32,float64
+//quern:kernel block=GemvThreads instantiate=float32,float64 only=gpu
 func gemvColumns[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, incTo int, alpha, beta T, a, x, to []T) {
 	warps := kernel.Shared[[GemvThreads / 32][GemvColumns]T](t)
 	tiles := (columns + GemvColumns - 1) / GemvColumns
@@ -131,7 +131,7 @@ const (
 
 // gemvRowsCPU is gemvRows for the CPU device; x has an increment of 1.
 //
-//quern:kernel block=1 instantiate=float32,float64
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
 func gemvRowsCPU[T Float](t kernel.Thread, rows, columns, part, lda, incTo int, alpha, beta T, a, x, to []T) {
 	tiles := (rows + GemvRowsCPU - 1) / GemvRowsCPU
 	row := t.BlockIdx.X % tiles * GemvRowsCPU
@@ -149,39 +149,9 @@ func gemvRowsCPU[T Float](t kernel.Thread, rows, columns, part, lda, incTo int, 
 	}
 }
 
-// dotsOfPlain returns the products of a and b with x. All have the same length.
-func dotsOfPlain[T Float](a, b, x []T) (T, T) {
-	var s0, s1, s2, s3, u0, u1, u2, u3 T
-	for i := range len(x) / 8 {
-		a, b, x := (*[8]T)(a[i*8:]), (*[8]T)(b[i*8:]), (*[8]T)(x[i*8:])
-		s0 += a[0] * x[0]
-		u0 += b[0] * x[0]
-		s1 += a[1] * x[1]
-		u1 += b[1] * x[1]
-		s2 += a[2] * x[2]
-		u2 += b[2] * x[2]
-		s3 += a[3] * x[3]
-		u3 += b[3] * x[3]
-		s0 += a[4] * x[4]
-		u0 += b[4] * x[4]
-		s1 += a[5] * x[5]
-		u1 += b[5] * x[5]
-		s2 += a[6] * x[6]
-		u2 += b[6] * x[6]
-		s3 += a[7] * x[7]
-		u3 += b[7] * x[7]
-	}
-	for i := range len(x) % 8 {
-		i += len(x) / 8 * 8
-		s0 += a[i] * x[i]
-		u0 += b[i] * x[i]
-	}
-	return (s0 + s1) + (s2 + s3), (u0 + u1) + (u2 + u3)
-}
-
 // gemvColumnsCPU is gemvColumns for the CPU device.
 //
-//quern:kernel block=1 instantiate=float32,float64
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
 func gemvColumnsCPU[T Float](t kernel.Thread, rows, columns, part, lda, incX, incTo int, alpha, beta T, a, x, to []T) {
 	sums := kernel.Shared[[GemvColumnsCPU]T](t)
 	tiles := (columns + GemvColumnsCPU - 1) / GemvColumnsCPU
@@ -205,13 +175,5 @@ func gemvColumnsCPU[T Float](t kernel.Thread, rows, columns, part, lda, incX, in
 	base := t.BlockIdx.X / tiles * columns
 	for j := range n {
 		put(to, base+place(column+j, columns, incTo), alpha, beta, sums[j])
-	}
-}
-
-// addRowsPlain adds a multiple of each row to the sums. All have the same length.
-func addRowsPlain[T Float](sums, a, b, c, d []T, fa, fb, fc, fd T) {
-	a, b, c, d = a[:len(sums)], b[:len(sums)], c[:len(sums)], d[:len(sums)]
-	for j, v := range sums {
-		sums[j] = v + (fa*a[j] + fb*b[j]) + (fc*c[j] + fd*d[j])
 	}
 }

@@ -23,7 +23,7 @@ func chunkOf(t kernel.Thread, n, chunk int) (from, to int) {
 
 // dot writes to partial[b] the sum of x*y over the chunk of block b.
 //
-//quern:kernel block=ReduceThreads specialise=incX:1 specialise=incY:1 instantiate=float32,float64
+//quern:kernel block=ReduceThreads specialise=incX:1 specialise=incY:1 instantiate=float32,float64 only=gpu
 func dot[T Float](t kernel.Thread, n, chunk, incX, incY int, x, y, partial []T) {
 	warps := kernel.Shared[[ReduceThreads / 32]T](t)
 	from, to := chunkOf(t, n, chunk)
@@ -44,7 +44,7 @@ func dot[T Float](t kernel.Thread, n, chunk, incX, incY int, x, y, partial []T) 
 // asum writes to partial[b] the sum of |x| over the chunk of block b. It also adds up such
 // sums.
 //
-//quern:kernel block=ReduceThreads specialise=inc:1 instantiate=float32,float64
+//quern:kernel block=ReduceThreads specialise=inc:1 instantiate=float32,float64 only=gpu
 func asum[T Float](t kernel.Thread, n, chunk, inc int, x, partial []T) {
 	warps := kernel.Shared[[ReduceThreads / 32]T](t)
 	from, to := chunkOf(t, n, chunk)
@@ -141,7 +141,7 @@ func (s Squares) root() float64 {
 
 // squares writes to partial[b] the sum of the squares of the chunk of block b.
 //
-//quern:kernel block=ReduceThreads specialise=inc:1 instantiate=float32,float64
+//quern:kernel block=ReduceThreads specialise=inc:1 instantiate=float32,float64 only=gpu
 func squares[T Float](t kernel.Thread, n, chunk, inc int, x []T, partial []Squares) {
 	warps := kernel.Shared[[ReduceThreads / 32]Squares](t)
 	from, to := chunkOf(t, n, chunk)
@@ -211,7 +211,7 @@ func (l *Largest[T]) take(o Largest[T]) {
 
 // largest writes to partial[b] the largest element of the chunk of block b.
 //
-//quern:kernel block=ReduceThreads specialise=inc:1 instantiate=float32,float64
+//quern:kernel block=ReduceThreads specialise=inc:1 instantiate=float32,float64 only=gpu
 func largest[T Float](t kernel.Thread, n, chunk, inc int, x []T, partial []Largest[T]) {
 	warps := kernel.Shared[[ReduceThreads / 32]Largest[T]](t)
 	from, to := chunkOf(t, n, chunk)
@@ -263,7 +263,7 @@ func blockLargest[T Float](t kernel.Thread, warps *[ReduceThreads / 32]Largest[T
 
 // dotCPU is dot for the CPU device.
 //
-//quern:kernel block=1 instantiate=float32,float64
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
 func dotCPU[T Float](t kernel.Thread, n, chunk, incX, incY int, x, y, partial []T) {
 	from, to := chunkOf(t, n, chunk)
 	if incX == 1 && incY == 1 {
@@ -300,7 +300,7 @@ func dotOfPlain[T Float](x, y []T) T {
 
 // asumCPU is asum for the CPU device.
 //
-//quern:kernel block=1 instantiate=float32,float64
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
 func asumCPU[T Float](t kernel.Thread, n, chunk, inc int, x, partial []T) {
 	from, to := chunkOf(t, n, chunk)
 	var s0, s1, s2, s3 T
@@ -319,7 +319,7 @@ func asumCPU[T Float](t kernel.Thread, n, chunk, inc int, x, partial []T) {
 
 // squaresCPU is squares for the CPU device.
 //
-//quern:kernel block=1 instantiate=float32,float64
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
 func squaresCPU[T Float](t kernel.Thread, n, chunk, inc int, x []T, partial []Squares) {
 	from, to := chunkOf(t, n, chunk)
 	if inc == 1 {
@@ -356,7 +356,7 @@ func sumOfSquares[T Float](x []T) float64 {
 
 // largestCPU is largest for the CPU device.
 //
-//quern:kernel block=1 instantiate=float32,float64
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
 func largestCPU[T Float](t kernel.Thread, n, chunk, inc int, x []T, partial []Largest[T]) {
 	from, to := chunkOf(t, n, chunk)
 	best := Largest[T]{Index: -1}

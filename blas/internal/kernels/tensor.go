@@ -243,19 +243,20 @@ func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int3
 		kernel.AsyncCommit(t)
 		if step >= 0 {
 			from := lines[step%tensorStages*size:]
-			//quern:unroll
+			// Two sets of fragments: the reads of a step overlap the products of the last one.
+			var fa [2][4]kernel.MatrixA[T]
+			var fb [2][8]kernel.MatrixB[T]
 			for kk := range steps {
-				var fa [4]kernel.MatrixA[T]
-				var fb [8]kernel.MatrixB[T]
+				now := kk % 2
 				for i := range 4 {
-					fa[i] = kernel.LoadMatrixA[T](t, &from[(top+i*16+line)*tensorChunks+((kk*2+half)^line%8)])
+					fa[now][i] = kernel.LoadMatrixA[T](t, &from[(top+i*16+line)*tensorChunks+((kk*2+half)^line%8)])
 				}
 				for j := range 2 * wide {
-					fb[2*j], fb[2*j+1] = kernel.LoadMatrixBTransposed[T](t, &from[(TensorRows+left+j*16+line)*tensorChunks+((kk*2+half)^line%8)])
+					fb[now][2*j], fb[now][2*j+1] = kernel.LoadMatrixBTransposed[T](t, &from[(TensorRows+left+j*16+line)*tensorChunks+((kk*2+half)^line%8)])
 				}
 				for i := range 4 {
 					for j := range 4 * wide {
-						sum[i][j] = kernel.MMA(t, fa[i], fb[j], sum[i][j])
+						sum[i][j] = kernel.MMA(t, fa[now][i], fb[now][j], sum[i][j])
 					}
 				}
 			}

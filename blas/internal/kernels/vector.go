@@ -70,7 +70,7 @@ const AxpyChunk = 16384
 
 // axpyCPU is axpy for the CPU device and increments of 1, with one thread per block.
 //
-//quern:kernel block=1 instantiate=float32,float64
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
 func axpyCPU[T Float](t kernel.Thread, n int, alpha T, x, y []T) {
 	from := t.BlockIdx.X * AxpyChunk
 	to := min(from+AxpyChunk, n)

@@ -147,249 +147,199 @@ func quernHostMatmul(r *host.Run) {
 		base2 := blockX * 16
 //line matmul.go:25
 		k0 = 0
-		for threadZ := range 1 {
-			for threadY := range 16 {
-				first := (threadZ*16 + threadY) * 16
-				quernRow1Matmul(r, sums, first)
-			}
-		}
+		quernRow1Matmul(r, sums)
 		for ; k0 < k; k0 += 16 {
 			if r.Halted() {
 //line matmul.go:25
 				r.Halt()
 			}
-			for threadZ := range 1 {
-				for threadY := range 16 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					t1 := base + threadY
-					start := t1*k + k0
-					start2 := (k0 + threadY) * n
-					start3 := (k0+threadY)*n + base2
-					quernRow2Matmul(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB, start3)
-				}
-			}
-			for threadZ := range 1 {
-				for threadY := range 16 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*16 + threadY) * 16
-					quernRow3Matmul(r, sums, first2, tileA, threadY, tileB)
-				}
-			}
+			quernRow2Matmul(r, base, m, k0, k, a, base2, n, b, tileA, tileB)
+			quernRow3Matmul(r, sums, tileA, tileB)
 		}
-		for threadZ := range 1 {
-			for threadY := range 16 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*16 + threadY) * 16
-				t1 := base + threadY
-				start4 := t1 * n
-				start5 := t1*n + base2
-				quernRow4Matmul(r, sums, first3, t1, m, base2, n, c, start4, start5)
-			}
-		}
+		quernRow4Matmul(r, sums, base, m, base2, n, c)
 	}
 }
 
 //go:noinline
-//line quern_gen.go:194:1
-func quernRow1Matmul(r *host.Run, sums []float32, first int) {
-	sumRow := sums[first:][:16]
-	for threadX := range 16 {
+//line quern_gen.go:165:1
+func quernRow1Matmul(r *host.Run, sums []float32) {
+	for threadZ := range 1 {
+		for threadY := range 16 {
+			first := (threadZ*16 + threadY) * 16
+			{
+				sumRow := (*[16]float32)(sums[first:])
 //line matmul.go:24
-		var sum float32
-		sumRow[threadX] = sum
-	}
-}
-
-//go:noinline
-//line quern_gen.go:205:1
-func quernRow2Matmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32, start3 int) {
-	if start >= 0 && 16 <= len(a)-start && start3 >= 0 && 16 <= len(b)-start3 {
-		row := (*[16]float32)(a[start:])
-		row2 := (*[16]float32)(b[start3:])
-		for threadX := range 16 {
-			r.ThreadIdx.X = threadX
-			t2 := base2 + threadX
-//line matmul.go:26
-			var va float32
-			var vb float32
-//line matmul.go:27
-			if t1 < m && k0+threadX < k {
-				va = row[threadX]
+				*sumRow = [16]float32{}
 			}
-			if k0+threadY < k && t2 < n {
-				vb = row2[threadX]
-			}
-			_ = tileA[threadY][threadX]
-//line matmul.go:33
-			_ = tileB[threadY][threadX]
-			t9 := va
-			t10 := vb
-//line matmul.go:33
-			tileA[threadY][threadX] = t9
-//line matmul.go:33
-			tileB[threadY][threadX] = t10
 		}
-		return
 	}
-	for threadX := range 16 {
-		r.ThreadIdx.X = threadX
-		t2 := base2 + threadX
+}
+
+//go:noinline
+//line quern_gen.go:180:1
+func quernRow2Matmul(r *host.Run, base, m, k0, k int, a []float32, base2, n int, b []float32, tileA, tileB *[16][16]float32) {
+	for threadZ := range 1 {
+		for threadY := range 16 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			t1 := base + threadY
+			start := k0 + t1*k
+			start2 := (k0 + threadY) * n
+			start3 := t1*k + k0
+			start4 := (k0+threadY)*n + base2
+		done2:
+			switch {
+			default:
+				if start3 >= 0 && 16 <= len(a)-start3 && start4 >= 0 && 16 <= len(b)-start4 {
+					row := (*[16]float32)(a[start3:])
+					row2 := (*[16]float32)(b[start4:])
+					row3 := (*[16]float32)(tileA[threadY][0:])
+					row4 := (*[16]float32)(tileB[threadY][0:])
+					for threadX := range 16 {
+						t2 := base2 + threadX
 //line matmul.go:26
-		var va float32
-		var vb float32
+						var va float32
+						var vb float32
 //line matmul.go:27
-		if t1 < m && k0+threadX < k {
-			va = a[start+threadX]
+						if t1 < m && k0+threadX < k {
+							va = row[threadX]
+						}
+						if k0+threadY < k && t2 < n {
+							vb = row2[threadX]
+						}
+						_ = row3[threadX]
+//line matmul.go:33
+						_ = row4[threadX]
+						t9 := va
+						t10 := vb
+						row3[threadX] = t9
+						row4[threadX] = t10
+					}
+					break done2
+				}
+				for threadX := range 16 {
+					r.ThreadIdx.X = threadX
+					t2 := base2 + threadX
+//line matmul.go:26
+					var va float32
+					var vb float32
+//line matmul.go:27
+					if t1 < m && k0+threadX < k {
+						va = a[start+threadX]
+					}
+					if k0+threadY < k && t2 < n {
+						vb = b[start2+t2]
+					}
+					_ = tileA[threadY][threadX]
+//line matmul.go:33
+					_ = tileB[threadY][threadX]
+					t9 := va
+					t10 := vb
+//line matmul.go:33
+					tileA[threadY][threadX] = t9
+//line matmul.go:33
+					tileB[threadY][threadX] = t10
+				}
+			}
 		}
-		if k0+threadY < k && t2 < n {
-			vb = b[start2+t2]
-		}
-		_ = tileA[threadY][threadX]
-//line matmul.go:33
-		_ = tileB[threadY][threadX]
-		t9 := va
-		t10 := vb
-//line matmul.go:33
-		tileA[threadY][threadX] = t9
-//line matmul.go:33
-		tileB[threadY][threadX] = t10
 	}
 }
 
 //go:noinline
-//line quern_gen.go:261:1
-func quernRow3Matmul(r *host.Run, sums []float32, first2 int, tileA *[16][16]float32, threadY int, tileB *[16][16]float32) {
-	sumRow := sums[first2:][:16]
-	if threadY >= 0 && threadY < 16 {
-		value := tileA[threadY][0]
-		value2 := tileA[threadY][1]
-		value3 := tileA[threadY][2]
-		value4 := tileA[threadY][3]
-		value5 := tileA[threadY][4]
-		value6 := tileA[threadY][5]
-		value7 := tileA[threadY][6]
-		value8 := tileA[threadY][7]
-		value9 := tileA[threadY][8]
-		value10 := tileA[threadY][9]
-		value11 := tileA[threadY][10]
-		value12 := tileA[threadY][11]
-		value13 := tileA[threadY][12]
-		value14 := tileA[threadY][13]
-		value15 := tileA[threadY][14]
-		value16 := tileA[threadY][15]
-		row3 := (*[16]float32)(tileB[0][0:])
-		row4 := (*[16]float32)(tileB[1][0:])
-		row5 := (*[16]float32)(tileB[2][0:])
-		row6 := (*[16]float32)(tileB[3][0:])
-		row7 := (*[16]float32)(tileB[4][0:])
-		row8 := (*[16]float32)(tileB[5][0:])
-		row9 := (*[16]float32)(tileB[6][0:])
-		row10 := (*[16]float32)(tileB[7][0:])
-		row11 := (*[16]float32)(tileB[8][0:])
-		row12 := (*[16]float32)(tileB[9][0:])
-		row13 := (*[16]float32)(tileB[10][0:])
-		row14 := (*[16]float32)(tileB[11][0:])
-		row15 := (*[16]float32)(tileB[12][0:])
-		row16 := (*[16]float32)(tileB[13][0:])
-		row17 := (*[16]float32)(tileB[14][0:])
-		row18 := (*[16]float32)(tileB[15][0:])
-		for threadX := range 16 {
-			sum := sumRow[threadX]
+//line quern_gen.go:249:1
+func quernRow3Matmul(r *host.Run, sums []float32, tileA, tileB *[16][16]float32) {
+	for threadZ := range 1 {
+		for threadY := range 16 {
+			first2 := (threadZ*16 + threadY) * 16
+			{
+				sumRow := (*[16]float32)(sums[first2:])
+				value := tileA[threadY][0]
+				value2 := tileA[threadY][1]
+				value3 := tileA[threadY][2]
+				value4 := tileA[threadY][3]
+				value5 := tileA[threadY][4]
+				value6 := tileA[threadY][5]
+				value7 := tileA[threadY][6]
+				value8 := tileA[threadY][7]
+				value9 := tileA[threadY][8]
+				value10 := tileA[threadY][9]
+				value11 := tileA[threadY][10]
+				value12 := tileA[threadY][11]
+				value13 := tileA[threadY][12]
+				value14 := tileA[threadY][13]
+				value15 := tileA[threadY][14]
+				value16 := tileA[threadY][15]
+				for threadX := range 16 {
+					sum := sumRow[threadX]
 //line matmul.go:36
-			sum += value * row3[threadX]
-			sum += value2 * row4[threadX]
-			sum += value3 * row5[threadX]
-			sum += value4 * row6[threadX]
-			sum += value5 * row7[threadX]
-			sum += value6 * row8[threadX]
-			sum += value7 * row9[threadX]
-			sum += value8 * row10[threadX]
-			sum += value9 * row11[threadX]
-			sum += value10 * row12[threadX]
-			sum += value11 * row13[threadX]
-			sum += value12 * row14[threadX]
-			sum += value13 * row15[threadX]
-			sum += value14 * row16[threadX]
-			sum += value15 * row17[threadX]
-			sum += value16 * row18[threadX]
-			sumRow[threadX] = sum
+					sum += value * tileB[0][threadX]
+					sum += value2 * tileB[1][threadX]
+					sum += value3 * tileB[2][threadX]
+					sum += value4 * tileB[3][threadX]
+					sum += value5 * tileB[4][threadX]
+					sum += value6 * tileB[5][threadX]
+					sum += value7 * tileB[6][threadX]
+					sum += value8 * tileB[7][threadX]
+					sum += value9 * tileB[8][threadX]
+					sum += value10 * tileB[9][threadX]
+					sum += value11 * tileB[10][threadX]
+					sum += value12 * tileB[11][threadX]
+					sum += value13 * tileB[12][threadX]
+					sum += value14 * tileB[13][threadX]
+					sum += value15 * tileB[14][threadX]
+					sum += value16 * tileB[15][threadX]
+					sumRow[threadX] = sum
+				}
+			}
 		}
-		return
-	}
-	for threadX := range 16 {
-		r.ThreadIdx.X = threadX
-		sum := sumRow[threadX]
-//line matmul.go:36
-		sum += tileA[threadY][0] * tileB[0][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][1] * tileB[1][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][2] * tileB[2][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][3] * tileB[3][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][4] * tileB[4][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][5] * tileB[5][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][6] * tileB[6][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][7] * tileB[7][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][8] * tileB[8][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][9] * tileB[9][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][10] * tileB[10][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][11] * tileB[11][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][12] * tileB[12][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][13] * tileB[13][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][14] * tileB[14][threadX]
-//line matmul.go:36
-		sum += tileA[threadY][15] * tileB[15][threadX]
-		sumRow[threadX] = sum
 	}
 }
 
 //go:noinline
-//line quern_gen.go:360:1
-func quernRow4Matmul(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start4, start5 int) {
-	sumRow := sums[first3:][:16]
-	if !(t1 < m) {
-		return
-	}
-	if base2 >= -1<<61 && base2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count3 := min(n-base2, 16)
-		if count3 <= 0 {
-			return
-		}
-		if start5 >= 0 && count3 <= len(c)-start5 {
-			row19 := c[start5:][:count3]
-			sumRow2 := sumRow[:][:count3]
-			for threadX := range count3 {
-				sum := sumRow2[threadX]
+//line quern_gen.go:299:1
+func quernRow4Matmul(r *host.Run, sums []float32, base, m, base2, n int, c []float32) {
+	same := base2 >= -1<<61 && base2 <= 1<<61 && n >= -1<<61 && n <= 1<<61
+	count3 := min(n-base2, 16)
+	for threadZ := range 1 {
+		for threadY := range 16 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			first3 := (threadZ*16 + threadY) * 16
+			t1 := base + threadY
+			start5 := t1 * n
+			start6 := t1*n + base2
+		done4:
+			switch {
+			default:
+				sumRow := (*[16]float32)(sums[first3:])
+				if !(t1 < m) {
+					break done4
+				}
+				if same {
+					if count3 <= 0 {
+						break done4
+					}
+					if start6 >= 0 && count3 <= len(c)-start6 {
+						row5 := c[start6:][:count3]
+						sumRow2 := sumRow[:][:count3]
 //line matmul.go:41
-				row19[threadX] = sum
-			}
-			return
-		}
-	}
-	for threadX := range 16 {
-		r.ThreadIdx.X = threadX
-		sum := sumRow[threadX]
-		t2 := base2 + threadX
+						copy(row5, sumRow2)
+						break done4
+					}
+				}
+				for threadX := range 16 {
+					r.ThreadIdx.X = threadX
+					sum := sumRow[threadX]
+					t2 := base2 + threadX
 //line matmul.go:40
-		if t1 < m && t2 < n {
-			c[start4+t2] = sum
+					if t1 < m && t2 < n {
+						c[start5+t2] = sum
+					}
+				}
+			}
 		}
 	}
 }
 
-//line quern_gen.go:393:1
+//line quern_gen.go:343:1
 func quernPlainSummarise(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[partial](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_summarise(t, v0, v1) })
@@ -444,9 +394,8 @@ func quernHostSummarise(r *host.Run) {
 		t2 = x[0]
 //line summary.go:57:10000
 		iFirst = blockX * 256
-//line summary.go:58:10000
+//line summary.go:58
 		for threadZ := range 1 {
-//line summary.go:59
 			for threadY := range 1 {
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2Summarise(r, los, first2, his, t1, t2)
@@ -509,42 +458,36 @@ func quernHostSummarise(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:513:1
+//line quern_gen.go:462:1
 func quernRow1Summarise(r *host.Run, sums []float64, first int) {
-	sumRow := sums[first:][:256]
-	for threadX := range 256 {
+	sumRow := (*[256]float64)(sums[first:])
 //line summary.go:55:10000
-		var sum float64
+	*sumRow = [256]float64{}
 //line summary.go:56:10000
-		sumRow[threadX] = sum
-//line summary.go:57:10000
-	}
-//line summary.go:58:10000
 }
 
 //go:noinline
-//line quern_gen.go:527:1
+//line quern_gen.go:471:1
 func quernRow2Summarise(r *host.Run, los []float32, first2 int, his []float32, t1, t2 float32) {
-	loRow := los[first2:][:256]
-	hiRow := his[first2:][:256]
+	loRow := (*[256]float32)(los[first2:])
+	hiRow := (*[256]float32)(his[first2:])
 	for threadX := range 256 {
 //line summary.go:56:10000
 		lo := t1
 //line summary.go:57:10000
 		hi := t2
-//line summary.go:58:10000
+//line summary.go:58
 		loRow[threadX] = lo
-//line summary.go:59
 		hiRow[threadX] = hi
 	}
 }
 
 //go:noinline
-//line quern_gen.go:544:1
+//line quern_gen.go:487:1
 func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []float32, at, at2, at3, at4 int) {
-	sumRow := sums[first3:][:256]
-	loRow := los[first3:][:256]
-	hiRow := his[first3:][:256]
+	sumRow := (*[256]float64)(sums[first3:])
+	loRow := (*[256]float32)(los[first3:])
+	hiRow := (*[256]float32)(his[first3:])
 	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
 		row := (*[256]float32)(x[at:])
 		row2 := (*[256]float32)(x[at2:])
@@ -554,9 +497,8 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []f
 			sum := sumRow[threadX]
 			lo := loRow[threadX]
 			hi := hiRow[threadX]
-//line summary.go:58:10000
+//line summary.go:58
 			v := row[threadX]
-//line summary.go:59
 			sum += float64(v)
 //line summary.go:61
 			if v < lo {
@@ -565,9 +507,8 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []f
 			if v > hi {
 				hi = v
 			}
-//line summary.go:58:10000
+//line summary.go:58
 			v2 := row2[threadX]
-//line summary.go:59
 			sum += float64(v2)
 //line summary.go:61
 			if v2 < lo {
@@ -576,9 +517,8 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []f
 			if v2 > hi {
 				hi = v2
 			}
-//line summary.go:58:10000
+//line summary.go:58
 			v3 := row3[threadX]
-//line summary.go:59
 			sum += float64(v3)
 //line summary.go:61
 			if v3 < lo {
@@ -587,9 +527,8 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []f
 			if v3 > hi {
 				hi = v3
 			}
-//line summary.go:58:10000
+//line summary.go:58
 			v4 := row4[threadX]
-//line summary.go:59
 			sum += float64(v4)
 //line summary.go:61
 			if v4 < lo {
@@ -609,9 +548,8 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []f
 		sum := sumRow[threadX]
 		lo := loRow[threadX]
 		hi := hiRow[threadX]
-//line summary.go:58:10000
+//line summary.go:58
 		v := x[at+threadX]
-//line summary.go:59
 		sum += float64(v)
 //line summary.go:61
 		if v < lo {
@@ -620,9 +558,8 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []f
 		if v > hi {
 			hi = v
 		}
-//line summary.go:58:10000
+//line summary.go:58
 		v2 := x[at2+threadX]
-//line summary.go:59
 		sum += float64(v2)
 //line summary.go:61
 		if v2 < lo {
@@ -631,9 +568,8 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []f
 		if v2 > hi {
 			hi = v2
 		}
-//line summary.go:58:10000
+//line summary.go:58
 		v3 := x[at3+threadX]
-//line summary.go:59
 		sum += float64(v3)
 //line summary.go:61
 		if v3 < lo {
@@ -642,9 +578,8 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []f
 		if v3 > hi {
 			hi = v3
 		}
-//line summary.go:58:10000
+//line summary.go:58
 		v4 := x[at4+threadX]
-//line summary.go:59
 		sum += float64(v4)
 //line summary.go:61
 		if v4 < lo {
@@ -660,11 +595,11 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []f
 }
 
 //go:noinline
-//line quern_gen.go:664:1
+//line quern_gen.go:599:1
 func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los, his []float32, iFirst2 int, x []float32) {
-	sumRow := sums[first4:][:256]
-	loRow := los[first4:][:256]
-	hiRow := his[first4:][:256]
+	sumRow := (*[256]float64)(sums[first4:])
+	loRow := (*[256]float32)(los[first4:])
+	hiRow := (*[256]float32)(his[first4:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count2 := min(len(x)-iFirst2, 256)
 		if count2 <= 0 {
@@ -679,9 +614,8 @@ func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los, his []floa
 				sum := sumRow2[threadX]
 				lo := loRow2[threadX]
 				hi := hiRow2[threadX]
-//line summary.go:58:10000
+//line summary.go:58
 				v5 := row5[threadX]
-//line summary.go:59
 				sum += float64(v5)
 //line summary.go:61
 				if v5 < lo {
@@ -704,9 +638,8 @@ func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los, his []floa
 		hi := hiRow[threadX]
 //line summary.go:57:10000
 		if iFirst2+threadX < len(x) {
-//line summary.go:58:10000
+//line summary.go:58
 			v5 := x[iFirst2+threadX]
-//line summary.go:59
 			sum += float64(v5)
 //line summary.go:61
 			if v5 < lo {
@@ -723,40 +656,32 @@ func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los, his []floa
 }
 
 //go:noinline
-//line quern_gen.go:727:1
+//line quern_gen.go:660:1
 func quernRow5Summarise(r *host.Run, reduceAdds []float64, first5 int, t4s []float64) {
-	reduceAddRow := reduceAdds[first5:][:256]
-	t4Row := t4s[first5:][:256]
-	for threadX := range 256 {
-		reduceAdd := reduceAddRow[threadX]
+	reduceAddRow := (*[256]float64)(reduceAdds[first5:])
+	t4Row := (*[256]float64)(t4s[first5:])
 //line summary.go:68
-		t4 := reduceAdd
-		t4Row[threadX] = t4
-	}
+	copy(t4Row[:], reduceAddRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:740:1
+//line quern_gen.go:669:1
 func quernRow6Summarise(r *host.Run, reduceMins []float32, first6 int, t6s []float32) {
-	reduceMinRow := reduceMins[first6:][:256]
-	t6Row := t6s[first6:][:256]
-	for threadX := range 256 {
-		reduceMin := reduceMinRow[threadX]
+	reduceMinRow := (*[256]float32)(reduceMins[first6:])
+	t6Row := (*[256]float32)(t6s[first6:])
 //line summary.go:68
-		t6 := reduceMin
-		t6Row[threadX] = t6
-	}
+	copy(t6Row[:], reduceMinRow[:])
 }
 
 //go:noinline
-//line quern_gen.go:753:1
+//line quern_gen.go:678:1
 func quernRow7Summarise(r *host.Run, t4s []float64, first7 int, t6s, reduceMaxs []float32, sums2 []float64, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32) {
-	t4Row := t4s[first7:][:256]
-	t6Row := t6s[first7:][:256]
-	reduceMaxRow := reduceMaxs[first7:][:256]
-	sumRow3 := sums2[first7:][:256]
-	loRow3 := los2[first7:][:256]
-	hiRow3 := his2[first7:][:256]
+	t4Row := (*[256]float64)(t4s[first7:])
+	t6Row := (*[256]float32)(t6s[first7:])
+	reduceMaxRow := (*[256]float32)(reduceMaxs[first7:])
+	sumRow3 := (*[256]float64)(sums2[first7:])
+	loRow3 := (*[256]float32)(los2[first7:])
+	hiRow3 := (*[256]float32)(his2[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t4 := t4Row[threadX]
@@ -791,11 +716,11 @@ func quernRow7Summarise(r *host.Run, t4s []float64, first7 int, t6s, reduceMaxs 
 }
 
 //go:noinline
-//line quern_gen.go:795:1
+//line quern_gen.go:720:1
 func quernRow8Summarise(r *host.Run, sums2 []float64, first8 int, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32, out []partial, blockX int) {
-	sumRow3 := sums2[first8:][:256]
-	loRow3 := los2[first8:][:256]
-	hiRow3 := his2[first8:][:256]
+	sumRow3 := (*[256]float64)(sums2[first8:])
+	loRow3 := (*[256]float32)(los2[first8:])
+	hiRow3 := (*[256]float32)(his2[first8:])
 	firstX := 0
 	count3 := 1 - firstX
 	if count3 <= 0 {

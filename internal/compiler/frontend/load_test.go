@@ -97,6 +97,31 @@ func Twice() {}
 			kernels: []string{"double.double"},
 		},
 		{
+			name: "a function with another version for programs",
+			files: doubling + `
+-- double/twice.go --
+package double
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func twice(t kernel.Thread, x []float32) { x[t.Global()] = fast(x[t.Global()]) }
+-- double/plain.go --
+//go:build quern
+
+package double
+
+func fast(x float32) float32 { return 2 * x }
+-- double/fast.go --
+//go:build !quern
+
+package double
+
+func fast(x float32) float32 // in assembly
+`,
+			kernels: []string{"double.double", "double.twice"},
+		},
+		{
 			name:    "a dependency that lacks its launchers",
 			files:   user,
 			pattern: "./user",

@@ -454,6 +454,13 @@ func bounded[T number](t kernel.Thread, most int8, r Interval[T], x []T, s func_
 	}
 }
 
+//quern:kernel only=gpu specialise=step:1
+func onGPU(t kernel.Thread, step int, x []int32) {
+	if i := t.Global() * step; i < len(x) {
+		x[i]++
+	}
+}
+
 type func_ struct{ func_ int32 }
 -- instances/instances.go --
 package instances

@@ -19,7 +19,10 @@ func writeSpecial(b *bytes.Buffer, compiled string, forms []*compiler.Special) {
 		if n := f.Variants[0].SharedBytes; n > 0 {
 			fmt.Fprintf(b, "Shared: %d,\n", n)
 		}
-		fmt.Fprintf(b, "Host: %s,\n},\n", hostName(f.IR.Name))
+		if f.IR.Options.Only != "gpu" {
+			fmt.Fprintf(b, "Host: %s,\n", hostName(f.IR.Name))
+		}
+		b.WriteString("},\n")
 	}
 	b.WriteString("},\n")
 }

@@ -37,6 +37,9 @@
 // block or the launch are computed outside that function, and terms of sums are
 // regrouped so that more values qualify.
 //
+// If the rows are short and do little work, the function runs all rows of the block, so
+// that a call is made per region and not per row.
+//
 // If the threads of a block share nothing, and the X coordinates occur only in
 // BlockIdx.X*BlockDim.X + ThreadIdx.X, a row continues through several blocks, as here
 // (wide.go).
@@ -50,7 +53,8 @@
 // the row use is read before the loop, if the loop does not write memory that it may be
 // in (fixed.go). Indices such as max(x-1, 0) are x-1 for the threads for which that makes
 // no difference; the few others run in the ordinary loop. What the fast form takes for
-// granted is tested before it. If the test fails, the ordinary loop runs and reports an
+// granted is tested before it, once for all rows where it is the same for them. A region
+// that only copies or clears elements does so for whole rows. If the test fails, the ordinary loop runs and reports an
 // index out of range where the kernel has it.
 //
 // # Loops in lockstep
@@ -59,7 +63,8 @@
 // loop moves around the loop over the row (rows.go). Variables that live longer than an
 // iteration are then in scratch memory. Four iterations run as one, so that they are
 // loaded and stored less often (opt.Jam). A condition that a range of the row passes
-// becomes a loop of its own.
+// becomes a loop of its own. A flag that is assigned such a condition and lives longer than
+// the region is cleared for the row and set for the range.
 //
 // # Barriers
 //

@@ -383,6 +383,9 @@ func (e *emitter) threadValue(op ir.ThreadOp) (string, int) {
 	}
 	switch op {
 	case ir.LaneID:
+		if e.wholeWarps() {
+			return e.warp.lane, precPrimary
+		}
 		return "(" + e.linear() + ")&31", precMul
 	case ir.WarpID:
 		return "(" + e.linear() + ")>>5", precMul

@@ -258,6 +258,10 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 	if t := e.bulk(g, stmts); t != nil {
 		return t
 	}
+	only, then, isOnly := e.onlyLane(stmts)
+	if isOnly {
+		stmts = then
+	}
 	e.scopes = newScopes()
 	e.scopes.place(stmts, e.plan.private[g])
 	ran := &region{stmts: stmts, last: g.last} // a fast form runs only what the guards enclose
@@ -323,6 +327,8 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 		loop.add("for %s := range %s {", e.names.of[ir.ThreadIdxX], limit)
 	case e.warp == nil:
 		loop.add("for range %s {", limit)
+	case isOnly:
+		loop.add("for %s := %d; %s < min(%d, %s); %s++ {", e.warp.lane, only, e.warp.lane, only+1, limit, e.warp.lane)
 	case inner.mentions(e.warp.lane):
 		loop.add("for %s := range %s {", e.warp.lane, limit)
 	default:

@@ -2,6 +2,7 @@ package gohost
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
@@ -151,11 +152,41 @@ func (s *splitter) findOwn(body []ir.Stmt, beside map[*ir.Local]bool) {
 			s.block[v] = true
 		}
 	}
+	s.dropLoads(body)
 	for {
 		before := len(s.block)
 		s.dropAssigned(body, nil)
 		if len(s.block) == before {
 			return
+		}
+	}
+}
+
+// dropLoads removes the variables that are loaded from memory, and which only regions
+// read: a thread's own load is cheaper than the end of a region.
+func (s *splitter) dropLoads(body []ir.Stmt) {
+	loaded, needed := map[*ir.Local]bool{}, map[*ir.Local]bool{}
+	need := func(u usage) { maps.Copy(needed, u.reads) }
+	for before := -1; before < len(needed); {
+		before = len(needed)
+		hasStmt(body, func(t ir.Stmt) bool {
+			switch a, ok := t.(*ir.Assign); {
+			case s.control[t]:
+				need(headUses(t))
+			case s.splits(t):
+				need(operandsOf(t))
+			case ok && s.runsOnce(t):
+				v := ir.Root(a.Dst).(*ir.VarPlace).Var
+				if loaded[v] = loaded[v] || readsMemory(a.Src); !loaded[v] || needed[v] {
+					need(uses(t))
+				}
+			}
+			return false
+		})
+	}
+	for v := range loaded {
+		if loaded[v] && !needed[v] {
+			delete(s.block, v)
 		}
 	}
 }
@@ -294,7 +325,7 @@ type blockThreads struct{}
 // what body prints.
 func (e *emitter) runs(row *section, fails bool, body func()) {
 	w := e.warp
-	if b := e.kernel.Options.Block; b[0] > 0 && b[1] <= 1 && b[2] <= 1 {
+	if e.wholeWarps() {
 		e.wholeWarp(row, fails, body)
 		return
 	}
@@ -316,6 +347,32 @@ func (e *emitter) runs(row *section, fails bool, body func()) {
 	body()
 	e.out.depth--
 	e.out.add("}")
+}
+
+// wholeWarps reports whether the current code is for warps of a block of one row.
+func (e *emitter) wholeWarps() bool {
+	b := e.kernel.Options.Block
+	return e.warp != nil && b[0] > 0 && b[1] <= 1 && b[2] <= 1
+}
+
+// onlyLane returns the statements that a single lane of a whole warp runs.
+func (e *emitter) onlyLane(stmts []ir.Stmt) (lane int64, then []ir.Stmt, ok bool) {
+	if len(stmts) != 1 || !e.wholeWarps() {
+		return 0, nil, false
+	}
+	branch, ok := stmts[0].(*ir.If)
+	if !ok || len(branch.Else) > 0 {
+		return 0, nil, false
+	}
+	b, ok := branch.Cond.(*ir.Binary)
+	if !ok || b.Op != ir.Eq || !isThread(b.X, ir.LaneID) {
+		return 0, nil, false
+	}
+	c, ok := constant(b.Y)
+	if !ok || c.Int64() < 0 || c.Int64() >= ir.WarpSize {
+		return 0, nil, false
+	}
+	return c.Int64(), branch.Then, true
 }
 
 // wholeWarp prints what body prints for a warp in a block of one row.

@@ -53,12 +53,12 @@
 //
 // On the kernel, for Go:
 //
-//   - needed calls: inlines functions that use the thread or may run long, and formulas;
+//   - needed calls: inlines functions that use the thread or may run long, formulas, and functions of short arrays;
 //   - Go versions: as versions;
 //   - copies at once: asynchronous and bulk copies become assignments and Go's copy;
 //   - declared blocks: dimensions of a declared block become constants where Go accepts them;
-//   - short loops: unrolls short loops of plain assignments, which the Go compiler does not do;
-//   - split arrays: short arrays with constant indices become variables;
+//   - short loops: unrolls short loops of plain assignments, which the Go compiler does not do, and hinted loops with barriers or calls;
+//   - split arrays: short arrays of numbers or vectors with constant indices become variables;
 //   - stride: the threads of a block run loops in lockstep that start at the thread's own index;
 //   - Go hoist: as hoist;
 //   - dead stores: removes values that are never read: vet tools see the text as the kernel's own;

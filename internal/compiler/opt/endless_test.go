@@ -75,6 +75,16 @@ func loops(t kernel.Thread, n int, m uint8, x []int32, bounds []int) {
 			x[0]++
 		}
 	}
+	for range 16 { // long
+		for range len(x) / 8 {
+			x[0]++
+		}
+	}
+	for range 4 {
+		for range len(x) / 8 {
+			x[0]++
+		}
+	}
 	for range 3 {
 		for x[0] > 0 { // long
 		}

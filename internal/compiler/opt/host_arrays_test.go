@@ -56,6 +56,16 @@ func TestShortArraysBecomeVariablesInGo(t *testing.T) {
 				Set(a, &ir.Zero{T: four}),
 				SetPlace(Elem(out, Int(0)), at(a, 4)))
 		}, "out[?0] = a[?4]"},
+		{"an array of vectors becomes variables of the vector type", func() *ir.Kernel {
+			vector := &ir.Type{Kind: ir.Struct, Fields: []ir.Field{{Name: "X", Type: ir.TInt}, {Name: "Y", Type: ir.TInt}}}
+			two := ir.ArrayOf(2, vector)
+			out, a, b := Local("out", ir.SliceOf(vector)), Local("a", two), Local("b", two)
+			return Kernel("k", locals(out), locals(a, b),
+				Set(a, &ir.Zero{T: two}),
+				SetPlace(&ir.FieldPlace{X: Index(Var(a), Int(1)), Field: 0}, Int(7)),
+				Set(b, ir.Get(a)),
+				SetPlace(Elem(out, Int(0)), at(b, 1)))
+		}, "b_1 = a_1"},
 		{"a rotation reads all elements before it writes one", func() *ir.Kernel {
 			out, a := Local("out", ints), Local("a", four)
 			return Kernel("k", locals(out), locals(a),

@@ -1,6 +1,7 @@
 package opt
 
 import (
+	"strings"
 	"testing"
 
 	"quern.dev/internal/compiler/ir"
@@ -118,6 +119,31 @@ func TestTheRegisterTileOfAMatrixProductBecomesRegisters(t *testing.T) {
 	for _, v := range k.Func.Locals {
 		if v.Type.IsAggregate() {
 			t.Errorf("variable %s is in memory", v.Name)
+		}
+	}
+}
+
+func TestHintedLoopsWithBarriersUnrollInGo(t *testing.T) {
+	out, i, n := Local("out", ints), Local("i", ir.TInt), Local("n", ir.TInt)
+	list := For(i, Int(0), Int(3))
+	l := list[1].(*ir.Loop)
+	l.Unroll = ir.UnrollAll
+	l.Body = []ir.Stmt{
+		Set(n, Op(Int(1), ir.Shl, ir.Get(i))),
+		If(Op(ir.Get(i), ir.Eq, Int(2)), &ir.Break{Label: l.Label}),
+		&ir.Barrier{},
+		SetPlace(Elem(out, Thread(ir.ThreadIdxX)), Op(Thread(ir.ThreadIdxY), ir.Rem, ir.Get(n))),
+	}
+	k := Kernel("k", locals(out), locals(i, n), list...)
+	unrollForGo(k)
+	deadStores(k.Func)
+	text := variableNumber.ReplaceAllString(k.String(), "")
+	if want := "= ThreadIdx.Y % 2"; !strings.Contains(text, want) {
+		t.Errorf("got:\n%s\nwant in it: %s", text, want)
+	}
+	for _, not := range []string{"for ", "if ", "1 << ", "break"} {
+		if strings.Contains(text, not) {
+			t.Errorf("got:\n%s\nwant no %q in it", text, not)
 		}
 	}
 }

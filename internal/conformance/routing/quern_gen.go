@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: quern_gen_zip,
-	Sum:     "eaec4b47414c1c1ffeccff4e37c7025767b03f3a7b7f153be601f8ac7f3fd9e3",
+	Sum:     "7f0102e41a8bc62c9b31294fde7b0e47ab635abd2e91decf5c0deee64464e637",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -890,7 +890,7 @@ func quernHostWork(r *host2.Run, contexts []actor.Context, data []float32, state
 //go:noinline
 //line quern_gen.go:892:1
 func quernRow1Work(r *host2.Run, t2s []*actor.Context, first int, contexts []actor.Context) {
-	t2Row := t2s[first:][:32]
+	t2Row := (*[32]*actor.Context)(t2s[first:])
 	if 32 <= len(contexts) {
 		row := (*[32]actor.Context)(contexts[0:])
 		for threadX := range 32 {
@@ -920,8 +920,8 @@ func quernRow1Work(r *host2.Run, t2s []*actor.Context, first int, contexts []act
 //go:noinline
 //line quern_gen.go:922:1
 func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]float32, in *Batch, ref actor.Payload[float32], data []float32) {
-	t2Row := t2s[first2:][:32]
-	valuesRow := valuess[first2:][:32]
+	t2Row := (*[32]*actor.Context)(t2s[first2:])
+	valuesRow := (*[32][]float32)(valuess[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := t2Row[threadX]
@@ -947,7 +947,7 @@ func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]f
 //go:noinline
 //line quern_gen.go:949:1
 func quernRow3Work(r *host2.Run, valuess [][]float32, first3 int) {
-	valuesRow := valuess[first3:][:32]
+	valuesRow := (*[32][]float32)(valuess[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		values := valuesRow[threadX]
@@ -965,7 +965,7 @@ func quernRow3Work(r *host2.Run, valuess [][]float32, first3 int) {
 //go:noinline
 //line quern_gen.go:967:1
 func quernRow4Work(r *host2.Run, valuess [][]float32, first4 int, out *Result) {
-	valuesRow := valuess[first4:][:32]
+	valuesRow := (*[32][]float32)(valuess[first4:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		values := valuesRow[threadX]
@@ -986,7 +986,7 @@ func quernRow4Work(r *host2.Run, valuess [][]float32, first4 int, out *Result) {
 //go:noinline
 //line quern_gen.go:988:1
 func quernRow5Work(r *host2.Run, t2s []*actor.Context, first5 int, in *Batch, state *Desk, out *Result, ref actor.Payload[float32], action *kernel.Action) {
-	t2Row := t2s[first5:][:32]
+	t2Row := (*[32]*actor.Context)(t2s[first5:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := t2Row[threadX]

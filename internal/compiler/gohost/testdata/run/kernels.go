@@ -649,3 +649,97 @@ func barriers(t kernel.Thread, rounds int, x []int32) {
 		t.Sync()
 	}
 }
+
+// shrink updates a part of a tile that gets smaller with each step. The flag of a thread
+// lives longer than the step.
+//
+//quern:kernel block=16x4
+func shrink(t kernel.Thread, w, h, steps int, x, out []int32) {
+	tile := kernel.Shared[[4][16]int32](t)
+	tx, ty := t.ThreadIdx.X, t.ThreadIdx.Y
+	col, row := t.BlockIdx.X*16+tx, t.BlockIdx.Y*4+ty
+	inside := col < w && row < h
+	if inside {
+		tile[ty][tx] = x[row*w+col]
+	}
+	t.Sync()
+	var v int32
+	mine := false
+	for i := range steps {
+		mine = inside && tx > i && tx < 15-i
+		if mine {
+			v = tile[ty][tx-1] + tile[ty][min(tx+1, w-1-t.BlockIdx.X*16)] + int32(i)
+		}
+		t.Sync()
+		if mine {
+			tile[ty][tx] = v
+		}
+		t.Sync()
+	}
+	if mine {
+		out[row*w+col] = v
+	}
+	if ty == 0 && inside {
+		out[row*w+col] += tile[0][tx] * 1000
+	}
+}
+
+type couple struct{ A, B int32 }
+
+func turn(p [4]couple) [4]couple {
+	p[0].A += p[3].B
+	return [4]couple{p[1], p[2], p[3], p[0]}
+}
+
+// passes exchanges pairs in unrolled passes. One lane of each warp adds up what the warp
+// has read.
+//
+//quern:kernel block=64
+func passes(t kernel.Thread, starts []int32, x []couple, sums []int32) {
+	rows := kernel.Shared[[2][128]couple](t)
+	j := t.ThreadIdx.X % 32
+	row := &rows[t.Warp()]
+	var v [4]couple
+	//quern:unroll
+	for r := range v {
+		v[r] = x[t.Warp()*128+j+32*r]
+	}
+	//quern:unroll
+	for pass := range 3 {
+		n := 1 << (2 * pass)
+		k := j % n
+		if pass > 0 {
+			v[1].B += int32(k)
+		}
+		v = turn(v)
+		if pass == 2 {
+			break
+		}
+		t.Sync()
+		//quern:unroll
+		for r := range v {
+			row[(j-k)*4+k+n*r] = v[r]
+		}
+		t.Sync()
+		//quern:unroll
+		for r := range v {
+			v[r] = row[j+32*r]
+		}
+	}
+	//quern:unroll
+	for r := range v {
+		x[t.Warp()*128+j+32*r] = v[r]
+	}
+	t.Sync()
+	if t.Warp() >= len(sums) {
+		return
+	}
+	sum := int32(0)
+	for e := starts[t.Warp()] + int32(t.Lane()); e < starts[t.Warp()+1]; e += 32 {
+		sum += x[t.Warp()*128+int(e)%128].A
+	}
+	sum = kernel.WarpReduceAdd(t, sum)
+	if t.Lane() == 3 {
+		sums[t.Warp()] = sum
+	}
+}

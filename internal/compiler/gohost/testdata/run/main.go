@@ -78,6 +78,8 @@ func tests() []test {
 		{"volume", volume, quernHostVolume, d(2, 2, 2), d(5, 4, 3), []any{9, 7, 5, make([]int32, 9*7*5)}},
 		{"exchange", exchange, quernHostExchange, d(3, 1, 1), d(16, 1, 1), []any{ramp(48, func(i int) int32 { return int32(i) })}},
 		{"blur", blur, quernHostBlur, d(3, 3, 1), d(16, 8, 1), []any{40, 20, ramp(800, small), ramp(800, zeros)}},
+		{"shrink", shrink, quernHostShrink, d(3, 2, 1), d(16, 4, 1), []any{41, 7, 5, ramp(41*7, func(i int) int32 { return int32(noise(i) % 100) }), make([]int32, 41*7)}},
+		{"passes", passes, quernHostPasses, d(1, 1, 1), d(64, 1, 1), []any{[]int32{3, 70, 90}, couples(256), make([]int32, 1)}},
 		{"scan", scan, quernHostScan, d(3, 1, 1), d(32, 1, 1), []any{ramp(96, func(i int) int32 { return int32(noise(i) % 100) }), 3}},
 		{"stencil", stencil, quernHostStencil, d(3, 1, 1), d(32, 1, 1), []any{int32(5), ramp(90, func(i int) int32 { return int32(noise(i)%50) - 20 })}},
 		{"stencil", stencil, quernHostStencil, d(3, 1, 1), d(32, 1, 1), []any{int32(0), make([]int32, 90)}},
@@ -195,4 +197,12 @@ func main() {
 	if bad {
 		os.Exit(1)
 	}
+}
+
+func couples(n int) []couple {
+	list := make([]couple, n)
+	for i := range list {
+		list[i] = couple{int32(noise(i) % 100), int32(i)}
+	}
+	return list
 }

@@ -1,0 +1,63 @@
+"""Prints the time in seconds of cuBLAS, called through torch, for the operations of
+bench/libs/blas.go."""
+import json
+import sys
+
+import torch
+
+CASES = [
+    ("float32", 512, 1), ("float32", 1024, 1), ("float32", 2048, 1), ("float32", 4096, 1), ("float32", 8192, 1),
+    ("float32", 64, 4096), ("float64", 1024, 1), ("float64", 4096, 1), ("tf32", 4096, 1), ("float16", 8192, 1),
+    ("bfloat16", 1024, 1), ("bfloat16", 4096, 1), ("bfloat16", 8192, 1), ("int8", 4096, 1),
+]
+TYPES = {"tf32": torch.float32, "int8": torch.int8}
+
+
+def seconds(call):
+    """Returns the best of seven samples of at least 20 ms each."""
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+
+    def sample(times):
+        start.record()
+        for _ in range(times):
+            call()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end) / 1e3
+
+    sample(3)
+    times = 1 + int(0.02 / max(sample(3) / 3, 1e-6))
+    return min(sample(times) / times for _ in range(7))
+
+
+def product(elements, n, batch):
+    torch.backends.cuda.matmul.allow_tf32 = elements == "tf32"
+    dtype = TYPES.get(elements) or getattr(torch, elements)
+    shape = (n, n) if batch == 1 else (batch, n, n)
+    a, b = torch.zeros(shape, dtype=dtype, device="cuda"), torch.zeros(shape, dtype=dtype, device="cuda").transpose(-1, -2)
+    if elements == "int8":
+        return lambda: torch._int_mm(a, b)
+    out = torch.empty(shape, dtype=dtype, device="cuda")
+    return lambda: torch.matmul(a, b, out=out)
+
+
+def report(name, make):
+    try:
+        print(json.dumps({name: seconds(make())}), flush=True)
+    except Exception as error:  # an operation that fails does not hide the others
+        print(f"{name}: {error}", file=sys.stderr)
+
+
+for elements, n, batch in CASES:
+    report(f"gemm {elements} {n}, batch {batch}", lambda: product(elements, n, batch))
+
+N, SIDE = 1 << 26, 1 << 13
+x, y = torch.zeros(N, device="cuda"), torch.zeros(N, device="cuda")
+a, v = x.view(SIDE, SIDE), torch.zeros(SIDE, device="cuda")
+t, w = torch.empty_like(a), torch.empty_like(v)
+report("axpy float32", lambda: lambda: y.add_(x, alpha=2))
+report("dot float32", lambda: lambda: torch.dot(x, y))
+report("nrm2 float32", lambda: lambda: torch.linalg.vector_norm(x))
+report("gemv float32", lambda: lambda: torch.mv(a, v, out=w))
+report("gemv trans float32", lambda: lambda: torch.mv(a.t(), v, out=w))
+report("transpose float32", lambda: lambda: t.copy_(a.t()))
