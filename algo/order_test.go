@@ -85,13 +85,13 @@ func sortLengths(d *gpu.Device) []int {
 		return []int{0, 1, 2, 15, 16, 17, 31, 32, 33, 100, hostPart - 1, hostPart, hostPart + 1, 2*hostPart - 1, 2 * hostPart, 3*hostPart + 5, 9 * hostPart}
 	}
 	n := mergeTile[int32]()
-	return []int{0, 1, 2, 10, 11, 12, 100, n - 1, n + 1, 3*n + 5}
+	return []int{0, 1, 2, 10, 11, 12, 100, n - 1, n + 1, 2*n + 5}
 }
 
 // fewer returns all inputs for the CPU and a few for a large n on other devices, because the
 // simulator is slow. Tests with -long use all.
 func fewer[T any](d *gpu.Device, n int, all map[string][]T) map[string][]T {
-	if d.Backend() != gpu.CPU && n > 300 && !*long {
+	if d.Backend() != gpu.CPU && n > 12 && !*long {
 		maps.DeleteFunc(all, func(name string, _ []T) bool { return !slices.Contains(hard, name) })
 	}
 	return all
@@ -99,7 +99,7 @@ func fewer[T any](d *gpu.Device, n int, all map[string][]T) map[string][]T {
 
 var (
 	long = flag.Bool("long", false, "use all inputs in the tests of merging and of runs")
-	hard = []string{"few", "random", "special", "runs up to 40"}
+	hard = []string{"random", "special", "runs up to 40"}
 )
 
 func each(t *testing.T, f func(t *testing.T, d *gpu.Device, s *gpu.Stream)) {

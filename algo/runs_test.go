@@ -60,7 +60,7 @@ func runLengths(d *gpu.Device) []int {
 	if d.Backend() == gpu.CPU {
 		return []int{0, 1, 2, 4095, 4096, 4097, 8192, 50000}
 	}
-	return []int{0, 1, 2, 3, 4, 5, 127, 129, 4095, 4096, 4097, 9000}
+	return []int{0, 1, 2, 3, 4, 5, 127, 129, 4096, 4097, 8200}
 }
 
 func TestRunLengths(t *testing.T) {

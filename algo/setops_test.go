@@ -44,7 +44,7 @@ func TestSets(t *testing.T) {
 		if d.Backend() == gpu.CPU {
 			part = hostPart
 		}
-		for _, n := range []int{0, 1, 5, 100, part - 1, part + 1, 2*part + 50} {
+		for _, n := range []int{0, 1, 100, part - 1, part + 50} {
 			for _, m := range []int{0, 12, part/2 + 3} {
 				sets(t, d, s, n, m, Ascending[float32](), ascending)
 			}
@@ -56,7 +56,7 @@ func TestSets(t *testing.T) {
 func sets[T Number](t *testing.T, d *gpu.Device, s *gpu.Stream, n, m int, order Less[T], compare func(a, b T) int) {
 	t.Helper()
 	as, bs := fewer(d, n+m, inputs[T](n)), inputs[T](m)
-	for _, values := range []int{2, 50, 5000} {
+	for _, values := range []int{2, 500} {
 		name := fmt.Sprintf("%d values", values)
 		as[name], bs[name] = random[T](n, float64(values)), random[T](m, float64(values))
 		for _, x := range [][]T{as[name], bs[name]} {

@@ -65,6 +65,9 @@ func TestSortByAnOrderWithBoundParameters(t *testing.T) {
 func TestSortByKeysOfManySizes(t *testing.T) {
 	run(t, func(t *testing.T, d *gpu.Device, s *gpu.Stream, lengths []int) {
 		for _, n := range lengths {
+			if d.Backend() != gpu.CPU && n > 1500 {
+				continue // enough: tiles of the wide ones have 256 elements
+			}
 			x, y, values := make([]wide, n), make([]small, n), make([]uint32, n)
 			for i := range x {
 				x[i].Key, x[i].Rest[9], x[i].Part[2] = int16(rand.IntN(50)-25), uint64(i), uint8(i)
