@@ -21,7 +21,10 @@ type call struct {
 
 // calls returns a call of each filter, on images of a device.
 func calls(t *testing.T, dev *gpu.Device) []call {
-	const w, h = 45, 37
+	w, h := 45, 37
+	if dev.Backend() == gpu.Sim {
+		w, h = 17, 9
+	}
 	src8, src32 := upImage(t, dev, noise[uint8](w, h, 1, 3), 1), upImage(t, dev, noise[float32](w, h, 1, 3), 0)
 	src16 := upImage(t, dev, noise[uint16](w, h, 1, 3), 2)
 	one := upImage(t, dev, noise[uint8](w, h, 1, 1), 1)

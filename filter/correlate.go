@@ -153,7 +153,8 @@ func putWeights(s *gpu.Stream, dst *gpu.Buffer[float32], weights []float32, flip
 // Separable correlates the rows of src with the weights x and the columns with the weights y,
 // which is [Correlate] with the products of these weights, at the cost of their sum. Without
 // weights for a direction, nothing happens in that direction. Values between the two passes
-// are float32.
+// are float32. With [Constant], each pass takes the constant for what lies beyond the edges, as
+// in scipy.ndimage.
 func Separable[Out, In Pixel](s *gpu.Stream, dst Image[Out], src Image[In], x, y []float32, b Boundary, work ...*gpu.Workspace) error {
 	return separable("Separable", s, dst.volume(), src.volume(), x, y, nil, b, work)
 }

@@ -68,7 +68,7 @@ func TestExchange(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
 		for _, m := range pictures() {
 			var back image.Image
-			value := func(i, c int) uint32 { return 0 }
+			var value func(i, c int) uint32
 			if _, ok := m.(*image.Gray16); ok {
 				b, p := there[uint16](t, dev, m, 1)
 				back, value = b, func(i, c int) uint32 { return uint32(p.at[i]) }

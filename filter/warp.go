@@ -134,8 +134,7 @@ func Convert[Out, In Pixel](s *gpu.Stream, dst Image[Out], src Image[In], scale,
 	if err != nil {
 		return err
 	}
-	var out, in any = *new(Out), *new(In)
-	if _, ok := out.(In); ok && in != nil {
+	if _, same := any(*new(Out)).(In); same {
 		return invalid(op, "dst", "its type is that of src; use Correlate with a stencil of one weight")
 	}
 	if to.empty() {

@@ -36,10 +36,9 @@ func window(op string, width, height int) error {
 // center of a side of n pixels is pixel n/2. The cost does not depend on the size of the
 // window.
 //
-// Means of integers are exact, and rounded to the nearest integer, ties to even; the sum of a
-// window of the largest value must be below 2^32, which limits windows of uint8 to 2^24 pixels
-// and those of uint16 to 2^16. In float32, NaN and infinities affect only the windows that
-// contain them.
+// Means of integers are exact, and rounded to the nearest integer, ties to even. Windows have at
+// most 2^24 pixels, and at most 2^16 for uint16, so that sums fit in 32 bits. In float32, NaN
+// and infinities affect only the windows that contain them.
 func Box[T Pixel](s *gpu.Stream, dst, src Image[T], width, height int, b Boundary, work ...*gpu.Workspace) error {
 	const op = "Box"
 	to, from, err := pair(op, dst.volume(), src.volume())
@@ -53,9 +52,13 @@ func Box[T Pixel](s *gpu.Stream, dst, src Image[T], width, height int, b Boundar
 	if err != nil {
 		return err
 	}
-	var zero T
-	if !isFloat[T]() && int64(width)*int64(height) > 1<<32/(int64(zero-1)+1) {
-		return invalid(op, "window", "%dx%d, want at most %d pixels", width, height, 1<<32/(int64(zero-1)+1))
+	most := int64(1 << 24)
+	if !isFloat[T]() {
+		var zero T
+		most = 1 << 32 / (int64(zero-1) + 1)
+	}
+	if int64(width)*int64(height) > most {
+		return invalid(op, "window", "%dx%d, want at most %d pixels", width, height, most)
 	}
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {

@@ -61,6 +61,12 @@ func unite(labels []int32, a, b int32) {
 	}
 }
 
+// The neighbors that precede a pixel: left, above, above left, and above right.
+var (
+	neighborX = [4]int{-1, 0, -1, 1}
+	neighborY = [4]int{0, -1, -1, -1}
+)
+
 // labelMerge unites the components of adjacent pixels, with 8 neighbors or 4. Neighbors that
 // other pixels unite are left out.
 //
@@ -76,27 +82,40 @@ func labelMerge(t kernel.Thread, eight bool, w, h int, labels []int32) {
 	if kernel.LoadRelaxed(&labels[i]) < 0 {
 		return
 	}
-	set := func(x, y int) bool {
-		return x >= 0 && x < w && y >= 0 && kernel.LoadRelaxed(&labels[y*w+x]) >= 0
-	}
-	left, up, upLeft := set(x-1, y), set(x, y-1), set(x-1, y-1)
-	if left && x%32 == 0 {
-		unite(labels, int32(i), int32(i-1))
-	}
-	if up {
-		if !(left && upLeft) || x%32 == 0 {
-			unite(labels, int32(i), int32(i-w))
+	neighbors := 0 // bit k stands for neighbor k
+	//quern:nounroll
+	for k := range 4 {
+		u, v := x+neighborX[k], y+neighborY[k]
+		if u >= 0 && u < w && v >= 0 && kernel.LoadRelaxed(&labels[v*w+u]) >= 0 {
+			neighbors |= 1 << k
 		}
-		return
 	}
-	if !eight {
-		return
+	const left, up, upLeft, upRight = 1, 2, 4, 8
+	unites := 0
+	if neighbors&left != 0 && x%32 == 0 {
+		unites |= left
 	}
-	if upLeft && !left {
-		unite(labels, int32(i), int32(i-w-1))
+	switch {
+	case neighbors&up != 0:
+		if neighbors&left == 0 || neighbors&upLeft == 0 || x%32 == 0 {
+			unites |= up
+		}
+	case eight:
+		// A neighbor to the right unites itself with the one above it.
+		right := x+1 < w && kernel.LoadRelaxed(&labels[i+1]) >= 0
+		if neighbors&upLeft != 0 && neighbors&left == 0 {
+			unites |= upLeft
+		}
+		if neighbors&upRight != 0 && !right {
+			unites |= upRight
+		}
 	}
-	if set(x+1, y-1) && !set(x+1, y) {
-		unite(labels, int32(i), int32(i-w+1))
+	//quern:nounroll
+	for k := range 4 {
+		if unites>>k&1 == 0 {
+			continue
+		}
+		unite(labels, int32(i), int32(i+neighborY[k]*w+neighborX[k]))
 	}
 }
 

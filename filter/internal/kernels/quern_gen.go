@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: quern_gen_zip,
-	Sum:     "1d10fd974e058e3a68be76abaa3d5e3df04131e69626a6439b833913009bc138",
+	Sum:     "484d979b6658169cf605d4fe2feba814dbb39677918a61aaf3ba99e2e205adac",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1875,7 +1875,7 @@ func LaunchLabelRuns[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, w, h
 }
 
 var quernLabelMerge = gpu.NewKernel(compiled.Kernel{
-	Name: "labelMerge", Package: "quern.dev/filter/internal/kernels", Pos: "label.go:70",
+	Name: "labelMerge", Package: "quern.dev/filter/internal/kernels", Pos: "label.go:76",
 	Params: []compiled.Param{
 		{Name: "eight", Kind: compiled.Scalar, Type: "bool", Size: 1},
 		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1911,7 +1911,7 @@ func LaunchLabelMerge(s *gpu.Stream, g gpu.Grid, eight bool, w, h int, labels *g
 }
 
 var quernLabelFlatten = gpu.NewKernel(compiled.Kernel{
-	Name: "labelFlatten", Package: "quern.dev/filter/internal/kernels", Pos: "label.go:109",
+	Name: "labelFlatten", Package: "quern.dev/filter/internal/kernels", Pos: "label.go:128",
 	Params: []compiled.Param{
 		{Name: "labels", Kind: compiled.Slice, Type: "int32", Size: 4},
 		{Name: "counts", Kind: compiled.Slice, Type: "int32", Size: 4},
@@ -1944,7 +1944,7 @@ func LaunchLabelFlatten(s *gpu.Stream, g gpu.Grid, labels, counts *gpu.Buffer[in
 }
 
 var quernLabelBases = gpu.NewKernel(compiled.Kernel{
-	Name: "labelBases", Package: "quern.dev/filter/internal/kernels", Pos: "label.go:147",
+	Name: "labelBases", Package: "quern.dev/filter/internal/kernels", Pos: "label.go:166",
 	Params: []compiled.Param{
 		{Name: "counts", Kind: compiled.Slice, Type: "int32", Size: 4},
 		{Name: "total", Kind: compiled.Slice, Type: "int32", Size: 4},
@@ -1974,7 +1974,7 @@ func LaunchLabelBases(s *gpu.Stream, g gpu.Grid, counts, total *gpu.Buffer[int32
 }
 
 var quernLabelNumber = gpu.NewKernel(compiled.Kernel{
-	Name: "labelNumber", Package: "quern.dev/filter/internal/kernels", Pos: "label.go:176",
+	Name: "labelNumber", Package: "quern.dev/filter/internal/kernels", Pos: "label.go:195",
 	Params: []compiled.Param{
 		{Name: "labels", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "bases", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
@@ -1984,10 +1984,10 @@ var quernLabelNumber = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 2, 0, 4, 1, 1, 0, 8388608, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "label.go", Line: 185, Col: 16},
+			{Kind: compiled.IndexSite, File: "label.go", Line: 204, Col: 16},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "label.go", Line: 185, Col: 16},
+			{Kind: compiled.IndexSite, File: "label.go", Line: 204, Col: 16},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2011,7 +2011,7 @@ func LaunchLabelNumber(s *gpu.Stream, g gpu.Grid, labels, bases, numbers *gpu.Bu
 }
 
 var quernLabelWrite = gpu.NewKernel(compiled.Kernel{
-	Name: "labelWrite", Package: "quern.dev/filter/internal/kernels", Pos: "label.go:192",
+	Name: "labelWrite", Package: "quern.dev/filter/internal/kernels", Pos: "label.go:211",
 	Params: []compiled.Param{
 		{Name: "labels", Kind: compiled.Slice, Type: "int32", Size: 4},
 		{Name: "numbers", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
@@ -2019,10 +2019,10 @@ var quernLabelWrite = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "label.go", Line: 199, Col: 12},
+			{Kind: compiled.IndexSite, File: "label.go", Line: 218, Col: 12},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "label.go", Line: 199, Col: 12},
+			{Kind: compiled.IndexSite, File: "label.go", Line: 218, Col: 12},
 		}},
 	},
 	Host:  quernHostLabelWrite,
@@ -2713,16 +2713,17 @@ var quernWarpCubic_uint8 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 5, 5, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 9, 4, 9, 2147483648, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 7, 4, 1, 9, 4, 9, 2147483647, 1, 4, 1, 9, 5, 1, 9, 4, 9, 2147483647, 1, 3, 1, 7, 5, 1, 7, 4, 9, 2147483647}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 7, 4, 1, 9, 4, 9, 2147483647, 1, 4, 1, 9, 5, 1, 9, 4, 9, 2147483647, 1, 3, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 	},
-	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Host:  quernHostWarpCubic_uint8,
-	Plain: quernPlainWarpCubic_uint8,
+	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
+	Shared: 16384,
+	Host:   quernHostWarpCubic_uint8,
+	Plain:  quernPlainWarpCubic_uint8,
 })
 
 var quernWarpCubic_uint16 = gpu.NewKernel(compiled.Kernel{
@@ -2744,16 +2745,17 @@ var quernWarpCubic_uint16 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 5, 5, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 9, 4, 9, 2147483648, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 7, 4, 1, 9, 4, 9, 2147483647, 1, 4, 1, 9, 5, 1, 9, 4, 9, 2147483647, 1, 3, 1, 7, 5, 1, 7, 4, 9, 2147483647}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 7, 4, 1, 9, 4, 9, 2147483647, 1, 4, 1, 9, 5, 1, 9, 4, 9, 2147483647, 1, 3, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 	},
-	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Host:  quernHostWarpCubic_uint16,
-	Plain: quernPlainWarpCubic_uint16,
+	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
+	Shared: 16384,
+	Host:   quernHostWarpCubic_uint16,
+	Plain:  quernPlainWarpCubic_uint16,
 })
 
 var quernWarpCubic_float32 = gpu.NewKernel(compiled.Kernel{
@@ -2775,16 +2777,17 @@ var quernWarpCubic_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 5, 5, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 9, 4, 9, 2147483648, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 7, 4, 1, 9, 4, 9, 2147483647, 1, 4, 1, 9, 5, 1, 9, 4, 9, 2147483647, 1, 3, 1, 7, 5, 1, 7, 4, 9, 2147483647}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 7, 4, 1, 9, 4, 9, 2147483647, 1, 4, 1, 9, 5, 1, 9, 4, 9, 2147483647, 1, 3, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 	},
-	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Host:  quernHostWarpCubic_float32,
-	Plain: quernPlainWarpCubic_float32,
+	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
+	Shared: 16384,
+	Host:   quernHostWarpCubic_float32,
+	Plain:  quernPlainWarpCubic_float32,
 })
 
 // LaunchWarpCubic runs warpCubic on the grid g.
@@ -2820,7 +2823,7 @@ func LaunchWarpCubic[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m [9
 }
 
 var quernWarpLanczos_uint8 = gpu.NewKernel(compiled.Kernel{
-	Name: "warpLanczos[uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:145",
+	Name: "warpLanczos[uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:177",
 	Entry: "warpLanczos_uint8",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Struct, Type: "[9]float64", Size: 72},
@@ -2838,20 +2841,21 @@ var quernWarpLanczos_uint8 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 6, 5, 9, 2147483647, 0, 2, 1, 5, 5, 9, 2147483647, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 9, 4, 9, 2147483648, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 7, 4, 1, 9, 4, 9, 2147483647, 1, 4, 1, 9, 5, 1, 9, 4, 9, 2147483647, 1, 3, 1, 7, 5, 1, 7, 4, 9, 2147483647}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 7, 4, 1, 9, 4, 9, 2147483647, 1, 4, 1, 9, 5, 1, 9, 4, 9, 2147483647, 1, 3, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 	},
-	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Host:  quernHostWarpLanczos_uint8,
-	Plain: quernPlainWarpLanczos_uint8,
+	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
+	Shared: 16384,
+	Host:   quernHostWarpLanczos_uint8,
+	Plain:  quernPlainWarpLanczos_uint8,
 })
 
 var quernWarpLanczos_uint16 = gpu.NewKernel(compiled.Kernel{
-	Name: "warpLanczos[uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:145",
+	Name: "warpLanczos[uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:177",
 	Entry: "warpLanczos_uint16",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Struct, Type: "[9]float64", Size: 72},
@@ -2869,20 +2873,21 @@ var quernWarpLanczos_uint16 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 6, 5, 9, 2147483647, 0, 2, 1, 5, 5, 9, 2147483647, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 9, 4, 9, 2147483648, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 7, 4, 1, 9, 4, 9, 2147483647, 1, 4, 1, 9, 5, 1, 9, 4, 9, 2147483647, 1, 3, 1, 7, 5, 1, 7, 4, 9, 2147483647}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 7, 4, 1, 9, 4, 9, 2147483647, 1, 4, 1, 9, 5, 1, 9, 4, 9, 2147483647, 1, 3, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 	},
-	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Host:  quernHostWarpLanczos_uint16,
-	Plain: quernPlainWarpLanczos_uint16,
+	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
+	Shared: 16384,
+	Host:   quernHostWarpLanczos_uint16,
+	Plain:  quernPlainWarpLanczos_uint16,
 })
 
 var quernWarpLanczos_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "warpLanczos[float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:145",
+	Name: "warpLanczos[float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:177",
 	Entry: "warpLanczos_float32",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Struct, Type: "[9]float64", Size: 72},
@@ -2900,16 +2905,17 @@ var quernWarpLanczos_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 6, 5, 9, 2147483647, 0, 2, 1, 5, 5, 9, 2147483647, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 9, 4, 9, 2147483648, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 7, 4, 1, 9, 4, 9, 2147483647, 1, 4, 1, 9, 5, 1, 9, 4, 9, 2147483647, 1, 3, 1, 7, 5, 1, 7, 4, 9, 2147483647}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 4, 1, 9, 5, 1, 3, 1, 7, 5, 3, 1, 7, 4, 1, 9, 4, 9, 2147483647, 1, 4, 1, 9, 5, 1, 9, 4, 9, 2147483647, 1, 3, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 	},
-	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Host:  quernHostWarpLanczos_float32,
-	Plain: quernPlainWarpLanczos_float32,
+	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
+	Shared: 16384,
+	Host:   quernHostWarpLanczos_float32,
+	Plain:  quernPlainWarpLanczos_float32,
 })
 
 // LaunchWarpLanczos runs warpLanczos on the grid g.
@@ -2945,7 +2951,7 @@ func LaunchWarpLanczos[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m 
 }
 
 var quernShrink_uint8 = gpu.NewKernel(compiled.Kernel{
-	Name: "shrink[uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:219",
+	Name: "shrink[uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:236",
 	Entry: "shrink_uint8",
 	Params: []compiled.Param{
 		{Name: "dw", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2969,7 +2975,7 @@ var quernShrink_uint8 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernShrink_uint16 = gpu.NewKernel(compiled.Kernel{
-	Name: "shrink[uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:219",
+	Name: "shrink[uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:236",
 	Entry: "shrink_uint16",
 	Params: []compiled.Param{
 		{Name: "dw", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2993,7 +2999,7 @@ var quernShrink_uint16 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernShrink_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "shrink[float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:219",
+	Name: "shrink[float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:236",
 	Entry: "shrink_float32",
 	Params: []compiled.Param{
 		{Name: "dw", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -3049,7 +3055,7 @@ func LaunchShrink[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, dw, dh,
 }
 
 var quernConvert_float32_uint8 = gpu.NewKernel(compiled.Kernel{
-	Name: "convert[float32,uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:247",
+	Name: "convert[float32,uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:264",
 	Entry: "convert_float32_uint8",
 	Params: []compiled.Param{
 		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -3066,12 +3072,12 @@ var quernConvert_float32_uint8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -3080,7 +3086,7 @@ var quernConvert_float32_uint8 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernConvert_float32_uint16 = gpu.NewKernel(compiled.Kernel{
-	Name: "convert[float32,uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:247",
+	Name: "convert[float32,uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:264",
 	Entry: "convert_float32_uint16",
 	Params: []compiled.Param{
 		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -3097,12 +3103,12 @@ var quernConvert_float32_uint16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -3111,7 +3117,7 @@ var quernConvert_float32_uint16 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernConvert_uint8_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "convert[uint8,float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:247",
+	Name: "convert[uint8,float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:264",
 	Entry: "convert_uint8_float32",
 	Params: []compiled.Param{
 		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -3128,12 +3134,12 @@ var quernConvert_uint8_float32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -3142,7 +3148,7 @@ var quernConvert_uint8_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernConvert_uint16_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "convert[uint16,float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:247",
+	Name: "convert[uint16,float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:264",
 	Entry: "convert_uint16_float32",
 	Params: []compiled.Param{
 		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -3159,12 +3165,12 @@ var quernConvert_uint16_float32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -3173,7 +3179,7 @@ var quernConvert_uint16_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernConvert_uint16_uint8 = gpu.NewKernel(compiled.Kernel{
-	Name: "convert[uint16,uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:247",
+	Name: "convert[uint16,uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:264",
 	Entry: "convert_uint16_uint8",
 	Params: []compiled.Param{
 		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -3190,12 +3196,12 @@ var quernConvert_uint16_uint8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -3204,7 +3210,7 @@ var quernConvert_uint16_uint8 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernConvert_uint8_uint16 = gpu.NewKernel(compiled.Kernel{
-	Name: "convert[uint8,uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:247",
+	Name: "convert[uint8,uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:264",
 	Entry: "convert_uint8_uint16",
 	Params: []compiled.Param{
 		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -3221,12 +3227,12 @@ var quernConvert_uint8_uint16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 252, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -4770,7 +4776,7 @@ func quernRow1Bilateral_uint8(r *host.Run, base, w, y, h, c int, src []uint8, st
 
 // quernFunc1Bilateral_uint8 is kernels.round.
 //
-//line quern_gen.go:4774:1
+//line quern_gen.go:4780:1
 func quernFunc1Bilateral_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -4785,7 +4791,7 @@ func quernFunc1Bilateral_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:4789:1
+//line quern_gen.go:4795:1
 func quernPlainBilateral_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint16](r, 10), host.Slice[uint16](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_bilateral_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -5137,7 +5143,7 @@ func quernRow1Bilateral_uint16(r *host.Run, base, w, y, h, c int, src []uint16, 
 
 // quernFunc1Bilateral_uint16 is kernels.round.
 //
-//line quern_gen.go:5141:1
+//line quern_gen.go:5147:1
 func quernFunc1Bilateral_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -5152,7 +5158,7 @@ func quernFunc1Bilateral_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:5156:1
+//line quern_gen.go:5162:1
 func quernPlainBilateral_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_bilateral_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -5502,7 +5508,7 @@ func quernRow1Bilateral_float32(r *host.Run, base, w, y, h, c int, src []float32
 	}
 }
 
-//line quern_gen.go:5506:1
+//line quern_gen.go:5512:1
 func quernPlainCannyGradient_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint8](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_cannyGradient_uint8(t, v0, v1, v2, v3, v4, v5) })
@@ -5742,7 +5748,7 @@ func quernRow1CannyGradient_uint8(r *host.Run, base, w, y, h int, src []uint8, t
 //line canny.go:38:20000
 }
 
-//line quern_gen.go:5746:1
+//line quern_gen.go:5752:1
 func quernPlainCannyGradient_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint16](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_cannyGradient_uint16(t, v0, v1, v2, v3, v4, v5) })
@@ -5982,7 +5988,7 @@ func quernRow1CannyGradient_uint16(r *host.Run, base, w, y, h int, src []uint16,
 //line canny.go:38:20000
 }
 
-//line quern_gen.go:5986:1
+//line quern_gen.go:5992:1
 func quernPlainCannyGradient_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_cannyGradient_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -6222,7 +6228,7 @@ func quernRow1CannyGradient_float32(r *host.Run, base, w, y, h int, src []float3
 //line canny.go:38:20000
 }
 
-//line quern_gen.go:6226:1
+//line quern_gen.go:6232:1
 func quernPlainCannyClasses(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5), host.Slice[uint8](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_cannyClasses(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -6757,7 +6763,7 @@ func quernRow1CannyClasses(r *host.Run, base, w, y, h int, magnitude []float32, 
 	}
 }
 
-//line quern_gen.go:6761:1
+//line quern_gen.go:6767:1
 func quernPlainCannyMark(r *host.Run) {
 	v0, v1, v2 := host.Slice[uint8](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_cannyMark(t, v0, v1, v2) })
@@ -6813,7 +6819,7 @@ func quernRow1CannyMark(r *host.Run, base int, classes []uint8, marks, labels []
 	}
 }
 
-//line quern_gen.go:6817:1
+//line quern_gen.go:6823:1
 func quernPlainCannyWrite(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[uint8](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_cannyWrite(t, v0, v1, v2, v3, v4, v5) })
@@ -6889,7 +6895,7 @@ func quernRow1CannyWrite(r *host.Run, base, w, y, h int, labels []int32, start i
 	}
 }
 
-//line quern_gen.go:6893:1
+//line quern_gen.go:6899:1
 func quernPlainColors(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_colors(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -7682,7 +7688,7 @@ func quernRow1Colors(r *host.Run, base, w, y, h int, src []uint8, start, srcChan
 //line color.go:69:30000
 }
 
-//line quern_gen.go:7686:1
+//line quern_gen.go:7692:1
 func quernPlainColorsFloat(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_colorsFloat(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -7996,7 +8002,7 @@ func quernRow1ColorsFloat(r *host.Run, base, w, y, h int, src []float32, start, 
 
 // quernFunc1ColorsFloat is kernels.fromHSVFloat.
 //
-//line quern_gen.go:8000:1
+//line quern_gen.go:8006:1
 func quernFunc1ColorsFloat(h float32, s float32, v float32) (float32, float32, float32) {
 //line color.go:254
 	h = (h - float32(math.Floor(float64(h)))) * 6
@@ -8042,7 +8048,7 @@ func quernFunc1ColorsFloat(h float32, s float32, v float32) (float32, float32, f
 	}
 }
 
-//line quern_gen.go:8046:1
+//line quern_gen.go:8052:1
 func quernPlainStoreWeights(r *host.Run) {
 	v0, v1, v2 := host.Value[[256]float32](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_storeWeights(t, v0, v1, v2) })
@@ -8097,7 +8103,7 @@ func quernRow1StoreWeights(r *host.Run, at int, weights []float32, chunk *[256]f
 //line correlate.go:16:40000
 }
 
-//line quern_gen.go:8101:1
+//line quern_gen.go:8107:1
 func quernPlainCorrelateLines_uint8_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[uint8](r, 17), host.Slice[uint8](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -8270,7 +8276,7 @@ func quernRow1CorrelateLines_uint8_uint8(r *host.Run, size, kd, base, mode, d, k
 
 // quernFunc1CorrelateLines_uint8_uint8 is kernels.round.
 //
-//line quern_gen.go:8274:1
+//line quern_gen.go:8280:1
 func quernFunc1CorrelateLines_uint8_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -8285,7 +8291,7 @@ func quernFunc1CorrelateLines_uint8_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:8289:1
+//line quern_gen.go:8295:1
 func quernPlainCorrelateLines_uint16_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[uint16](r, 17), host.Slice[uint16](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -8458,7 +8464,7 @@ func quernRow1CorrelateLines_uint16_uint16(r *host.Run, size, kd, base, mode, d,
 
 // quernFunc1CorrelateLines_uint16_uint16 is kernels.round.
 //
-//line quern_gen.go:8462:1
+//line quern_gen.go:8468:1
 func quernFunc1CorrelateLines_uint16_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -8473,7 +8479,7 @@ func quernFunc1CorrelateLines_uint16_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:8477:1
+//line quern_gen.go:8483:1
 func quernPlainCorrelateLines_float32_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17), host.Slice[float32](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -8644,7 +8650,7 @@ func quernRow1CorrelateLines_float32_float32(r *host.Run, size, kd, base, mode, 
 	}
 }
 
-//line quern_gen.go:8648:1
+//line quern_gen.go:8654:1
 func quernPlainCorrelateLines_float32_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[uint8](r, 17), host.Slice[float32](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -8815,7 +8821,7 @@ func quernRow1CorrelateLines_float32_uint8(r *host.Run, size, kd, base, mode, d,
 	}
 }
 
-//line quern_gen.go:8819:1
+//line quern_gen.go:8825:1
 func quernPlainCorrelateLines_float32_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[uint16](r, 17), host.Slice[float32](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -8986,7 +8992,7 @@ func quernRow1CorrelateLines_float32_uint16(r *host.Run, size, kd, base, mode, d
 	}
 }
 
-//line quern_gen.go:8990:1
+//line quern_gen.go:8996:1
 func quernPlainCorrelateLines_uint8_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17), host.Slice[uint8](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -9159,7 +9165,7 @@ func quernRow1CorrelateLines_uint8_float32(r *host.Run, size, kd, base, mode, d,
 
 // quernFunc1CorrelateLines_uint8_float32 is kernels.round.
 //
-//line quern_gen.go:9163:1
+//line quern_gen.go:9169:1
 func quernFunc1CorrelateLines_uint8_float32(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -9174,7 +9180,7 @@ func quernFunc1CorrelateLines_uint8_float32(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:9178:1
+//line quern_gen.go:9184:1
 func quernPlainCorrelateLines_uint16_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17), host.Slice[uint16](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
@@ -9347,7 +9353,7 @@ func quernRow1CorrelateLines_uint16_float32(r *host.Run, size, kd, base, mode, d
 
 // quernFunc1CorrelateLines_uint16_float32 is kernels.round.
 //
-//line quern_gen.go:9351:1
+//line quern_gen.go:9357:1
 func quernFunc1CorrelateLines_uint16_float32(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -9362,7 +9368,7 @@ func quernFunc1CorrelateLines_uint16_float32(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:9366:1
+//line quern_gen.go:9372:1
 func quernPlainHistogram(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[uint8](r, 4), host.Slice[uint32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_histogram(t, v0, v1, v2, v3, v4, v5) })
@@ -9440,7 +9446,7 @@ func quernHostHistogram(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9444:1
+//line quern_gen.go:9450:1
 func quernRow1Histogram(r *host.Run, bins *[4][256]uint32) {
 //line histogram.go:14:50000
 	clear(bins[0][0:256])
@@ -9454,7 +9460,7 @@ func quernRow1Histogram(r *host.Run, bins *[4][256]uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:9458:1
+//line quern_gen.go:9464:1
 func quernRow2Histogram(r *host.Run, c, step, blockX, gridX, h, size int, bins *[4][256]uint32, src []uint8, stride int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -9492,7 +9498,7 @@ func quernRow2Histogram(r *host.Run, c, step, blockX, gridX, h, size int, bins *
 }
 
 //go:noinline
-//line quern_gen.go:9496:1
+//line quern_gen.go:9502:1
 func quernRow3Histogram(r *host.Run, bins *[4][256]uint32, k int, counts []uint32, start, start2, start3, start4 int) {
 	if k >= 0 && 4 <= 4-k && start >= 0 && 256 <= len(counts)-start && start2 >= 0 && 256 <= len(counts)-start2 && start3 >= 0 && 256 <= len(counts)-start3 && start4 >= 0 && 256 <= len(counts)-start4 {
 		row := (*[4][256]uint32)(bins[k:])
@@ -9581,7 +9587,7 @@ func quernRow3Histogram(r *host.Run, bins *[4][256]uint32, k int, counts []uint3
 }
 
 //go:noinline
-//line quern_gen.go:9585:1
+//line quern_gen.go:9591:1
 func quernRow4Histogram(r *host.Run, bins *[4][256]uint32, k2 int, counts []uint32, start5 int) {
 	if k2 >= 0 && 1 <= 4-k2 && start5 >= 0 && 256 <= len(counts)-start5 {
 		row6 := (*[1][256]uint32)(bins[k2:])
@@ -9618,7 +9624,7 @@ func quernRow4Histogram(r *host.Run, bins *[4][256]uint32, k2 int, counts []uint
 //line histogram.go:33:50000
 }
 
-//line quern_gen.go:9622:1
+//line quern_gen.go:9628:1
 func quernPlainEqualizeTable(r *host.Run) {
 	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint8](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_equalizeTable(t, v0, v1) })
@@ -9654,143 +9660,116 @@ func quernHostEqualizeTable(r *host.Run) {
 				quernRow1EqualizeTable(r, ns, first, vs, base, counts)
 			}
 		}
-//line label.go:130:60000
+//line label.go:149:60000
 		host.ScanAdd(scanAdds, vs)
-//line label.go:131:60000
+//line label.go:150:60000
 		for threadZ := range 1 {
-//line label.go:132:60000
+//line label.go:151:60000
 			for threadY := range 1 {
-//line label.go:133:60000
+//line label.go:152:60000
 				first2 := (threadZ*1 + threadY) * 256
-//line label.go:134:60000
+//line label.go:153:60000
 				quernRow2EqualizeTable(r, scanAdds, first2, vs2)
-//line label.go:135:60000
+//line label.go:154:60000
 			}
-//line label.go:136:60000
+//line label.go:155
 		}
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-//line label.go:141:60000
 				quernRow3EqualizeTable(r, vs2, first3, sums)
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 		}
-//line label.go:144
+//line label.go:163:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s = sums[0]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
 				quernRow4EqualizeTable(r, vs2, first4, s)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s2 = sums[1]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first5 := (threadZ*1 + threadY) * 256
 				quernRow5EqualizeTable(r, vs2, first5, s2)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s3 = sums[2]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first6 := (threadZ*1 + threadY) * 256
 				quernRow6EqualizeTable(r, vs2, first6, s3)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s4 = sums[3]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow7EqualizeTable(r, vs2, first7, s4)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s5 = sums[4]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow8EqualizeTable(r, vs2, first8, s5)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s6 = sums[5]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow9EqualizeTable(r, vs2, first9, s6)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s7 = sums[6]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first10 := (threadZ*1 + threadY) * 256
 				quernRow10EqualizeTable(r, vs2, first10, s7)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s8 = sums[7]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first11 := (threadZ*1 + threadY) * 256
 				quernRow11EqualizeTable(r, ns, first11, sums2, vs2, s8, first12)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
 //line histogram.go:52:50000
 		total = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]
@@ -9818,7 +9797,7 @@ func quernHostEqualizeTable(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9822:1
+//line quern_gen.go:9801:1
 func quernRow1EqualizeTable(r *host.Run, ns []int32, first int, vs []int32, base int, counts []uint32) {
 	nRow := (*[256]int32)(ns[first:])
 	vRow := (*[256]int32)(vs[first:])
@@ -9876,154 +9855,140 @@ func quernRow1EqualizeTable(r *host.Run, ns []int32, first int, vs []int32, base
 }
 
 //go:noinline
-//line quern_gen.go:9880:1
+//line quern_gen.go:9859:1
 func quernRow2EqualizeTable(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
-//line label.go:130:60000
+//line label.go:149:60000
 	copy(vRow2[:], scanAddRow[:])
-//line label.go:131:60000
+//line label.go:150:60000
 }
 
 //go:noinline
-//line quern_gen.go:9890:1
+//line quern_gen.go:9869:1
 func quernRow3EqualizeTable(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
 	vRow2 := (*[256]int32)(vs2[first3:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-//line label.go:132:60000
+//line label.go:151:60000
 		if (threadX+first3)&31 == 31 {
-//line label.go:133:60000
+//line label.go:152:60000
 			sums[(threadX+first3)>>5] = v2
-//line label.go:134:60000
+//line label.go:153:60000
 		}
-//line label.go:135:60000
+//line label.go:154:60000
 	}
-//line label.go:136:60000
+//line label.go:155
 }
 
 //go:noinline
-//line quern_gen.go:9908:1
+//line quern_gen.go:9887:1
 func quernRow4EqualizeTable(r *host.Run, vs2 []int32, first4 int, s int32) {
 	vRow2 := (*[256]int32)(vs2[first4:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first4)>>5 > 0 {
-//line label.go:138
 			v2 += s
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:9925:1
+//line quern_gen.go:9902:1
 func quernRow5EqualizeTable(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 	vRow2 := (*[256]int32)(vs2[first5:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first5)>>5 > 1 {
-//line label.go:138
 			v2 += s2
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:9942:1
+//line quern_gen.go:9917:1
 func quernRow6EqualizeTable(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 	vRow2 := (*[256]int32)(vs2[first6:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first6)>>5 > 2 {
-//line label.go:138
 			v2 += s3
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:9959:1
+//line quern_gen.go:9932:1
 func quernRow7EqualizeTable(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first7)>>5 > 3 {
-//line label.go:138
 			v2 += s4
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:9976:1
+//line quern_gen.go:9947:1
 func quernRow8EqualizeTable(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first8)>>5 > 4 {
-//line label.go:138
 			v2 += s5
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:9993:1
+//line quern_gen.go:9962:1
 func quernRow9EqualizeTable(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 	vRow2 := (*[256]int32)(vs2[first9:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first9)>>5 > 5 {
-//line label.go:138
 			v2 += s6
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:10010:1
+//line quern_gen.go:9977:1
 func quernRow10EqualizeTable(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 	vRow2 := (*[256]int32)(vs2[first10:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first10)>>5 > 6 {
-//line label.go:138
 			v2 += s7
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:10027:1
+//line quern_gen.go:9992:1
 func quernRow11EqualizeTable(r *host.Run, ns []int32, first11 int, sums2, vs2 []int32, s8 int32, first12 *int32) {
 	nRow := (*[256]int32)(ns[first11:])
 	sumRow := (*[256]int32)(sums2[first11:])
@@ -10031,12 +9996,11 @@ func quernRow11EqualizeTable(r *host.Run, ns []int32, first11 int, sums2, vs2 []
 	for threadX := range 256 {
 		n := nRow[threadX]
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first11)>>5 > 7 {
-//line label.go:138
 			v2 += s8
 		}
-//line label.go:141:60000
+//line label.go:160
 		result0 := v2
 //line histogram.go:47:50000
 		sum := result0
@@ -10056,7 +10020,7 @@ func quernRow11EqualizeTable(r *host.Run, ns []int32, first11 int, sums2, vs2 []
 }
 
 //go:noinline
-//line quern_gen.go:10060:1
+//line quern_gen.go:10024:1
 func quernRow12EqualizeTable(r *host.Run, sums2 []int32, first13 int, rest int64, first12 *int32, start int64, base int, table []uint8) {
 	sumRow := (*[256]int32)(sums2[first13:])
 	if base >= 0 && 256 <= len(table)-base {
@@ -10112,7 +10076,7 @@ func quernRow12EqualizeTable(r *host.Run, sums2 []int32, first13 int, rest int64
 //line histogram.go:62:50000
 }
 
-//line quern_gen.go:10116:1
+//line quern_gen.go:10080:1
 func quernPlainLookUp(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint8](r, 5), host.Slice[uint8](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_lookUp(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -10192,7 +10156,7 @@ func quernRow1LookUp(r *host.Run, base, size, y, h int, dst []uint8, start int, 
 //line histogram.go:75:50000
 }
 
-//line quern_gen.go:10196:1
+//line quern_gen.go:10160:1
 func quernPlainClaheTables(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_claheTables(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -10284,63 +10248,53 @@ func quernHostClaheTables(r *host.Run) {
 			}
 //line histogram.go:104:50000
 		}
-//line label.go:130:60000
+//line label.go:149:60000
 		host.ScanAdd(scanAdds, vs)
-//line label.go:131:60000
+//line label.go:150:60000
 		for threadZ := range 1 {
-//line label.go:132:60000
+//line label.go:151:60000
 			for threadY := range 1 {
-//line label.go:133:60000
+//line label.go:152:60000
 				first2 := (threadZ*1 + threadY) * 256
-//line label.go:134:60000
+//line label.go:153:60000
 				quernRow4ClaheTables(r, scanAdds, first2, vs2)
-//line label.go:135:60000
+//line label.go:154:60000
 			}
-//line label.go:136:60000
+//line label.go:155
 		}
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-//line label.go:141:60000
 				quernRow5ClaheTables(r, vs2, first3, sums)
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 		}
-//line label.go:144
+//line label.go:163:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		_ = sums[0]
-//line label.go:137:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		_ = sums[1]
-//line label.go:137:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		_ = sums[2]
-//line label.go:137:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		_ = sums[3]
-//line label.go:137:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		_ = sums[4]
-//line label.go:137:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		_ = sums[5]
-//line label.go:137:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		_ = sums[6]
-//line label.go:137:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		_ = sums[7]
 //line histogram.go:99:50000
 		excess = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]
@@ -10362,153 +10316,126 @@ func quernHostClaheTables(r *host.Run) {
 			}
 //line histogram.go:109:50000
 		}
-//line label.go:130:60000
+//line label.go:149:60000
 		host.ScanAdd(scanAdds2, vs3)
-//line label.go:131:60000
+//line label.go:150:60000
 		for threadZ := range 1 {
-//line label.go:132:60000
+//line label.go:151:60000
 			for threadY := range 1 {
-//line label.go:133:60000
+//line label.go:152:60000
 				first5 := (threadZ*1 + threadY) * 256
-//line label.go:134:60000
+//line label.go:153:60000
 				quernRow7ClaheTables(r, scanAdds2, first5, vs4)
-//line label.go:135:60000
+//line label.go:154:60000
 			}
-//line label.go:136:60000
+//line label.go:155
 		}
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 256
-//line label.go:141:60000
 				quernRow8ClaheTables(r, vs4, first6, sums)
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 		}
-//line label.go:144
+//line label.go:163:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s = sums[0]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow9ClaheTables(r, vs4, first7, s)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s2 = sums[1]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow10ClaheTables(r, vs4, first8, s2)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s3 = sums[2]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow11ClaheTables(r, vs4, first9, s3)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s4 = sums[3]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first10 := (threadZ*1 + threadY) * 256
 				quernRow12ClaheTables(r, vs4, first10, s4)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s5 = sums[4]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first11 := (threadZ*1 + threadY) * 256
 				quernRow13ClaheTables(r, vs4, first11, s5)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s6 = sums[5]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first12 := (threadZ*1 + threadY) * 256
 				quernRow14ClaheTables(r, vs4, first12, s6)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s7 = sums[6]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first13 := (threadZ*1 + threadY) * 256
 				quernRow15ClaheTables(r, vs4, first13, s7)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s8 = sums[7]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first14 := (threadZ*1 + threadY) * 256
-//line label.go:141:60000
 				quernRow16ClaheTables(r, vs4, first14, s8, tables, base3, area, size2)
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 		}
-//line label.go:144
+//line label.go:163:60000
 	}
-//line label.go:145:60000
+//line label.go:164:60000
 }
 
 //go:noinline
-//line quern_gen.go:10512:1
+//line quern_gen.go:10439:1
 func quernRow1ClaheTables(r *host.Run, bins *[256]int32) {
 //line histogram.go:87:50000
 	clear(bins[0:256])
@@ -10516,7 +10443,7 @@ func quernRow1ClaheTables(r *host.Run, bins *[256]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:10520:1
+//line quern_gen.go:10447:1
 func quernRow2ClaheTables(r *host.Run, kFirst, size, tw, start, w, base2, h int, bins *[256]int32, src []uint8, stride, c, blockZ int) {
 	if kFirst >= -1<<61 && kFirst <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count2 := min(size-kFirst, 256)
@@ -10576,7 +10503,7 @@ func quernRow2ClaheTables(r *host.Run, kFirst, size, tw, start, w, base2, h int,
 }
 
 //go:noinline
-//line quern_gen.go:10580:1
+//line quern_gen.go:10507:1
 func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs, vs []int32, bins *[256]int32, limit int) {
 	nRow := (*[256]int32)(ns[first:])
 	overRow := (*[256]int32)(overs[first:])
@@ -10601,35 +10528,35 @@ func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs, vs []int32,
 }
 
 //go:noinline
-//line quern_gen.go:10605:1
+//line quern_gen.go:10532:1
 func quernRow4ClaheTables(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
-//line label.go:130:60000
+//line label.go:149:60000
 	copy(vRow2[:], scanAddRow[:])
-//line label.go:131:60000
+//line label.go:150:60000
 }
 
 //go:noinline
-//line quern_gen.go:10615:1
+//line quern_gen.go:10542:1
 func quernRow5ClaheTables(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
 	vRow2 := (*[256]int32)(vs2[first3:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-//line label.go:132:60000
+//line label.go:151:60000
 		if (threadX+first3)&31 == 31 {
-//line label.go:133:60000
+//line label.go:152:60000
 			sums[(threadX+first3)>>5] = v2
-//line label.go:134:60000
+//line label.go:153:60000
 		}
-//line label.go:135:60000
+//line label.go:154:60000
 	}
-//line label.go:136:60000
+//line label.go:155
 }
 
 //go:noinline
-//line quern_gen.go:10633:1
+//line quern_gen.go:10560:1
 func quernRow6ClaheTables(r *host.Run, ns []int32, first4 int, overs, vs3 []int32, start2, rest int32) {
 	nRow := (*[256]int32)(ns[first4:])
 	overRow := (*[256]int32)(overs[first4:])
@@ -10664,154 +10591,140 @@ func quernRow6ClaheTables(r *host.Run, ns []int32, first4 int, overs, vs3 []int3
 }
 
 //go:noinline
-//line quern_gen.go:10668:1
+//line quern_gen.go:10595:1
 func quernRow7ClaheTables(r *host.Run, scanAdds2 []int32, first5 int, vs4 []int32) {
 	scanAddRow2 := (*[256]int32)(scanAdds2[first5:])
 	vRow4 := (*[256]int32)(vs4[first5:])
-//line label.go:130:60000
+//line label.go:149:60000
 	copy(vRow4[:], scanAddRow2[:])
-//line label.go:131:60000
+//line label.go:150:60000
 }
 
 //go:noinline
-//line quern_gen.go:10678:1
+//line quern_gen.go:10605:1
 func quernRow8ClaheTables(r *host.Run, vs4 []int32, first6 int, sums *[8]int32) {
 	vRow4 := (*[256]int32)(vs4[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v4 := vRow4[threadX]
-//line label.go:132:60000
+//line label.go:151:60000
 		if (threadX+first6)&31 == 31 {
-//line label.go:133:60000
+//line label.go:152:60000
 			sums[(threadX+first6)>>5] = v4
-//line label.go:134:60000
+//line label.go:153:60000
 		}
-//line label.go:135:60000
+//line label.go:154:60000
 	}
-//line label.go:136:60000
+//line label.go:155
 }
 
 //go:noinline
-//line quern_gen.go:10696:1
+//line quern_gen.go:10623:1
 func quernRow9ClaheTables(r *host.Run, vs4 []int32, first7 int, s int32) {
 	vRow4 := (*[256]int32)(vs4[first7:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first7)>>5 > 0 {
-//line label.go:138
 			v4 += s
 		}
 		vRow4[threadX] = v4
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:10713:1
+//line quern_gen.go:10638:1
 func quernRow10ClaheTables(r *host.Run, vs4 []int32, first8 int, s2 int32) {
 	vRow4 := (*[256]int32)(vs4[first8:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first8)>>5 > 1 {
-//line label.go:138
 			v4 += s2
 		}
 		vRow4[threadX] = v4
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:10730:1
+//line quern_gen.go:10653:1
 func quernRow11ClaheTables(r *host.Run, vs4 []int32, first9 int, s3 int32) {
 	vRow4 := (*[256]int32)(vs4[first9:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first9)>>5 > 2 {
-//line label.go:138
 			v4 += s3
 		}
 		vRow4[threadX] = v4
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:10747:1
+//line quern_gen.go:10668:1
 func quernRow12ClaheTables(r *host.Run, vs4 []int32, first10 int, s4 int32) {
 	vRow4 := (*[256]int32)(vs4[first10:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first10)>>5 > 3 {
-//line label.go:138
 			v4 += s4
 		}
 		vRow4[threadX] = v4
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:10764:1
+//line quern_gen.go:10683:1
 func quernRow13ClaheTables(r *host.Run, vs4 []int32, first11 int, s5 int32) {
 	vRow4 := (*[256]int32)(vs4[first11:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first11)>>5 > 4 {
-//line label.go:138
 			v4 += s5
 		}
 		vRow4[threadX] = v4
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:10781:1
+//line quern_gen.go:10698:1
 func quernRow14ClaheTables(r *host.Run, vs4 []int32, first12 int, s6 int32) {
 	vRow4 := (*[256]int32)(vs4[first12:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first12)>>5 > 5 {
-//line label.go:138
 			v4 += s6
 		}
 		vRow4[threadX] = v4
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:10798:1
+//line quern_gen.go:10713:1
 func quernRow15ClaheTables(r *host.Run, vs4 []int32, first13 int, s7 int32) {
 	vRow4 := (*[256]int32)(vs4[first13:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first13)>>5 > 6 {
-//line label.go:138
 			v4 += s7
 		}
 		vRow4[threadX] = v4
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:10815:1
+//line quern_gen.go:10728:1
 func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tables []uint8, base3 int, area, size2 int64) {
 	vRow4 := (*[256]int32)(vs4[first14:])
 	if base3 >= 0 && 256 <= len(tables)-base3 {
@@ -10819,12 +10732,11 @@ func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tabl
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
 			v4 := vRow4[threadX]
-//line label.go:137:60000
+//line label.go:156
 			if (threadX+first14)>>5 > 7 {
-//line label.go:138
 				v4 += s8
 			}
-//line label.go:141:60000
+//line label.go:160
 			result03 := v4
 //line histogram.go:106:50000
 			sum := int64(result03)
@@ -10840,12 +10752,11 @@ func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tabl
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v4 := vRow4[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first14)>>5 > 7 {
-//line label.go:138
 			v4 += s8
 		}
-//line label.go:141:60000
+//line label.go:160
 		result03 := v4
 //line histogram.go:106:50000
 		sum := int64(result03)
@@ -10856,7 +10767,7 @@ func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tabl
 //line histogram.go:111:50000
 }
 
-//line quern_gen.go:10860:1
+//line quern_gen.go:10771:1
 func quernPlainClaheWrite(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[uint8](r, 9), host.Slice[uint8](r, 10), host.Slice[uint8](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_claheWrite(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -10987,11 +10898,9 @@ func quernRow1ClaheWrite(r *host.Run, base, size, y, h, c int, src []uint8, star
 				sum := (result*gx+result2*fx)*gy + (result3*gx+result4*fx)*fy
 //line histogram.go:137:50000
 				row2[threadX] = uint8((2*sum + area) / size6)
-//line histogram.go:138:50000
+//line histogram.go:138
 			}
-//line histogram.go:139:50000
 			return
-//line histogram.go:140:50000
 		}
 //line histogram.go:141:50000
 	}
@@ -10999,7 +10908,7 @@ func quernRow1ClaheWrite(r *host.Run, base, size, y, h, c int, src []uint8, star
 	for threadX := range width {
 //line histogram.go:143:50000
 		r.ThreadIdx.X = threadX
-//line histogram.go:144:50000
+//line histogram.go:144
 		e := base + threadX
 //line histogram.go:119
 		if e >= size || y >= h {
@@ -11072,12 +10981,11 @@ func quernRow1ClaheWrite(r *host.Run, base, size, y, h, c int, src []uint8, star
 		sum := (result*gx+result2*fx)*gy + (result3*gx+result4*fx)*fy
 //line histogram.go:137:50000
 		dst[start3+e] = uint8((2*sum + area) / size6)
-//line histogram.go:138:50000
+//line histogram.go:138
 	}
-//line histogram.go:139:50000
 }
 
-//line quern_gen.go:11081:1
+//line quern_gen.go:10989:1
 func quernPlainLabelRuns_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint8](r, 3), host.Slice[int32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_labelRuns_uint8(t, v0, v1, v2, v3, v4) })
@@ -11108,7 +11016,7 @@ func quernHostLabelRuns_uint8(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11112:1
+//line quern_gen.go:11020:1
 func quernRow1LabelRuns_uint8(r *host.Run, givens []bool, base, w, base2, h int, src []uint8, stride int) {
 	same := base >= -1<<61 && base <= 1<<61 && w-1 >= -1<<61 && w-1 <= 1<<61
 	count := 32
@@ -11185,7 +11093,7 @@ func quernRow1LabelRuns_uint8(r *host.Run, givens []bool, base, w, base2, h int,
 }
 
 //go:noinline
-//line quern_gen.go:11189:1
+//line quern_gen.go:11097:1
 func quernRow2LabelRuns_uint8(r *host.Run, ballots []uint32, base, w, base2, h int, c uint32, labels []int32) {
 	for threadZ := range 1 {
 		for threadY := range 8 {
@@ -11275,7 +11183,7 @@ func quernRow2LabelRuns_uint8(r *host.Run, ballots []uint32, base, w, base2, h i
 //line label.go:38:60000
 }
 
-//line quern_gen.go:11279:1
+//line quern_gen.go:11187:1
 func quernPlainLabelRuns_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint16](r, 3), host.Slice[int32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_labelRuns_uint16(t, v0, v1, v2, v3, v4) })
@@ -11306,7 +11214,7 @@ func quernHostLabelRuns_uint16(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11310:1
+//line quern_gen.go:11218:1
 func quernRow1LabelRuns_uint16(r *host.Run, givens []bool, base, w, base2, h int, src []uint16, stride int) {
 	same := base >= -1<<61 && base <= 1<<61 && w-1 >= -1<<61 && w-1 <= 1<<61
 	count := 32
@@ -11383,7 +11291,7 @@ func quernRow1LabelRuns_uint16(r *host.Run, givens []bool, base, w, base2, h int
 }
 
 //go:noinline
-//line quern_gen.go:11387:1
+//line quern_gen.go:11295:1
 func quernRow2LabelRuns_uint16(r *host.Run, ballots []uint32, base, w, base2, h int, c uint32, labels []int32) {
 	for threadZ := range 1 {
 		for threadY := range 8 {
@@ -11473,7 +11381,7 @@ func quernRow2LabelRuns_uint16(r *host.Run, ballots []uint32, base, w, base2, h 
 //line label.go:38:60000
 }
 
-//line quern_gen.go:11477:1
+//line quern_gen.go:11385:1
 func quernPlainLabelRuns_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[int32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_labelRuns_float32(t, v0, v1, v2, v3, v4) })
@@ -11504,7 +11412,7 @@ func quernHostLabelRuns_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11508:1
+//line quern_gen.go:11416:1
 func quernRow1LabelRuns_float32(r *host.Run, givens []bool, base, w, base2, h int, src []float32, stride int) {
 	same := base >= -1<<61 && base <= 1<<61 && w-1 >= -1<<61 && w-1 <= 1<<61
 	count := 32
@@ -11581,7 +11489,7 @@ func quernRow1LabelRuns_float32(r *host.Run, givens []bool, base, w, base2, h in
 }
 
 //go:noinline
-//line quern_gen.go:11585:1
+//line quern_gen.go:11493:1
 func quernRow2LabelRuns_float32(r *host.Run, ballots []uint32, base, w, base2, h int, c uint32, labels []int32) {
 	for threadZ := range 1 {
 		for threadY := range 8 {
@@ -11671,7 +11579,7 @@ func quernRow2LabelRuns_float32(r *host.Run, ballots []uint32, base, w, base2, h
 //line label.go:38:60000
 }
 
-//line quern_gen.go:11675:1
+//line quern_gen.go:11583:1
 func quernPlainLabelMerge(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[bool](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_labelMerge(t, v0, v1, v2, v3) })
@@ -11682,13 +11590,12 @@ func quernHostLabelMerge(r *host.Run) {
 	w := host.Value[int](r, 1)
 	h := host.Value[int](r, 2)
 	labels := host.Slice[int32](r, 3)
+	c := int(1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		base3 := blockX*32 - 1
-		base4 := blockX*32 + 1
 		same := base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61
 		count := min(w-base, 32)
 		for threadZ := range 1 {
@@ -11696,26 +11603,16 @@ func quernHostLabelMerge(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				start := y * w
-				y2 := y - 1
-				start2 := y2 * w
-				y3 := y - 1
-				start3 := y3 * w
-				y4 := y - 1
-				start4 := y4 * w
-				start5 := y*w + base
-				start6 := y*w + base3
-				start7 := y2*w + base
-				start8 := y3*w + base3
-				start9 := y4*w + base4
-				start10 := y*w + base4
-				quernRow1LabelMerge(r, base, w, y, h, labels, start, y2, start2, y3, start3, eight, y4, start4, start5, start6, start7, start8, start9, start10, same, count)
+				start2 := y*w + base
+				start3 := y*w + base + 1
+				quernRow1LabelMerge(r, base, w, y, h, labels, start, c, eight, start2, start3, same, count)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, y2, start2, y3, start3 int, eight bool, y4, start4, start5, start6, start7, start8, start9, start10 int, same bool, count int) {
+func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, c int, eight bool, start2, start3 int, same bool, count int) {
 	if !(y < h) {
 		return
 	}
@@ -11723,96 +11620,113 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 		if count <= 0 {
 			return
 		}
-		if start5 >= 0 && count <= len(labels)-start5 && start6 >= 0 && count <= len(labels)-start6 && start7 >= 0 && count <= len(labels)-start7 && start8 >= 0 && count <= len(labels)-start8 && start9 >= 0 && count <= len(labels)-start9 && start10 >= 0 && count <= len(labels)-start10 {
-			row := labels[start5:][:count]
-			row2 := labels[start6:][:count]
-			row3 := labels[start7:][:count]
-			row4 := labels[start8:][:count]
-			row5 := labels[start9:][:count]
-			row6 := labels[start10:][:count]
+		if start2 >= 0 && count <= len(labels)-start2 && start3 >= 0 && count <= len(labels)-start3 {
+			row := labels[start2:][:count]
+			row2 := labels[start3:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				x := base + threadX
-				x2 := x - 1
-				x3 := x - 1
 				i := start + x
-				t6 := int32(i)
-				t7 := int32(i - 1)
-				t92 := int32(i)
-				t102 := int32(i - w)
-				t12 := int32(i)
-				t13 := int32(i - w - 1)
-				x4 := x + 1
-				x5 := x + 1
-				t16 := int32(i)
-				t17 := int32(i - w + 1)
-//line label.go:76:60000
+				t9 := int32(i)
+//line label.go:82:60000
 				loaded := host.Load(r, &row[threadX])
-//line label.go:77:60000
+//line label.go:83:60000
 				if loaded < 0 {
-//line label.go:77:60000
+//line label.go:83:60000
 					continue
-//line label.go:78:60000
-				}
-//line label.go:80:60000
-				t2 := x2 >= 0 && x2 < w && y >= 0
-//line label.go:81:60000
-				if x2 >= 0 && x2 < w && y >= 0 {
-//line label.go:80:60000
-					loaded2 := host.Load(r, &row2[threadX])
-//line label.go:81:60000
-					t2 = loaded2 >= 0
-//line label.go:82:60000
-				}
-//line label.go:83:60000
-				result := t2
-//line label.go:82:60000
-				t22 := result
-//line label.go:80:60000
-				t23 := x >= 0 && x < w && y2 >= 0
-//line label.go:81:60000
-				if x >= 0 && x < w && y2 >= 0 {
-//line label.go:80:60000
-					loaded3 := host.Load(r, &row3[threadX])
-//line label.go:81:60000
-					t23 = loaded3 >= 0
-//line label.go:82:60000
-				}
-//line label.go:83:60000
-				result2 := t23
-//line label.go:82:60000
-				t3 := result2
-//line label.go:80:60000
-				t24 := x3 >= 0 && x3 < w && y3 >= 0
-//line label.go:81:60000
-				if x3 >= 0 && x3 < w && y3 >= 0 {
-//line label.go:80:60000
-					loaded4 := host.Load(r, &row4[threadX])
-//line label.go:81:60000
-					t24 = loaded4 >= 0
-//line label.go:82:60000
-				}
-//line label.go:83:60000
-				result3 := t24
-//line label.go:82:60000
-				t4 := result3
-//line label.go:83:60000
-				left := t22
 //line label.go:84:60000
-				up := t3
+				}
 //line label.go:85:60000
-				upLeft := t4
-//line label.go:83:60000
-				if left && x%32 == 0 {
-//line label.go:84:60000
-					a := t6
-//line label.go:85:60000
-					b := t7
-//line label.go:86:60000
-				block13:
+				neighbors := 0
 //line label.go:87:60000
-					switch {
+				for k := 0; k < 4; k++ {
 //line label.go:88:60000
+					t2 := x + neighborX[k]
+//line label.go:88:60000
+					t3 := y + neighborY[k]
+//line label.go:89:60000
+					u := t2
+//line label.go:90:60000
+					v := t3
+//line label.go:89:60000
+					t5 := u >= 0 && u < w && v >= 0
+//line label.go:90:60000
+					if t5 {
+//line label.go:89:60000
+						loaded2 := host.Load(r, &labels[v*w+u])
+//line label.go:90:60000
+						t5 = loaded2 >= 0
+//line label.go:91:60000
+					}
+//line label.go:92:60000
+					if t5 {
+//line label.go:90:60000
+						neighbors |= c << k
+//line label.go:91:60000
+					}
+//line label.go:92:60000
+				}
+//line label.go:94:60000
+				unites := 0
+//line label.go:95:60000
+				if neighbors&1 != 0 && x%32 == 0 {
+//line label.go:96:60000
+					unites |= 1
+//line label.go:97:60000
+				}
+//line label.go:99:60000
+				if neighbors&2 != 0 {
+//line label.go:100:60000
+					if neighbors&1 == 0 || neighbors&4 == 0 || x%32 == 0 {
+//line label.go:101:60000
+						unites |= 2
+//line label.go:102:60000
+					}
+//line label.go:103:60000
+				} else if eight {
+//line label.go:105:60000
+					t7 := x+1 < w
+//line label.go:106:60000
+					if x+1 < w {
+//line label.go:105:60000
+						loaded3 := host.Load(r, &row2[threadX])
+//line label.go:106:60000
+						t7 = loaded3 >= 0
+//line label.go:107:60000
+					}
+//line label.go:108:60000
+					right := t7
+//line label.go:106:60000
+					if neighbors&4 != 0 && neighbors&1 == 0 {
+//line label.go:107:60000
+						unites |= 4
+//line label.go:108:60000
+					}
+//line label.go:109:60000
+					if neighbors&8 != 0 && !right {
+//line label.go:110:60000
+						unites |= 8
+//line label.go:111:60000
+					}
+//line label.go:112:60000
+				}
+//line label.go:114:60000
+				for k2 := 0; k2 < 4; k2++ {
+//line label.go:115:60000
+					if unites>>k2&1 == 0 {
+//line label.go:116
+						continue
+					}
+					t10 := int32(i + neighborY[k2]*w + neighborX[k2])
+//line label.go:119:60000
+					a := t9
+//line label.go:120:60000
+					b := t10
+//line label.go:121:60000
+				block4:
+//line label.go:122:60000
+					switch {
+//line label.go:123:60000
 					default:
 //line label.go:49:60000
 						for {
@@ -11823,13 +11737,13 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:50:60000
 							}
 //line label.go:50:60000
-							t25 := a
+							t22 := a
 //line label.go:51:60000
-							i2 := t25
+							i2 := t22
 //line label.go:52:60000
 							var result0 int32
 //line label.go:53:60000
-						block14:
+						block5:
 //line label.go:54:60000
 							switch {
 //line label.go:55:60000
@@ -11843,15 +11757,15 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:39:60000
 									}
 //line label.go:39:60000
-									loaded5 := host.Load(r, &labels[i2])
+									loaded4 := host.Load(r, &labels[i2])
 //line label.go:40:60000
-									next := loaded5
+									next := loaded4
 //line label.go:40:60000
 									if next == i2 {
 //line label.go:41:60000
 										result0 = i2
 //line label.go:42:60000
-										break block14
+										break block5
 //line label.go:43:60000
 									}
 //line label.go:43:60000
@@ -11861,15 +11775,15 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:45:60000
 							}
 //line label.go:50:60000
-							t42 := result0
+							t4 := result0
 //line label.go:51:60000
-							t62 := b
+							t6 := b
 //line label.go:52:60000
-							i3 := t62
+							i3 := t6
 //line label.go:53:60000
 							var result02 int32
 //line label.go:54:60000
-						block15:
+						block6:
 //line label.go:55:60000
 							switch {
 //line label.go:56:60000
@@ -11883,15 +11797,15 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:39:60000
 									}
 //line label.go:39:60000
-									loaded6 := host.Load(r, &labels[i3])
+									loaded5 := host.Load(r, &labels[i3])
 //line label.go:40:60000
-									next2 := loaded6
+									next2 := loaded5
 //line label.go:40:60000
 									if next2 == i3 {
 //line label.go:41:60000
 										result02 = i3
 //line label.go:42:60000
-										break block15
+										break block6
 //line label.go:43:60000
 									}
 //line label.go:43:60000
@@ -11903,23 +11817,23 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:50:60000
 							t8 := result02
 //line label.go:51:60000
-							a = t42
+							a = t4
 //line label.go:52:60000
 							b = t8
 //line label.go:51:60000
 							if a == b {
 //line label.go:52:60000
-								break block13
+								break block4
 //line label.go:53:60000
 							}
 //line label.go:54:60000
-							t9 := max(a, b)
+							t92 := max(a, b)
 //line label.go:55:60000
-							t10 := min(a, b)
+							t102 := min(a, b)
 //line label.go:56:60000
-							a = t9
+							a = t92
 //line label.go:57:60000
-							b = t10
+							b = t102
 //line label.go:56:60000
 							old := kernel.AtomicMin(&labels[a], b)
 //line label.go:57:60000
@@ -11927,463 +11841,11 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:57:60000
 							if old2 == a {
 //line label.go:58:60000
-								break block13
+								break block4
 //line label.go:59:60000
 							}
 //line label.go:60:60000
 							a = old2
-//line label.go:61:60000
-						}
-//line label.go:62:60000
-					}
-//line label.go:63:60000
-				}
-//line label.go:86:60000
-				if up {
-//line label.go:87:60000
-					if !(left && upLeft) || x%32 == 0 {
-//line label.go:88:60000
-						a2 := t92
-//line label.go:89:60000
-						b2 := t102
-//line label.go:90:60000
-					block16:
-//line label.go:91:60000
-						switch {
-//line label.go:92:60000
-						default:
-//line label.go:49:60000
-							for {
-//line label.go:50:60000
-								if r.Halted() {
-//line label.go:49:60000
-									r.Halt()
-//line label.go:50:60000
-								}
-//line label.go:50:60000
-								t26 := a2
-//line label.go:51:60000
-								i4 := t26
-//line label.go:52:60000
-								var result03 int32
-//line label.go:53:60000
-							block17:
-//line label.go:54:60000
-								switch {
-//line label.go:55:60000
-								default:
-//line label.go:38:60000
-									for {
-//line label.go:39:60000
-										if r.Halted() {
-//line label.go:38:60000
-											r.Halt()
-//line label.go:39:60000
-										}
-//line label.go:39:60000
-										loaded7 := host.Load(r, &labels[i4])
-//line label.go:40:60000
-										next3 := loaded7
-//line label.go:40:60000
-										if next3 == i4 {
-//line label.go:41:60000
-											result03 = i4
-//line label.go:42:60000
-											break block17
-//line label.go:43:60000
-										}
-//line label.go:43:60000
-										i4 = next3
-//line label.go:44:60000
-									}
-//line label.go:45:60000
-								}
-//line label.go:50:60000
-								t43 := result03
-//line label.go:51:60000
-								t63 := b2
-//line label.go:52:60000
-								i5 := t63
-//line label.go:53:60000
-								var result04 int32
-//line label.go:54:60000
-							block18:
-//line label.go:55:60000
-								switch {
-//line label.go:56:60000
-								default:
-//line label.go:38:60000
-									for {
-//line label.go:39:60000
-										if r.Halted() {
-//line label.go:38:60000
-											r.Halt()
-//line label.go:39:60000
-										}
-//line label.go:39:60000
-										loaded8 := host.Load(r, &labels[i5])
-//line label.go:40:60000
-										next4 := loaded8
-//line label.go:40:60000
-										if next4 == i5 {
-//line label.go:41:60000
-											result04 = i5
-//line label.go:42:60000
-											break block18
-//line label.go:43:60000
-										}
-//line label.go:43:60000
-										i5 = next4
-//line label.go:44:60000
-									}
-//line label.go:45:60000
-								}
-//line label.go:50:60000
-								t82 := result04
-//line label.go:51:60000
-								a2 = t43
-//line label.go:52:60000
-								b2 = t82
-//line label.go:51:60000
-								if a2 == b2 {
-//line label.go:52:60000
-									break block16
-//line label.go:53:60000
-								}
-//line label.go:54:60000
-								t93 := max(a2, b2)
-//line label.go:55:60000
-								t103 := min(a2, b2)
-//line label.go:56:60000
-								a2 = t93
-//line label.go:57:60000
-								b2 = t103
-//line label.go:56:60000
-								old3 := kernel.AtomicMin(&labels[a2], b2)
-//line label.go:57:60000
-								old4 := old3
-//line label.go:57:60000
-								if old4 == a2 {
-//line label.go:58:60000
-									break block16
-//line label.go:59:60000
-								}
-//line label.go:60:60000
-								a2 = old4
-//line label.go:61:60000
-							}
-//line label.go:62:60000
-						}
-//line label.go:63:60000
-					}
-//line label.go:90:60000
-					continue
-//line label.go:91:60000
-				}
-//line label.go:92:60000
-				if !eight {
-//line label.go:93:60000
-					continue
-//line label.go:94:60000
-				}
-//line label.go:95:60000
-				if upLeft && !left {
-//line label.go:96:60000
-					a3 := t12
-//line label.go:97:60000
-					b3 := t13
-//line label.go:98:60000
-				block19:
-//line label.go:99:60000
-					switch {
-//line label.go:100:60000
-					default:
-//line label.go:49:60000
-						for {
-//line label.go:50:60000
-							if r.Halted() {
-//line label.go:49:60000
-								r.Halt()
-//line label.go:50:60000
-							}
-//line label.go:50:60000
-							t27 := a3
-//line label.go:51:60000
-							i6 := t27
-//line label.go:52:60000
-							var result05 int32
-//line label.go:53:60000
-						block20:
-//line label.go:54:60000
-							switch {
-//line label.go:55:60000
-							default:
-//line label.go:38:60000
-								for {
-//line label.go:39:60000
-									if r.Halted() {
-//line label.go:38:60000
-										r.Halt()
-//line label.go:39:60000
-									}
-//line label.go:39:60000
-									loaded9 := host.Load(r, &labels[i6])
-//line label.go:40:60000
-									next5 := loaded9
-//line label.go:40:60000
-									if next5 == i6 {
-//line label.go:41:60000
-										result05 = i6
-//line label.go:42:60000
-										break block20
-//line label.go:43:60000
-									}
-//line label.go:43:60000
-									i6 = next5
-//line label.go:44:60000
-								}
-//line label.go:45:60000
-							}
-//line label.go:50:60000
-							t44 := result05
-//line label.go:51:60000
-							t64 := b3
-//line label.go:52:60000
-							i7 := t64
-//line label.go:53:60000
-							var result06 int32
-//line label.go:54:60000
-						block21:
-//line label.go:55:60000
-							switch {
-//line label.go:56:60000
-							default:
-//line label.go:38:60000
-								for {
-//line label.go:39:60000
-									if r.Halted() {
-//line label.go:38:60000
-										r.Halt()
-//line label.go:39:60000
-									}
-//line label.go:39:60000
-									loaded10 := host.Load(r, &labels[i7])
-//line label.go:40:60000
-									next6 := loaded10
-//line label.go:40:60000
-									if next6 == i7 {
-//line label.go:41:60000
-										result06 = i7
-//line label.go:42:60000
-										break block21
-//line label.go:43:60000
-									}
-//line label.go:43:60000
-									i7 = next6
-//line label.go:44:60000
-								}
-//line label.go:45:60000
-							}
-//line label.go:50:60000
-							t83 := result06
-//line label.go:51:60000
-							a3 = t44
-//line label.go:52:60000
-							b3 = t83
-//line label.go:51:60000
-							if a3 == b3 {
-//line label.go:52:60000
-								break block19
-//line label.go:53:60000
-							}
-//line label.go:54:60000
-							t94 := max(a3, b3)
-//line label.go:55:60000
-							t104 := min(a3, b3)
-//line label.go:56:60000
-							a3 = t94
-//line label.go:57:60000
-							b3 = t104
-//line label.go:56:60000
-							old5 := kernel.AtomicMin(&labels[a3], b3)
-//line label.go:57:60000
-							old6 := old5
-//line label.go:57:60000
-							if old6 == a3 {
-//line label.go:58:60000
-								break block19
-//line label.go:59:60000
-							}
-//line label.go:60:60000
-							a3 = old6
-//line label.go:61:60000
-						}
-//line label.go:62:60000
-					}
-//line label.go:63:60000
-				}
-//line label.go:80:60000
-				t28 := x4 >= 0 && x4 < w && y4 >= 0
-//line label.go:81:60000
-				if x4 >= 0 && x4 < w && y4 >= 0 {
-//line label.go:80:60000
-					loaded11 := host.Load(r, &row5[threadX])
-//line label.go:81:60000
-					t28 = loaded11 >= 0
-//line label.go:82:60000
-				}
-//line label.go:83:60000
-				result4 := t28
-//line label.go:98:60000
-				t14 := result4
-//line label.go:99:60000
-				if t14 {
-//line label.go:80:60000
-					t29 := x5 >= 0 && x5 < w && y >= 0
-//line label.go:81:60000
-					if x5 >= 0 && x5 < w && y >= 0 {
-//line label.go:80:60000
-						loaded12 := host.Load(r, &row6[threadX])
-//line label.go:81:60000
-						t29 = loaded12 >= 0
-//line label.go:82:60000
-					}
-//line label.go:83:60000
-					result5 := t29
-//line label.go:98:60000
-					t14 = !result5
-//line label.go:99:60000
-				}
-//line label.go:100:60000
-				if t14 {
-//line label.go:99:60000
-					a4 := t16
-//line label.go:100:60000
-					b4 := t17
-//line label.go:101:60000
-				block22:
-//line label.go:102:60000
-					switch {
-//line label.go:103:60000
-					default:
-//line label.go:49:60000
-						for {
-//line label.go:50:60000
-							if r.Halted() {
-//line label.go:49:60000
-								r.Halt()
-//line label.go:50:60000
-							}
-//line label.go:50:60000
-							t210 := a4
-//line label.go:51:60000
-							i8 := t210
-//line label.go:52:60000
-							var result07 int32
-//line label.go:53:60000
-						block23:
-//line label.go:54:60000
-							switch {
-//line label.go:55:60000
-							default:
-//line label.go:38:60000
-								for {
-//line label.go:39:60000
-									if r.Halted() {
-//line label.go:38:60000
-										r.Halt()
-//line label.go:39:60000
-									}
-//line label.go:39:60000
-									loaded13 := host.Load(r, &labels[i8])
-//line label.go:40:60000
-									next7 := loaded13
-//line label.go:40:60000
-									if next7 == i8 {
-//line label.go:41:60000
-										result07 = i8
-//line label.go:42:60000
-										break block23
-//line label.go:43:60000
-									}
-//line label.go:43:60000
-									i8 = next7
-//line label.go:44:60000
-								}
-//line label.go:45:60000
-							}
-//line label.go:50:60000
-							t45 := result07
-//line label.go:51:60000
-							t65 := b4
-//line label.go:52:60000
-							i9 := t65
-//line label.go:53:60000
-							var result08 int32
-//line label.go:54:60000
-						block24:
-//line label.go:55:60000
-							switch {
-//line label.go:56:60000
-							default:
-//line label.go:38:60000
-								for {
-//line label.go:39:60000
-									if r.Halted() {
-//line label.go:38:60000
-										r.Halt()
-//line label.go:39:60000
-									}
-//line label.go:39:60000
-									loaded14 := host.Load(r, &labels[i9])
-//line label.go:40:60000
-									next8 := loaded14
-//line label.go:40:60000
-									if next8 == i9 {
-//line label.go:41:60000
-										result08 = i9
-//line label.go:42:60000
-										break block24
-//line label.go:43:60000
-									}
-//line label.go:43:60000
-									i9 = next8
-//line label.go:44:60000
-								}
-//line label.go:45:60000
-							}
-//line label.go:50:60000
-							t84 := result08
-//line label.go:51:60000
-							a4 = t45
-//line label.go:52:60000
-							b4 = t84
-//line label.go:51:60000
-							if a4 == b4 {
-//line label.go:52:60000
-								break block22
-//line label.go:53:60000
-							}
-//line label.go:54:60000
-							t95 := max(a4, b4)
-//line label.go:55:60000
-							t105 := min(a4, b4)
-//line label.go:56:60000
-							a4 = t95
-//line label.go:57:60000
-							b4 = t105
-//line label.go:56:60000
-							old7 := kernel.AtomicMin(&labels[a4], b4)
-//line label.go:57:60000
-							old8 := old7
-//line label.go:57:60000
-							if old8 == a4 {
-//line label.go:58:60000
-								break block22
-//line label.go:59:60000
-							}
-//line label.go:60:60000
-							a4 = old8
 //line label.go:61:60000
 						}
 //line label.go:62:60000
@@ -12407,102 +11869,112 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:71:60000
 		i := start + x
 //line label.go:72:60000
-		x2 := x - 1
-//line label.go:73:60000
-		x3 := x - 1
-//line label.go:74:60000
-		t6 := int32(i)
-//line label.go:75:60000
-		t7 := int32(i - 1)
-//line label.go:76:60000
-		t92 := int32(i)
-//line label.go:77:60000
-		t102 := int32(i - w)
+		t9 := int32(i)
 //line label.go:78:60000
-		t12 := int32(i)
-//line label.go:79:60000
-		t13 := int32(i - w - 1)
-//line label.go:80:60000
-		x4 := x + 1
-//line label.go:81:60000
-		x5 := x + 1
-//line label.go:82:60000
-		t16 := int32(i)
-//line label.go:83:60000
-		t17 := int32(i - w + 1)
-//line label.go:72:60000
 		if x >= w || y >= h {
-//line label.go:73:60000
+//line label.go:79:60000
 			continue
-//line label.go:74:60000
+//line label.go:80:60000
 		}
-//line label.go:76:60000
+//line label.go:82:60000
 		loaded := host.Load(r, &labels[i])
-//line label.go:77:60000
+//line label.go:83:60000
 		if loaded < 0 {
-//line label.go:77:60000
+//line label.go:83:60000
 			continue
-//line label.go:78:60000
-		}
-//line label.go:80:60000
-		t2 := x2 >= 0 && x2 < w && y >= 0
-//line label.go:81:60000
-		if x2 >= 0 && x2 < w && y >= 0 {
-//line label.go:80:60000
-			loaded2 := host.Load(r, &labels[start+x2])
-//line label.go:81:60000
-			t2 = loaded2 >= 0
-//line label.go:82:60000
-		}
-//line label.go:83:60000
-		result := t2
-//line label.go:82:60000
-		t22 := result
-//line label.go:80:60000
-		t23 := x >= 0 && x < w && y2 >= 0
-//line label.go:81:60000
-		if x >= 0 && x < w && y2 >= 0 {
-//line label.go:80:60000
-			loaded3 := host.Load(r, &labels[start2+x])
-//line label.go:81:60000
-			t23 = loaded3 >= 0
-//line label.go:82:60000
-		}
-//line label.go:83:60000
-		result2 := t23
-//line label.go:82:60000
-		t3 := result2
-//line label.go:80:60000
-		t24 := x3 >= 0 && x3 < w && y3 >= 0
-//line label.go:81:60000
-		if x3 >= 0 && x3 < w && y3 >= 0 {
-//line label.go:80:60000
-			loaded4 := host.Load(r, &labels[start3+x3])
-//line label.go:81:60000
-			t24 = loaded4 >= 0
-//line label.go:82:60000
-		}
-//line label.go:83:60000
-		result3 := t24
-//line label.go:82:60000
-		t4 := result3
-//line label.go:83:60000
-		left := t22
 //line label.go:84:60000
-		up := t3
+		}
 //line label.go:85:60000
-		upLeft := t4
-//line label.go:83:60000
-		if left && x%32 == 0 {
-//line label.go:84:60000
-			a := t6
-//line label.go:85:60000
-			b := t7
-//line label.go:86:60000
-		block:
+		neighbors := 0
 //line label.go:87:60000
-			switch {
+		for k := 0; k < 4; k++ {
 //line label.go:88:60000
+			t2 := x + neighborX[k]
+//line label.go:88:60000
+			t3 := y + neighborY[k]
+//line label.go:89:60000
+			u := t2
+//line label.go:90:60000
+			v := t3
+//line label.go:89:60000
+			t5 := u >= 0 && u < w && v >= 0
+//line label.go:90:60000
+			if t5 {
+//line label.go:89:60000
+				loaded2 := host.Load(r, &labels[v*w+u])
+//line label.go:90:60000
+				t5 = loaded2 >= 0
+//line label.go:91:60000
+			}
+//line label.go:92:60000
+			if t5 {
+//line label.go:90:60000
+				neighbors |= c << k
+//line label.go:91:60000
+			}
+//line label.go:92:60000
+		}
+//line label.go:94:60000
+		unites := 0
+//line label.go:95:60000
+		if neighbors&1 != 0 && x%32 == 0 {
+//line label.go:96:60000
+			unites |= 1
+//line label.go:97:60000
+		}
+//line label.go:99:60000
+		if neighbors&2 != 0 {
+//line label.go:100:60000
+			if neighbors&1 == 0 || neighbors&4 == 0 || x%32 == 0 {
+//line label.go:101:60000
+				unites |= 2
+//line label.go:102:60000
+			}
+//line label.go:103:60000
+		} else if eight {
+//line label.go:105:60000
+			t7 := x+1 < w
+//line label.go:106:60000
+			if x+1 < w {
+//line label.go:105:60000
+				loaded3 := host.Load(r, &labels[i+1])
+//line label.go:106:60000
+				t7 = loaded3 >= 0
+//line label.go:107:60000
+			}
+//line label.go:108:60000
+			right := t7
+//line label.go:106:60000
+			if neighbors&4 != 0 && neighbors&1 == 0 {
+//line label.go:107:60000
+				unites |= 4
+//line label.go:108:60000
+			}
+//line label.go:109:60000
+			if neighbors&8 != 0 && !right {
+//line label.go:110:60000
+				unites |= 8
+//line label.go:111:60000
+			}
+//line label.go:112:60000
+		}
+//line label.go:114:60000
+		for k2 := 0; k2 < 4; k2++ {
+//line label.go:115:60000
+			if unites>>k2&1 == 0 {
+//line label.go:116
+				continue
+			}
+			t10 := int32(i + neighborY[k2]*w + neighborX[k2])
+//line label.go:119:60000
+			a := t9
+//line label.go:120:60000
+			b := t10
+//line label.go:121:60000
+		block:
+//line label.go:122:60000
+			switch {
+//line label.go:123:60000
 			default:
 //line label.go:49:60000
 				for {
@@ -12513,9 +11985,9 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:50:60000
 					}
 //line label.go:50:60000
-					t25 := a
+					t22 := a
 //line label.go:51:60000
-					i2 := t25
+					i2 := t22
 //line label.go:52:60000
 					var result0 int32
 //line label.go:53:60000
@@ -12533,9 +12005,9 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:39:60000
 							}
 //line label.go:39:60000
-							loaded5 := host.Load(r, &labels[i2])
+							loaded4 := host.Load(r, &labels[i2])
 //line label.go:40:60000
-							next := loaded5
+							next := loaded4
 //line label.go:40:60000
 							if next == i2 {
 //line label.go:41:60000
@@ -12551,11 +12023,11 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:45:60000
 					}
 //line label.go:50:60000
-					t42 := result0
+					t4 := result0
 //line label.go:51:60000
-					t62 := b
+					t6 := b
 //line label.go:52:60000
-					i3 := t62
+					i3 := t6
 //line label.go:53:60000
 					var result02 int32
 //line label.go:54:60000
@@ -12573,9 +12045,9 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:39:60000
 							}
 //line label.go:39:60000
-							loaded6 := host.Load(r, &labels[i3])
+							loaded5 := host.Load(r, &labels[i3])
 //line label.go:40:60000
-							next2 := loaded6
+							next2 := loaded5
 //line label.go:40:60000
 							if next2 == i3 {
 //line label.go:41:60000
@@ -12593,7 +12065,7 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:50:60000
 					t8 := result02
 //line label.go:51:60000
-					a = t42
+					a = t4
 //line label.go:52:60000
 					b = t8
 //line label.go:51:60000
@@ -12603,13 +12075,13 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 //line label.go:53:60000
 					}
 //line label.go:54:60000
-					t9 := max(a, b)
+					t92 := max(a, b)
 //line label.go:55:60000
-					t10 := min(a, b)
+					t102 := min(a, b)
 //line label.go:56:60000
-					a = t9
+					a = t92
 //line label.go:57:60000
-					b = t10
+					b = t102
 //line label.go:56:60000
 					old := kernel.AtomicMin(&labels[a], b)
 //line label.go:57:60000
@@ -12628,464 +12100,12 @@ func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, 
 			}
 //line label.go:63:60000
 		}
-//line label.go:86:60000
-		if up {
-//line label.go:87:60000
-			if !(left && upLeft) || x%32 == 0 {
-//line label.go:88:60000
-				a2 := t92
-//line label.go:89:60000
-				b2 := t102
-//line label.go:90:60000
-			block4:
-//line label.go:91:60000
-				switch {
-//line label.go:92:60000
-				default:
-//line label.go:49:60000
-					for {
-//line label.go:50:60000
-						if r.Halted() {
-//line label.go:49:60000
-							r.Halt()
-//line label.go:50:60000
-						}
-//line label.go:50:60000
-						t26 := a2
-//line label.go:51:60000
-						i4 := t26
-//line label.go:52:60000
-						var result03 int32
-//line label.go:53:60000
-					block5:
-//line label.go:54:60000
-						switch {
-//line label.go:55:60000
-						default:
-//line label.go:38:60000
-							for {
-//line label.go:39:60000
-								if r.Halted() {
-//line label.go:38:60000
-									r.Halt()
-//line label.go:39:60000
-								}
-//line label.go:39:60000
-								loaded7 := host.Load(r, &labels[i4])
-//line label.go:40:60000
-								next3 := loaded7
-//line label.go:40:60000
-								if next3 == i4 {
-//line label.go:41:60000
-									result03 = i4
-//line label.go:42:60000
-									break block5
-//line label.go:43:60000
-								}
-//line label.go:43:60000
-								i4 = next3
-//line label.go:44:60000
-							}
-//line label.go:45:60000
-						}
-//line label.go:50:60000
-						t43 := result03
-//line label.go:51:60000
-						t63 := b2
-//line label.go:52:60000
-						i5 := t63
-//line label.go:53:60000
-						var result04 int32
-//line label.go:54:60000
-					block6:
-//line label.go:55:60000
-						switch {
-//line label.go:56:60000
-						default:
-//line label.go:38:60000
-							for {
-//line label.go:39:60000
-								if r.Halted() {
-//line label.go:38:60000
-									r.Halt()
-//line label.go:39:60000
-								}
-//line label.go:39:60000
-								loaded8 := host.Load(r, &labels[i5])
-//line label.go:40:60000
-								next4 := loaded8
-//line label.go:40:60000
-								if next4 == i5 {
-//line label.go:41:60000
-									result04 = i5
-//line label.go:42:60000
-									break block6
-//line label.go:43:60000
-								}
-//line label.go:43:60000
-								i5 = next4
-//line label.go:44:60000
-							}
-//line label.go:45:60000
-						}
-//line label.go:50:60000
-						t82 := result04
-//line label.go:51:60000
-						a2 = t43
-//line label.go:52:60000
-						b2 = t82
-//line label.go:51:60000
-						if a2 == b2 {
-//line label.go:52:60000
-							break block4
-//line label.go:53:60000
-						}
-//line label.go:54:60000
-						t93 := max(a2, b2)
-//line label.go:55:60000
-						t103 := min(a2, b2)
-//line label.go:56:60000
-						a2 = t93
-//line label.go:57:60000
-						b2 = t103
-//line label.go:56:60000
-						old3 := kernel.AtomicMin(&labels[a2], b2)
-//line label.go:57:60000
-						old4 := old3
-//line label.go:57:60000
-						if old4 == a2 {
-//line label.go:58:60000
-							break block4
-//line label.go:59:60000
-						}
-//line label.go:60:60000
-						a2 = old4
-//line label.go:61:60000
-					}
-//line label.go:62:60000
-				}
-//line label.go:63:60000
-			}
-//line label.go:90:60000
-			continue
-//line label.go:91:60000
-		}
-//line label.go:92:60000
-		if !eight {
-//line label.go:93:60000
-			continue
-//line label.go:94:60000
-		}
-//line label.go:95:60000
-		if upLeft && !left {
-//line label.go:96:60000
-			a3 := t12
-//line label.go:97:60000
-			b3 := t13
-//line label.go:98:60000
-		block7:
-//line label.go:99:60000
-			switch {
-//line label.go:100:60000
-			default:
-//line label.go:49:60000
-				for {
-//line label.go:50:60000
-					if r.Halted() {
-//line label.go:49:60000
-						r.Halt()
-//line label.go:50:60000
-					}
-//line label.go:50:60000
-					t27 := a3
-//line label.go:51:60000
-					i6 := t27
-//line label.go:52:60000
-					var result05 int32
-//line label.go:53:60000
-				block8:
-//line label.go:54:60000
-					switch {
-//line label.go:55:60000
-					default:
-//line label.go:38:60000
-						for {
-//line label.go:39:60000
-							if r.Halted() {
-//line label.go:38:60000
-								r.Halt()
-//line label.go:39:60000
-							}
-//line label.go:39:60000
-							loaded9 := host.Load(r, &labels[i6])
-//line label.go:40:60000
-							next5 := loaded9
-//line label.go:40:60000
-							if next5 == i6 {
-//line label.go:41:60000
-								result05 = i6
-//line label.go:42:60000
-								break block8
-//line label.go:43:60000
-							}
-//line label.go:43:60000
-							i6 = next5
-//line label.go:44:60000
-						}
-//line label.go:45:60000
-					}
-//line label.go:50:60000
-					t44 := result05
-//line label.go:51:60000
-					t64 := b3
-//line label.go:52:60000
-					i7 := t64
-//line label.go:53:60000
-					var result06 int32
-//line label.go:54:60000
-				block9:
-//line label.go:55:60000
-					switch {
-//line label.go:56:60000
-					default:
-//line label.go:38:60000
-						for {
-//line label.go:39:60000
-							if r.Halted() {
-//line label.go:38:60000
-								r.Halt()
-//line label.go:39:60000
-							}
-//line label.go:39:60000
-							loaded10 := host.Load(r, &labels[i7])
-//line label.go:40:60000
-							next6 := loaded10
-//line label.go:40:60000
-							if next6 == i7 {
-//line label.go:41:60000
-								result06 = i7
-//line label.go:42:60000
-								break block9
-//line label.go:43:60000
-							}
-//line label.go:43:60000
-							i7 = next6
-//line label.go:44:60000
-						}
-//line label.go:45:60000
-					}
-//line label.go:50:60000
-					t83 := result06
-//line label.go:51:60000
-					a3 = t44
-//line label.go:52:60000
-					b3 = t83
-//line label.go:51:60000
-					if a3 == b3 {
-//line label.go:52:60000
-						break block7
-//line label.go:53:60000
-					}
-//line label.go:54:60000
-					t94 := max(a3, b3)
-//line label.go:55:60000
-					t104 := min(a3, b3)
-//line label.go:56:60000
-					a3 = t94
-//line label.go:57:60000
-					b3 = t104
-//line label.go:56:60000
-					old5 := kernel.AtomicMin(&labels[a3], b3)
-//line label.go:57:60000
-					old6 := old5
-//line label.go:57:60000
-					if old6 == a3 {
-//line label.go:58:60000
-						break block7
-//line label.go:59:60000
-					}
-//line label.go:60:60000
-					a3 = old6
-//line label.go:61:60000
-				}
-//line label.go:62:60000
-			}
-//line label.go:63:60000
-		}
-//line label.go:80:60000
-		t28 := x4 >= 0 && x4 < w && y4 >= 0
-//line label.go:81:60000
-		if x4 >= 0 && x4 < w && y4 >= 0 {
-//line label.go:80:60000
-			loaded11 := host.Load(r, &labels[start4+x4])
-//line label.go:81:60000
-			t28 = loaded11 >= 0
-//line label.go:82:60000
-		}
-//line label.go:83:60000
-		result4 := t28
-//line label.go:98:60000
-		t14 := result4
-//line label.go:99:60000
-		if t14 {
-//line label.go:80:60000
-			t29 := x5 >= 0 && x5 < w && y >= 0
-//line label.go:81:60000
-			if x5 >= 0 && x5 < w && y >= 0 {
-//line label.go:80:60000
-				loaded12 := host.Load(r, &labels[start+x5])
-//line label.go:81:60000
-				t29 = loaded12 >= 0
-//line label.go:82:60000
-			}
-//line label.go:83:60000
-			result5 := t29
-//line label.go:98:60000
-			t14 = !result5
-//line label.go:99:60000
-		}
-//line label.go:100:60000
-		if t14 {
-//line label.go:99:60000
-			a4 := t16
-//line label.go:100:60000
-			b4 := t17
-//line label.go:101:60000
-		block10:
-//line label.go:102:60000
-			switch {
-//line label.go:103:60000
-			default:
-//line label.go:49:60000
-				for {
-//line label.go:50:60000
-					if r.Halted() {
-//line label.go:49:60000
-						r.Halt()
-//line label.go:50:60000
-					}
-//line label.go:50:60000
-					t210 := a4
-//line label.go:51:60000
-					i8 := t210
-//line label.go:52:60000
-					var result07 int32
-//line label.go:53:60000
-				block11:
-//line label.go:54:60000
-					switch {
-//line label.go:55:60000
-					default:
-//line label.go:38:60000
-						for {
-//line label.go:39:60000
-							if r.Halted() {
-//line label.go:38:60000
-								r.Halt()
-//line label.go:39:60000
-							}
-//line label.go:39:60000
-							loaded13 := host.Load(r, &labels[i8])
-//line label.go:40:60000
-							next7 := loaded13
-//line label.go:40:60000
-							if next7 == i8 {
-//line label.go:41:60000
-								result07 = i8
-//line label.go:42:60000
-								break block11
-//line label.go:43:60000
-							}
-//line label.go:43:60000
-							i8 = next7
-//line label.go:44:60000
-						}
-//line label.go:45:60000
-					}
-//line label.go:50:60000
-					t45 := result07
-//line label.go:51:60000
-					t65 := b4
-//line label.go:52:60000
-					i9 := t65
-//line label.go:53:60000
-					var result08 int32
-//line label.go:54:60000
-				block12:
-//line label.go:55:60000
-					switch {
-//line label.go:56:60000
-					default:
-//line label.go:38:60000
-						for {
-//line label.go:39:60000
-							if r.Halted() {
-//line label.go:38:60000
-								r.Halt()
-//line label.go:39:60000
-							}
-//line label.go:39:60000
-							loaded14 := host.Load(r, &labels[i9])
-//line label.go:40:60000
-							next8 := loaded14
-//line label.go:40:60000
-							if next8 == i9 {
-//line label.go:41:60000
-								result08 = i9
-//line label.go:42:60000
-								break block12
-//line label.go:43:60000
-							}
-//line label.go:43:60000
-							i9 = next8
-//line label.go:44:60000
-						}
-//line label.go:45:60000
-					}
-//line label.go:50:60000
-					t84 := result08
-//line label.go:51:60000
-					a4 = t45
-//line label.go:52:60000
-					b4 = t84
-//line label.go:51:60000
-					if a4 == b4 {
-//line label.go:52:60000
-						break block10
-//line label.go:53:60000
-					}
-//line label.go:54:60000
-					t95 := max(a4, b4)
-//line label.go:55:60000
-					t105 := min(a4, b4)
-//line label.go:56:60000
-					a4 = t95
-//line label.go:57:60000
-					b4 = t105
-//line label.go:56:60000
-					old7 := kernel.AtomicMin(&labels[a4], b4)
-//line label.go:57:60000
-					old8 := old7
-//line label.go:57:60000
-					if old8 == a4 {
-//line label.go:58:60000
-						break block10
-//line label.go:59:60000
-					}
-//line label.go:60:60000
-					a4 = old8
-//line label.go:61:60000
-				}
-//line label.go:62:60000
-			}
-//line label.go:63:60000
-		}
 //line label.go:64:60000
 	}
 //line label.go:65:60000
 }
 
-//line quern_gen.go:13089:1
+//line quern_gen.go:12109:1
 func quernPlainLabelFlatten(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_labelFlatten(t, v0, v1) })
@@ -13116,153 +12136,126 @@ func quernHostLabelFlatten(r *host.Run) {
 				quernRow1LabelFlatten(r, vs, first, base, labels)
 			}
 		}
-//line label.go:130:60000
+//line label.go:149:60000
 		host.ScanAdd(scanAdds, vs)
-//line label.go:131:60000
+//line label.go:150:60000
 		for threadZ := range 1 {
-//line label.go:132:60000
+//line label.go:151:60000
 			for threadY := range 1 {
-//line label.go:133:60000
+//line label.go:152:60000
 				first2 := (threadZ*1 + threadY) * 256
-//line label.go:134:60000
+//line label.go:153:60000
 				quernRow2LabelFlatten(r, scanAdds, first2, vs2)
-//line label.go:135:60000
+//line label.go:154:60000
 			}
-//line label.go:136:60000
+//line label.go:155
 		}
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-//line label.go:141:60000
 				quernRow3LabelFlatten(r, vs2, first3, sums)
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 		}
-//line label.go:144
+//line label.go:163:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s = sums[0]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
 				quernRow4LabelFlatten(r, vs2, first4, s)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s2 = sums[1]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first5 := (threadZ*1 + threadY) * 256
 				quernRow5LabelFlatten(r, vs2, first5, s2)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s3 = sums[2]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first6 := (threadZ*1 + threadY) * 256
 				quernRow6LabelFlatten(r, vs2, first6, s3)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s4 = sums[3]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow7LabelFlatten(r, vs2, first7, s4)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s5 = sums[4]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow8LabelFlatten(r, vs2, first8, s5)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s6 = sums[5]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow9LabelFlatten(r, vs2, first9, s6)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s7 = sums[6]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first10 := (threadZ*1 + threadY) * 256
 				quernRow10LabelFlatten(r, vs2, first10, s7)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s8 = sums[7]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first11 := (threadZ*1 + threadY) * 256
-//line label.go:141:60000
 				quernRow11LabelFlatten(r, vs2, first11, s8, counts, blockX)
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 		}
-//line label.go:144
+//line label.go:163:60000
 	}
-//line label.go:145:60000
+//line label.go:164:60000
 }
 
 //go:noinline
-//line quern_gen.go:13266:1
+//line quern_gen.go:12259:1
 func quernRow1LabelFlatten(r *host.Run, vs []int32, first, base int, labels []int32) {
 	vRow := (*[256]int32)(vs[first:])
 	if base >= 0 && 256 <= len(labels)-base {
@@ -13270,25 +12263,27 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first, base int, labels []in
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line label.go:112:60000
+//line label.go:131:60000
 			var own int32
-//line label.go:113:60000
+//line label.go:132:60000
 			if i < len(labels) {
-//line label.go:114:60000
+//line label.go:133:60000
 				loaded := host.Load(r, &row[threadX])
-//line label.go:115:60000
+//line label.go:134:60000
 				label := loaded
-//line label.go:116
+//line label.go:135:60000
 				if label >= 0 {
-//line label.go:115:60000
+//line label.go:134:60000
 					t3 := label
-//line label.go:116
+//line label.go:135:60000
 					i2 := t3
+//line label.go:136:60000
 					var result0 int32
+//line label.go:137:60000
 				block3:
-//line label.go:119:60000
+//line label.go:138:60000
 					switch {
-//line label.go:120:60000
+//line label.go:139:60000
 					default:
 //line label.go:38:60000
 						for {
@@ -13316,55 +12311,59 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first, base int, labels []in
 						}
 //line label.go:45:60000
 					}
-//line label.go:115:60000
+//line label.go:134:60000
 					r2 := result0
-//line label.go:116
+//line label.go:135:60000
 					kernel.StoreRelaxed(&row[threadX], r2)
+//line label.go:136:60000
 					if int(r2) == i {
+//line label.go:137:60000
 						own = 1
-//line label.go:119:60000
+//line label.go:138:60000
 					}
-//line label.go:120:60000
+//line label.go:139:60000
 				}
-//line label.go:121:60000
+//line label.go:140:60000
 			}
-//line label.go:122:60000
+//line label.go:141:60000
 			t6 := own
-//line label.go:123:60000
+//line label.go:142:60000
 			v := t6
-//line label.go:124:60000
+//line label.go:143:60000
 			vRow[threadX] = v
-//line label.go:125:60000
+//line label.go:144:60000
 		}
-//line label.go:126:60000
+//line label.go:145:60000
 		return
-//line label.go:127:60000
+//line label.go:146:60000
 	}
-//line label.go:128:60000
+//line label.go:147:60000
 	for threadX := range 256 {
-//line label.go:129:60000
+//line label.go:148:60000
 		r.ThreadIdx.X = threadX
-//line label.go:130:60000
+//line label.go:149:60000
 		i := base + threadX
-//line label.go:112:60000
+//line label.go:131:60000
 		var own int32
-//line label.go:113:60000
+//line label.go:132:60000
 		if i < len(labels) {
-//line label.go:114:60000
+//line label.go:133:60000
 			loaded := host.Load(r, &labels[i])
-//line label.go:115:60000
+//line label.go:134:60000
 			label := loaded
-//line label.go:116
+//line label.go:135:60000
 			if label >= 0 {
-//line label.go:115:60000
+//line label.go:134:60000
 				t3 := label
-//line label.go:116
+//line label.go:135:60000
 				i2 := t3
+//line label.go:136:60000
 				var result0 int32
+//line label.go:137:60000
 			block:
-//line label.go:119:60000
+//line label.go:138:60000
 				switch {
-//line label.go:120:60000
+//line label.go:139:60000
 				default:
 //line label.go:38:60000
 					for {
@@ -13392,204 +12391,191 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first, base int, labels []in
 					}
 //line label.go:45:60000
 				}
-//line label.go:115:60000
+//line label.go:134:60000
 				r2 := result0
-//line label.go:116
+//line label.go:135:60000
 				kernel.StoreRelaxed(&labels[i], r2)
+//line label.go:136:60000
 				if int(r2) == i {
+//line label.go:137:60000
 					own = 1
-//line label.go:119:60000
+//line label.go:138:60000
 				}
-//line label.go:120:60000
+//line label.go:139:60000
 			}
-//line label.go:121:60000
+//line label.go:140:60000
 		}
-//line label.go:122:60000
+//line label.go:141:60000
 		t6 := own
-//line label.go:123:60000
+//line label.go:142:60000
 		v := t6
-//line label.go:124:60000
+//line label.go:143:60000
 		vRow[threadX] = v
-//line label.go:125:60000
+//line label.go:144:60000
 	}
-//line label.go:126:60000
+//line label.go:145:60000
 }
 
 //go:noinline
-//line quern_gen.go:13420:1
+//line quern_gen.go:12421:1
 func quernRow2LabelFlatten(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
-//line label.go:130:60000
+//line label.go:149:60000
 	copy(vRow2[:], scanAddRow[:])
-//line label.go:131:60000
+//line label.go:150:60000
 }
 
 //go:noinline
-//line quern_gen.go:13430:1
+//line quern_gen.go:12431:1
 func quernRow3LabelFlatten(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
 	vRow2 := (*[256]int32)(vs2[first3:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-//line label.go:132:60000
+//line label.go:151:60000
 		if (threadX+first3)&31 == 31 {
-//line label.go:133:60000
+//line label.go:152:60000
 			sums[(threadX+first3)>>5] = v2
-//line label.go:134:60000
+//line label.go:153:60000
 		}
-//line label.go:135:60000
+//line label.go:154:60000
 	}
-//line label.go:136:60000
+//line label.go:155
 }
 
 //go:noinline
-//line quern_gen.go:13448:1
+//line quern_gen.go:12449:1
 func quernRow4LabelFlatten(r *host.Run, vs2 []int32, first4 int, s int32) {
 	vRow2 := (*[256]int32)(vs2[first4:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first4)>>5 > 0 {
-//line label.go:138
 			v2 += s
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13465:1
+//line quern_gen.go:12464:1
 func quernRow5LabelFlatten(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 	vRow2 := (*[256]int32)(vs2[first5:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first5)>>5 > 1 {
-//line label.go:138
 			v2 += s2
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13482:1
+//line quern_gen.go:12479:1
 func quernRow6LabelFlatten(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 	vRow2 := (*[256]int32)(vs2[first6:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first6)>>5 > 2 {
-//line label.go:138
 			v2 += s3
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13499:1
+//line quern_gen.go:12494:1
 func quernRow7LabelFlatten(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first7)>>5 > 3 {
-//line label.go:138
 			v2 += s4
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13516:1
+//line quern_gen.go:12509:1
 func quernRow8LabelFlatten(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first8)>>5 > 4 {
-//line label.go:138
 			v2 += s5
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13533:1
+//line quern_gen.go:12524:1
 func quernRow9LabelFlatten(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 	vRow2 := (*[256]int32)(vs2[first9:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first9)>>5 > 5 {
-//line label.go:138
 			v2 += s6
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13550:1
+//line quern_gen.go:12539:1
 func quernRow10LabelFlatten(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 	vRow2 := (*[256]int32)(vs2[first10:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first10)>>5 > 6 {
-//line label.go:138
 			v2 += s7
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13567:1
+//line quern_gen.go:12554:1
 func quernRow11LabelFlatten(r *host.Run, vs2 []int32, first11 int, s8 int32, counts []int32, blockX int) {
 	vRow2 := (*[256]int32)(vs2[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first11)>>5 > 7 {
-//line label.go:138
 			v2 += s8
 		}
-//line label.go:141:60000
+//line label.go:160
 		result02 := v2
-//line label.go:122:60000
+//line label.go:141:60000
 		total := result02
-//line label.go:123:60000
+//line label.go:142:60000
 		if threadX == 255 {
-//line label.go:124:60000
+//line label.go:143:60000
 			counts[blockX] = total
-//line label.go:125:60000
+//line label.go:144:60000
 		}
-//line label.go:126:60000
+//line label.go:145:60000
 	}
-//line label.go:127:60000
+//line label.go:146:60000
 }
 
-//line quern_gen.go:13593:1
+//line quern_gen.go:12579:1
 func quernPlainLabelBases(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_labelBases(t, v0, v1) })
@@ -13616,360 +12602,324 @@ func quernHostLabelBases(r *host.Run) {
 	var s8 int32
 	last := host.Shared[int32](r, 1)
 	for r.Next() {
-//line label.go:150:60000
+//line label.go:169:60000
 		base = 0
-//line label.go:151:60000
+//line label.go:170:60000
 		at = 0
-//line label.go:152:60000
+//line label.go:171:60000
 		for ; at < len(counts); at += 256 {
-//line label.go:153:60000
+//line label.go:172:60000
 			for threadZ := range 1 {
-//line label.go:154:60000
+//line label.go:173:60000
 				for threadY := range 1 {
-//line label.go:155
+//line label.go:174:60000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line label.go:175:60000
 					first := (threadZ*1 + threadY) * 256
+//line label.go:176:60000
 					quernRow1LabelBases(r, is, first, vs, vs2, at, counts)
+//line label.go:177:60000
 				}
+//line label.go:178:60000
 			}
-//line label.go:130:60000
+//line label.go:149:60000
 			host.ScanAdd(scanAdds, vs2)
-//line label.go:131:60000
+//line label.go:150:60000
 			for threadZ := range 1 {
-//line label.go:132:60000
+//line label.go:151:60000
 				for threadY := range 1 {
-//line label.go:133:60000
+//line label.go:152:60000
 					first2 := (threadZ*1 + threadY) * 256
-//line label.go:134:60000
+//line label.go:153:60000
 					quernRow2LabelBases(r, scanAdds, first2, vs3)
-//line label.go:135:60000
+//line label.go:154:60000
 				}
-//line label.go:136:60000
+//line label.go:155
 			}
-//line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
-//line label.go:141:60000
 					quernRow3LabelBases(r, vs3, first3, sums)
-//line label.go:142:60000
+//line label.go:161:60000
 				}
-//line label.go:143:60000
+//line label.go:162:60000
 			}
-//line label.go:144
+//line label.go:163:60000
 			r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 			s = sums[0]
-//line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138
 				for threadY := range 1 {
 					first4 := (threadZ*1 + threadY) * 256
 					quernRow4LabelBases(r, vs3, first4, s)
-//line label.go:141:60000
 				}
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 			r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 			s2 = sums[1]
-//line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138
 				for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 256
 					quernRow5LabelBases(r, vs3, first5, s2)
-//line label.go:141:60000
 				}
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 			r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 			s3 = sums[2]
-//line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138
 				for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow6LabelBases(r, vs3, first6, s3)
-//line label.go:141:60000
 				}
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 			r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 			s4 = sums[3]
-//line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138
 				for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow7LabelBases(r, vs3, first7, s4)
-//line label.go:141:60000
 				}
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 			r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 			s5 = sums[4]
-//line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138
 				for threadY := range 1 {
 					first8 := (threadZ*1 + threadY) * 256
 					quernRow8LabelBases(r, vs3, first8, s5)
-//line label.go:141:60000
 				}
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 			r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 			s6 = sums[5]
-//line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138
 				for threadY := range 1 {
 					first9 := (threadZ*1 + threadY) * 256
 					quernRow9LabelBases(r, vs3, first9, s6)
-//line label.go:141:60000
 				}
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 			r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 			s7 = sums[6]
-//line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138
 				for threadY := range 1 {
 					first10 := (threadZ*1 + threadY) * 256
 					quernRow10LabelBases(r, vs3, first10, s7)
-//line label.go:141:60000
 				}
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 			r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 			s8 = sums[7]
-//line label.go:137:60000
 			for threadZ := range 1 {
-//line label.go:138
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first11 := (threadZ*1 + threadY) * 256
-//line label.go:141:60000
 					quernRow11LabelBases(r, is, first11, vs, vs3, s8, counts, base, last)
-//line label.go:142:60000
+//line label.go:161:60000
 				}
-//line label.go:143:60000
+//line label.go:162:60000
 			}
-//line label.go:165:60000
+//line label.go:184
 			base += *last
-//line label.go:166:60000
 		}
-//line label.go:167:60000
 		for threadZ := range 1 {
-//line label.go:168:60000
 			for threadY := range 1 {
-//line label.go:169:60000
+//line label.go:188:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line label.go:170:60000
+//line label.go:189:60000
 				quernRow12LabelBases(r, total, base)
-//line label.go:171:60000
+//line label.go:190:60000
 			}
-//line label.go:172:60000
+//line label.go:191
 		}
-//line label.go:173:60000
+//line label.go:192:60000
 	}
-//line label.go:174:60000
+//line label.go:193:60000
 }
 
 //go:noinline
-//line quern_gen.go:13798:1
+//line quern_gen.go:12758:1
 func quernRow1LabelBases(r *host.Run, is []int, first int, vs, vs2 []int32, at int, counts []int32) {
 	iRow := (*[256]int)(is[first:])
 	vRow := (*[256]int32)(vs[first:])
 	vRow2 := (*[256]int32)(vs2[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line label.go:152:60000
+//line label.go:171:60000
 		i := at + threadX
-//line label.go:153:60000
+//line label.go:172:60000
 		var v int32
-//line label.go:154:60000
+//line label.go:173:60000
 		if i < len(counts) {
-//line label.go:155
+//line label.go:174:60000
 			v = counts[i]
+//line label.go:175:60000
 		}
+//line label.go:176:60000
 		t2 := v
+//line label.go:177:60000
 		v2 := t2
+//line label.go:178:60000
 		iRow[threadX] = i
+//line label.go:179:60000
 		vRow[threadX] = v
-//line label.go:161:60000
+//line label.go:180:60000
 		vRow2[threadX] = v2
-//line label.go:162:60000
+//line label.go:181
 	}
-//line label.go:163:60000
 }
 
 //go:noinline
-//line quern_gen.go:13826:1
+//line quern_gen.go:12790:1
 func quernRow2LabelBases(r *host.Run, scanAdds []int32, first2 int, vs3 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow3 := (*[256]int32)(vs3[first2:])
-//line label.go:130:60000
+//line label.go:149:60000
 	copy(vRow3[:], scanAddRow[:])
-//line label.go:131:60000
+//line label.go:150:60000
 }
 
 //go:noinline
-//line quern_gen.go:13836:1
+//line quern_gen.go:12800:1
 func quernRow3LabelBases(r *host.Run, vs3 []int32, first3 int, sums *[8]int32) {
 	vRow3 := (*[256]int32)(vs3[first3:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v3 := vRow3[threadX]
-//line label.go:132:60000
+//line label.go:151:60000
 		if (threadX+first3)&31 == 31 {
-//line label.go:133:60000
+//line label.go:152:60000
 			sums[(threadX+first3)>>5] = v3
-//line label.go:134:60000
+//line label.go:153:60000
 		}
-//line label.go:135:60000
+//line label.go:154:60000
 	}
-//line label.go:136:60000
+//line label.go:155
 }
 
 //go:noinline
-//line quern_gen.go:13854:1
+//line quern_gen.go:12818:1
 func quernRow4LabelBases(r *host.Run, vs3 []int32, first4 int, s int32) {
 	vRow3 := (*[256]int32)(vs3[first4:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first4)>>5 > 0 {
-//line label.go:138
 			v3 += s
 		}
 		vRow3[threadX] = v3
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13871:1
+//line quern_gen.go:12833:1
 func quernRow5LabelBases(r *host.Run, vs3 []int32, first5 int, s2 int32) {
 	vRow3 := (*[256]int32)(vs3[first5:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first5)>>5 > 1 {
-//line label.go:138
 			v3 += s2
 		}
 		vRow3[threadX] = v3
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13888:1
+//line quern_gen.go:12848:1
 func quernRow6LabelBases(r *host.Run, vs3 []int32, first6 int, s3 int32) {
 	vRow3 := (*[256]int32)(vs3[first6:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first6)>>5 > 2 {
-//line label.go:138
 			v3 += s3
 		}
 		vRow3[threadX] = v3
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13905:1
+//line quern_gen.go:12863:1
 func quernRow7LabelBases(r *host.Run, vs3 []int32, first7 int, s4 int32) {
 	vRow3 := (*[256]int32)(vs3[first7:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first7)>>5 > 3 {
-//line label.go:138
 			v3 += s4
 		}
 		vRow3[threadX] = v3
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13922:1
+//line quern_gen.go:12878:1
 func quernRow8LabelBases(r *host.Run, vs3 []int32, first8 int, s5 int32) {
 	vRow3 := (*[256]int32)(vs3[first8:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first8)>>5 > 4 {
-//line label.go:138
 			v3 += s5
 		}
 		vRow3[threadX] = v3
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13939:1
+//line quern_gen.go:12893:1
 func quernRow9LabelBases(r *host.Run, vs3 []int32, first9 int, s6 int32) {
 	vRow3 := (*[256]int32)(vs3[first9:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first9)>>5 > 5 {
-//line label.go:138
 			v3 += s6
 		}
 		vRow3[threadX] = v3
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13956:1
+//line quern_gen.go:12908:1
 func quernRow10LabelBases(r *host.Run, vs3 []int32, first10 int, s7 int32) {
 	vRow3 := (*[256]int32)(vs3[first10:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first10)>>5 > 6 {
-//line label.go:138
 			v3 += s7
 		}
 		vRow3[threadX] = v3
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:13973:1
+//line quern_gen.go:12923:1
 func quernRow11LabelBases(r *host.Run, is []int, first11 int, vs, vs3 []int32, s8 int32, counts []int32, base int32, last *int32) {
 	iRow := (*[256]int)(is[first11:])
 	vRow := (*[256]int32)(vs[first11:])
@@ -13979,33 +12929,31 @@ func quernRow11LabelBases(r *host.Run, is []int, first11 int, vs, vs3 []int32, s
 		i := iRow[threadX]
 		v := vRow[threadX]
 		v3 := vRow3[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first11)>>5 > 7 {
-//line label.go:138
 			v3 += s8
 		}
-//line label.go:141:60000
+//line label.go:160
 		result0 := v3
-//line label.go:157
+//line label.go:176:60000
 		sum := result0
+//line label.go:177:60000
 		if i < len(counts) {
+//line label.go:178:60000
 			counts[i] = base + sum - v
+//line label.go:179:60000
 		}
-//line label.go:161:60000
+//line label.go:180:60000
 		if threadX == 255 {
-//line label.go:162:60000
+//line label.go:181
 			*last = sum
-//line label.go:163:60000
 		}
-//line label.go:164:60000
 		vRow3[threadX] = v3
-//line label.go:165:60000
 	}
-//line label.go:166:60000
 }
 
 //go:noinline
-//line quern_gen.go:14009:1
+//line quern_gen.go:12957:1
 func quernRow12LabelBases(r *host.Run, total []int32, base int32) {
 	if !(len(total) > 0) {
 		return
@@ -14017,30 +12965,30 @@ func quernRow12LabelBases(r *host.Run, total []int32, base int32) {
 	}
 	if 0 < len(total) {
 		for range count {
-//line label.go:169:60000
+//line label.go:188:60000
 			total[0] = base
-//line label.go:170:60000
+//line label.go:189:60000
 		}
-//line label.go:171:60000
+//line label.go:190:60000
 		return
-//line label.go:172:60000
+//line label.go:191
 	}
-//line label.go:173:60000
+//line label.go:192:60000
 	for threadX := range 256 {
-//line label.go:174:60000
+//line label.go:193:60000
 		r.ThreadIdx.X = threadX
-//line label.go:168:60000
+//line label.go:187
 		if threadX == 0 && len(total) > 0 {
-//line label.go:169:60000
+//line label.go:188:60000
 			total[0] = base
-//line label.go:170:60000
+//line label.go:189:60000
 		}
-//line label.go:171:60000
+//line label.go:190:60000
 	}
-//line label.go:172:60000
+//line label.go:191
 }
 
-//line quern_gen.go:14044:1
+//line quern_gen.go:12992:1
 func quernPlainLabelNumber(r *host.Run) {
 	v0, v1, v2 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_labelNumber(t, v0, v1, v2) })
@@ -14073,153 +13021,126 @@ func quernHostLabelNumber(r *host.Run) {
 				quernRow1LabelNumber(r, owns, first, vs, base, labels)
 			}
 		}
-//line label.go:130:60000
+//line label.go:149:60000
 		host.ScanAdd(scanAdds, vs)
-//line label.go:131:60000
+//line label.go:150:60000
 		for threadZ := range 1 {
-//line label.go:132:60000
+//line label.go:151:60000
 			for threadY := range 1 {
-//line label.go:133:60000
+//line label.go:152:60000
 				first2 := (threadZ*1 + threadY) * 256
-//line label.go:134:60000
+//line label.go:153:60000
 				quernRow2LabelNumber(r, scanAdds, first2, vs2)
-//line label.go:135:60000
+//line label.go:154:60000
 			}
-//line label.go:136:60000
+//line label.go:155
 		}
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-//line label.go:141:60000
 				quernRow3LabelNumber(r, vs2, first3, sums)
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 		}
-//line label.go:144
+//line label.go:163:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s = sums[0]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
 				quernRow4LabelNumber(r, vs2, first4, s)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s2 = sums[1]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first5 := (threadZ*1 + threadY) * 256
 				quernRow5LabelNumber(r, vs2, first5, s2)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s3 = sums[2]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first6 := (threadZ*1 + threadY) * 256
 				quernRow6LabelNumber(r, vs2, first6, s3)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s4 = sums[3]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow7LabelNumber(r, vs2, first7, s4)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s5 = sums[4]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow8LabelNumber(r, vs2, first8, s5)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s6 = sums[5]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow9LabelNumber(r, vs2, first9, s6)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s7 = sums[6]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				first10 := (threadZ*1 + threadY) * 256
 				quernRow10LabelNumber(r, vs2, first10, s7)
-//line label.go:141:60000
 			}
-//line label.go:142:60000
+//line label.go:161:60000
 		}
-//line label.go:143:60000
+//line label.go:162:60000
 		r.ThreadIdx = kernel.Dim3{}
-//line label.go:136:60000
+//line label.go:155
 		s8 = sums[7]
-//line label.go:137:60000
 		for threadZ := range 1 {
-//line label.go:138
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first11 := (threadZ*1 + threadY) * 256
-//line label.go:141:60000
 				quernRow11LabelNumber(r, owns, first11, vs2, s8, base, numbers, bases, blockX)
-//line label.go:142:60000
+//line label.go:161:60000
 			}
-//line label.go:143:60000
+//line label.go:162:60000
 		}
-//line label.go:144
+//line label.go:163:60000
 	}
-//line label.go:145:60000
+//line label.go:164:60000
 }
 
 //go:noinline
-//line quern_gen.go:14223:1
+//line quern_gen.go:13144:1
 func quernRow1LabelNumber(r *host.Run, owns []int32, first int, vs []int32, base int, labels []int32) {
 	ownRow := (*[256]int32)(owns[first:])
 	vRow := (*[256]int32)(vs[first:])
@@ -14227,192 +13148,190 @@ func quernRow1LabelNumber(r *host.Run, owns []int32, first int, vs []int32, base
 		row := (*[256]int32)(labels[base:])
 		for threadX := range 256 {
 			i := base + threadX
-//line label.go:179:60000
+//line label.go:198:60000
 			var own int32
-//line label.go:180:60000
+//line label.go:199:60000
 			if i < len(labels) && int(row[threadX]) == i {
-//line label.go:181
+//line label.go:200
 				own = 1
+//line label.go:201:60000
 			}
+//line label.go:202:60000
 			t2 := own
+//line label.go:203:60000
 			v := t2
+//line label.go:204:60000
 			ownRow[threadX] = own
+//line label.go:205:60000
 			vRow[threadX] = v
+//line label.go:206:60000
 		}
-//line label.go:188:60000
+//line label.go:207:60000
 		return
-//line label.go:189:60000
+//line label.go:208:60000
 	}
-//line label.go:190:60000
+//line label.go:209:60000
 	for threadX := range 256 {
-//line label.go:191
+//line label.go:210:60000
 		r.ThreadIdx.X = threadX
-//line label.go:192:60000
+//line label.go:211:60000
 		i := base + threadX
-//line label.go:179:60000
+//line label.go:198:60000
 		var own int32
-//line label.go:180:60000
+//line label.go:199:60000
 		if i < len(labels) && int(labels[i]) == i {
-//line label.go:181
+//line label.go:200
 			own = 1
+//line label.go:201:60000
 		}
+//line label.go:202:60000
 		t2 := own
+//line label.go:203:60000
 		v := t2
+//line label.go:204:60000
 		ownRow[threadX] = own
+//line label.go:205:60000
 		vRow[threadX] = v
+//line label.go:206:60000
 	}
-//line label.go:188:60000
+//line label.go:207:60000
 }
 
 //go:noinline
-//line quern_gen.go:14269:1
+//line quern_gen.go:13202:1
 func quernRow2LabelNumber(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
-//line label.go:130:60000
+//line label.go:149:60000
 	copy(vRow2[:], scanAddRow[:])
-//line label.go:131:60000
+//line label.go:150:60000
 }
 
 //go:noinline
-//line quern_gen.go:14279:1
+//line quern_gen.go:13212:1
 func quernRow3LabelNumber(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
 	vRow2 := (*[256]int32)(vs2[first3:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-//line label.go:132:60000
+//line label.go:151:60000
 		if (threadX+first3)&31 == 31 {
-//line label.go:133:60000
+//line label.go:152:60000
 			sums[(threadX+first3)>>5] = v2
-//line label.go:134:60000
+//line label.go:153:60000
 		}
-//line label.go:135:60000
+//line label.go:154:60000
 	}
-//line label.go:136:60000
+//line label.go:155
 }
 
 //go:noinline
-//line quern_gen.go:14297:1
+//line quern_gen.go:13230:1
 func quernRow4LabelNumber(r *host.Run, vs2 []int32, first4 int, s int32) {
 	vRow2 := (*[256]int32)(vs2[first4:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first4)>>5 > 0 {
-//line label.go:138
 			v2 += s
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:14314:1
+//line quern_gen.go:13245:1
 func quernRow5LabelNumber(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 	vRow2 := (*[256]int32)(vs2[first5:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first5)>>5 > 1 {
-//line label.go:138
 			v2 += s2
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:14331:1
+//line quern_gen.go:13260:1
 func quernRow6LabelNumber(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 	vRow2 := (*[256]int32)(vs2[first6:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first6)>>5 > 2 {
-//line label.go:138
 			v2 += s3
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:14348:1
+//line quern_gen.go:13275:1
 func quernRow7LabelNumber(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first7)>>5 > 3 {
-//line label.go:138
 			v2 += s4
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:14365:1
+//line quern_gen.go:13290:1
 func quernRow8LabelNumber(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first8)>>5 > 4 {
-//line label.go:138
 			v2 += s5
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:14382:1
+//line quern_gen.go:13305:1
 func quernRow9LabelNumber(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 	vRow2 := (*[256]int32)(vs2[first9:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first9)>>5 > 5 {
-//line label.go:138
 			v2 += s6
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:14399:1
+//line quern_gen.go:13320:1
 func quernRow10LabelNumber(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 	vRow2 := (*[256]int32)(vs2[first10:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first10)>>5 > 6 {
-//line label.go:138
 			v2 += s7
 		}
 		vRow2[threadX] = v2
-//line label.go:141:60000
 	}
-//line label.go:142:60000
+//line label.go:161:60000
 }
 
 //go:noinline
-//line quern_gen.go:14416:1
+//line quern_gen.go:13335:1
 func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, s8 int32, base int, numbers, bases []int32, blockX int) {
 	ownRow := (*[256]int32)(owns[first11:])
 	vRow2 := (*[256]int32)(vs2[first11:])
@@ -14422,50 +13341,56 @@ func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, 
 			own := ownRow[threadX]
 			v2 := vRow2[threadX]
 			i := base + threadX
-//line label.go:137:60000
+//line label.go:156
 			if (threadX+first11)>>5 > 7 {
-//line label.go:138
 				v2 += s8
 			}
-//line label.go:141:60000
+//line label.go:160
 			result0 := v2
-//line label.go:183
+//line label.go:202:60000
 			sum := result0
+//line label.go:203:60000
 			if own == 1 && i < len(numbers) {
+//line label.go:204:60000
 				row2[threadX] = bases[blockX] + sum
+//line label.go:205:60000
 			}
+//line label.go:206:60000
 		}
-//line label.go:188:60000
+//line label.go:207:60000
 		return
-//line label.go:189:60000
+//line label.go:208:60000
 	}
-//line label.go:190:60000
+//line label.go:209:60000
 	for threadX := range 256 {
-//line label.go:191
+//line label.go:210:60000
 		r.ThreadIdx.X = threadX
-//line label.go:192:60000
+//line label.go:211:60000
 		own := ownRow[threadX]
-//line label.go:193:60000
+//line label.go:212:60000
 		v2 := vRow2[threadX]
-//line label.go:194:60000
+//line label.go:213:60000
 		i := base + threadX
-//line label.go:137:60000
+//line label.go:156
 		if (threadX+first11)>>5 > 7 {
-//line label.go:138
 			v2 += s8
 		}
-//line label.go:141:60000
+//line label.go:160
 		result0 := v2
-//line label.go:183
+//line label.go:202:60000
 		sum := result0
+//line label.go:203:60000
 		if own == 1 && i < len(numbers) {
+//line label.go:204:60000
 			numbers[i] = bases[blockX] + sum
+//line label.go:205:60000
 		}
+//line label.go:206:60000
 	}
-//line label.go:188:60000
+//line label.go:207:60000
 }
 
-//line quern_gen.go:14469:1
+//line quern_gen.go:13394:1
 func quernPlainLabelWrite(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_labelWrite(t, v0, v1) })
@@ -14500,56 +13425,56 @@ func quernRow1LabelWrite(r *host.Run, base int, labels, numbers []int32, width i
 			row := labels[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line label.go:197:60000
+//line label.go:216:60000
 				var number int32
-//line label.go:198:60000
+//line label.go:217:60000
 				r2 := row[threadX]
-//line label.go:199:60000
+//line label.go:218:60000
 				if r2 >= 0 {
-//line label.go:199:60000
+//line label.go:218:60000
 					number = numbers[r2]
-//line label.go:200
+//line label.go:219:60000
 				}
-//line label.go:201:60000
+//line label.go:220:60000
 				row[threadX] = number
-//line label.go:202:60000
+//line label.go:221:60000
 			}
-//line label.go:203:60000
+//line label.go:222:60000
 			return
-//line label.go:204:60000
+//line label.go:223:60000
 		}
-//line label.go:205:60000
+//line label.go:224:60000
 	}
-//line label.go:206:60000
+//line label.go:225:60000
 	for threadX := range width {
-//line label.go:207:60000
+//line label.go:226:60000
 		r.ThreadIdx.X = threadX
-//line label.go:208:60000
+//line label.go:227:60000
 		i := base + threadX
-//line label.go:194:60000
+//line label.go:213:60000
 		if i >= len(labels) {
-//line label.go:195:60000
+//line label.go:214:60000
 			continue
-//line label.go:196:60000
+//line label.go:215:60000
 		}
-//line label.go:197:60000
+//line label.go:216:60000
 		var number int32
-//line label.go:198:60000
+//line label.go:217:60000
 		r2 := labels[i]
-//line label.go:199:60000
+//line label.go:218:60000
 		if r2 >= 0 {
-//line label.go:199:60000
+//line label.go:218:60000
 			number = numbers[r2]
-//line label.go:200
+//line label.go:219:60000
 		}
-//line label.go:201:60000
+//line label.go:220:60000
 		labels[i] = number
-//line label.go:202:60000
+//line label.go:221:60000
 	}
-//line label.go:203:60000
+//line label.go:222:60000
 }
 
-//line quern_gen.go:14553:1
+//line quern_gen.go:13478:1
 func quernPlainMedian3_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[uint8](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_median3_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -14623,7 +13548,7 @@ func quernHostMedian3_uint8(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:14627:1
+//line quern_gen.go:13552:1
 func quernRow1Median3_uint8(r *host.Run, jFirst, threadY, start2, mode, h, size, t1, size2, c, w int, value uint8, src []uint8, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 18) {
 		return
@@ -14751,7 +13676,7 @@ func quernRow1Median3_uint8(r *host.Run, jFirst, threadY, start2, mode, h, size,
 }
 
 //go:noinline
-//line quern_gen.go:14755:1
+//line quern_gen.go:13680:1
 func quernRow2Median3_uint8(r *host.Run, threadY, base, base2, size2, h int, tile *[20][48]int32, c, size3 int, dst []uint8, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -15030,7 +13955,7 @@ func quernRow2Median3_uint8(r *host.Run, threadY, base, base2, size2, h int, til
 
 // quernFunc1Median3_uint8 is kernels.unkey.
 //
-//line quern_gen.go:15034:1
+//line quern_gen.go:13959:1
 func quernFunc1Median3_uint8(k int32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -15045,7 +13970,7 @@ func quernFunc1Median3_uint8(k int32) uint8 {
 //line median.go:28:70000
 }
 
-//line quern_gen.go:15049:1
+//line quern_gen.go:13974:1
 func quernPlainMedian3_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[uint16](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint16](r, 7), host.Slice[uint16](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_median3_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -15119,7 +14044,7 @@ func quernHostMedian3_uint16(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15123:1
+//line quern_gen.go:14048:1
 func quernRow1Median3_uint16(r *host.Run, jFirst, threadY, start2, mode, h, size, t1, size2, c, w int, value uint16, src []uint16, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 18) {
 		return
@@ -15247,7 +14172,7 @@ func quernRow1Median3_uint16(r *host.Run, jFirst, threadY, start2, mode, h, size
 }
 
 //go:noinline
-//line quern_gen.go:15251:1
+//line quern_gen.go:14176:1
 func quernRow2Median3_uint16(r *host.Run, threadY, base, base2, size2, h int, tile *[20][48]int32, c, size3 int, dst []uint16, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -15526,7 +14451,7 @@ func quernRow2Median3_uint16(r *host.Run, threadY, base, base2, size2, h int, ti
 
 // quernFunc1Median3_uint16 is kernels.unkey.
 //
-//line quern_gen.go:15530:1
+//line quern_gen.go:14455:1
 func quernFunc1Median3_uint16(k int32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -15541,7 +14466,7 @@ func quernFunc1Median3_uint16(k int32) uint16 {
 //line median.go:28:70000
 }
 
-//line quern_gen.go:15545:1
+//line quern_gen.go:14470:1
 func quernPlainMedian3_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_median3_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -15615,7 +14540,7 @@ func quernHostMedian3_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15619:1
+//line quern_gen.go:14544:1
 func quernRow1Median3_float32(r *host.Run, jFirst, threadY, start2, mode, h, size, t1, size2, c, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 18) {
 		return
@@ -15743,7 +14668,7 @@ func quernRow1Median3_float32(r *host.Run, jFirst, threadY, start2, mode, h, siz
 }
 
 //go:noinline
-//line quern_gen.go:15747:1
+//line quern_gen.go:14672:1
 func quernRow2Median3_float32(r *host.Run, threadY, base, base2, size2, h int, tile *[20][48]int32, c, size3 int, dst []float32, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -16022,7 +14947,7 @@ func quernRow2Median3_float32(r *host.Run, threadY, base, base2, size2, h int, t
 
 // quernFunc1Median3_float32 is kernels.key.
 //
-//line quern_gen.go:16026:1
+//line quern_gen.go:14951:1
 func quernFunc1Median3_float32(v float32) int32 {
 	c := float32(1)
 	value := c / 2
@@ -16047,7 +14972,7 @@ func quernFunc1Median3_float32(v float32) int32 {
 //line median.go:20:70000
 }
 
-//line quern_gen.go:16051:1
+//line quern_gen.go:14976:1
 func quernPlainMedian5_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[uint8](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_median5_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -16123,7 +15048,7 @@ func quernHostMedian5_uint8(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16127:1
+//line quern_gen.go:15052:1
 func quernRow1Median5_uint8(r *host.Run, jFirst, threadY, start2, mode, h, size, t1, size3, c, w int, value uint8, src []uint8, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 20) {
 		return
@@ -16251,7 +15176,7 @@ func quernRow1Median5_uint8(r *host.Run, jFirst, threadY, start2, mode, h, size,
 }
 
 //go:noinline
-//line quern_gen.go:16255:1
+//line quern_gen.go:15180:1
 func quernRow2Median5_uint8(r *host.Run, threadY, base, base2, size3, h int, tile *[20][48]int32, c, size2, size4, size5 int, dst []uint8, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -17060,7 +15985,7 @@ func quernRow2Median5_uint8(r *host.Run, threadY, base, base2, size3, h int, til
 
 // quernFunc1Median5_uint8 is kernels.unkey.
 //
-//line quern_gen.go:17064:1
+//line quern_gen.go:15989:1
 func quernFunc1Median5_uint8(k int32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -17075,7 +16000,7 @@ func quernFunc1Median5_uint8(k int32) uint8 {
 //line median.go:28:70000
 }
 
-//line quern_gen.go:17079:1
+//line quern_gen.go:16004:1
 func quernPlainMedian5_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[uint16](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint16](r, 7), host.Slice[uint16](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_median5_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -17151,7 +16076,7 @@ func quernHostMedian5_uint16(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:17155:1
+//line quern_gen.go:16080:1
 func quernRow1Median5_uint16(r *host.Run, jFirst, threadY, start2, mode, h, size, t1, size3, c, w int, value uint16, src []uint16, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 20) {
 		return
@@ -17279,7 +16204,7 @@ func quernRow1Median5_uint16(r *host.Run, jFirst, threadY, start2, mode, h, size
 }
 
 //go:noinline
-//line quern_gen.go:17283:1
+//line quern_gen.go:16208:1
 func quernRow2Median5_uint16(r *host.Run, threadY, base, base2, size3, h int, tile *[20][48]int32, c, size2, size4, size5 int, dst []uint16, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -18088,7 +17013,7 @@ func quernRow2Median5_uint16(r *host.Run, threadY, base, base2, size3, h int, ti
 
 // quernFunc1Median5_uint16 is kernels.unkey.
 //
-//line quern_gen.go:18092:1
+//line quern_gen.go:17017:1
 func quernFunc1Median5_uint16(k int32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -18103,7 +17028,7 @@ func quernFunc1Median5_uint16(k int32) uint16 {
 //line median.go:28:70000
 }
 
-//line quern_gen.go:18107:1
+//line quern_gen.go:17032:1
 func quernPlainMedian5_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_median5_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -18179,7 +17104,7 @@ func quernHostMedian5_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:18183:1
+//line quern_gen.go:17108:1
 func quernRow1Median5_float32(r *host.Run, jFirst, threadY, start2, mode, h, size, t1, size3, c, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 20) {
 		return
@@ -18307,7 +17232,7 @@ func quernRow1Median5_float32(r *host.Run, jFirst, threadY, start2, mode, h, siz
 }
 
 //go:noinline
-//line quern_gen.go:18311:1
+//line quern_gen.go:17236:1
 func quernRow2Median5_float32(r *host.Run, threadY, base, base2, size3, h int, tile *[20][48]int32, c, size2, size4, size5 int, dst []float32, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -19116,7 +18041,7 @@ func quernRow2Median5_float32(r *host.Run, threadY, base, base2, size3, h int, t
 
 // quernFunc1Median5_float32 is kernels.key.
 //
-//line quern_gen.go:19120:1
+//line quern_gen.go:18045:1
 func quernFunc1Median5_float32(v float32) int32 {
 	c := float32(1)
 	value := c / 2
@@ -19141,7 +18066,7 @@ func quernFunc1Median5_float32(v float32) int32 {
 //line median.go:20:70000
 }
 
-//line quern_gen.go:19145:1
+//line quern_gen.go:18070:1
 func quernPlainMedianSlideCPU(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[uint8](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[uint8](r, 9), host.Slice[uint8](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_medianSlideCPU(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -19310,7 +18235,7 @@ func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1, t2, c, size, w, kh, b
 //line median.go:271:70000
 }
 
-//line quern_gen.go:19314:1
+//line quern_gen.go:18239:1
 func quernPlainMedianSelectCPU_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[uint16](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[uint16](r, 9), host.Slice[uint16](r, 10), host.Slice[int32](r, 11)
 	host.Plain(r, func(t kernel.Thread) {
@@ -19553,7 +18478,7 @@ func quernRow1MedianSelectCPU_uint16(r *host.Run, lists []int32, t1, t2 int, dst
 
 // quernFunc1MedianSelectCPU_uint16 is kernels.unkey.
 //
-//line quern_gen.go:19557:1
+//line quern_gen.go:18482:1
 func quernFunc1MedianSelectCPU_uint16(k int32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -19568,7 +18493,7 @@ func quernFunc1MedianSelectCPU_uint16(k int32) uint16 {
 //line median.go:28:70000
 }
 
-//line quern_gen.go:19572:1
+//line quern_gen.go:18497:1
 func quernPlainMedianSelectCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10), host.Slice[int32](r, 11)
 	host.Plain(r, func(t kernel.Thread) {
@@ -19811,7 +18736,7 @@ func quernRow1MedianSelectCPU_float32(r *host.Run, lists []int32, t1, t2 int, ds
 
 // quernFunc1MedianSelectCPU_float32 is kernels.key.
 //
-//line quern_gen.go:19815:1
+//line quern_gen.go:18740:1
 func quernFunc1MedianSelectCPU_float32(v float32) int32 {
 	c := float32(1)
 	value := c / 2
@@ -19836,7 +18761,7 @@ func quernFunc1MedianSelectCPU_float32(v float32) int32 {
 //line median.go:20:70000
 }
 
-//line quern_gen.go:19840:1
+//line quern_gen.go:18765:1
 func quernPlainWarp_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[uint8](r, 11), host.Slice[uint8](r, 12)
 	host.Plain(r, func(t kernel.Thread) { quern_warp_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
@@ -20075,7 +19000,7 @@ func quernRow1Warp_uint8(r *host.Run, m *[9]float64, base, dw, py, dh int, t2 fl
 
 // quernFunc1Warp_uint8 is kernels.round.
 //
-//line quern_gen.go:20079:1
+//line quern_gen.go:19004:1
 func quernFunc1Warp_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -20092,7 +19017,7 @@ func quernFunc1Warp_uint8(v float32) uint8 {
 
 // quernFunc2Warp_uint8 is kernels.bilinear.
 //
-//line quern_gen.go:20096:1
+//line quern_gen.go:19021:1
 func quernFunc2Warp_uint8(mode int, value float32, u float64, v float64, channel int, w int, h int, c int, stride int, src []uint8) float32 {
 //line warp.go:46:80000
 	t1 := u
@@ -20215,7 +19140,7 @@ func quernFunc2Warp_uint8(mode int, value float32, u float64, v float64, channel
 
 // quernFunc3Warp_uint8 is kernels.split.
 //
-//line quern_gen.go:20219:1
+//line quern_gen.go:19144:1
 func quernFunc3Warp_uint8(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -20226,7 +19151,7 @@ func quernFunc3Warp_uint8(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:20230:1
+//line quern_gen.go:19155:1
 func quernPlainWarp_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[uint16](r, 11), host.Slice[uint16](r, 12)
 	host.Plain(r, func(t kernel.Thread) { quern_warp_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
@@ -20465,7 +19390,7 @@ func quernRow1Warp_uint16(r *host.Run, m *[9]float64, base, dw, py, dh int, t2 f
 
 // quernFunc1Warp_uint16 is kernels.round.
 //
-//line quern_gen.go:20469:1
+//line quern_gen.go:19394:1
 func quernFunc1Warp_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -20482,7 +19407,7 @@ func quernFunc1Warp_uint16(v float32) uint16 {
 
 // quernFunc2Warp_uint16 is kernels.bilinear.
 //
-//line quern_gen.go:20486:1
+//line quern_gen.go:19411:1
 func quernFunc2Warp_uint16(mode int, value float32, u float64, v float64, channel int, w int, h int, c int, stride int, src []uint16) float32 {
 //line warp.go:46:80000
 	t1 := u
@@ -20605,7 +19530,7 @@ func quernFunc2Warp_uint16(mode int, value float32, u float64, v float64, channe
 
 // quernFunc3Warp_uint16 is kernels.split.
 //
-//line quern_gen.go:20609:1
+//line quern_gen.go:19534:1
 func quernFunc3Warp_uint16(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -20616,7 +19541,7 @@ func quernFunc3Warp_uint16(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:20620:1
+//line quern_gen.go:19545:1
 func quernPlainWarp_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12)
 	host.Plain(r, func(t kernel.Thread) { quern_warp_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
@@ -20855,7 +19780,7 @@ func quernRow1Warp_float32(r *host.Run, m *[9]float64, base, dw, py, dh int, t2 
 
 // quernFunc1Warp_float32 is kernels.bilinear.
 //
-//line quern_gen.go:20859:1
+//line quern_gen.go:19784:1
 func quernFunc1Warp_float32(mode int, value float32, u float64, v float64, channel int, w int, h int, c int, stride int, src []float32) float32 {
 //line warp.go:46:80000
 	t1 := u
@@ -20978,7 +19903,7 @@ func quernFunc1Warp_float32(mode int, value float32, u float64, v float64, chann
 
 // quernFunc2Warp_float32 is kernels.split.
 //
-//line quern_gen.go:20982:1
+//line quern_gen.go:19907:1
 func quernFunc2Warp_float32(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -20989,7 +19914,7 @@ func quernFunc2Warp_float32(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:20993:1
+//line quern_gen.go:19918:1
 func quernPlainWarpCubic_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint8](r, 10), host.Slice[uint8](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpCubic_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -21008,7 +19933,9 @@ func quernHostWarpCubic_uint8(r *host.Run) {
 	dstStride := host.Value[int](r, 9)
 	src := host.Slice[uint8](r, 10)
 	dst := host.Slice[uint8](r, 11)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+	rows := host.Shared[[8][256]float32](r, 0)
+	columns := host.Shared[[8][256]int32](r, 1)
+	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
@@ -21019,319 +19946,428 @@ func quernHostWarpCubic_uint8(r *host.Run) {
 				py := base2 + threadY
 				t3 := float64(py)
 				start := py * dstStride
-				quernRow1WarpCubic_uint8(r, &m, base, dw, py, dh, t3, c, mode, value, w, h, srcStride, src, dst, start, width)
+				start2 := threadY * 32
+				quernRow1WarpCubic_uint8(r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1WarpCubic_uint8(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, c, mode int, value float32, w, h, srcStride int, src, dst []uint8, start, width int) {
-	for threadX := range width {
+func quernRow1WarpCubic_uint8(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, dst []uint8, start, c int, rows *[8][256]float32, start2, mode, w int, columns *[8][256]int32, value float32, h, srcStride int, src []uint8) {
+	if start2 >= 0 && 32 <= 256-start2 {
+		row2 := (*[32]float32)(rows[0][start2:])
+		row3 := (*[32]float32)(rows[1][start2:])
+		row4 := (*[32]float32)(rows[2][start2:])
+		row5 := (*[32]float32)(rows[3][start2:])
+		row6 := (*[32]int32)(columns[0][start2:])
+		row7 := (*[32]int32)(columns[1][start2:])
+		row8 := (*[32]int32)(columns[2][start2:])
+		row9 := (*[32]int32)(columns[3][start2:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+			px := base + threadX
+			t2 := float64(px)
+			t31 := start + px*c
+			id := start2 + threadX
+//line warp.go:110:80000
+			m2 := *m
+//line warp.go:114:80000
+			if px >= dw || py >= dh {
+//line warp.go:115:80000
+				continue
+//line warp.go:116:80000
+			}
+//line warp.go:117:80000
+			t1 := &m2
+//line warp.go:117:80000
+			u, v := locate(t1, t2, t3)
+//line warp.go:118:80000
+			u2 := u
+//line warp.go:119:80000
+			v2 := v
+//line warp.go:118:80000
+			t6 := u2
+//line warp.go:118:80000
+			result0, result1 := quernFunc1WarpCubic_uint8(t6)
+//line warp.go:119:80000
+			x := result0
+//line warp.go:120:80000
+			fx := result1
+//line warp.go:119:80000
+			t9 := v2
+//line warp.go:119:80000
+			result02, result12 := quernFunc1WarpCubic_uint8(t9)
+//line warp.go:120:80000
+			y := result02
+//line warp.go:121:80000
+			fy := result12
+//line warp.go:120:80000
+			t12 := fx
+//line warp.go:168:80000
+			g := 1 - t12
+//line warp.go:169:80000
+			result := -0.75 * t12 * (1 - t12) * (1 - t12)
+//line warp.go:170:80000
+			result2 := (1.25*t12-2.25)*t12*t12 + 1
+//line warp.go:171:80000
+			result3 := (1.25*g-2.25)*g*g + 1
+//line warp.go:169:80000
+			result4 := -0.75 * g * (1 - g) * (1 - g)
+//line warp.go:171:80000
+			result03 := [8]float32{result, result2, result3, result4}
+//line warp.go:120:80000
+			t14 := result03
+//line warp.go:121:80000
+			t15 := fy
+//line warp.go:168:80000
+			g2 := 1 - t15
+//line warp.go:169:80000
+			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+//line warp.go:170:80000
+			result6 := (1.25*t15-2.25)*t15*t15 + 1
+//line warp.go:171:80000
+			result7 := (1.25*g2-2.25)*g2*g2 + 1
+//line warp.go:169:80000
+			result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+//line warp.go:171:80000
+			result04 := [8]float32{result5, result6, result7, result8}
+//line warp.go:120:80000
+			t17 := result04
+//line warp.go:121:80000
+			wx := t14
+//line warp.go:122:80000
+			wy := t17
+//line warp.go:121:80000
+			t20 := &wx
+//line warp.go:122:80000
+			t21 := &wy
+//line warp.go:123:80000
+			t24 := x - 1
+//line warp.go:124:80000
+			t25 := y - 1
+//line warp.go:121:80000
+			t32 := dst[t31:]
+//line warp.go:131:80000
+			row2[threadX] = t21[0]
+//line warp.go:132:80000
+			row3[threadX] = t21[1]
+//line warp.go:133:80000
+			row4[threadX] = t21[2]
+//line warp.go:134:80000
+			row5[threadX] = t21[3]
+//line warp.go:134:80000
+			for k := 0; k < 4; k++ {
+//line warp.go:135:80000
+				t22 := t24 + k
+//line warp.go:135:80000
+				result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+				columns[k][id] = int32(result05)
+//line warp.go:136:80000
+			}
+//line warp.go:140:80000
+			at_0 := int(row6[threadX])
+//line warp.go:141:80000
+			at_1 := int(row7[threadX])
+//line warp.go:142:80000
+			at_2 := int(row8[threadX])
+//line warp.go:143:80000
+			at_3 := int(row9[threadX])
+//line warp.go:143:80000
+			for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+				if r.Halted() {
+//line warp.go:143:80000
+					r.Halt()
+//line warp.go:144:80000
+				}
+//line warp.go:144:80000
+				var sum float32
+//line warp.go:146:80000
+				for j := 0; j < 4; j++ {
+//line warp.go:147:80000
+					line := value
+//line warp.go:148:80000
+					t62 := t25 + j
+//line warp.go:148:80000
+					result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+					yy := result06
+//line warp.go:150:80000
+					if yy >= 0 {
+//line warp.go:149:80000
+						t92 := yy*srcStride + channel
+//line warp.go:149:80000
+						row := src[t92:]
+//line warp.go:150:80000
+						line = 0
+//line warp.go:153:80000
+						p := value
+//line warp.go:154:80000
+						if at_0 >= 0 {
+//line warp.go:155:80000
+							p = float32(row[at_0*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[0] * p
+//line warp.go:153:80000
+						p2 := value
+//line warp.go:154:80000
+						if at_1 >= 0 {
+//line warp.go:155:80000
+							p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[1] * p2
+//line warp.go:153:80000
+						p3 := value
+//line warp.go:154:80000
+						if at_2 >= 0 {
+//line warp.go:155:80000
+							p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[2] * p3
+//line warp.go:153:80000
+						p4 := value
+//line warp.go:154:80000
+						if at_3 >= 0 {
+//line warp.go:155:80000
+							p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[3] * p4
+//line warp.go:158:80000
+					}
+//line warp.go:160:80000
+					sum += rows[j][id] * line
+//line warp.go:161:80000
+				}
+//line warp.go:162:80000
+				t10 := sum
+//line warp.go:162:80000
+				result07 := quernFunc2WarpCubic_uint8(t10)
+//line warp.go:162:80000
+				t32[channel] = result07
+//line warp.go:163:80000
+			}
+//line warp.go:164:80000
+		}
+//line warp.go:165:80000
+		return
+//line warp.go:166:80000
+	}
+//line warp.go:167:80000
+	for threadX := range 32 {
+//line warp.go:168:80000
 		r.ThreadIdx.X = threadX
+//line warp.go:169:80000
 		px := base + threadX
+//line warp.go:170:80000
 		t2 := float64(px)
-		at2 := start + px*c
+//line warp.go:171:80000
+		t31 := start + px*c
+//line warp.go:172:80000
+		id := start2 + threadX
 //line warp.go:110:80000
 		m2 := *m
-//line warp.go:112:80000
-		if px >= dw || py >= dh {
-//line warp.go:113:80000
-			continue
 //line warp.go:114:80000
-		}
+		if px >= dw || py >= dh {
 //line warp.go:115:80000
+			continue
+//line warp.go:116:80000
+		}
+//line warp.go:117:80000
 		t1 := &m2
-//line warp.go:115:80000
+//line warp.go:117:80000
 		u, v := locate(t1, t2, t3)
-//line warp.go:116:80000
+//line warp.go:118:80000
 		u2 := u
-//line warp.go:117:80000
+//line warp.go:119:80000
 		v2 := v
-//line warp.go:116:80000
+//line warp.go:118:80000
 		t6 := u2
-//line warp.go:116:80000
+//line warp.go:118:80000
 		result0, result1 := quernFunc1WarpCubic_uint8(t6)
-//line warp.go:117:80000
+//line warp.go:119:80000
 		x := result0
-//line warp.go:118:80000
+//line warp.go:120:80000
 		fx := result1
-//line warp.go:117:80000
+//line warp.go:119:80000
 		t9 := v2
-//line warp.go:117:80000
+//line warp.go:119:80000
 		result02, result12 := quernFunc1WarpCubic_uint8(t9)
-//line warp.go:118:80000
+//line warp.go:120:80000
 		y := result02
-//line warp.go:119:80000
+//line warp.go:121:80000
 		fy := result12
-//line warp.go:118:80000
+//line warp.go:120:80000
 		t12 := fx
-//line warp.go:136:80000
+//line warp.go:168:80000
 		g := 1 - t12
-//line warp.go:137:80000
-		result := t12 * -0.75 * (1 - t12) * (1 - t12)
-//line warp.go:138:80000
-		result2 := (t12*1.25-2.25)*t12*t12 + 1
-//line warp.go:139:80000
-		result3 := (g*1.25-2.25)*g*g + 1
-//line warp.go:137:80000
-		result4 := g * -0.75 * (1 - g) * (1 - g)
-//line warp.go:139:80000
-		result0_0 := result
-//line warp.go:140:80000
-		result0_1 := result2
-//line warp.go:141:80000
-		result0_2 := result3
-//line warp.go:142:80000
-		result0_3 := result4
-//line warp.go:118:80000
-		t14_0 := result0_0
-//line warp.go:119:80000
-		t14_1 := result0_1
+//line warp.go:169:80000
+		result := -0.75 * t12 * (1 - t12) * (1 - t12)
+//line warp.go:170:80000
+		result2 := (1.25*t12-2.25)*t12*t12 + 1
+//line warp.go:171:80000
+		result3 := (1.25*g-2.25)*g*g + 1
+//line warp.go:169:80000
+		result4 := -0.75 * g * (1 - g) * (1 - g)
+//line warp.go:171:80000
+		result03 := [8]float32{result, result2, result3, result4}
 //line warp.go:120:80000
-		t14_2 := result0_2
+		t14 := result03
 //line warp.go:121:80000
-		t14_3 := result0_3
-//line warp.go:122:80000
 		t15 := fy
-//line warp.go:136:80000
+//line warp.go:168:80000
 		g2 := 1 - t15
-//line warp.go:137:80000
-		result5 := t15 * -0.75 * (1 - t15) * (1 - t15)
-//line warp.go:138:80000
-		result6 := (t15*1.25-2.25)*t15*t15 + 1
-//line warp.go:139:80000
-		result7 := (g2*1.25-2.25)*g2*g2 + 1
-//line warp.go:137:80000
-		result8 := g2 * -0.75 * (1 - g2) * (1 - g2)
-//line warp.go:139:80000
-		result0_02 := result5
-//line warp.go:140:80000
-		result0_12 := result6
-//line warp.go:141:80000
-		result0_22 := result7
-//line warp.go:142:80000
-		result0_32 := result8
-//line warp.go:118:80000
-		t17_0 := result0_02
-//line warp.go:119:80000
-		t17_1 := result0_12
+//line warp.go:169:80000
+		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+//line warp.go:170:80000
+		result6 := (1.25*t15-2.25)*t15*t15 + 1
+//line warp.go:171:80000
+		result7 := (1.25*g2-2.25)*g2*g2 + 1
+//line warp.go:169:80000
+		result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+//line warp.go:171:80000
+		result04 := [8]float32{result5, result6, result7, result8}
 //line warp.go:120:80000
-		t17_2 := result0_22
+		t17 := result04
 //line warp.go:121:80000
-		t17_3 := result0_32
+		wx := t14
 //line warp.go:122:80000
-		wx_0 := t14_0
+		wy := t17
+//line warp.go:121:80000
+		t20 := &wx
+//line warp.go:122:80000
+		t21 := &wy
 //line warp.go:123:80000
-		wx_1 := t14_1
+		t24 := x - 1
 //line warp.go:124:80000
-		wx_2 := t14_2
-//line warp.go:125:80000
-		wx_3 := t14_3
-//line warp.go:126:80000
-		wy_0 := t17_0
-//line warp.go:127:80000
-		wy_1 := t17_1
-//line warp.go:128:80000
-		wy_2 := t17_2
-//line warp.go:129:80000
-		wy_3 := t17_3
-//line warp.go:119:80000
-		for channel := 0; channel < c; channel++ {
-//line warp.go:120:80000
-			var sum float32
-//line warp.go:123:80000
-			var line float32
-//line warp.go:126:80000
-			t21 := x - 1
-//line warp.go:127:80000
-			t22 := y - 1
-//line warp.go:128:80000
-			t23 := channel
-//line warp.go:126:80000
-			result03 := at[uint8](mode, value, t21, t22, t23, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line += wx_0 * result03
-//line warp.go:128:80000
-			t212 := x
-//line warp.go:129:80000
-			t222 := y - 1
-//line warp.go:130:80000
-			t232 := channel
-//line warp.go:126:80000
-			result04 := at[uint8](mode, value, t212, t222, t232, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line += wx_1 * result04
-//line warp.go:128:80000
-			t213 := x + 1
-//line warp.go:129:80000
-			t223 := y - 1
-//line warp.go:130:80000
-			t233 := channel
-//line warp.go:126:80000
-			result05 := at[uint8](mode, value, t213, t223, t233, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line += wx_2 * result05
-//line warp.go:128:80000
-			t214 := x + 2
-//line warp.go:129:80000
-			t224 := y - 1
-//line warp.go:130:80000
-			t234 := channel
-//line warp.go:126:80000
-			result06 := at[uint8](mode, value, t214, t224, t234, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line += wx_3 * result06
-//line warp.go:128:80000
-			sum += wy_0 * line
-//line warp.go:123:80000
-			var line2 float32
-//line warp.go:126:80000
-			t215 := x - 1
-//line warp.go:127:80000
-			t225 := y
-//line warp.go:128:80000
-			t235 := channel
-//line warp.go:126:80000
-			result07 := at[uint8](mode, value, t215, t225, t235, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line2 += wx_0 * result07
-//line warp.go:128:80000
-			t216 := x
-//line warp.go:129:80000
-			t226 := y
-//line warp.go:130:80000
-			t236 := channel
-//line warp.go:126:80000
-			result08 := at[uint8](mode, value, t216, t226, t236, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line2 += wx_1 * result08
-//line warp.go:128:80000
-			t217 := x + 1
-//line warp.go:129:80000
-			t227 := y
-//line warp.go:130:80000
-			t237 := channel
-//line warp.go:126:80000
-			result09 := at[uint8](mode, value, t217, t227, t237, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line2 += wx_2 * result09
-//line warp.go:128:80000
-			t218 := x + 2
-//line warp.go:129:80000
-			t228 := y
-//line warp.go:130:80000
-			t238 := channel
-//line warp.go:126:80000
-			result010 := at[uint8](mode, value, t218, t228, t238, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line2 += wx_3 * result010
-//line warp.go:128:80000
-			sum += wy_1 * line2
-//line warp.go:123:80000
-			var line3 float32
-//line warp.go:126:80000
-			t219 := x - 1
-//line warp.go:127:80000
-			t229 := y + 1
-//line warp.go:128:80000
-			t239 := channel
-//line warp.go:126:80000
-			result011 := at[uint8](mode, value, t219, t229, t239, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line3 += wx_0 * result011
-//line warp.go:128:80000
-			t2110 := x
-//line warp.go:129:80000
-			t2210 := y + 1
-//line warp.go:130:80000
-			t2310 := channel
-//line warp.go:126:80000
-			result012 := at[uint8](mode, value, t2110, t2210, t2310, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line3 += wx_1 * result012
-//line warp.go:128:80000
-			t2111 := x + 1
-//line warp.go:129:80000
-			t2211 := y + 1
-//line warp.go:130:80000
-			t2311 := channel
-//line warp.go:126:80000
-			result013 := at[uint8](mode, value, t2111, t2211, t2311, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line3 += wx_2 * result013
-//line warp.go:128:80000
-			t2112 := x + 2
-//line warp.go:129:80000
-			t2212 := y + 1
-//line warp.go:130:80000
-			t2312 := channel
-//line warp.go:126:80000
-			result014 := at[uint8](mode, value, t2112, t2212, t2312, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line3 += wx_3 * result014
-//line warp.go:128:80000
-			sum += wy_2 * line3
-//line warp.go:123:80000
-			var line4 float32
-//line warp.go:126:80000
-			t2113 := x - 1
-//line warp.go:127:80000
-			t2213 := y + 2
-//line warp.go:128:80000
-			t2313 := channel
-//line warp.go:126:80000
-			result015 := at[uint8](mode, value, t2113, t2213, t2313, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line4 += wx_0 * result015
-//line warp.go:128:80000
-			t2114 := x
-//line warp.go:129:80000
-			t2214 := y + 2
-//line warp.go:130:80000
-			t2314 := channel
-//line warp.go:126:80000
-			result016 := at[uint8](mode, value, t2114, t2214, t2314, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line4 += wx_1 * result016
-//line warp.go:128:80000
-			t2115 := x + 1
-//line warp.go:129:80000
-			t2215 := y + 2
-//line warp.go:130:80000
-			t2315 := channel
-//line warp.go:126:80000
-			result017 := at[uint8](mode, value, t2115, t2215, t2315, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line4 += wx_2 * result017
-//line warp.go:128:80000
-			t2116 := x + 2
-//line warp.go:129:80000
-			t2216 := y + 2
-//line warp.go:130:80000
-			t2316 := channel
-//line warp.go:126:80000
-			result018 := at[uint8](mode, value, t2116, t2216, t2316, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line4 += wx_3 * result018
-//line warp.go:128:80000
-			sum += wy_3 * line4
-//line warp.go:130:80000
-			t30 := sum
-//line warp.go:130:80000
-			result019 := quernFunc2WarpCubic_uint8(t30)
-//line warp.go:130:80000
-			dst[at2+channel] = result019
+		t25 := y - 1
+//line warp.go:121:80000
+		t32 := dst[t31:]
 //line warp.go:131:80000
+		rows[0][id] = t21[0]
+//line warp.go:131:80000
+		rows[1][id] = t21[1]
+//line warp.go:131:80000
+		rows[2][id] = t21[2]
+//line warp.go:131:80000
+		rows[3][id] = t21[3]
+//line warp.go:134:80000
+		for k := 0; k < 4; k++ {
+//line warp.go:135:80000
+			t22 := t24 + k
+//line warp.go:135:80000
+			result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+			columns[k][id] = int32(result05)
+//line warp.go:136:80000
 		}
-//line warp.go:132:80000
+//line warp.go:140:80000
+		at_0 := int(columns[0][id])
+//line warp.go:140:80000
+		at_1 := int(columns[1][id])
+//line warp.go:140:80000
+		at_2 := int(columns[2][id])
+//line warp.go:140:80000
+		at_3 := int(columns[3][id])
+//line warp.go:143:80000
+		for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+			if r.Halted() {
+//line warp.go:143:80000
+				r.Halt()
+//line warp.go:144:80000
+			}
+//line warp.go:144:80000
+			var sum float32
+//line warp.go:146:80000
+			for j := 0; j < 4; j++ {
+//line warp.go:147:80000
+				line := value
+//line warp.go:148:80000
+				t62 := t25 + j
+//line warp.go:148:80000
+				result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+				yy := result06
+//line warp.go:150:80000
+				if yy >= 0 {
+//line warp.go:149:80000
+					t92 := yy*srcStride + channel
+//line warp.go:149:80000
+					row := src[t92:]
+//line warp.go:150:80000
+					line = 0
+//line warp.go:153:80000
+					p := value
+//line warp.go:154:80000
+					if at_0 >= 0 {
+//line warp.go:155:80000
+						p = float32(row[at_0*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[0] * p
+//line warp.go:153:80000
+					p2 := value
+//line warp.go:154:80000
+					if at_1 >= 0 {
+//line warp.go:155:80000
+						p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[1] * p2
+//line warp.go:153:80000
+					p3 := value
+//line warp.go:154:80000
+					if at_2 >= 0 {
+//line warp.go:155:80000
+						p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[2] * p3
+//line warp.go:153:80000
+					p4 := value
+//line warp.go:154:80000
+					if at_3 >= 0 {
+//line warp.go:155:80000
+						p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[3] * p4
+//line warp.go:158:80000
+				}
+//line warp.go:160:80000
+				sum += rows[j][id] * line
+//line warp.go:161:80000
+			}
+//line warp.go:162:80000
+			t10 := sum
+//line warp.go:162:80000
+			result07 := quernFunc2WarpCubic_uint8(t10)
+//line warp.go:162:80000
+			t32[channel] = result07
+//line warp.go:163:80000
+		}
+//line warp.go:164:80000
 	}
-//line warp.go:133:80000
+//line warp.go:165:80000
 }
 
 // quernFunc1WarpCubic_uint8 is kernels.split.
 //
-//line quern_gen.go:21335:1
+//line quern_gen.go:20371:1
 func quernFunc1WarpCubic_uint8(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -21344,7 +20380,7 @@ func quernFunc1WarpCubic_uint8(u float64) (int, float32) {
 
 // quernFunc2WarpCubic_uint8 is kernels.round.
 //
-//line quern_gen.go:21348:1
+//line quern_gen.go:20384:1
 func quernFunc2WarpCubic_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -21359,7 +20395,7 @@ func quernFunc2WarpCubic_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:21363:1
+//line quern_gen.go:20399:1
 func quernPlainWarpCubic_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint16](r, 10), host.Slice[uint16](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpCubic_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -21378,7 +20414,9 @@ func quernHostWarpCubic_uint16(r *host.Run) {
 	dstStride := host.Value[int](r, 9)
 	src := host.Slice[uint16](r, 10)
 	dst := host.Slice[uint16](r, 11)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+	rows := host.Shared[[8][256]float32](r, 0)
+	columns := host.Shared[[8][256]int32](r, 1)
+	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
@@ -21389,319 +20427,428 @@ func quernHostWarpCubic_uint16(r *host.Run) {
 				py := base2 + threadY
 				t3 := float64(py)
 				start := py * dstStride
-				quernRow1WarpCubic_uint16(r, &m, base, dw, py, dh, t3, c, mode, value, w, h, srcStride, src, dst, start, width)
+				start2 := threadY * 32
+				quernRow1WarpCubic_uint16(r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1WarpCubic_uint16(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, c, mode int, value float32, w, h, srcStride int, src, dst []uint16, start, width int) {
-	for threadX := range width {
+func quernRow1WarpCubic_uint16(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, dst []uint16, start, c int, rows *[8][256]float32, start2, mode, w int, columns *[8][256]int32, value float32, h, srcStride int, src []uint16) {
+	if start2 >= 0 && 32 <= 256-start2 {
+		row2 := (*[32]float32)(rows[0][start2:])
+		row3 := (*[32]float32)(rows[1][start2:])
+		row4 := (*[32]float32)(rows[2][start2:])
+		row5 := (*[32]float32)(rows[3][start2:])
+		row6 := (*[32]int32)(columns[0][start2:])
+		row7 := (*[32]int32)(columns[1][start2:])
+		row8 := (*[32]int32)(columns[2][start2:])
+		row9 := (*[32]int32)(columns[3][start2:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+			px := base + threadX
+			t2 := float64(px)
+			t31 := start + px*c
+			id := start2 + threadX
+//line warp.go:110:80000
+			m2 := *m
+//line warp.go:114:80000
+			if px >= dw || py >= dh {
+//line warp.go:115:80000
+				continue
+//line warp.go:116:80000
+			}
+//line warp.go:117:80000
+			t1 := &m2
+//line warp.go:117:80000
+			u, v := locate(t1, t2, t3)
+//line warp.go:118:80000
+			u2 := u
+//line warp.go:119:80000
+			v2 := v
+//line warp.go:118:80000
+			t6 := u2
+//line warp.go:118:80000
+			result0, result1 := quernFunc1WarpCubic_uint16(t6)
+//line warp.go:119:80000
+			x := result0
+//line warp.go:120:80000
+			fx := result1
+//line warp.go:119:80000
+			t9 := v2
+//line warp.go:119:80000
+			result02, result12 := quernFunc1WarpCubic_uint16(t9)
+//line warp.go:120:80000
+			y := result02
+//line warp.go:121:80000
+			fy := result12
+//line warp.go:120:80000
+			t12 := fx
+//line warp.go:168:80000
+			g := 1 - t12
+//line warp.go:169:80000
+			result := -0.75 * t12 * (1 - t12) * (1 - t12)
+//line warp.go:170:80000
+			result2 := (1.25*t12-2.25)*t12*t12 + 1
+//line warp.go:171:80000
+			result3 := (1.25*g-2.25)*g*g + 1
+//line warp.go:169:80000
+			result4 := -0.75 * g * (1 - g) * (1 - g)
+//line warp.go:171:80000
+			result03 := [8]float32{result, result2, result3, result4}
+//line warp.go:120:80000
+			t14 := result03
+//line warp.go:121:80000
+			t15 := fy
+//line warp.go:168:80000
+			g2 := 1 - t15
+//line warp.go:169:80000
+			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+//line warp.go:170:80000
+			result6 := (1.25*t15-2.25)*t15*t15 + 1
+//line warp.go:171:80000
+			result7 := (1.25*g2-2.25)*g2*g2 + 1
+//line warp.go:169:80000
+			result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+//line warp.go:171:80000
+			result04 := [8]float32{result5, result6, result7, result8}
+//line warp.go:120:80000
+			t17 := result04
+//line warp.go:121:80000
+			wx := t14
+//line warp.go:122:80000
+			wy := t17
+//line warp.go:121:80000
+			t20 := &wx
+//line warp.go:122:80000
+			t21 := &wy
+//line warp.go:123:80000
+			t24 := x - 1
+//line warp.go:124:80000
+			t25 := y - 1
+//line warp.go:121:80000
+			t32 := dst[t31:]
+//line warp.go:131:80000
+			row2[threadX] = t21[0]
+//line warp.go:132:80000
+			row3[threadX] = t21[1]
+//line warp.go:133:80000
+			row4[threadX] = t21[2]
+//line warp.go:134:80000
+			row5[threadX] = t21[3]
+//line warp.go:134:80000
+			for k := 0; k < 4; k++ {
+//line warp.go:135:80000
+				t22 := t24 + k
+//line warp.go:135:80000
+				result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+				columns[k][id] = int32(result05)
+//line warp.go:136:80000
+			}
+//line warp.go:140:80000
+			at_0 := int(row6[threadX])
+//line warp.go:141:80000
+			at_1 := int(row7[threadX])
+//line warp.go:142:80000
+			at_2 := int(row8[threadX])
+//line warp.go:143:80000
+			at_3 := int(row9[threadX])
+//line warp.go:143:80000
+			for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+				if r.Halted() {
+//line warp.go:143:80000
+					r.Halt()
+//line warp.go:144:80000
+				}
+//line warp.go:144:80000
+				var sum float32
+//line warp.go:146:80000
+				for j := 0; j < 4; j++ {
+//line warp.go:147:80000
+					line := value
+//line warp.go:148:80000
+					t62 := t25 + j
+//line warp.go:148:80000
+					result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+					yy := result06
+//line warp.go:150:80000
+					if yy >= 0 {
+//line warp.go:149:80000
+						t92 := yy*srcStride + channel
+//line warp.go:149:80000
+						row := src[t92:]
+//line warp.go:150:80000
+						line = 0
+//line warp.go:153:80000
+						p := value
+//line warp.go:154:80000
+						if at_0 >= 0 {
+//line warp.go:155:80000
+							p = float32(row[at_0*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[0] * p
+//line warp.go:153:80000
+						p2 := value
+//line warp.go:154:80000
+						if at_1 >= 0 {
+//line warp.go:155:80000
+							p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[1] * p2
+//line warp.go:153:80000
+						p3 := value
+//line warp.go:154:80000
+						if at_2 >= 0 {
+//line warp.go:155:80000
+							p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[2] * p3
+//line warp.go:153:80000
+						p4 := value
+//line warp.go:154:80000
+						if at_3 >= 0 {
+//line warp.go:155:80000
+							p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[3] * p4
+//line warp.go:158:80000
+					}
+//line warp.go:160:80000
+					sum += rows[j][id] * line
+//line warp.go:161:80000
+				}
+//line warp.go:162:80000
+				t10 := sum
+//line warp.go:162:80000
+				result07 := quernFunc2WarpCubic_uint16(t10)
+//line warp.go:162:80000
+				t32[channel] = result07
+//line warp.go:163:80000
+			}
+//line warp.go:164:80000
+		}
+//line warp.go:165:80000
+		return
+//line warp.go:166:80000
+	}
+//line warp.go:167:80000
+	for threadX := range 32 {
+//line warp.go:168:80000
 		r.ThreadIdx.X = threadX
+//line warp.go:169:80000
 		px := base + threadX
+//line warp.go:170:80000
 		t2 := float64(px)
-		at2 := start + px*c
+//line warp.go:171:80000
+		t31 := start + px*c
+//line warp.go:172:80000
+		id := start2 + threadX
 //line warp.go:110:80000
 		m2 := *m
-//line warp.go:112:80000
-		if px >= dw || py >= dh {
-//line warp.go:113:80000
-			continue
 //line warp.go:114:80000
-		}
+		if px >= dw || py >= dh {
 //line warp.go:115:80000
+			continue
+//line warp.go:116:80000
+		}
+//line warp.go:117:80000
 		t1 := &m2
-//line warp.go:115:80000
+//line warp.go:117:80000
 		u, v := locate(t1, t2, t3)
-//line warp.go:116:80000
+//line warp.go:118:80000
 		u2 := u
-//line warp.go:117:80000
+//line warp.go:119:80000
 		v2 := v
-//line warp.go:116:80000
+//line warp.go:118:80000
 		t6 := u2
-//line warp.go:116:80000
+//line warp.go:118:80000
 		result0, result1 := quernFunc1WarpCubic_uint16(t6)
-//line warp.go:117:80000
+//line warp.go:119:80000
 		x := result0
-//line warp.go:118:80000
+//line warp.go:120:80000
 		fx := result1
-//line warp.go:117:80000
+//line warp.go:119:80000
 		t9 := v2
-//line warp.go:117:80000
+//line warp.go:119:80000
 		result02, result12 := quernFunc1WarpCubic_uint16(t9)
-//line warp.go:118:80000
+//line warp.go:120:80000
 		y := result02
-//line warp.go:119:80000
+//line warp.go:121:80000
 		fy := result12
-//line warp.go:118:80000
+//line warp.go:120:80000
 		t12 := fx
-//line warp.go:136:80000
+//line warp.go:168:80000
 		g := 1 - t12
-//line warp.go:137:80000
-		result := t12 * -0.75 * (1 - t12) * (1 - t12)
-//line warp.go:138:80000
-		result2 := (t12*1.25-2.25)*t12*t12 + 1
-//line warp.go:139:80000
-		result3 := (g*1.25-2.25)*g*g + 1
-//line warp.go:137:80000
-		result4 := g * -0.75 * (1 - g) * (1 - g)
-//line warp.go:139:80000
-		result0_0 := result
-//line warp.go:140:80000
-		result0_1 := result2
-//line warp.go:141:80000
-		result0_2 := result3
-//line warp.go:142:80000
-		result0_3 := result4
-//line warp.go:118:80000
-		t14_0 := result0_0
-//line warp.go:119:80000
-		t14_1 := result0_1
+//line warp.go:169:80000
+		result := -0.75 * t12 * (1 - t12) * (1 - t12)
+//line warp.go:170:80000
+		result2 := (1.25*t12-2.25)*t12*t12 + 1
+//line warp.go:171:80000
+		result3 := (1.25*g-2.25)*g*g + 1
+//line warp.go:169:80000
+		result4 := -0.75 * g * (1 - g) * (1 - g)
+//line warp.go:171:80000
+		result03 := [8]float32{result, result2, result3, result4}
 //line warp.go:120:80000
-		t14_2 := result0_2
+		t14 := result03
 //line warp.go:121:80000
-		t14_3 := result0_3
-//line warp.go:122:80000
 		t15 := fy
-//line warp.go:136:80000
+//line warp.go:168:80000
 		g2 := 1 - t15
-//line warp.go:137:80000
-		result5 := t15 * -0.75 * (1 - t15) * (1 - t15)
-//line warp.go:138:80000
-		result6 := (t15*1.25-2.25)*t15*t15 + 1
-//line warp.go:139:80000
-		result7 := (g2*1.25-2.25)*g2*g2 + 1
-//line warp.go:137:80000
-		result8 := g2 * -0.75 * (1 - g2) * (1 - g2)
-//line warp.go:139:80000
-		result0_02 := result5
-//line warp.go:140:80000
-		result0_12 := result6
-//line warp.go:141:80000
-		result0_22 := result7
-//line warp.go:142:80000
-		result0_32 := result8
-//line warp.go:118:80000
-		t17_0 := result0_02
-//line warp.go:119:80000
-		t17_1 := result0_12
+//line warp.go:169:80000
+		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+//line warp.go:170:80000
+		result6 := (1.25*t15-2.25)*t15*t15 + 1
+//line warp.go:171:80000
+		result7 := (1.25*g2-2.25)*g2*g2 + 1
+//line warp.go:169:80000
+		result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+//line warp.go:171:80000
+		result04 := [8]float32{result5, result6, result7, result8}
 //line warp.go:120:80000
-		t17_2 := result0_22
+		t17 := result04
 //line warp.go:121:80000
-		t17_3 := result0_32
+		wx := t14
 //line warp.go:122:80000
-		wx_0 := t14_0
+		wy := t17
+//line warp.go:121:80000
+		t20 := &wx
+//line warp.go:122:80000
+		t21 := &wy
 //line warp.go:123:80000
-		wx_1 := t14_1
+		t24 := x - 1
 //line warp.go:124:80000
-		wx_2 := t14_2
-//line warp.go:125:80000
-		wx_3 := t14_3
-//line warp.go:126:80000
-		wy_0 := t17_0
-//line warp.go:127:80000
-		wy_1 := t17_1
-//line warp.go:128:80000
-		wy_2 := t17_2
-//line warp.go:129:80000
-		wy_3 := t17_3
-//line warp.go:119:80000
-		for channel := 0; channel < c; channel++ {
-//line warp.go:120:80000
-			var sum float32
-//line warp.go:123:80000
-			var line float32
-//line warp.go:126:80000
-			t21 := x - 1
-//line warp.go:127:80000
-			t22 := y - 1
-//line warp.go:128:80000
-			t23 := channel
-//line warp.go:126:80000
-			result03 := at[uint16](mode, value, t21, t22, t23, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line += wx_0 * result03
-//line warp.go:128:80000
-			t212 := x
-//line warp.go:129:80000
-			t222 := y - 1
-//line warp.go:130:80000
-			t232 := channel
-//line warp.go:126:80000
-			result04 := at[uint16](mode, value, t212, t222, t232, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line += wx_1 * result04
-//line warp.go:128:80000
-			t213 := x + 1
-//line warp.go:129:80000
-			t223 := y - 1
-//line warp.go:130:80000
-			t233 := channel
-//line warp.go:126:80000
-			result05 := at[uint16](mode, value, t213, t223, t233, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line += wx_2 * result05
-//line warp.go:128:80000
-			t214 := x + 2
-//line warp.go:129:80000
-			t224 := y - 1
-//line warp.go:130:80000
-			t234 := channel
-//line warp.go:126:80000
-			result06 := at[uint16](mode, value, t214, t224, t234, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line += wx_3 * result06
-//line warp.go:128:80000
-			sum += wy_0 * line
-//line warp.go:123:80000
-			var line2 float32
-//line warp.go:126:80000
-			t215 := x - 1
-//line warp.go:127:80000
-			t225 := y
-//line warp.go:128:80000
-			t235 := channel
-//line warp.go:126:80000
-			result07 := at[uint16](mode, value, t215, t225, t235, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line2 += wx_0 * result07
-//line warp.go:128:80000
-			t216 := x
-//line warp.go:129:80000
-			t226 := y
-//line warp.go:130:80000
-			t236 := channel
-//line warp.go:126:80000
-			result08 := at[uint16](mode, value, t216, t226, t236, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line2 += wx_1 * result08
-//line warp.go:128:80000
-			t217 := x + 1
-//line warp.go:129:80000
-			t227 := y
-//line warp.go:130:80000
-			t237 := channel
-//line warp.go:126:80000
-			result09 := at[uint16](mode, value, t217, t227, t237, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line2 += wx_2 * result09
-//line warp.go:128:80000
-			t218 := x + 2
-//line warp.go:129:80000
-			t228 := y
-//line warp.go:130:80000
-			t238 := channel
-//line warp.go:126:80000
-			result010 := at[uint16](mode, value, t218, t228, t238, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line2 += wx_3 * result010
-//line warp.go:128:80000
-			sum += wy_1 * line2
-//line warp.go:123:80000
-			var line3 float32
-//line warp.go:126:80000
-			t219 := x - 1
-//line warp.go:127:80000
-			t229 := y + 1
-//line warp.go:128:80000
-			t239 := channel
-//line warp.go:126:80000
-			result011 := at[uint16](mode, value, t219, t229, t239, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line3 += wx_0 * result011
-//line warp.go:128:80000
-			t2110 := x
-//line warp.go:129:80000
-			t2210 := y + 1
-//line warp.go:130:80000
-			t2310 := channel
-//line warp.go:126:80000
-			result012 := at[uint16](mode, value, t2110, t2210, t2310, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line3 += wx_1 * result012
-//line warp.go:128:80000
-			t2111 := x + 1
-//line warp.go:129:80000
-			t2211 := y + 1
-//line warp.go:130:80000
-			t2311 := channel
-//line warp.go:126:80000
-			result013 := at[uint16](mode, value, t2111, t2211, t2311, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line3 += wx_2 * result013
-//line warp.go:128:80000
-			t2112 := x + 2
-//line warp.go:129:80000
-			t2212 := y + 1
-//line warp.go:130:80000
-			t2312 := channel
-//line warp.go:126:80000
-			result014 := at[uint16](mode, value, t2112, t2212, t2312, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line3 += wx_3 * result014
-//line warp.go:128:80000
-			sum += wy_2 * line3
-//line warp.go:123:80000
-			var line4 float32
-//line warp.go:126:80000
-			t2113 := x - 1
-//line warp.go:127:80000
-			t2213 := y + 2
-//line warp.go:128:80000
-			t2313 := channel
-//line warp.go:126:80000
-			result015 := at[uint16](mode, value, t2113, t2213, t2313, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line4 += wx_0 * result015
-//line warp.go:128:80000
-			t2114 := x
-//line warp.go:129:80000
-			t2214 := y + 2
-//line warp.go:130:80000
-			t2314 := channel
-//line warp.go:126:80000
-			result016 := at[uint16](mode, value, t2114, t2214, t2314, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line4 += wx_1 * result016
-//line warp.go:128:80000
-			t2115 := x + 1
-//line warp.go:129:80000
-			t2215 := y + 2
-//line warp.go:130:80000
-			t2315 := channel
-//line warp.go:126:80000
-			result017 := at[uint16](mode, value, t2115, t2215, t2315, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line4 += wx_2 * result017
-//line warp.go:128:80000
-			t2116 := x + 2
-//line warp.go:129:80000
-			t2216 := y + 2
-//line warp.go:130:80000
-			t2316 := channel
-//line warp.go:126:80000
-			result018 := at[uint16](mode, value, t2116, t2216, t2316, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line4 += wx_3 * result018
-//line warp.go:128:80000
-			sum += wy_3 * line4
-//line warp.go:130:80000
-			t30 := sum
-//line warp.go:130:80000
-			result019 := quernFunc2WarpCubic_uint16(t30)
-//line warp.go:130:80000
-			dst[at2+channel] = result019
+		t25 := y - 1
+//line warp.go:121:80000
+		t32 := dst[t31:]
 //line warp.go:131:80000
+		rows[0][id] = t21[0]
+//line warp.go:131:80000
+		rows[1][id] = t21[1]
+//line warp.go:131:80000
+		rows[2][id] = t21[2]
+//line warp.go:131:80000
+		rows[3][id] = t21[3]
+//line warp.go:134:80000
+		for k := 0; k < 4; k++ {
+//line warp.go:135:80000
+			t22 := t24 + k
+//line warp.go:135:80000
+			result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+			columns[k][id] = int32(result05)
+//line warp.go:136:80000
 		}
-//line warp.go:132:80000
+//line warp.go:140:80000
+		at_0 := int(columns[0][id])
+//line warp.go:140:80000
+		at_1 := int(columns[1][id])
+//line warp.go:140:80000
+		at_2 := int(columns[2][id])
+//line warp.go:140:80000
+		at_3 := int(columns[3][id])
+//line warp.go:143:80000
+		for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+			if r.Halted() {
+//line warp.go:143:80000
+				r.Halt()
+//line warp.go:144:80000
+			}
+//line warp.go:144:80000
+			var sum float32
+//line warp.go:146:80000
+			for j := 0; j < 4; j++ {
+//line warp.go:147:80000
+				line := value
+//line warp.go:148:80000
+				t62 := t25 + j
+//line warp.go:148:80000
+				result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+				yy := result06
+//line warp.go:150:80000
+				if yy >= 0 {
+//line warp.go:149:80000
+					t92 := yy*srcStride + channel
+//line warp.go:149:80000
+					row := src[t92:]
+//line warp.go:150:80000
+					line = 0
+//line warp.go:153:80000
+					p := value
+//line warp.go:154:80000
+					if at_0 >= 0 {
+//line warp.go:155:80000
+						p = float32(row[at_0*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[0] * p
+//line warp.go:153:80000
+					p2 := value
+//line warp.go:154:80000
+					if at_1 >= 0 {
+//line warp.go:155:80000
+						p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[1] * p2
+//line warp.go:153:80000
+					p3 := value
+//line warp.go:154:80000
+					if at_2 >= 0 {
+//line warp.go:155:80000
+						p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[2] * p3
+//line warp.go:153:80000
+					p4 := value
+//line warp.go:154:80000
+					if at_3 >= 0 {
+//line warp.go:155:80000
+						p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[3] * p4
+//line warp.go:158:80000
+				}
+//line warp.go:160:80000
+				sum += rows[j][id] * line
+//line warp.go:161:80000
+			}
+//line warp.go:162:80000
+			t10 := sum
+//line warp.go:162:80000
+			result07 := quernFunc2WarpCubic_uint16(t10)
+//line warp.go:162:80000
+			t32[channel] = result07
+//line warp.go:163:80000
+		}
+//line warp.go:164:80000
 	}
-//line warp.go:133:80000
+//line warp.go:165:80000
 }
 
 // quernFunc1WarpCubic_uint16 is kernels.split.
 //
-//line quern_gen.go:21705:1
+//line quern_gen.go:20852:1
 func quernFunc1WarpCubic_uint16(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -21714,7 +20861,7 @@ func quernFunc1WarpCubic_uint16(u float64) (int, float32) {
 
 // quernFunc2WarpCubic_uint16 is kernels.round.
 //
-//line quern_gen.go:21718:1
+//line quern_gen.go:20865:1
 func quernFunc2WarpCubic_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -21729,7 +20876,7 @@ func quernFunc2WarpCubic_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:21733:1
+//line quern_gen.go:20880:1
 func quernPlainWarpCubic_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpCubic_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -21748,7 +20895,9 @@ func quernHostWarpCubic_float32(r *host.Run) {
 	dstStride := host.Value[int](r, 9)
 	src := host.Slice[float32](r, 10)
 	dst := host.Slice[float32](r, 11)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+	rows := host.Shared[[8][256]float32](r, 0)
+	columns := host.Shared[[8][256]int32](r, 1)
+	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
@@ -21759,319 +20908,428 @@ func quernHostWarpCubic_float32(r *host.Run) {
 				py := base2 + threadY
 				t3 := float64(py)
 				start := py * dstStride
-				quernRow1WarpCubic_float32(r, &m, base, dw, py, dh, t3, c, mode, value, w, h, srcStride, src, dst, start, width)
+				start2 := threadY * 32
+				quernRow1WarpCubic_float32(r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, c, mode int, value float32, w, h, srcStride int, src, dst []float32, start, width int) {
-	for threadX := range width {
+func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, dst []float32, start, c int, rows *[8][256]float32, start2, mode, w int, columns *[8][256]int32, value float32, h, srcStride int, src []float32) {
+	if start2 >= 0 && 32 <= 256-start2 {
+		row2 := (*[32]float32)(rows[0][start2:])
+		row3 := (*[32]float32)(rows[1][start2:])
+		row4 := (*[32]float32)(rows[2][start2:])
+		row5 := (*[32]float32)(rows[3][start2:])
+		row6 := (*[32]int32)(columns[0][start2:])
+		row7 := (*[32]int32)(columns[1][start2:])
+		row8 := (*[32]int32)(columns[2][start2:])
+		row9 := (*[32]int32)(columns[3][start2:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+			px := base + threadX
+			t2 := float64(px)
+			t31 := start + px*c
+			id := start2 + threadX
+//line warp.go:110:80000
+			m2 := *m
+//line warp.go:114:80000
+			if px >= dw || py >= dh {
+//line warp.go:115:80000
+				continue
+//line warp.go:116:80000
+			}
+//line warp.go:117:80000
+			t1 := &m2
+//line warp.go:117:80000
+			u, v := locate(t1, t2, t3)
+//line warp.go:118:80000
+			u2 := u
+//line warp.go:119:80000
+			v2 := v
+//line warp.go:118:80000
+			t6 := u2
+//line warp.go:118:80000
+			result0, result1 := quernFunc1WarpCubic_float32(t6)
+//line warp.go:119:80000
+			x := result0
+//line warp.go:120:80000
+			fx := result1
+//line warp.go:119:80000
+			t9 := v2
+//line warp.go:119:80000
+			result02, result12 := quernFunc1WarpCubic_float32(t9)
+//line warp.go:120:80000
+			y := result02
+//line warp.go:121:80000
+			fy := result12
+//line warp.go:120:80000
+			t12 := fx
+//line warp.go:168:80000
+			g := 1 - t12
+//line warp.go:169:80000
+			result := -0.75 * t12 * (1 - t12) * (1 - t12)
+//line warp.go:170:80000
+			result2 := (1.25*t12-2.25)*t12*t12 + 1
+//line warp.go:171:80000
+			result3 := (1.25*g-2.25)*g*g + 1
+//line warp.go:169:80000
+			result4 := -0.75 * g * (1 - g) * (1 - g)
+//line warp.go:171:80000
+			result03 := [8]float32{result, result2, result3, result4}
+//line warp.go:120:80000
+			t14 := result03
+//line warp.go:121:80000
+			t15 := fy
+//line warp.go:168:80000
+			g2 := 1 - t15
+//line warp.go:169:80000
+			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+//line warp.go:170:80000
+			result6 := (1.25*t15-2.25)*t15*t15 + 1
+//line warp.go:171:80000
+			result7 := (1.25*g2-2.25)*g2*g2 + 1
+//line warp.go:169:80000
+			result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+//line warp.go:171:80000
+			result04 := [8]float32{result5, result6, result7, result8}
+//line warp.go:120:80000
+			t17 := result04
+//line warp.go:121:80000
+			wx := t14
+//line warp.go:122:80000
+			wy := t17
+//line warp.go:121:80000
+			t20 := &wx
+//line warp.go:122:80000
+			t21 := &wy
+//line warp.go:123:80000
+			t24 := x - 1
+//line warp.go:124:80000
+			t25 := y - 1
+//line warp.go:121:80000
+			t32 := dst[t31:]
+//line warp.go:131:80000
+			row2[threadX] = t21[0]
+//line warp.go:132:80000
+			row3[threadX] = t21[1]
+//line warp.go:133:80000
+			row4[threadX] = t21[2]
+//line warp.go:134:80000
+			row5[threadX] = t21[3]
+//line warp.go:134:80000
+			for k := 0; k < 4; k++ {
+//line warp.go:135:80000
+				t22 := t24 + k
+//line warp.go:135:80000
+				result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+				columns[k][id] = int32(result05)
+//line warp.go:136:80000
+			}
+//line warp.go:140:80000
+			at_0 := int(row6[threadX])
+//line warp.go:141:80000
+			at_1 := int(row7[threadX])
+//line warp.go:142:80000
+			at_2 := int(row8[threadX])
+//line warp.go:143:80000
+			at_3 := int(row9[threadX])
+//line warp.go:143:80000
+			for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+				if r.Halted() {
+//line warp.go:143:80000
+					r.Halt()
+//line warp.go:144:80000
+				}
+//line warp.go:144:80000
+				var sum float32
+//line warp.go:146:80000
+				for j := 0; j < 4; j++ {
+//line warp.go:147:80000
+					line := value
+//line warp.go:148:80000
+					t62 := t25 + j
+//line warp.go:148:80000
+					result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+					yy := result06
+//line warp.go:150:80000
+					if yy >= 0 {
+//line warp.go:149:80000
+						t92 := yy*srcStride + channel
+//line warp.go:149:80000
+						row := src[t92:]
+//line warp.go:150:80000
+						line = 0
+//line warp.go:153:80000
+						p := value
+//line warp.go:154:80000
+						if at_0 >= 0 {
+//line warp.go:155:80000
+							p = row[at_0*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[0] * p
+//line warp.go:153:80000
+						p2 := value
+//line warp.go:154:80000
+						if at_1 >= 0 {
+//line warp.go:155:80000
+							p2 = row[at_1*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[1] * p2
+//line warp.go:153:80000
+						p3 := value
+//line warp.go:154:80000
+						if at_2 >= 0 {
+//line warp.go:155:80000
+							p3 = row[at_2*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[2] * p3
+//line warp.go:153:80000
+						p4 := value
+//line warp.go:154:80000
+						if at_3 >= 0 {
+//line warp.go:155:80000
+							p4 = row[at_3*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[3] * p4
+//line warp.go:158:80000
+					}
+//line warp.go:160:80000
+					sum += rows[j][id] * line
+//line warp.go:161:80000
+				}
+//line warp.go:162:80000
+				t10 := sum
+//line warp.go:162:80000
+				result07 := round[float32](t10)
+//line warp.go:162:80000
+				t32[channel] = result07
+//line warp.go:163:80000
+			}
+//line warp.go:164:80000
+		}
+//line warp.go:165:80000
+		return
+//line warp.go:166:80000
+	}
+//line warp.go:167:80000
+	for threadX := range 32 {
+//line warp.go:168:80000
 		r.ThreadIdx.X = threadX
+//line warp.go:169:80000
 		px := base + threadX
+//line warp.go:170:80000
 		t2 := float64(px)
-		at2 := start + px*c
+//line warp.go:171:80000
+		t31 := start + px*c
+//line warp.go:172:80000
+		id := start2 + threadX
 //line warp.go:110:80000
 		m2 := *m
-//line warp.go:112:80000
-		if px >= dw || py >= dh {
-//line warp.go:113:80000
-			continue
 //line warp.go:114:80000
-		}
+		if px >= dw || py >= dh {
 //line warp.go:115:80000
+			continue
+//line warp.go:116:80000
+		}
+//line warp.go:117:80000
 		t1 := &m2
-//line warp.go:115:80000
+//line warp.go:117:80000
 		u, v := locate(t1, t2, t3)
-//line warp.go:116:80000
+//line warp.go:118:80000
 		u2 := u
-//line warp.go:117:80000
+//line warp.go:119:80000
 		v2 := v
-//line warp.go:116:80000
+//line warp.go:118:80000
 		t6 := u2
-//line warp.go:116:80000
+//line warp.go:118:80000
 		result0, result1 := quernFunc1WarpCubic_float32(t6)
-//line warp.go:117:80000
+//line warp.go:119:80000
 		x := result0
-//line warp.go:118:80000
+//line warp.go:120:80000
 		fx := result1
-//line warp.go:117:80000
+//line warp.go:119:80000
 		t9 := v2
-//line warp.go:117:80000
+//line warp.go:119:80000
 		result02, result12 := quernFunc1WarpCubic_float32(t9)
-//line warp.go:118:80000
+//line warp.go:120:80000
 		y := result02
-//line warp.go:119:80000
+//line warp.go:121:80000
 		fy := result12
-//line warp.go:118:80000
+//line warp.go:120:80000
 		t12 := fx
-//line warp.go:136:80000
+//line warp.go:168:80000
 		g := 1 - t12
-//line warp.go:137:80000
-		result := t12 * -0.75 * (1 - t12) * (1 - t12)
-//line warp.go:138:80000
-		result2 := (t12*1.25-2.25)*t12*t12 + 1
-//line warp.go:139:80000
-		result3 := (g*1.25-2.25)*g*g + 1
-//line warp.go:137:80000
-		result4 := g * -0.75 * (1 - g) * (1 - g)
-//line warp.go:139:80000
-		result0_0 := result
-//line warp.go:140:80000
-		result0_1 := result2
-//line warp.go:141:80000
-		result0_2 := result3
-//line warp.go:142:80000
-		result0_3 := result4
-//line warp.go:118:80000
-		t14_0 := result0_0
-//line warp.go:119:80000
-		t14_1 := result0_1
+//line warp.go:169:80000
+		result := -0.75 * t12 * (1 - t12) * (1 - t12)
+//line warp.go:170:80000
+		result2 := (1.25*t12-2.25)*t12*t12 + 1
+//line warp.go:171:80000
+		result3 := (1.25*g-2.25)*g*g + 1
+//line warp.go:169:80000
+		result4 := -0.75 * g * (1 - g) * (1 - g)
+//line warp.go:171:80000
+		result03 := [8]float32{result, result2, result3, result4}
 //line warp.go:120:80000
-		t14_2 := result0_2
+		t14 := result03
 //line warp.go:121:80000
-		t14_3 := result0_3
-//line warp.go:122:80000
 		t15 := fy
-//line warp.go:136:80000
+//line warp.go:168:80000
 		g2 := 1 - t15
-//line warp.go:137:80000
-		result5 := t15 * -0.75 * (1 - t15) * (1 - t15)
-//line warp.go:138:80000
-		result6 := (t15*1.25-2.25)*t15*t15 + 1
-//line warp.go:139:80000
-		result7 := (g2*1.25-2.25)*g2*g2 + 1
-//line warp.go:137:80000
-		result8 := g2 * -0.75 * (1 - g2) * (1 - g2)
-//line warp.go:139:80000
-		result0_02 := result5
-//line warp.go:140:80000
-		result0_12 := result6
-//line warp.go:141:80000
-		result0_22 := result7
-//line warp.go:142:80000
-		result0_32 := result8
-//line warp.go:118:80000
-		t17_0 := result0_02
-//line warp.go:119:80000
-		t17_1 := result0_12
+//line warp.go:169:80000
+		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+//line warp.go:170:80000
+		result6 := (1.25*t15-2.25)*t15*t15 + 1
+//line warp.go:171:80000
+		result7 := (1.25*g2-2.25)*g2*g2 + 1
+//line warp.go:169:80000
+		result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+//line warp.go:171:80000
+		result04 := [8]float32{result5, result6, result7, result8}
 //line warp.go:120:80000
-		t17_2 := result0_22
+		t17 := result04
 //line warp.go:121:80000
-		t17_3 := result0_32
+		wx := t14
 //line warp.go:122:80000
-		wx_0 := t14_0
+		wy := t17
+//line warp.go:121:80000
+		t20 := &wx
+//line warp.go:122:80000
+		t21 := &wy
 //line warp.go:123:80000
-		wx_1 := t14_1
+		t24 := x - 1
 //line warp.go:124:80000
-		wx_2 := t14_2
-//line warp.go:125:80000
-		wx_3 := t14_3
-//line warp.go:126:80000
-		wy_0 := t17_0
-//line warp.go:127:80000
-		wy_1 := t17_1
-//line warp.go:128:80000
-		wy_2 := t17_2
-//line warp.go:129:80000
-		wy_3 := t17_3
-//line warp.go:119:80000
-		for channel := 0; channel < c; channel++ {
-//line warp.go:120:80000
-			var sum float32
-//line warp.go:123:80000
-			var line float32
-//line warp.go:126:80000
-			t21 := x - 1
-//line warp.go:127:80000
-			t22 := y - 1
-//line warp.go:128:80000
-			t23 := channel
-//line warp.go:126:80000
-			result03 := at[float32](mode, value, t21, t22, t23, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line += wx_0 * result03
-//line warp.go:128:80000
-			t212 := x
-//line warp.go:129:80000
-			t222 := y - 1
-//line warp.go:130:80000
-			t232 := channel
-//line warp.go:126:80000
-			result04 := at[float32](mode, value, t212, t222, t232, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line += wx_1 * result04
-//line warp.go:128:80000
-			t213 := x + 1
-//line warp.go:129:80000
-			t223 := y - 1
-//line warp.go:130:80000
-			t233 := channel
-//line warp.go:126:80000
-			result05 := at[float32](mode, value, t213, t223, t233, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line += wx_2 * result05
-//line warp.go:128:80000
-			t214 := x + 2
-//line warp.go:129:80000
-			t224 := y - 1
-//line warp.go:130:80000
-			t234 := channel
-//line warp.go:126:80000
-			result06 := at[float32](mode, value, t214, t224, t234, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line += wx_3 * result06
-//line warp.go:128:80000
-			sum += wy_0 * line
-//line warp.go:123:80000
-			var line2 float32
-//line warp.go:126:80000
-			t215 := x - 1
-//line warp.go:127:80000
-			t225 := y
-//line warp.go:128:80000
-			t235 := channel
-//line warp.go:126:80000
-			result07 := at[float32](mode, value, t215, t225, t235, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line2 += wx_0 * result07
-//line warp.go:128:80000
-			t216 := x
-//line warp.go:129:80000
-			t226 := y
-//line warp.go:130:80000
-			t236 := channel
-//line warp.go:126:80000
-			result08 := at[float32](mode, value, t216, t226, t236, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line2 += wx_1 * result08
-//line warp.go:128:80000
-			t217 := x + 1
-//line warp.go:129:80000
-			t227 := y
-//line warp.go:130:80000
-			t237 := channel
-//line warp.go:126:80000
-			result09 := at[float32](mode, value, t217, t227, t237, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line2 += wx_2 * result09
-//line warp.go:128:80000
-			t218 := x + 2
-//line warp.go:129:80000
-			t228 := y
-//line warp.go:130:80000
-			t238 := channel
-//line warp.go:126:80000
-			result010 := at[float32](mode, value, t218, t228, t238, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line2 += wx_3 * result010
-//line warp.go:128:80000
-			sum += wy_1 * line2
-//line warp.go:123:80000
-			var line3 float32
-//line warp.go:126:80000
-			t219 := x - 1
-//line warp.go:127:80000
-			t229 := y + 1
-//line warp.go:128:80000
-			t239 := channel
-//line warp.go:126:80000
-			result011 := at[float32](mode, value, t219, t229, t239, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line3 += wx_0 * result011
-//line warp.go:128:80000
-			t2110 := x
-//line warp.go:129:80000
-			t2210 := y + 1
-//line warp.go:130:80000
-			t2310 := channel
-//line warp.go:126:80000
-			result012 := at[float32](mode, value, t2110, t2210, t2310, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line3 += wx_1 * result012
-//line warp.go:128:80000
-			t2111 := x + 1
-//line warp.go:129:80000
-			t2211 := y + 1
-//line warp.go:130:80000
-			t2311 := channel
-//line warp.go:126:80000
-			result013 := at[float32](mode, value, t2111, t2211, t2311, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line3 += wx_2 * result013
-//line warp.go:128:80000
-			t2112 := x + 2
-//line warp.go:129:80000
-			t2212 := y + 1
-//line warp.go:130:80000
-			t2312 := channel
-//line warp.go:126:80000
-			result014 := at[float32](mode, value, t2112, t2212, t2312, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line3 += wx_3 * result014
-//line warp.go:128:80000
-			sum += wy_2 * line3
-//line warp.go:123:80000
-			var line4 float32
-//line warp.go:126:80000
-			t2113 := x - 1
-//line warp.go:127:80000
-			t2213 := y + 2
-//line warp.go:128:80000
-			t2313 := channel
-//line warp.go:126:80000
-			result015 := at[float32](mode, value, t2113, t2213, t2313, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line4 += wx_0 * result015
-//line warp.go:128:80000
-			t2114 := x
-//line warp.go:129:80000
-			t2214 := y + 2
-//line warp.go:130:80000
-			t2314 := channel
-//line warp.go:126:80000
-			result016 := at[float32](mode, value, t2114, t2214, t2314, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line4 += wx_1 * result016
-//line warp.go:128:80000
-			t2115 := x + 1
-//line warp.go:129:80000
-			t2215 := y + 2
-//line warp.go:130:80000
-			t2315 := channel
-//line warp.go:126:80000
-			result017 := at[float32](mode, value, t2115, t2215, t2315, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line4 += wx_2 * result017
-//line warp.go:128:80000
-			t2116 := x + 2
-//line warp.go:129:80000
-			t2216 := y + 2
-//line warp.go:130:80000
-			t2316 := channel
-//line warp.go:126:80000
-			result018 := at[float32](mode, value, t2116, t2216, t2316, w, h, c, srcStride, src)
-//line warp.go:127:80000
-			line4 += wx_3 * result018
-//line warp.go:128:80000
-			sum += wy_3 * line4
-//line warp.go:130:80000
-			t30 := sum
-//line warp.go:130:80000
-			result019 := round[float32](t30)
-//line warp.go:130:80000
-			dst[at2+channel] = result019
+		t25 := y - 1
+//line warp.go:121:80000
+		t32 := dst[t31:]
 //line warp.go:131:80000
+		rows[0][id] = t21[0]
+//line warp.go:131:80000
+		rows[1][id] = t21[1]
+//line warp.go:131:80000
+		rows[2][id] = t21[2]
+//line warp.go:131:80000
+		rows[3][id] = t21[3]
+//line warp.go:134:80000
+		for k := 0; k < 4; k++ {
+//line warp.go:135:80000
+			t22 := t24 + k
+//line warp.go:135:80000
+			result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+			columns[k][id] = int32(result05)
+//line warp.go:136:80000
 		}
-//line warp.go:132:80000
+//line warp.go:140:80000
+		at_0 := int(columns[0][id])
+//line warp.go:140:80000
+		at_1 := int(columns[1][id])
+//line warp.go:140:80000
+		at_2 := int(columns[2][id])
+//line warp.go:140:80000
+		at_3 := int(columns[3][id])
+//line warp.go:143:80000
+		for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+			if r.Halted() {
+//line warp.go:143:80000
+				r.Halt()
+//line warp.go:144:80000
+			}
+//line warp.go:144:80000
+			var sum float32
+//line warp.go:146:80000
+			for j := 0; j < 4; j++ {
+//line warp.go:147:80000
+				line := value
+//line warp.go:148:80000
+				t62 := t25 + j
+//line warp.go:148:80000
+				result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+				yy := result06
+//line warp.go:150:80000
+				if yy >= 0 {
+//line warp.go:149:80000
+					t92 := yy*srcStride + channel
+//line warp.go:149:80000
+					row := src[t92:]
+//line warp.go:150:80000
+					line = 0
+//line warp.go:153:80000
+					p := value
+//line warp.go:154:80000
+					if at_0 >= 0 {
+//line warp.go:155:80000
+						p = row[at_0*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[0] * p
+//line warp.go:153:80000
+					p2 := value
+//line warp.go:154:80000
+					if at_1 >= 0 {
+//line warp.go:155:80000
+						p2 = row[at_1*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[1] * p2
+//line warp.go:153:80000
+					p3 := value
+//line warp.go:154:80000
+					if at_2 >= 0 {
+//line warp.go:155:80000
+						p3 = row[at_2*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[2] * p3
+//line warp.go:153:80000
+					p4 := value
+//line warp.go:154:80000
+					if at_3 >= 0 {
+//line warp.go:155:80000
+						p4 = row[at_3*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[3] * p4
+//line warp.go:158:80000
+				}
+//line warp.go:160:80000
+				sum += rows[j][id] * line
+//line warp.go:161:80000
+			}
+//line warp.go:162:80000
+			t10 := sum
+//line warp.go:162:80000
+			result07 := round[float32](t10)
+//line warp.go:162:80000
+			t32[channel] = result07
+//line warp.go:163:80000
+		}
+//line warp.go:164:80000
 	}
-//line warp.go:133:80000
+//line warp.go:165:80000
 }
 
 // quernFunc1WarpCubic_float32 is kernels.split.
 //
-//line quern_gen.go:22075:1
+//line quern_gen.go:21333:1
 func quernFunc1WarpCubic_float32(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -22082,7 +21340,7 @@ func quernFunc1WarpCubic_float32(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:22086:1
+//line quern_gen.go:21344:1
 func quernPlainWarpLanczos_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint8](r, 10), host.Slice[uint8](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpLanczos_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -22101,7 +21359,9 @@ func quernHostWarpLanczos_uint8(r *host.Run) {
 	dstStride := host.Value[int](r, 9)
 	src := host.Slice[uint8](r, 10)
 	dst := host.Slice[uint8](r, 11)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+	rows := host.Shared[[8][256]float32](r, 0)
+	columns := host.Shared[[8][256]int32](r, 1)
+	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
@@ -22112,235 +21372,508 @@ func quernHostWarpLanczos_uint8(r *host.Run) {
 				py := base2 + threadY
 				t3 := float64(py)
 				start := py * dstStride
-				quernRow1WarpLanczos_uint8(r, &m, base, dw, py, dh, t3, c, mode, h, value, w, src, srcStride, dst, start, width)
+				start2 := threadY * 32
+				quernRow1WarpLanczos_uint8(r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1WarpLanczos_uint8(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, c, mode, h int, value float32, w int, src []uint8, srcStride int, dst []uint8, start, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		px := base + threadX
-		t2 := float64(px)
-		at := start + px*c
+func quernRow1WarpLanczos_uint8(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, dst []uint8, start, c int, rows *[8][256]float32, start2, mode, w int, columns *[8][256]int32, value float32, h, srcStride int, src []uint8) {
+	if start2 >= 0 && 32 <= 256-start2 {
+		row2 := (*[32]float32)(rows[0][start2:])
+		row3 := (*[32]float32)(rows[1][start2:])
+		row4 := (*[32]float32)(rows[2][start2:])
+		row5 := (*[32]float32)(rows[3][start2:])
+		row6 := (*[32]float32)(rows[4][start2:])
+		row7 := (*[32]float32)(rows[5][start2:])
+		row8 := (*[32]float32)(rows[6][start2:])
+		row9 := (*[32]float32)(rows[7][start2:])
+		row10 := (*[32]int32)(columns[0][start2:])
+		row11 := (*[32]int32)(columns[1][start2:])
+		row12 := (*[32]int32)(columns[2][start2:])
+		row13 := (*[32]int32)(columns[3][start2:])
+		row14 := (*[32]int32)(columns[4][start2:])
+		row15 := (*[32]int32)(columns[5][start2:])
+		row16 := (*[32]int32)(columns[6][start2:])
+		row17 := (*[32]int32)(columns[7][start2:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+			px := base + threadX
+			t2 := float64(px)
+			t31 := start + px*c
+			id := start2 + threadX
+//line warp.go:177:80000
+			m2 := *m
+//line warp.go:181:80000
+			if px >= dw || py >= dh {
+//line warp.go:182:80000
+				continue
+//line warp.go:183:80000
+			}
+//line warp.go:184:80000
+			t1 := &m2
+//line warp.go:184:80000
+			u, v := locate(t1, t2, t3)
+//line warp.go:185:80000
+			u2 := u
+//line warp.go:186:80000
+			v2 := v
+//line warp.go:185:80000
+			t6 := u2
+//line warp.go:185:80000
+			result0, result1 := quernFunc1WarpLanczos_uint8(t6)
+//line warp.go:186:80000
+			x := result0
+//line warp.go:187:80000
+			fx := result1
+//line warp.go:186:80000
+			t9 := v2
+//line warp.go:186:80000
+			result02, result12 := quernFunc1WarpLanczos_uint8(t9)
+//line warp.go:187:80000
+			y := result02
+//line warp.go:188:80000
+			fy := result12
+//line warp.go:187:80000
+			t12 := fx
+//line warp.go:187:80000
+			result03 := lanczosWeights(t12)
+//line warp.go:188:80000
+			t14 := result03
+//line warp.go:189:80000
+			t15 := fy
+//line warp.go:187:80000
+			result04 := lanczosWeights(t15)
+//line warp.go:188:80000
+			t17 := result04
+//line warp.go:189:80000
+			wx := t14
+//line warp.go:190:80000
+			wy := t17
+//line warp.go:188:80000
+			t20 := &wx
+//line warp.go:189:80000
+			t21 := &wy
+//line warp.go:190:80000
+			t24 := x - 3
+//line warp.go:191:80000
+			t25 := y - 3
+//line warp.go:188:80000
+			t32 := dst[t31:]
+//line warp.go:131:80000
+			row2[threadX] = t21[0]
+//line warp.go:132:80000
+			row3[threadX] = t21[1]
+//line warp.go:133:80000
+			row4[threadX] = t21[2]
+//line warp.go:134:80000
+			row5[threadX] = t21[3]
+//line warp.go:135:80000
+			row6[threadX] = t21[4]
+//line warp.go:136:80000
+			row7[threadX] = t21[5]
+//line warp.go:137:80000
+			row8[threadX] = t21[6]
+//line warp.go:138:80000
+			row9[threadX] = t21[7]
+//line warp.go:134:80000
+			for k := 0; k < 8; k++ {
+//line warp.go:135:80000
+				t22 := t24 + k
+//line warp.go:135:80000
+				result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+				columns[k][id] = int32(result05)
+//line warp.go:136:80000
+			}
+//line warp.go:140:80000
+			at_0 := int(row10[threadX])
+//line warp.go:141:80000
+			at_1 := int(row11[threadX])
+//line warp.go:142:80000
+			at_2 := int(row12[threadX])
+//line warp.go:143:80000
+			at_3 := int(row13[threadX])
+//line warp.go:144:80000
+			at_4 := int(row14[threadX])
 //line warp.go:145:80000
-		m2 := *m
+			at_5 := int(row15[threadX])
+//line warp.go:146:80000
+			at_6 := int(row16[threadX])
 //line warp.go:147:80000
-		if px >= dw || py >= dh {
+			at_7 := int(row17[threadX])
+//line warp.go:143:80000
+			for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+				if r.Halted() {
+//line warp.go:143:80000
+					r.Halt()
+//line warp.go:144:80000
+				}
+//line warp.go:144:80000
+				var sum float32
+//line warp.go:146:80000
+				for j := 0; j < 8; j++ {
+//line warp.go:147:80000
+					line := value
 //line warp.go:148:80000
-			continue
+					t62 := t25 + j
+//line warp.go:148:80000
+					result06 := inside(mode, t62, h)
 //line warp.go:149:80000
-		}
+					yy := result06
 //line warp.go:150:80000
-		t1 := &m2
+					if yy >= 0 {
+//line warp.go:149:80000
+						t92 := yy*srcStride + channel
+//line warp.go:149:80000
+						row := src[t92:]
 //line warp.go:150:80000
-		u, v := locate(t1, t2, t3)
-//line warp.go:151:80000
-		u2 := u
-//line warp.go:152:80000
-		v2 := v
-//line warp.go:151:80000
-		t6 := u2
-//line warp.go:151:80000
-		result0, result1 := quernFunc1WarpLanczos_uint8(t6)
-//line warp.go:152:80000
-		x := result0
+						line = 0
 //line warp.go:153:80000
-		fx := result1
-//line warp.go:152:80000
-		t9 := v2
-//line warp.go:152:80000
-		result02, result12 := quernFunc1WarpLanczos_uint8(t9)
-//line warp.go:153:80000
-		y := result02
+						p := value
 //line warp.go:154:80000
-		fy := result12
-//line warp.go:153:80000
-		t12 := fx
-//line warp.go:153:80000
-		result03 := lanczosWeights(t12)
-//line warp.go:154:80000
-		t14 := result03
+						if at_0 >= 0 {
 //line warp.go:155:80000
-		t15 := fy
-//line warp.go:153:80000
-		result04 := lanczosWeights(t15)
-//line warp.go:154:80000
-		t17 := result04
-//line warp.go:155:80000
-		wx := t14
+							p = float32(row[at_0*c])
 //line warp.go:156:80000
-		wy := t17
-//line warp.go:154:80000
-		for channel := 0; channel < c; channel++ {
-//line warp.go:155:80000
-			if r.Halted() {
-//line warp.go:154:80000
-				r.Halt()
-//line warp.go:155:80000
-			}
-//line warp.go:155:80000
-			var sum float32
+						}
 //line warp.go:157:80000
-			for j := 0; j < 8; j++ {
+						line += t20[0] * p
+//line warp.go:153:80000
+						p2 := value
+//line warp.go:154:80000
+						if at_1 >= 0 {
+//line warp.go:155:80000
+							p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[1] * p2
+//line warp.go:153:80000
+						p3 := value
+//line warp.go:154:80000
+						if at_2 >= 0 {
+//line warp.go:155:80000
+							p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[2] * p3
+//line warp.go:153:80000
+						p4 := value
+//line warp.go:154:80000
+						if at_3 >= 0 {
+//line warp.go:155:80000
+							p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[3] * p4
+//line warp.go:153:80000
+						p5 := value
+//line warp.go:154:80000
+						if at_4 >= 0 {
+//line warp.go:155:80000
+							p5 = float32(row[at_4*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[4] * p5
+//line warp.go:153:80000
+						p6 := value
+//line warp.go:154:80000
+						if at_5 >= 0 {
+//line warp.go:155:80000
+							p6 = float32(row[at_5*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[5] * p6
+//line warp.go:153:80000
+						p7 := value
+//line warp.go:154:80000
+						if at_6 >= 0 {
+//line warp.go:155:80000
+							p7 = float32(row[at_6*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[6] * p7
+//line warp.go:153:80000
+						p8 := value
+//line warp.go:154:80000
+						if at_7 >= 0 {
+//line warp.go:155:80000
+							p8 = float32(row[at_7*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[7] * p8
 //line warp.go:158:80000
-				t20 := y + j - 3
-//line warp.go:158:80000
-				result05 := inside(mode, t20, h)
-//line warp.go:159:80000
-				yy := result05
-//line warp.go:159:80000
-				var line float32
-//line warp.go:162:80000
-				p := value
-//line warp.go:163:80000
-				t24 := x - 3
-//line warp.go:163:80000
-				result06 := inside(mode, t24, w)
-//line warp.go:164:80000
-				xx := result06
-//line warp.go:165:80000
-				if xx >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p = float32(src[yy*srcStride+xx*c+channel])
-//line warp.go:165:80000
+					}
+//line warp.go:160:80000
+					sum += rows[j][id] * line
+//line warp.go:161:80000
 				}
-//line warp.go:166:80000
-				line += wx[0] * p
 //line warp.go:162:80000
-				p2 := value
-//line warp.go:163:80000
-				t242 := x - 2
-//line warp.go:163:80000
-				result07 := inside(mode, t242, w)
-//line warp.go:164:80000
-				xx2 := result07
-//line warp.go:165:80000
-				if xx2 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p2 = float32(src[yy*srcStride+xx2*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[1] * p2
+				t10 := sum
 //line warp.go:162:80000
-				p3 := value
-//line warp.go:163:80000
-				t243 := x - 1
-//line warp.go:163:80000
-				result08 := inside(mode, t243, w)
-//line warp.go:164:80000
-				xx3 := result08
-//line warp.go:165:80000
-				if xx3 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p3 = float32(src[yy*srcStride+xx3*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[2] * p3
+				result07 := quernFunc2WarpLanczos_uint8(t10)
 //line warp.go:162:80000
-				p4 := value
+				t32[channel] = result07
 //line warp.go:163:80000
-				t244 := x
-//line warp.go:163:80000
-				result09 := inside(mode, t244, w)
-//line warp.go:164:80000
-				xx4 := result09
-//line warp.go:165:80000
-				if xx4 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p4 = float32(src[yy*srcStride+xx4*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[3] * p4
-//line warp.go:162:80000
-				p5 := value
-//line warp.go:163:80000
-				t245 := x + 1
-//line warp.go:163:80000
-				result010 := inside(mode, t245, w)
-//line warp.go:164:80000
-				xx5 := result010
-//line warp.go:165:80000
-				if xx5 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p5 = float32(src[yy*srcStride+xx5*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[4] * p5
-//line warp.go:162:80000
-				p6 := value
-//line warp.go:163:80000
-				t246 := x + 2
-//line warp.go:163:80000
-				result011 := inside(mode, t246, w)
-//line warp.go:164:80000
-				xx6 := result011
-//line warp.go:165:80000
-				if xx6 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p6 = float32(src[yy*srcStride+xx6*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[5] * p6
-//line warp.go:162:80000
-				p7 := value
-//line warp.go:163:80000
-				t247 := x + 3
-//line warp.go:163:80000
-				result012 := inside(mode, t247, w)
-//line warp.go:164:80000
-				xx7 := result012
-//line warp.go:165:80000
-				if xx7 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p7 = float32(src[yy*srcStride+xx7*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[6] * p7
-//line warp.go:162:80000
-				p8 := value
-//line warp.go:163:80000
-				t248 := x + 4
-//line warp.go:163:80000
-				result013 := inside(mode, t248, w)
-//line warp.go:164:80000
-				xx8 := result013
-//line warp.go:165:80000
-				if xx8 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p8 = float32(src[yy*srcStride+xx8*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[7] * p8
-//line warp.go:168:80000
-				sum += wy[j] * line
-//line warp.go:169:80000
 			}
-//line warp.go:170:80000
-			t27 := sum
-//line warp.go:170:80000
-			result014 := quernFunc2WarpLanczos_uint8(t27)
-//line warp.go:170:80000
-			dst[at+channel] = result014
-//line warp.go:171:80000
+//line warp.go:164:80000
 		}
-//line warp.go:172:80000
+//line warp.go:165:80000
+		return
+//line warp.go:166:80000
 	}
-//line warp.go:173:80000
+//line warp.go:167:80000
+	for threadX := range 32 {
+//line warp.go:168:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:169:80000
+		px := base + threadX
+//line warp.go:170:80000
+		t2 := float64(px)
+//line warp.go:171:80000
+		t31 := start + px*c
+//line warp.go:172:80000
+		id := start2 + threadX
+//line warp.go:177:80000
+		m2 := *m
+//line warp.go:181:80000
+		if px >= dw || py >= dh {
+//line warp.go:182:80000
+			continue
+//line warp.go:183:80000
+		}
+//line warp.go:184:80000
+		t1 := &m2
+//line warp.go:184:80000
+		u, v := locate(t1, t2, t3)
+//line warp.go:185:80000
+		u2 := u
+//line warp.go:186:80000
+		v2 := v
+//line warp.go:185:80000
+		t6 := u2
+//line warp.go:185:80000
+		result0, result1 := quernFunc1WarpLanczos_uint8(t6)
+//line warp.go:186:80000
+		x := result0
+//line warp.go:187:80000
+		fx := result1
+//line warp.go:186:80000
+		t9 := v2
+//line warp.go:186:80000
+		result02, result12 := quernFunc1WarpLanczos_uint8(t9)
+//line warp.go:187:80000
+		y := result02
+//line warp.go:188:80000
+		fy := result12
+//line warp.go:187:80000
+		t12 := fx
+//line warp.go:187:80000
+		result03 := lanczosWeights(t12)
+//line warp.go:188:80000
+		t14 := result03
+//line warp.go:189:80000
+		t15 := fy
+//line warp.go:187:80000
+		result04 := lanczosWeights(t15)
+//line warp.go:188:80000
+		t17 := result04
+//line warp.go:189:80000
+		wx := t14
+//line warp.go:190:80000
+		wy := t17
+//line warp.go:188:80000
+		t20 := &wx
+//line warp.go:189:80000
+		t21 := &wy
+//line warp.go:190:80000
+		t24 := x - 3
+//line warp.go:191:80000
+		t25 := y - 3
+//line warp.go:188:80000
+		t32 := dst[t31:]
+//line warp.go:131:80000
+		rows[0][id] = t21[0]
+//line warp.go:131:80000
+		rows[1][id] = t21[1]
+//line warp.go:131:80000
+		rows[2][id] = t21[2]
+//line warp.go:131:80000
+		rows[3][id] = t21[3]
+//line warp.go:131:80000
+		rows[4][id] = t21[4]
+//line warp.go:131:80000
+		rows[5][id] = t21[5]
+//line warp.go:131:80000
+		rows[6][id] = t21[6]
+//line warp.go:131:80000
+		rows[7][id] = t21[7]
+//line warp.go:134:80000
+		for k := 0; k < 8; k++ {
+//line warp.go:135:80000
+			t22 := t24 + k
+//line warp.go:135:80000
+			result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+			columns[k][id] = int32(result05)
+//line warp.go:136:80000
+		}
+//line warp.go:140:80000
+		at_0 := int(columns[0][id])
+//line warp.go:140:80000
+		at_1 := int(columns[1][id])
+//line warp.go:140:80000
+		at_2 := int(columns[2][id])
+//line warp.go:140:80000
+		at_3 := int(columns[3][id])
+//line warp.go:140:80000
+		at_4 := int(columns[4][id])
+//line warp.go:140:80000
+		at_5 := int(columns[5][id])
+//line warp.go:140:80000
+		at_6 := int(columns[6][id])
+//line warp.go:140:80000
+		at_7 := int(columns[7][id])
+//line warp.go:143:80000
+		for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+			if r.Halted() {
+//line warp.go:143:80000
+				r.Halt()
+//line warp.go:144:80000
+			}
+//line warp.go:144:80000
+			var sum float32
+//line warp.go:146:80000
+			for j := 0; j < 8; j++ {
+//line warp.go:147:80000
+				line := value
+//line warp.go:148:80000
+				t62 := t25 + j
+//line warp.go:148:80000
+				result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+				yy := result06
+//line warp.go:150:80000
+				if yy >= 0 {
+//line warp.go:149:80000
+					t92 := yy*srcStride + channel
+//line warp.go:149:80000
+					row := src[t92:]
+//line warp.go:150:80000
+					line = 0
+//line warp.go:153:80000
+					p := value
+//line warp.go:154:80000
+					if at_0 >= 0 {
+//line warp.go:155:80000
+						p = float32(row[at_0*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[0] * p
+//line warp.go:153:80000
+					p2 := value
+//line warp.go:154:80000
+					if at_1 >= 0 {
+//line warp.go:155:80000
+						p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[1] * p2
+//line warp.go:153:80000
+					p3 := value
+//line warp.go:154:80000
+					if at_2 >= 0 {
+//line warp.go:155:80000
+						p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[2] * p3
+//line warp.go:153:80000
+					p4 := value
+//line warp.go:154:80000
+					if at_3 >= 0 {
+//line warp.go:155:80000
+						p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[3] * p4
+//line warp.go:153:80000
+					p5 := value
+//line warp.go:154:80000
+					if at_4 >= 0 {
+//line warp.go:155:80000
+						p5 = float32(row[at_4*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[4] * p5
+//line warp.go:153:80000
+					p6 := value
+//line warp.go:154:80000
+					if at_5 >= 0 {
+//line warp.go:155:80000
+						p6 = float32(row[at_5*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[5] * p6
+//line warp.go:153:80000
+					p7 := value
+//line warp.go:154:80000
+					if at_6 >= 0 {
+//line warp.go:155:80000
+						p7 = float32(row[at_6*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[6] * p7
+//line warp.go:153:80000
+					p8 := value
+//line warp.go:154:80000
+					if at_7 >= 0 {
+//line warp.go:155:80000
+						p8 = float32(row[at_7*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[7] * p8
+//line warp.go:158:80000
+				}
+//line warp.go:160:80000
+				sum += rows[j][id] * line
+//line warp.go:161:80000
+			}
+//line warp.go:162:80000
+			t10 := sum
+//line warp.go:162:80000
+			result07 := quernFunc2WarpLanczos_uint8(t10)
+//line warp.go:162:80000
+			t32[channel] = result07
+//line warp.go:163:80000
+		}
+//line warp.go:164:80000
+	}
+//line warp.go:165:80000
 }
 
 // quernFunc1WarpLanczos_uint8 is kernels.split.
 //
-//line quern_gen.go:22344:1
+//line quern_gen.go:21877:1
 func quernFunc1WarpLanczos_uint8(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -22353,7 +21886,7 @@ func quernFunc1WarpLanczos_uint8(u float64) (int, float32) {
 
 // quernFunc2WarpLanczos_uint8 is kernels.round.
 //
-//line quern_gen.go:22357:1
+//line quern_gen.go:21890:1
 func quernFunc2WarpLanczos_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -22368,7 +21901,7 @@ func quernFunc2WarpLanczos_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:22372:1
+//line quern_gen.go:21905:1
 func quernPlainWarpLanczos_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint16](r, 10), host.Slice[uint16](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpLanczos_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -22387,7 +21920,9 @@ func quernHostWarpLanczos_uint16(r *host.Run) {
 	dstStride := host.Value[int](r, 9)
 	src := host.Slice[uint16](r, 10)
 	dst := host.Slice[uint16](r, 11)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+	rows := host.Shared[[8][256]float32](r, 0)
+	columns := host.Shared[[8][256]int32](r, 1)
+	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
@@ -22398,235 +21933,508 @@ func quernHostWarpLanczos_uint16(r *host.Run) {
 				py := base2 + threadY
 				t3 := float64(py)
 				start := py * dstStride
-				quernRow1WarpLanczos_uint16(r, &m, base, dw, py, dh, t3, c, mode, h, value, w, src, srcStride, dst, start, width)
+				start2 := threadY * 32
+				quernRow1WarpLanczos_uint16(r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1WarpLanczos_uint16(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, c, mode, h int, value float32, w int, src []uint16, srcStride int, dst []uint16, start, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		px := base + threadX
-		t2 := float64(px)
-		at := start + px*c
+func quernRow1WarpLanczos_uint16(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, dst []uint16, start, c int, rows *[8][256]float32, start2, mode, w int, columns *[8][256]int32, value float32, h, srcStride int, src []uint16) {
+	if start2 >= 0 && 32 <= 256-start2 {
+		row2 := (*[32]float32)(rows[0][start2:])
+		row3 := (*[32]float32)(rows[1][start2:])
+		row4 := (*[32]float32)(rows[2][start2:])
+		row5 := (*[32]float32)(rows[3][start2:])
+		row6 := (*[32]float32)(rows[4][start2:])
+		row7 := (*[32]float32)(rows[5][start2:])
+		row8 := (*[32]float32)(rows[6][start2:])
+		row9 := (*[32]float32)(rows[7][start2:])
+		row10 := (*[32]int32)(columns[0][start2:])
+		row11 := (*[32]int32)(columns[1][start2:])
+		row12 := (*[32]int32)(columns[2][start2:])
+		row13 := (*[32]int32)(columns[3][start2:])
+		row14 := (*[32]int32)(columns[4][start2:])
+		row15 := (*[32]int32)(columns[5][start2:])
+		row16 := (*[32]int32)(columns[6][start2:])
+		row17 := (*[32]int32)(columns[7][start2:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+			px := base + threadX
+			t2 := float64(px)
+			t31 := start + px*c
+			id := start2 + threadX
+//line warp.go:177:80000
+			m2 := *m
+//line warp.go:181:80000
+			if px >= dw || py >= dh {
+//line warp.go:182:80000
+				continue
+//line warp.go:183:80000
+			}
+//line warp.go:184:80000
+			t1 := &m2
+//line warp.go:184:80000
+			u, v := locate(t1, t2, t3)
+//line warp.go:185:80000
+			u2 := u
+//line warp.go:186:80000
+			v2 := v
+//line warp.go:185:80000
+			t6 := u2
+//line warp.go:185:80000
+			result0, result1 := quernFunc1WarpLanczos_uint16(t6)
+//line warp.go:186:80000
+			x := result0
+//line warp.go:187:80000
+			fx := result1
+//line warp.go:186:80000
+			t9 := v2
+//line warp.go:186:80000
+			result02, result12 := quernFunc1WarpLanczos_uint16(t9)
+//line warp.go:187:80000
+			y := result02
+//line warp.go:188:80000
+			fy := result12
+//line warp.go:187:80000
+			t12 := fx
+//line warp.go:187:80000
+			result03 := lanczosWeights(t12)
+//line warp.go:188:80000
+			t14 := result03
+//line warp.go:189:80000
+			t15 := fy
+//line warp.go:187:80000
+			result04 := lanczosWeights(t15)
+//line warp.go:188:80000
+			t17 := result04
+//line warp.go:189:80000
+			wx := t14
+//line warp.go:190:80000
+			wy := t17
+//line warp.go:188:80000
+			t20 := &wx
+//line warp.go:189:80000
+			t21 := &wy
+//line warp.go:190:80000
+			t24 := x - 3
+//line warp.go:191:80000
+			t25 := y - 3
+//line warp.go:188:80000
+			t32 := dst[t31:]
+//line warp.go:131:80000
+			row2[threadX] = t21[0]
+//line warp.go:132:80000
+			row3[threadX] = t21[1]
+//line warp.go:133:80000
+			row4[threadX] = t21[2]
+//line warp.go:134:80000
+			row5[threadX] = t21[3]
+//line warp.go:135:80000
+			row6[threadX] = t21[4]
+//line warp.go:136:80000
+			row7[threadX] = t21[5]
+//line warp.go:137:80000
+			row8[threadX] = t21[6]
+//line warp.go:138:80000
+			row9[threadX] = t21[7]
+//line warp.go:134:80000
+			for k := 0; k < 8; k++ {
+//line warp.go:135:80000
+				t22 := t24 + k
+//line warp.go:135:80000
+				result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+				columns[k][id] = int32(result05)
+//line warp.go:136:80000
+			}
+//line warp.go:140:80000
+			at_0 := int(row10[threadX])
+//line warp.go:141:80000
+			at_1 := int(row11[threadX])
+//line warp.go:142:80000
+			at_2 := int(row12[threadX])
+//line warp.go:143:80000
+			at_3 := int(row13[threadX])
+//line warp.go:144:80000
+			at_4 := int(row14[threadX])
 //line warp.go:145:80000
-		m2 := *m
+			at_5 := int(row15[threadX])
+//line warp.go:146:80000
+			at_6 := int(row16[threadX])
 //line warp.go:147:80000
-		if px >= dw || py >= dh {
+			at_7 := int(row17[threadX])
+//line warp.go:143:80000
+			for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+				if r.Halted() {
+//line warp.go:143:80000
+					r.Halt()
+//line warp.go:144:80000
+				}
+//line warp.go:144:80000
+				var sum float32
+//line warp.go:146:80000
+				for j := 0; j < 8; j++ {
+//line warp.go:147:80000
+					line := value
 //line warp.go:148:80000
-			continue
+					t62 := t25 + j
+//line warp.go:148:80000
+					result06 := inside(mode, t62, h)
 //line warp.go:149:80000
-		}
+					yy := result06
 //line warp.go:150:80000
-		t1 := &m2
+					if yy >= 0 {
+//line warp.go:149:80000
+						t92 := yy*srcStride + channel
+//line warp.go:149:80000
+						row := src[t92:]
 //line warp.go:150:80000
-		u, v := locate(t1, t2, t3)
-//line warp.go:151:80000
-		u2 := u
-//line warp.go:152:80000
-		v2 := v
-//line warp.go:151:80000
-		t6 := u2
-//line warp.go:151:80000
-		result0, result1 := quernFunc1WarpLanczos_uint16(t6)
-//line warp.go:152:80000
-		x := result0
+						line = 0
 //line warp.go:153:80000
-		fx := result1
-//line warp.go:152:80000
-		t9 := v2
-//line warp.go:152:80000
-		result02, result12 := quernFunc1WarpLanczos_uint16(t9)
-//line warp.go:153:80000
-		y := result02
+						p := value
 //line warp.go:154:80000
-		fy := result12
-//line warp.go:153:80000
-		t12 := fx
-//line warp.go:153:80000
-		result03 := lanczosWeights(t12)
-//line warp.go:154:80000
-		t14 := result03
+						if at_0 >= 0 {
 //line warp.go:155:80000
-		t15 := fy
-//line warp.go:153:80000
-		result04 := lanczosWeights(t15)
-//line warp.go:154:80000
-		t17 := result04
-//line warp.go:155:80000
-		wx := t14
+							p = float32(row[at_0*c])
 //line warp.go:156:80000
-		wy := t17
-//line warp.go:154:80000
-		for channel := 0; channel < c; channel++ {
-//line warp.go:155:80000
-			if r.Halted() {
-//line warp.go:154:80000
-				r.Halt()
-//line warp.go:155:80000
-			}
-//line warp.go:155:80000
-			var sum float32
+						}
 //line warp.go:157:80000
-			for j := 0; j < 8; j++ {
+						line += t20[0] * p
+//line warp.go:153:80000
+						p2 := value
+//line warp.go:154:80000
+						if at_1 >= 0 {
+//line warp.go:155:80000
+							p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[1] * p2
+//line warp.go:153:80000
+						p3 := value
+//line warp.go:154:80000
+						if at_2 >= 0 {
+//line warp.go:155:80000
+							p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[2] * p3
+//line warp.go:153:80000
+						p4 := value
+//line warp.go:154:80000
+						if at_3 >= 0 {
+//line warp.go:155:80000
+							p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[3] * p4
+//line warp.go:153:80000
+						p5 := value
+//line warp.go:154:80000
+						if at_4 >= 0 {
+//line warp.go:155:80000
+							p5 = float32(row[at_4*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[4] * p5
+//line warp.go:153:80000
+						p6 := value
+//line warp.go:154:80000
+						if at_5 >= 0 {
+//line warp.go:155:80000
+							p6 = float32(row[at_5*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[5] * p6
+//line warp.go:153:80000
+						p7 := value
+//line warp.go:154:80000
+						if at_6 >= 0 {
+//line warp.go:155:80000
+							p7 = float32(row[at_6*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[6] * p7
+//line warp.go:153:80000
+						p8 := value
+//line warp.go:154:80000
+						if at_7 >= 0 {
+//line warp.go:155:80000
+							p8 = float32(row[at_7*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[7] * p8
 //line warp.go:158:80000
-				t20 := y + j - 3
-//line warp.go:158:80000
-				result05 := inside(mode, t20, h)
-//line warp.go:159:80000
-				yy := result05
-//line warp.go:159:80000
-				var line float32
-//line warp.go:162:80000
-				p := value
-//line warp.go:163:80000
-				t24 := x - 3
-//line warp.go:163:80000
-				result06 := inside(mode, t24, w)
-//line warp.go:164:80000
-				xx := result06
-//line warp.go:165:80000
-				if xx >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p = float32(src[yy*srcStride+xx*c+channel])
-//line warp.go:165:80000
+					}
+//line warp.go:160:80000
+					sum += rows[j][id] * line
+//line warp.go:161:80000
 				}
-//line warp.go:166:80000
-				line += wx[0] * p
 //line warp.go:162:80000
-				p2 := value
-//line warp.go:163:80000
-				t242 := x - 2
-//line warp.go:163:80000
-				result07 := inside(mode, t242, w)
-//line warp.go:164:80000
-				xx2 := result07
-//line warp.go:165:80000
-				if xx2 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p2 = float32(src[yy*srcStride+xx2*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[1] * p2
+				t10 := sum
 //line warp.go:162:80000
-				p3 := value
-//line warp.go:163:80000
-				t243 := x - 1
-//line warp.go:163:80000
-				result08 := inside(mode, t243, w)
-//line warp.go:164:80000
-				xx3 := result08
-//line warp.go:165:80000
-				if xx3 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p3 = float32(src[yy*srcStride+xx3*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[2] * p3
+				result07 := quernFunc2WarpLanczos_uint16(t10)
 //line warp.go:162:80000
-				p4 := value
+				t32[channel] = result07
 //line warp.go:163:80000
-				t244 := x
-//line warp.go:163:80000
-				result09 := inside(mode, t244, w)
-//line warp.go:164:80000
-				xx4 := result09
-//line warp.go:165:80000
-				if xx4 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p4 = float32(src[yy*srcStride+xx4*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[3] * p4
-//line warp.go:162:80000
-				p5 := value
-//line warp.go:163:80000
-				t245 := x + 1
-//line warp.go:163:80000
-				result010 := inside(mode, t245, w)
-//line warp.go:164:80000
-				xx5 := result010
-//line warp.go:165:80000
-				if xx5 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p5 = float32(src[yy*srcStride+xx5*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[4] * p5
-//line warp.go:162:80000
-				p6 := value
-//line warp.go:163:80000
-				t246 := x + 2
-//line warp.go:163:80000
-				result011 := inside(mode, t246, w)
-//line warp.go:164:80000
-				xx6 := result011
-//line warp.go:165:80000
-				if xx6 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p6 = float32(src[yy*srcStride+xx6*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[5] * p6
-//line warp.go:162:80000
-				p7 := value
-//line warp.go:163:80000
-				t247 := x + 3
-//line warp.go:163:80000
-				result012 := inside(mode, t247, w)
-//line warp.go:164:80000
-				xx7 := result012
-//line warp.go:165:80000
-				if xx7 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p7 = float32(src[yy*srcStride+xx7*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[6] * p7
-//line warp.go:162:80000
-				p8 := value
-//line warp.go:163:80000
-				t248 := x + 4
-//line warp.go:163:80000
-				result013 := inside(mode, t248, w)
-//line warp.go:164:80000
-				xx8 := result013
-//line warp.go:165:80000
-				if xx8 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p8 = float32(src[yy*srcStride+xx8*c+channel])
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[7] * p8
-//line warp.go:168:80000
-				sum += wy[j] * line
-//line warp.go:169:80000
 			}
-//line warp.go:170:80000
-			t27 := sum
-//line warp.go:170:80000
-			result014 := quernFunc2WarpLanczos_uint16(t27)
-//line warp.go:170:80000
-			dst[at+channel] = result014
-//line warp.go:171:80000
+//line warp.go:164:80000
 		}
-//line warp.go:172:80000
+//line warp.go:165:80000
+		return
+//line warp.go:166:80000
 	}
-//line warp.go:173:80000
+//line warp.go:167:80000
+	for threadX := range 32 {
+//line warp.go:168:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:169:80000
+		px := base + threadX
+//line warp.go:170:80000
+		t2 := float64(px)
+//line warp.go:171:80000
+		t31 := start + px*c
+//line warp.go:172:80000
+		id := start2 + threadX
+//line warp.go:177:80000
+		m2 := *m
+//line warp.go:181:80000
+		if px >= dw || py >= dh {
+//line warp.go:182:80000
+			continue
+//line warp.go:183:80000
+		}
+//line warp.go:184:80000
+		t1 := &m2
+//line warp.go:184:80000
+		u, v := locate(t1, t2, t3)
+//line warp.go:185:80000
+		u2 := u
+//line warp.go:186:80000
+		v2 := v
+//line warp.go:185:80000
+		t6 := u2
+//line warp.go:185:80000
+		result0, result1 := quernFunc1WarpLanczos_uint16(t6)
+//line warp.go:186:80000
+		x := result0
+//line warp.go:187:80000
+		fx := result1
+//line warp.go:186:80000
+		t9 := v2
+//line warp.go:186:80000
+		result02, result12 := quernFunc1WarpLanczos_uint16(t9)
+//line warp.go:187:80000
+		y := result02
+//line warp.go:188:80000
+		fy := result12
+//line warp.go:187:80000
+		t12 := fx
+//line warp.go:187:80000
+		result03 := lanczosWeights(t12)
+//line warp.go:188:80000
+		t14 := result03
+//line warp.go:189:80000
+		t15 := fy
+//line warp.go:187:80000
+		result04 := lanczosWeights(t15)
+//line warp.go:188:80000
+		t17 := result04
+//line warp.go:189:80000
+		wx := t14
+//line warp.go:190:80000
+		wy := t17
+//line warp.go:188:80000
+		t20 := &wx
+//line warp.go:189:80000
+		t21 := &wy
+//line warp.go:190:80000
+		t24 := x - 3
+//line warp.go:191:80000
+		t25 := y - 3
+//line warp.go:188:80000
+		t32 := dst[t31:]
+//line warp.go:131:80000
+		rows[0][id] = t21[0]
+//line warp.go:131:80000
+		rows[1][id] = t21[1]
+//line warp.go:131:80000
+		rows[2][id] = t21[2]
+//line warp.go:131:80000
+		rows[3][id] = t21[3]
+//line warp.go:131:80000
+		rows[4][id] = t21[4]
+//line warp.go:131:80000
+		rows[5][id] = t21[5]
+//line warp.go:131:80000
+		rows[6][id] = t21[6]
+//line warp.go:131:80000
+		rows[7][id] = t21[7]
+//line warp.go:134:80000
+		for k := 0; k < 8; k++ {
+//line warp.go:135:80000
+			t22 := t24 + k
+//line warp.go:135:80000
+			result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+			columns[k][id] = int32(result05)
+//line warp.go:136:80000
+		}
+//line warp.go:140:80000
+		at_0 := int(columns[0][id])
+//line warp.go:140:80000
+		at_1 := int(columns[1][id])
+//line warp.go:140:80000
+		at_2 := int(columns[2][id])
+//line warp.go:140:80000
+		at_3 := int(columns[3][id])
+//line warp.go:140:80000
+		at_4 := int(columns[4][id])
+//line warp.go:140:80000
+		at_5 := int(columns[5][id])
+//line warp.go:140:80000
+		at_6 := int(columns[6][id])
+//line warp.go:140:80000
+		at_7 := int(columns[7][id])
+//line warp.go:143:80000
+		for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+			if r.Halted() {
+//line warp.go:143:80000
+				r.Halt()
+//line warp.go:144:80000
+			}
+//line warp.go:144:80000
+			var sum float32
+//line warp.go:146:80000
+			for j := 0; j < 8; j++ {
+//line warp.go:147:80000
+				line := value
+//line warp.go:148:80000
+				t62 := t25 + j
+//line warp.go:148:80000
+				result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+				yy := result06
+//line warp.go:150:80000
+				if yy >= 0 {
+//line warp.go:149:80000
+					t92 := yy*srcStride + channel
+//line warp.go:149:80000
+					row := src[t92:]
+//line warp.go:150:80000
+					line = 0
+//line warp.go:153:80000
+					p := value
+//line warp.go:154:80000
+					if at_0 >= 0 {
+//line warp.go:155:80000
+						p = float32(row[at_0*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[0] * p
+//line warp.go:153:80000
+					p2 := value
+//line warp.go:154:80000
+					if at_1 >= 0 {
+//line warp.go:155:80000
+						p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[1] * p2
+//line warp.go:153:80000
+					p3 := value
+//line warp.go:154:80000
+					if at_2 >= 0 {
+//line warp.go:155:80000
+						p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[2] * p3
+//line warp.go:153:80000
+					p4 := value
+//line warp.go:154:80000
+					if at_3 >= 0 {
+//line warp.go:155:80000
+						p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[3] * p4
+//line warp.go:153:80000
+					p5 := value
+//line warp.go:154:80000
+					if at_4 >= 0 {
+//line warp.go:155:80000
+						p5 = float32(row[at_4*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[4] * p5
+//line warp.go:153:80000
+					p6 := value
+//line warp.go:154:80000
+					if at_5 >= 0 {
+//line warp.go:155:80000
+						p6 = float32(row[at_5*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[5] * p6
+//line warp.go:153:80000
+					p7 := value
+//line warp.go:154:80000
+					if at_6 >= 0 {
+//line warp.go:155:80000
+						p7 = float32(row[at_6*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[6] * p7
+//line warp.go:153:80000
+					p8 := value
+//line warp.go:154:80000
+					if at_7 >= 0 {
+//line warp.go:155:80000
+						p8 = float32(row[at_7*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[7] * p8
+//line warp.go:158:80000
+				}
+//line warp.go:160:80000
+				sum += rows[j][id] * line
+//line warp.go:161:80000
+			}
+//line warp.go:162:80000
+			t10 := sum
+//line warp.go:162:80000
+			result07 := quernFunc2WarpLanczos_uint16(t10)
+//line warp.go:162:80000
+			t32[channel] = result07
+//line warp.go:163:80000
+		}
+//line warp.go:164:80000
+	}
+//line warp.go:165:80000
 }
 
 // quernFunc1WarpLanczos_uint16 is kernels.split.
 //
-//line quern_gen.go:22630:1
+//line quern_gen.go:22438:1
 func quernFunc1WarpLanczos_uint16(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -22639,7 +22447,7 @@ func quernFunc1WarpLanczos_uint16(u float64) (int, float32) {
 
 // quernFunc2WarpLanczos_uint16 is kernels.round.
 //
-//line quern_gen.go:22643:1
+//line quern_gen.go:22451:1
 func quernFunc2WarpLanczos_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -22654,7 +22462,7 @@ func quernFunc2WarpLanczos_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:22658:1
+//line quern_gen.go:22466:1
 func quernPlainWarpLanczos_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpLanczos_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -22673,7 +22481,9 @@ func quernHostWarpLanczos_float32(r *host.Run) {
 	dstStride := host.Value[int](r, 9)
 	src := host.Slice[float32](r, 10)
 	dst := host.Slice[float32](r, 11)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+	rows := host.Shared[[8][256]float32](r, 0)
+	columns := host.Shared[[8][256]int32](r, 1)
+	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
@@ -22684,235 +22494,508 @@ func quernHostWarpLanczos_float32(r *host.Run) {
 				py := base2 + threadY
 				t3 := float64(py)
 				start := py * dstStride
-				quernRow1WarpLanczos_float32(r, &m, base, dw, py, dh, t3, c, mode, h, value, w, src, srcStride, dst, start, width)
+				start2 := threadY * 32
+				quernRow1WarpLanczos_float32(r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, c, mode, h int, value float32, w int, src []float32, srcStride int, dst []float32, start, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		px := base + threadX
-		t2 := float64(px)
-		at := start + px*c
+func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, dst []float32, start, c int, rows *[8][256]float32, start2, mode, w int, columns *[8][256]int32, value float32, h, srcStride int, src []float32) {
+	if start2 >= 0 && 32 <= 256-start2 {
+		row2 := (*[32]float32)(rows[0][start2:])
+		row3 := (*[32]float32)(rows[1][start2:])
+		row4 := (*[32]float32)(rows[2][start2:])
+		row5 := (*[32]float32)(rows[3][start2:])
+		row6 := (*[32]float32)(rows[4][start2:])
+		row7 := (*[32]float32)(rows[5][start2:])
+		row8 := (*[32]float32)(rows[6][start2:])
+		row9 := (*[32]float32)(rows[7][start2:])
+		row10 := (*[32]int32)(columns[0][start2:])
+		row11 := (*[32]int32)(columns[1][start2:])
+		row12 := (*[32]int32)(columns[2][start2:])
+		row13 := (*[32]int32)(columns[3][start2:])
+		row14 := (*[32]int32)(columns[4][start2:])
+		row15 := (*[32]int32)(columns[5][start2:])
+		row16 := (*[32]int32)(columns[6][start2:])
+		row17 := (*[32]int32)(columns[7][start2:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+			px := base + threadX
+			t2 := float64(px)
+			t31 := start + px*c
+			id := start2 + threadX
+//line warp.go:177:80000
+			m2 := *m
+//line warp.go:181:80000
+			if px >= dw || py >= dh {
+//line warp.go:182:80000
+				continue
+//line warp.go:183:80000
+			}
+//line warp.go:184:80000
+			t1 := &m2
+//line warp.go:184:80000
+			u, v := locate(t1, t2, t3)
+//line warp.go:185:80000
+			u2 := u
+//line warp.go:186:80000
+			v2 := v
+//line warp.go:185:80000
+			t6 := u2
+//line warp.go:185:80000
+			result0, result1 := quernFunc1WarpLanczos_float32(t6)
+//line warp.go:186:80000
+			x := result0
+//line warp.go:187:80000
+			fx := result1
+//line warp.go:186:80000
+			t9 := v2
+//line warp.go:186:80000
+			result02, result12 := quernFunc1WarpLanczos_float32(t9)
+//line warp.go:187:80000
+			y := result02
+//line warp.go:188:80000
+			fy := result12
+//line warp.go:187:80000
+			t12 := fx
+//line warp.go:187:80000
+			result03 := lanczosWeights(t12)
+//line warp.go:188:80000
+			t14 := result03
+//line warp.go:189:80000
+			t15 := fy
+//line warp.go:187:80000
+			result04 := lanczosWeights(t15)
+//line warp.go:188:80000
+			t17 := result04
+//line warp.go:189:80000
+			wx := t14
+//line warp.go:190:80000
+			wy := t17
+//line warp.go:188:80000
+			t20 := &wx
+//line warp.go:189:80000
+			t21 := &wy
+//line warp.go:190:80000
+			t24 := x - 3
+//line warp.go:191:80000
+			t25 := y - 3
+//line warp.go:188:80000
+			t32 := dst[t31:]
+//line warp.go:131:80000
+			row2[threadX] = t21[0]
+//line warp.go:132:80000
+			row3[threadX] = t21[1]
+//line warp.go:133:80000
+			row4[threadX] = t21[2]
+//line warp.go:134:80000
+			row5[threadX] = t21[3]
+//line warp.go:135:80000
+			row6[threadX] = t21[4]
+//line warp.go:136:80000
+			row7[threadX] = t21[5]
+//line warp.go:137:80000
+			row8[threadX] = t21[6]
+//line warp.go:138:80000
+			row9[threadX] = t21[7]
+//line warp.go:134:80000
+			for k := 0; k < 8; k++ {
+//line warp.go:135:80000
+				t22 := t24 + k
+//line warp.go:135:80000
+				result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+				columns[k][id] = int32(result05)
+//line warp.go:136:80000
+			}
+//line warp.go:140:80000
+			at_0 := int(row10[threadX])
+//line warp.go:141:80000
+			at_1 := int(row11[threadX])
+//line warp.go:142:80000
+			at_2 := int(row12[threadX])
+//line warp.go:143:80000
+			at_3 := int(row13[threadX])
+//line warp.go:144:80000
+			at_4 := int(row14[threadX])
 //line warp.go:145:80000
-		m2 := *m
+			at_5 := int(row15[threadX])
+//line warp.go:146:80000
+			at_6 := int(row16[threadX])
 //line warp.go:147:80000
-		if px >= dw || py >= dh {
+			at_7 := int(row17[threadX])
+//line warp.go:143:80000
+			for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+				if r.Halted() {
+//line warp.go:143:80000
+					r.Halt()
+//line warp.go:144:80000
+				}
+//line warp.go:144:80000
+				var sum float32
+//line warp.go:146:80000
+				for j := 0; j < 8; j++ {
+//line warp.go:147:80000
+					line := value
 //line warp.go:148:80000
-			continue
+					t62 := t25 + j
+//line warp.go:148:80000
+					result06 := inside(mode, t62, h)
 //line warp.go:149:80000
-		}
+					yy := result06
 //line warp.go:150:80000
-		t1 := &m2
+					if yy >= 0 {
+//line warp.go:149:80000
+						t92 := yy*srcStride + channel
+//line warp.go:149:80000
+						row := src[t92:]
 //line warp.go:150:80000
-		u, v := locate(t1, t2, t3)
-//line warp.go:151:80000
-		u2 := u
-//line warp.go:152:80000
-		v2 := v
-//line warp.go:151:80000
-		t6 := u2
-//line warp.go:151:80000
-		result0, result1 := quernFunc1WarpLanczos_float32(t6)
-//line warp.go:152:80000
-		x := result0
+						line = 0
 //line warp.go:153:80000
-		fx := result1
-//line warp.go:152:80000
-		t9 := v2
-//line warp.go:152:80000
-		result02, result12 := quernFunc1WarpLanczos_float32(t9)
-//line warp.go:153:80000
-		y := result02
+						p := value
 //line warp.go:154:80000
-		fy := result12
-//line warp.go:153:80000
-		t12 := fx
-//line warp.go:153:80000
-		result03 := lanczosWeights(t12)
-//line warp.go:154:80000
-		t14 := result03
+						if at_0 >= 0 {
 //line warp.go:155:80000
-		t15 := fy
-//line warp.go:153:80000
-		result04 := lanczosWeights(t15)
-//line warp.go:154:80000
-		t17 := result04
-//line warp.go:155:80000
-		wx := t14
+							p = row[at_0*c]
 //line warp.go:156:80000
-		wy := t17
-//line warp.go:154:80000
-		for channel := 0; channel < c; channel++ {
-//line warp.go:155:80000
-			if r.Halted() {
-//line warp.go:154:80000
-				r.Halt()
-//line warp.go:155:80000
-			}
-//line warp.go:155:80000
-			var sum float32
+						}
 //line warp.go:157:80000
-			for j := 0; j < 8; j++ {
+						line += t20[0] * p
+//line warp.go:153:80000
+						p2 := value
+//line warp.go:154:80000
+						if at_1 >= 0 {
+//line warp.go:155:80000
+							p2 = row[at_1*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[1] * p2
+//line warp.go:153:80000
+						p3 := value
+//line warp.go:154:80000
+						if at_2 >= 0 {
+//line warp.go:155:80000
+							p3 = row[at_2*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[2] * p3
+//line warp.go:153:80000
+						p4 := value
+//line warp.go:154:80000
+						if at_3 >= 0 {
+//line warp.go:155:80000
+							p4 = row[at_3*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[3] * p4
+//line warp.go:153:80000
+						p5 := value
+//line warp.go:154:80000
+						if at_4 >= 0 {
+//line warp.go:155:80000
+							p5 = row[at_4*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[4] * p5
+//line warp.go:153:80000
+						p6 := value
+//line warp.go:154:80000
+						if at_5 >= 0 {
+//line warp.go:155:80000
+							p6 = row[at_5*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[5] * p6
+//line warp.go:153:80000
+						p7 := value
+//line warp.go:154:80000
+						if at_6 >= 0 {
+//line warp.go:155:80000
+							p7 = row[at_6*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[6] * p7
+//line warp.go:153:80000
+						p8 := value
+//line warp.go:154:80000
+						if at_7 >= 0 {
+//line warp.go:155:80000
+							p8 = row[at_7*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[7] * p8
 //line warp.go:158:80000
-				t20 := y + j - 3
-//line warp.go:158:80000
-				result05 := inside(mode, t20, h)
-//line warp.go:159:80000
-				yy := result05
-//line warp.go:159:80000
-				var line float32
-//line warp.go:162:80000
-				p := value
-//line warp.go:163:80000
-				t24 := x - 3
-//line warp.go:163:80000
-				result06 := inside(mode, t24, w)
-//line warp.go:164:80000
-				xx := result06
-//line warp.go:165:80000
-				if xx >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p = src[yy*srcStride+xx*c+channel]
-//line warp.go:165:80000
+					}
+//line warp.go:160:80000
+					sum += rows[j][id] * line
+//line warp.go:161:80000
 				}
-//line warp.go:166:80000
-				line += wx[0] * p
 //line warp.go:162:80000
-				p2 := value
-//line warp.go:163:80000
-				t242 := x - 2
-//line warp.go:163:80000
-				result07 := inside(mode, t242, w)
-//line warp.go:164:80000
-				xx2 := result07
-//line warp.go:165:80000
-				if xx2 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p2 = src[yy*srcStride+xx2*c+channel]
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[1] * p2
+				t10 := sum
 //line warp.go:162:80000
-				p3 := value
-//line warp.go:163:80000
-				t243 := x - 1
-//line warp.go:163:80000
-				result08 := inside(mode, t243, w)
-//line warp.go:164:80000
-				xx3 := result08
-//line warp.go:165:80000
-				if xx3 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p3 = src[yy*srcStride+xx3*c+channel]
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[2] * p3
+				result07 := round[float32](t10)
 //line warp.go:162:80000
-				p4 := value
+				t32[channel] = result07
 //line warp.go:163:80000
-				t244 := x
-//line warp.go:163:80000
-				result09 := inside(mode, t244, w)
-//line warp.go:164:80000
-				xx4 := result09
-//line warp.go:165:80000
-				if xx4 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p4 = src[yy*srcStride+xx4*c+channel]
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[3] * p4
-//line warp.go:162:80000
-				p5 := value
-//line warp.go:163:80000
-				t245 := x + 1
-//line warp.go:163:80000
-				result010 := inside(mode, t245, w)
-//line warp.go:164:80000
-				xx5 := result010
-//line warp.go:165:80000
-				if xx5 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p5 = src[yy*srcStride+xx5*c+channel]
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[4] * p5
-//line warp.go:162:80000
-				p6 := value
-//line warp.go:163:80000
-				t246 := x + 2
-//line warp.go:163:80000
-				result011 := inside(mode, t246, w)
-//line warp.go:164:80000
-				xx6 := result011
-//line warp.go:165:80000
-				if xx6 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p6 = src[yy*srcStride+xx6*c+channel]
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[5] * p6
-//line warp.go:162:80000
-				p7 := value
-//line warp.go:163:80000
-				t247 := x + 3
-//line warp.go:163:80000
-				result012 := inside(mode, t247, w)
-//line warp.go:164:80000
-				xx7 := result012
-//line warp.go:165:80000
-				if xx7 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p7 = src[yy*srcStride+xx7*c+channel]
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[6] * p7
-//line warp.go:162:80000
-				p8 := value
-//line warp.go:163:80000
-				t248 := x + 4
-//line warp.go:163:80000
-				result013 := inside(mode, t248, w)
-//line warp.go:164:80000
-				xx8 := result013
-//line warp.go:165:80000
-				if xx8 >= 0 && yy >= 0 {
-//line warp.go:164:80000
-					p8 = src[yy*srcStride+xx8*c+channel]
-//line warp.go:165:80000
-				}
-//line warp.go:166:80000
-				line += wx[7] * p8
-//line warp.go:168:80000
-				sum += wy[j] * line
-//line warp.go:169:80000
 			}
-//line warp.go:170:80000
-			t27 := sum
-//line warp.go:170:80000
-			result014 := round[float32](t27)
-//line warp.go:170:80000
-			dst[at+channel] = result014
-//line warp.go:171:80000
+//line warp.go:164:80000
 		}
-//line warp.go:172:80000
+//line warp.go:165:80000
+		return
+//line warp.go:166:80000
 	}
-//line warp.go:173:80000
+//line warp.go:167:80000
+	for threadX := range 32 {
+//line warp.go:168:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:169:80000
+		px := base + threadX
+//line warp.go:170:80000
+		t2 := float64(px)
+//line warp.go:171:80000
+		t31 := start + px*c
+//line warp.go:172:80000
+		id := start2 + threadX
+//line warp.go:177:80000
+		m2 := *m
+//line warp.go:181:80000
+		if px >= dw || py >= dh {
+//line warp.go:182:80000
+			continue
+//line warp.go:183:80000
+		}
+//line warp.go:184:80000
+		t1 := &m2
+//line warp.go:184:80000
+		u, v := locate(t1, t2, t3)
+//line warp.go:185:80000
+		u2 := u
+//line warp.go:186:80000
+		v2 := v
+//line warp.go:185:80000
+		t6 := u2
+//line warp.go:185:80000
+		result0, result1 := quernFunc1WarpLanczos_float32(t6)
+//line warp.go:186:80000
+		x := result0
+//line warp.go:187:80000
+		fx := result1
+//line warp.go:186:80000
+		t9 := v2
+//line warp.go:186:80000
+		result02, result12 := quernFunc1WarpLanczos_float32(t9)
+//line warp.go:187:80000
+		y := result02
+//line warp.go:188:80000
+		fy := result12
+//line warp.go:187:80000
+		t12 := fx
+//line warp.go:187:80000
+		result03 := lanczosWeights(t12)
+//line warp.go:188:80000
+		t14 := result03
+//line warp.go:189:80000
+		t15 := fy
+//line warp.go:187:80000
+		result04 := lanczosWeights(t15)
+//line warp.go:188:80000
+		t17 := result04
+//line warp.go:189:80000
+		wx := t14
+//line warp.go:190:80000
+		wy := t17
+//line warp.go:188:80000
+		t20 := &wx
+//line warp.go:189:80000
+		t21 := &wy
+//line warp.go:190:80000
+		t24 := x - 3
+//line warp.go:191:80000
+		t25 := y - 3
+//line warp.go:188:80000
+		t32 := dst[t31:]
+//line warp.go:131:80000
+		rows[0][id] = t21[0]
+//line warp.go:131:80000
+		rows[1][id] = t21[1]
+//line warp.go:131:80000
+		rows[2][id] = t21[2]
+//line warp.go:131:80000
+		rows[3][id] = t21[3]
+//line warp.go:131:80000
+		rows[4][id] = t21[4]
+//line warp.go:131:80000
+		rows[5][id] = t21[5]
+//line warp.go:131:80000
+		rows[6][id] = t21[6]
+//line warp.go:131:80000
+		rows[7][id] = t21[7]
+//line warp.go:134:80000
+		for k := 0; k < 8; k++ {
+//line warp.go:135:80000
+			t22 := t24 + k
+//line warp.go:135:80000
+			result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+			columns[k][id] = int32(result05)
+//line warp.go:136:80000
+		}
+//line warp.go:140:80000
+		at_0 := int(columns[0][id])
+//line warp.go:140:80000
+		at_1 := int(columns[1][id])
+//line warp.go:140:80000
+		at_2 := int(columns[2][id])
+//line warp.go:140:80000
+		at_3 := int(columns[3][id])
+//line warp.go:140:80000
+		at_4 := int(columns[4][id])
+//line warp.go:140:80000
+		at_5 := int(columns[5][id])
+//line warp.go:140:80000
+		at_6 := int(columns[6][id])
+//line warp.go:140:80000
+		at_7 := int(columns[7][id])
+//line warp.go:143:80000
+		for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+			if r.Halted() {
+//line warp.go:143:80000
+				r.Halt()
+//line warp.go:144:80000
+			}
+//line warp.go:144:80000
+			var sum float32
+//line warp.go:146:80000
+			for j := 0; j < 8; j++ {
+//line warp.go:147:80000
+				line := value
+//line warp.go:148:80000
+				t62 := t25 + j
+//line warp.go:148:80000
+				result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+				yy := result06
+//line warp.go:150:80000
+				if yy >= 0 {
+//line warp.go:149:80000
+					t92 := yy*srcStride + channel
+//line warp.go:149:80000
+					row := src[t92:]
+//line warp.go:150:80000
+					line = 0
+//line warp.go:153:80000
+					p := value
+//line warp.go:154:80000
+					if at_0 >= 0 {
+//line warp.go:155:80000
+						p = row[at_0*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[0] * p
+//line warp.go:153:80000
+					p2 := value
+//line warp.go:154:80000
+					if at_1 >= 0 {
+//line warp.go:155:80000
+						p2 = row[at_1*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[1] * p2
+//line warp.go:153:80000
+					p3 := value
+//line warp.go:154:80000
+					if at_2 >= 0 {
+//line warp.go:155:80000
+						p3 = row[at_2*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[2] * p3
+//line warp.go:153:80000
+					p4 := value
+//line warp.go:154:80000
+					if at_3 >= 0 {
+//line warp.go:155:80000
+						p4 = row[at_3*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[3] * p4
+//line warp.go:153:80000
+					p5 := value
+//line warp.go:154:80000
+					if at_4 >= 0 {
+//line warp.go:155:80000
+						p5 = row[at_4*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[4] * p5
+//line warp.go:153:80000
+					p6 := value
+//line warp.go:154:80000
+					if at_5 >= 0 {
+//line warp.go:155:80000
+						p6 = row[at_5*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[5] * p6
+//line warp.go:153:80000
+					p7 := value
+//line warp.go:154:80000
+					if at_6 >= 0 {
+//line warp.go:155:80000
+						p7 = row[at_6*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[6] * p7
+//line warp.go:153:80000
+					p8 := value
+//line warp.go:154:80000
+					if at_7 >= 0 {
+//line warp.go:155:80000
+						p8 = row[at_7*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[7] * p8
+//line warp.go:158:80000
+				}
+//line warp.go:160:80000
+				sum += rows[j][id] * line
+//line warp.go:161:80000
+			}
+//line warp.go:162:80000
+			t10 := sum
+//line warp.go:162:80000
+			result07 := round[float32](t10)
+//line warp.go:162:80000
+			t32[channel] = result07
+//line warp.go:163:80000
+		}
+//line warp.go:164:80000
+	}
+//line warp.go:165:80000
 }
 
 // quernFunc1WarpLanczos_float32 is kernels.split.
 //
-//line quern_gen.go:22916:1
+//line quern_gen.go:22999:1
 func quernFunc1WarpLanczos_float32(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -22923,7 +23006,7 @@ func quernFunc1WarpLanczos_float32(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:22927:1
+//line quern_gen.go:23010:1
 func quernPlainShrink_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_shrink_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -22975,158 +23058,158 @@ func quernRow1Shrink_uint8(r *host.Run, base, dw, py, dh, c, start, start2, srcS
 			at4 := px * w
 			at5 := (px + 1) * w
 			at6 := start3 + px*c
-//line warp.go:224:80000
-			channel := 0
-//line warp.go:225:80000
-			for ; channel < c; channel++ {
-//line warp.go:226:80000
-				if r.Halted() {
-//line warp.go:224:80000
-					r.Halt()
-//line warp.go:225:80000
-				}
-//line warp.go:225:80000
-				var sum float32
-//line warp.go:226:80000
-				y := start / dh
-//line warp.go:227:80000
-				for ; y*dh < start2; y++ {
-//line warp.go:228:80000
-					if r.Halted() {
-//line warp.go:226:80000
-						r.Halt()
-//line warp.go:227:80000
-					}
-//line warp.go:227:80000
-					var line float32
-//line warp.go:228:80000
-					t2 := y*srcStride + channel
-//line warp.go:228:80000
-					row := src[t2:]
-//line warp.go:229:80000
-					for x := at4 / dw; x*dw < at5; x++ {
-//line warp.go:230:80000
-						if r.Halted() {
-//line warp.go:229:80000
-							r.Halt()
-//line warp.go:230:80000
-						}
-//line warp.go:230:80000
-						t3 := x
-//line warp.go:230:80000
-						result0 := share(t3, px, w, dw)
-//line warp.go:230:80000
-						line += float32(result0) * float32(row[x*c])
-//line warp.go:231:80000
-					}
-//line warp.go:232:80000
-					t8 := y
-//line warp.go:232:80000
-					result02 := share(t8, py, h, dh)
-//line warp.go:233:80000
-					sum += float32(result02) * (line * steady)
-//line warp.go:234:80000
-				}
-//line warp.go:234:80000
-				t13 := sum * steady2
-//line warp.go:234:80000
-				result03 := quernFunc1Shrink_uint8(t13)
-//line warp.go:234:80000
-				dst[at6+channel] = result03
-//line warp.go:235:80000
-			}
-//line warp.go:236:80000
-		}
-//line warp.go:237:80000
-		return
-//line warp.go:238:80000
-	}
-//line warp.go:239:80000
-	for threadX := range width {
-//line warp.go:240:80000
-		r.ThreadIdx.X = threadX
 //line warp.go:241:80000
-		px := base + threadX
+			channel := 0
 //line warp.go:242:80000
-		at := px * w
+			for ; channel < c; channel++ {
 //line warp.go:243:80000
-		at2 := (px + 1) * w
-//line warp.go:244:80000
-		at3 := start3 + px*c
-//line warp.go:221:80000
-		if px >= dw || py >= dh {
-//line warp.go:222:80000
-			continue
-//line warp.go:223:80000
-		}
-//line warp.go:224:80000
-		channel := 0
-//line warp.go:225:80000
-		for ; channel < c; channel++ {
-//line warp.go:226:80000
-			if r.Halted() {
-//line warp.go:224:80000
-				r.Halt()
-//line warp.go:225:80000
-			}
-//line warp.go:225:80000
-			var sum float32
-//line warp.go:226:80000
-			y := start / dh
-//line warp.go:227:80000
-			for ; y*dh < start2; y++ {
-//line warp.go:228:80000
 				if r.Halted() {
-//line warp.go:226:80000
+//line warp.go:241:80000
 					r.Halt()
-//line warp.go:227:80000
+//line warp.go:242:80000
 				}
-//line warp.go:227:80000
-				var line float32
-//line warp.go:228:80000
-				t2 := y*srcStride + channel
-//line warp.go:228:80000
-				row := src[t2:]
-//line warp.go:229:80000
-				for x := at / dw; x*dw < at2; x++ {
-//line warp.go:230:80000
+//line warp.go:242:80000
+				var sum float32
+//line warp.go:243:80000
+				y := start / dh
+//line warp.go:244:80000
+				for ; y*dh < start2; y++ {
+//line warp.go:245:80000
 					if r.Halted() {
-//line warp.go:229:80000
+//line warp.go:243:80000
 						r.Halt()
-//line warp.go:230:80000
+//line warp.go:244:80000
 					}
-//line warp.go:230:80000
-					t3 := x
-//line warp.go:230:80000
-					result0 := share(t3, px, w, dw)
-//line warp.go:230:80000
-					line += float32(result0) * float32(row[x*c])
-//line warp.go:231:80000
+//line warp.go:244:80000
+					var line float32
+//line warp.go:245:80000
+					t2 := y*srcStride + channel
+//line warp.go:245:80000
+					row := src[t2:]
+//line warp.go:246:80000
+					for x := at4 / dw; x*dw < at5; x++ {
+//line warp.go:247:80000
+						if r.Halted() {
+//line warp.go:246:80000
+							r.Halt()
+//line warp.go:247:80000
+						}
+//line warp.go:247:80000
+						t3 := x
+//line warp.go:247:80000
+						result0 := share(t3, px, w, dw)
+//line warp.go:247:80000
+						line += float32(result0) * float32(row[x*c])
+//line warp.go:248:80000
+					}
+//line warp.go:249:80000
+					t8 := y
+//line warp.go:249:80000
+					result02 := share(t8, py, h, dh)
+//line warp.go:250:80000
+					sum += float32(result02) * (line * steady)
+//line warp.go:251:80000
 				}
-//line warp.go:232:80000
-				t8 := y
-//line warp.go:232:80000
-				result02 := share(t8, py, h, dh)
-//line warp.go:233:80000
-				sum += float32(result02) * (line * steady)
-//line warp.go:234:80000
+//line warp.go:251:80000
+				t13 := sum * steady2
+//line warp.go:251:80000
+				result03 := quernFunc1Shrink_uint8(t13)
+//line warp.go:251:80000
+				dst[at6+channel] = result03
+//line warp.go:252:80000
 			}
-//line warp.go:234:80000
-			t13 := sum * steady2
-//line warp.go:234:80000
-			result03 := quernFunc1Shrink_uint8(t13)
-//line warp.go:234:80000
-			dst[at3+channel] = result03
-//line warp.go:235:80000
+//line warp.go:253:80000
 		}
-//line warp.go:236:80000
+//line warp.go:254:80000
+		return
+//line warp.go:255:80000
 	}
-//line warp.go:237:80000
+//line warp.go:256:80000
+	for threadX := range width {
+//line warp.go:257:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:258:80000
+		px := base + threadX
+//line warp.go:259:80000
+		at := px * w
+//line warp.go:260:80000
+		at2 := (px + 1) * w
+//line warp.go:261:80000
+		at3 := start3 + px*c
+//line warp.go:238:80000
+		if px >= dw || py >= dh {
+//line warp.go:239:80000
+			continue
+//line warp.go:240:80000
+		}
+//line warp.go:241:80000
+		channel := 0
+//line warp.go:242:80000
+		for ; channel < c; channel++ {
+//line warp.go:243:80000
+			if r.Halted() {
+//line warp.go:241:80000
+				r.Halt()
+//line warp.go:242:80000
+			}
+//line warp.go:242:80000
+			var sum float32
+//line warp.go:243:80000
+			y := start / dh
+//line warp.go:244:80000
+			for ; y*dh < start2; y++ {
+//line warp.go:245:80000
+				if r.Halted() {
+//line warp.go:243:80000
+					r.Halt()
+//line warp.go:244:80000
+				}
+//line warp.go:244:80000
+				var line float32
+//line warp.go:245:80000
+				t2 := y*srcStride + channel
+//line warp.go:245:80000
+				row := src[t2:]
+//line warp.go:246:80000
+				for x := at / dw; x*dw < at2; x++ {
+//line warp.go:247:80000
+					if r.Halted() {
+//line warp.go:246:80000
+						r.Halt()
+//line warp.go:247:80000
+					}
+//line warp.go:247:80000
+					t3 := x
+//line warp.go:247:80000
+					result0 := share(t3, px, w, dw)
+//line warp.go:247:80000
+					line += float32(result0) * float32(row[x*c])
+//line warp.go:248:80000
+				}
+//line warp.go:249:80000
+				t8 := y
+//line warp.go:249:80000
+				result02 := share(t8, py, h, dh)
+//line warp.go:250:80000
+				sum += float32(result02) * (line * steady)
+//line warp.go:251:80000
+			}
+//line warp.go:251:80000
+			t13 := sum * steady2
+//line warp.go:251:80000
+			result03 := quernFunc1Shrink_uint8(t13)
+//line warp.go:251:80000
+			dst[at3+channel] = result03
+//line warp.go:252:80000
+		}
+//line warp.go:253:80000
+	}
+//line warp.go:254:80000
 }
 
 // quernFunc1Shrink_uint8 is kernels.round.
 //
-//line quern_gen.go:23130:1
+//line quern_gen.go:23213:1
 func quernFunc1Shrink_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -23141,7 +23224,7 @@ func quernFunc1Shrink_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:23145:1
+//line quern_gen.go:23228:1
 func quernPlainShrink_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint16](r, 7), host.Slice[uint16](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_shrink_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -23193,158 +23276,158 @@ func quernRow1Shrink_uint16(r *host.Run, base, dw, py, dh, c, start, start2, src
 			at4 := px * w
 			at5 := (px + 1) * w
 			at6 := start3 + px*c
-//line warp.go:224:80000
-			channel := 0
-//line warp.go:225:80000
-			for ; channel < c; channel++ {
-//line warp.go:226:80000
-				if r.Halted() {
-//line warp.go:224:80000
-					r.Halt()
-//line warp.go:225:80000
-				}
-//line warp.go:225:80000
-				var sum float32
-//line warp.go:226:80000
-				y := start / dh
-//line warp.go:227:80000
-				for ; y*dh < start2; y++ {
-//line warp.go:228:80000
-					if r.Halted() {
-//line warp.go:226:80000
-						r.Halt()
-//line warp.go:227:80000
-					}
-//line warp.go:227:80000
-					var line float32
-//line warp.go:228:80000
-					t2 := y*srcStride + channel
-//line warp.go:228:80000
-					row := src[t2:]
-//line warp.go:229:80000
-					for x := at4 / dw; x*dw < at5; x++ {
-//line warp.go:230:80000
-						if r.Halted() {
-//line warp.go:229:80000
-							r.Halt()
-//line warp.go:230:80000
-						}
-//line warp.go:230:80000
-						t3 := x
-//line warp.go:230:80000
-						result0 := share(t3, px, w, dw)
-//line warp.go:230:80000
-						line += float32(result0) * float32(row[x*c])
-//line warp.go:231:80000
-					}
-//line warp.go:232:80000
-					t8 := y
-//line warp.go:232:80000
-					result02 := share(t8, py, h, dh)
-//line warp.go:233:80000
-					sum += float32(result02) * (line * steady)
-//line warp.go:234:80000
-				}
-//line warp.go:234:80000
-				t13 := sum * steady2
-//line warp.go:234:80000
-				result03 := quernFunc1Shrink_uint16(t13)
-//line warp.go:234:80000
-				dst[at6+channel] = result03
-//line warp.go:235:80000
-			}
-//line warp.go:236:80000
-		}
-//line warp.go:237:80000
-		return
-//line warp.go:238:80000
-	}
-//line warp.go:239:80000
-	for threadX := range width {
-//line warp.go:240:80000
-		r.ThreadIdx.X = threadX
 //line warp.go:241:80000
-		px := base + threadX
+			channel := 0
 //line warp.go:242:80000
-		at := px * w
+			for ; channel < c; channel++ {
 //line warp.go:243:80000
-		at2 := (px + 1) * w
-//line warp.go:244:80000
-		at3 := start3 + px*c
-//line warp.go:221:80000
-		if px >= dw || py >= dh {
-//line warp.go:222:80000
-			continue
-//line warp.go:223:80000
-		}
-//line warp.go:224:80000
-		channel := 0
-//line warp.go:225:80000
-		for ; channel < c; channel++ {
-//line warp.go:226:80000
-			if r.Halted() {
-//line warp.go:224:80000
-				r.Halt()
-//line warp.go:225:80000
-			}
-//line warp.go:225:80000
-			var sum float32
-//line warp.go:226:80000
-			y := start / dh
-//line warp.go:227:80000
-			for ; y*dh < start2; y++ {
-//line warp.go:228:80000
 				if r.Halted() {
-//line warp.go:226:80000
+//line warp.go:241:80000
 					r.Halt()
-//line warp.go:227:80000
+//line warp.go:242:80000
 				}
-//line warp.go:227:80000
-				var line float32
-//line warp.go:228:80000
-				t2 := y*srcStride + channel
-//line warp.go:228:80000
-				row := src[t2:]
-//line warp.go:229:80000
-				for x := at / dw; x*dw < at2; x++ {
-//line warp.go:230:80000
+//line warp.go:242:80000
+				var sum float32
+//line warp.go:243:80000
+				y := start / dh
+//line warp.go:244:80000
+				for ; y*dh < start2; y++ {
+//line warp.go:245:80000
 					if r.Halted() {
-//line warp.go:229:80000
+//line warp.go:243:80000
 						r.Halt()
-//line warp.go:230:80000
+//line warp.go:244:80000
 					}
-//line warp.go:230:80000
-					t3 := x
-//line warp.go:230:80000
-					result0 := share(t3, px, w, dw)
-//line warp.go:230:80000
-					line += float32(result0) * float32(row[x*c])
-//line warp.go:231:80000
+//line warp.go:244:80000
+					var line float32
+//line warp.go:245:80000
+					t2 := y*srcStride + channel
+//line warp.go:245:80000
+					row := src[t2:]
+//line warp.go:246:80000
+					for x := at4 / dw; x*dw < at5; x++ {
+//line warp.go:247:80000
+						if r.Halted() {
+//line warp.go:246:80000
+							r.Halt()
+//line warp.go:247:80000
+						}
+//line warp.go:247:80000
+						t3 := x
+//line warp.go:247:80000
+						result0 := share(t3, px, w, dw)
+//line warp.go:247:80000
+						line += float32(result0) * float32(row[x*c])
+//line warp.go:248:80000
+					}
+//line warp.go:249:80000
+					t8 := y
+//line warp.go:249:80000
+					result02 := share(t8, py, h, dh)
+//line warp.go:250:80000
+					sum += float32(result02) * (line * steady)
+//line warp.go:251:80000
 				}
-//line warp.go:232:80000
-				t8 := y
-//line warp.go:232:80000
-				result02 := share(t8, py, h, dh)
-//line warp.go:233:80000
-				sum += float32(result02) * (line * steady)
-//line warp.go:234:80000
+//line warp.go:251:80000
+				t13 := sum * steady2
+//line warp.go:251:80000
+				result03 := quernFunc1Shrink_uint16(t13)
+//line warp.go:251:80000
+				dst[at6+channel] = result03
+//line warp.go:252:80000
 			}
-//line warp.go:234:80000
-			t13 := sum * steady2
-//line warp.go:234:80000
-			result03 := quernFunc1Shrink_uint16(t13)
-//line warp.go:234:80000
-			dst[at3+channel] = result03
-//line warp.go:235:80000
+//line warp.go:253:80000
 		}
-//line warp.go:236:80000
+//line warp.go:254:80000
+		return
+//line warp.go:255:80000
 	}
-//line warp.go:237:80000
+//line warp.go:256:80000
+	for threadX := range width {
+//line warp.go:257:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:258:80000
+		px := base + threadX
+//line warp.go:259:80000
+		at := px * w
+//line warp.go:260:80000
+		at2 := (px + 1) * w
+//line warp.go:261:80000
+		at3 := start3 + px*c
+//line warp.go:238:80000
+		if px >= dw || py >= dh {
+//line warp.go:239:80000
+			continue
+//line warp.go:240:80000
+		}
+//line warp.go:241:80000
+		channel := 0
+//line warp.go:242:80000
+		for ; channel < c; channel++ {
+//line warp.go:243:80000
+			if r.Halted() {
+//line warp.go:241:80000
+				r.Halt()
+//line warp.go:242:80000
+			}
+//line warp.go:242:80000
+			var sum float32
+//line warp.go:243:80000
+			y := start / dh
+//line warp.go:244:80000
+			for ; y*dh < start2; y++ {
+//line warp.go:245:80000
+				if r.Halted() {
+//line warp.go:243:80000
+					r.Halt()
+//line warp.go:244:80000
+				}
+//line warp.go:244:80000
+				var line float32
+//line warp.go:245:80000
+				t2 := y*srcStride + channel
+//line warp.go:245:80000
+				row := src[t2:]
+//line warp.go:246:80000
+				for x := at / dw; x*dw < at2; x++ {
+//line warp.go:247:80000
+					if r.Halted() {
+//line warp.go:246:80000
+						r.Halt()
+//line warp.go:247:80000
+					}
+//line warp.go:247:80000
+					t3 := x
+//line warp.go:247:80000
+					result0 := share(t3, px, w, dw)
+//line warp.go:247:80000
+					line += float32(result0) * float32(row[x*c])
+//line warp.go:248:80000
+				}
+//line warp.go:249:80000
+				t8 := y
+//line warp.go:249:80000
+				result02 := share(t8, py, h, dh)
+//line warp.go:250:80000
+				sum += float32(result02) * (line * steady)
+//line warp.go:251:80000
+			}
+//line warp.go:251:80000
+			t13 := sum * steady2
+//line warp.go:251:80000
+			result03 := quernFunc1Shrink_uint16(t13)
+//line warp.go:251:80000
+			dst[at3+channel] = result03
+//line warp.go:252:80000
+		}
+//line warp.go:253:80000
+	}
+//line warp.go:254:80000
 }
 
 // quernFunc1Shrink_uint16 is kernels.round.
 //
-//line quern_gen.go:23348:1
+//line quern_gen.go:23431:1
 func quernFunc1Shrink_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -23359,7 +23442,7 @@ func quernFunc1Shrink_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:23363:1
+//line quern_gen.go:23446:1
 func quernPlainShrink_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_shrink_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -23411,156 +23494,156 @@ func quernRow1Shrink_float32(r *host.Run, base, dw, py, dh, c, start, start2, sr
 			at4 := px * w
 			at5 := (px + 1) * w
 			at6 := start3 + px*c
-//line warp.go:224:80000
-			channel := 0
-//line warp.go:225:80000
-			for ; channel < c; channel++ {
-//line warp.go:226:80000
-				if r.Halted() {
-//line warp.go:224:80000
-					r.Halt()
-//line warp.go:225:80000
-				}
-//line warp.go:225:80000
-				var sum float32
-//line warp.go:226:80000
-				y := start / dh
-//line warp.go:227:80000
-				for ; y*dh < start2; y++ {
-//line warp.go:228:80000
-					if r.Halted() {
-//line warp.go:226:80000
-						r.Halt()
-//line warp.go:227:80000
-					}
-//line warp.go:227:80000
-					var line float32
-//line warp.go:228:80000
-					t2 := y*srcStride + channel
-//line warp.go:228:80000
-					row := src[t2:]
-//line warp.go:229:80000
-					for x := at4 / dw; x*dw < at5; x++ {
-//line warp.go:230:80000
-						if r.Halted() {
-//line warp.go:229:80000
-							r.Halt()
-//line warp.go:230:80000
-						}
-//line warp.go:230:80000
-						t3 := x
-//line warp.go:230:80000
-						result0 := share(t3, px, w, dw)
-//line warp.go:230:80000
-						line += float32(result0) * float32(row[x*c])
-//line warp.go:231:80000
-					}
-//line warp.go:232:80000
-					t8 := y
-//line warp.go:232:80000
-					result02 := share(t8, py, h, dh)
-//line warp.go:233:80000
-					sum += float32(result02) * (line * steady)
-//line warp.go:234:80000
-				}
-//line warp.go:234:80000
-				t13 := sum * steady2
-//line warp.go:234:80000
-				result03 := round[float32](t13)
-//line warp.go:234:80000
-				dst[at6+channel] = result03
-//line warp.go:235:80000
-			}
-//line warp.go:236:80000
-		}
-//line warp.go:237:80000
-		return
-//line warp.go:238:80000
-	}
-//line warp.go:239:80000
-	for threadX := range width {
-//line warp.go:240:80000
-		r.ThreadIdx.X = threadX
 //line warp.go:241:80000
-		px := base + threadX
+			channel := 0
 //line warp.go:242:80000
-		at := px * w
+			for ; channel < c; channel++ {
 //line warp.go:243:80000
-		at2 := (px + 1) * w
-//line warp.go:244:80000
-		at3 := start3 + px*c
-//line warp.go:221:80000
-		if px >= dw || py >= dh {
-//line warp.go:222:80000
-			continue
-//line warp.go:223:80000
-		}
-//line warp.go:224:80000
-		channel := 0
-//line warp.go:225:80000
-		for ; channel < c; channel++ {
-//line warp.go:226:80000
-			if r.Halted() {
-//line warp.go:224:80000
-				r.Halt()
-//line warp.go:225:80000
-			}
-//line warp.go:225:80000
-			var sum float32
-//line warp.go:226:80000
-			y := start / dh
-//line warp.go:227:80000
-			for ; y*dh < start2; y++ {
-//line warp.go:228:80000
 				if r.Halted() {
-//line warp.go:226:80000
+//line warp.go:241:80000
 					r.Halt()
-//line warp.go:227:80000
+//line warp.go:242:80000
 				}
-//line warp.go:227:80000
-				var line float32
-//line warp.go:228:80000
-				t2 := y*srcStride + channel
-//line warp.go:228:80000
-				row := src[t2:]
-//line warp.go:229:80000
-				for x := at / dw; x*dw < at2; x++ {
-//line warp.go:230:80000
+//line warp.go:242:80000
+				var sum float32
+//line warp.go:243:80000
+				y := start / dh
+//line warp.go:244:80000
+				for ; y*dh < start2; y++ {
+//line warp.go:245:80000
 					if r.Halted() {
-//line warp.go:229:80000
+//line warp.go:243:80000
 						r.Halt()
-//line warp.go:230:80000
+//line warp.go:244:80000
 					}
-//line warp.go:230:80000
-					t3 := x
-//line warp.go:230:80000
-					result0 := share(t3, px, w, dw)
-//line warp.go:230:80000
-					line += float32(result0) * float32(row[x*c])
-//line warp.go:231:80000
+//line warp.go:244:80000
+					var line float32
+//line warp.go:245:80000
+					t2 := y*srcStride + channel
+//line warp.go:245:80000
+					row := src[t2:]
+//line warp.go:246:80000
+					for x := at4 / dw; x*dw < at5; x++ {
+//line warp.go:247:80000
+						if r.Halted() {
+//line warp.go:246:80000
+							r.Halt()
+//line warp.go:247:80000
+						}
+//line warp.go:247:80000
+						t3 := x
+//line warp.go:247:80000
+						result0 := share(t3, px, w, dw)
+//line warp.go:247:80000
+						line += float32(result0) * float32(row[x*c])
+//line warp.go:248:80000
+					}
+//line warp.go:249:80000
+					t8 := y
+//line warp.go:249:80000
+					result02 := share(t8, py, h, dh)
+//line warp.go:250:80000
+					sum += float32(result02) * (line * steady)
+//line warp.go:251:80000
 				}
-//line warp.go:232:80000
-				t8 := y
-//line warp.go:232:80000
-				result02 := share(t8, py, h, dh)
-//line warp.go:233:80000
-				sum += float32(result02) * (line * steady)
-//line warp.go:234:80000
+//line warp.go:251:80000
+				t13 := sum * steady2
+//line warp.go:251:80000
+				result03 := round[float32](t13)
+//line warp.go:251:80000
+				dst[at6+channel] = result03
+//line warp.go:252:80000
 			}
-//line warp.go:234:80000
-			t13 := sum * steady2
-//line warp.go:234:80000
-			result03 := round[float32](t13)
-//line warp.go:234:80000
-			dst[at3+channel] = result03
-//line warp.go:235:80000
+//line warp.go:253:80000
 		}
-//line warp.go:236:80000
+//line warp.go:254:80000
+		return
+//line warp.go:255:80000
 	}
-//line warp.go:237:80000
+//line warp.go:256:80000
+	for threadX := range width {
+//line warp.go:257:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:258:80000
+		px := base + threadX
+//line warp.go:259:80000
+		at := px * w
+//line warp.go:260:80000
+		at2 := (px + 1) * w
+//line warp.go:261:80000
+		at3 := start3 + px*c
+//line warp.go:238:80000
+		if px >= dw || py >= dh {
+//line warp.go:239:80000
+			continue
+//line warp.go:240:80000
+		}
+//line warp.go:241:80000
+		channel := 0
+//line warp.go:242:80000
+		for ; channel < c; channel++ {
+//line warp.go:243:80000
+			if r.Halted() {
+//line warp.go:241:80000
+				r.Halt()
+//line warp.go:242:80000
+			}
+//line warp.go:242:80000
+			var sum float32
+//line warp.go:243:80000
+			y := start / dh
+//line warp.go:244:80000
+			for ; y*dh < start2; y++ {
+//line warp.go:245:80000
+				if r.Halted() {
+//line warp.go:243:80000
+					r.Halt()
+//line warp.go:244:80000
+				}
+//line warp.go:244:80000
+				var line float32
+//line warp.go:245:80000
+				t2 := y*srcStride + channel
+//line warp.go:245:80000
+				row := src[t2:]
+//line warp.go:246:80000
+				for x := at / dw; x*dw < at2; x++ {
+//line warp.go:247:80000
+					if r.Halted() {
+//line warp.go:246:80000
+						r.Halt()
+//line warp.go:247:80000
+					}
+//line warp.go:247:80000
+					t3 := x
+//line warp.go:247:80000
+					result0 := share(t3, px, w, dw)
+//line warp.go:247:80000
+					line += float32(result0) * float32(row[x*c])
+//line warp.go:248:80000
+				}
+//line warp.go:249:80000
+				t8 := y
+//line warp.go:249:80000
+				result02 := share(t8, py, h, dh)
+//line warp.go:250:80000
+				sum += float32(result02) * (line * steady)
+//line warp.go:251:80000
+			}
+//line warp.go:251:80000
+			t13 := sum * steady2
+//line warp.go:251:80000
+			result03 := round[float32](t13)
+//line warp.go:251:80000
+			dst[at3+channel] = result03
+//line warp.go:252:80000
+		}
+//line warp.go:253:80000
+	}
+//line warp.go:254:80000
 }
 
-//line quern_gen.go:23564:1
+//line quern_gen.go:23647:1
 func quernPlainConvert_float32_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint8](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_float32_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -23609,44 +23692,44 @@ func quernRow1Convert_float32_uint8(r *host.Run, base, row, y, h int, scale floa
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line warp.go:252:80000
+//line warp.go:269:80000
 				t1 := scale*float32(row2[threadX]) + offset
-//line warp.go:252:80000
+//line warp.go:269:80000
 				result0 := round[float32](t1)
-//line warp.go:253:80000
+//line warp.go:270:80000
 				row3[threadX] = result0
-//line warp.go:254:80000
+//line warp.go:271:80000
 			}
-//line warp.go:255:80000
+//line warp.go:272:80000
 			return
-//line warp.go:256:80000
+//line warp.go:273:80000
 		}
-//line warp.go:257:80000
+//line warp.go:274:80000
 	}
-//line warp.go:258:80000
+//line warp.go:275:80000
 	for threadX := range width {
-//line warp.go:259:80000
+//line warp.go:276:80000
 		r.ThreadIdx.X = threadX
-//line warp.go:260:80000
+//line warp.go:277:80000
 		e := base + threadX
-//line warp.go:249:80000
+//line warp.go:266:80000
 		if e >= row || y >= h {
-//line warp.go:250:80000
+//line warp.go:267:80000
 			continue
-//line warp.go:251:80000
+//line warp.go:268:80000
 		}
-//line warp.go:252:80000
+//line warp.go:269:80000
 		t1 := scale*float32(src[start+e]) + offset
-//line warp.go:252:80000
+//line warp.go:269:80000
 		result0 := round[float32](t1)
-//line warp.go:252:80000
+//line warp.go:269:80000
 		dst[start2+e] = result0
-//line warp.go:253:80000
+//line warp.go:270:80000
 	}
-//line warp.go:254:80000
+//line warp.go:271:80000
 }
 
-//line quern_gen.go:23650:1
+//line quern_gen.go:23733:1
 func quernPlainConvert_float32_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint16](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_float32_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -23695,44 +23778,44 @@ func quernRow1Convert_float32_uint16(r *host.Run, base, row, y, h int, scale flo
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line warp.go:252:80000
+//line warp.go:269:80000
 				t1 := scale*float32(row2[threadX]) + offset
-//line warp.go:252:80000
+//line warp.go:269:80000
 				result0 := round[float32](t1)
-//line warp.go:253:80000
+//line warp.go:270:80000
 				row3[threadX] = result0
-//line warp.go:254:80000
+//line warp.go:271:80000
 			}
-//line warp.go:255:80000
+//line warp.go:272:80000
 			return
-//line warp.go:256:80000
+//line warp.go:273:80000
 		}
-//line warp.go:257:80000
+//line warp.go:274:80000
 	}
-//line warp.go:258:80000
+//line warp.go:275:80000
 	for threadX := range width {
-//line warp.go:259:80000
+//line warp.go:276:80000
 		r.ThreadIdx.X = threadX
-//line warp.go:260:80000
+//line warp.go:277:80000
 		e := base + threadX
-//line warp.go:249:80000
+//line warp.go:266:80000
 		if e >= row || y >= h {
-//line warp.go:250:80000
+//line warp.go:267:80000
 			continue
-//line warp.go:251:80000
+//line warp.go:268:80000
 		}
-//line warp.go:252:80000
+//line warp.go:269:80000
 		t1 := scale*float32(src[start+e]) + offset
-//line warp.go:252:80000
+//line warp.go:269:80000
 		result0 := round[float32](t1)
-//line warp.go:252:80000
+//line warp.go:269:80000
 		dst[start2+e] = result0
-//line warp.go:253:80000
+//line warp.go:270:80000
 	}
-//line warp.go:254:80000
+//line warp.go:271:80000
 }
 
-//line quern_gen.go:23736:1
+//line quern_gen.go:23819:1
 func quernPlainConvert_uint8_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[float32](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_uint8_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -23781,46 +23864,46 @@ func quernRow1Convert_uint8_float32(r *host.Run, base, row, y, h int, scale floa
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line warp.go:252:80000
+//line warp.go:269:80000
 				t1 := scale*float32(row2[threadX]) + offset
-//line warp.go:252:80000
+//line warp.go:269:80000
 				result0 := quernFunc1Convert_uint8_float32(t1)
-//line warp.go:253:80000
+//line warp.go:270:80000
 				row3[threadX] = result0
-//line warp.go:254:80000
+//line warp.go:271:80000
 			}
-//line warp.go:255:80000
+//line warp.go:272:80000
 			return
-//line warp.go:256:80000
+//line warp.go:273:80000
 		}
-//line warp.go:257:80000
+//line warp.go:274:80000
 	}
-//line warp.go:258:80000
+//line warp.go:275:80000
 	for threadX := range width {
-//line warp.go:259:80000
+//line warp.go:276:80000
 		r.ThreadIdx.X = threadX
-//line warp.go:260:80000
+//line warp.go:277:80000
 		e := base + threadX
-//line warp.go:249:80000
+//line warp.go:266:80000
 		if e >= row || y >= h {
-//line warp.go:250:80000
+//line warp.go:267:80000
 			continue
-//line warp.go:251:80000
+//line warp.go:268:80000
 		}
-//line warp.go:252:80000
+//line warp.go:269:80000
 		t1 := scale*float32(src[start+e]) + offset
-//line warp.go:252:80000
+//line warp.go:269:80000
 		result0 := quernFunc1Convert_uint8_float32(t1)
-//line warp.go:252:80000
+//line warp.go:269:80000
 		dst[start2+e] = result0
-//line warp.go:253:80000
+//line warp.go:270:80000
 	}
-//line warp.go:254:80000
+//line warp.go:271:80000
 }
 
 // quernFunc1Convert_uint8_float32 is kernels.round.
 //
-//line quern_gen.go:23824:1
+//line quern_gen.go:23907:1
 func quernFunc1Convert_uint8_float32(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -23835,7 +23918,7 @@ func quernFunc1Convert_uint8_float32(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:23839:1
+//line quern_gen.go:23922:1
 func quernPlainConvert_uint16_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[float32](r, 6), host.Slice[uint16](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_uint16_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -23884,46 +23967,46 @@ func quernRow1Convert_uint16_float32(r *host.Run, base, row, y, h int, scale flo
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line warp.go:252:80000
+//line warp.go:269:80000
 				t1 := scale*float32(row2[threadX]) + offset
-//line warp.go:252:80000
+//line warp.go:269:80000
 				result0 := quernFunc1Convert_uint16_float32(t1)
-//line warp.go:253:80000
+//line warp.go:270:80000
 				row3[threadX] = result0
-//line warp.go:254:80000
+//line warp.go:271:80000
 			}
-//line warp.go:255:80000
+//line warp.go:272:80000
 			return
-//line warp.go:256:80000
+//line warp.go:273:80000
 		}
-//line warp.go:257:80000
+//line warp.go:274:80000
 	}
-//line warp.go:258:80000
+//line warp.go:275:80000
 	for threadX := range width {
-//line warp.go:259:80000
+//line warp.go:276:80000
 		r.ThreadIdx.X = threadX
-//line warp.go:260:80000
+//line warp.go:277:80000
 		e := base + threadX
-//line warp.go:249:80000
+//line warp.go:266:80000
 		if e >= row || y >= h {
-//line warp.go:250:80000
+//line warp.go:267:80000
 			continue
-//line warp.go:251:80000
+//line warp.go:268:80000
 		}
-//line warp.go:252:80000
+//line warp.go:269:80000
 		t1 := scale*float32(src[start+e]) + offset
-//line warp.go:252:80000
+//line warp.go:269:80000
 		result0 := quernFunc1Convert_uint16_float32(t1)
-//line warp.go:252:80000
+//line warp.go:269:80000
 		dst[start2+e] = result0
-//line warp.go:253:80000
+//line warp.go:270:80000
 	}
-//line warp.go:254:80000
+//line warp.go:271:80000
 }
 
 // quernFunc1Convert_uint16_float32 is kernels.round.
 //
-//line quern_gen.go:23927:1
+//line quern_gen.go:24010:1
 func quernFunc1Convert_uint16_float32(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -23938,7 +24021,7 @@ func quernFunc1Convert_uint16_float32(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:23942:1
+//line quern_gen.go:24025:1
 func quernPlainConvert_uint16_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint8](r, 6), host.Slice[uint16](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_uint16_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -23987,46 +24070,46 @@ func quernRow1Convert_uint16_uint8(r *host.Run, base, row, y, h int, scale float
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line warp.go:252:80000
+//line warp.go:269:80000
 				t1 := scale*float32(row2[threadX]) + offset
-//line warp.go:252:80000
+//line warp.go:269:80000
 				result0 := quernFunc1Convert_uint16_uint8(t1)
-//line warp.go:253:80000
+//line warp.go:270:80000
 				row3[threadX] = result0
-//line warp.go:254:80000
+//line warp.go:271:80000
 			}
-//line warp.go:255:80000
+//line warp.go:272:80000
 			return
-//line warp.go:256:80000
+//line warp.go:273:80000
 		}
-//line warp.go:257:80000
+//line warp.go:274:80000
 	}
-//line warp.go:258:80000
+//line warp.go:275:80000
 	for threadX := range width {
-//line warp.go:259:80000
+//line warp.go:276:80000
 		r.ThreadIdx.X = threadX
-//line warp.go:260:80000
+//line warp.go:277:80000
 		e := base + threadX
-//line warp.go:249:80000
+//line warp.go:266:80000
 		if e >= row || y >= h {
-//line warp.go:250:80000
+//line warp.go:267:80000
 			continue
-//line warp.go:251:80000
+//line warp.go:268:80000
 		}
-//line warp.go:252:80000
+//line warp.go:269:80000
 		t1 := scale*float32(src[start+e]) + offset
-//line warp.go:252:80000
+//line warp.go:269:80000
 		result0 := quernFunc1Convert_uint16_uint8(t1)
-//line warp.go:252:80000
+//line warp.go:269:80000
 		dst[start2+e] = result0
-//line warp.go:253:80000
+//line warp.go:270:80000
 	}
-//line warp.go:254:80000
+//line warp.go:271:80000
 }
 
 // quernFunc1Convert_uint16_uint8 is kernels.round.
 //
-//line quern_gen.go:24030:1
+//line quern_gen.go:24113:1
 func quernFunc1Convert_uint16_uint8(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -24041,7 +24124,7 @@ func quernFunc1Convert_uint16_uint8(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:24045:1
+//line quern_gen.go:24128:1
 func quernPlainConvert_uint8_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint16](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_uint8_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -24090,46 +24173,46 @@ func quernRow1Convert_uint8_uint16(r *host.Run, base, row, y, h int, scale float
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line warp.go:252:80000
+//line warp.go:269:80000
 				t1 := scale*float32(row2[threadX]) + offset
-//line warp.go:252:80000
+//line warp.go:269:80000
 				result0 := quernFunc1Convert_uint8_uint16(t1)
-//line warp.go:253:80000
+//line warp.go:270:80000
 				row3[threadX] = result0
-//line warp.go:254:80000
+//line warp.go:271:80000
 			}
-//line warp.go:255:80000
+//line warp.go:272:80000
 			return
-//line warp.go:256:80000
+//line warp.go:273:80000
 		}
-//line warp.go:257:80000
+//line warp.go:274:80000
 	}
-//line warp.go:258:80000
+//line warp.go:275:80000
 	for threadX := range width {
-//line warp.go:259:80000
+//line warp.go:276:80000
 		r.ThreadIdx.X = threadX
-//line warp.go:260:80000
+//line warp.go:277:80000
 		e := base + threadX
-//line warp.go:249:80000
+//line warp.go:266:80000
 		if e >= row || y >= h {
-//line warp.go:250:80000
+//line warp.go:267:80000
 			continue
-//line warp.go:251:80000
+//line warp.go:268:80000
 		}
-//line warp.go:252:80000
+//line warp.go:269:80000
 		t1 := scale*float32(src[start+e]) + offset
-//line warp.go:252:80000
+//line warp.go:269:80000
 		result0 := quernFunc1Convert_uint8_uint16(t1)
-//line warp.go:252:80000
+//line warp.go:269:80000
 		dst[start2+e] = result0
-//line warp.go:253:80000
+//line warp.go:270:80000
 	}
-//line warp.go:254:80000
+//line warp.go:271:80000
 }
 
 // quernFunc1Convert_uint8_uint16 is kernels.round.
 //
-//line quern_gen.go:24133:1
+//line quern_gen.go:24216:1
 func quernFunc1Convert_uint8_uint16(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -24144,7 +24227,7 @@ func quernFunc1Convert_uint8_uint16(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:24148:1
+//line quern_gen.go:24231:1
 func quernPlainWindowRowsCPU_uint8_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -24306,7 +24389,7 @@ func quernRow1WindowRowsCPU_uint8_uint8(r *host.Run, src []uint8, t1, t2 int, ds
 
 // quernFunc1WindowRowsCPU_uint8_uint8 is kernels.neutral.
 //
-//line quern_gen.go:24310:1
+//line quern_gen.go:24393:1
 func quernFunc1WindowRowsCPU_uint8_uint8(op int) uint8 {
 //line window.go:32:90000
 	t1 := op
@@ -24333,7 +24416,7 @@ func quernFunc1WindowRowsCPU_uint8_uint8(op int) uint8 {
 
 // quernFunc2WindowRowsCPU_uint8_uint8 is kernels.highest.
 //
-//line quern_gen.go:24337:1
+//line quern_gen.go:24420:1
 func quernFunc2WindowRowsCPU_uint8_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -24354,7 +24437,7 @@ func quernFunc2WindowRowsCPU_uint8_uint8() uint8 {
 
 // quernFunc3WindowRowsCPU_uint8_uint8 is kernels.lowest.
 //
-//line quern_gen.go:24358:1
+//line quern_gen.go:24441:1
 func quernFunc3WindowRowsCPU_uint8_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -24371,7 +24454,7 @@ func quernFunc3WindowRowsCPU_uint8_uint8() uint8 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:24375:1
+//line quern_gen.go:24458:1
 func quernPlainWindowRowsCPU_uint16_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[uint16](r, 12), host.Slice[uint16](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -24533,7 +24616,7 @@ func quernRow1WindowRowsCPU_uint16_uint16(r *host.Run, src []uint16, t1, t2 int,
 
 // quernFunc1WindowRowsCPU_uint16_uint16 is kernels.neutral.
 //
-//line quern_gen.go:24537:1
+//line quern_gen.go:24620:1
 func quernFunc1WindowRowsCPU_uint16_uint16(op int) uint16 {
 //line window.go:32:90000
 	t1 := op
@@ -24560,7 +24643,7 @@ func quernFunc1WindowRowsCPU_uint16_uint16(op int) uint16 {
 
 // quernFunc2WindowRowsCPU_uint16_uint16 is kernels.highest.
 //
-//line quern_gen.go:24564:1
+//line quern_gen.go:24647:1
 func quernFunc2WindowRowsCPU_uint16_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -24581,7 +24664,7 @@ func quernFunc2WindowRowsCPU_uint16_uint16() uint16 {
 
 // quernFunc3WindowRowsCPU_uint16_uint16 is kernels.lowest.
 //
-//line quern_gen.go:24585:1
+//line quern_gen.go:24668:1
 func quernFunc3WindowRowsCPU_uint16_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -24598,7 +24681,7 @@ func quernFunc3WindowRowsCPU_uint16_uint16() uint16 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:24602:1
+//line quern_gen.go:24685:1
 func quernPlainWindowRowsCPU_float32_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -24758,7 +24841,7 @@ func quernRow1WindowRowsCPU_float32_float32(r *host.Run, src []float32, t1, t2 i
 //line window.go:228:90000
 }
 
-//line quern_gen.go:24762:1
+//line quern_gen.go:24845:1
 func quernPlainWindowRowsCPU_uint32_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[uint8](r, 12), host.Slice[uint32](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -24920,7 +25003,7 @@ func quernRow1WindowRowsCPU_uint32_uint8(r *host.Run, src []uint8, t1, t2 int, d
 
 // quernFunc1WindowRowsCPU_uint32_uint8 is kernels.neutral.
 //
-//line quern_gen.go:24924:1
+//line quern_gen.go:25007:1
 func quernFunc1WindowRowsCPU_uint32_uint8(op int) uint32 {
 //line window.go:32:90000
 	t1 := op
@@ -24947,7 +25030,7 @@ func quernFunc1WindowRowsCPU_uint32_uint8(op int) uint32 {
 
 // quernFunc2WindowRowsCPU_uint32_uint8 is kernels.highest.
 //
-//line quern_gen.go:24951:1
+//line quern_gen.go:25034:1
 func quernFunc2WindowRowsCPU_uint32_uint8() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -24968,7 +25051,7 @@ func quernFunc2WindowRowsCPU_uint32_uint8() uint32 {
 
 // quernFunc3WindowRowsCPU_uint32_uint8 is kernels.lowest.
 //
-//line quern_gen.go:24972:1
+//line quern_gen.go:25055:1
 func quernFunc3WindowRowsCPU_uint32_uint8() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -24985,7 +25068,7 @@ func quernFunc3WindowRowsCPU_uint32_uint8() uint32 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:24989:1
+//line quern_gen.go:25072:1
 func quernPlainWindowRowsCPU_uint32_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[uint16](r, 12), host.Slice[uint32](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -25147,7 +25230,7 @@ func quernRow1WindowRowsCPU_uint32_uint16(r *host.Run, src []uint16, t1, t2 int,
 
 // quernFunc1WindowRowsCPU_uint32_uint16 is kernels.neutral.
 //
-//line quern_gen.go:25151:1
+//line quern_gen.go:25234:1
 func quernFunc1WindowRowsCPU_uint32_uint16(op int) uint32 {
 //line window.go:32:90000
 	t1 := op
@@ -25174,7 +25257,7 @@ func quernFunc1WindowRowsCPU_uint32_uint16(op int) uint32 {
 
 // quernFunc2WindowRowsCPU_uint32_uint16 is kernels.highest.
 //
-//line quern_gen.go:25178:1
+//line quern_gen.go:25261:1
 func quernFunc2WindowRowsCPU_uint32_uint16() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -25195,7 +25278,7 @@ func quernFunc2WindowRowsCPU_uint32_uint16() uint32 {
 
 // quernFunc3WindowRowsCPU_uint32_uint16 is kernels.lowest.
 //
-//line quern_gen.go:25199:1
+//line quern_gen.go:25282:1
 func quernFunc3WindowRowsCPU_uint32_uint16() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -25212,7 +25295,7 @@ func quernFunc3WindowRowsCPU_uint32_uint16() uint32 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:25216:1
+//line quern_gen.go:25299:1
 func quernPlainWindowColumnsCPU_uint8_uint8_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint8](r, 15), host.Slice[uint8](r, 16), host.Slice[uint8](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -25409,7 +25492,7 @@ func quernRow1WindowColumnsCPU_uint8_uint8_uint8(r *host.Run, t1, blockZ, gridZ,
 
 // quernFunc1WindowColumnsCPU_uint8_uint8_uint8 is kernels.neutral.
 //
-//line quern_gen.go:25413:1
+//line quern_gen.go:25496:1
 func quernFunc1WindowColumnsCPU_uint8_uint8_uint8(op int) uint8 {
 //line window.go:32:90000
 	t1 := op
@@ -25436,7 +25519,7 @@ func quernFunc1WindowColumnsCPU_uint8_uint8_uint8(op int) uint8 {
 
 // quernFunc2WindowColumnsCPU_uint8_uint8_uint8 is kernels.highest.
 //
-//line quern_gen.go:25440:1
+//line quern_gen.go:25523:1
 func quernFunc2WindowColumnsCPU_uint8_uint8_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -25457,7 +25540,7 @@ func quernFunc2WindowColumnsCPU_uint8_uint8_uint8() uint8 {
 
 // quernFunc3WindowColumnsCPU_uint8_uint8_uint8 is kernels.lowest.
 //
-//line quern_gen.go:25461:1
+//line quern_gen.go:25544:1
 func quernFunc3WindowColumnsCPU_uint8_uint8_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -25474,7 +25557,7 @@ func quernFunc3WindowColumnsCPU_uint8_uint8_uint8() uint8 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:25478:1
+//line quern_gen.go:25561:1
 func quernPlainWindowColumnsCPU_uint16_uint16_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint16](r, 15), host.Slice[uint16](r, 16), host.Slice[uint16](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -25671,7 +25754,7 @@ func quernRow1WindowColumnsCPU_uint16_uint16_uint16(r *host.Run, t1, blockZ, gri
 
 // quernFunc1WindowColumnsCPU_uint16_uint16_uint16 is kernels.neutral.
 //
-//line quern_gen.go:25675:1
+//line quern_gen.go:25758:1
 func quernFunc1WindowColumnsCPU_uint16_uint16_uint16(op int) uint16 {
 //line window.go:32:90000
 	t1 := op
@@ -25698,7 +25781,7 @@ func quernFunc1WindowColumnsCPU_uint16_uint16_uint16(op int) uint16 {
 
 // quernFunc2WindowColumnsCPU_uint16_uint16_uint16 is kernels.highest.
 //
-//line quern_gen.go:25702:1
+//line quern_gen.go:25785:1
 func quernFunc2WindowColumnsCPU_uint16_uint16_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -25719,7 +25802,7 @@ func quernFunc2WindowColumnsCPU_uint16_uint16_uint16() uint16 {
 
 // quernFunc3WindowColumnsCPU_uint16_uint16_uint16 is kernels.lowest.
 //
-//line quern_gen.go:25723:1
+//line quern_gen.go:25806:1
 func quernFunc3WindowColumnsCPU_uint16_uint16_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -25736,7 +25819,7 @@ func quernFunc3WindowColumnsCPU_uint16_uint16_uint16() uint16 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:25740:1
+//line quern_gen.go:25823:1
 func quernPlainWindowColumnsCPU_float32_float32_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[float32](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -25933,7 +26016,7 @@ func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1, blockZ, 
 
 // quernFunc1WindowColumnsCPU_float32_float32_float32 is kernels.mean.
 //
-//line quern_gen.go:25937:1
+//line quern_gen.go:26020:1
 func quernFunc1WindowColumnsCPU_float32_float32_float32(sum float32, n uint32) float32 {
 	c := float32(1)
 	value := c / 2
@@ -25964,7 +26047,7 @@ func quernFunc1WindowColumnsCPU_float32_float32_float32(sum float32, n uint32) f
 //line window.go:70:90000
 }
 
-//line quern_gen.go:25968:1
+//line quern_gen.go:26051:1
 func quernPlainWindowColumnsCPU_uint8_uint32_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint32](r, 15), host.Slice[uint32](r, 16), host.Slice[uint8](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -26161,7 +26244,7 @@ func quernRow1WindowColumnsCPU_uint8_uint32_uint32(r *host.Run, t1, blockZ, grid
 
 // quernFunc1WindowColumnsCPU_uint8_uint32_uint32 is kernels.neutral.
 //
-//line quern_gen.go:26165:1
+//line quern_gen.go:26248:1
 func quernFunc1WindowColumnsCPU_uint8_uint32_uint32(op int) uint32 {
 //line window.go:32:90000
 	t1 := op
@@ -26188,7 +26271,7 @@ func quernFunc1WindowColumnsCPU_uint8_uint32_uint32(op int) uint32 {
 
 // quernFunc2WindowColumnsCPU_uint8_uint32_uint32 is kernels.highest.
 //
-//line quern_gen.go:26192:1
+//line quern_gen.go:26275:1
 func quernFunc2WindowColumnsCPU_uint8_uint32_uint32() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -26209,7 +26292,7 @@ func quernFunc2WindowColumnsCPU_uint8_uint32_uint32() uint32 {
 
 // quernFunc3WindowColumnsCPU_uint8_uint32_uint32 is kernels.lowest.
 //
-//line quern_gen.go:26213:1
+//line quern_gen.go:26296:1
 func quernFunc3WindowColumnsCPU_uint8_uint32_uint32() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -26226,7 +26309,7 @@ func quernFunc3WindowColumnsCPU_uint8_uint32_uint32() uint32 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:26230:1
+//line quern_gen.go:26313:1
 func quernPlainWindowColumnsCPU_uint16_uint32_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint32](r, 15), host.Slice[uint32](r, 16), host.Slice[uint16](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -26423,7 +26506,7 @@ func quernRow1WindowColumnsCPU_uint16_uint32_uint32(r *host.Run, t1, blockZ, gri
 
 // quernFunc1WindowColumnsCPU_uint16_uint32_uint32 is kernels.neutral.
 //
-//line quern_gen.go:26427:1
+//line quern_gen.go:26510:1
 func quernFunc1WindowColumnsCPU_uint16_uint32_uint32(op int) uint32 {
 //line window.go:32:90000
 	t1 := op
@@ -26450,7 +26533,7 @@ func quernFunc1WindowColumnsCPU_uint16_uint32_uint32(op int) uint32 {
 
 // quernFunc2WindowColumnsCPU_uint16_uint32_uint32 is kernels.highest.
 //
-//line quern_gen.go:26454:1
+//line quern_gen.go:26537:1
 func quernFunc2WindowColumnsCPU_uint16_uint32_uint32() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -26471,7 +26554,7 @@ func quernFunc2WindowColumnsCPU_uint16_uint32_uint32() uint32 {
 
 // quernFunc3WindowColumnsCPU_uint16_uint32_uint32 is kernels.lowest.
 //
-//line quern_gen.go:26475:1
+//line quern_gen.go:26558:1
 func quernFunc3WindowColumnsCPU_uint16_uint32_uint32() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -26488,7 +26571,7 @@ func quernFunc3WindowColumnsCPU_uint16_uint32_uint32() uint32 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:26492:1
+//line quern_gen.go:26575:1
 func quernPlainMaskedExtreme_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[uint8](r, 13), host.Slice[uint8](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -26676,7 +26759,7 @@ func quernRow1MaskedExtreme_uint8(r *host.Run, base, size, y, h, c, op, mh, star
 
 // quernFunc1MaskedExtreme_uint8 is kernels.neutral.
 //
-//line quern_gen.go:26680:1
+//line quern_gen.go:26763:1
 func quernFunc1MaskedExtreme_uint8(op int) uint8 {
 //line window.go:32:90000
 	t1 := op
@@ -26703,7 +26786,7 @@ func quernFunc1MaskedExtreme_uint8(op int) uint8 {
 
 // quernFunc2MaskedExtreme_uint8 is kernels.highest.
 //
-//line quern_gen.go:26707:1
+//line quern_gen.go:26790:1
 func quernFunc2MaskedExtreme_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -26724,7 +26807,7 @@ func quernFunc2MaskedExtreme_uint8() uint8 {
 
 // quernFunc3MaskedExtreme_uint8 is kernels.lowest.
 //
-//line quern_gen.go:26728:1
+//line quern_gen.go:26811:1
 func quernFunc3MaskedExtreme_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -26741,7 +26824,7 @@ func quernFunc3MaskedExtreme_uint8() uint8 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:26745:1
+//line quern_gen.go:26828:1
 func quernPlainMaskedExtreme_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[uint16](r, 13), host.Slice[uint16](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -26929,7 +27012,7 @@ func quernRow1MaskedExtreme_uint16(r *host.Run, base, size, y, h, c, op, mh, sta
 
 // quernFunc1MaskedExtreme_uint16 is kernels.neutral.
 //
-//line quern_gen.go:26933:1
+//line quern_gen.go:27016:1
 func quernFunc1MaskedExtreme_uint16(op int) uint16 {
 //line window.go:32:90000
 	t1 := op
@@ -26956,7 +27039,7 @@ func quernFunc1MaskedExtreme_uint16(op int) uint16 {
 
 // quernFunc2MaskedExtreme_uint16 is kernels.highest.
 //
-//line quern_gen.go:26960:1
+//line quern_gen.go:27043:1
 func quernFunc2MaskedExtreme_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -26977,7 +27060,7 @@ func quernFunc2MaskedExtreme_uint16() uint16 {
 
 // quernFunc3MaskedExtreme_uint16 is kernels.lowest.
 //
-//line quern_gen.go:26981:1
+//line quern_gen.go:27064:1
 func quernFunc3MaskedExtreme_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -26994,7 +27077,7 @@ func quernFunc3MaskedExtreme_uint16() uint16 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:26998:1
+//line quern_gen.go:27081:1
 func quernPlainMaskedExtreme_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13), host.Slice[float32](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -27180,7 +27263,7 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base, size, y, h, c, op, mh, st
 	}
 }
 
-//line quern_gen.go:27184:1
+//line quern_gen.go:27267:1
 func quernPlainSubtract_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint8](r, 5), host.Slice[uint8](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_subtract_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -27265,7 +27348,7 @@ func quernRow1Subtract_uint8(r *host.Run, base, row, y, h int, a []uint8, start 
 	}
 }
 
-//line quern_gen.go:27269:1
+//line quern_gen.go:27352:1
 func quernPlainSubtract_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint16](r, 5), host.Slice[uint16](r, 6), host.Slice[uint16](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_subtract_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -27350,7 +27433,7 @@ func quernRow1Subtract_uint16(r *host.Run, base, row, y, h int, a []uint16, star
 	}
 }
 
-//line quern_gen.go:27354:1
+//line quern_gen.go:27437:1
 func quernPlainSubtract_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_subtract_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })

@@ -108,6 +108,8 @@ func warp[T kernel.Number](t kernel.Thread, m [9]float64, interpolation, mode in
 //
 //quern:kernel block=32x8 unchecked instantiate=uint8,uint16,float32
 func warpCubic[T kernel.Number](t kernel.Thread, m [9]float64, mode int, value float32, dw, dh, w, h, c, srcStride, dstStride int, src, dst []T) {
+	rows := kernel.Shared[[8][256]float32](t)
+	columns := kernel.Shared[[8][256]int32](t)
 	px, py := t.Global2()
 	if px >= dw || py >= dh {
 		return
@@ -116,33 +118,65 @@ func warpCubic[T kernel.Number](t kernel.Thread, m [9]float64, mode int, value f
 	x, fx := split(u)
 	y, fy := split(v)
 	wx, wy := cubicWeights(fx), cubicWeights(fy)
-	for channel := range c {
+	resample(t, 4, rows, columns, &wx, &wy, mode, value, x-1, y-1, w, h, c, srcStride, src, dst[py*dstStride+px*c:])
+}
+
+// resample writes the weighted sums of n*n pixels from column x of row y on, where n is a
+// constant. A thread keeps the weights of its rows and the indices of its columns in shared
+// memory, so that loops need not be unrolled to have them in registers.
+func resample[T kernel.Number](t kernel.Thread, n int, rows *[8][256]float32, columns *[8][256]int32, wx, wy *[8]float32, mode int, value float32, x, y, w, h, c, stride int, src, out []T) {
+	id := t.ThreadIdx.Y*32 + t.ThreadIdx.X
+	//quern:unroll
+	for k := 0; k < n; k++ {
+		rows[k][id] = wy[k]
+	}
+	//quern:nounroll
+	for k := 0; k < n; k++ {
+		columns[k][id] = int32(inside(mode, x+k, w))
+	}
+	var at [8]int
+	//quern:unroll
+	for k := 0; k < n; k++ {
+		at[k] = int(columns[k][id])
+	}
+	//quern:nounroll
+	for channel := 0; channel < c; channel++ {
 		sum := float32(0)
-		//quern:unroll
-		for j := range wy {
-			line := float32(0)
-			//quern:unroll
-			for i := range wx {
-				line += wx[i] * at(mode, value, x+i-1, y+j-1, channel, w, h, c, srcStride, src)
+		//quern:nounroll
+		for j := 0; j < n; j++ {
+			line := value
+			if yy := inside(mode, y+j, h); yy >= 0 {
+				row := src[yy*stride+channel:]
+				line = 0
+				//quern:unroll
+				for i := 0; i < n; i++ {
+					p := value
+					if at[i] >= 0 {
+						p = float32(row[at[i]*c])
+					}
+					line += wx[i] * p
+				}
 			}
-			sum += wy[j] * line
+			sum += rows[j][id] * line
 		}
-		dst[py*dstStride+px*c+channel] = round[T](sum)
+		out[channel] = round[T](sum)
 	}
 }
 
-func cubicWeights(f float32) [4]float32 {
+func cubicWeights(f float32) [8]float32 {
 	const a = -0.75
 	g := 1 - f
 	outer := func(x float32) float32 { return a * x * (1 - x) * (1 - x) }
 	inner := func(x float32) float32 { return ((a+2)*x-(a+3))*x*x + 1 }
-	return [4]float32{outer(f), inner(f), inner(g), outer(g)}
+	return [8]float32{outer(f), inner(f), inner(g), outer(g)}
 }
 
 // warpLanczos is warp with the Lanczos kernel over 8x8 pixels.
 //
 //quern:kernel block=32x8 unchecked instantiate=uint8,uint16,float32
 func warpLanczos[T kernel.Number](t kernel.Thread, m [9]float64, mode int, value float32, dw, dh, w, h, c, srcStride, dstStride int, src, dst []T) {
+	rows := kernel.Shared[[8][256]float32](t)
+	columns := kernel.Shared[[8][256]int32](t)
 	px, py := t.Global2()
 	if px >= dw || py >= dh {
 		return
@@ -151,24 +185,7 @@ func warpLanczos[T kernel.Number](t kernel.Thread, m [9]float64, mode int, value
 	x, fx := split(u)
 	y, fy := split(v)
 	wx, wy := lanczosWeights(fx), lanczosWeights(fy)
-	for channel := range c {
-		sum := float32(0)
-		//quern:unroll
-		for j := range wy {
-			yy := inside(mode, y+j-3, h)
-			line := float32(0)
-			//quern:unroll
-			for i := range wx {
-				p := value
-				if xx := inside(mode, x+i-3, w); xx >= 0 && yy >= 0 {
-					p = float32(src[yy*srcStride+xx*c+channel])
-				}
-				line += wx[i] * p
-			}
-			sum += wy[j] * line
-		}
-		dst[py*dstStride+px*c+channel] = round[T](sum)
-	}
+	resample(t, 8, rows, columns, &wx, &wy, mode, value, x-3, y-3, w, h, c, srcStride, src, dst[py*dstStride+px*c:])
 }
 
 // lanczosWeights returns sinc(f+3-i)*sinc((f+3-i)/4), divided by their sum. The sines follow

@@ -124,7 +124,7 @@ func TestTheRegisterTileOfAMatrixProductBecomesRegisters(t *testing.T) {
 }
 
 func TestHintedLoopsWithBarriersUnrollInGo(t *testing.T) {
-	out, i, n := Local("out", ints), Local("i", ir.TInt), Local("n", ir.TInt)
+	out, i, n, known := Local("out", ints), Local("i", ir.TInt), Local("n", ir.TInt), Local("known", ir.TInt)
 	list := For(i, Int(0), Int(3))
 	l := list[1].(*ir.Loop)
 	l.Unroll = ir.UnrollAll
@@ -134,12 +134,14 @@ func TestHintedLoopsWithBarriersUnrollInGo(t *testing.T) {
 		&ir.Barrier{},
 		SetPlace(Elem(out, Thread(ir.ThreadIdxX)), Op(Thread(ir.ThreadIdxY), ir.Rem, ir.Get(n))),
 	}
-	k := Kernel("k", locals(out), locals(i, n), list...)
+	k := Kernel("k", locals(out), locals(i, n, known), Body(Set(known, Int(5)), list, SetPlace(Elem(out, ir.Get(known)), Int(1)))...)
 	unrollForGo(k)
 	deadStores(k.Func)
 	text := variableNumber.ReplaceAllString(k.String(), "")
-	if want := "= ThreadIdx.Y % 2"; !strings.Contains(text, want) {
-		t.Errorf("got:\n%s\nwant in it: %s", text, want)
+	for _, want := range []string{"= ThreadIdx.Y % 2", "out[?known] = 1"} { // variables of no copy stay
+		if !strings.Contains(text, want) {
+			t.Errorf("got:\n%s\nwant in it: %s", text, want)
+		}
 	}
 	for _, not := range []string{"for ", "if ", "1 << ", "break"} {
 		if strings.Contains(text, not) {
