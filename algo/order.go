@@ -2,6 +2,7 @@ package algo
 
 import (
 	"math"
+	"unsafe"
 
 	"quern.dev/algo/internal/template"
 	"quern.dev/gpu"
@@ -44,41 +45,72 @@ func (o *Less[T]) check(op string) error {
 // Ascending returns the order of numbers from low to high. Floating-point -0 and 0 are equal.
 // All NaNs are equal and come after all numbers.
 func Ascending[T Number]() Less[T] {
-	order := Less[T]{Kernels: OpOrdered[T](0).Kernels, Bind: bindAscending}
-	if isFloat[T]() {
-		order.least = bindAscendingNaN
+	var zero T
+	switch any(zero).(type) {
+	case uint32, uint64:
+		return Less[T]{Kernels: orderKernels[T](), Bind: bindUnsigned}
+	case float32, float64:
+		return Less[T]{Kernels: orderKernels[T](), Bind: bindAscending, least: bindAscendingNaN}
+	default:
+		return Less[T]{Kernels: orderKernels[T](), Bind: bindAscending}
 	}
-	return order
 }
 
 // Descending returns the order of numbers from high to low. Floating-point -0 and 0 are equal.
 // All NaNs are equal and come after all numbers.
 func Descending[T Number]() Less[T] {
-	order := Less[T]{Kernels: OpOrdered[T](0).Kernels, Bind: bindDescending}
-	if isFloat[T]() {
-		order.least = bindDescendingNaN
+	var zero T
+	switch any(zero).(type) {
+	case uint32, uint64:
+		return Less[T]{Kernels: orderKernels[T](), Bind: bindUnsignedDescending}
+	case float32, float64:
+		return Less[T]{Kernels: orderKernels[T](), Bind: bindDescending, least: bindDescendingNaN}
+	default:
+		return Less[T]{Kernels: orderKernels[T](), Bind: bindDescending}
 	}
-	return order
 }
 
-// isFloat reports whether T is a floating-point type.
-func isFloat[T Number]() bool { return T(1)/2 != 0 }
+// Kernels of the operators of [Ascending] and [Descending]. The operators themselves would be
+// allocated by each call, because of their parameter.
+var (
+	orderOfInt32s, orderOfInt64s     = OpOrderedIntegers[int32](0).Kernels, OpOrderedIntegers[int64](0).Kernels
+	orderOfFloat32s, orderOfFloat64s = OpOrderedFloats[float32](0).Kernels, OpOrderedFloats[float64](0).Kernels
+)
 
-func bindAscending(l *gpu.Launch)     { gpu.Arg[uint32](l, 0) }
-func bindDescending(l *gpu.Launch)    { gpu.Arg[uint32](l, descending) }
-func bindAscendingNaN(l *gpu.Launch)  { gpu.Arg[uint32](l, nanFirst) }
-func bindDescendingNaN(l *gpu.Launch) { gpu.Arg[uint32](l, descending|nanFirst) }
+func orderKernels[T Number]() *LessKernels {
+	return ofSigned[T](orderOfInt32s, orderOfInt64s, orderOfFloat32s, orderOfFloat64s)
+}
 
-// Bits of the parameter how of ordered.
+func bindAscending(l *gpu.Launch)          { gpu.Arg[uint32](l, 0) }
+func bindDescending(l *gpu.Launch)         { gpu.Arg[uint32](l, descending) }
+func bindUnsigned(l *gpu.Launch)           { gpu.Arg[uint32](l, unsigned) }
+func bindUnsignedDescending(l *gpu.Launch) { gpu.Arg[uint32](l, unsigned|descending) }
+func bindAscendingNaN(l *gpu.Launch)       { gpu.Arg[uint32](l, nanFirst) }
+func bindDescendingNaN(l *gpu.Launch)      { gpu.Arg[uint32](l, descending|nanFirst) }
+
+// Bits of the parameter how of the operators of [Ascending] and [Descending].
 const (
 	descending = 1 << iota
+	unsigned   // the bits of integers are those of unsigned ones
 	nanFirst
 )
 
-// ordered is the operator of [Ascending] and [Descending].
+// orderedIntegers serves unsigned integers of the same size, too.
 //
-//quern:op Less instantiate=int32,int64,uint32,uint64,float32,float64
-func ordered[T Number](a, b T, how uint32) bool {
+//quern:op Less instantiate=int32,int64
+func orderedIntegers[T int32 | int64](a, b T, how uint32) bool {
+	if how&unsigned != 0 {
+		sign := ^T(0) << (8*int(unsafe.Sizeof(a)) - 1)
+		a, b = a^sign, b^sign
+	}
+	if how&descending != 0 {
+		a, b = b, a
+	}
+	return a < b
+}
+
+//quern:op Less instantiate=float32,float64
+func orderedFloats[T float32 | float64](a, b T, how uint32) bool {
 	x, y := a, b
 	if how&descending != 0 {
 		x, y = b, a

@@ -44,6 +44,20 @@ func orderCalls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Strea
 	}
 }
 
+func TestBuiltInOrdersAreNotAllocated(t *testing.T) {
+	d := gputest.Open(t, gpu.Config{Device: "cpu"})
+	s := d.DefaultStream()
+	x, at, count := gputest.Upload(t, d, []uint32{3, 1, 2}), gputest.Alloc[int](t, d, 1), gputest.Alloc[int](t, d, 1)
+	y := gputest.Alloc[uint32](t, d, 3)
+	if n := testing.AllocsPerRun(50, func() {
+		ArgMin(s, Ascending[uint32](), at, x)
+		ArgMax(s, Descending[uint32](), at, x)
+		Unique(s, Same[uint32](), y, count, x)
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func TestBadArgumentsOfOrders(t *testing.T) {
 	d := gputest.Open(t, gpu.Config{Device: "cpu"})
 	s := d.DefaultStream()

@@ -92,7 +92,7 @@ func TestExtremes(t *testing.T) {
 func extremesOf[T Number](t *testing.T, d *gpu.Device, s *gpu.Stream, n int, order Less[T], compare func(a, b T) int) {
 	t.Helper()
 	all := inputs[T](n)
-	if isFloat[T]() {
+	if T(1)/2 != 0 {
 		for name, at := range map[string]int{"NaN first": 0, "NaN last": n - 1, "NaN somewhere": rand.IntN(n)} {
 			x := random[T](n, 1000)
 			x[at], x[n-1] = T(math.NaN()), T(math.NaN())
