@@ -194,7 +194,7 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 	if err != nil {
 		return nil, fmt.Errorf("package %s: the compiler wrote code that does not parse, which is a bug in the compiler: %w%s", p.Path, err, excerpt(b.String(), err))
 	}
-	return separate(text), nil
+	return format.Source(separate(text)) // a directive within a struct ends the alignment of its fields
 }
 
 // emit writes the CPU version of a kernel.
