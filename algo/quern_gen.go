@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: quern_gen_zip,
-	Sum:     "8e94634f83d2d6e7294d46cf6a8d836a25dae506ad8d8480f58f8c0d8c37c84a",
+	Sum:     "e4100b3b2a004d5d9bc95fd35d2fc12c76c63506bb92bc6873a2296b8457047a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

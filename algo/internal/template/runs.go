@@ -169,7 +169,7 @@ func joinTallies[T any](combine func(a, b T) T) func(a, b tally[T]) tally[T] {
 // run i. Otherwise out[i] is the combination of the elements of the run up to in[i], or, if
 // exclusive is set, of first and those before in[i]. The grid has one block per tile.
 //
-//quern:template Combine block=256 only=gpu
+//quern:template Combine block=256 maxregs=128 only=gpu
 //quern:unchecked
 func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive bool, first T, heads []uint8, in, out []T, status, counts []uint32, sums []T) {
 	tile := nextTile(t, status)

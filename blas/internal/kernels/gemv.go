@@ -14,7 +14,7 @@ const (
 
 // gemvRows computes sums over rows of A, one row per warp: to = alpha*A*x + beta*to.
 //
-//quern:kernel block=GemvThreads specialise=incX:1 instantiate=float32,float64 only=gpu
+//quern:kernel block=GemvThreads maxregs=96 specialise=incX:1 instantiate=float32,float64 only=gpu
 func gemvRows[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, incTo int, alpha, beta T, a, x, to []T) {
 	tiles := (rows + GemvRows - 1) / GemvRows
 	row := t.BlockIdx.X%tiles*GemvRows + t.Warp()
@@ -46,7 +46,7 @@ func gemvRows[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, i
 // gemvColumns computes sums over columns of A: to = alpha*Aᵀ*x + beta*to. A block has
 // GemvColumns columns, four per lane; its warps take turns with the rows.
 //
-//quern:kernel block=GemvThreads instantiate=float32,float64 only=gpu
+//quern:kernel block=GemvThreads maxregs=96 instantiate=float32,float64 only=gpu
 func gemvColumns[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, incTo int, alpha, beta T, a, x, to []T) {
 	warps := kernel.Shared[[GemvThreads / 32][GemvColumns]T](t)
 	tiles := (columns + GemvColumns - 1) / GemvColumns

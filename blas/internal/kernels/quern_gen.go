@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: quern_gen_zip,
-	Sum:     "edae9680cf05e7b55b36e8983603afc3d8b64229c82b4a84f26dceff973c34c1",
+	Sum:     "b6dd5602e8c297e770115bce78d0f3d7ed06fba15c0794c29ead9f08dd4edcba",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

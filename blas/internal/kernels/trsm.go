@@ -13,7 +13,7 @@ const (
 // a[offA+i*rowA+j*columnA], element i of right-hand side r is b[offB+i*rowB+r*columnB]; the
 // distances may be negative. With unit the diagonal of M is 1 and not read.
 //
-//quern:kernel block=TrsmThreads instantiate=float32,float64
+//quern:kernel block=TrsmThreads maxregs=128 instantiate=float32,float64
 func trsm[T Float](t kernel.Thread, n, lines, unit, offA, rowA, columnA, offB, rowB, columnB int, alpha T, a, b []T) {
 	m := kernel.Shared[[TrsmBlock][TrsmBlock]T](t)
 	for e := t.ThreadIdx.X; e < TrsmBlock*TrsmBlock; e += TrsmThreads {

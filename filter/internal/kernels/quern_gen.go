@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: quern_gen_zip,
-	Sum:     "484d979b6658169cf605d4fe2feba814dbb39677918a61aaf3ba99e2e205adac",
+	Sum:     "bf66f651cc99a385653c0ec2ebb7dd71ec3557d0dc18224bd6aad0f2cb6b49ce",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -106,7 +106,7 @@ func warp[T kernel.Number](t kernel.Thread, m [9]float64, interpolation, mode in
 
 // warpCubic is warp with the cubic kernel of Keys over 4x4 pixels, with a = -0.75.
 //
-//quern:kernel block=32x8 unchecked instantiate=uint8,uint16,float32
+//quern:kernel block=32x8 unchecked maxregs=64 instantiate=uint8,uint16,float32
 func warpCubic[T kernel.Number](t kernel.Thread, m [9]float64, mode int, value float32, dw, dh, w, h, c, srcStride, dstStride int, src, dst []T) {
 	rows := kernel.Shared[[8][256]float32](t)
 	columns := kernel.Shared[[8][256]int32](t)

@@ -65,7 +65,7 @@ func modules(t *testing.T) []module {
 }
 
 // Every module assembles for every architecture from its target on, and no kernel spills
-// registers. The resources used on sm_90 are compared with the recorded ones. A module whose
+// registers; one whose directive limits its registers does not on sm_90. The resources used on sm_90 are compared with the recorded ones. A module whose
 // instructions are those recorded by -update has been assembled for every architecture then,
 // so it is not assembled again by -update, and otherwise for sm_90 only, if it is one of an eighth
 // of these modules: they show whether ptxas is still the one that the file is made with. With
@@ -97,7 +97,8 @@ func TestModulesAssemble(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if info.SpillStores+info.SpillLoads > 0 {
+					limited := strings.Contains(m.text, ".maxnreg") || strings.Contains(m.text, ".minnctapersm")
+					if info.SpillStores+info.SpillLoads > 0 && (arch == recorded || !limited) {
 						t.Errorf("%s: %d bytes of registers are spilled", arch, info.SpillStores+info.SpillLoads)
 					}
 					if arch == recorded {
