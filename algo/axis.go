@@ -36,6 +36,7 @@ func AxisOf(axis int, extents ...int) (Axis, error) {
 	return a, nil
 }
 
+// String returns the extents, with that of the axis in brackets: "4x[3]x1000".
 func (a Axis) String() string { return fmt.Sprintf("%dx[%d]x%d", a.Outer, a.N, a.Inner) }
 
 // check returns an error if the axis does not describe n elements.

@@ -37,8 +37,8 @@ func NonZero[T Number]() Predicate[T] {
 func nonZero[T Number](x T) bool { return x != 0 }
 
 // Select copies the elements of src for which keep is true to dst, in their order, and writes
-// their number to count[0]. dst has as many elements as src, of which those after the selected
-// ones are not changed, and shares no memory with src.
+// their number to count[0]. dst has as many elements as src, and shares no memory with it. The
+// elements of dst after the selected ones are not changed.
 func Select[T any](s *gpu.Stream, keep Predicate[T], dst *gpu.Buffer[T], count *gpu.Buffer[int], src *gpu.Buffer[T], work ...*gpu.Workspace) error {
 	return keep.keep("Select", s, dst, nil, count, src, work)
 }

@@ -55,7 +55,7 @@ func nameOf(typ string, v, a byte, nameA string, b byte, nameB string) string {
 	return fmt.Sprintf("%s(%d)", typ, v)
 }
 
-// Symmetric is a symmetric matrix of N rows and columns, of which only one triangle is
+// Symmetric is a symmetric matrix of N rows and columns. Only one triangle of it is
 // accessed. Element (i, j) of that triangle is Data[i*Stride+j].
 type Symmetric[T any] struct {
 	N, Stride int
@@ -63,7 +63,7 @@ type Symmetric[T any] struct {
 	Uplo      Uplo
 }
 
-// Triangular is a triangular matrix of N rows and columns, of which only one triangle is
+// Triangular is a triangular matrix of N rows and columns. Only one triangle of it is
 // accessed. Element (i, j) of that triangle is Data[i*Stride+j].
 type Triangular[T any] struct {
 	N, Stride int

@@ -13,6 +13,7 @@ type Error struct {
 	Reason string // what is wrong, with the numbers
 }
 
+// Error names the function, the argument and the rule.
 func (e *Error) Error() string { return "fft: " + e.Op + ": " + e.Arg + ": " + e.Reason }
 
 // Is reports whether target is [gpu.ErrInvalid].

@@ -14,6 +14,7 @@ const (
 	Wrap                 // the other side of the image: a b c d | a b c d | a b c d
 )
 
+// String returns the name of the mode.
 func (m Mode) String() string {
 	if int(m) < len(modeNames) {
 		return modeNames[m]

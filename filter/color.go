@@ -32,6 +32,7 @@ const (
 
 var spaceNames = [...]string{"Gray", "RGB", "HSV", "Lab", "YUV601", "YUV709"}
 
+// String returns the name of the color space.
 func (c Space) String() string {
 	if int(c) < len(spaceNames) {
 		return spaceNames[c]

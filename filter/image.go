@@ -198,6 +198,7 @@ type Error struct {
 	Rule string // what is wrong, with the numbers
 }
 
+// Error names the function, the argument and the rule.
 func (e *Error) Error() string { return fmt.Sprintf("filter: %s: %s: %s", e.Op, e.Arg, e.Rule) }
 
 // Is reports whether target is [gpu.ErrInvalid].

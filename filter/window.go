@@ -5,7 +5,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// value returns the constant of b as a T, of which it must be a value.
+// value returns the constant of b as a T. It must be a value of that type.
 func value[T Pixel](op string, b Boundary) (T, error) {
 	if err := b.check(op); err != nil || b.Mode != Constant {
 		return 0, err

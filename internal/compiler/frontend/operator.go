@@ -26,7 +26,7 @@ const templateDir = "/internal/template"
 // operatorOptions are the options of a //quern:op directive after the kind.
 var operatorOptions = []string{"instantiate", "fastmath"}
 
-// Operator is a function marked //quern:op, of which a library makes kernels. The
+// Operator is a function marked //quern:op. A library makes kernels of it. The
 // library has one template per kernel: a function that takes the operator as its second
 // parameter. A file with these kernels is added to the operator's package.
 type Operator struct {
