@@ -13,7 +13,7 @@ const perThread = 16
 // registers32 computes transforms whose lengths are powers of two, from 16 on, of complex
 // numbers of float32. The 64 registers per thread allow blocks of 1024 threads.
 //
-//quern:kernel unchecked only=gpu maxregs=72
+//quern:kernel unchecked only=gpu maxregs=64
 func registers32(t kernel.Thread, p pass, tables, in, out []kernel.Vec2[float32]) {
 	transform(t, p, tables, in, out)
 }
@@ -31,10 +31,18 @@ func registers64(t kernel.Thread, p pass, tables, in, out []kernel.Vec2[float64]
 // transforms, which is a power of two, and N/16 threads per row.
 func transform[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel.Vec2[T]) {
 	e := exchange[T]{shared: kernel.Dynamic[T](t)}
+	// What a block needs only at its end is not in registers meanwhile.
+	later := kernel.Shared[[3]int](t)
 	first, readAt, writeAt, twist := place(p, t.BlockIdx.X)
 	x, y := int32(t.ThreadIdx.X), int32(t.ThreadIdx.Y)
 	threads, rows := int32(t.BlockDim.X), int32(t.BlockDim.Y)
 	count := min(int32(p.Levels[0].Count-first), rows)
+	if p.Twist == 1 {
+		twist = first
+	}
+	if t.ThreadIdx.X == 0 && t.ThreadIdx.Y == 0 {
+		later[0], later[1], later[2] = writeAt, twist, int(count)
+	}
 	number := y*threads + x
 	columnRow, columnThread := number&(rows-1), number>>uint32(bits.TrailingZeros32(uint32(rows)))
 
@@ -120,11 +128,15 @@ func transform[T kernel.Float](t kernel.Thread, p pass, tables, in, out []kernel
 		}
 	}
 
+	if p.N == 16 {
+		t.Sync()
+	}
+	writeAt, twist, count = later[0], later[1], int32(later[2])
 	if row >= count {
 		return
 	}
 	if p.Twist == 1 {
-		twist = first + int(row)
+		twist += int(row)
 	}
 	at, step := writeAt+int(row)*p.Levels[0].Out+int(j)*p.Out, int(threads)*p.Out
 	if p.Twist > 0 {

@@ -64,8 +64,8 @@ func modules(t *testing.T) []module {
 	return out
 }
 
-// spilling matches the modules that spill a few registers on architectures other than sm_90, so
-// that as many blocks fit as there.
+// spilling matches the modules that spill a few registers on architectures other than sm_90, and
+// for huge arrays, so that as many blocks fit as there.
 var spilling = regexp.MustCompile(`^(fft registers|blas/internal/kernels gemm)`)
 
 // Every module assembles for every architecture from its target on, and no kernel spills
@@ -102,7 +102,7 @@ func TestModulesAssemble(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if info.SpillStores+info.SpillLoads > 0 && (arch == recorded || !spilling.MatchString(m.name)) {
+					if info.SpillStores+info.SpillLoads > 0 && (arch == recorded && !strings.Contains(m.name, "wide") || !spilling.MatchString(m.name)) {
 						t.Errorf("%s: %d bytes of registers are spilled", arch, info.SpillStores+info.SpillLoads)
 					}
 					if arch == recorded {
