@@ -99,34 +99,39 @@ func mulParts[T Float](t kernel.Thread, steps int, alpha, beta T, start, index [
 
 const (
 	mergeThreads = 128
+	mergeWarps   = mergeThreads / warpSize
+	warpSize     = 32
 	mergeSteps   = 8 // per thread
 	mergeTile    = mergeThreads * mergeSteps
 )
 
-// mulMerge does mergeTile steps with each block. It computes the products of the
-// block's entries into shared memory, then each thread does its steps, and the carried
-// sums of the threads are added by a segmented scan.
+// mergeBounds finds the first row of each tile of steps, and the one after the last.
+//
+//quern:kernel
+func mergeBounds(t kernel.Thread, rows, entries int, start, bounds []int32) {
+	if p := t.Global(); p < len(bounds) {
+		bounds[p] = int32(diagonal(min(p*mergeTile, rows+entries), rows, entries, start))
+	}
+}
+
+// mulMerge does a tile of steps with each block. It computes the products of the block's
+// entries into shared memory, then each thread does its steps, and the carried sums of
+// the threads are added by a segmented scan. carry[p] belongs to row bounds[p+1].
 //
 //quern:kernel block=mergeThreads instantiate=float32,float64
-func mulMerge[T Float](t kernel.Thread, alpha, beta T, start, index []int32, value, x, y []T, rows []int32, carry []T) {
+func mulMerge[T Float](t kernel.Thread, alpha, beta T, start, index []int32, value, x, y []T, bounds []int32, carry []T) {
 	products := kernel.Shared[[mergeTile]T](t)
 	ends := kernel.Shared[[mergeTile + 1]int32](t) // of the rows of the block, relative to its first entry
-	bounds := kernel.Shared[[2]int](t)
-	sums := kernel.Shared[[2][mergeThreads]T](t)
-	whole := kernel.Shared[[2][mergeThreads]bool](t) // the sum goes back to the start of a row
+	warpSums := kernel.Shared[[mergeWarps]T](t)
+	warpWhole := kernel.Shared[[mergeWarps]bool](t)
 
-	n, i := len(y), t.ThreadIdx.X
-	first := min(t.BlockIdx.X*mergeTile, n+len(value))
-	last := min(first+mergeTile, n+len(value))
-	if i < 2 {
-		d := first
-		if i == 1 {
-			d = last
-		}
-		bounds[i] = diagonal(d, n, len(value), start)
+	n, i, tile := len(y), t.ThreadIdx.X, t.BlockIdx.X
+	if tile+1 >= len(bounds) || tile >= len(carry) {
+		return
 	}
-	t.Sync()
-	row0, row1 := bounds[0], bounds[1]
+	first := min(tile*mergeTile, n+len(value))
+	last := min(first+mergeTile, n+len(value))
+	row0, row1 := int(bounds[tile]), int(bounds[tile+1])
 	k0, k1 := first-row0, last-row1
 	for k := i; k < k1-k0 && k < mergeTile; k += mergeThreads {
 		products[k] = value[k0+k] * x[index[k0+k]]
@@ -170,26 +175,42 @@ func mulMerge[T Float](t kernel.Thread, alpha, beta T, start, index []int32, val
 	}
 
 	// What threads carry: the sum of all parts back to one in which a row ended.
-	sums[0][i], whole[0][i] = sum, done >= 0
-	t.Sync()
-	from := 0
-	for d := 1; d < mergeThreads; d *= 2 {
-		s, w := sums[from][i], whole[from][i]
-		if i >= d && !w {
-			s, w = s+sums[from][i-d], whole[from][i-d]
+	whole := done >= 0 // the sum goes back to the start of a row
+	lane, warp := t.Lane(), i/warpSize
+	for d := 1; d < warpSize; d *= 2 {
+		s, w := kernel.ShuffleUp(t, sum, d), kernel.ShuffleUp(t, whole, d)
+		if lane >= d && !whole {
+			sum, whole = sum+s, w
 		}
-		sums[1-from][i], whole[1-from][i] = s, w
-		from = 1 - from
-		t.Sync()
+	}
+	if lane == warpSize-1 {
+		warpSums[warp], warpWhole[warp] = sum, whole
+	}
+	before, beforeWhole := kernel.ShuffleUp(t, sum, 1), kernel.ShuffleUp(t, whole, 1)
+	if lane == 0 {
+		before, beforeWhole = 0, false
+	}
+	t.Sync()
+	carried := T(0) // into the warp
+	for w := range mergeWarps {
+		if w < warp {
+			if warpWhole[w] {
+				carried = 0
+			}
+			carried += warpSums[w]
+		}
 	}
 	if done >= 0 {
-		if i > 0 {
-			head += sums[from][i-1]
+		if !beforeWhole {
+			before += carried
 		}
-		y[row0+done] = scaled(alpha, head, beta, &y[row0+done])
+		y[row0+done] = scaled(alpha, head+before, beta, &y[row0+done])
 	}
-	if i == mergeThreads-1 && t.BlockIdx.X < len(rows) && t.BlockIdx.X < len(carry) {
-		rows[t.BlockIdx.X], carry[t.BlockIdx.X] = int32(row1), sums[from][i]
+	if i == mergeThreads-1 {
+		if !whole {
+			sum += carried
+		}
+		carry[tile] = sum
 	}
 }
 
@@ -220,13 +241,13 @@ const carryThreads = 256
 // again.
 //
 //quern:kernel block=carryThreads instantiate=float32,float64
-func foldCarries[T Float](t kernel.Thread, alpha T, rows []int32, carry, y []T, foldedRows []int32, folded []T) {
+func foldCarries[T Float](t kernel.Thread, alpha T, bounds []int32, carry, y []T, foldedRows []int32, folded []T) {
 	sums := kernel.Shared[[2][carryThreads]T](t)
 	own := kernel.Shared[[carryThreads]int32](t)
 	p, i := t.Global(), t.ThreadIdx.X
 	row, sum := int32(len(y)), T(0)
-	if p < len(rows) && p < len(carry) {
-		row, sum = rows[p], carry[p]
+	if p+1 < len(bounds) && p < len(carry) {
+		row, sum = bounds[p+1], carry[p]
 	}
 	own[i], sums[0][i] = row, sum
 	t.Sync()
@@ -261,6 +282,10 @@ const (
 	Merge                    // the same number of entries and rows for each thread
 )
 
+// entriesPerThread is the mean number of entries of a thread of mulRows: enough that their
+// loads are under way together.
+const entriesPerThread = 4
+
 // matrixSize is what the choice of a kernel depends on.
 type matrixSize struct{ rows, entries, longest int }
 
@@ -275,7 +300,7 @@ func (a matrixSize) method(backend gpu.Backend) (m Method, log int) {
 	case mean <= 2:
 		return ByRow, 0
 	}
-	for log = 1; log < 5 && 2<<log < mean; log++ {
+	for log = 1; log < 5 && entriesPerThread<<log < mean; log++ {
 	}
 	return ByWarp, log
 }
@@ -341,6 +366,7 @@ func MulVec[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], x *gpu.Bu
 type product[T Float] struct {
 	method           Method
 	log, part, parts int
+	bounds           *gpu.Buffer[int32] // of mulMerge
 	rows, foldedRows *gpu.Buffer[int32]
 	carry, folded    *gpu.Buffer[T]
 }
@@ -356,8 +382,11 @@ func takeProduct[T Float](scratch *gpu.Scratch, backend gpu.Backend, a matrixSiz
 		p.part = max(4096, (steps+255)/256)
 	}
 	p.parts = (steps + p.part - 1) / p.part
-	p.rows, p.carry = gpu.Take[int32](scratch, p.parts), gpu.Take[T](scratch, p.parts)
-	if backend != gpu.CPU {
+	p.carry = gpu.Take[T](scratch, p.parts)
+	if backend == gpu.CPU {
+		p.rows = gpu.Take[int32](scratch, p.parts)
+	} else {
+		p.bounds = gpu.Take[int32](scratch, p.parts+1)
 		folds := (p.parts + carryThreads - 1) / carryThreads
 		p.foldedRows, p.folded = gpu.Take[int32](scratch, folds), gpu.Take[T](scratch, folds)
 	}
@@ -379,10 +408,13 @@ func (p *product[T]) run(s *gpu.Stream, alpha T, a CSR[T], x *gpu.Buffer[T], bet
 		}
 		return LaunchAddCarries(s, gpu.Linear(p.parts), alpha, p.rows, p.carry, y)
 	}
-	if err := LaunchMulMerge(s, gpu.Linear(p.parts*mergeThreads), alpha, beta, a.Start, a.Index, a.Value, x, y, p.rows, p.carry); err != nil {
+	if err := LaunchMergeBounds(s, gpu.Linear(p.parts+1), a.Rows, a.Value.Len(), a.Start, p.bounds); err != nil {
 		return err
 	}
-	if err := LaunchFoldCarries(s, gpu.Linear(p.parts), alpha, p.rows, p.carry, y, p.foldedRows, p.folded); err != nil {
+	if err := LaunchMulMerge(s, gpu.Linear(p.parts*mergeThreads), alpha, beta, a.Start, a.Index, a.Value, x, y, p.bounds, p.carry); err != nil {
+		return err
+	}
+	if err := LaunchFoldCarries(s, gpu.Linear(p.parts), alpha, p.bounds, p.carry, y, p.foldedRows, p.folded); err != nil {
 		return err
 	}
 	return LaunchAddCarries(s, gpu.Linear(p.foldedRows.Len()), alpha, p.foldedRows, p.folded, y)

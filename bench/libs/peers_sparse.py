@@ -64,6 +64,7 @@ def seconds(rows, make):
     np.cumsum(lengths, out=start[1:])
     values = np.ones(len(columns), np.float32)
     a = sparse.csr_matrix((cupy.array(values), cupy.array(columns.astype(np.int32)), cupy.array(start)), shape=(rows, rows))
+    a.has_canonical_format = True  # cuSPARSE needs no order of the columns
     x = cupy.ones(rows, "float32")
     y = cupy.zeros(rows, "float32")
     from cupyx import cusparse
