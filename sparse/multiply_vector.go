@@ -18,15 +18,15 @@ func scaled[T Float](alpha, sum, beta T, y *T) T {
 //
 //quern:kernel instantiate=float32,float64
 func mulRows[T Float](t kernel.Thread, log int, alpha, beta T, start, index []int32, value, x, y []T) {
-	row, lane := t.Global()>>log, t.Global()&(1<<log-1)
+	row, lane := t.Global()>>uint(log), t.Global()&(1<<uint(log)-1)
 	sum := T(0)
 	if row < len(y) && row+1 < len(start) {
 		end := int(start[row+1])
-		for k := int(start[row]) + lane; k < end; k += 1 << log {
+		for k := int(start[row]) + lane; k < end; k += 1 << uint(log) {
 			sum += value[k] * x[index[k]]
 		}
 	}
-	for d := 1 << log >> 1; d > 0; d >>= 1 {
+	for d := 1 << uint(log) >> 1; d > 0; d >>= 1 {
 		sum += kernel.ShuffleXor(t, sum, d)
 	}
 	if lane == 0 && row < len(y) {
@@ -282,9 +282,9 @@ const (
 	Merge                    // the same number of entries and rows for each thread
 )
 
-// entriesPerThread is the mean number of entries of a thread of mulRows: enough that their
+// entriesPerThread is the most that a thread of mulRows has on average: enough that their
 // loads are under way together.
-const entriesPerThread = 4
+const entriesPerThread = 8
 
 // matrixSize is what the choice of a kernel depends on.
 type matrixSize struct{ rows, entries, longest int }

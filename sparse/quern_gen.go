@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: quern_gen_zip,
-	Sum:     "5bdeca588db03be529f60be2422ac02b4a9bf374f3f983d0aea5fc35a3e7eec3",
+	Sum:     "50af6b05f578f9b1af395d238536645727cf3afe1f21710fa3ac217e110ccd5f",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1168,13 +1168,11 @@ var quernMulRows_float32 = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 1}, Sites: []compiled.Site{
-			{Kind: compiled.ShiftSite, File: "multiply_vector.go", Line: 21, Col: 25},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 11},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 24},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 22},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.ShiftSite, File: "multiply_vector.go", Line: 21, Col: 25},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 11},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 24},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 22},
@@ -1200,13 +1198,11 @@ var quernMulRows_float64 = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 1}, Sites: []compiled.Site{
-			{Kind: compiled.ShiftSite, File: "multiply_vector.go", Line: 21, Col: 25},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 11},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 24},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 22},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.ShiftSite, File: "multiply_vector.go", Line: 21, Col: 25},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 11},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 24},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 22},
@@ -3821,7 +3817,7 @@ func quernRow1MulBSR_float32(r *host.Run, base int, y []float32, block int, star
 	}
 }
 
-//line quern_gen.go:3825:1
+//line quern_gen.go:3821:1
 func quernPlainMulBSR_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_mulBSR_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -3952,7 +3948,7 @@ func quernRow1MulBSR_float64(r *host.Run, base int, y []float64, block int, star
 	}
 }
 
-//line quern_gen.go:3956:1
+//line quern_gen.go:3952:1
 func quernPlainStarts(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_starts(t, v0, v1) })
@@ -4040,7 +4036,7 @@ func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32,
 	}
 }
 
-//line quern_gen.go:4044:1
+//line quern_gen.go:4040:1
 func quernPlainRowsOf(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_rowsOf(t, v0, v1) })
@@ -4128,7 +4124,7 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 	}
 }
 
-//line quern_gen.go:4132:1
+//line quern_gen.go:4128:1
 func quernPlainGather_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_gather_float32(t, v0, v1, v2, v3, v4) })
@@ -4204,7 +4200,7 @@ func quernRow1Gather_float32(r *host.Run, base int, numbers, index []int32, valu
 	}
 }
 
-//line quern_gen.go:4208:1
+//line quern_gen.go:4204:1
 func quernPlainGather_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_gather_float64(t, v0, v1, v2, v3, v4) })
@@ -4280,7 +4276,7 @@ func quernRow1Gather_float64(r *host.Run, base int, numbers, index []int32, valu
 	}
 }
 
-//line quern_gen.go:4284:1
+//line quern_gen.go:4280:1
 func quernPlainGatherRows_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_gatherRows_float32(t, v0, v1, v2, v3, v4) })
@@ -4391,7 +4387,7 @@ func quernRow1GatherRows_float32(r *host.Run, base int, numbers, index []int32, 
 	}
 }
 
-//line quern_gen.go:4395:1
+//line quern_gen.go:4391:1
 func quernPlainGatherRows_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_gatherRows_float64(t, v0, v1, v2, v3, v4) })
@@ -4502,7 +4498,7 @@ func quernRow1GatherRows_float64(r *host.Run, base int, numbers, index []int32, 
 	}
 }
 
-//line quern_gen.go:4506:1
+//line quern_gen.go:4502:1
 func quernPlainLongest(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_longest(t, v0, v1) })
@@ -4541,7 +4537,7 @@ func quernRow1Longest(r *host.Run, base, size int, start, greatest []int32, widt
 	}
 }
 
-//line quern_gen.go:4545:1
+//line quern_gen.go:4541:1
 func quernPlainDotTiles_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_dotTiles_float32(t, v0, v1, v2, v3) })
@@ -4675,7 +4671,7 @@ func quernHostDotTiles_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4679:1
+//line quern_gen.go:4675:1
 func quernRow1DotTiles_float32(r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line dot.go:22:10000
@@ -4684,7 +4680,7 @@ func quernRow1DotTiles_float32(r *host.Run, sums []float64, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:4688:1
+//line quern_gen.go:4684:1
 func quernRow2DotTiles_float32(r *host.Run, sums []float64, first2 int, x []float32, start int, y []float32, at, start2, at2, start3, at3, start4, at4, from int) {
 	sumRow := (*[256]float64)(sums[first2:])
 	if from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 && from+at4 >= 0 && 256 <= len(x)-(from+at4) && at4 >= 0 && 256 <= len(y)-at4 {
@@ -4729,7 +4725,7 @@ func quernRow2DotTiles_float32(r *host.Run, sums []float64, first2 int, x []floa
 }
 
 //go:noinline
-//line quern_gen.go:4733:1
+//line quern_gen.go:4729:1
 func quernRow3DotTiles_float32(r *host.Run, sums []float64, first3, iFirst2, n int, x []float32, start5 int, y []float32, from int) {
 	sumRow := (*[256]float64)(sums[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -4766,7 +4762,7 @@ func quernRow3DotTiles_float32(r *host.Run, sums []float64, first3, iFirst2, n i
 }
 
 //go:noinline
-//line quern_gen.go:4770:1
+//line quern_gen.go:4766:1
 func quernRow4DotTiles_float32(r *host.Run, reduceAdds []float64, first4 int, sums2 []float64, warps *[8]float64) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first4:])
 	sumRow3 := (*[256]float64)(sums2[first4:])
@@ -4787,7 +4783,7 @@ func quernRow4DotTiles_float32(r *host.Run, reduceAdds []float64, first4 int, su
 }
 
 //go:noinline
-//line quern_gen.go:4791:1
+//line quern_gen.go:4787:1
 func quernRow5DotTiles_float32(r *host.Run, sums2 []float64, first5 int, warps *[8]float64, partial []float64, base int) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -4897,7 +4893,7 @@ func quernRow5DotTiles_float32(r *host.Run, sums2 []float64, first5 int, warps *
 //line dot.go:40:10000
 }
 
-//line quern_gen.go:4901:1
+//line quern_gen.go:4897:1
 func quernPlainDotTiles_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_dotTiles_float64(t, v0, v1, v2, v3) })
@@ -5031,7 +5027,7 @@ func quernHostDotTiles_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5035:1
+//line quern_gen.go:5031:1
 func quernRow1DotTiles_float64(r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line dot.go:22:10000
@@ -5040,7 +5036,7 @@ func quernRow1DotTiles_float64(r *host.Run, sums []float64, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:5044:1
+//line quern_gen.go:5040:1
 func quernRow2DotTiles_float64(r *host.Run, sums []float64, first2 int, x []float64, start int, y []float64, at, start2, at2, start3, at3, start4, at4, from int) {
 	sumRow := (*[256]float64)(sums[first2:])
 	if from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 && from+at4 >= 0 && 256 <= len(x)-(from+at4) && at4 >= 0 && 256 <= len(y)-at4 {
@@ -5085,7 +5081,7 @@ func quernRow2DotTiles_float64(r *host.Run, sums []float64, first2 int, x []floa
 }
 
 //go:noinline
-//line quern_gen.go:5089:1
+//line quern_gen.go:5085:1
 func quernRow3DotTiles_float64(r *host.Run, sums []float64, first3, iFirst2, n int, x []float64, start5 int, y []float64, from int) {
 	sumRow := (*[256]float64)(sums[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5122,7 +5118,7 @@ func quernRow3DotTiles_float64(r *host.Run, sums []float64, first3, iFirst2, n i
 }
 
 //go:noinline
-//line quern_gen.go:5126:1
+//line quern_gen.go:5122:1
 func quernRow4DotTiles_float64(r *host.Run, reduceAdds []float64, first4 int, sums2 []float64, warps *[8]float64) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first4:])
 	sumRow3 := (*[256]float64)(sums2[first4:])
@@ -5143,7 +5139,7 @@ func quernRow4DotTiles_float64(r *host.Run, reduceAdds []float64, first4 int, su
 }
 
 //go:noinline
-//line quern_gen.go:5147:1
+//line quern_gen.go:5143:1
 func quernRow5DotTiles_float64(r *host.Run, sums2 []float64, first5 int, warps *[8]float64, partial []float64, base int) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -5253,7 +5249,7 @@ func quernRow5DotTiles_float64(r *host.Run, sums2 []float64, first5 int, warps *
 //line dot.go:40:10000
 }
 
-//line quern_gen.go:5257:1
+//line quern_gen.go:5253:1
 func quernPlainDotParts_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_dotParts_float32(t, v0, v1, v2, v3, v4) })
@@ -5324,7 +5320,7 @@ func quernRow1DotParts_float32(r *host.Run, base, end int, x []float32, base2 in
 //line dot.go:60:10000
 }
 
-//line quern_gen.go:5328:1
+//line quern_gen.go:5324:1
 func quernPlainDotParts_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_dotParts_float64(t, v0, v1, v2, v3, v4) })
@@ -5395,7 +5391,7 @@ func quernRow1DotParts_float64(r *host.Run, base, end int, x []float64, base2 in
 //line dot.go:60:10000
 }
 
-//line quern_gen.go:5399:1
+//line quern_gen.go:5395:1
 func quernPlainToELL_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[int32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_toELL_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -5469,7 +5465,7 @@ func quernHostToELL_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5473:1
+//line quern_gen.go:5469:1
 func quernRow1ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, width, base2 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
@@ -5537,7 +5533,7 @@ func quernRow1ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, bas
 }
 
 //go:noinline
-//line quern_gen.go:5541:1
+//line quern_gen.go:5537:1
 func quernRow2ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k int, indexIn []int32, valueIn []float32, index []int32, start2 int, value []float32, start3, start4, start5, base2, start6, start7, start8, start9 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
@@ -5807,7 +5803,7 @@ func quernRow2ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, bas
 }
 
 //go:noinline
-//line quern_gen.go:5811:1
+//line quern_gen.go:5807:1
 func quernRow3ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k2 int, indexIn []int32, valueIn []float32, index []int32, start10 int, value []float32, base2, start11 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
@@ -5899,7 +5895,7 @@ func quernRow3ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, bas
 //line ell.go:70
 }
 
-//line quern_gen.go:5903:1
+//line quern_gen.go:5899:1
 func quernPlainToELL_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[int32](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_toELL_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -5973,7 +5969,7 @@ func quernHostToELL_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5977:1
+//line quern_gen.go:5973:1
 func quernRow1ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, width, base2 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
@@ -6041,7 +6037,7 @@ func quernRow1ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, bas
 }
 
 //go:noinline
-//line quern_gen.go:6045:1
+//line quern_gen.go:6041:1
 func quernRow2ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k int, indexIn []int32, valueIn []float64, index []int32, start2 int, value []float64, start3, start4, start5, base2, start6, start7, start8, start9 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
@@ -6311,7 +6307,7 @@ func quernRow2ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, bas
 }
 
 //go:noinline
-//line quern_gen.go:6315:1
+//line quern_gen.go:6311:1
 func quernRow3ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k2 int, indexIn []int32, valueIn []float64, index []int32, start10 int, value []float64, base2, start11 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
@@ -6403,7 +6399,7 @@ func quernRow3ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, bas
 //line ell.go:70
 }
 
-//line quern_gen.go:6407:1
+//line quern_gen.go:6403:1
 func quernPlainMulELL_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_mulELL_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -6501,7 +6497,7 @@ func quernRow1MulELL_float32(r *host.Run, base int, y []float32, width int, inde
 	}
 }
 
-//line quern_gen.go:6505:1
+//line quern_gen.go:6501:1
 func quernPlainMulELL_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_mulELL_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -6599,7 +6595,7 @@ func quernRow1MulELL_float64(r *host.Run, base int, y []float64, width int, inde
 	}
 }
 
-//line quern_gen.go:6603:1
+//line quern_gen.go:6599:1
 func quernPlainMulColumns_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_mulColumns_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -6720,7 +6716,7 @@ func quernRow1MulColumns_float32(r *host.Run, same bool, base2, cols int, start 
 //line multiply_matrix.go:25:30000
 }
 
-//line quern_gen.go:6724:1
+//line quern_gen.go:6720:1
 func quernPlainMulColumns_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_mulColumns_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -6841,7 +6837,7 @@ func quernRow1MulColumns_float64(r *host.Run, same bool, base2, cols int, start 
 //line multiply_matrix.go:25:30000
 }
 
-//line quern_gen.go:6845:1
+//line quern_gen.go:6841:1
 func quernPlainMulTiles_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_mulTiles_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -7110,7 +7106,7 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2, cols int, start []
 //line multiply_matrix.go:61:30000
 }
 
-//line quern_gen.go:7114:1
+//line quern_gen.go:7110:1
 func quernPlainMulTiles_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_mulTiles_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -7379,7 +7375,7 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2, cols int, start []
 //line multiply_matrix.go:61:30000
 }
 
-//line quern_gen.go:7383:1
+//line quern_gen.go:7379:1
 func quernPlainMulRows_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_mulRows_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -7397,30 +7393,36 @@ func quernHostMulRows_float32(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	rows := host.Scratch[int](r, 0, r.BlockDim.Count())
-	lanes := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	c := int(1)
 	var d int
+	c := int(1)
+	size := c << uint(log) >> 1
+	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	size2 := c<<uint(log) - 1
 	var t4 int
-	t3s := host.Scratch[float32](r, 3, r.BlockDim.Count())
-	shuffleXors := host.Scratch[float32](r, 4, r.BlockDim.Count())
+	t3s := host.Scratch[float32](r, 1, r.BlockDim.Count())
+	shuffleXors := host.Scratch[float32](r, 2, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1MulRows_float32(r, rows, first, dimX, lanes, sums, base, log, c, y, start, value, x, index)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
 //line multiply_vector.go:29:40000
-		d = c << log >> 1
+		d = size
 //line multiply_vector.go:30:40000
-		for ; d > 0; d >>= 1 {
+		for threadZ := range dimZ {
 //line multiply_vector.go:31:40000
+			for threadY := range dimY {
+//line multiply_vector.go:32:40000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line multiply_vector.go:33:40000
+				first := (threadZ*dimY + threadY) * dimX
+//line multiply_vector.go:34:40000
+				quernRow1MulRows_float32(r, sums, first, dimX, base, log, y, start, size2, c, value, x, index)
+//line multiply_vector.go:35:40000
+			}
+//line multiply_vector.go:36:40000
+		}
+//line multiply_vector.go:37:40000
+		for ; d > 0; d >>= 1 {
+//line multiply_vector.go:38:40000
 			if r.Halted() {
 //line multiply_vector.go:29:40000
 				r.Halt()
@@ -7465,7 +7467,7 @@ func quernHostMulRows_float32(r *host.Run) {
 //line multiply_vector.go:48:40000
 				first4 := (threadZ*dimY + threadY) * dimX
 //line multiply_vector.go:49:40000
-				quernRow4MulRows_float32(r, rows, first4, dimX, lanes, sums, y, alpha, beta)
+				quernRow4MulRows_float32(r, sums, first4, dimX, base, size2, log, y, alpha, beta)
 //line multiply_vector.go:50:40000
 			}
 //line multiply_vector.go:51:40000
@@ -7476,29 +7478,21 @@ func quernHostMulRows_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7480:1
-func quernRow1MulRows_float32(r *host.Run, rows []int, first, dimX int, lanes []int, sums []float32, base, log, c int, y []float32, start []int32, value, x []float32, index []int32) {
-	rowRow := rows[first:][:dimX]
-	laneRow := lanes[first:][:dimX]
+//line quern_gen.go:7482:1
+func quernRow1MulRows_float32(r *host.Run, sums []float32, first, dimX, base, log int, y []float32, start []int32, size2, c int, value, x []float32, index []int32) {
 	sumRow := sums[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:21:40000
-		t1 := (base + threadX) >> log
-//line multiply_vector.go:21:40000
-		t2 := (base + threadX) & (c<<log - 1)
-//line multiply_vector.go:22:40000
-		row := t1
-//line multiply_vector.go:23:40000
-		lane := t2
+		t1 := (base + threadX) >> uint(log)
+		t2 := (base + threadX) & size2
 //line multiply_vector.go:22:40000
 		var sum float32
 //line multiply_vector.go:23:40000
-		if row < len(y) && row+1 < len(start) {
+		if t1 < len(y) && t1+1 < len(start) {
 //line multiply_vector.go:24:40000
-			end := int(start[row+1])
+			end := int(start[t1+1])
 //line multiply_vector.go:25:40000
-			for k := int(start[row]) + lane; k < end; k += c << log {
+			for k := int(start[t1]) + t2; k < end; k += c << uint(log) {
 //line multiply_vector.go:26:40000
 				if r.Halted() {
 //line multiply_vector.go:25:40000
@@ -7512,18 +7506,14 @@ func quernRow1MulRows_float32(r *host.Run, rows []int, first, dimX int, lanes []
 //line multiply_vector.go:28:40000
 		}
 //line multiply_vector.go:29:40000
-		rowRow[threadX] = row
-//line multiply_vector.go:30:40000
-		laneRow[threadX] = lane
-//line multiply_vector.go:31:40000
 		sumRow[threadX] = sum
-//line multiply_vector.go:32:40000
+//line multiply_vector.go:30:40000
 	}
-//line multiply_vector.go:33:40000
+//line multiply_vector.go:31:40000
 }
 
 //go:noinline
-//line quern_gen.go:7527:1
+//line quern_gen.go:7517:1
 func quernRow2MulRows_float32(r *host.Run, sums []float32, first2, dimX int, t3s []float32) {
 	sumRow := sums[first2:][:dimX]
 	t3Row := t3s[first2:][:dimX]
@@ -7533,7 +7523,7 @@ func quernRow2MulRows_float32(r *host.Run, sums []float32, first2, dimX int, t3s
 }
 
 //go:noinline
-//line quern_gen.go:7537:1
+//line quern_gen.go:7527:1
 func quernRow3MulRows_float32(r *host.Run, sums []float32, first3, dimX int, shuffleXors []float32) {
 	sumRow := sums[first3:][:dimX]
 	shuffleXorRow := shuffleXors[first3:][:dimX]
@@ -7550,30 +7540,26 @@ func quernRow3MulRows_float32(r *host.Run, sums []float32, first3, dimX int, shu
 }
 
 //go:noinline
-//line quern_gen.go:7554:1
-func quernRow4MulRows_float32(r *host.Run, rows []int, first4, dimX int, lanes []int, sums, y []float32, alpha, beta float32) {
-	rowRow := rows[first4:][:dimX]
-	laneRow := lanes[first4:][:dimX]
+//line quern_gen.go:7544:1
+func quernRow4MulRows_float32(r *host.Run, sums []float32, first4, dimX, base, size2, log int, y []float32, alpha, beta float32) {
 	sumRow := sums[first4:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		row := rowRow[threadX]
-		lane := laneRow[threadX]
 		sum := sumRow[threadX]
+		t2 := (base + threadX) & size2
+		t1 := (base + threadX) >> uint(log)
 //line multiply_vector.go:32:40000
-		if lane == 0 && row < len(y) {
+		if t2 == 0 && t1 < len(y) {
 //line multiply_vector.go:33:40000
 			t7 := sum
-//line multiply_vector.go:34:40000
-			t10 := row
 //line multiply_vector.go:33:40000
-			_ = y[t10]
+			_ = y[t1]
 //line multiply_vector.go:33:40000
-			t11 := &y[t10]
+			t11 := &y[t1]
 //line multiply_vector.go:33:40000
 			result0 := scaled[float32](alpha, t7, beta, t11)
 //line multiply_vector.go:33:40000
-			y[row] = result0
+			y[t1] = result0
 //line multiply_vector.go:34:40000
 		}
 //line multiply_vector.go:35:40000
@@ -7581,7 +7567,7 @@ func quernRow4MulRows_float32(r *host.Run, rows []int, first4, dimX int, lanes [
 //line multiply_vector.go:36:40000
 }
 
-//line quern_gen.go:7585:1
+//line quern_gen.go:7571:1
 func quernPlainMulRows_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_mulRows_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -7599,30 +7585,36 @@ func quernHostMulRows_float64(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	rows := host.Scratch[int](r, 0, r.BlockDim.Count())
-	lanes := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	c := int(1)
 	var d int
+	c := int(1)
+	size := c << uint(log) >> 1
+	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
+	size2 := c<<uint(log) - 1
 	var t4 int
-	t3s := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	shuffleXors := host.Scratch[float64](r, 4, r.BlockDim.Count())
+	t3s := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	shuffleXors := host.Scratch[float64](r, 2, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1MulRows_float64(r, rows, first, dimX, lanes, sums, base, log, c, y, start, value, x, index)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
 //line multiply_vector.go:29:40000
-		d = c << log >> 1
+		d = size
 //line multiply_vector.go:30:40000
-		for ; d > 0; d >>= 1 {
+		for threadZ := range dimZ {
 //line multiply_vector.go:31:40000
+			for threadY := range dimY {
+//line multiply_vector.go:32:40000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line multiply_vector.go:33:40000
+				first := (threadZ*dimY + threadY) * dimX
+//line multiply_vector.go:34:40000
+				quernRow1MulRows_float64(r, sums, first, dimX, base, log, y, start, size2, c, value, x, index)
+//line multiply_vector.go:35:40000
+			}
+//line multiply_vector.go:36:40000
+		}
+//line multiply_vector.go:37:40000
+		for ; d > 0; d >>= 1 {
+//line multiply_vector.go:38:40000
 			if r.Halted() {
 //line multiply_vector.go:29:40000
 				r.Halt()
@@ -7667,7 +7659,7 @@ func quernHostMulRows_float64(r *host.Run) {
 //line multiply_vector.go:48:40000
 				first4 := (threadZ*dimY + threadY) * dimX
 //line multiply_vector.go:49:40000
-				quernRow4MulRows_float64(r, rows, first4, dimX, lanes, sums, y, alpha, beta)
+				quernRow4MulRows_float64(r, sums, first4, dimX, base, size2, log, y, alpha, beta)
 //line multiply_vector.go:50:40000
 			}
 //line multiply_vector.go:51:40000
@@ -7678,29 +7670,21 @@ func quernHostMulRows_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7682:1
-func quernRow1MulRows_float64(r *host.Run, rows []int, first, dimX int, lanes []int, sums []float64, base, log, c int, y []float64, start []int32, value, x []float64, index []int32) {
-	rowRow := rows[first:][:dimX]
-	laneRow := lanes[first:][:dimX]
+//line quern_gen.go:7674:1
+func quernRow1MulRows_float64(r *host.Run, sums []float64, first, dimX, base, log int, y []float64, start []int32, size2, c int, value, x []float64, index []int32) {
 	sumRow := sums[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:21:40000
-		t1 := (base + threadX) >> log
-//line multiply_vector.go:21:40000
-		t2 := (base + threadX) & (c<<log - 1)
-//line multiply_vector.go:22:40000
-		row := t1
-//line multiply_vector.go:23:40000
-		lane := t2
+		t1 := (base + threadX) >> uint(log)
+		t2 := (base + threadX) & size2
 //line multiply_vector.go:22:40000
 		var sum float64
 //line multiply_vector.go:23:40000
-		if row < len(y) && row+1 < len(start) {
+		if t1 < len(y) && t1+1 < len(start) {
 //line multiply_vector.go:24:40000
-			end := int(start[row+1])
+			end := int(start[t1+1])
 //line multiply_vector.go:25:40000
-			for k := int(start[row]) + lane; k < end; k += c << log {
+			for k := int(start[t1]) + t2; k < end; k += c << uint(log) {
 //line multiply_vector.go:26:40000
 				if r.Halted() {
 //line multiply_vector.go:25:40000
@@ -7714,18 +7698,14 @@ func quernRow1MulRows_float64(r *host.Run, rows []int, first, dimX int, lanes []
 //line multiply_vector.go:28:40000
 		}
 //line multiply_vector.go:29:40000
-		rowRow[threadX] = row
-//line multiply_vector.go:30:40000
-		laneRow[threadX] = lane
-//line multiply_vector.go:31:40000
 		sumRow[threadX] = sum
-//line multiply_vector.go:32:40000
+//line multiply_vector.go:30:40000
 	}
-//line multiply_vector.go:33:40000
+//line multiply_vector.go:31:40000
 }
 
 //go:noinline
-//line quern_gen.go:7729:1
+//line quern_gen.go:7709:1
 func quernRow2MulRows_float64(r *host.Run, sums []float64, first2, dimX int, t3s []float64) {
 	sumRow := sums[first2:][:dimX]
 	t3Row := t3s[first2:][:dimX]
@@ -7735,7 +7715,7 @@ func quernRow2MulRows_float64(r *host.Run, sums []float64, first2, dimX int, t3s
 }
 
 //go:noinline
-//line quern_gen.go:7739:1
+//line quern_gen.go:7719:1
 func quernRow3MulRows_float64(r *host.Run, sums []float64, first3, dimX int, shuffleXors []float64) {
 	sumRow := sums[first3:][:dimX]
 	shuffleXorRow := shuffleXors[first3:][:dimX]
@@ -7752,30 +7732,26 @@ func quernRow3MulRows_float64(r *host.Run, sums []float64, first3, dimX int, shu
 }
 
 //go:noinline
-//line quern_gen.go:7756:1
-func quernRow4MulRows_float64(r *host.Run, rows []int, first4, dimX int, lanes []int, sums, y []float64, alpha, beta float64) {
-	rowRow := rows[first4:][:dimX]
-	laneRow := lanes[first4:][:dimX]
+//line quern_gen.go:7736:1
+func quernRow4MulRows_float64(r *host.Run, sums []float64, first4, dimX, base, size2, log int, y []float64, alpha, beta float64) {
 	sumRow := sums[first4:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		row := rowRow[threadX]
-		lane := laneRow[threadX]
 		sum := sumRow[threadX]
+		t2 := (base + threadX) & size2
+		t1 := (base + threadX) >> uint(log)
 //line multiply_vector.go:32:40000
-		if lane == 0 && row < len(y) {
+		if t2 == 0 && t1 < len(y) {
 //line multiply_vector.go:33:40000
 			t7 := sum
-//line multiply_vector.go:34:40000
-			t10 := row
 //line multiply_vector.go:33:40000
-			_ = y[t10]
+			_ = y[t1]
 //line multiply_vector.go:33:40000
-			t11 := &y[t10]
+			t11 := &y[t1]
 //line multiply_vector.go:33:40000
 			result0 := scaled[float64](alpha, t7, beta, t11)
 //line multiply_vector.go:33:40000
-			y[row] = result0
+			y[t1] = result0
 //line multiply_vector.go:34:40000
 		}
 //line multiply_vector.go:35:40000
@@ -7783,7 +7759,7 @@ func quernRow4MulRows_float64(r *host.Run, rows []int, first4, dimX int, lanes [
 //line multiply_vector.go:36:40000
 }
 
-//line quern_gen.go:7787:1
+//line quern_gen.go:7763:1
 func quernPlainMulRow_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_mulRow_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -7889,7 +7865,7 @@ func quernRow1MulRow_float32(r *host.Run, base int, y []float32, start []int32, 
 //line multiply_vector.go:50:40000
 }
 
-//line quern_gen.go:7893:1
+//line quern_gen.go:7869:1
 func quernPlainMulRow_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_mulRow_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -7995,7 +7971,7 @@ func quernRow1MulRow_float64(r *host.Run, base int, y []float64, start []int32, 
 //line multiply_vector.go:50:40000
 }
 
-//line quern_gen.go:7999:1
+//line quern_gen.go:7975:1
 func quernPlainMulParts_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7), host.Slice[int32](r, 8), host.Slice[float32](r, 9)
 	host.Plain(r, func(t kernel.Thread) { quern_mulParts_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
@@ -8287,7 +8263,7 @@ func quernRow1MulParts_float32(r *host.Run, base int, carry []float32, rows []in
 	}
 }
 
-//line quern_gen.go:8291:1
+//line quern_gen.go:8267:1
 func quernPlainMulParts_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[int32](r, 8), host.Slice[float64](r, 9)
 	host.Plain(r, func(t kernel.Thread) { quern_mulParts_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
@@ -8579,7 +8555,7 @@ func quernRow1MulParts_float64(r *host.Run, base int, carry []float64, rows []in
 	}
 }
 
-//line quern_gen.go:8583:1
+//line quern_gen.go:8559:1
 func quernPlainMergeBounds(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_mergeBounds(t, v0, v1, v2, v3) })
@@ -8705,7 +8681,7 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows, entries i
 //line multiply_vector.go:116:40000
 }
 
-//line quern_gen.go:8709:1
+//line quern_gen.go:8685:1
 func quernPlainMulMerge_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_mulMerge_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -8858,7 +8834,7 @@ func quernHostMulMerge_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:8862:1
+//line quern_gen.go:8838:1
 func quernRow1MulMerge_float32(r *host.Run, k1, k0 int, products *[1024]float32, value, x []float32, index []int32, row1, row0 int, ends *[1025]int32, start []int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -8876,7 +8852,7 @@ func quernRow1MulMerge_float32(r *host.Run, k1, k0 int, products *[1024]float32,
 }
 
 //go:noinline
-//line quern_gen.go:8880:1
+//line quern_gen.go:8856:1
 func quernRow2MulMerge_float32(r *host.Run, sums []float32, first2 int, heads []float32, dones []int, wholes []bool, start2, t6, count int, ends *[1025]int32, products *[1024]float32, row0 int, y []float32, alpha, beta float32) {
 	sumRow := (*[128]float32)(sums[first2:])
 	headRow := (*[128]float32)(heads[first2:])
@@ -8949,7 +8925,7 @@ func quernRow2MulMerge_float32(r *host.Run, sums []float32, first2 int, heads []
 }
 
 //go:noinline
-//line quern_gen.go:8953:1
+//line quern_gen.go:8929:1
 func quernRow3MulMerge_float32(r *host.Run, sums []float32, first3 int, t22s []float32) {
 	sumRow := (*[128]float32)(sums[first3:])
 	t22Row := (*[128]float32)(t22s[first3:])
@@ -8958,7 +8934,7 @@ func quernRow3MulMerge_float32(r *host.Run, sums []float32, first3 int, t22s []f
 }
 
 //go:noinline
-//line quern_gen.go:8962:1
+//line quern_gen.go:8938:1
 func quernRow4MulMerge_float32(r *host.Run, wholes []bool, first4 int, shuffleUps, t25s []float32, t26s []bool) {
 	wholeRow := (*[128]bool)(wholes[first4:])
 	shuffleUpRow := (*[128]float32)(shuffleUps[first4:])
@@ -8970,7 +8946,7 @@ func quernRow4MulMerge_float32(r *host.Run, wholes []bool, first4 int, shuffleUp
 }
 
 //go:noinline
-//line quern_gen.go:8974:1
+//line quern_gen.go:8950:1
 func quernRow5MulMerge_float32(r *host.Run, sums []float32, first5 int, wholes []bool, t25s []float32, shuffleUps2 []bool, d int) {
 	sumRow := (*[128]float32)(sums[first5:])
 	wholeRow := (*[128]bool)(wholes[first5:])
@@ -8999,7 +8975,7 @@ func quernRow5MulMerge_float32(r *host.Run, sums []float32, first5 int, wholes [
 }
 
 //go:noinline
-//line quern_gen.go:9003:1
+//line quern_gen.go:8979:1
 func quernRow6MulMerge_float32(r *host.Run, sums []float32, first6 int, wholes []bool, t38s []float32, warpSums *[4]float32, warpWhole *[4]bool) {
 	sumRow := (*[128]float32)(sums[first6:])
 	wholeRow := (*[128]bool)(wholes[first6:])
@@ -9028,7 +9004,7 @@ func quernRow6MulMerge_float32(r *host.Run, sums []float32, first6 int, wholes [
 }
 
 //go:noinline
-//line quern_gen.go:9032:1
+//line quern_gen.go:9008:1
 func quernRow7MulMerge_float32(r *host.Run, wholes []bool, first7 int, shuffleUps3, t40s []float32, t41s []bool) {
 	wholeRow := (*[128]bool)(wholes[first7:])
 	shuffleUpRow3 := (*[128]float32)(shuffleUps3[first7:])
@@ -9040,7 +9016,7 @@ func quernRow7MulMerge_float32(r *host.Run, wholes []bool, first7 int, shuffleUp
 }
 
 //go:noinline
-//line quern_gen.go:9044:1
+//line quern_gen.go:9020:1
 func quernRow8MulMerge_float32(r *host.Run, t40s []float32, first8 int, shuffleUps4 []bool, befores []float32, beforeWholes []bool) {
 	t40Row := (*[128]float32)(t40s[first8:])
 	shuffleUpRow4 := (*[128]bool)(shuffleUps4[first8:])
@@ -9065,7 +9041,7 @@ func quernRow8MulMerge_float32(r *host.Run, t40s []float32, first8 int, shuffleU
 }
 
 //go:noinline
-//line quern_gen.go:9069:1
+//line quern_gen.go:9045:1
 func quernRow9MulMerge_float32(r *host.Run, sums []float32, first9 int, heads []float32, dones []int, wholes []bool, befores []float32, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]float32, row0 int, y []float32, alpha, beta float32, carry []float32, blockX int) {
 	sumRow := (*[128]float32)(sums[first9:])
 	headRow := (*[128]float32)(heads[first9:])
@@ -9116,7 +9092,7 @@ func quernRow9MulMerge_float32(r *host.Run, sums []float32, first9 int, heads []
 	}
 }
 
-//line quern_gen.go:9120:1
+//line quern_gen.go:9096:1
 func quernPlainMulMerge_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_mulMerge_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -9269,7 +9245,7 @@ func quernHostMulMerge_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9273:1
+//line quern_gen.go:9249:1
 func quernRow1MulMerge_float64(r *host.Run, k1, k0 int, products *[1024]float64, value, x []float64, index []int32, row1, row0 int, ends *[1025]int32, start []int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -9287,7 +9263,7 @@ func quernRow1MulMerge_float64(r *host.Run, k1, k0 int, products *[1024]float64,
 }
 
 //go:noinline
-//line quern_gen.go:9291:1
+//line quern_gen.go:9267:1
 func quernRow2MulMerge_float64(r *host.Run, sums []float64, first2 int, heads []float64, dones []int, wholes []bool, start2, t6, count int, ends *[1025]int32, products *[1024]float64, row0 int, y []float64, alpha, beta float64) {
 	sumRow := (*[128]float64)(sums[first2:])
 	headRow := (*[128]float64)(heads[first2:])
@@ -9360,7 +9336,7 @@ func quernRow2MulMerge_float64(r *host.Run, sums []float64, first2 int, heads []
 }
 
 //go:noinline
-//line quern_gen.go:9364:1
+//line quern_gen.go:9340:1
 func quernRow3MulMerge_float64(r *host.Run, sums []float64, first3 int, t22s []float64) {
 	sumRow := (*[128]float64)(sums[first3:])
 	t22Row := (*[128]float64)(t22s[first3:])
@@ -9369,7 +9345,7 @@ func quernRow3MulMerge_float64(r *host.Run, sums []float64, first3 int, t22s []f
 }
 
 //go:noinline
-//line quern_gen.go:9373:1
+//line quern_gen.go:9349:1
 func quernRow4MulMerge_float64(r *host.Run, wholes []bool, first4 int, shuffleUps, t25s []float64, t26s []bool) {
 	wholeRow := (*[128]bool)(wholes[first4:])
 	shuffleUpRow := (*[128]float64)(shuffleUps[first4:])
@@ -9381,7 +9357,7 @@ func quernRow4MulMerge_float64(r *host.Run, wholes []bool, first4 int, shuffleUp
 }
 
 //go:noinline
-//line quern_gen.go:9385:1
+//line quern_gen.go:9361:1
 func quernRow5MulMerge_float64(r *host.Run, sums []float64, first5 int, wholes []bool, t25s []float64, shuffleUps2 []bool, d int) {
 	sumRow := (*[128]float64)(sums[first5:])
 	wholeRow := (*[128]bool)(wholes[first5:])
@@ -9410,7 +9386,7 @@ func quernRow5MulMerge_float64(r *host.Run, sums []float64, first5 int, wholes [
 }
 
 //go:noinline
-//line quern_gen.go:9414:1
+//line quern_gen.go:9390:1
 func quernRow6MulMerge_float64(r *host.Run, sums []float64, first6 int, wholes []bool, t38s []float64, warpSums *[4]float64, warpWhole *[4]bool) {
 	sumRow := (*[128]float64)(sums[first6:])
 	wholeRow := (*[128]bool)(wholes[first6:])
@@ -9439,7 +9415,7 @@ func quernRow6MulMerge_float64(r *host.Run, sums []float64, first6 int, wholes [
 }
 
 //go:noinline
-//line quern_gen.go:9443:1
+//line quern_gen.go:9419:1
 func quernRow7MulMerge_float64(r *host.Run, wholes []bool, first7 int, shuffleUps3, t40s []float64, t41s []bool) {
 	wholeRow := (*[128]bool)(wholes[first7:])
 	shuffleUpRow3 := (*[128]float64)(shuffleUps3[first7:])
@@ -9451,7 +9427,7 @@ func quernRow7MulMerge_float64(r *host.Run, wholes []bool, first7 int, shuffleUp
 }
 
 //go:noinline
-//line quern_gen.go:9455:1
+//line quern_gen.go:9431:1
 func quernRow8MulMerge_float64(r *host.Run, t40s []float64, first8 int, shuffleUps4 []bool, befores []float64, beforeWholes []bool) {
 	t40Row := (*[128]float64)(t40s[first8:])
 	shuffleUpRow4 := (*[128]bool)(shuffleUps4[first8:])
@@ -9476,7 +9452,7 @@ func quernRow8MulMerge_float64(r *host.Run, t40s []float64, first8 int, shuffleU
 }
 
 //go:noinline
-//line quern_gen.go:9480:1
+//line quern_gen.go:9456:1
 func quernRow9MulMerge_float64(r *host.Run, sums []float64, first9 int, heads []float64, dones []int, wholes []bool, befores []float64, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]float64, row0 int, y []float64, alpha, beta float64, carry []float64, blockX int) {
 	sumRow := (*[128]float64)(sums[first9:])
 	headRow := (*[128]float64)(heads[first9:])
@@ -9527,7 +9503,7 @@ func quernRow9MulMerge_float64(r *host.Run, sums []float64, first9 int, heads []
 	}
 }
 
-//line quern_gen.go:9531:1
+//line quern_gen.go:9507:1
 func quernPlainAddCarries_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[float32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_addCarries_float32(t, v0, v1, v2, v3) })
@@ -9582,7 +9558,7 @@ func quernRow1AddCarries_float32(r *host.Run, base int, rows []int32, carry, y [
 //line multiply_vector.go:236
 }
 
-//line quern_gen.go:9586:1
+//line quern_gen.go:9562:1
 func quernPlainAddCarries_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[float64](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_addCarries_float64(t, v0, v1, v2, v3) })
@@ -9637,7 +9613,7 @@ func quernRow1AddCarries_float64(r *host.Run, base int, rows []int32, carry, y [
 //line multiply_vector.go:236
 }
 
-//line quern_gen.go:9641:1
+//line quern_gen.go:9617:1
 func quernPlainFoldCarries_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[float32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_foldCarries_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -9696,7 +9672,7 @@ func quernHostFoldCarries_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9700:1
+//line quern_gen.go:9676:1
 func quernRow1FoldCarries_float32(r *host.Run, rows []int32, first int, t2 int32, base int, bounds []int32, carry []float32, own *[256]int32, sums *[2][256]float32, base2 int) {
 	rowRow := (*[256]int32)(rows[first:])
 	if base2 >= 0 && 256 <= len(bounds)-base2 && base >= 0 && 256 <= len(carry)-base {
@@ -9755,7 +9731,7 @@ func quernRow1FoldCarries_float32(r *host.Run, rows []int32, first int, t2 int32
 }
 
 //go:noinline
-//line quern_gen.go:9759:1
+//line quern_gen.go:9735:1
 func quernRow2FoldCarries_float32(r *host.Run, rows []int32, first2 int, sums *[2][256]float32, from, d int, own *[256]int32) {
 	rowRow := (*[256]int32)(rows[first2:])
 	if from >= 0 && from < 2 && 1 <= 2-from && 0-d >= 0 && 256 <= 256-(0-d) && 1-from >= 0 && 1 <= 2-(1-from) {
@@ -9787,7 +9763,7 @@ func quernRow2FoldCarries_float32(r *host.Run, rows []int32, first2 int, sums *[
 }
 
 //go:noinline
-//line quern_gen.go:9791:1
+//line quern_gen.go:9767:1
 func quernRow3FoldCarries_float32(r *host.Run, rows []int32, first3, blockX int, foldedRows []int32, folded []float32, sums *[2][256]float32, from int, own *[256]int32, y []float32, alpha float32) {
 	rowRow := (*[256]int32)(rows[first3:])
 	if blockX >= 0 && blockX < len(foldedRows) && blockX < len(folded) && from >= 0 && 1 <= 2-from && 256 <= 256-1 {
@@ -9841,7 +9817,7 @@ func quernRow3FoldCarries_float32(r *host.Run, rows []int32, first3, blockX int,
 	}
 }
 
-//line quern_gen.go:9845:1
+//line quern_gen.go:9821:1
 func quernPlainFoldCarries_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[float64](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_foldCarries_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -9900,7 +9876,7 @@ func quernHostFoldCarries_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9904:1
+//line quern_gen.go:9880:1
 func quernRow1FoldCarries_float64(r *host.Run, rows []int32, first int, t2 int32, base int, bounds []int32, carry []float64, own *[256]int32, sums *[2][256]float64, base2 int) {
 	rowRow := (*[256]int32)(rows[first:])
 	if base2 >= 0 && 256 <= len(bounds)-base2 && base >= 0 && 256 <= len(carry)-base {
@@ -9959,7 +9935,7 @@ func quernRow1FoldCarries_float64(r *host.Run, rows []int32, first int, t2 int32
 }
 
 //go:noinline
-//line quern_gen.go:9963:1
+//line quern_gen.go:9939:1
 func quernRow2FoldCarries_float64(r *host.Run, rows []int32, first2 int, sums *[2][256]float64, from, d int, own *[256]int32) {
 	rowRow := (*[256]int32)(rows[first2:])
 	if from >= 0 && from < 2 && 1 <= 2-from && 0-d >= 0 && 256 <= 256-(0-d) && 1-from >= 0 && 1 <= 2-(1-from) {
@@ -9991,7 +9967,7 @@ func quernRow2FoldCarries_float64(r *host.Run, rows []int32, first2 int, sums *[
 }
 
 //go:noinline
-//line quern_gen.go:9995:1
+//line quern_gen.go:9971:1
 func quernRow3FoldCarries_float64(r *host.Run, rows []int32, first3, blockX int, foldedRows []int32, folded []float64, sums *[2][256]float64, from int, own *[256]int32, y []float64, alpha float64) {
 	rowRow := (*[256]int32)(rows[first3:])
 	if blockX >= 0 && blockX < len(foldedRows) && blockX < len(folded) && from >= 0 && 1 <= 2-from && 256 <= 256-1 {
@@ -10045,7 +10021,7 @@ func quernRow3FoldCarries_float64(r *host.Run, rows []int32, first3, blockX int,
 	}
 }
 
-//line quern_gen.go:10049:1
+//line quern_gen.go:10025:1
 func quernPlainFindDiagonal(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_findDiagonal(t, v0, v1, v2, v3) })
@@ -10179,7 +10155,7 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal, start, index, flaw [
 //line precondition_ilu.go:46:50000
 }
 
-//line quern_gen.go:10183:1
+//line quern_gen.go:10159:1
 func quernPlainFactorWarps_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float32](r, 3), host.Slice[uint32](r, 4), host.Slice[int32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_factorWarps_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -10342,7 +10318,7 @@ func quernHostFactorWarps_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10346:1
+//line quern_gen.go:10322:1
 func quernRow1FactorWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
@@ -10379,7 +10355,7 @@ func quernRow1FactorWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) 
 }
 
 //go:noinline
-//line quern_gen.go:10383:1
+//line quern_gen.go:10359:1
 func quernRow2FactorWarps_float32(r *host.Run, sync []uint32, j int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -10408,7 +10384,7 @@ func quernRow2FactorWarps_float32(r *host.Run, sync []uint32, j int) {
 }
 
 //go:noinline
-//line quern_gen.go:10412:1
+//line quern_gen.go:10388:1
 func quernRow3FactorWarps_float32(r *host.Run, t6s []int, first int, diagonal []int32, j int) {
 	t6Row := (*[32]int)(t6s[first:])
 	for threadX := range 32 {
@@ -10423,7 +10399,7 @@ func quernRow3FactorWarps_float32(r *host.Run, t6s []int, first int, diagonal []
 }
 
 //go:noinline
-//line quern_gen.go:10427:1
+//line quern_gen.go:10403:1
 func quernRow4FactorWarps_float32(r *host.Run, t6s []int, first2, t7 int, index []int32, t1, t22, t8, t9 int, value []float32, t5 float32) {
 	t6Row := (*[32]int)(t6s[first2:])
 	for threadX := range 32 {
@@ -10475,7 +10451,7 @@ func quernRow4FactorWarps_float32(r *host.Run, t6s []int, first2, t7 int, index 
 }
 
 //go:noinline
-//line quern_gen.go:10479:1
+//line quern_gen.go:10455:1
 func quernRow5FactorWarps_float32(r *host.Run, value []float32, k int, l float32) {
 	firstX2 := 0
 	count2 := 1 - firstX2
@@ -10508,7 +10484,7 @@ func quernRow5FactorWarps_float32(r *host.Run, value []float32, k int, l float32
 }
 
 //go:noinline
-//line quern_gen.go:10512:1
+//line quern_gen.go:10488:1
 func quernRow6FactorWarps_float32(r *host.Run, value []float32, own int, flaw []int32, row2 int, sync []uint32) {
 	firstX3 := 0
 	count3 := 1 - firstX3
@@ -10556,7 +10532,7 @@ func quernRow6FactorWarps_float32(r *host.Run, value []float32, own int, flaw []
 //line precondition_ilu.go:86:50000
 }
 
-//line quern_gen.go:10560:1
+//line quern_gen.go:10536:1
 func quernPlainFactorWarps_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float64](r, 3), host.Slice[uint32](r, 4), host.Slice[int32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_factorWarps_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -10719,7 +10695,7 @@ func quernHostFactorWarps_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10723:1
+//line quern_gen.go:10699:1
 func quernRow1FactorWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
@@ -10756,7 +10732,7 @@ func quernRow1FactorWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) 
 }
 
 //go:noinline
-//line quern_gen.go:10760:1
+//line quern_gen.go:10736:1
 func quernRow2FactorWarps_float64(r *host.Run, sync []uint32, j int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -10785,7 +10761,7 @@ func quernRow2FactorWarps_float64(r *host.Run, sync []uint32, j int) {
 }
 
 //go:noinline
-//line quern_gen.go:10789:1
+//line quern_gen.go:10765:1
 func quernRow3FactorWarps_float64(r *host.Run, t6s []int, first int, diagonal []int32, j int) {
 	t6Row := (*[32]int)(t6s[first:])
 	for threadX := range 32 {
@@ -10800,7 +10776,7 @@ func quernRow3FactorWarps_float64(r *host.Run, t6s []int, first int, diagonal []
 }
 
 //go:noinline
-//line quern_gen.go:10804:1
+//line quern_gen.go:10780:1
 func quernRow4FactorWarps_float64(r *host.Run, t6s []int, first2, t7 int, index []int32, t1, t22, t8, t9 int, value []float64, t5 float64) {
 	t6Row := (*[32]int)(t6s[first2:])
 	for threadX := range 32 {
@@ -10852,7 +10828,7 @@ func quernRow4FactorWarps_float64(r *host.Run, t6s []int, first2, t7 int, index 
 }
 
 //go:noinline
-//line quern_gen.go:10856:1
+//line quern_gen.go:10832:1
 func quernRow5FactorWarps_float64(r *host.Run, value []float64, k int, l float64) {
 	firstX2 := 0
 	count2 := 1 - firstX2
@@ -10885,7 +10861,7 @@ func quernRow5FactorWarps_float64(r *host.Run, value []float64, k int, l float64
 }
 
 //go:noinline
-//line quern_gen.go:10889:1
+//line quern_gen.go:10865:1
 func quernRow6FactorWarps_float64(r *host.Run, value []float64, own int, flaw []int32, row2 int, sync []uint32) {
 	firstX3 := 0
 	count3 := 1 - firstX3
@@ -10933,7 +10909,7 @@ func quernRow6FactorWarps_float64(r *host.Run, value []float64, own int, flaw []
 //line precondition_ilu.go:86:50000
 }
 
-//line quern_gen.go:10937:1
+//line quern_gen.go:10913:1
 func quernPlainFactorAll_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float32](r, 3), host.Slice[int32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_factorAll_float32(t, v0, v1, v2, v3, v4) })
@@ -11178,7 +11154,7 @@ func quernRow1FactorAll_float32(r *host.Run, base, t1 int, start, diagonal, inde
 //line precondition_ilu.go:108:50000
 }
 
-//line quern_gen.go:11182:1
+//line quern_gen.go:11158:1
 func quernPlainFactorAll_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float64](r, 3), host.Slice[int32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_factorAll_float64(t, v0, v1, v2, v3, v4) })
@@ -11423,7 +11399,7 @@ func quernRow1FactorAll_float64(r *host.Run, base, t1 int, start, diagonal, inde
 //line precondition_ilu.go:108:50000
 }
 
-//line quern_gen.go:11427:1
+//line quern_gen.go:11403:1
 func quernPlainInverseDiagonal_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_inverseDiagonal_float32(t, v0, v1, v2, v3) })
@@ -11543,7 +11519,7 @@ func quernRow1InverseDiagonal_float32(r *host.Run, base int, inverse []float32, 
 //line precondition_jacobi.go:30:70000
 }
 
-//line quern_gen.go:11547:1
+//line quern_gen.go:11523:1
 func quernPlainInverseDiagonal_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_inverseDiagonal_float64(t, v0, v1, v2, v3) })
@@ -11663,7 +11639,7 @@ func quernRow1InverseDiagonal_float64(r *host.Run, base int, inverse []float64, 
 //line precondition_jacobi.go:30:70000
 }
 
-//line quern_gen.go:11667:1
+//line quern_gen.go:11643:1
 func quernPlainScale_float32(r *host.Run) {
 	v0, v1, v2 := host.Slice[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scale_float32(t, v0, v1, v2) })
@@ -11727,7 +11703,7 @@ func quernRow1Scale_float32(r *host.Run, base int, z, d, r2 []float32, width int
 //line precondition_jacobi.go:39:70000
 }
 
-//line quern_gen.go:11731:1
+//line quern_gen.go:11707:1
 func quernPlainScale_float64(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scale_float64(t, v0, v1, v2) })
@@ -11791,7 +11767,7 @@ func quernRow1Scale_float64(r *host.Run, base int, z, d, r2 []float64, width int
 //line precondition_jacobi.go:39:70000
 }
 
-//line quern_gen.go:11795:1
+//line quern_gen.go:11771:1
 func quernPlainStartCG(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_startCG(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -11876,7 +11852,7 @@ func quernHostStartCG(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11880:1
+//line quern_gen.go:11856:1
 func quernRow1StartCG(r *host.Run, sums []float64, first, n int, bb []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -11897,7 +11873,7 @@ func quernRow1StartCG(r *host.Run, sums []float64, first, n int, bb []float64) {
 }
 
 //go:noinline
-//line quern_gen.go:11901:1
+//line quern_gen.go:11877:1
 func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 []float64, n int, rr []float64) {
 	t4Row := (*[32]float64)(t4s[first2:])
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
@@ -11927,7 +11903,7 @@ func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 
 }
 
 //go:noinline
-//line quern_gen.go:11931:1
+//line quern_gen.go:11907:1
 func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2, sums3 []float64, n int, rz []float64) {
 	t8Row := (*[32]float64)(t8s[first3:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first3:])
@@ -11957,7 +11933,7 @@ func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2, sums3
 }
 
 //go:noinline
-//line quern_gen.go:11961:1
+//line quern_gen.go:11937:1
 func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s, reduceAdds3, state []float64, value float64, history []float64) {
 	t4Row := (*[32]float64)(t4s[first4:])
 	t8Row := (*[32]float64)(t8s[first4:])
@@ -12032,7 +12008,7 @@ func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s, reduceAdds3, 
 //line solve_cg.go:43:80000
 }
 
-//line quern_gen.go:12036:1
+//line quern_gen.go:12012:1
 func quernPlainAlphaCG(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_alphaCG(t, v0, v1, v2) })
@@ -12074,7 +12050,7 @@ func quernHostAlphaCG(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12078:1
+//line quern_gen.go:12054:1
 func quernRow1AlphaCG(r *host.Run, sums []float64, first, n int, pq []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -12095,7 +12071,7 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first, n int, pq []float64) {
 }
 
 //go:noinline
-//line quern_gen.go:12099:1
+//line quern_gen.go:12075:1
 func quernRow2AlphaCG(r *host.Run, reduceAdds []float64, first2 int, state []float64) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	for threadX := range 32 {
@@ -12134,7 +12110,7 @@ func quernRow2AlphaCG(r *host.Run, reduceAdds []float64, first2 int, state []flo
 //line solve_cg.go:62:80000
 }
 
-//line quern_gen.go:12138:1
+//line quern_gen.go:12114:1
 func quernPlainStepCG_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[float64](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_stepCG_float32(t, v0, v1, v2, v3, v4) })
@@ -12208,7 +12184,7 @@ func quernRow1StepCG_float32(r *host.Run, state []float64, base int, x, p, r2, q
 //line solve_cg.go:73:80000
 }
 
-//line quern_gen.go:12212:1
+//line quern_gen.go:12188:1
 func quernPlainStepCG_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_stepCG_float64(t, v0, v1, v2, v3, v4) })
@@ -12282,7 +12258,7 @@ func quernRow1StepCG_float64(r *host.Run, state []float64, base int, x, p, r2, q
 //line solve_cg.go:73:80000
 }
 
-//line quern_gen.go:12286:1
+//line quern_gen.go:12262:1
 func quernPlainBetaCG(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_betaCG(t, v0, v1, v2, v3, v4, v5) })
@@ -12346,7 +12322,7 @@ func quernHostBetaCG(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12350:1
+//line quern_gen.go:12326:1
 func quernRow1BetaCG(r *host.Run, sums []float64, first, n int, rr []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -12367,7 +12343,7 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first, n int, rr []float64) {
 }
 
 //go:noinline
-//line quern_gen.go:12371:1
+//line quern_gen.go:12347:1
 func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 []float64, n int, rz []float64) {
 	t4Row := (*[32]float64)(t4s[first2:])
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
@@ -12397,7 +12373,7 @@ func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 [
 }
 
 //go:noinline
-//line quern_gen.go:12401:1
+//line quern_gen.go:12377:1
 func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2, state []float64, iteration int, history []float64) {
 	t4Row := (*[32]float64)(t4s[first3:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first3:])
@@ -12446,7 +12422,7 @@ func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2, state 
 //line solve_cg.go:96:80000
 }
 
-//line quern_gen.go:12450:1
+//line quern_gen.go:12426:1
 func quernPlainTurnCG_float32(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_turnCG_float32(t, v0, v1, v2) })
@@ -12513,7 +12489,7 @@ func quernRow1TurnCG_float32(r *host.Run, base int, p []float32, state []float64
 //line solve_cg.go:105:80000
 }
 
-//line quern_gen.go:12517:1
+//line quern_gen.go:12493:1
 func quernPlainTurnCG_float64(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_turnCG_float64(t, v0, v1, v2) })
@@ -12580,7 +12556,7 @@ func quernRow1TurnCG_float64(r *host.Run, base int, p, state, z []float64, width
 //line solve_cg.go:105:80000
 }
 
-//line quern_gen.go:12584:1
+//line quern_gen.go:12560:1
 func quernPlainStartGMRES(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[bool](r, 2), host.Value[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_startGMRES(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -12648,7 +12624,7 @@ func quernHostStartGMRES(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12652:1
+//line quern_gen.go:12628:1
 func quernRow1StartGMRES(r *host.Run, sums []float64, first2, n int, bb []float64) {
 	sumRow := (*[32]float64)(sums[first2:])
 	for threadX := range 32 {
@@ -12669,7 +12645,7 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2, n int, bb []float6
 }
 
 //go:noinline
-//line quern_gen.go:12673:1
+//line quern_gen.go:12649:1
 func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds, sums2 []float64, n int, rr []float64) {
 	t4Row := (*[32]float64)(t4s[first3:])
 	reduceAddRow := (*[32]float64)(reduceAdds[first3:])
@@ -12699,7 +12675,7 @@ func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds, sum
 }
 
 //go:noinline
-//line quern_gen.go:12703:1
+//line quern_gen.go:12679:1
 func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []float64, first bool, state []float64, value float64, history []float64, h hessenberg, small []float64) {
 	t4Row := (*[32]float64)(t4s[first4:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first4:])
@@ -12778,7 +12754,7 @@ func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []f
 //line solve_gmres.go:62:90000
 }
 
-//line quern_gen.go:12782:1
+//line quern_gen.go:12758:1
 func quernPlainUnitGMRES_float32(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_unitGMRES_float32(t, v0, v1, v2) })
@@ -12841,7 +12817,7 @@ func quernRow1UnitGMRES_float32(r *host.Run, base int, v, w []float32, state []f
 //line solve_gmres.go:71:90000
 }
 
-//line quern_gen.go:12845:1
+//line quern_gen.go:12821:1
 func quernPlainUnitGMRES_float64(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_unitGMRES_float64(t, v0, v1, v2) })
@@ -12904,7 +12880,7 @@ func quernRow1UnitGMRES_float64(r *host.Run, base int, v, w, state []float64, wi
 //line solve_gmres.go:71:90000
 }
 
-//line quern_gen.go:12908:1
+//line quern_gen.go:12884:1
 func quernPlainSumGMRES(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[bool](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_sumGMRES(t, v0, v1, v2, v3, v4, v5) })
@@ -12962,7 +12938,7 @@ func quernHostSumGMRES(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12966:1
+//line quern_gen.go:12942:1
 func quernRow1SumGMRES(r *host.Run, sums []float64, first, n int, t3 []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -12983,7 +12959,7 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first, n int, t3 []float64) 
 }
 
 //go:noinline
-//line quern_gen.go:12987:1
+//line quern_gen.go:12963:1
 func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenberg, blockX int, small []float64, second bool, column int) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	for threadX := range 32 {
@@ -13018,7 +12994,7 @@ func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenbe
 //line solve_gmres.go:87:90000
 }
 
-//line quern_gen.go:13022:1
+//line quern_gen.go:12998:1
 func quernPlainSubtractGMRES_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_subtractGMRES_float32(t, v0, v1, v2, v3, v4) })
@@ -13102,7 +13078,7 @@ func quernHostSubtractGMRES_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13106:1
+//line quern_gen.go:13082:1
 func quernRow1SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13137,7 +13113,7 @@ func quernRow1SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 }
 
 //go:noinline
-//line quern_gen.go:13141:1
+//line quern_gen.go:13117:1
 func quernRow2SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32, h hessenberg, v int, small []float64, basis []float32, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13216,7 +13192,7 @@ func quernRow2SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 }
 
 //go:noinline
-//line quern_gen.go:13220:1
+//line quern_gen.go:13196:1
 func quernRow3SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32, h hessenberg, v2 int, small []float64, basis []float32, start9, start10 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13268,7 +13244,7 @@ func quernRow3SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 }
 
 //go:noinline
-//line quern_gen.go:13272:1
+//line quern_gen.go:13248:1
 func quernRow4SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13310,7 +13286,7 @@ func quernRow4SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 //line solve_gmres.go:100:90000
 }
 
-//line quern_gen.go:13314:1
+//line quern_gen.go:13290:1
 func quernPlainSubtractGMRES_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_subtractGMRES_float64(t, v0, v1, v2, v3, v4) })
@@ -13394,7 +13370,7 @@ func quernHostSubtractGMRES_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13398:1
+//line quern_gen.go:13374:1
 func quernRow1SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13429,7 +13405,7 @@ func quernRow1SubtractGMRES_float64(r *host.Run, sums []float64, width, base int
 }
 
 //go:noinline
-//line quern_gen.go:13433:1
+//line quern_gen.go:13409:1
 func quernRow2SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64, h hessenberg, v int, small, basis []float64, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13508,7 +13484,7 @@ func quernRow2SubtractGMRES_float64(r *host.Run, sums []float64, width, base int
 }
 
 //go:noinline
-//line quern_gen.go:13512:1
+//line quern_gen.go:13488:1
 func quernRow3SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64, h hessenberg, v2 int, small, basis []float64, start9, start10 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13560,7 +13536,7 @@ func quernRow3SubtractGMRES_float64(r *host.Run, sums []float64, width, base int
 }
 
 //go:noinline
-//line quern_gen.go:13564:1
+//line quern_gen.go:13540:1
 func quernRow4SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13602,7 +13578,7 @@ func quernRow4SubtractGMRES_float64(r *host.Run, sums []float64, width, base int
 //line solve_gmres.go:100:90000
 }
 
-//line quern_gen.go:13606:1
+//line quern_gen.go:13582:1
 func quernPlainRotateGMRES(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_rotateGMRES(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -13650,7 +13626,7 @@ func quernHostRotateGMRES(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13654:1
+//line quern_gen.go:13630:1
 func quernRow1RotateGMRES(r *host.Run, sums []float64, first, n int, ww []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -13671,7 +13647,7 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first, n int, ww []float6
 }
 
 //go:noinline
-//line quern_gen.go:13675:1
+//line quern_gen.go:13651:1
 func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state []float64, h hessenberg, column int, small []float64, iteration int, history []float64, t40 int) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	for threadX := range 32 {
@@ -13842,7 +13818,7 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 //line solve_gmres.go:148:90000
 }
 
-//line quern_gen.go:13846:1
+//line quern_gen.go:13822:1
 func quernPlainSolveGMRES(r *host.Run) {
 	v0, v1, v2 := host.Value[hessenberg](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_solveGMRES(t, v0, v1, v2) })
@@ -13996,7 +13972,7 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 //line solve_gmres.go:165:90000
 }
 
-//line quern_gen.go:14000:1
+//line quern_gen.go:13976:1
 func quernPlainCombineGMRES_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[bool](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_combineGMRES_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -14113,7 +14089,7 @@ func quernRow1CombineGMRES_float32(r *host.Run, base int, u []float32, state []f
 //line solve_gmres.go:182:90000
 }
 
-//line quern_gen.go:14117:1
+//line quern_gen.go:14093:1
 func quernPlainCombineGMRES_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[bool](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_combineGMRES_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -14230,7 +14206,7 @@ func quernRow1CombineGMRES_float64(r *host.Run, base int, u, state []float64, h 
 //line solve_gmres.go:182:90000
 }
 
-//line quern_gen.go:14234:1
+//line quern_gen.go:14210:1
 func quernPlainAddVector_float32(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_addVector_float32(t, v0, v1) })
@@ -14292,7 +14268,7 @@ func quernRow1AddVector_float32(r *host.Run, base int, x, y []float32, width int
 //line solve_gmres.go:191:90000
 }
 
-//line quern_gen.go:14296:1
+//line quern_gen.go:14272:1
 func quernPlainAddVector_float64(r *host.Run) {
 	v0, v1 := host.Slice[float64](r, 0), host.Slice[float64](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_addVector_float64(t, v0, v1) })
@@ -14354,7 +14330,7 @@ func quernRow1AddVector_float64(r *host.Run, base int, x, y []float64, width int
 //line solve_gmres.go:191:90000
 }
 
-//line quern_gen.go:14358:1
+//line quern_gen.go:14334:1
 func quernPlainCountTiles(r *host.Run) {
 	v0, v1, v2 := host.Value[uint](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_countTiles(t, v0, v1, v2) })
@@ -14400,7 +14376,7 @@ func quernRow1CountTiles(r *host.Run, count *[256]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:14404:1
+//line quern_gen.go:14380:1
 func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32, shift uint) {
 	if start >= -1<<61 && start <= 1<<61 {
 		count3 := min(len(keys)-start, 256)
@@ -14438,7 +14414,7 @@ func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32
 }
 
 //go:noinline
-//line quern_gen.go:14442:1
+//line quern_gen.go:14418:1
 func quernRow3CountTiles(r *host.Run, counts []int32, gridX, blockX int, count *[256]int32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -14449,7 +14425,7 @@ func quernRow3CountTiles(r *host.Run, counts []int32, gridX, blockX int, count *
 //line sort.go:33:100000
 }
 
-//line quern_gen.go:14453:1
+//line quern_gen.go:14429:1
 func quernPlainMoveTiles(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[uint](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_moveTiles(t, v0, v1, v2, v3, v4, v5) })
@@ -14565,7 +14541,7 @@ func quernHostMoveTiles(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:14569:1
+//line quern_gen.go:14545:1
 func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX, blockX int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -14577,7 +14553,7 @@ func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX, bl
 }
 
 //go:noinline
-//line quern_gen.go:14581:1
+//line quern_gen.go:14557:1
 func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
 //line sort.go:42:100000
 	clear(warps[0][0:256])
@@ -14599,7 +14575,7 @@ func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:14603:1
+//line quern_gen.go:14579:1
 func quernRow3MoveTiles(r *host.Run, is []int, first int, digits, keys2 []int32, start int, keys []int32, shift uint) {
 	iRow := (*[256]int)(is[first:])
 	digitRow := (*[256]int32)(digits[first:])
@@ -14632,7 +14608,7 @@ func quernRow3MoveTiles(r *host.Run, is []int, first int, digits, keys2 []int32,
 }
 
 //go:noinline
-//line quern_gen.go:14636:1
+//line quern_gen.go:14612:1
 func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uint32, ranks []int32, c uint32, warps *[8][256]int32) {
 	digitRow := (*[256]int32)(digits[first2:])
 	matchAnyRow := (*[256]uint32)(matchAnys[first2:])
@@ -14659,7 +14635,7 @@ func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uin
 }
 
 //go:noinline
-//line quern_gen.go:14663:1
+//line quern_gen.go:14639:1
 func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 	for threadX := range 256 {
 //line sort.go:57:100000
@@ -14720,7 +14696,7 @@ func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:14724:1
+//line quern_gen.go:14700:1
 func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits, keys2, ranks []int32, warps *[8][256]int32, keysOut, numbersOut, numbers []int32) {
 	iRow := (*[256]int)(is[first3:])
 	digitRow := (*[256]int32)(digits[first3:])
@@ -14747,7 +14723,7 @@ func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits, keys2, ranks 
 //line sort.go:71:100000
 }
 
-//line quern_gen.go:14751:1
+//line quern_gen.go:14727:1
 func quernPlainCountParts(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[uint](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_countParts(t, v0, v1, v2, v3) })
@@ -14798,7 +14774,7 @@ func quernRow1CountParts(r *host.Run, base, base2 int, keys []int32, shift uint,
 //line sort.go:87:100000
 }
 
-//line quern_gen.go:14802:1
+//line quern_gen.go:14778:1
 func quernPlainMoveParts(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[uint](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5), host.Slice[int32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_moveParts(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -14860,7 +14836,7 @@ func quernRow1MoveParts(r *host.Run, counts []int32, gridX, blockX, base, base2 
 //line sort.go:103:100000
 }
 
-//line quern_gen.go:14864:1
+//line quern_gen.go:14840:1
 func quernPlainTotals(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_totals(t, v0, v1) })
@@ -14926,7 +14902,7 @@ func quernHostTotals(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:14930:1
+//line quern_gen.go:14906:1
 func quernRow1Totals(r *host.Run, sums2 []int32, first, base int, x []int32, base2, base3, base4, base5, base6, base7, base8 int) {
 	sumRow := (*[256]int32)(sums2[first:])
 	if base >= 0 && 2048 <= len(x)-base {
@@ -15076,7 +15052,7 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first, base int, x []int32, bas
 }
 
 //go:noinline
-//line quern_gen.go:15080:1
+//line quern_gen.go:15056:1
 func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32, partial *[8]int32) {
 	reduceAddRow := (*[256]int32)(reduceAdds[first2:])
 	sumRow2 := (*[256]int32)(sums3[first2:])
@@ -15099,7 +15075,7 @@ func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32,
 }
 
 //go:noinline
-//line quern_gen.go:15103:1
+//line quern_gen.go:15079:1
 func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, sums []int32, blockX int) {
 	firstX := 0
 	count2 := 1 - firstX
@@ -15209,7 +15185,7 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 //line sort.go:135:100000
 }
 
-//line quern_gen.go:15213:1
+//line quern_gen.go:15189:1
 func quernPlainScan(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scan(t, v0, v1, v2) })
@@ -15354,7 +15330,7 @@ func quernHostScan(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15358:1
+//line quern_gen.go:15334:1
 func quernRow1Scan(r *host.Run, ats []int, first int, sums, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s []int32, start int, x []int32) {
 	atRow := (*[256]int)(ats[first:])
 	sumRow := (*[256]int32)(sums[first:])
@@ -15475,7 +15451,7 @@ func quernRow1Scan(r *host.Run, ats []int, first int, sums, items_0s, items_1s, 
 }
 
 //go:noinline
-//line quern_gen.go:15479:1
+//line quern_gen.go:15455:1
 func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds, prefixs []int32, warps *[8]int32) {
 	sumRow := (*[256]int32)(sums[first2:])
 	scanExclusiveAddRow := (*[256]int32)(scanExclusiveAdds[first2:])
@@ -15500,7 +15476,7 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds, pre
 }
 
 //go:noinline
-//line quern_gen.go:15504:1
+//line quern_gen.go:15480:1
 func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s []int32, s, s2, s3, s4, s5, s6, s7, s8, carry int32, x []int32) {
 	atRow := (*[256]int)(ats[first3:])
 	prefixRow := (*[256]int32)(prefixs[first3:])
@@ -15641,7 +15617,7 @@ func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs, items_0s, items_
 //line sort.go:176:100000
 }
 
-//line quern_gen.go:15645:1
+//line quern_gen.go:15621:1
 func quernPlainScanAll(r *host.Run) {
 	v0 := host.Slice[int32](r, 0)
 	host.Plain(r, func(t kernel.Thread) { quern_scanAll(t, v0) })
@@ -15718,7 +15694,7 @@ func quernRow1ScanAll(r *host.Run, base int, x []int32, width int) {
 //line sort.go:195:100000
 }
 
-//line quern_gen.go:15722:1
+//line quern_gen.go:15698:1
 func quernPlainEnumerate(r *host.Run) {
 	v0 := host.Slice[int32](r, 0)
 	host.Plain(r, func(t kernel.Thread) { quern_enumerate(t, v0) })
@@ -15779,7 +15755,7 @@ func quernRow1Enumerate(r *host.Run, base int, x []int32, width int) {
 //line sort.go:204:100000
 }
 
-//line quern_gen.go:15783:1
+//line quern_gen.go:15759:1
 func quernPlainSolveWarps_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[uint32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_solveWarps_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -15898,7 +15874,7 @@ func quernHostSolveWarps_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15902:1
+//line quern_gen.go:15878:1
 func quernRow1SolveWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
@@ -15935,7 +15911,7 @@ func quernRow1SolveWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) {
 }
 
 //go:noinline
-//line quern_gen.go:15939:1
+//line quern_gen.go:15915:1
 func quernRow2SolveWarps_float32(r *host.Run, sums []float32, first int, diagonals []float32) {
 	sumRow := (*[32]float32)(sums[first:])
 	diagonalRow := (*[32]float32)(diagonals[first:])
@@ -15947,7 +15923,7 @@ func quernRow2SolveWarps_float32(r *host.Run, sums []float32, first int, diagona
 }
 
 //go:noinline
-//line quern_gen.go:15951:1
+//line quern_gen.go:15927:1
 func quernRow3SolveWarps_float32(r *host.Run, sums []float32, first2 int, diagonals []float32, start []int32, row2, end int, index []int32, value []float32, upper bool, sync []uint32, x []float32) {
 	sumRow := (*[32]float32)(sums[first2:])
 	diagonalRow := (*[32]float32)(diagonals[first2:])
@@ -16007,7 +15983,7 @@ func quernRow3SolveWarps_float32(r *host.Run, sums []float32, first2 int, diagon
 }
 
 //go:noinline
-//line quern_gen.go:16011:1
+//line quern_gen.go:15987:1
 func quernRow4SolveWarps_float32(r *host.Run, reduceAdds []float32, first3 int, t6s []float32) {
 	reduceAddRow := (*[32]float32)(reduceAdds[first3:])
 	t6Row := (*[32]float32)(t6s[first3:])
@@ -16017,7 +15993,7 @@ func quernRow4SolveWarps_float32(r *host.Run, reduceAdds []float32, first3 int, 
 }
 
 //go:noinline
-//line quern_gen.go:16021:1
+//line quern_gen.go:15997:1
 func quernRow5SolveWarps_float32(r *host.Run, t6s []float32, first4 int, reduceAdds2, b []float32, row2 int, unit bool, x []float32, sync []uint32) {
 	t6Row := (*[32]float32)(t6s[first4:])
 	reduceAddRow2 := (*[32]float32)(reduceAdds2[first4:])
@@ -16052,7 +16028,7 @@ func quernRow5SolveWarps_float32(r *host.Run, t6s []float32, first4 int, reduceA
 //line triangular.go:56:60000
 }
 
-//line quern_gen.go:16056:1
+//line quern_gen.go:16032:1
 func quernPlainSolveWarps_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[uint32](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_solveWarps_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -16171,7 +16147,7 @@ func quernHostSolveWarps_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16175:1
+//line quern_gen.go:16151:1
 func quernRow1SolveWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
@@ -16208,7 +16184,7 @@ func quernRow1SolveWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) {
 }
 
 //go:noinline
-//line quern_gen.go:16212:1
+//line quern_gen.go:16188:1
 func quernRow2SolveWarps_float64(r *host.Run, sums []float64, first int, diagonals []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	diagonalRow := (*[32]float64)(diagonals[first:])
@@ -16220,7 +16196,7 @@ func quernRow2SolveWarps_float64(r *host.Run, sums []float64, first int, diagona
 }
 
 //go:noinline
-//line quern_gen.go:16224:1
+//line quern_gen.go:16200:1
 func quernRow3SolveWarps_float64(r *host.Run, sums []float64, first2 int, diagonals []float64, start []int32, row2, end int, index []int32, value []float64, upper bool, sync []uint32, x []float64) {
 	sumRow := (*[32]float64)(sums[first2:])
 	diagonalRow := (*[32]float64)(diagonals[first2:])
@@ -16280,7 +16256,7 @@ func quernRow3SolveWarps_float64(r *host.Run, sums []float64, first2 int, diagon
 }
 
 //go:noinline
-//line quern_gen.go:16284:1
+//line quern_gen.go:16260:1
 func quernRow4SolveWarps_float64(r *host.Run, reduceAdds []float64, first3 int, t6s []float64) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first3:])
 	t6Row := (*[32]float64)(t6s[first3:])
@@ -16290,7 +16266,7 @@ func quernRow4SolveWarps_float64(r *host.Run, reduceAdds []float64, first3 int, 
 }
 
 //go:noinline
-//line quern_gen.go:16294:1
+//line quern_gen.go:16270:1
 func quernRow5SolveWarps_float64(r *host.Run, t6s []float64, first4 int, reduceAdds2, b []float64, row2 int, unit bool, x []float64, sync []uint32) {
 	t6Row := (*[32]float64)(t6s[first4:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first4:])
@@ -16325,7 +16301,7 @@ func quernRow5SolveWarps_float64(r *host.Run, t6s []float64, first4 int, reduceA
 //line triangular.go:56:60000
 }
 
-//line quern_gen.go:16329:1
+//line quern_gen.go:16305:1
 func quernPlainSolveAll_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_solveAll_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -16485,7 +16461,7 @@ func quernRow1SolveAll_float32(r *host.Run, base, t1 int, upper bool, x []float3
 //line triangular.go:86:60000
 }
 
-//line quern_gen.go:16489:1
+//line quern_gen.go:16465:1
 func quernPlainSolveAll_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_solveAll_float64(t, v0, v1, v2, v3, v4, v5, v6) })

@@ -236,3 +236,38 @@ outer:
 	}
 	out[t.Global()] = seen + 1000
 }
+
+// stepLoops counts by steps that only the launch knows: they may be 0, negative, or so large
+// that the counter wraps. count bounds the iterations.
+//
+//quern:kernel
+func stepLoops(t kernel.Thread, first, end, step int, count int32, in, out []int64) {
+	i := t.Global()
+	if i >= len(out) {
+		return
+	}
+	sum, n := int64(0), int32(0)
+	for k := first; k < end; k += step {
+		if n >= count {
+			break
+		}
+		sum = sum*31 + in[k&15]
+		n++
+	}
+	for k := first; k <= end && n < 2*count; k += step {
+		sum = sum*31 + in[(k>>1)&15]
+		n++
+	}
+	m := int32(0)
+	for k := int32(first); k < int32(end); k += int32(step) {
+		if m >= count {
+			break
+		}
+		sum = sum*31 + in[k&15]
+		m++
+	}
+	for k := max(first, 0); k < min(end, len(in)); k += min(max(step, 1), 99) {
+		sum = sum*31 + in[k]
+	}
+	out[i] = sum + int64(n)<<32 + int64(m)
+}

@@ -79,7 +79,7 @@ func isLoop(s ir.Stmt) bool {
 type counting struct {
 	v     *ir.Local
 	cond  *ir.Binary // v < bound or v <= bound
-	step  ir.Expr    // positive
+	step  ir.Expr    // positive in batches
 	fixed *ir.Const  // the step, nil if it is not constant
 	start *ir.Const  // of v, nil if it is not constant
 	size  int        // iterations per batch
@@ -113,7 +113,7 @@ func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 	switch {
 	case c.fixed != nil && (c.fixed.Int64() <= 0 || c.fixed.Int64() > math.MaxInt32/64):
 		return nil
-	case c.fixed == nil && !isStep(c.step):
+	case c.fixed == nil && !b.constantIn(s, c.step):
 		return nil
 	case c.size == 0 || !b.constantIn(s, cond.Y):
 		return nil
@@ -158,12 +158,14 @@ func bitsOfExtent(e ir.Expr) (n int, ok bool) {
 	return n, ok
 }
 
-// isStep reports whether an expression is an extent, and a batch of steps of 64 bits does not
-// overflow. One of 32 bits may wrap: see limit.
+// bitsOfStep is the number of bits of the largest steps of which mostTrips do not overflow.
+const bitsOfStep = 58
+
+// isStep reports whether an expression of 64 bits is an extent of which a batch does not
+// overflow.
 func isStep(e ir.Expr) bool {
-	const most = 58 // mostTrips of them fit
 	n, ok := bitsOfExtent(e)
-	return ok && (e.Type().Size() < 8 || n <= most)
+	return ok && n <= bitsOfStep
 }
 
 // constantIn reports whether an expression is invariant in a loop and cannot fail.
@@ -305,7 +307,7 @@ func (c *counting) isMultiple() bool {
 
 // limit assigns to a variable the bound below which a whole batch remains. It is the
 // loop's bound minus the steps within a batch, or the smallest integer if that would
-// underflow.
+// underflow or the step is negative.
 func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 	t := c.v.Type
 	limit := &ir.Local{Name: c.v.Name + "Limit", Type: t, Hidden: true}
@@ -331,7 +333,7 @@ func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 	} else {
 		wide := func(e ir.Expr) ir.Expr { return &ir.Convert{T: ir.TInt64, X: e} }
 		step := ir.CloneExpr(c.step)
-		if t.Kind == ir.Int32 { // a product that has wrapped to a negative one is larger than all distances
+		if t.Kind == ir.Int32 { // a negative step is larger than all distances
 			step = &ir.Convert{T: ir.TUint32, X: step}
 		}
 		steps := ir.Expr(&ir.Binary{Op: ir.Mul, X: wide(step), Y: ir.IntConst(ir.TInt64, within)})
@@ -342,6 +344,13 @@ func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 			src = atLeast(minus(wide(bound), steps), ir.IntConst(ir.TInt64, lowest))
 		} else {
 			src = minus(atLeast(wide(bound), &ir.Binary{Op: ir.Add, X: ir.CloneExpr(steps), Y: ir.IntConst(ir.TInt64, lowest)}), steps)
+			if !isStep(c.step) {
+				src = &ir.Select{
+					Cond: &ir.Binary{Op: ir.Le, X: &ir.Convert{T: ir.TUint64, X: wide(ir.CloneExpr(step))}, Y: ir.IntConst(ir.TUint64, 1<<bitsOfStep)},
+					X:    src,
+					Y:    ir.IntConst(ir.TInt64, lowest),
+				}
+			}
 		}
 		src = &ir.Convert{T: t, X: src}
 	}

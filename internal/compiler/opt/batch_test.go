@@ -74,7 +74,13 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 			list := For(i, Int(0), ir.Get(n), SetPlace(Elem(out, ir.Get(i)), i32(7)))
 			list[1].(*ir.Loop).Post = []ir.Stmt{Set(i, Add(ir.Get(i), Mul(Thread(ir.GridDimX), Int(1<<40))))}
 			return Kernel("k", locals(out, n), locals(i), list...)
-		}, lines("i = 0", "for L0.i i < n {", "out[?i] = 7i32", "} post {", "i = i + (GridDim.X * 1099511627776)")},
+		}, lines("i = 0",
+			"iLimit = int(select(uint64(int64(GridDim.X * 1099511627776)) <= 288230376151711744u64, max(int64(n), (int64(GridDim.X * 1099511627776) * 3i64) + -9223372036854775808i64) - (int64(GridDim.X * 1099511627776) * 3i64), -9223372036854775808i64))",
+			"for L0.i.batch i < iLimit {",
+			"out[?i] = 7i32", "i = i + (GridDim.X * 1099511627776)", "out[?i] = 7i32", "i = i + (GridDim.X * 1099511627776)",
+			"out[?i] = 7i32", "i = i + (GridDim.X * 1099511627776)", "out[?i] = 7i32",
+			"} post {", "i = i + (GridDim.X * 1099511627776)",
+			"for L1.i i < n {", "out[?i] = 7i32", "} post {", "i = i + (GridDim.X * 1099511627776)")},
 		{"a loop that includes its bound: no int32 is below the smallest one", func() *ir.Kernel {
 			i := counter()
 			list := For(i, ir.Get(n), ir.Get(n), SetPlace(Elem(out, ir.Get(i)), ir.Get(i)))
