@@ -45,12 +45,19 @@ func at[T kernel.Number](mode int, value float32, x, y, channel, w, h, c, stride
 func bilinear[T kernel.Number](mode int, value float32, u, v float64, channel, w, h, c, stride int, src []T) float32 {
 	x, fx := split(u)
 	y, fy := split(v)
-	a := at(mode, value, x, y, channel, w, h, c, stride, src)
-	b := at(mode, value, x+1, y, channel, w, h, c, stride, src)
-	top := a + fx*(b-a)
-	a = at(mode, value, x, y+1, channel, w, h, c, stride, src)
-	b = at(mode, value, x+1, y+1, channel, w, h, c, stride, src)
-	return top + fy*(a+fx*(b-a)-top)
+	var p, q [2]float32 // two pixels of two rows
+	if x >= 0 && y >= 0 && x+1 < w && y+1 < h {
+		i := y*stride + x*c + channel
+		p = [2]float32{float32(src[i]), float32(src[i+c])}
+		q = [2]float32{float32(src[i+stride]), float32(src[i+stride+c])}
+	} else {
+		p[0] = at(mode, value, x, y, channel, w, h, c, stride, src)
+		p[1] = at(mode, value, x+1, y, channel, w, h, c, stride, src)
+		q[0] = at(mode, value, x, y+1, channel, w, h, c, stride, src)
+		q[1] = at(mode, value, x+1, y+1, channel, w, h, c, stride, src)
+	}
+	top := p[0] + fx*(p[1]-p[0])
+	return top + fy*(q[0]+fx*(q[1]-q[0])-top)
 }
 
 // mostSamples limits the samples per side of a pixel for the area interpolation.
