@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"quern.dev/gpu"
@@ -62,7 +64,11 @@ func inOut[T any](host []T, a Agreement) *Array[T] {
 
 func (a *Array[T]) bind(s *gpu.Stream) (any, error) {
 	var err error
-	a.buffer, err = gpu.Upload(s, a.Host)
+	if a.role == output {
+		a.buffer, err = gpu.Alloc[T](s.Device(), len(a.Host))
+	} else {
+		a.buffer, err = gpu.Upload(s, a.Host)
+	}
 	return a.buffer, err
 }
 
@@ -110,20 +116,32 @@ func (a *Array[T]) compare(ctx context.Context, s *gpu.Stream) error {
 
 // check returns an error with the first difference if there are too many.
 func (a Agreement) check(got, want sequence) error {
-	first, count := -1, 0
-	for i := range want.length {
-		g, w := got.at(i), want.at(i)
-		if !(math.Abs(g-w) <= a.Tolerance*max(1, math.Abs(w))) {
-			if count == 0 {
-				first = i
+	workers := runtime.GOMAXPROCS(0)
+	first, count := make([]int, workers), make([]int, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w * want.length / workers; i < (w+1)*want.length/workers; i++ {
+				g, x := got.at(i), want.at(i)
+				if !(math.Abs(g-x) <= a.Tolerance*max(1, math.Abs(x))) {
+					if count[w] == 0 {
+						first[w] = i
+					}
+					count[w]++
+				}
 			}
-			count++
-		}
+		})
 	}
-	if float64(count) > a.Outliers*float64(want.length) {
-		return fmt.Errorf("%d of %d numbers differ, the first is number %d: %v, want %v", count, want.length, first, got.at(first), want.at(first))
+	wg.Wait()
+	total := 0
+	for _, n := range count {
+		total += n
 	}
-	return nil
+	if float64(total) <= a.Outliers*float64(want.length) {
+		return nil
+	}
+	i := first[slices.IndexFunc(count, func(n int) bool { return n > 0 })]
+	return fmt.Errorf("%d of %d numbers differ, the first is number %d: %v, want %v", total, want.length, i, got.at(i), want.at(i))
 }
 
 // sequence is a view of an array as numbers.
