@@ -25,6 +25,7 @@ type disturbance struct {
 // kernels.
 func disturbances(ctx context.Context, dev *gpu.Device, buffers, kernels int) []disturbance {
 	var old []*gpu.Buffer[byte]
+	var fresh []*gpu.Kernel // not loaded yet
 	return []disturbance{
 		{"a buffer", buffers, nil, func() error {
 			b, err := gpu.Alloc[byte](dev, 1<<20)
@@ -62,8 +63,9 @@ func disturbances(ctx context.Context, dev *gpu.Device, buffers, kernels int) []
 			_, err = h.Mapped()
 			return errors.Join(err, h.Close())
 		}},
-		{"a new kernel", kernels, nil, func() error {
-			k, err := dev.Compile(ctx, fmt.Sprintf(`package main
+		{"a new kernel", kernels, func() error {
+			for range kernels {
+				k, err := dev.Compile(ctx, fmt.Sprintf(`package main
 
 import "quern.dev/kernel"
 
@@ -73,9 +75,15 @@ func fresh(t kernel.Thread, x []uint32) {
 		x[i] = x[i]*%d + 1
 	}
 }`, rand.Uint32()), "")
-			if err != nil {
-				return err
+				if err != nil {
+					return err
+				}
+				fresh = append(fresh, k)
 			}
+			return nil
+		}, func() error {
+			k := fresh[0]
+			fresh = fresh[1:]
 			x, err := gpu.Alloc[uint32](dev, 1)
 			if err != nil {
 				return err
