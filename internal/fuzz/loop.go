@@ -33,7 +33,12 @@ func (f *frame) loop() {
 			in.counter(v)
 		}
 		head = fmt.Sprintf("for %s := %s(%d); %s < %d; %s", v.name, t.text, from, v.name, from+trips*step, v.name)
-		if step == 1 {
+		if g.IntN(3) == 0 { // a step that the compiler does not know
+			*f.fresh++
+			unknown := fmt.Sprintf("step%d", *f.fresh)
+			f.line("%s := %s(%d) + (%s)&1", unknown, t.text, step, f.expr(t, 1))
+			head += " += " + unknown
+		} else if step == 1 {
 			head += "++"
 		} else {
 			head += fmt.Sprintf(" += %d", step)
