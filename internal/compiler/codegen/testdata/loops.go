@@ -19,7 +19,9 @@ func motes(t kernel.Thread, dt float32, p []mote) {
 	}
 }
 
-// A division of invariants stands in front of the loop.
+// A division of invariants stands in front of the loop, behind the test whether it runs.
+//
+// ptx:"bra .L[0-9]*;[^$]*div.rn.f32"
 //
 //quern:kernel
 func relax(t kernel.Thread, n int, h float32, x []float32) {
