@@ -130,3 +130,17 @@ func ApproxRsqrt(x float32) float32 {
 
 // ApproxRcp is rcp.approx.f32: 1/x.
 func ApproxRcp(x float32) float32 { return approximate(1 / float64(x)) }
+
+// ApproxRcpNormal is rcp.approx.ftz.f32: ApproxRcp, and 0 for a subnormal result. It is rounded
+// toward 0, because the PTX ISA gives the instruction 1 ULP.
+func ApproxRcpNormal(x float32) float32 {
+	exact := 1 / float64(x)
+	y := float32(exact)
+	if math.Abs(float64(y)) < 0x1p-126 {
+		return float32(math.Copysign(0, exact))
+	}
+	if math.Abs(float64(y)) > math.Abs(exact) {
+		y = math.Nextafter32(y, 0)
+	}
+	return y
+}
