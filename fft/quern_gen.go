@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/fft",
 	Archive: quern_gen_zip,
-	Sum:     "6585e86282fcd76e57a20a0f798f3e268b980764ffbbab2a91631f57d24769b1",
+	Sum:     "d70a9eb9e0966703a9eb86b508b133f6e26e663ce5d10a6c71eb1ee4884ef4d7",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: quern_gen_zip,
-	Sum:     "d2d184eba7690c117349e6e6f982c8cf0c726ff4cf7333470b46e8a43a94c79b",
+	Sum:     "5916f2e2be9cc3c8f71f1d23bff9b14f9c44c6b6ab6ae9156e3632a421aa55d3",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

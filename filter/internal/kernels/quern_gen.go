@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: quern_gen_zip,
-	Sum:     "bf66f651cc99a385653c0ec2ebb7dd71ec3557d0dc18224bd6aad0f2cb6b49ce",
+	Sum:     "be7a90489acbe8ed21497baeb2ce2fce1458406ef52af58e4f06d7f680cb1603",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
